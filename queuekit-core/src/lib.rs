@@ -1,1 +1,44 @@
-//! To come.
+//! The contract of queuekit: durable jobs, the ten operations of a store, and the pure rules that
+//! every store applies.
+//!
+//! - [`Backend`] is what a store implements; [`BackendExt`] adds calls for one item.
+//! - [`Capabilities`] leads to what else a store can do: the traits of [`capability`].
+//! - [`Client`] enqueues: `client.enqueue(payload).queue("emails").await`.
+//! - [`memory`] is the store that is also the specification; handlers are tested with it.
+//! - [`lifecycle`], [`retry`], [`queue`], [`limits`]: the rules, as pure functions and constants.
+//!
+//! Nothing here does I/O or needs a runtime.
+
+pub mod backend;
+mod bulk;
+pub mod capability;
+mod client;
+mod clock;
+mod error;
+mod job;
+pub mod lifecycle;
+pub mod limits;
+pub mod memory;
+mod names;
+pub mod queue;
+pub mod retry;
+
+pub use async_trait::async_trait;
+pub use backend::{
+    Ack, AckOutcome, Backend, BackendExt, Burial, BurialTarget, BuryOutcome, Capabilities, Cursor,
+    EnqueueOutcome, JobFilter, Lease, LeaseToken, LeaseTtl, Nack, NackKind, NackOutcome, Nonce,
+    Page, PageSize, Queues, Reserve, Reserved, TimeRange, WeightedQueues,
+};
+pub use bulk::{BulkAction, BulkReport, BulkRequest, bulk};
+pub use bytes::Bytes;
+pub use client::{Client, EnqueueAll, EnqueueRequest};
+pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
+pub use error::{Error, ErrorKind, Result};
+pub use job::{
+    ErrorText, Failure, Job, JobDraft, JobId, LogLine, Metadata, NewJob, Payload, Priority,
+    Progress, Start, State, Status, StatusSet,
+};
+pub use limits::Limits;
+pub use names::{IdempotencyKey, Kind, PartitionKey, QueueName, WorkerId};
+pub use queue::{Queue, QueuePatch, QueueSettings};
+pub use retry::RetryPolicy;

@@ -1,0 +1,46 @@
+//! What became of an enqueued job.
+
+use std::time::Duration;
+
+use crate::job::JobId;
+
+/// The outcome for one job of an enqueue call (contract R2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[must_use]
+pub enum EnqueueOutcome {
+    /// It is stored.
+    Created {
+        /// Its id.
+        id: JobId,
+    },
+    /// Its id or idempotency key is taken by an equal job, which is left as it is.
+    Duplicate {
+        /// The job that is or was stored; it may be gone.
+        existing: JobId,
+    },
+    /// Its id is taken by a job of another kind or payload.
+    Conflict {
+        /// That job.
+        existing: JobId,
+    },
+    /// Its queue is at `max_pending`; nothing was stored for it.
+    QueueFull {
+        /// How long to wait before trying again.
+        retry_after: Duration,
+    },
+}
+
+impl EnqueueOutcome {
+    /// The id under which the work is stored: of the job created or of its duplicate.
+    pub fn job_id(self) -> Option<JobId> {
+        match self {
+            Self::Created { id } | Self::Duplicate { existing: id } => Some(id),
+            Self::Conflict { .. } | Self::QueueFull { .. } => None,
+        }
+    }
+
+    /// Whether this call created the job.
+    pub fn is_created(self) -> bool {
+        matches!(self, Self::Created { .. })
+    }
+}

@@ -1,0 +1,109 @@
+//! Conveniences over the ten operations.
+
+use std::future::Future;
+
+use super::{Ack, AckOutcome, Backend, Burial, BuryOutcome, EnqueueOutcome, Nack, NackOutcome};
+use crate::error::{Error, ErrorKind, Result};
+use crate::job::{JobId, NewJob};
+
+/// Calls for one item. Unlike batches they turn every outcome but success and its repetition
+/// into the [`ErrorKind`] of that name.
+pub trait BackendExt: Backend {
+    /// Stores one job; the id is of the job created or of its duplicate.
+    ///
+    /// # Errors
+    /// `Conflict`, `QueueFull`, and those of [`Backend::enqueue`].
+    fn enqueue_one(&self, job: NewJob) -> impl Future<Output = Result<JobId>> + Send {
+        async move {
+            let id = job.id();
+            let outcome = only(self.enqueue(&[job]).await?, "enqueue")?;
+            enqueued(outcome).map_err(|error| error.during("enqueue").on(id))
+        }
+    }
+
+    /// Records one success; true if it was this call that did.
+    ///
+    /// # Errors
+    /// `LeaseLost`, `NotFound`, and those of [`Backend::ack`].
+    fn ack_one(&self, ack: Ack) -> impl Future<Output = Result<bool>> + Send {
+        async move {
+            let id = ack.lease.id;
+            let error = |error: Error| Err(error.during("ack").on(id));
+            match only(self.ack(&[ack]).await?, "ack")? {
+                AckOutcome::Acked => Ok(true),
+                AckOutcome::AlreadyDone => Ok(false),
+                AckOutcome::LeaseLost => error(lease_lost()),
+                AckOutcome::NotFound => error(not_found()),
+            }
+        }
+    }
+
+    /// Records one failure, release or cancellation.
+    ///
+    /// # Errors
+    /// `LeaseLost`, `NotFound`, and those of [`Backend::nack`].
+    fn nack_one(&self, nack: Nack) -> impl Future<Output = Result<NackOutcome>> + Send {
+        async move {
+            let id = nack.lease.id;
+            match only(self.nack(&[nack]).await?, "nack")? {
+                NackOutcome::LeaseLost => Err(lease_lost().during("nack").on(id)),
+                NackOutcome::NotFound => Err(not_found().during("nack").on(id)),
+                outcome => Ok(outcome),
+            }
+        }
+    }
+
+    /// Moves one job to the dead-letter queue; true if it was this call that did.
+    ///
+    /// # Errors
+    /// `Conflict`, `LeaseLost`, `NotFound`, and those of [`Backend::move_to_dlq`].
+    fn bury_one(&self, burial: Burial) -> impl Future<Output = Result<bool>> + Send {
+        async move {
+            let error = |error: Error| Err(error.during("move_to_dlq"));
+            match only(self.move_to_dlq(&[burial]).await?, "move_to_dlq")? {
+                BuryOutcome::Buried => Ok(true),
+                BuryOutcome::AlreadyDone => Ok(false),
+                BuryOutcome::Conflict => error(Error::new(
+                    ErrorKind::Conflict,
+                    "the job runs or has ended otherwise; force buries a running one",
+                )),
+                BuryOutcome::LeaseLost => error(lease_lost()),
+                BuryOutcome::NotFound => error(not_found()),
+            }
+        }
+    }
+}
+
+impl<B: Backend + ?Sized> BackendExt for B {}
+
+/// The id under which the work is stored.
+pub(crate) fn enqueued(outcome: EnqueueOutcome) -> Result<JobId> {
+    match outcome {
+        EnqueueOutcome::Created { id } | EnqueueOutcome::Duplicate { existing: id } => Ok(id),
+        EnqueueOutcome::Conflict { existing } => {
+            let message = format!("id {existing} is taken by a job with another kind or payload");
+            Err(Error::new(ErrorKind::Conflict, message))
+        }
+        EnqueueOutcome::QueueFull { retry_after } => {
+            let message = format!("the queue is at its max_pending; try again in {retry_after:?}");
+            Err(Error::new(ErrorKind::QueueFull { retry_after }, message))
+        }
+    }
+}
+
+/// The one outcome of a batch of one.
+pub(crate) fn only<T>(outcomes: Vec<T>, operation: &'static str) -> Result<T> {
+    outcomes.into_iter().next().ok_or_else(|| {
+        let message = "the store answered no outcome for the one item; report a bug of the store";
+        Error::new(ErrorKind::Indeterminate, message).during(operation)
+    })
+}
+
+fn lease_lost() -> Error {
+    let message = "the lease no longer holds: the job was reclaimed, settled, buried or deleted";
+    Error::new(ErrorKind::LeaseLost, message)
+}
+
+fn not_found() -> Error {
+    Error::new(ErrorKind::NotFound, "no such job is stored")
+}

@@ -1,0 +1,201 @@
+//! Listing jobs: what to show, and where to go on.
+
+use std::fmt;
+use std::str::FromStr;
+
+use sha2::{Digest, Sha256};
+
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+use crate::job::StatusSet;
+use crate::limits::PAGE_JOBS;
+use crate::names::{Kind, PartitionKey, QueueName, WorkerId};
+
+/// Which jobs to list (contract R8.2); the default lists all.
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct JobFilter {
+    /// Only of this queue.
+    pub queue: Option<QueueName>,
+    /// Only with one of these statuses.
+    pub statuses: StatusSet,
+    /// Only of this kind.
+    pub kind: Option<Kind>,
+    /// Only of this partition key.
+    pub partition_key: Option<PartitionKey>,
+    /// Only held by this worker, or last held by it.
+    pub worker: Option<WorkerId>,
+    /// Only dead or failed jobs whose reason or last error contains this text.
+    pub error_contains: Option<String>,
+    /// Only enqueued in this time.
+    pub created: TimeRange,
+    /// Only ended in this time.
+    pub finished: TimeRange,
+    /// Most jobs on a page.
+    pub limit: PageSize,
+    /// Where the last page ended.
+    pub cursor: Option<Cursor>,
+}
+
+impl JobFilter {
+    /// Only of this queue.
+    pub fn queue(mut self, queue: QueueName) -> Self {
+        self.queue = Some(queue);
+        self
+    }
+
+    /// Only with this state, status or one of these statuses.
+    pub fn status(mut self, statuses: impl Into<StatusSet>) -> Self {
+        self.statuses = statuses.into();
+        self
+    }
+
+    /// Only of this kind.
+    pub fn kind(mut self, kind: Kind) -> Self {
+        self.kind = Some(kind);
+        self
+    }
+
+    /// At most this many on a page.
+    pub fn limit(mut self, limit: PageSize) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// From where the last page ended.
+    pub fn after(mut self, cursor: Option<Cursor>) -> Self {
+        self.cursor = cursor;
+        self
+    }
+
+    /// The cursor of a page of this filter that ended at this position.
+    pub fn cursor_at(&self, position: &[u8]) -> Cursor {
+        let mut bytes = self.fingerprint().to_vec();
+        bytes.extend_from_slice(position);
+        Cursor(bytes)
+    }
+
+    /// The position in this filter's cursor, if it has one.
+    ///
+    /// # Errors
+    /// `Invalid` if the cursor is of another filter.
+    pub fn position(&self) -> Result<Option<&[u8]>> {
+        let Some(cursor) = &self.cursor else {
+            return Ok(None);
+        };
+        match cursor.0.strip_prefix(&self.fingerprint()) {
+            Some(position) => Ok(Some(position)),
+            None => Err(Error::invalid(
+                "cursor",
+                "the one a page of this very filter answered",
+                "one of another filter; start again without a cursor",
+            )),
+        }
+    }
+
+    /// All but limit and cursor: a page may have another size than the one before it.
+    fn fingerprint(&self) -> [u8; 8] {
+        let all = Self {
+            limit: PageSize::default(),
+            cursor: None,
+            ..self.clone()
+        };
+        let digest = Sha256::digest(format!("{all:?}"));
+        let mut fingerprint = [0; 8];
+        fingerprint.copy_from_slice(&digest[..8]);
+        fingerprint
+    }
+}
+
+/// From (inclusive) and to (exclusive) an instant of store time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TimeRange {
+    /// The first instant inside.
+    pub from: Option<Timestamp>,
+    /// The first instant after it.
+    pub to: Option<Timestamp>,
+}
+
+impl TimeRange {
+    /// Whether it bounds nothing.
+    pub fn is_unbounded(&self) -> bool {
+        self.from.is_none() && self.to.is_none()
+    }
+
+    /// Whether the instant is inside.
+    pub fn contains(&self, at: Timestamp) -> bool {
+        self.from.is_none_or(|from| at >= from) && self.to.is_none_or(|to| at < to)
+    }
+}
+
+/// Jobs on a page: 1..=1000 [100].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageSize(usize);
+
+impl PageSize {
+    /// The largest page.
+    pub const MAX: Self = Self(PAGE_JOBS);
+
+    /// A page of this many jobs.
+    ///
+    /// # Errors
+    /// `Invalid` outside 1..=1000.
+    pub fn new(jobs: usize) -> Result<Self> {
+        if (1..=PAGE_JOBS).contains(&jobs) {
+            return Ok(Self(jobs));
+        }
+        Err(Error::invalid("limit", format!("1..={PAGE_JOBS}"), jobs))
+    }
+
+    /// The number of jobs.
+    pub fn get(self) -> usize {
+        self.0
+    }
+}
+
+impl Default for PageSize {
+    fn default() -> Self {
+        Self(100)
+    }
+}
+
+/// Where a page ended; opaque, and bound to its filter. Never an offset.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Cursor(Vec<u8>);
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Cursor({self})")
+    }
+}
+
+impl FromStr for Cursor {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let byte = |pair: &[u8]| {
+            let pair = std::str::from_utf8(pair).ok()?;
+            u8::from_str_radix(pair, 16).ok()
+        };
+        let bytes: Option<Vec<u8>> = text.as_bytes().chunks(2).map(byte).collect();
+        bytes
+            .filter(|_| text.len().is_multiple_of(2))
+            .map(Self)
+            .ok_or_else(|| Error::invalid("cursor", "the text a page answered", "something else"))
+    }
+}
+
+/// One page of a listing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page<T> {
+    /// May be short or empty though more pages follow.
+    pub items: Vec<T>,
+    /// Where the next page begins; none at the end.
+    pub next: Option<Cursor>,
+}

@@ -1,0 +1,116 @@
+//! Asking for work.
+
+use std::time::Duration;
+
+use super::{Lease, LeaseTtl, Nonce, WeightedQueues};
+use crate::error::Result;
+use crate::names::{QueueName, WorkerId};
+
+/// One request for leases (contract R5).
+#[derive(Clone, Debug)]
+pub struct Reserve {
+    /// Where to look, and in which order.
+    pub queues: Queues,
+    /// Most leases wanted.
+    pub limit: usize,
+    /// How long they live without being extended.
+    pub ttl: LeaseTtl,
+    /// Who asks.
+    pub worker: WorkerId,
+    /// The secret half of the leases granted; one per call.
+    pub nonce: Nonce,
+}
+
+impl Reserve {
+    /// A request with a fresh nonce.
+    ///
+    /// # Errors
+    /// `Unavailable` if the system has no randomness to give.
+    pub fn new(
+        queues: impl Into<Queues>,
+        limit: usize,
+        ttl: LeaseTtl,
+        worker: WorkerId,
+    ) -> Result<Self> {
+        Ok(Self {
+            queues: queues.into(),
+            limit,
+            ttl,
+            worker,
+            nonce: Nonce::draw()?,
+        })
+    }
+}
+
+/// Which queues to reserve from.
+#[derive(Clone, Debug)]
+pub enum Queues {
+    /// In this order: a later queue is served when the earlier ones have nothing (R7.5).
+    Strict(Vec<QueueName>),
+    /// By weight.
+    Weighted(WeightedQueues),
+}
+
+impl Queues {
+    /// The names, in the order given.
+    pub fn names(&self) -> &[QueueName] {
+        match self {
+            Self::Strict(names) => names,
+            Self::Weighted(queues) => queues.names(),
+        }
+    }
+
+    /// Divides `limit` over the queues: calls `take(queue, most)`, which answers how many it
+    /// got, until the limit is met or no queue has more.
+    ///
+    /// # Errors
+    /// What `take` answered.
+    pub fn divide(
+        &self,
+        limit: usize,
+        mut take: impl FnMut(&QueueName, usize) -> Result<usize>,
+    ) -> Result<()> {
+        match self {
+            Self::Strict(names) => {
+                let mut left = limit;
+                for name in names {
+                    if left == 0 {
+                        break;
+                    }
+                    left -= take(name, left)?.min(left);
+                }
+                Ok(())
+            }
+            Self::Weighted(queues) => queues.divide(limit, take),
+        }
+    }
+}
+
+impl From<QueueName> for Queues {
+    fn from(queue: QueueName) -> Self {
+        Self::Strict(vec![queue])
+    }
+}
+
+impl From<Vec<QueueName>> for Queues {
+    fn from(queues: Vec<QueueName>) -> Self {
+        Self::Strict(queues)
+    }
+}
+
+impl From<WeightedQueues> for Queues {
+    fn from(queues: WeightedQueues) -> Self {
+        Self::Weighted(queues)
+    }
+}
+
+/// What a reserve call got.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reserved {
+    /// At most `limit`, in serving order.
+    pub leases: Vec<Lease>,
+    /// When to look again: the next job becomes due or the next lease runs out.
+    pub next_due_in: Option<Duration>,
+    /// A full batch was taken, or the call only buried: look again at once.
+    pub more: bool,
+}

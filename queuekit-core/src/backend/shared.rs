@@ -1,0 +1,55 @@
+//! A shared store is a store.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::*;
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl<B: Backend + ?Sized> Backend for Arc<B> {
+    async fn enqueue(&self, jobs: &[NewJob]) -> Result<Vec<EnqueueOutcome>> {
+        (**self).enqueue(jobs).await
+    }
+
+    async fn reserve(&self, request: &Reserve) -> Result<Reserved> {
+        (**self).reserve(request).await
+    }
+
+    async fn ack(&self, acks: &[Ack]) -> Result<Vec<AckOutcome>> {
+        (**self).ack(acks).await
+    }
+
+    async fn nack(&self, nacks: &[Nack]) -> Result<Vec<NackOutcome>> {
+        (**self).nack(nacks).await
+    }
+
+    async fn move_to_dlq(&self, burials: &[Burial]) -> Result<Vec<BuryOutcome>> {
+        (**self).move_to_dlq(burials).await
+    }
+
+    async fn list_queues(&self) -> Result<Vec<Queue>> {
+        (**self).list_queues().await
+    }
+
+    async fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {
+        (**self).list_jobs(filter).await
+    }
+
+    async fn get_job(&self, id: JobId) -> Result<Option<Job>> {
+        (**self).get_job(id).await
+    }
+
+    async fn delete_job(&self, id: JobId, force: bool) -> Result<bool> {
+        (**self).delete_job(id, force).await
+    }
+
+    async fn close(&self) -> Result<()> {
+        (**self).close().await
+    }
+
+    fn capabilities(&self) -> Capabilities<'_> {
+        (**self).capabilities()
+    }
+}

@@ -1,0 +1,147 @@
+//! Sharing claims between queues by weight (contract R7.5).
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::error::{Error, Result};
+use crate::names::QueueName;
+
+/// Queues with weights 1..=100. Every clone shares one state, the reserver's turn: keep it
+/// between calls, or each call begins anew.
+///
+/// The turns are smooth weighted round robin, the method nginx uses to pick upstreams: each turn
+/// every queue gains its weight in credit, the richest is served and pays the sum of weights.
+#[derive(Clone, Debug)]
+pub struct WeightedQueues {
+    names: Arc<[QueueName]>,
+    weights: Arc<[u8]>,
+    credits: Arc<Mutex<Vec<i64>>>,
+}
+
+impl WeightedQueues {
+    /// Queues with their weights.
+    ///
+    /// # Errors
+    /// `Invalid` if a weight is outside 1..=100.
+    pub fn new(queues: impl IntoIterator<Item = (QueueName, u8)>) -> Result<Self> {
+        let (names, weights): (Vec<_>, Vec<_>) = queues.into_iter().unzip();
+        if let Some(weight) = weights.iter().find(|weight| !(1..=100).contains(*weight)) {
+            return Err(Error::invalid("weight", "1..=100", weight));
+        }
+        // A random start, so that requests that are never repeated do not all favour one queue.
+        let credits = weights
+            .iter()
+            .map(|weight| fastrand::i64(0..=i64::from(*weight)))
+            .collect();
+        Ok(Self {
+            names: names.into(),
+            weights: weights.into(),
+            credits: Arc::new(Mutex::new(credits)),
+        })
+    }
+
+    /// The names, in the order given.
+    pub fn names(&self) -> &[QueueName] {
+        &self.names
+    }
+
+    /// Divides `limit` by the turns: see [`Queues::divide`](super::Queues::divide).
+    pub(super) fn divide(
+        &self,
+        limit: usize,
+        mut take: impl FnMut(&QueueName, usize) -> Result<usize>,
+    ) -> Result<()> {
+        let mut backlogged = vec![true; self.names.len()];
+        let mut left = limit;
+        while left > 0 && backlogged.contains(&true) {
+            let shares = self.turns(left, &backlogged);
+            for (at, share) in shares
+                .into_iter()
+                .enumerate()
+                .filter(|(_, share)| *share > 0)
+            {
+                let got = take(&self.names[at], share)?.min(share);
+                left -= got;
+                if got < share {
+                    backlogged[at] = false;
+                    // What it could not use is not owed to it later.
+                    self.credits()[at] = 0;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn turns(&self, turns: usize, backlogged: &[bool]) -> Vec<usize> {
+        let mut shares = vec![0; self.names.len()];
+        let mut credits = self.credits();
+        let total: i64 = (0..self.names.len())
+            .filter(|at| backlogged[*at])
+            .map(|at| i64::from(self.weights[at]))
+            .sum();
+        for _ in 0..turns {
+            let mut richest = None;
+            for at in (0..self.names.len()).filter(|at| backlogged[*at]) {
+                credits[at] += i64::from(self.weights[at]);
+                if richest.is_none_or(|best: usize| credits[at] > credits[best]) {
+                    richest = Some(at);
+                }
+            }
+            let Some(served) = richest else { break };
+            credits[served] -= total;
+            shares[served] += 1;
+        }
+        shares
+    }
+
+    fn credits(&self) -> MutexGuard<'_, Vec<i64>> {
+        self.credits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queues(weights: &[(&str, u8)]) -> WeightedQueues {
+        let named = weights
+            .iter()
+            .map(|(name, weight)| (QueueName::new(name).unwrap(), *weight));
+        WeightedQueues::new(named).unwrap()
+    }
+
+    #[test]
+    fn r7_5_a_backlogged_queue_gets_its_share_one_claim_at_a_time() {
+        let queues = queues(&[("a", 70), ("b", 29), ("c", 1)]);
+        let mut got = [0; 3];
+        for _ in 0..100 {
+            let count = |name: &QueueName, most: usize| {
+                got[usize::from(name.as_str().as_bytes()[0] - b'a')] += most;
+                Ok(most)
+            };
+            queues.divide(1, count).unwrap();
+        }
+        assert!(
+            got[0] >= 69 && got[1] >= 28 && got.iter().sum::<usize>() == 100,
+            "{got:?}"
+        );
+    }
+
+    #[test]
+    fn what_an_empty_queue_leaves_goes_to_the_others() {
+        let queues = queues(&[("a", 99), ("b", 1)]);
+        let mut b = 0;
+        let take = |name: &QueueName, most: usize| {
+            let got = if name.as_str() == "b" { most } else { 0 };
+            b += got;
+            Ok(got)
+        };
+        queues.divide(50, take).unwrap();
+        assert_eq!(b, 50);
+    }
+
+    #[test]
+    fn r12_weights_are_1_to_100() {
+        let one = |weight| WeightedQueues::new([(QueueName::default(), weight)]);
+        assert!(one(0).is_err() && one(1).is_ok() && one(100).is_ok() && one(101).is_err());
+    }
+}

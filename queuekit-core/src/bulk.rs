@@ -1,0 +1,120 @@
+//! One function for every action on many jobs (contract R6.8).
+
+use std::time::Duration;
+
+use crate::backend::{Backend, Burial, BuryOutcome, Cursor, JobFilter};
+use crate::capability::{Admin, CancelOutcome, RescheduleOutcome, RetryOutcome};
+use crate::error::{Error, ErrorKind, Result};
+use crate::job::{Job, JobId};
+
+/// What to do with each job that matches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BulkAction {
+    /// Bring it back.
+    Retry,
+    /// Call it off.
+    Cancel,
+    /// Delete it, unless it runs.
+    Delete,
+    /// Move it to the dead-letter queue, for this reason, unless it runs.
+    Bury(String),
+    /// Let it run after this delay.
+    Reschedule(Duration),
+}
+
+/// One step over the jobs of a filter: at most one page of them is examined.
+#[derive(Clone, Debug)]
+pub struct BulkRequest {
+    /// What to do.
+    pub action: BulkAction,
+    /// With which jobs; its limit bounds what one call examines, its cursor says where to go on.
+    pub filter: JobFilter,
+    /// Count what would match, change nothing.
+    pub dry_run: bool,
+}
+
+/// What one step did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BulkReport {
+    /// Jobs that matched the filter.
+    pub matched: u64,
+    /// Jobs that were changed.
+    pub changed: u64,
+    /// Jobs whose state forbade it when their turn came.
+    pub skipped: u64,
+    /// Where to go on; none at the end.
+    pub cursor: Option<Cursor>,
+}
+
+/// Purges, retries, cancels, buries or reschedules the jobs of a filter, a page per call: every
+/// job by the same conditional call as a single one, so that what changed meanwhile is skipped.
+///
+/// # Errors
+/// `Unsupported` if the store lacks [`Admin`]; those of listing and of the action.
+pub async fn bulk<B: Backend + ?Sized>(backend: &B, request: &BulkRequest) -> Result<BulkReport> {
+    let page = backend.list_jobs(&request.filter).await?;
+    let mut report = BulkReport {
+        matched: page.items.len() as u64,
+        changed: 0,
+        skipped: 0,
+        cursor: page.next,
+    };
+    if request.dry_run || page.items.is_empty() {
+        return Ok(report);
+    }
+    report.changed = apply(backend, &request.action, &page.items).await?;
+    report.skipped = report.matched - report.changed;
+    Ok(report)
+}
+
+async fn apply<B: Backend + ?Sized>(backend: &B, action: &BulkAction, jobs: &[Job]) -> Result<u64> {
+    let ids: Vec<JobId> = jobs.iter().map(|job| job.id).collect();
+    Ok(match action {
+        BulkAction::Retry => {
+            let outcomes = admin(backend)?.retry(&ids).await?;
+            count(&outcomes, |outcome| *outcome == RetryOutcome::Retried)
+        }
+        BulkAction::Cancel => {
+            let outcomes = admin(backend)?.cancel(&ids).await?;
+            let done = [CancelOutcome::Cancelled, CancelOutcome::Requested];
+            count(&outcomes, |outcome| done.contains(outcome))
+        }
+        BulkAction::Reschedule(delay) => {
+            let outcomes = admin(backend)?.reschedule(&ids, *delay).await?;
+            count(&outcomes, |outcome| {
+                *outcome == RescheduleOutcome::Rescheduled
+            })
+        }
+        BulkAction::Bury(reason) => {
+            let burials: Vec<_> = ids
+                .iter()
+                .map(|id| Burial::of_job(*id, reason.as_str()))
+                .collect();
+            let outcomes = backend.move_to_dlq(&burials).await?;
+            count(&outcomes, |outcome| *outcome == BuryOutcome::Buried)
+        }
+        BulkAction::Delete => {
+            let mut deleted = 0;
+            for id in ids {
+                match backend.delete_job(id, false).await {
+                    Ok(gone) => deleted += u64::from(gone),
+                    Err(error) if *error.kind() == ErrorKind::Conflict => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            deleted
+        }
+    })
+}
+
+fn count<T>(outcomes: &[T], changed: impl Fn(&T) -> bool) -> u64 {
+    outcomes.iter().filter(|outcome| changed(outcome)).count() as u64
+}
+
+fn admin<B: Backend + ?Sized>(backend: &B) -> Result<&dyn Admin> {
+    backend.capabilities().admin.ok_or_else(|| {
+        let message = "this store implements no Admin, so it can only bury and delete";
+        Error::new(ErrorKind::Unsupported, message).during("bulk")
+    })
+}

@@ -1,0 +1,51 @@
+//! Settling one batch and reserving the next in one step.
+
+use std::fmt::Debug;
+
+use async_trait::async_trait;
+
+use crate::backend::{Ack, AckOutcome, Nack, NackOutcome, Reserve, Reserved};
+use crate::error::Result;
+
+/// A store that saves a round trip or a commit per batch; the worker falls back to separate
+/// calls without it.
+#[async_trait]
+pub trait Exchange: Debug + Send + Sync {
+    /// What `ack`, `nack` and `reserve` would answer, called in this order.
+    ///
+    /// # Errors
+    /// Those of the three; the whole step took effect or none of it, or `Indeterminate`.
+    async fn exchange(&self, settlement: &Settlement, request: &Reserve) -> Result<Exchanged>;
+}
+
+/// Outcomes to record.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Settlement {
+    /// Successes.
+    pub acks: Vec<Ack>,
+    /// Failures, releases, cancellations.
+    pub nacks: Vec<Nack>,
+}
+
+impl Settlement {
+    /// Whether there is nothing to record.
+    pub fn is_empty(&self) -> bool {
+        self.acks.is_empty() && self.nacks.is_empty()
+    }
+
+    /// How many outcomes there are to record.
+    pub fn len(&self) -> usize {
+        self.acks.len() + self.nacks.len()
+    }
+}
+
+/// What was recorded and what was got.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Exchanged {
+    /// An outcome per ack.
+    pub acks: Vec<AckOutcome>,
+    /// An outcome per nack.
+    pub nacks: Vec<NackOutcome>,
+    /// The new leases.
+    pub reserved: Reserved,
+}

@@ -1,0 +1,71 @@
+//! What `doctor` asks a store.
+
+use std::fmt::Debug;
+
+use async_trait::async_trait;
+
+use crate::error::Result;
+
+/// Facts about a store and what is wrong with them.
+#[async_trait]
+pub trait Inspect: Debug + Send + Sync {
+    /// What an Ok survives, as the store is set up now (contract R11).
+    ///
+    /// # Errors
+    /// `Unavailable`, `Closed`.
+    async fn durability(&self) -> Result<Durability>;
+
+    /// Versions, settings, sizes.
+    ///
+    /// # Errors
+    /// `Unavailable`, `Closed`.
+    async fn facts(&self) -> Result<Vec<Fact>>;
+
+    /// What should be changed; empty if all is well.
+    ///
+    /// # Errors
+    /// `Unavailable`, `Closed`.
+    async fn findings(&self) -> Result<Vec<Finding>>;
+}
+
+/// What an acknowledged write survives, from least to most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Durability {
+    /// Nothing: it is gone with the process.
+    Nothing,
+    /// The end of the process, not of the machine's power.
+    ProcessKill,
+    /// Loss of power.
+    PowerLoss,
+}
+
+/// One fact.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// What it is about.
+    pub name: &'static str,
+    /// What it is.
+    pub value: String,
+}
+
+/// One thing to change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Worth knowing.
+    Note,
+    /// Should be changed.
+    Warning,
+    /// Jobs are at risk.
+    Error,
+}

@@ -1,0 +1,20 @@
+//! What a store can do beside its ten operations; found through
+//! [`Backend::capabilities`](crate::Backend::capabilities).
+
+mod admin;
+mod exchange;
+mod inspect;
+mod leases;
+mod migrations;
+mod upkeep;
+mod wakeups;
+mod why;
+
+pub use admin::{Admin, AdminExt, CancelOutcome, RescheduleOutcome, RetryOutcome};
+pub use exchange::{Exchange, Exchanged, Settlement};
+pub use inspect::{Durability, Fact, Finding, Inspect, Severity};
+pub use leases::{Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo};
+pub use migrations::{Migrations, SchemaStatus};
+pub use upkeep::{Upkeep, UpkeepReport};
+pub use wakeups::{Wakeup, WakeupHub, Wakeups};
+pub use why::Why;

@@ -1,0 +1,190 @@
+//! What an application holds: it enqueues, settles and reads.
+
+mod coalescer;
+mod request;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use request::{EnqueueAll, EnqueueRequest};
+
+use crate::backend::{Ack, AckOutcome, Backend, EnqueueOutcome, Nack, NackOutcome};
+use crate::error::Result;
+use crate::job::{Job, JobDraft, JobId, NewJob};
+use coalescer::{Coalescer, Flush, Weigh};
+
+/// A handle on a store; clones share it.
+///
+/// Calls made at the same time are merged into one flush while another is under way: an idle
+/// store is called at once, a busy one gets batches that grow with the load. Nobody is hurt by
+/// whom it shares a flush with (contract R2.10).
+///
+/// A client must not be called inside an open transaction of the application's that holds the
+/// store's locks: on SQLite that is a deadlock until the call's timeout.
+#[derive(Clone)]
+pub struct Client {
+    backend: Arc<dyn Backend>,
+    lanes: Arc<Lanes>,
+}
+
+/// Jobs with an idempotency key may wait for a foreign transaction: they hold up no plain ones.
+struct Lanes {
+    plain: Coalescer<Enqueue>,
+    keyed: Coalescer<Enqueue>,
+    acks: Coalescer<Acks>,
+    nacks: Coalescer<Nacks>,
+}
+
+impl Client {
+    /// A client of this store.
+    pub fn new(backend: impl Backend) -> Self {
+        Self::shared(Arc::new(backend))
+    }
+
+    /// A client of a store that others hold too.
+    pub fn shared(backend: Arc<dyn Backend>) -> Self {
+        let store = || Arc::clone(&backend);
+        let lanes = Arc::new(Lanes {
+            plain: Coalescer::new(Enqueue(store())),
+            keyed: Coalescer::new(Enqueue(store())),
+            acks: Coalescer::new(Acks(store())),
+            nacks: Coalescer::new(Nacks(store())),
+        });
+        Self { backend, lanes }
+    }
+
+    /// The store.
+    pub fn backend(&self) -> &Arc<dyn Backend> {
+        &self.backend
+    }
+
+    /// Enqueues a job when awaited; options are chained before.
+    ///
+    /// ```
+    /// # use queuekit_core::{Client, Payload, Priority, memory::MemoryStore};
+    /// # #[derive(serde::Serialize, serde::Deserialize)]
+    /// # struct Greet { name: String }
+    /// # impl Payload for Greet { const KIND: &'static str = "greet"; }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> queuekit_core::Result<()> {
+    /// let client = Client::new(MemoryStore::new());
+    /// let greet = Greet { name: "Ada".into() };
+    /// let id = client.enqueue(greet).queue("greetings").priority(Priority::HIGH).await?;
+    /// assert!(client.get_job(id).await?.is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn enqueue(&self, job: impl Into<JobDraft>) -> EnqueueRequest<'_> {
+        EnqueueRequest::new(self, job.into())
+    }
+
+    /// Enqueues jobs in one atomic call when awaited, an outcome per job (contract R2.3).
+    pub fn enqueue_all<D: Into<JobDraft>>(
+        &self,
+        jobs: impl IntoIterator<Item = D>,
+    ) -> EnqueueAll<'_> {
+        EnqueueAll::new(self, jobs.into_iter().map(Into::into))
+    }
+
+    /// Records successes; merged with what others record at the same time.
+    ///
+    /// # Errors
+    /// Those of [`Backend::ack`].
+    pub async fn ack(&self, acks: Vec<Ack>) -> Result<Vec<AckOutcome>> {
+        self.lanes.acks.submit(acks).await
+    }
+
+    /// Records failures, releases and cancellations; merged likewise.
+    ///
+    /// # Errors
+    /// Those of [`Backend::nack`].
+    pub async fn nack(&self, nacks: Vec<Nack>) -> Result<Vec<NackOutcome>> {
+        self.lanes.nacks.submit(nacks).await
+    }
+
+    /// The job of this id, if it is stored.
+    ///
+    /// # Errors
+    /// Those of [`Backend::get_job`].
+    pub async fn get_job(&self, id: JobId) -> Result<Option<Job>> {
+        self.backend.get_job(id).await
+    }
+
+    /// Ends the store's handle, for all who share it.
+    ///
+    /// # Errors
+    /// Those of [`Backend::close`].
+    pub async fn close(&self) -> Result<()> {
+        self.backend.close().await
+    }
+
+    async fn enqueue_jobs(&self, jobs: Vec<NewJob>) -> Result<Vec<EnqueueOutcome>> {
+        let keyed = jobs.iter().any(|job| job.idempotency_key().is_some());
+        let lane = if keyed {
+            &self.lanes.keyed
+        } else {
+            &self.lanes.plain
+        };
+        lane.submit(jobs).await
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Client").field(&self.backend).finish()
+    }
+}
+
+struct Enqueue(Arc<dyn Backend>);
+
+#[async_trait::async_trait]
+impl Flush for Enqueue {
+    type Item = NewJob;
+    type Outcome = EnqueueOutcome;
+
+    async fn flush(&self, jobs: &[NewJob]) -> Result<Vec<EnqueueOutcome>> {
+        self.0.enqueue(jobs).await
+    }
+}
+
+impl Weigh for NewJob {
+    fn bytes(&self) -> usize {
+        self.payload().len() + self.metadata().bytes()
+    }
+}
+
+struct Acks(Arc<dyn Backend>);
+
+#[async_trait::async_trait]
+impl Flush for Acks {
+    type Item = Ack;
+    type Outcome = AckOutcome;
+
+    async fn flush(&self, acks: &[Ack]) -> Result<Vec<AckOutcome>> {
+        self.0.ack(acks).await
+    }
+}
+
+impl Weigh for Ack {
+    fn bytes(&self) -> usize {
+        self.result.as_ref().map_or(0, bytes::Bytes::len)
+    }
+}
+
+struct Nacks(Arc<dyn Backend>);
+
+#[async_trait::async_trait]
+impl Flush for Nacks {
+    type Item = Nack;
+    type Outcome = NackOutcome;
+
+    async fn flush(&self, nacks: &[Nack]) -> Result<Vec<NackOutcome>> {
+        self.0.nack(nacks).await
+    }
+}
+
+impl Weigh for Nack {
+    fn bytes(&self) -> usize {
+        self.error.as_str().len()
+    }
+}

@@ -1,0 +1,171 @@
+//! Enqueue calls that are described, then awaited.
+
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::time::Duration;
+
+use super::Client;
+use crate::backend::EnqueueOutcome;
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+use crate::job::{JobDraft, JobId, Metadata, NewJob, Priority};
+use crate::names::{IdempotencyKey, PartitionKey, QueueName};
+
+type Awaited<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// One job to enqueue; awaiting it answers the id under which the work is stored: its own, or
+/// that of its duplicate.
+///
+/// Dropping the future once it was polled leaves open whether the job is stored; setting
+/// [`id`](Self::id) and calling again with the same one is safe.
+#[derive(Debug)]
+#[must_use = "nothing is enqueued until this is awaited"]
+pub struct EnqueueRequest<'a> {
+    client: &'a Client,
+    draft: JobDraft,
+    repeat: bool,
+}
+
+impl<'a> EnqueueRequest<'a> {
+    pub(super) fn new(client: &'a Client, draft: JobDraft) -> Self {
+        Self {
+            client,
+            draft,
+            repeat: false,
+        }
+    }
+
+    /// See [`JobDraft::queue`].
+    pub fn queue<Q: TryInto<QueueName, Error: Into<Error>>>(self, queue: Q) -> Self {
+        self.with(|draft| draft.queue(queue))
+    }
+
+    /// See [`JobDraft::priority`].
+    pub fn priority(self, priority: Priority) -> Self {
+        self.with(|draft| draft.priority(priority))
+    }
+
+    /// See [`JobDraft::max_attempts`].
+    pub fn max_attempts(self, max_attempts: u32) -> Self {
+        self.with(|draft| draft.max_attempts(max_attempts))
+    }
+
+    /// See [`JobDraft::delay`].
+    pub fn delay(self, delay: Duration) -> Self {
+        self.with(|draft| draft.delay(delay))
+    }
+
+    /// See [`JobDraft::run_at`].
+    pub fn run_at(self, at: impl Into<Timestamp>) -> Self {
+        self.with(|draft| draft.run_at(at))
+    }
+
+    /// See [`JobDraft::timeout`].
+    pub fn timeout(self, timeout: Duration) -> Self {
+        self.with(|draft| draft.timeout(timeout))
+    }
+
+    /// See [`JobDraft::deadline`].
+    pub fn deadline(self, deadline: Duration) -> Self {
+        self.with(|draft| draft.deadline(deadline))
+    }
+
+    /// See [`JobDraft::idempotency_key`].
+    pub fn idempotency_key<K: TryInto<IdempotencyKey, Error: Into<Error>>>(self, key: K) -> Self {
+        self.with(|draft| draft.idempotency_key(key))
+    }
+
+    /// See [`JobDraft::unique_until_done`].
+    pub fn unique_until_done(self) -> Self {
+        self.with(JobDraft::unique_until_done)
+    }
+
+    /// See [`JobDraft::partition_key`].
+    pub fn partition_key<K: TryInto<PartitionKey, Error: Into<Error>>>(self, key: K) -> Self {
+        self.with(|draft| draft.partition_key(key))
+    }
+
+    /// See [`JobDraft::metadata`].
+    pub fn metadata(self, metadata: Metadata) -> Self {
+        self.with(|draft| draft.metadata(metadata))
+    }
+
+    /// See [`JobDraft::id`].
+    pub fn id(self, id: JobId) -> Self {
+        self.with(|draft| draft.id(id))
+    }
+
+    /// This call was made before, and its answer is not known: finished jobs are searched too.
+    pub fn repeated(mut self) -> Self {
+        self.repeat = true;
+        self
+    }
+
+    /// Enqueues and answers what became of the job.
+    ///
+    /// # Errors
+    /// Those of [`Backend::enqueue`](crate::Backend::enqueue).
+    pub async fn outcome(self) -> Result<EnqueueOutcome> {
+        let client = self.client;
+        let job = self.build()?;
+        let outcomes = client.enqueue_jobs(vec![job]).await?;
+        crate::backend::only(outcomes, "enqueue")
+    }
+
+    fn build(self) -> Result<NewJob> {
+        let job = self
+            .draft
+            .build()
+            .map_err(|error| error.during("enqueue"))?;
+        Ok(if self.repeat { job.repeated() } else { job })
+    }
+
+    fn with(mut self, change: impl FnOnce(JobDraft) -> JobDraft) -> Self {
+        self.draft = change(self.draft);
+        self
+    }
+}
+
+/// `Conflict` and `QueueFull` are errors here.
+impl<'a> IntoFuture for EnqueueRequest<'a> {
+    type Output = Result<JobId>;
+    type IntoFuture = Awaited<'a, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let outcome = self.outcome().await?;
+            crate::backend::enqueued(outcome).map_err(|error| error.during("enqueue"))
+        })
+    }
+}
+
+/// Jobs to enqueue in one atomic call; awaiting it answers an outcome per job, in order.
+#[derive(Debug)]
+#[must_use = "nothing is enqueued until this is awaited"]
+pub struct EnqueueAll<'a> {
+    client: &'a Client,
+    jobs: Result<Vec<NewJob>>,
+}
+
+impl<'a> EnqueueAll<'a> {
+    pub(super) fn new(client: &'a Client, drafts: impl Iterator<Item = JobDraft>) -> Self {
+        let build = |(item, draft): (usize, JobDraft)| {
+            draft
+                .build()
+                .map_err(|error| error.at_item(item).during("enqueue"))
+        };
+        Self {
+            client,
+            jobs: drafts.enumerate().map(build).collect(),
+        }
+    }
+}
+
+impl<'a> IntoFuture for EnqueueAll<'a> {
+    type Output = Result<Vec<EnqueueOutcome>>;
+    type IntoFuture = Awaited<'a, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move { self.client.enqueue_jobs(self.jobs?).await })
+    }
+}

@@ -1,0 +1,215 @@
+//! The one error type, with kinds a caller can act on.
+
+use std::convert::Infallible;
+use std::error::Error as StdError;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// `std::result::Result` with this crate's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What failed, on what, and what to do about it (contract R10.1).
+///
+/// One pointer wide; cloning is cheap enough to hand one failure to every caller of a merged flush.
+#[derive(Clone)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone)]
+struct Inner {
+    kind: ErrorKind,
+    operation: Option<&'static str>,
+    subject: Option<String>,
+    message: String,
+    source: Option<Arc<dyn StdError + Send + Sync>>,
+}
+
+/// What a caller can do about an [`Error`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The input breaks a limit; nothing was stored. Fix the input.
+    Invalid {
+        /// Position in the batch, where the call was a batch.
+        item: Option<usize>,
+        /// The field that breaks the limit.
+        field: &'static str,
+        /// The limit, in words with units.
+        limit: String,
+    },
+    /// No such job, queue or worker.
+    NotFound,
+    /// The job's or queue's present state forbids this.
+    Conflict,
+    /// The lease no longer holds: the job was reclaimed, settled, buried or deleted.
+    LeaseLost,
+    /// The queue is at its `max_pending`; nothing was stored.
+    QueueFull {
+        /// How long to wait before trying again.
+        retry_after: Duration,
+    },
+    /// The store has no room; nothing was stored.
+    StorageFull,
+    /// This store, version or build cannot do this.
+    Unsupported,
+    /// The store cannot be reached or is too busy; certainly not applied.
+    Unavailable,
+    /// It is unknown whether the call took effect; repeating it is safe.
+    Indeterminate,
+    /// Stored bytes cannot be read.
+    Corrupt,
+    /// The store was closed by this process.
+    Closed,
+}
+
+impl ErrorKind {
+    /// The stable snake_case name used over HTTP, in logs and in metrics.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Invalid { .. } => "invalid",
+            Self::NotFound => "not_found",
+            Self::Conflict => "conflict",
+            Self::LeaseLost => "lease_lost",
+            Self::QueueFull { .. } => "queue_full",
+            Self::StorageFull => "storage_full",
+            Self::Unsupported => "unsupported",
+            Self::Unavailable => "unavailable",
+            Self::Indeterminate => "indeterminate",
+            Self::Corrupt => "corrupt",
+            Self::Closed => "closed",
+        }
+    }
+
+    /// Whether the same call may succeed later with nothing changed by the caller.
+    pub const fn is_retryable(&self) -> bool {
+        match self {
+            Self::QueueFull { .. }
+            | Self::StorageFull
+            | Self::Unavailable
+            | Self::Indeterminate => true,
+            Self::Invalid { .. }
+            | Self::NotFound
+            | Self::Conflict
+            | Self::LeaseLost
+            | Self::Unsupported
+            | Self::Corrupt
+            | Self::Closed => false,
+        }
+    }
+}
+
+impl Error {
+    /// An error of this kind; the message says what failed and what to do.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            operation: None,
+            subject: None,
+            message: message.into(),
+            source: None,
+        }))
+    }
+
+    /// A field that breaks its limit.
+    pub fn invalid(field: &'static str, limit: impl Into<String>, got: impl fmt::Display) -> Self {
+        let limit = limit.into();
+        let message = format!("{field} must be {limit}; got {got}");
+        Self::new(
+            ErrorKind::Invalid {
+                item: None,
+                field,
+                limit,
+            },
+            message,
+        )
+    }
+
+    /// The same error, about this operation.
+    #[must_use]
+    pub fn during(mut self, operation: &'static str) -> Self {
+        self.0.operation.get_or_insert(operation);
+        self
+    }
+
+    /// The same error, about this job, queue or worker.
+    #[must_use]
+    pub fn on(mut self, subject: impl fmt::Display) -> Self {
+        self.0.subject.get_or_insert_with(|| subject.to_string());
+        self
+    }
+
+    /// The same error, about the item at this position of a batch.
+    #[must_use]
+    pub fn at_item(mut self, position: usize) -> Self {
+        if let ErrorKind::Invalid { item, .. } = &mut self.0.kind {
+            *item = Some(position);
+        }
+        self
+    }
+
+    /// The same error, with what caused it.
+    #[must_use]
+    pub fn caused_by(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
+        self.0.source = Some(Arc::new(source));
+        self
+    }
+
+    /// What a caller can do about it.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0.kind
+    }
+
+    /// Whether the same call may succeed later with nothing changed by the caller.
+    pub fn is_retryable(&self) -> bool {
+        self.0.kind.is_retryable()
+    }
+
+    /// The operation that failed, where known.
+    pub fn operation(&self) -> Option<&'static str> {
+        self.0.operation
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(operation) = self.0.operation {
+            write!(f, "{operation}: ")?;
+        }
+        if let Some(subject) = &self.0.subject {
+            write!(f, "{subject}: ")?;
+        }
+        if let ErrorKind::Invalid {
+            item: Some(item), ..
+        } = self.0.kind
+        {
+            write!(f, "item {item}: ")?;
+        }
+        f.write_str(&self.0.message)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Error({}: {self}", self.0.kind.as_str())?;
+        if let Some(source) = &self.0.source {
+            write!(f, ": {source}")?;
+        }
+        f.write_str(")")
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.0
+            .source
+            .as_ref()
+            .map(|source| &**source as &(dyn StdError + 'static))
+    }
+}
+
+/// So that arguments may be given parsed or to be parsed.
+impl From<Infallible> for Error {
+    fn from(never: Infallible) -> Self {
+        match never {}
+    }
+}

@@ -1,0 +1,243 @@
+//! A job that is being described.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::{JobId, Metadata, NewJob, Payload, Priority, Start};
+use crate::clock::{Clock, SystemClock, Timestamp};
+use crate::error::{Error, Result};
+use crate::limits::{DELAY, MAX_ATTEMPTS, PAYLOAD_BYTES_HARD, TIMEOUT};
+use crate::names::{IdempotencyKey, Kind, PartitionKey, QueueName};
+
+/// Describes a job; [`build`](Self::build) checks everything and names what is wrong.
+///
+/// A setter that is given something invalid remembers it until then, so that calls can be
+/// chained without `?`.
+#[derive(Clone, Debug)]
+#[must_use = "a draft enqueues nothing"]
+pub struct JobDraft {
+    job: Result<NewJob>,
+    id: Option<JobId>,
+}
+
+impl JobDraft {
+    /// A job of this kind with these bytes, with the defaults of contract R2.1.
+    pub fn new<K>(kind: K, payload: impl Into<Bytes>) -> Self
+    where
+        K: TryInto<Kind, Error: Into<Error>>,
+    {
+        let payload = payload.into();
+        let job = kind.try_into().map_err(Into::into).and_then(|kind| {
+            let got = format!("{} bytes", payload.len());
+            within(
+                "payload",
+                payload.len() <= PAYLOAD_BYTES_HARD,
+                "at most 16 MiB",
+                got,
+            )?;
+            Ok(NewJob::with_defaults(kind, payload))
+        });
+        Self { job, id: None }
+    }
+
+    /// A job with this payload.
+    pub fn of<P: Payload>(payload: &P) -> Self {
+        match payload.encode() {
+            Ok(bytes) => P::defaults(Self::new(P::KIND, bytes)),
+            Err(error) => Self {
+                job: Err(error),
+                id: None,
+            },
+        }
+    }
+
+    /// The queue [`default`].
+    pub fn queue<Q>(self, queue: Q) -> Self
+    where
+        Q: TryInto<QueueName, Error: Into<Error>>,
+    {
+        self.try_set(queue, |job, queue| job.queue = queue)
+    }
+
+    /// The priority [normal].
+    pub fn priority(self, priority: Priority) -> Self {
+        self.set(|job| job.priority = priority)
+    }
+
+    /// How many leases may be granted before the job is dead [3]; 1..=1000.
+    pub fn max_attempts(self, max_attempts: u32) -> Self {
+        self.check(|job| {
+            let valid = (1..=MAX_ATTEMPTS).contains(&max_attempts);
+            within("max_attempts", valid, "1..=1000", max_attempts)?;
+            job.max_attempts = max_attempts;
+            Ok(())
+        })
+    }
+
+    /// Waits this long before the first run [0]; at most 366 days.
+    pub fn delay(self, delay: Duration) -> Self {
+        self.check(|job| {
+            within(
+                "delay",
+                delay <= DELAY,
+                "at most 366 days",
+                format!("{delay:?}"),
+            )?;
+            job.start = Start::After(delay);
+            Ok(())
+        })
+    }
+
+    /// Runs at this instant of the store's clock, or at once if it has passed.
+    pub fn run_at(self, at: impl Into<Timestamp>) -> Self {
+        let at = at.into();
+        self.set(|job| job.start = Start::At(at))
+    }
+
+    /// How long one run may take [30 min].
+    pub fn timeout(self, timeout: Duration) -> Self {
+        self.check(|job| {
+            let valid = !timeout.is_zero() && timeout <= TIMEOUT;
+            within("timeout", valid, "1 ms..=366 days", format!("{timeout:?}"))?;
+            job.timeout = timeout;
+            Ok(())
+        })
+    }
+
+    /// Not worth starting later than this after the enqueue [none]; at most 366 days.
+    pub fn deadline(self, deadline: Duration) -> Self {
+        self.check(|job| {
+            let valid = !deadline.is_zero() && deadline <= DELAY;
+            within(
+                "deadline",
+                valid,
+                "1 ms..=366 days",
+                format!("{deadline:?}"),
+            )?;
+            job.deadline = Some(deadline);
+            Ok(())
+        })
+    }
+
+    /// Stores only one job of the queue with this key (contract R2.5).
+    pub fn idempotency_key<K>(self, key: K) -> Self
+    where
+        K: TryInto<IdempotencyKey, Error: Into<Error>>,
+    {
+        self.try_set(key, |job, key| job.idempotency_key = Some(key))
+    }
+
+    /// The idempotency key is free again as soon as the job has ended.
+    pub fn unique_until_done(self) -> Self {
+        self.set(|job| job.unique_until_done = true)
+    }
+
+    /// Runs in order with the other jobs of this key (contract R7.3).
+    pub fn partition_key<K>(self, key: K) -> Self
+    where
+        K: TryInto<PartitionKey, Error: Into<Error>>,
+    {
+        self.try_set(key, |job, key| job.partition_key = Some(key))
+    }
+
+    /// Small facts that travel with the job [none].
+    pub fn metadata(self, metadata: Metadata) -> Self {
+        self.set(|job| job.metadata = metadata)
+    }
+
+    /// An id made earlier, for a call that may be repeated; it must be of the job's queue.
+    pub fn id(mut self, id: JobId) -> Self {
+        self.id = Some(id);
+        self
+    }
+
+    /// The job that moved here; its id decides the new one (contract R6.5).
+    pub fn moved_from(self, old: JobId) -> Self {
+        self.set(|job| job.moved_from = Some(old))
+    }
+
+    /// The job, checked.
+    ///
+    /// # Errors
+    /// `Invalid`, naming the first field that breaks its limit.
+    pub fn build(self) -> Result<NewJob> {
+        let mut job = self.job?;
+        let queue = &job.queue;
+        let open = !queue.is_reserved();
+        within(
+            "queue",
+            open,
+            "outside the reserved prefixes event. and queuekit.",
+            queue,
+        )?;
+        job.id = match (self.id, job.moved_from) {
+            (Some(id), _) => {
+                within("id", id.belongs_to(queue), "an id of the job's queue", id)?;
+                id
+            }
+            (None, Some(old)) => old.moved_to(queue),
+            (None, None) => JobId::generate(queue, id_time()),
+        };
+        Ok(job)
+    }
+
+    fn set(mut self, set: impl FnOnce(&mut NewJob)) -> Self {
+        if let Ok(job) = &mut self.job {
+            set(job);
+        }
+        self
+    }
+
+    fn check(mut self, set: impl FnOnce(&mut NewJob) -> Result<()>) -> Self {
+        if let Ok(job) = &mut self.job
+            && let Err(error) = set(job)
+        {
+            self.job = Err(error);
+        }
+        self
+    }
+
+    fn try_set<T, U>(self, value: T, set: impl FnOnce(&mut NewJob, U)) -> Self
+    where
+        T: TryInto<U, Error: Into<Error>>,
+    {
+        self.check(|job| {
+            set(job, value.try_into().map_err(Into::into)?);
+            Ok(())
+        })
+    }
+}
+
+/// Ids only sort roughly by age: no rule rests on this clock.
+fn id_time() -> Timestamp {
+    SystemClock::default().now()
+}
+
+fn within(
+    field: &'static str,
+    valid: bool,
+    limit: &str,
+    got: impl std::fmt::Display,
+) -> Result<()> {
+    if valid {
+        Ok(())
+    } else {
+        Err(Error::invalid(field, limit, got))
+    }
+}
+
+impl<P: Payload> From<P> for JobDraft {
+    fn from(payload: P) -> Self {
+        Self::of(&payload)
+    }
+}
+
+impl From<NewJob> for JobDraft {
+    fn from(job: NewJob) -> Self {
+        Self {
+            id: Some(job.id),
+            job: Ok(job),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The identity of a job.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use uuid::{Builder, Uuid};
+
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+use crate::names::QueueName;
+
+/// A UUIDv7 whose last 16 bits are its queue's tag (contract R2.4).
+///
+/// The client makes it before the call, so that a call whose reply was lost can be repeated; the
+/// tag lets a store find a job by id alone.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct JobId(Uuid);
+
+impl JobId {
+    /// A new id for a job of this queue; `now` only makes ids sort roughly by age.
+    pub fn generate(queue: &QueueName, now: Timestamp) -> Self {
+        let millis = u64::try_from(now.as_millis()).unwrap_or(0);
+        let mut random = [0; 10];
+        random[..8].copy_from_slice(&fastrand::u64(..).to_be_bytes());
+        random[8..].copy_from_slice(&queue.id_tag());
+        Self(Builder::from_unix_timestamp_millis(millis, &random).into_uuid())
+    }
+
+    /// The id this job gets when it moves to that queue: a pure function of both (R6.5), so that
+    /// a move that is repeated creates nothing twice.
+    #[must_use]
+    pub fn moved_to(self, queue: &QueueName) -> Self {
+        let digest = Sha256::new()
+            .chain_update(self.0.as_bytes())
+            .chain_update(queue.as_str());
+        let digest = digest.finalize();
+        let bytes = self.0.as_bytes();
+        let millis = bytes[..6]
+            .iter()
+            .fold(0, |millis, byte| millis << 8 | u64::from(*byte));
+        let mut random = [0; 10];
+        random[..8].copy_from_slice(&digest[..8]);
+        random[8..].copy_from_slice(&queue.id_tag());
+        Self(Builder::from_unix_timestamp_millis(millis, &random).into_uuid())
+    }
+
+    /// Whether this id can be of a job of this queue.
+    pub fn belongs_to(self, queue: &QueueName) -> bool {
+        self.queue_tag() == queue.id_tag()
+    }
+
+    /// The tag of its queue.
+    pub fn queue_tag(self) -> [u8; 2] {
+        let bytes = self.0.as_bytes();
+        [bytes[14], bytes[15]]
+    }
+
+    /// The 16 bytes, for stores.
+    pub fn as_bytes(&self) -> &[u8; 16] {
+        self.0.as_bytes()
+    }
+
+    /// The id of these 16 bytes, for stores.
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(Uuid::from_bytes(bytes))
+    }
+}
+
+impl fmt::Display for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl fmt::Debug for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl FromStr for JobId {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Uuid::parse_str(text).map(Self).map_err(|error| {
+            Error::invalid("id", "a UUID as printed by queuekit", format!("{text:?}"))
+                .caused_by(error)
+        })
+    }
+}
+
+impl TryFrom<String> for JobId {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl From<JobId> for String {
+    fn from(id: JobId) -> Self {
+        id.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_uuid_v7_and_end_in_their_queues_tag() {
+        let queue = QueueName::default();
+        let id = JobId::generate(&queue, Timestamp::from_millis(1_767_225_600_000));
+        assert_eq!(id.0.get_version_num(), 7);
+        assert!(id.to_string().ends_with("37a8"), "{id}");
+        assert!(id.belongs_to(&queue));
+        assert_eq!(id.to_string().parse::<JobId>().unwrap(), id);
+    }
+
+    #[test]
+    fn a_move_gives_the_same_id_each_time() {
+        let id: JobId = "019b76da-a800-7000-8000-0000000037a8".parse().unwrap();
+        let to = QueueName::new("emails").unwrap();
+        assert_eq!(id.moved_to(&to), id.moved_to(&to));
+        assert!(id.moved_to(&to).belongs_to(&to));
+        assert_ne!(
+            id.moved_to(&to),
+            id.moved_to(&QueueName::new("other").unwrap())
+        );
+    }
+}

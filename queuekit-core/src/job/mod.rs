@@ -1,0 +1,21 @@
+//! Jobs: what is enqueued, what is stored, what is read.
+
+mod draft;
+mod error_text;
+mod id;
+mod metadata;
+mod new_job;
+mod payload;
+mod priority;
+mod record;
+mod state;
+
+pub use draft::JobDraft;
+pub use error_text::ErrorText;
+pub use id::JobId;
+pub use metadata::Metadata;
+pub use new_job::{NewJob, Start};
+pub use payload::Payload;
+pub use priority::Priority;
+pub use record::{Failure, Job, LogLine, Progress};
+pub use state::{State, Status, StatusSet};

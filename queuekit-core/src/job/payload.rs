@@ -1,0 +1,81 @@
+//! What a job carries, typed.
+
+use bytes::Bytes;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::JobDraft;
+use crate::error::{Error, ErrorKind, Result};
+
+/// The payload of one kind of job.
+///
+/// JSON through serde unless `encode` and `decode` are replaced; the bytes travel untouched
+/// through every store.
+///
+/// ```
+/// use queuekit_core::Payload;
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Serialize, Deserialize)]
+/// struct Greet {
+///     name: String,
+/// }
+///
+/// impl Payload for Greet {
+///     const KIND: &'static str = "greet";
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a job payload",
+    note = "derive `serde::Serialize` and `serde::Deserialize`, then write \
+            `impl Payload for {Self} {{ const KIND: &'static str = \"..\"; }}`"
+)]
+pub trait Payload: Serialize + DeserializeOwned + Send + Sync + 'static {
+    /// The kind: it picks the handler, in this process or in another language.
+    const KIND: &'static str;
+
+    /// What jobs of this kind are enqueued with unless the call says otherwise.
+    fn defaults(draft: JobDraft) -> JobDraft {
+        draft
+    }
+
+    /// The bytes that are stored.
+    ///
+    /// # Errors
+    /// `Invalid` if the value cannot be written as JSON.
+    fn encode(&self) -> Result<Bytes> {
+        serde_json::to_vec(self).map(Bytes::from).map_err(|error| {
+            let limit = "a value that serde_json can write".to_owned();
+            let kind = ErrorKind::Invalid {
+                item: None,
+                field: "payload",
+                limit,
+            };
+            Error::new(
+                kind,
+                format!("payload of {} cannot be encoded: {error}", Self::KIND),
+            )
+            .caused_by(error)
+        })
+    }
+
+    /// The value of stored bytes.
+    ///
+    /// # Errors
+    /// `Corrupt`, with a message that names the place where the bytes do not fit.
+    fn decode(bytes: &[u8]) -> Result<Self> {
+        serde_json::from_slice(bytes).or_else(|_| {
+            // Only what failed is parsed again, by the slower parser that knows where it is.
+            let parser = &mut serde_json::Deserializer::from_slice(bytes);
+            serde_path_to_error::deserialize(parser).map_err(|error| {
+                let message = format!(
+                    "payload of {} at {}: {}",
+                    Self::KIND,
+                    error.path(),
+                    error.inner()
+                );
+                Error::new(ErrorKind::Corrupt, message).caused_by(error)
+            })
+        })
+    }
+}

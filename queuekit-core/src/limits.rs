@@ -1,0 +1,197 @@
+//! Every limit of the contract (R12), in one file.
+
+use std::time::Duration;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::job::NewJob;
+
+/// Longest name of a queue, kind or worker, in bytes.
+pub const NAME_BYTES: usize = 128;
+/// Longest partition or idempotency key, in bytes.
+pub const KEY_BYTES: usize = 256;
+/// Largest payload that can ever be allowed, in bytes.
+pub const PAYLOAD_BYTES_HARD: usize = 16 * 1024 * 1024;
+/// Most attempts a job can be given.
+pub const MAX_ATTEMPTS: u32 = 1000;
+/// Longest delay of a job, a deadline or a reschedule.
+pub const DELAY: Duration = Duration::from_secs(366 * 24 * 3600);
+/// Longest delay of a nack; longer ones are clamped (R4.7).
+pub const NACK_DELAY: Duration = Duration::from_secs(30 * 24 * 3600);
+/// Longest time one run of a job may be given.
+pub const TIMEOUT: Duration = DELAY;
+/// Shortest and longest lease.
+pub const TTL: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(12 * 3600));
+/// Largest stored error text, in bytes (R4.6).
+pub const ERROR_BYTES: usize = 8 * 1024;
+/// Failures kept per job (R4.5).
+pub const FAILURES_KEPT: usize = 20;
+/// Log lines kept per job (R3.8).
+pub const LOG_LINES_KEPT: usize = 100;
+/// Longest stored log line, in bytes (R3.8).
+pub const LOG_LINE_BYTES: usize = 1024;
+/// Most jobs on one page of a listing (R8.2).
+pub const PAGE_JOBS: usize = 1000;
+/// Jobs that die inside one reserve call (R5.7).
+pub const BURIALS_PER_RESERVE: usize = 100;
+/// Most live leases a partition key can be allowed (R7.3).
+pub const PER_KEY: u32 = 10_000;
+/// Shortest retention by age.
+pub const RETENTION_AGE_MIN: Duration = Duration::from_secs(600);
+/// Retention by count or bytes spares jobs that ended less than this ago.
+pub const RETENTION_GRACE: Duration = Duration::from_secs(60);
+/// A count above this may be an estimate (R8.3).
+pub const EXACT_COUNT: u64 = 10_000;
+/// Ended jobs that health looks back on (R8.3).
+pub const HEALTH_WINDOW: usize = 1000;
+/// Prefixes of queues that only queuekit itself writes to.
+pub const RESERVED_QUEUE_PREFIXES: [&str; 2] = ["event.", "queuekit."];
+
+/// How many expired leases one reserve call reclaims at most (R5.6).
+pub const fn reclaims_per_reserve(limit: usize) -> usize {
+    if limit > 50 { limit * 2 } else { 100 }
+}
+
+/// The limits a store applies; each can be configured downwards, the payload up to
+/// [`PAYLOAD_BYTES_HARD`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    payload_bytes: usize,
+    result_bytes: usize,
+    metadata_bytes: usize,
+    enqueue_jobs: usize,
+    enqueue_bytes: usize,
+    reserve_jobs: usize,
+    queues: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            payload_bytes: 1024 * 1024,
+            result_bytes: 64 * 1024,
+            metadata_bytes: 4 * 1024,
+            enqueue_jobs: 1000,
+            enqueue_bytes: 8 * 1024 * 1024,
+            reserve_jobs: 1000,
+            queues: 10_000,
+        }
+    }
+}
+
+impl Limits {
+    /// Largest payload, in bytes [1 MiB]; at most [`PAYLOAD_BYTES_HARD`].
+    #[must_use]
+    pub fn with_payload_bytes(mut self, bytes: usize) -> Self {
+        self.payload_bytes = bytes.min(PAYLOAD_BYTES_HARD);
+        // One job of the largest size must fit into a call.
+        self.enqueue_bytes = self.enqueue_bytes.max(self.payload_bytes);
+        self
+    }
+
+    /// Largest result, in bytes [64 KiB]; larger values than the default are ignored.
+    #[must_use]
+    pub fn with_result_bytes(mut self, bytes: usize) -> Self {
+        self.result_bytes = self.result_bytes.min(bytes);
+        self
+    }
+
+    /// Largest metadata, in bytes of keys and values [4 KiB]; only downwards.
+    #[must_use]
+    pub fn with_metadata_bytes(mut self, bytes: usize) -> Self {
+        self.metadata_bytes = self.metadata_bytes.min(bytes);
+        self
+    }
+
+    /// Most jobs in one enqueue call [1,000]; only downwards.
+    #[must_use]
+    pub fn with_enqueue_jobs(mut self, jobs: usize) -> Self {
+        self.enqueue_jobs = self.enqueue_jobs.min(jobs);
+        self
+    }
+
+    /// Most jobs in one reserve call [1,000]; only downwards.
+    #[must_use]
+    pub fn with_reserve_jobs(mut self, jobs: usize) -> Self {
+        self.reserve_jobs = self.reserve_jobs.min(jobs);
+        self
+    }
+
+    /// Most queues of a store [10,000]; only downwards.
+    #[must_use]
+    pub fn with_queues(mut self, queues: usize) -> Self {
+        self.queues = self.queues.min(queues);
+        self
+    }
+
+    /// Most jobs in one enqueue call.
+    pub fn enqueue_jobs(&self) -> usize {
+        self.enqueue_jobs
+    }
+
+    /// Most payload bytes in one enqueue call.
+    pub fn enqueue_bytes(&self) -> usize {
+        self.enqueue_bytes
+    }
+
+    /// Most jobs in one reserve call.
+    pub fn reserve_jobs(&self) -> usize {
+        self.reserve_jobs
+    }
+
+    /// Checks a whole enqueue call before the store is contacted (R2.7).
+    ///
+    /// # Errors
+    /// `Invalid`, naming the first item, its field and the limit; nothing of the call is stored.
+    pub fn admit_jobs(&self, jobs: &[NewJob]) -> Result<()> {
+        at_most("jobs per call", self.enqueue_jobs, "jobs", jobs.len())?;
+        let mut bytes = 0;
+        for (item, job) in jobs.iter().enumerate() {
+            let at = |error: Error| error.at_item(item).on(job.id());
+            let (payload, metadata) = (job.payload().len(), job.metadata().bytes());
+            at_most("payload", self.payload_bytes, "bytes", payload).map_err(at)?;
+            at_most("metadata", self.metadata_bytes, "bytes", metadata).map_err(at)?;
+            bytes += payload + metadata;
+        }
+        at_most("bytes per call", self.enqueue_bytes, "bytes", bytes)
+    }
+
+    /// Checks the number of jobs asked for.
+    ///
+    /// # Errors
+    /// `Invalid`, naming the limit.
+    pub fn admit_reserve(&self, limit: usize) -> Result<()> {
+        at_most("limit", self.reserve_jobs, "jobs", limit)
+    }
+
+    /// Checks the size of a result.
+    ///
+    /// # Errors
+    /// `Invalid`, naming the limit.
+    pub fn admit_result(&self, bytes: usize) -> Result<()> {
+        at_most("result", self.result_bytes, "bytes", bytes)
+    }
+
+    /// Checks that one more queue may come to exist.
+    ///
+    /// # Errors
+    /// `Invalid`, naming the limit.
+    pub fn admit_queue(&self, existing: usize) -> Result<()> {
+        at_most("queues", self.queues, "queues", existing + 1)
+    }
+}
+
+fn at_most(field: &'static str, most: usize, unit: &str, got: usize) -> Result<()> {
+    if got <= most {
+        return Ok(());
+    }
+    let limit = format!("at most {most} {unit}");
+    let message = format!("{field}: {got} {unit}, {limit}; split or shrink the call");
+    Err(Error::new(
+        ErrorKind::Invalid {
+            item: None,
+            field,
+            limit,
+        },
+        message,
+    ))
+}

@@ -1,0 +1,317 @@
+//! Names and keys that cannot be built wrong.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::{Arc, LazyLock};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::error::{Error, Result};
+use crate::limits::{KEY_BYTES, NAME_BYTES, RESERVED_QUEUE_PREFIXES};
+
+const NAME_RULE: &str = "[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}";
+
+/// The name of a queue: `[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}`.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct QueueName {
+    name: Arc<str>,
+    /// The first two bytes of SHA-256(name): the end of every job id of this queue (R2.4).
+    tag: [u8; 2],
+}
+
+impl QueueName {
+    /// Parses a queue's name.
+    ///
+    /// # Errors
+    /// `Invalid` if it breaks the rule for names.
+    pub fn new(name: impl AsRef<str>) -> Result<Self> {
+        let name = checked_name("queue", name.as_ref())?;
+        let digest = Sha256::digest(name.as_bytes());
+        Ok(Self {
+            name,
+            tag: [digest[0], digest[1]],
+        })
+    }
+
+    /// Whether only queuekit itself enqueues here (`event.*` and `queuekit.*`).
+    pub fn is_reserved(&self) -> bool {
+        RESERVED_QUEUE_PREFIXES
+            .iter()
+            .any(|prefix| self.name.starts_with(prefix))
+    }
+
+    /// The two bytes every job id of this queue ends in (R2.4).
+    pub fn id_tag(&self) -> [u8; 2] {
+        self.tag
+    }
+}
+
+/// The queue `default`.
+impl Default for QueueName {
+    #[expect(clippy::expect_used, reason = "a constant that a test parses")]
+    fn default() -> Self {
+        static DEFAULT: LazyLock<QueueName> =
+            LazyLock::new(|| QueueName::new("default").expect("`default` is a name"));
+        DEFAULT.clone()
+    }
+}
+
+/// What a job is for: it picks the handler. `[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}`.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Kind {
+    name: Arc<str>,
+}
+
+impl Kind {
+    /// Parses a kind's name.
+    ///
+    /// # Errors
+    /// `Invalid` if it breaks the rule for names.
+    pub fn new(name: impl AsRef<str>) -> Result<Self> {
+        Ok(Self {
+            name: checked_name("kind", name.as_ref())?,
+        })
+    }
+}
+
+/// One incarnation of a worker; two workers never share one, even under equal names.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct WorkerId {
+    name: Arc<str>,
+}
+
+impl WorkerId {
+    /// Parses a worker's id as it was printed.
+    ///
+    /// # Errors
+    /// `Invalid` if it breaks the rule for names.
+    pub fn new(id: impl AsRef<str>) -> Result<Self> {
+        Ok(Self {
+            name: checked_name("worker", id.as_ref())?,
+        })
+    }
+
+    /// A new incarnation of the worker of this name: the name and 12 random hex digits.
+    ///
+    /// # Errors
+    /// `Invalid` if the name breaks the rule for names or has more than 115 bytes.
+    pub fn incarnate(name: &str) -> Result<Self> {
+        Self::new(format!("{name}-{:012x}", fastrand::u64(..1 << 48)))
+    }
+}
+
+/// Jobs of a queue that share one run in order, at most `per_key` at a time. 1..=256 bytes.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct PartitionKey {
+    name: Arc<str>,
+}
+
+impl PartitionKey {
+    /// Parses a partition key.
+    ///
+    /// # Errors
+    /// `Invalid` if it is empty or has more than 256 bytes.
+    pub fn new(key: impl AsRef<str>) -> Result<Self> {
+        Ok(Self {
+            name: checked_key("partition_key", key.as_ref())?,
+        })
+    }
+}
+
+/// Of all jobs of a queue that share one, only one is stored. 1..=256 bytes.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct IdempotencyKey {
+    name: Arc<str>,
+}
+
+impl IdempotencyKey {
+    /// Parses an idempotency key.
+    ///
+    /// # Errors
+    /// `Invalid` if it is empty or has more than 256 bytes.
+    pub fn new(key: impl AsRef<str>) -> Result<Self> {
+        Ok(Self {
+            name: checked_key("idempotency_key", key.as_ref())?,
+        })
+    }
+}
+
+fn checked_name(field: &'static str, name: &str) -> Result<Arc<str>> {
+    let inner = |c: u8| c.is_ascii_alphanumeric() || b"_.:-".contains(&c);
+    let valid = name.len() <= NAME_BYTES
+        && name
+            .as_bytes()
+            .first()
+            .is_some_and(u8::is_ascii_alphanumeric)
+        && name.bytes().all(inner);
+    if valid {
+        Ok(name.into())
+    } else {
+        Err(Error::invalid(field, NAME_RULE, excerpt(name)))
+    }
+}
+
+fn checked_key(field: &'static str, key: &str) -> Result<Arc<str>> {
+    if (1..=KEY_BYTES).contains(&key.len()) {
+        return Ok(key.into());
+    }
+    let got = format!("{} bytes", key.len());
+    Err(Error::invalid(field, format!("1..={KEY_BYTES} bytes"), got))
+}
+
+fn excerpt(name: &str) -> String {
+    let short: String = name.chars().take(40).collect();
+    let dots = if short.len() < name.len() { ".." } else { "" };
+    format!("{short:?}{dots} ({} bytes)", name.len())
+}
+
+macro_rules! string_like {
+    ($($type:ident)*) => {$(
+        impl $type {
+            /// The text.
+            pub fn as_str(&self) -> &str {
+                &self.name
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.name)
+            }
+        }
+
+        impl fmt::Debug for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{:?}", self.as_str())
+            }
+        }
+
+        impl PartialEq for $type {
+            fn eq(&self, other: &Self) -> bool {
+                Arc::ptr_eq(&self.name, &other.name) || self.name == other.name
+            }
+        }
+
+        impl Eq for $type {}
+
+        impl PartialOrd for $type {
+            fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+                Some(self.cmp(other))
+            }
+        }
+
+        impl Ord for $type {
+            fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+                if Arc::ptr_eq(&self.name, &other.name) {
+                    return std::cmp::Ordering::Equal;
+                }
+                self.name.cmp(&other.name)
+            }
+        }
+
+        impl std::hash::Hash for $type {
+            fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+                self.as_str().hash(state);
+            }
+        }
+
+        impl Borrow<str> for $type {
+            fn borrow(&self) -> &str {
+                &self.name
+            }
+        }
+
+        impl AsRef<str> for $type {
+            fn as_ref(&self) -> &str {
+                &self.name
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = Error;
+
+            fn from_str(text: &str) -> Result<Self> {
+                Self::new(text)
+            }
+        }
+
+        impl TryFrom<&str> for $type {
+            type Error = Error;
+
+            fn try_from(text: &str) -> Result<Self> {
+                Self::new(text)
+            }
+        }
+
+        impl TryFrom<String> for $type {
+            type Error = Error;
+
+            fn try_from(text: String) -> Result<Self> {
+                Self::new(text)
+            }
+        }
+
+        impl TryFrom<&String> for $type {
+            type Error = Error;
+
+            fn try_from(text: &String) -> Result<Self> {
+                Self::new(text)
+            }
+        }
+
+        impl From<&$type> for $type {
+            fn from(same: &$type) -> Self {
+                same.clone()
+            }
+        }
+
+        impl From<$type> for String {
+            fn from(name: $type) -> Self {
+                name.name.as_ref().to_owned()
+            }
+        }
+    )*};
+}
+
+string_like!(QueueName Kind WorkerId PartitionKey IdempotencyKey);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_obey_their_rule_on_both_sides_of_every_limit() {
+        for good in ["a", "9", "a.b:c-d_E", &"x".repeat(128)] {
+            assert!(QueueName::new(good).is_ok(), "{good}");
+        }
+        for bad in [
+            "",
+            ".a",
+            "-a",
+            "a b",
+            "a{b}",
+            "é",
+            "a/b",
+            "a\0",
+            &"x".repeat(129),
+        ] {
+            assert!(QueueName::new(bad).is_err(), "{bad}");
+            assert!(Kind::new(bad).is_err(), "{bad}");
+        }
+        assert!(PartitionKey::new("k".repeat(256)).is_ok());
+        assert!(PartitionKey::new("k".repeat(257)).is_err());
+        assert!(IdempotencyKey::new("").is_err());
+    }
+
+    #[test]
+    fn queue_tags_are_fixed_for_ever() {
+        assert_eq!(QueueName::default().id_tag(), [0x37, 0xa8]);
+    }
+}

@@ -1,0 +1,89 @@
+//! One number that says whether a queue does its work, and why not (contract R8.3).
+
+use std::time::Duration;
+
+/// What health is a function of.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct HealthInput {
+    /// Age of the oldest job that could run now.
+    pub oldest_ready_age: Option<Duration>,
+    /// Of the last 1,000 ended jobs, how many died: 0.0..=1.0.
+    pub dead_share: f64,
+    /// Whether a live worker serves the queue.
+    pub has_live_worker: bool,
+}
+
+/// 0..=100, with a sentence per lost point or more.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Health {
+    /// 100 is well.
+    pub score: u8,
+    /// Why points went, worst first to read.
+    pub reasons: Vec<String>,
+}
+
+/// 100 - min(40, oldest ready age / 300 s x 40) - min(40, dead share x 100) - 20 if ready jobs
+/// and no live worker.
+pub fn health(input: HealthInput) -> Health {
+    let mut score = 100.0;
+    let mut reasons = Vec::new();
+    if let Some(age) = input.oldest_ready_age {
+        let lost = (age.as_secs_f64() / 300.0 * 40.0).min(40.0);
+        score -= lost;
+        if lost >= 1.0 {
+            reasons.push(format!(
+                "-{lost:.0}: the oldest ready job waits {:.0} s",
+                age.as_secs_f64()
+            ));
+        }
+        if !input.has_live_worker {
+            score -= 20.0;
+            reasons.push("-20: jobs are ready and no live worker serves the queue".to_owned());
+        }
+    }
+    let lost = (input.dead_share * 100.0).clamp(0.0, 40.0);
+    score -= lost;
+    if lost > 0.0 {
+        let percent = input.dead_share * 100.0;
+        reasons.push(format!(
+            "-{lost:.0}: {percent:.1} % of the last ended jobs died"
+        ));
+    }
+    Health {
+        score: score.round().clamp(0.0, 100.0) as u8,
+        reasons,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn score(age_s: Option<u64>, dead_share: f64, has_live_worker: bool) -> u8 {
+        let oldest_ready_age = age_s.map(Duration::from_secs);
+        health(HealthInput {
+            oldest_ready_age,
+            dead_share,
+            has_live_worker,
+        })
+        .score
+    }
+
+    #[test]
+    fn r8_3_health_takes_each_point_for_its_reason() {
+        assert_eq!(score(None, 0.0, false), 100);
+        assert_eq!(score(Some(0), 0.0, true), 100);
+        assert_eq!(score(Some(0), 0.0, false), 80);
+        assert_eq!(score(Some(150), 0.0, true), 80);
+        assert_eq!(score(Some(300), 0.0, true), 60);
+        assert_eq!(score(Some(9000), 0.0, true), 60);
+        assert_eq!(score(None, 0.25, true), 75);
+        assert_eq!(score(Some(9000), 1.0, false), 0);
+        let input = HealthInput {
+            oldest_ready_age: Some(Duration::from_secs(300)),
+            dead_share: 0.5,
+            has_live_worker: false,
+        };
+        assert_eq!(health(input).reasons.len(), 3);
+    }
+}

@@ -1,0 +1,106 @@
+//! The figures of a queue (contract R8.3).
+
+use std::time::Duration;
+
+use super::{Health, QueueSettings};
+use crate::clock::Timestamp;
+use crate::job::{State, Status};
+use crate::names::QueueName;
+
+/// A queue as it is listed.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Queue {
+    /// Its name.
+    pub name: QueueName,
+    /// Its settings.
+    pub settings: QueueSettings,
+    /// Its jobs by status.
+    pub counts: Counts,
+    /// Age of the oldest job that could run now, since it became due.
+    pub oldest_ready_age: Option<Duration>,
+    /// How well it does.
+    pub health: Health,
+    /// Live workers that serve it.
+    pub workers: u64,
+    /// Unreadable records met since it came to exist (R5.8).
+    pub corrupt: u64,
+    /// The store time these figures are of.
+    pub as_of: Timestamp,
+}
+
+impl Queue {
+    /// A queue without jobs.
+    pub fn empty(name: QueueName, settings: QueueSettings, as_of: Timestamp) -> Self {
+        Self {
+            name,
+            settings,
+            counts: Counts::default(),
+            oldest_ready_age: None,
+            health: super::health(super::HealthInput::default()),
+            workers: 0,
+            corrupt: 0,
+            as_of,
+        }
+    }
+}
+
+/// A number of jobs; above 10,000 it may be an estimate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Count {
+    /// How many.
+    pub value: u64,
+    /// Whether it was counted rather than estimated.
+    pub exact: bool,
+}
+
+impl Count {
+    /// A number that was counted.
+    pub const fn exact(value: u64) -> Self {
+        Self { value, exact: true }
+    }
+
+    /// A number that was estimated.
+    pub const fn estimate(value: u64) -> Self {
+        Self {
+            value,
+            exact: false,
+        }
+    }
+}
+
+impl Default for Count {
+    fn default() -> Self {
+        Self::exact(0)
+    }
+}
+
+/// Jobs by status.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts([Count; Status::ALL.len()]);
+
+impl Counts {
+    /// The number of jobs with this status.
+    pub fn get(&self, status: Status) -> Count {
+        self.0[status as usize]
+    }
+
+    /// Sets the number of jobs with this status.
+    pub fn set(&mut self, status: Status, count: Count) {
+        self.0[status as usize] = count;
+    }
+
+    /// The number of jobs in this stored state.
+    pub fn of_state(&self, state: State) -> Count {
+        let parts = state.statuses().iter().map(|status| self.get(status));
+        parts.fold(Count::exact(0), |sum, part| Count {
+            value: sum.value + part.value,
+            exact: sum.exact && part.exact,
+        })
+    }
+
+    /// Every status and its number.
+    pub fn iter(&self) -> impl Iterator<Item = (Status, Count)> {
+        Status::ALL.into_iter().zip(self.0)
+    }
+}

@@ -1,0 +1,166 @@
+//! How long to wait before the next attempt: the only file that computes a delay.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::limits::NACK_DELAY;
+
+/// When a failed job runs again.
+#[derive(Clone)]
+#[non_exhaustive]
+pub enum RetryPolicy {
+    /// `base x 2^(attempt - 1)`, at most `cap`, then moved by up to `jitter` (0.0..=1.0) of
+    /// itself in either direction, so that jobs that failed together do not return together.
+    Exponential {
+        /// The delay after the first attempt.
+        base: Duration,
+        /// The longest delay before jitter.
+        cap: Duration,
+        /// Share of the delay that is random.
+        jitter: f64,
+    },
+    /// The same delay each time.
+    Fixed(Duration),
+    /// A delay per attempt; the last one repeats. An empty list means no delay.
+    List(Arc<[Duration]>),
+    /// The application's own function of the attempt (1 for the first).
+    Custom(Arc<dyn Fn(u32) -> Duration + Send + Sync>),
+}
+
+impl RetryPolicy {
+    /// 1 s doubling to 1 h, with 10 % jitter.
+    pub const DEFAULT: Self = Self::Exponential {
+        base: Duration::from_secs(1),
+        cap: Duration::from_secs(3600),
+        jitter: 0.1,
+    };
+
+    /// Delays from a list.
+    pub fn list(delays: impl Into<Arc<[Duration]>>) -> Self {
+        Self::List(delays.into())
+    }
+
+    /// The application's own function of the attempt (1 for the first).
+    pub fn custom(delay: impl Fn(u32) -> Duration + Send + Sync + 'static) -> Self {
+        Self::Custom(Arc::new(delay))
+    }
+
+    /// The delay after this attempt (1 for the first); `chance` in 0.0..1.0 is the caller's
+    /// random number, so that the function is pure. Clamped to 0..=30 days (contract R4.7).
+    pub fn delay(&self, attempt: u32, chance: f64) -> Duration {
+        let delay = match self {
+            Self::Exponential { base, cap, jitter } => {
+                let doubled = doubling(*base, *cap, attempt.saturating_sub(1));
+                let factor = 1.0 + jitter.clamp(0.0, 1.0) * (2.0 * chance - 1.0);
+                Duration::try_from_secs_f64(doubled.as_secs_f64() * factor).unwrap_or(doubled)
+            }
+            Self::Fixed(delay) => *delay,
+            Self::List(delays) => {
+                let at = (attempt.saturating_sub(1) as usize).min(delays.len().saturating_sub(1));
+                delays.get(at).copied().unwrap_or_default()
+            }
+            Self::Custom(delay) => delay(attempt),
+        };
+        clamp_nack_delay(delay)
+    }
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+impl fmt::Debug for RetryPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exponential { base, cap, jitter } => {
+                write!(
+                    f,
+                    "Exponential({base:?} doubling to {cap:?}, jitter {jitter})"
+                )
+            }
+            Self::Fixed(delay) => write!(f, "Fixed({delay:?})"),
+            Self::List(delays) => write!(f, "List({delays:?})"),
+            Self::Custom(_) => f.write_str("Custom"),
+        }
+    }
+}
+
+/// How long a job waits whose kind this worker has no handler for: 1 s doubling to 60 s by its
+/// releases (contract R13.4).
+pub fn no_handler_delay(releases: u32) -> Duration {
+    doubling(Duration::from_secs(1), Duration::from_secs(60), releases)
+}
+
+/// The wait before a store call that failed is made again: 10 ms doubling to 1 s, of which
+/// `chance` in 0.0..1.0 picks a random share.
+pub fn reconnect_delay(failures: u32, chance: f64) -> Duration {
+    doubling(Duration::from_millis(10), Duration::from_secs(1), failures)
+        .mul_f64(0.5 + chance / 2.0)
+}
+
+/// A poll interval moved by up to 10 %, so that workers do not poll in step.
+pub fn jittered(interval: Duration, chance: f64) -> Duration {
+    interval.mul_f64(0.9 + 0.2 * chance)
+}
+
+/// The delay a nack may ask for: 0..=30 days (contract R4.7).
+pub fn clamp_nack_delay(delay: Duration) -> Duration {
+    delay.min(NACK_DELAY)
+}
+
+fn doubling(base: Duration, cap: Duration, times: u32) -> Duration {
+    base.saturating_mul(1_u32.checked_shl(times).unwrap_or(u32::MAX))
+        .min(cap)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn exponential_doubles_to_its_cap() {
+        let policy = RetryPolicy::Exponential {
+            base: SECOND,
+            cap: 60 * SECOND,
+            jitter: 0.0,
+        };
+        let delays: Vec<_> = (1..=8)
+            .map(|attempt| policy.delay(attempt, 0.7).as_secs())
+            .collect();
+        assert_eq!(delays, [1, 2, 4, 8, 16, 32, 60, 60]);
+        assert_eq!(policy.delay(u32::MAX, 0.5), 60 * SECOND);
+    }
+
+    #[test]
+    fn jitter_stays_inside_its_share() {
+        let policy = RetryPolicy::DEFAULT;
+        assert_eq!(policy.delay(1, 0.0), Duration::from_millis(900));
+        assert_eq!(policy.delay(1, 0.5), SECOND);
+        assert!(policy.delay(1, 0.999) <= Duration::from_millis(1100));
+    }
+
+    #[test]
+    fn a_list_repeats_its_last_delay_and_everything_is_clamped_to_30_days() {
+        let policy = RetryPolicy::list([SECOND, 5 * SECOND]);
+        assert_eq!(
+            [1, 2, 9].map(|attempt| policy.delay(attempt, 0.0).as_secs()),
+            [1, 5, 5]
+        );
+        assert_eq!(RetryPolicy::list([]).delay(1, 0.0), Duration::ZERO);
+        assert_eq!(
+            RetryPolicy::custom(|_| Duration::MAX).delay(1, 0.0),
+            NACK_DELAY
+        );
+    }
+
+    #[test]
+    fn r13_4_a_kind_without_handler_waits_1_s_doubling_to_60_s() {
+        let waits: Vec<_> = (0..8).map(|n| no_handler_delay(n).as_secs()).collect();
+        assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60]);
+    }
+}
