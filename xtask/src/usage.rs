@@ -1,0 +1,70 @@
+use crate::error::{Error, Result};
+
+pub(crate) const USAGE: &str = "\
+Usage: cargo xtask <command>
+
+Commands:
+  tidy               the rules of this project that no compiler checks
+  help               print this
+
+Exit codes: 0 all well, 1 a step failed, 2 wrong usage.";
+
+/// What the command line asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Request {
+    Tidy,
+    Help,
+}
+
+impl Request {
+    /// Refuses whatever it does not know: an ignored flag looks like one that was obeyed.
+    pub(crate) fn parse(args: &[String]) -> Result<Self> {
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        match args.as_slice() {
+            ["help" | "--help" | "-h", ..] | [_, "--help" | "-h"] => Ok(Self::Help),
+            ["tidy"] => Ok(Self::Tidy),
+            [command @ "tidy", rest @ ..] => Err(Error::Usage(format!(
+                "{command}: unexpected `{}`",
+                rest.join(" ")
+            ))),
+            [command, ..] => Err(Error::Usage(format!("unknown command `{command}`"))),
+            [] => Err(Error::Usage("which command?".to_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Request> {
+        let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        Request::parse(&args)
+    }
+
+    #[test]
+    fn every_command_is_understood() {
+        assert_eq!(parse("tidy"), Ok(Request::Tidy));
+        for help in ["help", "--help", "-h", "tidy --help"] {
+            assert_eq!(parse(help), Ok(Request::Help), "{help}");
+        }
+    }
+
+    #[test]
+    fn wrong_usage_is_an_error_of_its_own_kind() {
+        for line in [
+            "",
+            "tests",
+            "test --lnog",
+            "test --long twice",
+            "ci x",
+            "bench --quick",
+        ] {
+            let answer = parse(line);
+            assert!(
+                matches!(answer, Err(Error::Usage(_))),
+                "{line:?}: {answer:?}"
+            );
+        }
+    }
+}
