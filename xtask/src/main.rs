@@ -1,4 +1,4 @@
-//! Everything a person or CI runs: `cargo xtask tidy`.
+//! Everything a person or CI runs: `cargo xtask test | tidy | bench`.
 //!
 //! It is a program of this workspace and not a shell script, so that a laptop and CI run the same
 //! steps on every system, and so that the rules it enforces have tests of their own.
@@ -8,7 +8,12 @@
     reason = "a command line tool talks to a person through its standard streams"
 )]
 
+mod bench;
+mod command_line;
 mod error;
+mod examples;
+mod steps;
+mod test;
 mod tidy;
 mod usage;
 mod workspace;
@@ -35,7 +40,9 @@ fn main() -> ExitCode {
 
 fn run(request: Request) -> Result<()> {
     match request {
+        Request::Test { long } => test::run(long),
         Request::Tidy => tidy::run(),
+        Request::Bench { args } => bench::run(&args),
         Request::Help => {
             println!("{USAGE}");
             Ok(())

@@ -4,7 +4,10 @@ pub(crate) const USAGE: &str = "\
 Usage: cargo xtask <command>
 
 Commands:
+  test [--long]      run every test, every doctest and every example
+                     --long: the long harnesses at their full numbers, not at the short tier
   tidy               the rules of this project that no compiler checks
+  bench [-- ARGS]    run the benchmarks; ARGS go to criterion
   help               print this
 
 Exit codes: 0 all well, 1 a step failed, 2 wrong usage.";
@@ -12,7 +15,9 @@ Exit codes: 0 all well, 1 a step failed, 2 wrong usage.";
 /// What the command line asks for.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Request {
+    Test { long: bool },
     Tidy,
+    Bench { args: Vec<String> },
     Help,
 }
 
@@ -22,8 +27,17 @@ impl Request {
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         match args.as_slice() {
             ["help" | "--help" | "-h", ..] | [_, "--help" | "-h"] => Ok(Self::Help),
+            ["test"] => Ok(Self::Test { long: false }),
+            ["test", "--long"] => Ok(Self::Test { long: true }),
             ["tidy"] => Ok(Self::Tidy),
-            [command @ "tidy", rest @ ..] => Err(Error::Usage(format!(
+            ["bench"] => Ok(Self::Bench { args: Vec::new() }),
+            ["bench", "--", rest @ ..] => Ok(Self::Bench {
+                args: rest.iter().map(|&arg| arg.to_owned()).collect(),
+            }),
+            ["bench", arg, ..] => Err(Error::Usage(format!(
+                "bench: unexpected `{arg}`; arguments for criterion go after `--`"
+            ))),
+            [command @ ("test" | "tidy"), rest @ ..] => Err(Error::Usage(format!(
                 "{command}: unexpected `{}`",
                 rest.join(" ")
             ))),
@@ -44,10 +58,21 @@ mod tests {
 
     #[test]
     fn every_command_is_understood() {
+        assert_eq!(parse("test"), Ok(Request::Test { long: false }));
+        assert_eq!(parse("test --long"), Ok(Request::Test { long: true }));
         assert_eq!(parse("tidy"), Ok(Request::Tidy));
-        for help in ["help", "--help", "-h", "tidy --help"] {
+        for help in ["help", "--help", "-h", "test --help"] {
             assert_eq!(parse(help), Ok(Request::Help), "{help}");
         }
+    }
+
+    #[test]
+    fn arguments_of_bench_go_through_untouched() {
+        let args = vec!["enqueue".to_owned(), "--quick".to_owned()];
+        assert_eq!(
+            parse("bench -- enqueue --quick"),
+            Ok(Request::Bench { args })
+        );
     }
 
     #[test]
