@@ -1,4 +1,4 @@
-//! Everything a person or CI runs: `cargo xtask test | tidy | bench`.
+//! Everything a person or CI runs: `cargo xtask test | ci | tidy | bench`.
 //!
 //! It is a program of this workspace and not a shell script, so that a laptop and CI run the same
 //! steps on every system, and so that the rules it enforces have tests of their own.
@@ -9,12 +9,14 @@
 )]
 
 mod bench;
+mod ci;
 mod command_line;
 mod error;
 mod examples;
 mod steps;
 mod test;
 mod tidy;
+mod tools;
 mod usage;
 mod workspace;
 
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
 fn run(request: Request) -> Result<()> {
     match request {
         Request::Test { long } => test::run(long),
+        Request::Ci => ci::run(),
         Request::Tidy => tidy::run(),
         Request::Bench { args } => bench::run(&args),
         Request::Help => {

@@ -6,6 +6,8 @@ Usage: cargo xtask <command>
 Commands:
   test [--long]      run every test, every doctest and every example
                      --long: the long harnesses at their full numbers, not at the short tier
+  ci                 what CI runs: formatting, lints, each feature alone, docs, licences, tidy,
+                     MSRV, and last the same as `test`
   tidy               the rules of this project that no compiler checks
   bench [-- ARGS]    run the benchmarks; ARGS go to criterion
   help               print this
@@ -16,6 +18,7 @@ Exit codes: 0 all well, 1 a step failed, 2 wrong usage.";
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     Test { long: bool },
+    Ci,
     Tidy,
     Bench { args: Vec<String> },
     Help,
@@ -29,6 +32,7 @@ impl Request {
             ["help" | "--help" | "-h", ..] | [_, "--help" | "-h"] => Ok(Self::Help),
             ["test"] => Ok(Self::Test { long: false }),
             ["test", "--long"] => Ok(Self::Test { long: true }),
+            ["ci"] => Ok(Self::Ci),
             ["tidy"] => Ok(Self::Tidy),
             ["bench"] => Ok(Self::Bench { args: Vec::new() }),
             ["bench", "--", rest @ ..] => Ok(Self::Bench {
@@ -37,7 +41,7 @@ impl Request {
             ["bench", arg, ..] => Err(Error::Usage(format!(
                 "bench: unexpected `{arg}`; arguments for criterion go after `--`"
             ))),
-            [command @ ("test" | "tidy"), rest @ ..] => Err(Error::Usage(format!(
+            [command @ ("test" | "ci" | "tidy"), rest @ ..] => Err(Error::Usage(format!(
                 "{command}: unexpected `{}`",
                 rest.join(" ")
             ))),
@@ -60,6 +64,7 @@ mod tests {
     fn every_command_is_understood() {
         assert_eq!(parse("test"), Ok(Request::Test { long: false }));
         assert_eq!(parse("test --long"), Ok(Request::Test { long: true }));
+        assert_eq!(parse("ci"), Ok(Request::Ci));
         assert_eq!(parse("tidy"), Ok(Request::Tidy));
         for help in ["help", "--help", "-h", "test --help"] {
             assert_eq!(parse(help), Ok(Request::Help), "{help}");
