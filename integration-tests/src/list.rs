@@ -7,6 +7,17 @@ macro_rules! __for_each_case {
         $then! {
             [$($args)*]
 
+            dlq {
+                core r6_1_the_holder_buries
+                core r6_1_a_waiting_job_is_buried_by_id
+                core r6_1_a_running_job_is_buried_by_force_only
+                core r6_1_an_expired_job_counts_as_running
+                core r6_1_an_ended_job_is_not_buried_again
+                core r6_1_dead_jobs_are_listed
+                core r6_2_what_nobody_runs_is_deleted
+                core r6_2_a_running_job_is_deleted_by_force_only
+            }
+
             enqueue {
                 core r2_1_defaults
                 core r2_1_every_field_reaches_reader_and_worker
@@ -137,11 +148,91 @@ macro_rules! __for_each_case {
                 core r10_1_single_calls_turn_outcomes_into_errors
             }
 
+            operate {
+                full r6_3_retry_starts_anew_and_keeps_the_history
+                full r6_3_only_dead_and_cancelled_jobs_come_back
+                full r6_3_retry_takes_its_idempotency_key_again
+                full r6_3_retry_ignores_max_pending
+                full r6_3_retry_under_hold_keeps_the_place_in_the_key
+                full r6_4_a_waiting_job_is_rescheduled
+                full r6_4_only_pending_jobs_are_rescheduled
+                full r6_6_cancel_answers_by_state
+                full r6_6_a_cancelled_job_never_runs
+                full r3_6_admin_batches_answer_per_item
+            }
+
+            order {
+                full r7_1_priority_then_time_then_sequence
+                full r7_1_jobs_of_one_instant_are_first_come_first_served
+                core r7_1_a_failed_run_goes_by_its_new_time
+                core r7_1_a_delayed_job_goes_by_when_it_was_due
+                core r7_1_the_most_urgent_is_next
+                core r7_2_reservers_at_once_take_a_prefix
+                full r7_4_no_key_starves_behind_a_long_backlog
+                full r7_4_jobs_without_a_key_share_one_turn
+                full r7_4_within_a_key_the_order_holds
+                full r7_4_a_late_key_gets_its_turn
+                core r7_1_nothing_else_has_a_place_in_the_order
+            }
+
+            partition_keys {
+                core r7_3_a_key_is_fifo_whatever_the_priority
+                core r7_3_other_keys_and_queues_run_on
+                core r7_3_a_waiting_head_blocks
+                full r7_3_under_skip_a_waiting_head_is_passed
+                full r7_3_a_dead_head_continues_or_holds
+                full r7_3_per_key_run_at_once_in_order
+                full r7_3_a_changed_per_key_binds_as_leases_end
+                core r7_3_an_expired_head_runs_again_first
+                core r7_3_a_stale_end_frees_no_second_slot
+                core r7_3_an_enqueue_that_races_the_keys_end_is_served
+                core r7_3_exclusion_holds_among_many_reservers
+            }
+
             queue_full {
                 full r2_8_a_full_queue_stores_nothing_more
                 full r2_8_the_limit_is_exact_for_one_caller
                 full r2_8_only_pending_jobs_count
                 full r2_8_a_full_queue_still_knows_its_jobs
+            }
+
+            reclaim {
+                core r5_6_the_next_reserve_reclaims_and_grants
+                core r5_6_any_worker_reclaims
+                core r5_6_reclaim_is_bounded_and_in_order_of_expiry
+                core r5_6_live_leases_hide_no_expired_one
+                core r5_6_every_eligible_job_is_served_at_last
+                core r5_7_expiry_on_the_final_attempt_buries
+                core r5_7_a_missed_deadline_buries_and_the_call_goes_on
+                core r5_7_a_deadline_is_for_the_start
+                core r5_7_a_retry_after_the_deadline_is_buried
+                core r5_7_burials_are_bounded_and_say_more
+                core(Corrupt) r5_8_an_unreadable_record_stops_nobody
+                core(Corrupt) r5_8_a_running_record_that_became_unreadable_is_buried
+                core(Corrupt) r5_8_reads_show_an_unreadable_record
+            }
+
+            reserve {
+                core r5_1_no_work_is_an_empty_answer
+                core r5_1_the_hint_is_the_next_due_time
+                core r5_1_a_full_batch_says_more
+                core r5_2_one_step_sets_everything
+                core r5_2_a_lease_lives_for_its_ttl
+                core r5_3_only_the_eligible_is_leased
+                full r5_3_a_paused_queue_leases_nothing
+                core r5_10_a_lost_reply_costs_one_ttl_and_one_attempt
+                core r5_10_a_repeat_under_one_nonce_is_safe
+                full r7_5_strict_queues_are_served_in_their_order
+                full r7_5_weighted_queues_get_their_share
+                core r7_5_what_a_queue_leaves_goes_to_the_others
+            }
+
+            slots {
+                core r6_5_every_end_frees_the_slot
+                full r6_5_a_cancelled_job_frees_the_slot
+                core(Corrupt) r6_5_an_unreadable_job_frees_the_slot
+                full r6_5_a_held_key_is_freed_when_its_dead_head_goes
+                full r6_5_under_hold_other_ends_free_the_slot
             }
 
             states {

@@ -1,5 +1,6 @@
 //! The cases, by subject. Each is named by its rule and says which guard it protects.
 
+pub mod dlq;
 pub mod enqueue;
 pub mod fence;
 pub mod flush;
@@ -8,6 +9,12 @@ pub mod idempotency;
 pub mod leases;
 pub mod limits;
 pub mod nack;
+pub mod operate;
+pub mod order;
+pub mod partition_keys;
 pub mod queue_full;
+pub mod reclaim;
+pub mod reserve;
+pub mod slots;
 pub mod states;
 pub mod transitions;
