@@ -7,6 +7,14 @@ macro_rules! __for_each_case {
         $then! {
             [$($args)*]
 
+            bulk {
+                core r6_8_a_dry_run_only_counts
+                core r6_8_a_purge_deletes_all_that_matches
+                core r6_8_what_runs_is_skipped
+                core r6_8_the_dead_are_brought_back
+                core r6_8_waiting_jobs_are_rescheduled_and_called_off
+            }
+
             dlq {
                 core r6_1_the_holder_buries
                 core r6_1_a_waiting_job_is_buried_by_id
@@ -38,6 +46,18 @@ macro_rules! __for_each_case {
                 core r2_4_one_id_at_once_is_created_once
             }
 
+            errors {
+                core r10_1_the_store_can_what_its_harness_states
+                core r10_1_an_error_says_what_to_do
+                core r10_3_dropped_calls_leak_nothing
+                core r10_4_after_close_every_call_is_closed
+                full r10_4_after_close_every_capability_is_closed
+                core r10_4_calls_in_flight_finish_or_get_closed
+                core(SecondHandle) r10_4_other_handles_stay_open
+                full r11_1_the_store_says_what_an_ok_survives
+                full(Migrations) r11_2_the_schema_is_current
+            }
+
             fence {
                 core r3_1_every_reserve_has_a_nonce_of_its_own
                 core r3_1_a_guessed_nonce_settles_nothing
@@ -61,6 +81,15 @@ macro_rules! __for_each_case {
                 core r3_6_empty_batches_do_nothing
             }
 
+            figures {
+                core r8_3_every_queue_ever_used_is_listed
+                full r8_3_counts_follow_every_transition
+                core r8_3_the_oldest_age_counts_from_when_it_was_due
+                core r8_3_health_says_why
+                full r8_3_live_workers_are_counted
+                core r8_3_figures_say_of_when_they_are
+            }
+
             flush {
                 core r2_10_items_of_a_call_act_in_order
                 core r2_10_equal_leases_in_one_nack_take_effect_once
@@ -76,6 +105,12 @@ macro_rules! __for_each_case {
                 core r0_3_never_more_leases_than_max_attempts
                 core r0_3_a_leased_job_is_leased_to_nobody_else
                 core r0_4_now_is_the_stores_clock
+            }
+
+            history {
+                core r5_5_leases_of_a_job_never_overlap
+                full r5_4_a_job_is_deleted_or_leased_never_both
+                full r5_4_a_late_ack_or_a_reclaim_wins_never_both
             }
 
             idempotency {
@@ -130,6 +165,21 @@ macro_rules! __for_each_case {
                 full r12_settings
                 core r12_nack_delay
                 core r12_queues
+            }
+
+            listing {
+                core r8_1_a_handle_sees_its_own_writes
+                core r8_1_reads_change_nothing
+                full r8_2_jobs_are_listed_in_the_documented_order
+                core r8_2_blocked_jobs_are_listed_by_key
+                full r8_2_a_fair_queue_is_listed_by_key
+                core r8_2_every_part_of_a_filter_filters
+                core r8_2_failed_jobs_are_found_by_their_last_error
+                full r8_2_what_stays_comes_exactly_once
+                full r8_2_finished_jobs_come_exactly_once
+                core r8_2_a_cursor_is_bound_to_its_filter
+                core r8_2_a_forged_position_is_refused_or_harmless
+                core r8_2_a_rare_job_is_found_behind_many
             }
 
             nack {
@@ -196,6 +246,16 @@ macro_rules! __for_each_case {
                 full r2_8_a_full_queue_still_knows_its_jobs
             }
 
+            queues {
+                full r6_7_a_paused_queue_does_all_but_reserve
+                full r6_7_settings_come_before_the_first_job
+                full r6_7_a_patch_changes_only_what_it_names
+                full r6_7_a_queue_is_removed_when_nobody_needs_it
+                full r6_7_an_empty_queue_goes_with_its_settings
+                full r6_9_why_a_waiting_job_waits
+                full r6_9_why_a_job_does_not_wait
+            }
+
             reclaim {
                 core r5_6_the_next_reserve_reclaims_and_grants
                 core r5_6_any_worker_reclaims
@@ -227,6 +287,16 @@ macro_rules! __for_each_case {
                 core r7_5_what_a_queue_leaves_goes_to_the_others
             }
 
+            retention {
+                full r12_retention_by_default
+                full r12_retention_by_age_counts_from_the_end
+                full r12_retention_by_number_keeps_the_newest
+                full r12_retention_by_bytes_keeps_the_newest
+                full r5_4_a_job_is_brought_back_or_pruned_never_both
+                full r13_7_any_number_may_run_upkeep
+                full r13_7_repair_finds_nothing_to_mend
+            }
+
             slots {
                 core r6_5_every_end_frees_the_slot
                 full r6_5_a_cancelled_job_frees_the_slot
@@ -253,8 +323,22 @@ macro_rules! __for_each_case {
                 full r1_6_retry_clears_the_request
             }
 
+            time {
+                core r9_1_every_instant_is_of_the_stores_clock
+                core r9_2_run_at_is_of_the_stores_clock
+                core r9_3_nothing_runs_early
+                core r9_3_schedules_resolve_to_a_millisecond
+                core r9_4_a_jump_forward_loses_no_job
+                core(Rewind) r9_4_a_jump_back_loses_no_job
+            }
+
             transitions {
                 full r1_3_only_the_listed_transitions
+            }
+
+            wakeups {
+                full r13_6_an_enqueue_rings
+                full r13_6_a_release_rings
             }
         }
     };
