@@ -101,6 +101,11 @@ pub fn reconnect_delay(failures: u32, chance: f64) -> Duration {
         .mul_f64(0.5 + chance / 2.0)
 }
 
+/// How long an enqueuer waits before it tries a full queue again (contract R2.8).
+pub fn queue_full_retry_after() -> Duration {
+    Duration::from_secs(1)
+}
+
 /// A poll interval moved by up to 10 %, so that workers do not poll in step.
 pub fn jittered(interval: Duration, chance: f64) -> Duration {
     interval.mul_f64(0.9 + 0.2 * chance)

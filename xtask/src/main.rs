@@ -1,2 +1,54 @@
-//! To come.
-fn main() {}
+//! Everything a person or CI runs: `cargo xtask test | ci | tidy | bench`.
+//!
+//! It is a program of this workspace and not a shell script, so that a laptop and CI run the same
+//! steps on every system, and so that the rules it enforces have tests of their own.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command line tool talks to a person through its standard streams"
+)]
+
+mod bench;
+mod ci;
+mod command_line;
+mod error;
+mod examples;
+mod steps;
+mod test;
+mod tidy;
+mod tools;
+mod usage;
+mod workspace;
+
+use std::process::ExitCode;
+
+use error::{Error, Result};
+use usage::{Request, USAGE};
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match Request::parse(&args).and_then(run) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error @ Error::Usage(_)) => {
+            eprintln!("error: {error}\n\n{USAGE}");
+            ExitCode::from(2)
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(request: Request) -> Result<()> {
+    match request {
+        Request::Test { long } => test::run(long),
+        Request::Ci => ci::run(),
+        Request::Tidy => tidy::run(),
+        Request::Bench { args } => bench::run(&args),
+        Request::Help => {
+            println!("{USAGE}");
+            Ok(())
+        }
+    }
+}

@@ -1,5 +1,163 @@
 //! The in-memory store: the specification, and what handlers are tested with.
+//!
+//! It keeps every rule of the contract and nothing else: jobs are gone with the process. One lock
+//! guards everything, so each operation is one step. With a [`ManualClock`](crate::ManualClock)
+//! time moves only when told to, and [`Faults`] make it lose acks, leases and replies on purpose.
+//!
+//! ```
+//! use std::time::Duration;
+//! use queuekit_core::{BackendExt, JobDraft, ManualClock, Backend, memory::MemoryStore};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> queuekit_core::Result<()> {
+//! let clock = ManualClock::default();
+//! let store = MemoryStore::with_clock(clock.clone());
+//! let job = JobDraft::new("report", "{}").delay(Duration::from_secs(60)).build()?;
+//! let id = store.enqueue_one(job).await?;
+//! clock.advance(Duration::from_secs(60));
+//! assert_eq!(store.get_job(id).await?.unwrap().status.as_str(), "ready");
+//! # Ok(())
+//! # }
+//! ```
 
-/// To come.
-#[derive(Debug, Default)]
-pub struct MemoryStore;
+mod admin;
+mod apply;
+mod backend;
+mod enqueue;
+mod faults;
+mod idempotency;
+mod leases;
+mod listing;
+mod partition;
+mod queue;
+mod record;
+mod reserve;
+mod settle;
+mod stats;
+mod tables;
+mod upkeep;
+mod why;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub use faults::{Faults, Operation, When};
+
+use crate::capability::WakeupHub;
+use crate::clock::{Clock, SystemClock};
+use crate::error::{Error, ErrorKind, Result};
+use crate::job::JobId;
+use crate::limits::Limits;
+use crate::names::QueueName;
+use tables::Tables;
+
+/// A store in this process's memory; clones share it.
+#[derive(Clone)]
+pub struct MemoryStore {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    clock: Box<dyn Clock>,
+    limits: Limits,
+    tables: Mutex<Tables>,
+    wakeups: WakeupHub,
+    faults: Faults,
+}
+
+impl MemoryStore {
+    /// A store on the machine's clock.
+    pub fn new() -> Self {
+        Self::with_clock(SystemClock::default())
+    }
+
+    /// A store on this clock.
+    pub fn with_clock(clock: impl Clock) -> Self {
+        Self::with_clock_and_limits(clock, Limits::default())
+    }
+
+    /// A store on this clock with these limits.
+    pub fn with_clock_and_limits(clock: impl Clock, limits: Limits) -> Self {
+        let shared = Shared {
+            clock: Box::new(clock),
+            limits,
+            tables: Mutex::default(),
+            wakeups: WakeupHub::default(),
+            faults: Faults::default(),
+        };
+        Self {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// What goes wrong on purpose.
+    pub fn faults(&self) -> &Faults {
+        &self.shared.faults
+    }
+
+    /// Makes a job's record unreadable, as a broken disk would; false if it is not stored.
+    pub fn corrupt(&self, id: JobId) -> bool {
+        let mut tables = self
+            .shared
+            .tables
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        tables
+            .jobs
+            .get_mut(&id)
+            .map(|record| record.corrupt = true)
+            .is_some()
+    }
+
+    /// One step on the tables: everything that happens inside is one instant. Rings for the
+    /// queues that gained work, after the lock is released.
+    fn step<T>(
+        &self,
+        operation: Operation,
+        step: impl FnOnce(&mut Tables) -> Result<T>,
+    ) -> Result<T> {
+        self.shared.faults.before(operation)?;
+        let (answer, stirred) = {
+            let mut tables = self
+                .shared
+                .tables
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            if tables.closed {
+                return Err(closed(operation));
+            }
+            tables.now = self.shared.clock.now();
+            let answer = step(&mut tables);
+            (answer, std::mem::take(&mut tables.stirred))
+        };
+        self.ring(&stirred);
+        self.shared.faults.after(operation)?;
+        answer.map_err(|error| error.during(operation.as_str()))
+    }
+
+    fn ring(&self, stirred: &BTreeSet<QueueName>) {
+        stirred
+            .iter()
+            .for_each(|queue| self.shared.wakeups.ring(queue));
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryStore")
+            .field("clock", &self.shared.clock)
+            .finish_non_exhaustive()
+    }
+}
+
+fn closed(operation: Operation) -> Error {
+    let message = "this handle was closed; open a new one";
+    Error::new(ErrorKind::Closed, message).during(operation.as_str())
+}

@@ -1,0 +1,164 @@
+//! The one place where a stored job changes its state.
+
+use std::collections::BTreeSet;
+
+use super::queue::QueueTable;
+use super::record::Record;
+use super::tables::Tables;
+use crate::backend::Nonce;
+use crate::error::Result;
+use crate::job::{ErrorText, JobId, State};
+use crate::lifecycle::{self, Transition};
+use crate::limits::Limits;
+use crate::names::QueueName;
+
+impl Tables {
+    /// Takes a job through a transition: its record, its place in the queue, its keys and the
+    /// counters change together. `change` sets what the transition says of the record itself.
+    /// False if it is not stored.
+    pub(super) fn apply(
+        &mut self,
+        id: JobId,
+        transition: Transition,
+        change: impl FnOnce(&mut Record),
+    ) -> bool {
+        let now = self.now;
+        let fresh_seq = self.seq + 1;
+        let Some(record) = self.jobs.get_mut(&id) else {
+            return false;
+        };
+        let Some(queue) = self.queues.get_mut(&record.queue) else {
+            return false;
+        };
+        debug_assert!(
+            transition.from().contains(&record.state),
+            "{transition:?} of {record:?}"
+        );
+        let held = |key| {
+            queue
+                .partitions
+                .get(key)
+                .is_some_and(|keyed| keyed.holds(record.seq))
+        };
+        let keeps_place = record.partition_key.as_ref().is_some_and(held);
+
+        queue.leave(record);
+        change(record);
+        if transition == Transition::Retry && !keeps_place {
+            record.seq = fresh_seq;
+            self.seq = fresh_seq;
+        }
+        let was = record.state;
+        if let Some(state) = transition.to() {
+            record.state = state;
+            if state.is_terminal() {
+                self.seq = fresh_seq;
+                record.end_seq = fresh_seq;
+                record.finished_at = now;
+            }
+            queue.enter(record, now);
+        }
+        queue.refresh(record.partition_key.as_ref(), now);
+        if transition.to() == Some(State::Pending) || record.partition_key.is_some() {
+            self.stirred.insert(record.queue.clone());
+        }
+        self.settle_key(id, was, transition);
+        if transition.to().is_none() {
+            self.jobs.remove(&id);
+        }
+        true
+    }
+
+    /// Stores a new job.
+    pub(super) fn add(&mut self, record: Record) {
+        if let Some(queue) = self.queues.get_mut(&record.queue) {
+            queue.enter(&record, self.now);
+            queue.refresh(record.partition_key.as_ref(), self.now);
+        }
+        if let Some(key) = &record.idempotency_key {
+            self.keys.take(&record.queue, key, record.id);
+        }
+        if !self.stirred.contains(&record.queue) {
+            self.stirred.insert(record.queue.clone());
+        }
+        self.jobs.insert(record.id, Box::new(record));
+    }
+
+    /// Moves a job to the dead-letter queue.
+    pub(super) fn bury(&mut self, id: JobId, transition: Transition, reason: ErrorText) {
+        self.apply(id, transition, |record| {
+            record.reason = Some(reason);
+            if transition != Transition::BuryLease {
+                // The lease was broken: its holder did not do this.
+                record.nonce = Nonce::from_bytes([0; 16]);
+            }
+        });
+    }
+
+    /// Takes a lease back as if it had run out; what became of the job.
+    pub(super) fn expire(&mut self, id: JobId) -> Option<Transition> {
+        let now = self.now;
+        let record = self
+            .jobs
+            .get(&id)
+            .filter(|record| record.state == State::Running)?;
+        let cancelled = record.cancel_requested;
+        let transition = lifecycle::expired(record.attempts, record.max_attempts, cancelled);
+        self.apply(id, transition, |record| {
+            let text = ErrorText::from("lease expired");
+            record.add_failure(now, text.clone());
+            record.reason = (transition == Transition::ExpireDead).then_some(text);
+            // The nonce goes too, so that nothing can match the old lease.
+            record.nonce = Nonce::from_bytes([0; 16]);
+        });
+        Some(transition)
+    }
+
+    /// What the transition means for the job's idempotency key (contract R2.5).
+    fn settle_key(&mut self, id: JobId, was: State, transition: Transition) {
+        let Some(record) = self.jobs.get(&id) else {
+            return;
+        };
+        let Some(key) = &record.idempotency_key else {
+            return;
+        };
+        let queue = &record.queue;
+        match (transition, transition.to()) {
+            (Transition::Retry, _) => self.keys.take(queue, key, id),
+            (Transition::Delete | Transition::DeleteForced, _) => self.keys.free(queue, key, id),
+            (_, Some(state)) if state.is_terminal() && !was.is_terminal() => {
+                let table = self.queues.get(queue);
+                let window = table
+                    .map(|table| table.settings.dedup_window)
+                    .unwrap_or_default();
+                if record.unique_until_done {
+                    self.keys.free(queue, key, id);
+                } else {
+                    self.keys.free_at(queue, key, id, self.now + window);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Makes sure that every queue of a call exists, or that none comes to exist.
+    pub(super) fn open_queues<'a>(
+        &mut self,
+        names: impl Iterator<Item = &'a QueueName>,
+        limits: &Limits,
+    ) -> Result<()> {
+        let unknown: BTreeSet<_> = names
+            .filter(|name| !self.queues.contains_key(*name))
+            .collect();
+        if let Some(name) = unknown.last() {
+            let existing = self.queues.len() + unknown.len() - 1;
+            limits
+                .admit_queue(existing)
+                .map_err(|error| error.on(name))?;
+        }
+        for name in unknown {
+            self.queues.insert(name.clone(), QueueTable::default());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,175 @@
+//! The ten operations, and which capabilities there are.
+
+use async_trait::async_trait;
+
+use super::{MemoryStore, Operation};
+use crate::backend::*;
+use crate::capability::{Exchange, Exchanged, Settlement, Wakeup, Wakeups};
+use crate::error::{Error, ErrorKind, Result};
+use crate::job::{Job, JobId, NewJob};
+use crate::lifecycle;
+use crate::names::QueueName;
+use crate::queue::Queue;
+
+use super::tables::Tables;
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl Backend for MemoryStore {
+    async fn enqueue(&self, jobs: &[NewJob]) -> Result<Vec<EnqueueOutcome>> {
+        if jobs.is_empty() {
+            return Ok(Vec::new());
+        }
+        let limits = &self.shared.limits;
+        self.step(Operation::Enqueue, |tables| tables.enqueue(jobs, limits))
+    }
+
+    async fn reserve(&self, request: &Reserve) -> Result<Reserved> {
+        self.step(Operation::Reserve, |tables| {
+            self.reserve_in(tables, request)
+        })
+    }
+
+    async fn ack(&self, acks: &[Ack]) -> Result<Vec<AckOutcome>> {
+        if acks.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.step(Operation::Ack, |tables| self.ack_in(tables, acks))
+    }
+
+    async fn nack(&self, nacks: &[Nack]) -> Result<Vec<NackOutcome>> {
+        if nacks.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.step(Operation::Nack, |tables| Ok(self.nack_in(tables, nacks)))
+    }
+
+    async fn move_to_dlq(&self, burials: &[Burial]) -> Result<Vec<BuryOutcome>> {
+        if burials.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.step(Operation::MoveToDlq, |tables| {
+            Ok(burials
+                .iter()
+                .map(|burial| tables.move_to_dlq(burial))
+                .collect())
+        })
+    }
+
+    async fn list_queues(&self) -> Result<Vec<Queue>> {
+        self.step(Operation::ListQueues, |tables| Ok(tables.list_queues()))
+    }
+
+    async fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {
+        self.step(Operation::ListJobs, |tables| tables.list_jobs(filter))
+    }
+
+    async fn get_job(&self, id: JobId) -> Result<Option<Job>> {
+        self.step(Operation::GetJob, |tables| Ok(tables.get_job(id)))
+    }
+
+    async fn delete_job(&self, id: JobId, force: bool) -> Result<bool> {
+        self.step(Operation::DeleteJob, |tables| {
+            let Some(record) = tables.jobs.get(&id) else {
+                return Ok(false);
+            };
+            let Some(transition) = lifecycle::delete(record.state, force) else {
+                let message = "it is running; delete it by force, or cancel it first";
+                return Err(Error::new(ErrorKind::Conflict, message).on(id));
+            };
+            Ok(tables.apply(id, transition, |_| {}))
+        })
+    }
+
+    async fn close(&self) -> Result<()> {
+        let mut tables = self
+            .shared
+            .tables
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        tables.closed = true;
+        drop(tables);
+        self.shared.wakeups.ring_all();
+        Ok(())
+    }
+
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities {
+            leases: Some(self),
+            wakeups: Some(self),
+            upkeep: Some(self),
+            exchange: Some(self),
+            admin: Some(self),
+            inspect: Some(self),
+            migrations: Some(self),
+            atomic_across_queues: true,
+        }
+    }
+}
+
+impl Wakeups for MemoryStore {
+    fn subscribe(&self, queues: &[QueueName]) -> Result<Wakeup> {
+        Ok(self.shared.wakeups.subscribe(queues))
+    }
+}
+
+#[async_trait]
+impl Exchange for MemoryStore {
+    async fn exchange(&self, settlement: &Settlement, request: &Reserve) -> Result<Exchanged> {
+        let faults = &self.shared.faults;
+        let parts = [
+            (Operation::Ack, !settlement.acks.is_empty()),
+            (Operation::Nack, !settlement.nacks.is_empty()),
+            (Operation::Reserve, request.limit > 0),
+        ];
+        let parts = || {
+            parts
+                .iter()
+                .filter(|(_, present)| *present)
+                .map(|(part, _)| *part)
+        };
+        parts().try_for_each(|part| faults.before(part))?;
+        let exchanged = self.step(Operation::Exchange, |tables| {
+            self.shared.limits.admit_reserve(request.limit)?;
+            Ok(Exchanged {
+                acks: self.ack_in(tables, &settlement.acks)?,
+                nacks: self.nack_in(tables, &settlement.nacks),
+                reserved: self.reserve_in(tables, request)?,
+            })
+        })?;
+        parts().try_for_each(|part| faults.after(part))?;
+        Ok(exchanged)
+    }
+}
+
+impl MemoryStore {
+    fn reserve_in(&self, tables: &mut Tables, request: &Reserve) -> Result<Reserved> {
+        let reserved = tables.reserve(request, &self.shared.limits)?;
+        if let Some(first) = reserved.leases.first()
+            && self.shared.faults.take_double_delivery()
+        {
+            tables.expire(first.id());
+        }
+        Ok(reserved)
+    }
+
+    /// Checks all before the first takes effect: an Invalid call changes nothing.
+    fn ack_in(&self, tables: &mut Tables, acks: &[Ack]) -> Result<Vec<AckOutcome>> {
+        let result_bytes = |ack: &Ack| ack.result.as_ref().map_or(0, bytes::Bytes::len);
+        for (item, ack) in acks.iter().enumerate() {
+            let admitted = self.shared.limits.admit_result(result_bytes(ack));
+            admitted.map_err(|error| error.at_item(item).on(ack.lease.id))?;
+        }
+        Ok(acks
+            .iter()
+            .map(|ack| tables.ack(ack, &self.shared.faults))
+            .collect())
+    }
+
+    fn nack_in(&self, tables: &mut Tables, nacks: &[Nack]) -> Vec<NackOutcome> {
+        nacks
+            .iter()
+            .map(|nack| tables.nack(nack, &self.shared.faults))
+            .collect()
+    }
+}

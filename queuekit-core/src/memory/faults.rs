@@ -1,0 +1,174 @@
+//! What a store does wrong on purpose, so that handlers can be proved idempotent.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// Faults to come; each happens once per request for it.
+///
+/// ```
+/// use queuekit_core::memory::{MemoryStore, Operation, When};
+///
+/// let store = MemoryStore::new();
+/// store.faults().crash_before_ack();
+/// store.faults().fail(Operation::Enqueue, 2, When::After);
+/// ```
+#[derive(Debug, Default)]
+pub struct Faults(Mutex<Pending>);
+
+#[derive(Debug, Default)]
+struct Pending {
+    crashes_before_ack: u32,
+    lost_leases: u32,
+    double_deliveries: u32,
+    /// Calls left until the failure.
+    failures: HashMap<(Operation, When), u32>,
+}
+
+/// An operation that can fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "each is the call of that name")]
+pub enum Operation {
+    Enqueue,
+    Reserve,
+    Ack,
+    Nack,
+    MoveToDlq,
+    ListQueues,
+    ListJobs,
+    GetJob,
+    DeleteJob,
+    Extend,
+    Report,
+    Beat,
+    ListWorkers,
+    Exchange,
+    Configure,
+    RemoveQueue,
+    Cancel,
+    Retry,
+    Reschedule,
+    Why,
+    Upkeep,
+    Inspect,
+}
+
+impl Operation {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Enqueue => "enqueue",
+            Self::Reserve => "reserve",
+            Self::Ack => "ack",
+            Self::Nack => "nack",
+            Self::MoveToDlq => "move_to_dlq",
+            Self::ListQueues => "list_queues",
+            Self::ListJobs => "list_jobs",
+            Self::GetJob => "get_job",
+            Self::DeleteJob => "delete_job",
+            Self::Extend => "extend",
+            Self::Report => "report",
+            Self::Beat => "beat",
+            Self::ListWorkers => "list_workers",
+            Self::Exchange => "exchange",
+            Self::Configure => "configure",
+            Self::RemoveQueue => "remove_queue",
+            Self::Cancel => "cancel",
+            Self::Retry => "retry",
+            Self::Reschedule => "reschedule",
+            Self::Why => "why",
+            Self::Upkeep => "upkeep",
+            Self::Inspect => "inspect",
+        }
+    }
+}
+
+/// On which side of the effect a call fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum When {
+    /// Nothing took effect: the caller is told `Unavailable`.
+    Before,
+    /// It took effect and the reply was lost: the caller is told `Indeterminate`.
+    After,
+}
+
+impl Faults {
+    /// The next ack is lost with the process that made it: nothing is recorded, the job runs
+    /// again, and the caller is told `LeaseLost`.
+    pub fn crash_before_ack(&self) {
+        self.pending().crashes_before_ack += 1;
+    }
+
+    /// The next lease that is extended or settled is found gone, as after a long pause.
+    pub fn lose_lease(&self) {
+        self.pending().lost_leases += 1;
+    }
+
+    /// The next reserved job is handed out a second time while its first run goes on; only the
+    /// second run can be acked.
+    pub fn deliver_twice(&self) {
+        self.pending().double_deliveries += 1;
+    }
+
+    /// The n-th call of an operation from now (1 for the next) fails before or after it took
+    /// effect. An exchange counts as a reserve, and as an ack and a nack where it has some.
+    pub fn fail(&self, operation: Operation, nth: u32, when: When) {
+        self.pending()
+            .failures
+            .insert((operation, when), nth.max(1));
+    }
+
+    pub(super) fn before(&self, operation: Operation) -> Result<()> {
+        if self.due(operation, When::Before) {
+            let message = "a fault that was asked for: nothing took effect";
+            return Err(Error::new(ErrorKind::Unavailable, message).during(operation.as_str()));
+        }
+        Ok(())
+    }
+
+    pub(super) fn after(&self, operation: Operation) -> Result<()> {
+        if self.due(operation, When::After) {
+            let message = "a fault that was asked for: it took effect, its reply was lost";
+            return Err(Error::new(ErrorKind::Indeterminate, message).during(operation.as_str()));
+        }
+        Ok(())
+    }
+
+    pub(super) fn take_crash_before_ack(&self) -> bool {
+        take(&mut self.pending().crashes_before_ack)
+    }
+
+    pub(super) fn take_lost_lease(&self) -> bool {
+        take(&mut self.pending().lost_leases)
+    }
+
+    pub(super) fn take_double_delivery(&self) -> bool {
+        take(&mut self.pending().double_deliveries)
+    }
+
+    fn due(&self, operation: Operation, when: When) -> bool {
+        let mut pending = self.pending();
+        if pending.failures.is_empty() {
+            return false;
+        }
+        match pending.failures.get_mut(&(operation, when)) {
+            Some(1) => pending.failures.remove(&(operation, when)).is_some(),
+            Some(calls) => {
+                *calls -= 1;
+                false
+            }
+            None => false,
+        }
+    }
+
+    fn pending(&self) -> MutexGuard<'_, Pending> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn take(count: &mut u32) -> bool {
+    let any = *count > 0;
+    *count = count.saturating_sub(1);
+    any
+}

@@ -1,0 +1,114 @@
+//! Extending leases, reports, presence of workers (contract R3.7 to R3.9).
+
+use async_trait::async_trait;
+
+use super::tables::Tables;
+use super::{Faults, MemoryStore, Operation};
+use crate::backend::{LeaseToken, LeaseTtl};
+use crate::capability::{Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo};
+use crate::error::Result;
+use crate::job::{LogLine, storable};
+use crate::lifecycle::Transition;
+use crate::limits::{LOG_LINE_BYTES, LOG_LINES_KEPT};
+
+#[async_trait]
+impl Leases for MemoryStore {
+    async fn extend(&self, leases: &[LeaseToken], ttl: LeaseTtl) -> Result<Vec<ExtendOutcome>> {
+        self.step(Operation::Extend, |tables| {
+            let faults = &self.shared.faults;
+            Ok(leases
+                .iter()
+                .map(|lease| tables.extend(lease, ttl, faults))
+                .collect())
+        })
+    }
+
+    async fn report(&self, reports: &[Report]) -> Result<Vec<ReportOutcome>> {
+        self.step(Operation::Report, |tables| {
+            Ok(reports.iter().map(|report| tables.report(report)).collect())
+        })
+    }
+
+    async fn beat(&self, beat: &Beat) -> Result<()> {
+        self.step(Operation::Beat, |tables| {
+            let now = tables.now;
+            tables
+                .workers
+                .retain(|_, (beat, at)| is_live(beat, *at, now));
+            tables.workers.insert(beat.id.clone(), (beat.clone(), now));
+            Ok(())
+        })
+    }
+
+    async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {
+        self.step(Operation::ListWorkers, |tables| {
+            let now = tables.now;
+            let live = tables
+                .workers
+                .values()
+                .filter(|(beat, at)| is_live(beat, *at, now));
+            Ok(live
+                .map(|(beat, at)| WorkerInfo {
+                    beat: beat.clone(),
+                    age: now.since(*at),
+                })
+                .collect())
+        })
+    }
+}
+
+impl Tables {
+    pub(super) fn live_workers(&self) -> impl Iterator<Item = &Beat> {
+        let live = self
+            .workers
+            .values()
+            .filter(|(beat, at)| is_live(beat, *at, self.now));
+        live.map(|(beat, _)| beat)
+    }
+
+    fn extend(&mut self, lease: &LeaseToken, ttl: LeaseTtl, faults: &Faults) -> ExtendOutcome {
+        let Some(record) = self.jobs.get(&lease.id) else {
+            return ExtendOutcome::NotFound;
+        };
+        if !record.is_held_by(lease) {
+            return ExtendOutcome::LeaseLost;
+        }
+        if faults.take_lost_lease() {
+            self.expire(lease.id);
+            return ExtendOutcome::LeaseLost;
+        }
+        let cancel_requested = record.cancel_requested;
+        let expires_at = self.now + ttl.get();
+        self.apply(lease.id, Transition::Extend, |record| {
+            record.lease_expires_at = expires_at
+        });
+        ExtendOutcome::Extended {
+            ttl: ttl.get(),
+            cancel_requested,
+        }
+    }
+
+    fn report(&mut self, report: &Report) -> ReportOutcome {
+        let Some(record) = self.jobs.get_mut(&report.lease.id) else {
+            return ReportOutcome::NotFound;
+        };
+        if !record.is_held_by(&report.lease) {
+            return ReportOutcome::LeaseLost;
+        }
+        if report.progress.is_some() {
+            record.progress.clone_from(&report.progress);
+        }
+        for line in &report.lines {
+            let text = storable(line, LOG_LINE_BYTES);
+            record.logs.push_back(LogLine { at: self.now, text });
+        }
+        while record.logs.len() > LOG_LINES_KEPT {
+            record.logs.pop_front();
+        }
+        ReportOutcome::Reported
+    }
+}
+
+fn is_live(beat: &Beat, at: crate::clock::Timestamp, now: crate::clock::Timestamp) -> bool {
+    now.since(at) < beat.ttl.get() * 3
+}

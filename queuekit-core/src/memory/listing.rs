@@ -1,0 +1,297 @@
+//! Reading jobs, page by page (contract R8.2).
+
+use std::collections::HashMap;
+use std::ops::Bound::{Excluded, Unbounded};
+
+use serde::{Deserialize, Serialize};
+
+use super::queue::{QueueTable, serving_place};
+use super::record::Record;
+use super::tables::Tables;
+use crate::backend::{JobFilter, Page};
+use crate::clock::Timestamp;
+use crate::error::{Error, ErrorKind, Result};
+use crate::job::{Job, JobId, State, Status, StatusSet};
+use crate::names::{PartitionKey, QueueName};
+use crate::queue::Order;
+
+/// Jobs a page looks at, whether they match or not.
+const EXAMINED: usize = 10_000;
+
+/// Where a page ended: the last job it looked at, by its place in its section.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Position {
+    queue: QueueName,
+    section: usize,
+    place: Place,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum Place {
+    /// Running and ended jobs.
+    Time(Timestamp, u64),
+    /// Waiting jobs in serving order.
+    Serving(u8, Timestamp, u64),
+    /// Blocked jobs, and all that wait in a fair queue.
+    Key(Option<PartitionKey>, u64),
+}
+
+/// The statuses of a queue's jobs, in the order they are listed in.
+const SECTIONS: [StatusSet; 8] = [
+    State::Running.statuses(),
+    StatusSet::NONE.with(Status::Ready),
+    StatusSet::NONE.with(Status::Failed),
+    StatusSet::NONE.with(Status::Scheduled),
+    StatusSet::NONE.with(Status::Blocked),
+    State::Dead.statuses(),
+    State::Cancelled.statuses(),
+    State::Completed.statuses(),
+];
+
+type Entries<'a> = Box<dyn Iterator<Item = (Place, JobId)> + 'a>;
+
+impl Tables {
+    pub(super) fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {
+        let position = filter.position()?.map(position_of).transpose()?;
+        let mut page = Page {
+            items: Vec::new(),
+            next: None,
+        };
+        let mut examined = 0;
+        let mut frontiers = Frontiers::default();
+        for (name, queue) in self.queues_from(filter, position.as_ref()) {
+            let after = position.as_ref().filter(|position| position.queue == *name);
+            let first = after.map_or(0, |position| position.section);
+            for (section, statuses) in SECTIONS.into_iter().enumerate().skip(first) {
+                if !statuses.meets(filter.statuses) {
+                    continue;
+                }
+                let after = after.filter(|after| after.section == section);
+                for (place, id) in queue.section(statuses, after.map(|after| &after.place)) {
+                    examined += 1;
+                    if let Some(record) = self.jobs.get(&id) {
+                        let status = self.status(record, queue, &mut frontiers);
+                        if statuses.contains(status) && matches(filter, record, status) {
+                            page.items.push(record.view(status, self.now));
+                        }
+                    }
+                    if page.items.len() == filter.limit.get() || examined == EXAMINED {
+                        let position = Position {
+                            queue: name.clone(),
+                            section,
+                            place,
+                        };
+                        let bytes = serde_json::to_vec(&position).map_err(unreadable)?;
+                        page.next = Some(filter.cursor_at(&bytes));
+                        return Ok(page);
+                    }
+                }
+            }
+        }
+        Ok(page)
+    }
+
+    pub(super) fn get_job(&self, id: JobId) -> Option<Job> {
+        let record = self.jobs.get(&id)?;
+        let queue = self.queues.get(&record.queue)?;
+        let status = self.status(record, queue, &mut Frontiers::default());
+        Some(record.view(status, self.now))
+    }
+
+    pub(super) fn status(
+        &self,
+        record: &Record,
+        queue: &QueueTable,
+        frontiers: &mut Frontiers,
+    ) -> Status {
+        let waits = record.state == State::Pending;
+        let blocked = match &record.partition_key {
+            Some(key) if waits => frontiers.of(queue, &record.queue, key, self.now) < record.seq,
+            _ => false,
+        };
+        record.status(blocked, self.now)
+    }
+
+    fn queues_from<'a>(
+        &'a self,
+        filter: &'a JobFilter,
+        position: Option<&'a Position>,
+    ) -> impl Iterator<Item = (&'a QueueName, &'a QueueTable)> {
+        self.queues
+            .iter()
+            .filter(move |(name, _)| filter.queue.as_ref().is_none_or(|only| only == *name))
+            .filter(move |(name, _)| position.is_none_or(|position| **name >= position.queue))
+    }
+}
+
+/// The last unblocked sequence of each key, found once per read.
+#[derive(Default)]
+pub(super) struct Frontiers(HashMap<(QueueName, PartitionKey), u64>);
+
+impl Frontiers {
+    /// 0, below every sequence, if all are blocked.
+    pub(super) fn of(
+        &mut self,
+        queue: &QueueTable,
+        name: &QueueName,
+        key: &PartitionKey,
+        now: Timestamp,
+    ) -> u64 {
+        let partition = queue.partitions.get(key);
+        *self
+            .0
+            .entry((name.clone(), key.clone()))
+            .or_insert_with(|| {
+                partition
+                    .and_then(|keyed| keyed.frontier(&queue.settings, now))
+                    .unwrap_or(0)
+            })
+    }
+}
+
+impl QueueTable {
+    /// The jobs that can have these statuses, in their order, after a place.
+    fn section(&self, statuses: StatusSet, after: Option<&Place>) -> Entries<'_> {
+        let time = match after {
+            Some(Place::Time(at, seq)) => Some((*at, *seq)),
+            _ => None,
+        };
+        let by_key = statuses.contains(Status::Blocked) || self.settings.order == Order::Fair;
+        match () {
+            () if statuses.contains(Status::Running) => {
+                let from = time.map_or(Unbounded, Excluded);
+                let entries = self.leased.range((from, Unbounded));
+                Box::new(entries.map(|((at, seq), id)| (Place::Time(*at, *seq), *id)))
+            }
+            () if statuses.contains(Status::Dead) => newest_first(&self.dead, time),
+            () if statuses.contains(Status::Cancelled) => newest_first(&self.cancelled, time),
+            () if statuses.contains(Status::Completed) => newest_first(&self.completed, time),
+            () if by_key => self.waiting_by_key(after),
+            () => self.waiting_in_serving_order(after),
+        }
+    }
+
+    fn waiting_by_key(&self, after: Option<&Place>) -> Entries<'_> {
+        let (key, seq) = match after {
+            Some(Place::Key(key, seq)) => (key.clone(), *seq),
+            _ => (None, 0),
+        };
+        let plain_from = if key.is_none() { seq } else { u64::MAX };
+        let plain = self.plain_by_seq().range((Excluded(plain_from), Unbounded));
+        let plain = plain.map(|(seq, id)| (Place::Key(None, *seq), *id));
+        let first = key.clone();
+        let partitions = self
+            .partitions
+            .iter()
+            .skip_while(move |(each, _)| first.as_ref().is_some_and(|first| *each < first));
+        let keyed = partitions.flat_map(move |(each, partition)| {
+            let from = if key.as_ref() == Some(each) { seq } else { 0 };
+            let waiting = partition.waiting().range((Excluded(from), Unbounded));
+            waiting.map(|(seq, waiting)| (Place::Key(Some(each.clone()), *seq), waiting.id))
+        });
+        Box::new(plain.chain(keyed))
+    }
+
+    /// Merges the jobs without a key and those with one, both in serving order.
+    fn waiting_in_serving_order(&self, after: Option<&Place>) -> Entries<'_> {
+        let (level, from) = match after {
+            Some(Place::Serving(level, at, seq)) => (*level, Some((*at, *seq))),
+            _ => (0, None),
+        };
+        let levels = self
+            .levels
+            .iter()
+            .rev()
+            .enumerate()
+            .skip(usize::from(level));
+        let plain = levels.flat_map(move |(place, level_jobs)| {
+            let place = place as u8;
+            let from = from.filter(|_| place == level).map_or(Unbounded, Excluded);
+            let jobs = level_jobs.range((from, Unbounded));
+            jobs.map(move |((at, seq), id)| ((place, *at, *seq), *id))
+        });
+        let from = from.map_or(Unbounded, |(at, seq)| Excluded((level, at, seq)));
+        let keyed = self
+            .keyed
+            .range((from, Unbounded))
+            .map(|(place, (id, _))| (*place, *id));
+        // The next job of each key stands in both: it is told by its equal place.
+        let (mut plain, mut keyed) = (plain.peekable(), keyed.peekable());
+        Box::new(std::iter::from_fn(move || {
+            let next = match (plain.peek(), keyed.peek()) {
+                (Some(one), Some(other)) if one.0 == other.0 => {
+                    keyed.next();
+                    plain.next()
+                }
+                (Some(one), Some(other)) if other.0 < one.0 => keyed.next(),
+                (None, _) => keyed.next(),
+                _ => plain.next(),
+            };
+            next.map(|((level, at, seq), id)| (Place::Serving(level, at, seq), id))
+        }))
+    }
+}
+
+fn newest_first(
+    ended: &std::collections::BTreeMap<(Timestamp, u64), JobId>,
+    after: Option<(Timestamp, u64)>,
+) -> Entries<'_> {
+    let to = after.map_or(Unbounded, Excluded);
+    let entries = ended.range((Unbounded, to)).rev();
+    Box::new(entries.map(|((at, seq), id)| (Place::Time(*at, *seq), *id)))
+}
+
+fn matches(filter: &JobFilter, record: &Record, status: Status) -> bool {
+    let equal = |wanted: &Option<_>, has: &Option<_>| wanted.is_none() || wanted == has;
+    let in_time = filter.created.contains(record.created_at)
+        && (filter.finished.is_unbounded()
+            || record.state.is_terminal() && filter.finished.contains(record.finished_at));
+    filter.statuses.contains(status)
+        && filter.kind.as_ref().is_none_or(|kind| *kind == record.kind)
+        && equal(&filter.partition_key, &record.partition_key)
+        && filter
+            .worker
+            .as_ref()
+            .is_none_or(|worker| record.worker.as_ref() == Some(worker))
+        && in_time
+        && filter
+            .error_contains
+            .as_ref()
+            .is_none_or(|text| has_error(record, status, text))
+}
+
+fn has_error(record: &Record, status: Status, text: &str) -> bool {
+    let last = record.errors.back().map(|failure| failure.error.as_str());
+    let reason = record.reason.as_ref().map(|reason| reason.as_str());
+    let shows = matches!(status, Status::Dead | Status::Failed);
+    shows
+        && [last, reason]
+            .into_iter()
+            .flatten()
+            .any(|error| error.contains(text))
+}
+
+fn position_of(bytes: &[u8]) -> Result<Position> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        Error::invalid("cursor", "the text a page answered", "an altered one").caused_by(error)
+    })
+}
+
+fn unreadable(error: serde_json::Error) -> Error {
+    Error::new(ErrorKind::Corrupt, "the page's cursor cannot be written").caused_by(error)
+}
+
+/// How many jobs of the queue are served before this one; none if it takes too long to count.
+pub(super) fn jobs_before(queue: &QueueTable, record: &Record, now: Timestamp) -> Option<u64> {
+    if queue.settings.order == Order::Fair {
+        return None;
+    }
+    let place = serving_place(record);
+    let levels = queue.levels.iter().rev().enumerate();
+    let due = levels.flat_map(|(level, jobs)| {
+        let due = jobs.keys().take_while(|(at, _)| *at <= now);
+        due.map(move |(at, seq)| (level as u8, *at, *seq))
+    });
+    let before = due.take(EXAMINED).take_while(|each| *each < place).count();
+    (before < EXAMINED).then_some(before as u64)
+}

@@ -1,0 +1,364 @@
+//! The jobs of one queue, each in the structure its state calls for.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::partition::{Entry, Partition, Waiting};
+use super::record::Record;
+use crate::clock::Timestamp;
+use crate::job::{JobId, Priority, State};
+use crate::limits::HEALTH_WINDOW;
+use crate::names::PartitionKey;
+use crate::queue::{Order, QueueSettings};
+
+type ByTime = BTreeMap<(Timestamp, u64), JobId>;
+
+#[derive(Debug, Default)]
+pub(super) struct QueueTable {
+    pub(super) settings: QueueSettings,
+    /// Pending jobs by priority, then time and sequence: all without a key, and in a strict
+    /// queue the next one of each key.
+    pub(super) levels: [ByTime; Priority::LEVELS],
+    /// All pending jobs with a key in serving order, for listings.
+    pub(super) keyed: BTreeMap<(u8, Timestamp, u64), (JobId, PartitionKey)>,
+    pub(super) partitions: BTreeMap<PartitionKey, Partition>,
+    /// Whose turn it is, in a fair queue.
+    pub(super) fair: Fair,
+    /// Running jobs by the end of their lease.
+    pub(super) leased: ByTime,
+    pub(super) completed: ByTime,
+    pub(super) dead: ByTime,
+    pub(super) cancelled: ByTime,
+    /// Jobs by state, in the order of `State::ALL`.
+    pub(super) counts: [u64; State::ALL.len()],
+    /// Bytes of payloads and results, likewise.
+    pub(super) bytes: [u64; State::ALL.len()],
+    pub(super) corrupt: u64,
+    /// Whether each of the last ended jobs died.
+    pub(super) last_ended: VecDeque<bool>,
+    pub(super) last_dead: usize,
+}
+
+/// The turns of a fair queue. Jobs without a key share one turn, that of `None`.
+#[derive(Debug, Default)]
+pub(super) struct Fair {
+    /// The turn served last.
+    clock: u64,
+    turns: BTreeSet<(u64, Option<PartitionKey>)>,
+    later: BTreeSet<(Timestamp, Option<PartitionKey>)>,
+    plain: Plain,
+}
+
+/// The place of the jobs without a key, as of one partition.
+#[derive(Debug, Default)]
+struct Plain {
+    by_seq: BTreeMap<u64, JobId>,
+    entry: Option<Entry>,
+    turn: u64,
+}
+
+impl QueueTable {
+    /// Takes a job out of the structures of its state; `refresh` must follow for its key.
+    pub(super) fn leave(&mut self, record: &Record) {
+        self.counts[record.state as usize] -= 1;
+        self.bytes[record.state as usize] -= record.bytes();
+        let key = record.partition_key.as_ref();
+        match (record.state, key) {
+            (State::Pending, None) => {
+                let level = usize::from(record.priority.level());
+                self.levels[level].remove(&(record.scheduled_at, record.seq));
+                self.fair.plain.by_seq.remove(&record.seq);
+            }
+            (State::Pending, Some(_)) => {
+                self.keyed.remove(&serving_place(record));
+            }
+            (State::Running, _) => {
+                self.leased.remove(&(record.lease_expires_at, record.seq));
+            }
+            (ended, _) => {
+                self.ended(ended)
+                    .remove(&(record.finished_at, record.end_seq));
+            }
+        }
+        if let Some(partition) = key.and_then(|key| self.partitions.get_mut(key)) {
+            match record.state {
+                State::Pending => partition.remove_waiting(record.seq),
+                State::Running => partition.remove_running(record.seq),
+                State::Dead => partition.remove_dead(record.seq),
+                State::Completed | State::Cancelled => {}
+            }
+        }
+    }
+
+    /// Puts a job into the structures of its state; `refresh` must follow for its key.
+    pub(super) fn enter(&mut self, record: &Record, now: Timestamp) {
+        self.counts[record.state as usize] += 1;
+        self.bytes[record.state as usize] += record.bytes();
+        if record.state.is_terminal() {
+            self.ended(record.state)
+                .insert((record.finished_at, record.end_seq), record.id);
+            self.remember_end(record.state);
+        } else if record.state == State::Running {
+            self.leased
+                .insert((record.lease_expires_at, record.seq), record.id);
+        }
+        match (&record.partition_key, record.state) {
+            (Some(key), state) => {
+                let settings = &self.settings;
+                let partition = self.partitions.entry(key.clone()).or_default();
+                match state {
+                    State::Pending => {
+                        partition.add_waiting(Waiting::of(record), now);
+                        self.keyed
+                            .insert(serving_place(record), (record.id, key.clone()));
+                    }
+                    State::Running => partition.add_running(record.seq, record.id),
+                    State::Dead => partition.add_dead(record.seq, record.id, settings),
+                    State::Completed | State::Cancelled => {}
+                }
+            }
+            (None, State::Pending) => {
+                let level = usize::from(record.priority.level());
+                self.levels[level].insert((record.scheduled_at, record.seq), record.id);
+                if self.settings.order == Order::Fair {
+                    self.fair.plain.by_seq.insert(record.seq, record.id);
+                }
+            }
+            (None, _) => {}
+        }
+    }
+
+    /// Puts a key where its next job is served; `None` is the jobs without a key.
+    pub(super) fn refresh(&mut self, key: Option<&PartitionKey>, now: Timestamp) {
+        match (key, self.settings.order) {
+            (None, Order::Strict) => {}
+            (None, Order::Fair) => self.refresh_plain(now),
+            (Some(key), order) => {
+                let Some(partition) = self.partitions.get_mut(key) else {
+                    return;
+                };
+                let level = |waiting: &Waiting| usize::from(waiting.level);
+                let alarm = partition.alarm.take().map(Entry::Level);
+                for entry in partition.entry.take().into_iter().chain(alarm) {
+                    match entry {
+                        Entry::Level(old) => {
+                            self.levels[level(&old)].remove(&(old.scheduled_at, old.seq));
+                        }
+                        entry => self.fair.remove(entry, Some(key)),
+                    }
+                }
+                if let Some(next) = partition.next(&self.settings, now) {
+                    partition.entry = Some(if order == Order::Strict {
+                        partition.alarm = partition.next_alarm(&self.settings, &next);
+                        for each in [Some(next), partition.alarm].into_iter().flatten() {
+                            let place = (each.scheduled_at, each.seq);
+                            self.levels[level(&each)].insert(place, each.id);
+                        }
+                        Entry::Level(next)
+                    } else {
+                        self.fair
+                            .insert(&mut partition.turn, Some(key), next.scheduled_at, now)
+                    });
+                }
+                if partition.is_empty() {
+                    self.partitions.remove(key);
+                }
+            }
+        }
+    }
+
+    /// The next job to lease, if one is ready now.
+    pub(super) fn candidate(&mut self, now: Timestamp) -> Option<JobId> {
+        match self.settings.order {
+            Order::Strict => self.strict_candidate(now),
+            Order::Fair => self.fair_candidate(now),
+        }
+    }
+
+    /// When the next job becomes ready or the next lease runs out.
+    pub(super) fn next_event(&self) -> Option<Timestamp> {
+        let levels = self
+            .levels
+            .iter()
+            .filter_map(|level| level.first_key_value());
+        let level = levels.map(|((at, _), _)| *at).min();
+        let lease = self.leased.first_key_value().map(|((at, _), _)| *at);
+        let turn = (!self.fair.turns.is_empty()).then_some(Timestamp::from_millis(i64::MIN));
+        let later = self.fair.later.first().map(|(at, _)| *at);
+        [level, lease, turn, later].into_iter().flatten().min()
+    }
+
+    /// A job of this key was leased: its next turn comes after everybody else's.
+    pub(super) fn served(&mut self, key: Option<&PartitionKey>) {
+        let turn = match key {
+            None => &mut self.fair.plain.turn,
+            Some(key) => match self.partitions.get_mut(key) {
+                Some(partition) => &mut partition.turn,
+                None => return,
+            },
+        };
+        self.fair.clock = self.fair.clock.max(*turn);
+        *turn = self.fair.clock + 1;
+    }
+
+    /// Rebuilds the serving structures after a change of settings.
+    pub(super) fn change_settings(&mut self, settings: QueueSettings, now: Timestamp) {
+        let keys: Vec<_> = self.partitions.keys().cloned().collect();
+        let unchanged_order = settings.order == self.settings.order;
+        if !unchanged_order {
+            self.settings.per_key = 0;
+            keys.iter().for_each(|key| self.refresh(Some(key), now));
+            if let Some(entry) = self.fair.plain.entry.take() {
+                self.fair.remove(entry, None);
+            }
+            self.fair.plain.by_seq.clear();
+        }
+        self.settings = settings;
+        if self.settings.order == Order::Fair && !unchanged_order {
+            let plain = self
+                .levels
+                .iter()
+                .flatten()
+                .map(|((_, seq), id)| (*seq, *id));
+            self.fair.plain.by_seq = plain.collect();
+        }
+        keys.iter().for_each(|key| self.refresh(Some(key), now));
+        self.refresh(None, now);
+    }
+
+    pub(super) fn plain_by_seq(&self) -> &BTreeMap<u64, JobId> {
+        &self.fair.plain.by_seq
+    }
+
+    pub(super) fn ended(&mut self, state: State) -> &mut ByTime {
+        match state {
+            State::Dead => &mut self.dead,
+            State::Cancelled => &mut self.cancelled,
+            State::Pending | State::Running | State::Completed => &mut self.completed,
+        }
+    }
+
+    pub(super) fn count(&self, state: State) -> u64 {
+        self.counts[state as usize]
+    }
+
+    /// The first that is due; one of a key only if the key would give it next.
+    fn strict_candidate(&mut self, now: Timestamp) -> Option<JobId> {
+        loop {
+            let (place, id) = self.first_due(now)?;
+            let Some(key) = self.keyed.get(&place).map(|(_, key)| key.clone()) else {
+                return Some(id);
+            };
+            let partition = self.partitions.get_mut(&key)?;
+            if partition
+                .next(&self.settings, now)
+                .is_some_and(|next| next.id == id)
+            {
+                return Some(id);
+            }
+            // Time has changed which job that is.
+            self.refresh(Some(&key), now);
+        }
+    }
+
+    fn first_due(&self, now: Timestamp) -> Option<((u8, Timestamp, u64), JobId)> {
+        self.levels
+            .iter()
+            .rev()
+            .zip(0..)
+            .find_map(|(level, place)| {
+                let ((at, seq), id) = level.first_key_value()?;
+                (*at <= now).then_some(((place, *at, *seq), *id))
+            })
+    }
+
+    fn fair_candidate(&mut self, now: Timestamp) -> Option<JobId> {
+        while let Some((_, key)) = self
+            .fair
+            .later
+            .first()
+            .filter(|(at, _)| *at <= now)
+            .cloned()
+        {
+            self.refresh(key.as_ref(), now);
+        }
+        while let Some((_, key)) = self.fair.turns.first().cloned() {
+            let Some(key) = key else {
+                match self.first_due(now) {
+                    Some((_, id)) => return Some(id),
+                    None => self.refresh(None, now),
+                }
+                continue;
+            };
+            let next = self.partitions.get_mut(&key)?.next(&self.settings, now);
+            match next.filter(|next| next.scheduled_at <= now) {
+                Some(next) => return Some(next.id),
+                None => self.refresh(Some(&key), now),
+            }
+        }
+        None
+    }
+
+    fn refresh_plain(&mut self, now: Timestamp) {
+        if let Some(entry) = self.fair.plain.entry.take() {
+            self.fair.remove(entry, None);
+        }
+        let due = self.first_due(now).map(|_| now);
+        let first = |level: &ByTime| level.first_key_value().map(|((at, _), _)| *at);
+        let Some(at) = due.or_else(|| self.levels.iter().filter_map(first).min()) else {
+            return;
+        };
+        let mut turn = self.fair.plain.turn;
+        let entry = self.fair.insert(&mut turn, None, at, now);
+        self.fair.plain.turn = turn;
+        self.fair.plain.entry = Some(entry);
+    }
+
+    fn remember_end(&mut self, state: State) {
+        let died = state == State::Dead;
+        self.last_dead += usize::from(died);
+        self.last_ended.push_back(died);
+        if self.last_ended.len() > HEALTH_WINDOW && self.last_ended.pop_front() == Some(true) {
+            self.last_dead -= 1;
+        }
+    }
+}
+
+impl Fair {
+    fn insert(
+        &mut self,
+        turn: &mut u64,
+        key: Option<&PartitionKey>,
+        at: Timestamp,
+        now: Timestamp,
+    ) -> Entry {
+        if at > now {
+            self.later.insert((at, key.cloned()));
+            return Entry::Later(at);
+        }
+        // A newcomer joins the coming round; who waited long is not owed what it missed.
+        *turn = if *turn == 0 {
+            self.clock + 1
+        } else {
+            (*turn).max(self.clock)
+        };
+        self.turns.insert((*turn, key.cloned()));
+        Entry::Turn(*turn)
+    }
+
+    fn remove(&mut self, entry: Entry, key: Option<&PartitionKey>) {
+        match entry {
+            Entry::Turn(turn) => self.turns.remove(&(turn, key.cloned())),
+            Entry::Later(at) => self.later.remove(&(at, key.cloned())),
+            Entry::Level(_) => false,
+        };
+    }
+}
+
+/// Highest priority first.
+pub(super) fn serving_place(record: &Record) -> (u8, Timestamp, u64) {
+    (
+        Priority::LEVELS as u8 - 1 - record.priority.level(),
+        record.scheduled_at,
+        record.seq,
+    )
+}

@@ -1,0 +1,75 @@
+//! The figures of queues (contract R8.3), counted when asked for: a store in memory can.
+
+use super::listing::Frontiers;
+use super::queue::QueueTable;
+use super::tables::Tables;
+use crate::job::{State, Status};
+use crate::names::QueueName;
+use crate::queue::{Count, HealthInput, Queue, health};
+
+impl Tables {
+    pub(super) fn list_queues(&self) -> Vec<Queue> {
+        self.queues
+            .iter()
+            .map(|(name, table)| self.figures(name, table))
+            .collect()
+    }
+
+    fn figures(&self, name: &QueueName, table: &QueueTable) -> Queue {
+        let now = self.now;
+        let mut queue = Queue::empty(name.clone(), table.settings.clone(), now);
+        let mut waiting = [0_u64; Status::ALL.len()];
+        let mut oldest_due = None;
+        let mut frontiers = Frontiers::default();
+        for id in table.pending() {
+            let Some(record) = self.jobs.get(&id) else {
+                continue;
+            };
+            let status = self.status(record, table, &mut frontiers);
+            waiting[status as usize] += 1;
+            if status == Status::Ready {
+                let due = oldest_due.get_or_insert(record.scheduled_at);
+                *due = record.scheduled_at.min(*due);
+            }
+        }
+        for status in State::Pending.statuses().iter() {
+            queue
+                .counts
+                .set(status, Count::exact(waiting[status as usize]));
+        }
+        let expired = table.leased.keys().take_while(|(at, _)| *at <= now).count() as u64;
+        let running = table.count(State::Running) - expired;
+        queue.counts.set(Status::Expired, Count::exact(expired));
+        queue.counts.set(Status::Running, Count::exact(running));
+        for (status, state) in [
+            (Status::Completed, State::Completed),
+            (Status::Dead, State::Dead),
+            (Status::Cancelled, State::Cancelled),
+        ] {
+            queue.counts.set(status, Count::exact(table.count(state)));
+        }
+        queue.workers = self
+            .live_workers()
+            .filter(|beat| beat.queues.contains(name))
+            .count() as u64;
+        queue.oldest_ready_age = oldest_due.map(|due| now.since(due));
+        queue.corrupt = table.corrupt;
+        queue.health = health(HealthInput {
+            oldest_ready_age: queue.oldest_ready_age,
+            dead_share: table.last_dead as f64 / table.last_ended.len().max(1) as f64,
+            has_live_worker: queue.workers > 0,
+        });
+        queue
+    }
+}
+
+impl QueueTable {
+    fn pending(&self) -> impl Iterator<Item = crate::job::JobId> {
+        // The next job of each key stands in the levels too: `keyed` has all of them.
+        let entries: std::collections::HashSet<_> =
+            self.keyed.values().map(|(id, _)| *id).collect();
+        let levels = self.levels.iter().flat_map(|level| level.values().copied());
+        let plain = levels.filter(move |id| !entries.contains(id));
+        plain.chain(self.keyed.values().map(|(id, _)| *id))
+    }
+}

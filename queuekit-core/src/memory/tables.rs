@@ -1,0 +1,45 @@
+//! Everything the store keeps.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::idempotency::Keys;
+use super::queue::QueueTable;
+use super::record::Record;
+use crate::capability::Beat;
+use crate::clock::Timestamp;
+use crate::error::Result;
+use crate::job::JobId;
+use crate::limits::Limits;
+use crate::names::{QueueName, WorkerId};
+
+#[derive(Debug, Default)]
+pub(super) struct Tables {
+    /// The instant of the present step.
+    pub(super) now: Timestamp,
+    pub(super) jobs: HashMap<JobId, Box<Record>>,
+    pub(super) queues: BTreeMap<QueueName, QueueTable>,
+    pub(super) keys: Keys,
+    pub(super) workers: BTreeMap<WorkerId, (Beat, Timestamp)>,
+    /// Queues that gained work in the present step.
+    pub(super) stirred: BTreeSet<QueueName>,
+    pub(super) closed: bool,
+    /// The last sequence given out.
+    pub(super) seq: u64,
+}
+
+impl Tables {
+    pub(super) fn next_seq(&mut self) -> u64 {
+        self.seq += 1;
+        self.seq
+    }
+
+    /// The queue of this name, which comes to exist if need be.
+    pub(super) fn queue(&mut self, name: &QueueName, limits: &Limits) -> Result<&mut QueueTable> {
+        if !self.queues.contains_key(name) {
+            limits
+                .admit_queue(self.queues.len())
+                .map_err(|error| error.on(name))?;
+        }
+        Ok(self.queues.entry(name.clone()).or_default())
+    }
+}

@@ -1,0 +1,141 @@
+//! Retention (contract R12), and what `doctor` and `migrate` ask.
+
+use async_trait::async_trait;
+
+use super::queue::QueueTable;
+use super::tables::Tables;
+use super::{MemoryStore, Operation};
+use crate::capability::{
+    Durability, Fact, Finding, Inspect, Migrations, SchemaStatus, Severity, Upkeep, UpkeepReport,
+};
+use crate::clock::Timestamp;
+use crate::error::Result;
+use crate::job::{JobId, State};
+use crate::lifecycle::Transition;
+use crate::limits::RETENTION_GRACE;
+use crate::queue::Keep;
+
+/// Jobs one step removes at most.
+const STEP: usize = 1000;
+
+#[async_trait]
+impl Upkeep for MemoryStore {
+    async fn prune(&self) -> Result<UpkeepReport> {
+        self.step(Operation::Upkeep, |tables| Ok(tables.prune()))
+    }
+
+    /// Nothing derived can differ here: one lock guards it with what it is derived from.
+    async fn repair(&self) -> Result<UpkeepReport> {
+        self.step(Operation::Upkeep, |_| Ok(UpkeepReport::default()))
+    }
+}
+
+impl Tables {
+    fn prune(&mut self) -> UpkeepReport {
+        let now = self.now;
+        let mut removed = 0;
+        let names: Vec<_> = self.queues.keys().cloned().collect();
+        for name in names {
+            let beyond = |tables: &Self| tables.queues.get(&name)?.beyond_retention(now);
+            while removed < STEP
+                && let Some(id) = beyond(self)
+            {
+                self.apply(id, Transition::Prune, |_| {});
+                removed += 1;
+            }
+        }
+        let forgotten = self.keys.forget(now, STEP);
+        UpkeepReport {
+            changed: removed as u64,
+            more: removed == STEP || forgotten == STEP,
+        }
+    }
+}
+
+impl QueueTable {
+    /// A job that retention no longer covers.
+    fn beyond_retention(&self, now: Timestamp) -> Option<JobId> {
+        let first = |ended: &std::collections::BTreeMap<(Timestamp, u64), JobId>| {
+            ended.first_key_value().map(|(place, id)| (*place, *id))
+        };
+        let done = [first(&self.completed), first(&self.cancelled)];
+        let retention = &self.settings.retention;
+        let states = [State::Completed, State::Cancelled];
+        self.oldest_beyond(done, &states, &retention.done, now)
+            .or_else(|| {
+                self.oldest_beyond(
+                    [first(&self.dead), None],
+                    &[State::Dead],
+                    &retention.dead,
+                    now,
+                )
+            })
+    }
+
+    fn oldest_beyond(
+        &self,
+        oldest: [Option<((Timestamp, u64), JobId)>; 2],
+        states: &[State],
+        keep: &Keep,
+        now: Timestamp,
+    ) -> Option<JobId> {
+        let ((ended_at, _), id) = oldest.into_iter().flatten().min()?;
+        let sum = |of: &[u64]| states.iter().map(|state| of[*state as usize]).sum::<u64>();
+        let age = now.since(ended_at);
+        let too_old = keep.age().is_some_and(|most| age >= most);
+        let too_many = keep.jobs().is_some_and(|most| sum(&self.counts) > most)
+            || keep.bytes().is_some_and(|most| sum(&self.bytes) > most);
+        (too_old || (too_many && age >= RETENTION_GRACE)).then_some(id)
+    }
+}
+
+#[async_trait]
+impl Inspect for MemoryStore {
+    async fn durability(&self) -> Result<Durability> {
+        self.step(Operation::Inspect, |_| Ok(Durability::Nothing))
+    }
+
+    async fn facts(&self) -> Result<Vec<Fact>> {
+        self.step(Operation::Inspect, |tables| {
+            let fact = |name, value: usize| Fact {
+                name,
+                value: value.to_string(),
+            };
+            Ok(vec![
+                fact("jobs", tables.jobs.len()),
+                fact("queues", tables.queues.len()),
+            ])
+        })
+    }
+
+    async fn findings(&self) -> Result<Vec<Finding>> {
+        self.step(Operation::Inspect, |_| {
+            Ok(vec![Finding {
+                severity: Severity::Note,
+                message: "jobs are kept in memory: an Ok survives nothing".to_owned(),
+                remedy: "use a durable store for anything but tests".to_owned(),
+            }])
+        })
+    }
+}
+
+/// Nothing is stored that could be of another version.
+#[async_trait]
+impl Migrations for MemoryStore {
+    async fn status(&self) -> Result<SchemaStatus> {
+        self.step(Operation::Inspect, |_| {
+            Ok(SchemaStatus {
+                stored: 1,
+                wanted: 1,
+            })
+        })
+    }
+
+    async fn up(&self) -> Result<SchemaStatus> {
+        self.status().await
+    }
+
+    fn sql(&self) -> String {
+        String::new()
+    }
+}

@@ -1,0 +1,126 @@
+use crate::command_line::CommandLine;
+use crate::error::Result;
+use crate::steps::Steps;
+use crate::workspace::{Crate, Workspace};
+use crate::{test, tidy, tools};
+
+/// What CI runs, in the order in which a failure is cheapest to find. Nothing here needs CI: the
+/// same command gives the same verdict on a laptop.
+pub(crate) fn run() -> Result<()> {
+    let workspace = Workspace::load()?;
+    let mut steps = Steps::new(&workspace.root);
+    steps.run("formatting", &CommandLine::cargo("fmt --all --check"))?;
+    lint(&workspace, &mut steps)?;
+    document(&mut steps)?;
+    deny(&mut steps)?;
+    let repeat = CommandLine::cargo("xtask tidy");
+    steps.check("tidy", &repeat, || tidy::check(&workspace))?;
+    check_msrv(&workspace, &mut steps)?;
+    test::run_steps(&workspace, &mut steps, false)
+}
+
+fn lint(workspace: &Workspace, steps: &mut Steps) -> Result<()> {
+    let all = "clippy --workspace --all-targets --all-features -- -D warnings";
+    steps.run("clippy", &CommandLine::cargo(all))?;
+    let libraries = workspace
+        .crates
+        .iter()
+        .filter(|krate| krate.is_public_library);
+    libraries
+        .flat_map(features_alone)
+        .try_for_each(|(name, command)| steps.run(&name, &command))
+}
+
+/// A library with no feature and with each feature by itself: together they hide it when one uses
+/// what only another brings in. The library alone is linted, because the dependencies of its tests
+/// would bring the same things in again.
+fn features_alone(krate: &Crate) -> Vec<(String, CommandLine)> {
+    let without = format!(
+        "clippy --package {} --lib --no-default-features",
+        krate.name
+    );
+    let command = |options: &[&str]| {
+        CommandLine::cargo(&without)
+            .args(options.iter().copied())
+            .args(["--", "-D", "warnings"])
+    };
+    let none = (
+        format!("clippy: {} without features", krate.name),
+        command(&[]),
+    );
+    let each = krate.features.iter().map(|feature| {
+        let name = format!("clippy: {} with {feature} alone", krate.name);
+        (name, command(&["--features", feature]))
+    });
+    std::iter::once(none).chain(each).collect()
+}
+
+fn document(steps: &mut Steps) -> Result<()> {
+    let doc = CommandLine::cargo("doc --workspace --no-deps --all-features");
+    steps.run("docs", &doc.env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+fn deny(steps: &mut Steps) -> Result<()> {
+    if !tools::has_cargo_deny() {
+        let remedy = "cargo-deny is missing; `cargo install --locked cargo-deny` installs it";
+        steps.not_checked(
+            "licences, bans, sources and advisories of dependencies",
+            remedy,
+        );
+        return Ok(());
+    }
+    let check = "deny --workspace --all-features check --disable-fetch licenses bans sources";
+    let mut check = CommandLine::cargo(check);
+    if tools::has_advisory_database() {
+        check = check.arg("advisories");
+    } else {
+        let remedy = "there is no database; `cargo deny fetch db` downloads it";
+        steps.not_checked("advisories about dependencies", remedy);
+    }
+    steps.run("deny", &check)
+}
+
+/// With every target: a test that needs a newer compiler breaks the promise for contributors.
+fn check_msrv(workspace: &Workspace, steps: &mut Steps) -> Result<()> {
+    let Some(version) = &workspace.find("queuekit")?.msrv else {
+        steps.not_checked("MSRV", "Cargo.toml states no rust-version; state one");
+        return Ok(());
+    };
+    let Some(toolchain) = tools::toolchain(version) else {
+        let remedy = format!("it is missing; `rustup toolchain install {version}` installs it");
+        steps.not_checked(&format!("MSRV, Rust {version}"), &remedy);
+        return Ok(());
+    };
+    // `cargo +toolchain` would not do: inside `cargo xtask` the name `cargo` may mean the binary
+    // of the outer toolchain, which does not know the `+`.
+    let check = CommandLine::new("rustup").args(["run", &toolchain, "cargo", "check"]);
+    let check = check.args(["--workspace", "--all-targets", "--all-features"]);
+    steps.run(&format!("MSRV {version}"), &check)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_feature_is_linted_alone_and_none_as_well() {
+        let krate = Crate {
+            name: "queuekit".to_owned(),
+            features: vec!["memory".to_owned(), "worker".to_owned()],
+            ..Crate::default()
+        };
+        let commands: Vec<String> = features_alone(&krate)
+            .iter()
+            .map(|(_, command)| command.to_string())
+            .collect();
+        let without = "cargo clippy --package queuekit --lib --no-default-features";
+        assert_eq!(
+            commands,
+            [
+                format!("{without} -- -D warnings"),
+                format!("{without} --features memory -- -D warnings"),
+                format!("{without} --features worker -- -D warnings"),
+            ]
+        );
+    }
+}

@@ -1,0 +1,186 @@
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::command_line::CommandLine;
+use crate::error::{Error, Result};
+
+/// How often a step with a time limit is looked at.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// Runs steps one after the other, in the root of the workspace, and remembers what came of them.
+///
+/// The first step that fails ends the run: what comes after it often fails for the same reason and
+/// hides it.
+#[derive(Debug)]
+pub(crate) struct Steps {
+    root: PathBuf,
+    lines: Vec<String>,
+    started: Instant,
+}
+
+impl Steps {
+    pub(crate) fn new(root: &Path) -> Self {
+        Self {
+            root: root.to_owned(),
+            lines: Vec::new(),
+            started: Instant::now(),
+        }
+    }
+
+    /// Runs a command with its output going straight to the terminal.
+    pub(crate) fn run(&mut self, name: &str, command: &CommandLine) -> Result<()> {
+        self.step(name, command, |mut child| child.wait().map(Some))
+    }
+
+    /// Like [`Steps::run`], for a command that might never end: after `limit` it is killed.
+    pub(crate) fn run_within(
+        &mut self,
+        limit: Duration,
+        name: &str,
+        command: &CommandLine,
+    ) -> Result<()> {
+        self.step(name, command, |child| wait_or_kill(child, limit))
+    }
+
+    /// Runs a check that is part of this program; `repeat` is the command that does the same.
+    pub(crate) fn check(
+        &mut self,
+        name: &str,
+        repeat: &CommandLine,
+        check: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        println!("\n==> {repeat}");
+        let started = Instant::now();
+        let outcome = check();
+        self.note(name, started, outcome.is_ok());
+        outcome.map_err(|error| failure(name, &error.to_string(), repeat))
+    }
+
+    /// Says loudly, now and in the summary, that something was NOT checked, and what to do.
+    pub(crate) fn not_checked(&mut self, what: &str, why_and_remedy: &str) {
+        let line = format!("WARNING: NOT CHECKED: {what}: {why_and_remedy}");
+        eprintln!("\n{line}");
+        self.lines.push(line);
+    }
+
+    fn step(
+        &mut self,
+        name: &str,
+        command: &CommandLine,
+        wait: impl FnOnce(Child) -> std::io::Result<Option<ExitStatus>>,
+    ) -> Result<()> {
+        println!("\n==> {command}");
+        let started = Instant::now();
+        let ended = command.to_command(&self.root).spawn().and_then(wait);
+        self.note(
+            name,
+            started,
+            matches!(ended, Ok(Some(status)) if status.success()),
+        );
+        match ended {
+            Ok(Some(status)) if status.success() => Ok(()),
+            Ok(Some(status)) => Err(failure(name, &status.to_string(), command)),
+            Ok(None) => Err(failure(name, "did not end in time and was killed", command)),
+            Err(error) => Err(failure(
+                name,
+                &format!("could not be run: {error}"),
+                command,
+            )),
+        }
+    }
+
+    fn note(&mut self, name: &str, started: Instant, passed: bool) {
+        let verdict = if passed { "ok    " } else { "FAILED" };
+        let seconds = started.elapsed().as_secs_f64();
+        self.lines
+            .push(format!("{verdict} {seconds:8.1} s  {name}"));
+    }
+}
+
+/// Printed on the way out, so that a failed run, too, ends with what was done and how long it took.
+impl Drop for Steps {
+    fn drop(&mut self) {
+        println!("\nSummary");
+        for line in &self.lines {
+            println!("  {line}");
+        }
+        println!("  total  {:8.1} s", self.started.elapsed().as_secs_f64());
+    }
+}
+
+fn failure(name: &str, what: &str, repeat: &CommandLine) -> Error {
+    Error::failed(format!(
+        "{name}: {what}\nto repeat it, in the root of the workspace:\n  {repeat}"
+    ))
+}
+
+/// `None` when it had to be killed.
+fn wait_or_kill(mut child: Child, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
+    let deadline = Instant::now() + limit;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if Instant::now() >= deadline {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        thread::sleep(POLL_INTERVAL);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn steps() -> Steps {
+        Steps::new(Path::new("."))
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_failure_names_the_step_and_the_command_to_repeat() {
+        let command = CommandLine::new("false").arg("anyway");
+        let error = steps().run("impossible", &command).unwrap_err().to_string();
+        assert!(error.contains("impossible: exit"), "{error}");
+        assert!(error.ends_with("false anyway"), "{error}");
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_a_failure_not_a_panic() {
+        let command = CommandLine::new("no-such-program-anywhere");
+        let error = steps().run("missing", &command).unwrap_err().to_string();
+        assert!(error.contains("could not be run"), "{error}");
+    }
+
+    #[test]
+    fn the_summary_tells_passed_from_failed_and_keeps_what_was_not_checked() {
+        let mut steps = steps();
+        let tidy = CommandLine::cargo("xtask tidy");
+        assert!(steps.check("good", &tidy, || Ok(())).is_ok());
+        assert!(
+            steps
+                .check("bad", &tidy, || Err(Error::failed("2 findings")))
+                .is_err()
+        );
+        steps.not_checked("licences", "cargo-deny is not installed");
+        assert!(steps.lines[0].starts_with("ok"));
+        assert!(steps.lines[1].starts_with("FAILED"));
+        assert!(steps.lines[2].contains("NOT CHECKED: licences"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_step_that_hangs_is_killed_at_its_limit() {
+        let hangs = CommandLine::new("tail").args(["-f", "/dev/null"]);
+        let limit = Duration::from_millis(1);
+        let error = steps()
+            .run_within(limit, "hangs", &hangs)
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("did not end in time"), "{error}");
+    }
+}

@@ -1,0 +1,66 @@
+//! The rules of this project that no compiler checks, one per file.
+//!
+//! The checks read text, not syntax trees: a rule is short enough to be read beside its reason, and
+//! needs no parser that lags behind the language. Comments and the inside of strings are blanked
+//! first ([`source`]), so that prose about a rule does not break it.
+
+mod arrows;
+mod clock;
+mod delays;
+mod finding;
+mod headers;
+mod leftovers;
+mod lexer;
+mod rules;
+mod size;
+mod source;
+mod statements;
+mod tree;
+
+use finding::{Finding, Severity};
+use tree::Tree;
+
+use crate::error::{Error, Result};
+use crate::workspace::Workspace;
+
+pub(crate) fn run() -> Result<()> {
+    check(&Workspace::load()?)
+}
+
+/// Reports everything it finds before it fails: who fixes one finding wants to see the others.
+pub(crate) fn check(workspace: &Workspace) -> Result<()> {
+    let tree = Tree::read(&workspace.root)?;
+    let findings = findings(workspace, &tree);
+    for finding in &findings {
+        println!("{finding}");
+    }
+    let failures = findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Failure)
+        .count();
+    let warnings = findings.len() - failures;
+    println!(
+        "tidy: {} .rs files, {failures} failures, {warnings} warnings",
+        tree.rust.len()
+    );
+    if failures > 0 {
+        return Err(Error::failed(format!(
+            "tidy: {failures} findings, listed above"
+        )));
+    }
+    Ok(())
+}
+
+fn findings(workspace: &Workspace, tree: &Tree) -> Vec<Finding> {
+    [
+        arrows::check(&workspace.crates),
+        statements::check(&tree.rust),
+        headers::check(&tree.scripts),
+        clock::check(&tree.rust),
+        delays::check(&tree.rust),
+        size::check(&tree.rust),
+        leftovers::check(&tree.rust),
+        rules::check(tree.semantics.as_deref(), &tree.rust),
+    ]
+    .concat()
+}

@@ -1,0 +1,100 @@
+use crate::error::{Error, Result};
+
+pub(crate) const USAGE: &str = "\
+Usage: cargo xtask <command>
+
+Commands:
+  test [--long]      run every test, every doctest and every example
+                     --long: the long harnesses at their full numbers, not at the short tier
+  ci                 what CI runs: formatting, lints, each feature alone, docs, licences, tidy,
+                     MSRV, and last the same as `test`
+  tidy               the rules of this project that no compiler checks
+  bench [-- ARGS]    run the benchmarks; ARGS go to criterion
+  help               print this
+
+Exit codes: 0 all well, 1 a step failed, 2 wrong usage.";
+
+/// What the command line asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Request {
+    Test { long: bool },
+    Ci,
+    Tidy,
+    Bench { args: Vec<String> },
+    Help,
+}
+
+impl Request {
+    /// Refuses whatever it does not know: an ignored flag looks like one that was obeyed.
+    pub(crate) fn parse(args: &[String]) -> Result<Self> {
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        match args.as_slice() {
+            ["help" | "--help" | "-h", ..] | [_, "--help" | "-h"] => Ok(Self::Help),
+            ["test"] => Ok(Self::Test { long: false }),
+            ["test", "--long"] => Ok(Self::Test { long: true }),
+            ["ci"] => Ok(Self::Ci),
+            ["tidy"] => Ok(Self::Tidy),
+            ["bench"] => Ok(Self::Bench { args: Vec::new() }),
+            ["bench", "--", rest @ ..] => Ok(Self::Bench {
+                args: rest.iter().map(|&arg| arg.to_owned()).collect(),
+            }),
+            ["bench", arg, ..] => Err(Error::Usage(format!(
+                "bench: unexpected `{arg}`; arguments for criterion go after `--`"
+            ))),
+            [command @ ("test" | "ci" | "tidy"), rest @ ..] => Err(Error::Usage(format!(
+                "{command}: unexpected `{}`",
+                rest.join(" ")
+            ))),
+            [command, ..] => Err(Error::Usage(format!("unknown command `{command}`"))),
+            [] => Err(Error::Usage("which command?".to_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Request> {
+        let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        Request::parse(&args)
+    }
+
+    #[test]
+    fn every_command_is_understood() {
+        assert_eq!(parse("test"), Ok(Request::Test { long: false }));
+        assert_eq!(parse("test --long"), Ok(Request::Test { long: true }));
+        assert_eq!(parse("ci"), Ok(Request::Ci));
+        assert_eq!(parse("tidy"), Ok(Request::Tidy));
+        for help in ["help", "--help", "-h", "test --help"] {
+            assert_eq!(parse(help), Ok(Request::Help), "{help}");
+        }
+    }
+
+    #[test]
+    fn arguments_of_bench_go_through_untouched() {
+        let args = vec!["enqueue".to_owned(), "--quick".to_owned()];
+        assert_eq!(
+            parse("bench -- enqueue --quick"),
+            Ok(Request::Bench { args })
+        );
+    }
+
+    #[test]
+    fn wrong_usage_is_an_error_of_its_own_kind() {
+        for line in [
+            "",
+            "tests",
+            "test --lnog",
+            "test --long twice",
+            "ci x",
+            "bench --quick",
+        ] {
+            let answer = parse(line);
+            assert!(
+                matches!(answer, Err(Error::Usage(_))),
+                "{line:?}: {answer:?}"
+            );
+        }
+    }
+}
