@@ -10,9 +10,11 @@ mod harness;
 pub mod kit;
 mod list;
 mod memory;
+pub mod model;
 mod registry;
 mod rules;
 mod runner;
+pub mod worker;
 
 pub use harness::{Expect, Harness, Level, Need, World};
 pub use memory::MemoryHarness;
