@@ -389,6 +389,7 @@ impl<'a> Lockstep<'a> {
 
 /// Says what led to a difference.
 impl Drop for Lockstep<'_> {
+    #[expect(clippy::print_stderr, reason = "a failing test says what led to it")]
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!(

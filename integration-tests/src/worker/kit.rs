@@ -39,6 +39,14 @@ pub struct Live {
     pub client: Client,
 }
 
+impl std::fmt::Debug for Live {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Live")
+            .field("store", &self.store)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Live {
     pub(super) fn new(world: Arc<dyn World>) -> Self {
         let store = Arc::new(Flaky::new(Arc::clone(world.backend())));
