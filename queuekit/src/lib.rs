@@ -72,6 +72,13 @@
 //! | `signal` | yes | `worker`, and ending it by SIGINT and SIGTERM |
 //!
 //! Without features this is the contract alone: for processes that bring a store of their own.
+#![cfg_attr(
+    not(feature = "worker"),
+    allow(
+        rustdoc::broken_intra_doc_links,
+        reason = "Worker and Handler are not there"
+    )
+)]
 
 mod connect;
 mod store_url;

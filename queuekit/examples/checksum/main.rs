@@ -8,7 +8,7 @@
 //! command line), `run` (the whole of it), `walk` (finds the files), `hash` (the job and its
 //! handler), `progress` (what has ended, by the store's counts), `report` (results, and how they
 //! are printed).
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "it is a program")]
+#![expect(clippy::print_stderr, reason = "it is a program")]
 
 mod hash;
 mod options;
@@ -18,6 +18,7 @@ mod run;
 mod walk;
 
 use std::fmt::Display;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use options::{HELP, Options, Request, USAGE};
@@ -31,8 +32,8 @@ async fn main() -> ExitCode {
     let options = match Request::parse(std::env::args_os().skip(1)) {
         Ok(Request::Run(options)) => options,
         Ok(Request::Help) => {
-            println!("{HELP}");
-            return ExitCode::SUCCESS;
+            let printed = writeln!(io::stdout(), "{HELP}");
+            return printed.map_or_else(failed, |()| ExitCode::SUCCESS);
         }
         Err(wrong) => return misused(wrong),
     };

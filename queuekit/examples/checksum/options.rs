@@ -26,9 +26,11 @@ pub(crate) struct Options {
 
 impl Default for Options {
     fn default() -> Self {
+        let cpus = thread::available_parallelism().map_or(1, usize::from);
         Self {
             url: "memory:".into(),
-            workers: thread::available_parallelism().map_or(1, usize::from),
+            // More than one per CPU: some wait for the disk while others hash.
+            workers: (4 * cpus).min(WORKERS_MAX),
             print: false,
             directory: "/usr/share/doc".into(),
         }
@@ -104,7 +106,7 @@ usage: checksum [--url URL] [--workers N] [--print] [--] [DIR]
 
   DIR          the directory [/usr/share/doc]; symbolic links below it are not followed
   --url URL    the store that holds the jobs [memory:]
-  --workers N  files hashed at the same time, 1 to 512 [one per CPU]
+  --workers N  files hashed at the same time, 1 to 512 [4 per CPU]
   --print      write `digest  path` lines to standard output, sorted by path and escaped like
                those of sha256sum, for `sha256sum -c`; the summary goes to standard error
   --help       this text

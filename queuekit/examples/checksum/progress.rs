@@ -11,6 +11,9 @@ use queuekit::{Client, QueueName, State};
 use crate::Result;
 use crate::hash::Hasher;
 
+/// Between two questions to the store, at least.
+const TICK: Duration = Duration::from_millis(20);
+
 /// Between two plain lines.
 const LINE_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -22,6 +25,7 @@ pub(crate) struct Progress {
     hasher: Hasher,
     bar: Option<ProgressBar>,
     last_line: Instant,
+    pause: Duration,
 }
 
 /// Jobs of the queue, as the store counts them.
@@ -52,6 +56,7 @@ impl Progress {
             hasher,
             bar,
             last_line,
+            pause: TICK,
         })
     }
 
@@ -60,9 +65,13 @@ impl Progress {
         self.found.load(Ordering::Relaxed)
     }
 
-    /// Asks the store, and shows what it says.
-    pub(crate) async fn show(&mut self) -> queuekit::Result<Counts> {
+    /// Waits a moment, asks the store, and shows what it says.
+    pub(crate) async fn tick(&mut self) -> queuekit::Result<Counts> {
+        tokio::time::sleep(self.pause).await;
+        let asked = Instant::now();
         let counts = self.count().await?;
+        // Where counting is work, it is not to take more than a tenth of the store's time.
+        self.pause = TICK.max(asked.elapsed() * 9);
         let bytes = HumanBytes(self.hasher.bytes());
         if let Some(bar) = &self.bar {
             bar.set_length(self.found());
@@ -93,11 +102,11 @@ impl Progress {
     }
 }
 
-/// Leaves the bar on the screen as it stands, also when something failed.
+/// Takes the bar off the screen: what is printed next says it all.
 impl Drop for Progress {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {
-            bar.abandon();
+            bar.finish_and_clear();
         }
     }
 }

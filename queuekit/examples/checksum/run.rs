@@ -21,9 +21,6 @@ use crate::progress::Progress;
 use crate::report::{Failure, Report};
 use crate::walk;
 
-/// How often the store is asked how far the work has come.
-const TICK: Duration = Duration::from_millis(20);
-
 /// A store's counts may be up to 5 s behind what has happened (contract R8.3).
 const COUNTS_LAG_MAX: Duration = Duration::from_secs(10);
 
@@ -49,15 +46,14 @@ pub(crate) async fn run(client: &Client, options: &Options) -> Result<Report> {
     let enqueuing = tokio::spawn(enqueuing);
     let mut progress = Progress::new(client.clone(), queue.clone(), found, hasher.clone())?;
     while !enqueuing.is_finished() {
-        progress.show().await?;
-        tokio::time::sleep(TICK).await;
+        progress.tick().await?;
     }
     let unreadable = enqueuing.await??;
     let mut report = collect(&mut progress, options.print).await?;
     report.failures.extend(unreadable);
     report.bytes = hasher.bytes();
     report.elapsed = started.elapsed();
-    worker.drain(TICK).await;
+    worker.stop().await;
     // What was collected may go in its time.
     admin
         .configure(
@@ -73,11 +69,11 @@ pub(crate) async fn run(client: &Client, options: &Options) -> Result<Report> {
 async fn collect(progress: &mut Progress, print: bool) -> Result<Report> {
     let mut idle_since = None;
     loop {
-        if progress.show().await?.open > 0 {
+        if progress.tick().await?.open > 0 {
             idle_since = None;
         } else {
             let report = Report::collect(&progress.client, &progress.queue, print).await?;
-            let missing = progress.found() - report.jobs;
+            let missing = progress.found().saturating_sub(report.jobs);
             if missing == 0 {
                 return Ok(report);
             }
@@ -85,7 +81,6 @@ async fn collect(progress: &mut Progress, print: bool) -> Result<Report> {
                 return Err(format!("{missing} jobs are gone; did somebody delete them?").into());
             }
         }
-        tokio::time::sleep(TICK).await;
     }
 }
 
