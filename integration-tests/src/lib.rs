@@ -61,6 +61,8 @@
 pub mod broken;
 pub mod cases;
 pub mod kit;
+pub mod model;
+pub mod worker;
 
 mod harness;
 mod layer;

@@ -325,6 +325,7 @@ macro_rules! __for_each_case {
 
             time {
                 core r9_1_every_instant_is_of_the_stores_clock
+                core r9_2_durations_count_from_the_stores_now
                 core r9_2_run_at_is_of_the_stores_clock
                 core r9_3_nothing_runs_early
                 core r9_3_schedules_resolve_to_a_millisecond

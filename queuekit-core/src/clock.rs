@@ -136,6 +136,32 @@ impl Clock for ManualClock {
     }
 }
 
+/// The machine's clock moved by an offset that tests change: time passes by itself, and jumps when
+/// told to.
+#[derive(Clone, Debug, Default)]
+pub struct OffsetClock {
+    system: Arc<SystemClock>,
+    offset_ms: Arc<AtomicI64>,
+}
+
+impl OffsetClock {
+    /// Jumps forward; every clone sees it.
+    pub fn advance(&self, by: Duration) {
+        self.offset_ms.fetch_add(millis(by), Ordering::SeqCst);
+    }
+
+    /// Jumps back; every clone sees it.
+    pub fn rewind(&self, by: Duration) {
+        self.offset_ms.fetch_sub(millis(by), Ordering::SeqCst);
+    }
+}
+
+impl Clock for OffsetClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.system.now().0 + self.offset_ms.load(Ordering::SeqCst))
+    }
+}
+
 fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_nanos().div_ceil(1_000_000)).unwrap_or(i64::MAX)
 }

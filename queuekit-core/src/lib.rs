@@ -32,7 +32,7 @@ pub use backend::{
 pub use bulk::{BulkAction, BulkReport, BulkRequest, bulk};
 pub use bytes::Bytes;
 pub use client::{Client, EnqueueAll, EnqueueRequest};
-pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
+pub use clock::{Clock, ManualClock, OffsetClock, SystemClock, Timestamp};
 pub use error::{Error, ErrorKind, Result};
 pub use job::{
     ErrorText, Failure, Job, JobDraft, JobId, LogLine, Metadata, NewJob, Payload, Priority,

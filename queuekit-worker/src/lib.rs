@@ -1,1 +1,50 @@
-//! To come.
+//! The worker of queuekit: fetch, execute, settle, heartbeat, drain, over any store.
+//!
+//! - [`Worker`] describes a worker and runs it; [`RunningWorker`] is one that runs.
+//! - [`Handler`] is what runs a job: an async function of a payload and a [`Ctx`].
+//! - [`JobError`] says what becomes of a job whose run did not succeed.
+//! - [`Middleware`] wraps every run, [`Hooks`] are told what happens to it.
+//!
+//! A job runs at least once. While its handler runs, its lease is extended from a thread that no
+//! handler can block; when the process dies, another worker takes the job over as soon as the
+//! lease has run out. Outcomes are told to the store until it answers.
+
+mod ctx;
+mod execute;
+mod fetch;
+mod handler;
+mod heartbeat;
+mod hooks;
+mod inbox;
+mod job_error;
+mod kinds;
+mod middleware;
+mod pump;
+mod registry;
+mod reports;
+mod run;
+mod running;
+mod serving;
+mod settle;
+mod shared;
+#[cfg(feature = "signal")]
+mod signal;
+mod snapshot;
+mod summary;
+mod upkeep;
+mod verdict;
+mod worker;
+
+pub use ctx::Ctx;
+pub use futures_util::future::BoxFuture;
+pub use handler::{Handler, RawHandler};
+pub use hooks::{Hooks, Outcome};
+pub use job_error::{JobError, JobResult};
+pub use kinds::KindOptions;
+pub use middleware::{Middleware, Next};
+pub use queuekit_core::Bytes;
+pub use running::RunningWorker;
+pub use snapshot::{RunningJob, WorkerSnapshot, WorkerState};
+pub use summary::RunSummary;
+pub use tokio_util::sync::CancellationToken;
+pub use worker::Worker;

@@ -183,3 +183,141 @@ impl<F: Flush> Call<F> {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use futures_util::future::{join_all, poll_immediate};
+    use tokio::sync::Semaphore;
+
+    use super::*;
+
+    /// Doubles numbers when told to go on; refuses a flush that has a zero in it.
+    #[derive(Clone)]
+    struct Doubling(Arc<Gate>);
+
+    struct Gate {
+        /// One permit lets one flush through.
+        permits: Semaphore,
+        flushed: Mutex<Vec<usize>>,
+        dropped: Mutex<usize>,
+    }
+
+    impl Weigh for u64 {
+        fn bytes(&self) -> usize {
+            8
+        }
+    }
+
+    struct CountDrop<'a>(&'a Gate, bool);
+
+    impl Drop for CountDrop<'_> {
+        fn drop(&mut self) {
+            *lock(&self.0.dropped) += usize::from(!self.1);
+        }
+    }
+
+    #[async_trait]
+    impl Flush for Doubling {
+        type Item = u64;
+        type Outcome = u64;
+
+        async fn flush(&self, items: &[u64]) -> Result<Vec<u64>> {
+            lock(&self.0.flushed).push(items.len());
+            let mut under_way = CountDrop(&self.0, false);
+            self.0.permits.acquire().await.unwrap().forget();
+            under_way.1 = true;
+            if items.contains(&0) {
+                return Err(Error::invalid("item", "over 0", 0));
+            }
+            Ok(items.iter().map(|item| item * 2).collect())
+        }
+    }
+
+    fn coalescer() -> (Coalescer<Doubling>, Arc<Gate>) {
+        let gate = Arc::new(Gate {
+            permits: Semaphore::new(0),
+            flushed: Mutex::default(),
+            dropped: Mutex::default(),
+        });
+        (Coalescer::new(Doubling(Arc::clone(&gate))), gate)
+    }
+
+    #[tokio::test]
+    async fn calls_made_while_a_flush_is_under_way_share_the_next_one() {
+        let (coalescer, gate) = coalescer();
+        let mut first = pin!(coalescer.submit(vec![1]));
+        assert!(poll_immediate(&mut first).await.is_none());
+        let mut later = pin!(join_all((2..5).map(|n| coalescer.submit(vec![n, n]))));
+        assert!(poll_immediate(&mut later).await.is_none());
+        gate.permits.add_permits(2);
+        let answers = later.await;
+        assert_eq!(
+            answers.into_iter().map(Result::unwrap).collect::<Vec<_>>(),
+            [[4, 4], [6, 6], [8, 8]]
+        );
+        assert_eq!(first.await.unwrap(), [2]);
+        assert_eq!(*lock(&gate.flushed), [1, 6]);
+    }
+
+    #[tokio::test]
+    async fn r2_10_who_fails_for_its_own_fault_fails_alone() {
+        let (coalescer, gate) = coalescer();
+        let calls = [vec![9], vec![1], vec![0], vec![3]].map(|items| coalescer.submit(items));
+        let mut answers = pin!(join_all(calls));
+        assert!(poll_immediate(&mut answers).await.is_none());
+        gate.permits.add_permits(5);
+        let answers = answers.await.split_off(1);
+        assert_eq!(*lock(&gate.flushed), [1, 3, 1, 1, 1]);
+        assert_eq!(answers[0].as_deref().unwrap(), [2]);
+        assert!(answers[1].is_err());
+        assert_eq!(answers[2].as_deref().unwrap(), [6]);
+    }
+
+    #[tokio::test]
+    async fn r2_10_a_caller_that_goes_away_harms_none() {
+        let (coalescer, gate) = coalescer();
+        let mut first = Box::pin(coalescer.submit(vec![1]));
+        assert!(poll_immediate(&mut first).await.is_none());
+        let mut gone_before_it_began = Box::pin(coalescer.submit(vec![2]));
+        assert!(poll_immediate(&mut gone_before_it_began).await.is_none());
+        let mut stays = pin!(coalescer.submit(vec![3]));
+        assert!(poll_immediate(&mut stays).await.is_none());
+        // The one who drove the flush under way goes too.
+        drop((first, gone_before_it_began));
+        gate.permits.add_permits(2);
+        assert_eq!(stays.await.unwrap(), [6]);
+        assert_eq!(
+            lock(&gate.flushed).last(),
+            Some(&1),
+            "it was left out of the flush"
+        );
+    }
+
+    #[tokio::test]
+    async fn r10_3_a_flush_that_nobody_waits_for_is_dropped() {
+        let (coalescer, gate) = coalescer();
+        let mut only = Box::pin(coalescer.submit(vec![1]));
+        assert!(poll_immediate(&mut only).await.is_none());
+        drop(only);
+        assert_eq!(*lock(&gate.dropped), 1);
+        gate.permits.add_permits(1);
+        assert_eq!(coalescer.submit(vec![2]).await.unwrap(), [4]);
+    }
+
+    #[tokio::test]
+    async fn r2_3_a_call_is_never_split_over_flushes() {
+        let (coalescer, gate) = coalescer();
+        let calls = [1, 600, 600, 300].map(|count| coalescer.submit(vec![1; count]));
+        let mut answers = pin!(join_all(calls));
+        assert!(poll_immediate(&mut answers).await.is_none());
+        gate.permits.add_permits(3);
+        let counts = answers
+            .await
+            .into_iter()
+            .map(|answer| answer.unwrap().len());
+        assert_eq!(counts.collect::<Vec<_>>(), [1, 600, 600, 300]);
+        assert_eq!(*lock(&gate.flushed), [1, 600, 900]);
+    }
+}

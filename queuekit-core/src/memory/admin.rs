@@ -84,7 +84,8 @@ impl Tables {
         );
         if running > 0 || (jobs > 0 && !force) {
             let message = format!(
-                "it has {jobs} jobs, {running} of them running; drain it, or use force once none runs"
+                "it has {jobs} jobs, {running} of them running; drain it, or use force once none \
+                 runs"
             );
             return Err(Error::new(ErrorKind::Conflict, message).on(name));
         }

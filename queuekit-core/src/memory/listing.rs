@@ -214,7 +214,7 @@ impl QueueTable {
         let keyed = self
             .keyed
             .range((from, Unbounded))
-            .map(|(place, id)| (*place, *id));
+            .map(|(place, (id, _))| (*place, *id));
         // The next job of each key stands in both: it is told by its equal place.
         let (mut plain, mut keyed) = (plain.peekable(), keyed.peekable());
         Box::new(std::iter::from_fn(move || {

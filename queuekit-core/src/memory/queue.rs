@@ -19,7 +19,7 @@ pub(super) struct QueueTable {
     /// queue the next one of each key.
     pub(super) levels: [ByTime; Priority::LEVELS],
     /// All pending jobs with a key in serving order, for listings.
-    pub(super) keyed: BTreeMap<(u8, Timestamp, u64), JobId>,
+    pub(super) keyed: BTreeMap<(u8, Timestamp, u64), (JobId, PartitionKey)>,
     pub(super) partitions: BTreeMap<PartitionKey, Partition>,
     /// Whose turn it is, in a fair queue.
     pub(super) fair: Fair,
@@ -108,7 +108,8 @@ impl QueueTable {
                 match state {
                     State::Pending => {
                         partition.add_waiting(Waiting::of(record), now);
-                        self.keyed.insert(serving_place(record), record.id);
+                        self.keyed
+                            .insert(serving_place(record), (record.id, key.clone()));
                     }
                     State::Running => partition.add_running(record.seq, record.id),
                     State::Dead => partition.add_dead(record.seq, record.id, settings),
@@ -135,19 +136,23 @@ impl QueueTable {
                 let Some(partition) = self.partitions.get_mut(key) else {
                     return;
                 };
-                if let Some(entry) = partition.entry.take() {
+                let level = |waiting: &Waiting| usize::from(waiting.level);
+                let alarm = partition.alarm.take().map(Entry::Level);
+                for entry in partition.entry.take().into_iter().chain(alarm) {
                     match entry {
                         Entry::Level(old) => {
-                            self.levels[usize::from(old.level)]
-                                .remove(&(old.scheduled_at, old.seq));
+                            self.levels[level(&old)].remove(&(old.scheduled_at, old.seq));
                         }
                         entry => self.fair.remove(entry, Some(key)),
                     }
                 }
                 if let Some(next) = partition.next(&self.settings, now) {
                     partition.entry = Some(if order == Order::Strict {
-                        self.levels[usize::from(next.level)]
-                            .insert((next.scheduled_at, next.seq), next.id);
+                        partition.alarm = partition.next_alarm(&self.settings, &next);
+                        for each in [Some(next), partition.alarm].into_iter().flatten() {
+                            let place = (each.scheduled_at, each.seq);
+                            self.levels[level(&each)].insert(place, each.id);
+                        }
                         Entry::Level(next)
                     } else {
                         self.fair
@@ -164,7 +169,7 @@ impl QueueTable {
     /// The next job to lease, if one is ready now.
     pub(super) fn candidate(&mut self, now: Timestamp) -> Option<JobId> {
         match self.settings.order {
-            Order::Strict => self.first_due(now),
+            Order::Strict => self.strict_candidate(now),
             Order::Fair => self.fair_candidate(now),
         }
     }
@@ -236,11 +241,34 @@ impl QueueTable {
         self.counts[state as usize]
     }
 
-    fn first_due(&self, now: Timestamp) -> Option<JobId> {
-        self.levels.iter().rev().find_map(|level| {
-            let ((at, _), id) = level.first_key_value()?;
-            (*at <= now).then_some(*id)
-        })
+    /// The first that is due; one of a key only if the key would give it next.
+    fn strict_candidate(&mut self, now: Timestamp) -> Option<JobId> {
+        loop {
+            let (place, id) = self.first_due(now)?;
+            let Some(key) = self.keyed.get(&place).map(|(_, key)| key.clone()) else {
+                return Some(id);
+            };
+            let partition = self.partitions.get_mut(&key)?;
+            if partition
+                .next(&self.settings, now)
+                .is_some_and(|next| next.id == id)
+            {
+                return Some(id);
+            }
+            // Time has changed which job that is.
+            self.refresh(Some(&key), now);
+        }
+    }
+
+    fn first_due(&self, now: Timestamp) -> Option<((u8, Timestamp, u64), JobId)> {
+        self.levels
+            .iter()
+            .rev()
+            .zip(0..)
+            .find_map(|(level, place)| {
+                let ((at, seq), id) = level.first_key_value()?;
+                (*at <= now).then_some(((place, *at, *seq), *id))
+            })
     }
 
     fn fair_candidate(&mut self, now: Timestamp) -> Option<JobId> {
@@ -256,7 +284,7 @@ impl QueueTable {
         while let Some((_, key)) = self.fair.turns.first().cloned() {
             let Some(key) = key else {
                 match self.first_due(now) {
-                    Some(id) => return Some(id),
+                    Some((_, id)) => return Some(id),
                     None => self.refresh(None, now),
                 }
                 continue;

@@ -6,6 +6,7 @@ use super::Faults;
 use super::tables::Tables;
 use crate::backend::{
     Ack, AckOutcome, Burial, BurialTarget, BuryOutcome, LeaseToken, Nack, NackKind, NackOutcome,
+    Nonce,
 };
 use crate::job::{ErrorText, JobId, State};
 use crate::lifecycle::{self, Transition};
@@ -47,6 +48,7 @@ impl Tables {
             lifecycle::nack(nack.kind, record.attempts, record.max_attempts, cancelled);
         let (now, after) = (self.now, nack.delay());
         self.apply(nack.lease.id, transition, |record| {
+            record.nonce = Nonce::from_bytes([0; 16]);
             if matches!(nack.kind, NackKind::Retry | NackKind::Fatal) {
                 record.add_failure(now, nack.error.clone());
             }

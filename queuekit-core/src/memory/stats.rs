@@ -66,9 +66,10 @@ impl Tables {
 impl QueueTable {
     fn pending(&self) -> impl Iterator<Item = crate::job::JobId> {
         // The next job of each key stands in the levels too: `keyed` has all of them.
-        let entries: std::collections::HashSet<_> = self.keyed.values().copied().collect();
+        let entries: std::collections::HashSet<_> =
+            self.keyed.values().map(|(id, _)| *id).collect();
         let levels = self.levels.iter().flat_map(|level| level.values().copied());
         let plain = levels.filter(move |id| !entries.contains(id));
-        plain.chain(self.keyed.values().copied())
+        plain.chain(self.keyed.values().map(|(id, _)| *id))
     }
 }

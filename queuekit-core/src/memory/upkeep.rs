@@ -34,15 +34,15 @@ impl Tables {
     fn prune(&mut self) -> UpkeepReport {
         let now = self.now;
         let mut removed = 0;
-        while removed < STEP {
-            let mut beyond = self
-                .queues
-                .values()
-                .filter_map(|queue| queue.beyond_retention(now));
-            let Some(id) = beyond.next() else { break };
-            drop(beyond);
-            self.apply(id, Transition::Prune, |_| {});
-            removed += 1;
+        let names: Vec<_> = self.queues.keys().cloned().collect();
+        for name in names {
+            let beyond = |tables: &Self| tables.queues.get(&name)?.beyond_retention(now);
+            while removed < STEP
+                && let Some(id) = beyond(self)
+            {
+                self.apply(id, Transition::Prune, |_| {});
+                removed += 1;
+            }
         }
         let forgotten = self.keys.forget(now, STEP);
         UpkeepReport {

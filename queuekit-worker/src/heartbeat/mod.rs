@@ -1,0 +1,95 @@
+//! Keeps leases alive from a thread of its own, which no handler can starve.
+
+mod beat;
+mod extend;
+mod report;
+mod watch;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use queuekit_core::{Error, ErrorKind, Result};
+use tokio::runtime::Builder;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use crate::shared::Shared;
+
+/// How often leases and timeouts are looked at, at least.
+pub(crate) const LOOK: Duration = Duration::from_millis(250);
+
+/// The thread; it ends when this is stopped or dropped.
+pub(crate) struct Heartbeat {
+    stop: CancellationToken,
+    ended: Option<oneshot::Receiver<()>>,
+}
+
+impl Heartbeat {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// `Unavailable` if the system gives no thread.
+    pub(crate) fn start(shared: Arc<Shared>) -> Result<Self> {
+        let stop = CancellationToken::new();
+        let (ending, ended) = oneshot::channel();
+        let unavailable = |error: std::io::Error| {
+            let message = format!("the system gave no thread for heartbeats: {error}");
+            Error::new(ErrorKind::Unavailable, message).during("start")
+        };
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(unavailable)?;
+        let stopped = stop.clone();
+        let body = move || {
+            while !stopped.is_cancelled() {
+                let beating = async {
+                    tokio::select! {
+                        () = stopped.cancelled() => {}
+                        () = beat(&shared) => {}
+                    }
+                };
+                let beating = catch_unwind(AssertUnwindSafe(|| runtime.block_on(beating)));
+                if beating.is_err() {
+                    tracing::error!("a heartbeat panicked, most likely in the store; it goes on");
+                    std::thread::sleep(LOOK);
+                }
+            }
+            drop(ending);
+        };
+        let thread = std::thread::Builder::new().name("queuekit-beat".to_owned());
+        thread.spawn(body).map_err(unavailable)?;
+        let ended = Some(ended);
+        Ok(Self { stop, ended })
+    }
+
+    /// Ends the thread and waits for its end.
+    pub(crate) async fn stop(mut self) {
+        self.stop.cancel();
+        if let Some(ended) = self.ended.take() {
+            // The sender is dropped at the end; nothing is ever sent.
+            let _ = ended.await;
+        }
+    }
+}
+
+impl Drop for Heartbeat {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+async fn beat(shared: &Arc<Shared>) {
+    tokio::join!(
+        watch::watch(shared),
+        extend::extend(shared),
+        report::report(shared),
+        beat::beat(shared),
+    );
+}
+
+/// How often to look when this much time is at stake.
+fn look_every(stake: Duration) -> Duration {
+    (stake / 12).clamp(Duration::from_millis(5), LOOK)
+}

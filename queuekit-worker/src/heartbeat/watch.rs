@@ -1,0 +1,93 @@
+//! Stops runs that time out or whose lease is in doubt, and gives up those that do not stop.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::look_every;
+use crate::inbox::Event;
+use crate::pump::stuck;
+use crate::registry::Entry;
+use crate::run::{Flag, Run};
+use crate::shared::Shared;
+use crate::verdict::Verdict;
+
+/// A future that was let go is gone after this long; a handler that is not, is stuck.
+const GONE_AFTER: Duration = Duration::from_millis(50);
+
+/// What is due for one run.
+enum Due {
+    Cancel(Arc<Run>, Flag),
+    GiveUp(Arc<Run>),
+    Stuck(Arc<Run>),
+}
+
+pub(super) async fn watch(shared: &Arc<Shared>) {
+    loop {
+        let now = Instant::now();
+        let mut next = now + look_every(shared.ttl.get());
+        let due = look(shared, now, &mut next);
+        for due in due {
+            act(shared, due);
+        }
+        tokio::select! {
+            () = tokio::time::sleep_until(next.into()) => {}
+            () = shared.short_timeout.notified() => {}
+        }
+    }
+}
+
+fn look(shared: &Shared, now: Instant, next: &mut Instant) -> Vec<Due> {
+    let mut due = Vec::new();
+    for entry in shared.registry.lock().iter() {
+        for (at, what) in steps(shared, entry) {
+            if at <= now {
+                due.push(what);
+            } else {
+                *next = at.min(*next);
+            }
+        }
+    }
+    due
+}
+
+/// What will be due for a run, and when.
+fn steps(shared: &Shared, entry: &Entry) -> impl Iterator<Item = (Instant, Due)> {
+    let run = &entry.run;
+    let times_out = run.times_out_at().filter(|_| !entry.returned);
+    let give_up = times_out.and_then(|at| at.checked_add(shared.timeout_grace));
+    let timeout = times_out
+        .filter(|_| !run.has(Flag::TimedOut))
+        .map(|at| (at, Due::Cancel(Arc::clone(run), Flag::TimedOut)));
+    let given_up = give_up
+        .filter(|_| !run.is_abandoned())
+        .map(|at| (at, Due::GiveUp(Arc::clone(run))));
+    let stuck = give_up
+        .filter(|_| run.is_abandoned() && !run.has(Flag::Stuck))
+        .map(|at| (at + GONE_AFTER, Due::Stuck(Arc::clone(run))));
+    let doubted = (!entry.returned && !run.is_abandoned() && !run.has(Flag::Doubted)).then(|| {
+        let at = entry.held_since + shared.ttl.get().mul_f64(0.9);
+        (at, Due::Cancel(Arc::clone(run), Flag::Doubted))
+    });
+    [timeout, given_up, stuck, doubted].into_iter().flatten()
+}
+
+fn act(shared: &Shared, due: Due) {
+    match due {
+        Due::Cancel(run, reason) => {
+            if run.cancel(reason) {
+                tracing::warn!(job = %run.lease.id(), ?reason, "a run was asked to stop");
+            }
+        }
+        Due::GiveUp(run) => {
+            if run.abandon() {
+                let verdict = Verdict::of_timeout(&run);
+                shared.inbox.push(Event::GivenUp(run, verdict));
+            }
+        }
+        Due::Stuck(run) => {
+            if run.mark(Flag::Stuck) {
+                stuck(shared, &run);
+            }
+        }
+    }
+}

@@ -1,0 +1,426 @@
+//! The run loop of a worker: every decision about its runs is made here.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use queuekit_core::capability::Wakeup;
+use queuekit_core::{Error, ErrorKind, Lease, Reserve, Reserved, Result};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::Ctx;
+use crate::execute;
+use crate::fetch::Fetcher;
+use crate::heartbeat::LOOK;
+use crate::hooks::call_hooks;
+use crate::inbox::Event;
+use crate::run::{Flag, Run};
+use crate::serving::Serving;
+use crate::settle::{Batch, Settler, is_outage};
+use crate::shared::{Phase, Shared};
+use crate::verdict::Verdict;
+
+/// How long handlers that were asked to stop have to do so before their jobs are released, and
+/// how long those that were let go have to be gone.
+const LAST_CALL: Duration = Duration::from_millis(100);
+/// How long outcomes are told to a store that does not answer, at the end of a drain.
+const FLUSH: Duration = Duration::from_secs(5);
+
+/// Collects outcomes, settles them, fetches work, starts it, and waits for either.
+pub(crate) struct Pump {
+    shared: Arc<Shared>,
+    fetcher: Fetcher,
+    settler: Settler,
+    phase: watch::Receiver<Phase>,
+    wakeup: Option<Wakeup>,
+    /// Ends when there is nothing to do.
+    until_idle: bool,
+    events: Vec<Event>,
+    /// Runs that were given up and whose handlers go on.
+    abandoned: isize,
+    ending: Ending,
+    fault: Option<Error>,
+    gauge: usize,
+}
+
+/// How far the end of a forced worker has come.
+#[derive(Clone, Copy)]
+enum Ending {
+    No,
+    /// Handlers were asked to stop.
+    Asked {
+        until: Instant,
+    },
+    /// They were let go, their jobs released.
+    Released {
+        linger: Instant,
+        flush: Instant,
+    },
+}
+
+impl Pump {
+    /// # Errors
+    /// `Closed` if the store is.
+    pub(crate) fn new(shared: Arc<Shared>, serving: Serving, until_idle: bool) -> Result<Self> {
+        let wakeups = shared.backend.capabilities().wakeups;
+        let wakeup = wakeups
+            .map(|wakeups| wakeups.subscribe(&shared.queues))
+            .transpose()?;
+        Ok(Self {
+            fetcher: Fetcher::new(Arc::clone(&shared), serving),
+            settler: Settler::new(Arc::clone(&shared)),
+            phase: shared.phase.subscribe(),
+            wakeup,
+            until_idle,
+            events: Vec::new(),
+            abandoned: 0,
+            ending: Ending::No,
+            fault: None,
+            gauge: 0,
+            shared,
+        })
+    }
+
+    /// Runs until the worker is told to end, or there is nothing to do.
+    ///
+    /// # Errors
+    /// A fault of the store that waiting will not cure, where nobody would wait.
+    pub(crate) async fn run(mut self) -> Result<()> {
+        loop {
+            self.collect();
+            self.end_step();
+            self.settler.flush_reports().await;
+            self.settler.repeat().await;
+            self.settle_and_fetch().await;
+            if self.is_done() {
+                break;
+            }
+            self.wait().await;
+        }
+        self.settler.give_up();
+        self.count_left_behind();
+        self.fault.map_or(Ok(()), Err)
+    }
+
+    /// Takes in what handlers and heartbeat have told.
+    fn collect(&mut self) {
+        let mut events = std::mem::take(&mut self.events);
+        self.shared.inbox.swap(&mut events);
+        let returned = events.iter().filter_map(|event| match event {
+            Event::Ended(run, _) | Event::Returned(run) => Some(run),
+            Event::GivenUp(..) => None,
+        });
+        self.shared.registry.returned(returned);
+        if !events.is_empty() {
+            self.fetcher.hurry();
+        }
+        for event in events.drain(..) {
+            match event {
+                Event::Ended(run, verdict) => {
+                    self.fetcher.serving.freed(&run.lease.token.queue);
+                    self.settler.add(run, verdict);
+                }
+                Event::GivenUp(run, verdict) => {
+                    self.abandoned += 1;
+                    self.settler.add(run, verdict);
+                }
+                Event::Returned(run) => {
+                    self.fetcher.serving.freed(&run.lease.token.queue);
+                    self.abandoned -= 1;
+                }
+            }
+        }
+        self.events = events;
+        self.gauge();
+    }
+
+    /// Settles all that can be settled and fetches all that can be run.
+    async fn settle_and_fetch(&mut self) {
+        loop {
+            // A store that answers without waiting must not starve the handlers.
+            tokio::task::consume_budget().await;
+            let batch = self.settler.next_batch();
+            let request = self
+                .fetcher
+                .request(self.free_slots())
+                .unwrap_or_else(|error| {
+                    self.fetcher.failed(&error);
+                    None
+                });
+            match request {
+                None if batch.is_empty() => return,
+                None => self.settler.settle(batch).await,
+                Some(request) => self.exchange(batch, request).await,
+            }
+        }
+    }
+
+    /// Settles a batch and fetches the next, in one step where the store can.
+    async fn exchange(&mut self, batch: Batch, request: Reserve) {
+        let asked_at = std::time::Instant::now();
+        let backend = Arc::clone(&self.shared.backend);
+        let exchange = backend
+            .capabilities()
+            .exchange
+            .filter(|_| !batch.is_empty());
+        let Some(exchange) = exchange else {
+            self.settler.settle(batch).await;
+            let answer = backend.reserve(&request).await;
+            return self.reserved(&request, answer, asked_at);
+        };
+        match exchange.exchange(&batch.settlement(), &request).await {
+            Ok(mut exchanged) => {
+                let reserved = std::mem::take(&mut exchanged.reserved);
+                if let Err(error) = self.settler.answered(batch, &exchanged) {
+                    tracing::error!(%error, "exchange");
+                }
+                self.reserved(&request, Ok(reserved), asked_at);
+            }
+            Err(error) if is_outage(&error) => {
+                self.settler.failed(batch, &error);
+                self.reserved(&request, Err(error), asked_at);
+            }
+            Err(error) => {
+                // Something in the batch, or the request: told apart by separate calls.
+                self.shared.store_error(&error);
+                self.settler.settle(batch).await;
+                let answer = backend.reserve(&request).await;
+                self.reserved(&request, answer, asked_at);
+            }
+        }
+    }
+
+    fn reserved(
+        &mut self,
+        request: &Reserve,
+        answer: Result<Reserved>,
+        asked_at: std::time::Instant,
+    ) {
+        let error = match answer {
+            Ok(reserved) => {
+                let leases = self.fetcher.granted(reserved, request.limit);
+                return self.dispatch(leases, asked_at);
+            }
+            Err(error) => error,
+        };
+        if *error.kind() == ErrorKind::Closed {
+            // Shutdown is not an error.
+            self.shared.advance(Phase::Forced);
+            return;
+        }
+        self.shared.store_error(&error);
+        self.fetcher.failed(&error);
+        if *error.kind() == ErrorKind::Indeterminate {
+            self.fetcher.repeat_with(request.nonce);
+        }
+        if self.until_idle && !error.is_retryable() {
+            self.fault = Some(error);
+            self.shared.advance(Phase::Forced);
+        }
+    }
+
+    /// Starts what was granted.
+    fn dispatch(&mut self, leases: Vec<Lease>, asked_at: std::time::Instant) {
+        if leases.is_empty() {
+            return;
+        }
+        let shared = &self.shared;
+        let times = (asked_at, std::time::Instant::now());
+        let mut last = None;
+        let make = |lease: Lease, slot| {
+            let known = last.take().filter(|(kind, _)| *kind == lease.kind);
+            let known =
+                known.unwrap_or_else(|| (lease.kind.clone(), shared.kinds.find(&lease.kind)));
+            let handler = last.insert(known).1;
+            Arc::new(Run::new(shared, lease, handler, slot, times))
+        };
+        let runs = shared
+            .registry
+            .add(leases, asked_at + shared.ttl.get() / 3, make);
+        let serving = shared.phase() == Phase::Serving;
+        let mut short = false;
+        for run in runs {
+            match run.handler {
+                Some(handler) if serving => {
+                    self.fetcher.serving.taken(&run.lease.token.queue);
+                    short |= run.timeout().is_some_and(|timeout| timeout < LOOK);
+                    execute::start(run, handler);
+                }
+                Some(_) => self.refuse(run, Verdict::of_shutdown()),
+                None => {
+                    let verdict = Verdict::without_handler(run.lease.releases);
+                    self.refuse(run, verdict);
+                }
+            }
+        }
+        if short {
+            self.shared.short_timeout.notify_one();
+        }
+        self.gauge();
+    }
+
+    /// Gives a run back that was never started.
+    fn refuse(&mut self, run: Arc<Run>, verdict: Verdict) {
+        run.claim();
+        self.shared.registry.returned([&run]);
+        self.settler.add(run, verdict);
+    }
+
+    /// Slots to fill: none while too many outcomes are unanswered.
+    fn free_slots(&self) -> usize {
+        let bound = self.shared.slots;
+        if self.shared.phase() != Phase::Serving || self.settler.unanswered() > bound {
+            return 0;
+        }
+        self.shared
+            .slots
+            .saturating_sub(self.shared.registry.busy())
+    }
+
+    /// One step towards the end, if it is time for it.
+    fn end_step(&mut self) {
+        let now = Instant::now();
+        match self.shared.phase() {
+            Phase::Draining { until } if now >= until => self.shared.advance(Phase::Forced),
+            _ => {}
+        }
+        if self.shared.phase() != Phase::Forced {
+            return;
+        }
+        match self.ending {
+            Ending::No => {
+                self.runs_left().iter().for_each(|run| {
+                    run.cancel(Flag::ShutDown);
+                });
+                let until = now + LAST_CALL;
+                self.ending = Ending::Asked { until };
+            }
+            Ending::Asked { until } if now >= until || self.live() == 0 => {
+                for run in self.runs_left() {
+                    if run.abandon() {
+                        self.abandoned += 1;
+                        self.settler.add(run, Verdict::of_shutdown());
+                    }
+                }
+                let (linger, flush) = (now + LAST_CALL, now + FLUSH);
+                self.ending = Ending::Released { linger, flush };
+            }
+            Ending::Asked { .. } | Ending::Released { .. } => {}
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        let settled = self.settler.is_empty();
+        if let Ending::Released { linger, flush } = self.ending {
+            let now = Instant::now();
+            let gone = self.shared.registry.busy() == 0 || now >= linger;
+            return (settled && gone) || now >= flush;
+        }
+        let finished = settled && self.live() == 0 && self.shared.inbox.is_empty();
+        match self.shared.phase() {
+            Phase::Serving => self.until_idle && finished && self.fetcher.found_nothing(),
+            Phase::Draining { .. } => finished,
+            Phase::Forced => false,
+        }
+    }
+
+    /// Waits until there may be something to do.
+    async fn wait(&mut self) {
+        let free = self.free_slots() > 0;
+        let at = self.next_step(free);
+        let wakeup = self.wakeup.clone().filter(|_| free);
+        let rung = async {
+            match &wakeup {
+                Some(wakeup) => wakeup.rung().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = self.shared.inbox.arrived() => {
+                // Others may be about to end too: one larger batch is cheaper than two.
+                yield_once().await;
+            }
+            _ = self.phase.changed() => {}
+            () = rung => self.fetcher.hurry(),
+            () = tokio::time::sleep_until(at) => {}
+        }
+    }
+
+    fn next_step(&self, free: bool) -> Instant {
+        let look = free.then(|| self.fetcher.look_at());
+        let drain = match self.shared.phase() {
+            Phase::Draining { until } => Some(until),
+            Phase::Serving | Phase::Forced => None,
+        };
+        let end = match self.ending {
+            Ending::No => None,
+            Ending::Asked { until } => Some(until),
+            Ending::Released { linger, flush } => Some(if self.settler.is_empty() {
+                linger
+            } else {
+                flush
+            }),
+        };
+        let idle = Instant::now() + self.shared.poll_interval;
+        let steps = [look, self.settler.repeat_at(), drain, end];
+        steps.into_iter().flatten().min().unwrap_or(idle)
+    }
+
+    /// Runs whose handlers go on and whose outcome nobody has decided.
+    fn live(&self) -> isize {
+        isize::try_from(self.shared.registry.busy()).unwrap_or(isize::MAX) - self.abandoned
+    }
+
+    fn runs_left(&self) -> Vec<Arc<Run>> {
+        let runs = self.shared.registry.lock();
+        let left = runs.iter().filter(|entry| !entry.returned);
+        left.map(|entry| Arc::clone(&entry.run)).collect()
+    }
+
+    /// Handlers that outlive the worker.
+    fn count_left_behind(&mut self) {
+        for run in self.runs_left() {
+            if run.mark(Flag::Stuck) {
+                stuck(&self.shared, &run);
+            }
+        }
+        metrics::gauge!("queuekit_running").decrement(self.gauge as f64);
+    }
+
+    fn gauge(&mut self) {
+        let busy = self.shared.registry.busy();
+        if busy != self.gauge {
+            metrics::gauge!("queuekit_running").increment(busy as f64 - self.gauge as f64);
+            self.gauge = busy;
+        }
+    }
+}
+
+/// A handler goes on though its run was given up.
+pub(crate) fn stuck(shared: &Shared, run: &Arc<Run>) {
+    let lease = &run.lease;
+    tracing::error!(
+        job = %lease.id(), kind = %lease.kind, running_for = ?run.running_for(),
+        "a handler goes on though its run was given up; its slot stays taken"
+    );
+    shared.counters.add_stuck();
+    let ctx = Ctx::new(Arc::clone(run));
+    call_hooks(&shared.hooks, |hooks| hooks.on_stuck(&ctx));
+}
+
+/// Lets other tasks run, in a way that leaves this one where any thread can take it up: tokio's
+/// own yield ties it to a thread, which a handler may then block.
+async fn yield_once() {
+    let mut yielded = false;
+    poll_fn(|cx| {
+        if std::mem::replace(&mut yielded, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}

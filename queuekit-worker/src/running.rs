@@ -1,0 +1,142 @@
+//! A worker that runs.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use queuekit_core::{Error, ErrorKind, Result, WorkerId};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::heartbeat::Heartbeat;
+use crate::pump::Pump;
+use crate::serving::Serving;
+use crate::shared::{Phase, Shared};
+use crate::snapshot::{WorkerSnapshot, snapshot};
+use crate::summary::RunSummary;
+use crate::upkeep::upkeep;
+
+/// A worker that runs until it is drained.
+///
+/// Dropping it ends the worker too, without patience and without telling when that is done: its
+/// handlers are asked to stop, its jobs released.
+pub struct RunningWorker {
+    shared: Arc<Shared>,
+    ended: watch::Receiver<Option<Result<()>>>,
+}
+
+impl RunningWorker {
+    /// Starts the pump, the heartbeat and upkeep.
+    pub(crate) fn start(shared: Arc<Shared>, serving: Serving, until_idle: bool) -> Result<Self> {
+        let runtime = Handle::try_current().map_err(|error| {
+            let message = "a worker needs a tokio runtime; call it inside `#[tokio::main]`";
+            Error::new(ErrorKind::Unsupported, message).caused_by(error)
+        })?;
+        let pump = Pump::new(Arc::clone(&shared), serving, until_idle)?;
+        let heartbeat = Heartbeat::start(Arc::clone(&shared))?;
+        let ending = Ending {
+            shared: Arc::clone(&shared),
+            stop: CancellationToken::new(),
+        };
+        runtime.spawn(upkeep(Arc::clone(&shared), ending.stop.clone()));
+        let (end, ended) = watch::channel(None);
+        runtime.spawn(async move {
+            let result = pump.run().await;
+            heartbeat.stop().await;
+            drop(ending);
+            end.send_replace(Some(result));
+        });
+        Ok(Self { shared, ended })
+    }
+
+    /// This incarnation: the worker's name and random digits.
+    pub fn id(&self) -> &WorkerId {
+        &self.shared.id
+    }
+
+    /// What the worker is doing.
+    pub fn snapshot(&self) -> WorkerSnapshot {
+        snapshot(&self.shared)
+    }
+
+    /// Takes no more work, waits at most `timeout` for the handlers, asks those that are left to
+    /// stop and releases their jobs (no attempt is spent), records every outcome, and ends.
+    ///
+    /// Called again with a shorter timeout, it hurries. What cannot be recorded within 5 s more
+    /// because the store does not answer is left to run out.
+    pub async fn drain(&self, timeout: Duration) -> RunSummary {
+        // Instants do not reach as far as durations.
+        let timeout = timeout.min(Duration::from_secs(366 * 24 * 3600));
+        self.begin_drain(timeout);
+        // Its only error concerns a worker that runs until idle, which nobody drains.
+        let _ = self.ended().await;
+        self.shared.counters.read()
+    }
+
+    /// [`drain`](Self::drain) without patience: handlers are asked to stop and their jobs
+    /// released at once.
+    pub async fn stop(&self) -> RunSummary {
+        self.force();
+        self.drain(Duration::ZERO).await
+    }
+
+    /// Waits until the worker has ended by itself, e.g. because its store was closed.
+    ///
+    /// # Errors
+    /// A fault of the store that waiting will not cure.
+    pub(crate) async fn ended(&self) -> Result<RunSummary> {
+        let mut ended = self.ended.clone();
+        let result = ended
+            .wait_for(Option::is_some)
+            .await
+            .map(|result| result.clone());
+        match result {
+            Ok(Some(Err(error))) => Err(error),
+            Ok(_) => Ok(self.shared.counters.read()),
+            Err(_) => {
+                let message = "the worker's task ended early: the runtime shut down, or the store \
+                               panicked";
+                Err(Error::new(ErrorKind::Closed, message))
+            }
+        }
+    }
+
+    pub(crate) fn begin_drain(&self, timeout: Duration) {
+        self.shared.advance(Phase::Draining {
+            until: Instant::now() + timeout,
+        });
+    }
+
+    pub(crate) fn force(&self) {
+        self.shared.advance(Phase::Forced);
+    }
+}
+
+impl Drop for RunningWorker {
+    fn drop(&mut self) {
+        self.force();
+    }
+}
+
+impl fmt::Debug for RunningWorker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunningWorker")
+            .field("id", self.id())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Ends what runs beside the pump, whatever ends the pump.
+struct Ending {
+    shared: Arc<Shared>,
+    stop: CancellationToken,
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.stop.cancel();
+        self.shared.set_stopped();
+    }
+}

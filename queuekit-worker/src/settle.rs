@@ -1,0 +1,388 @@
+//! Tells the store how runs ended, until it has answered.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use queuekit_core::capability::{Exchanged, Settlement};
+use queuekit_core::retry::reconnect_delay;
+use queuekit_core::{Ack, Backend, Error, ErrorKind, Nack, NackKind, Result};
+use tokio::time::Instant;
+
+use crate::Ctx;
+use crate::hooks::{Outcome, call_hooks};
+use crate::run::{Flag, Run};
+use crate::shared::Shared;
+use crate::summary::Tally;
+use crate::verdict::Verdict;
+
+/// Most outcomes told in one call.
+const MOST: usize = 1000;
+
+/// Outcomes that the store has not answered.
+pub(crate) struct Settler {
+    shared: Arc<Shared>,
+    fresh: Vec<Item>,
+    /// Told at least once; the call failed or its answer is unknown.
+    repeats: Vec<Item>,
+    repeat_at: Instant,
+    failures: u32,
+    tally: Tally,
+}
+
+struct Item {
+    run: Arc<Run>,
+    verdict: Verdict,
+    /// An earlier call may have taken effect.
+    unclear: bool,
+}
+
+/// Outcomes of one call.
+#[derive(Default)]
+pub(crate) struct Batch {
+    acks: Vec<Item>,
+    nacks: Vec<Item>,
+}
+
+impl Settler {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self {
+            shared,
+            fresh: Vec::new(),
+            repeats: Vec::new(),
+            repeat_at: Instant::now(),
+            failures: 0,
+            tally: Tally::default(),
+        }
+    }
+
+    pub(crate) fn add(&mut self, run: Arc<Run>, verdict: Verdict) {
+        let unclear = false;
+        self.fresh.push(Item {
+            run,
+            verdict,
+            unclear,
+        });
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.fresh.is_empty() && self.repeats.is_empty()
+    }
+
+    pub(crate) fn unanswered(&self) -> usize {
+        self.fresh.len() + self.repeats.len()
+    }
+
+    /// When to tell again what was not answered.
+    pub(crate) fn repeat_at(&self) -> Option<Instant> {
+        (!self.repeats.is_empty()).then_some(self.repeat_at)
+    }
+
+    /// Tells the store first what the runs have reported: afterwards their leases are gone.
+    pub(crate) async fn flush_reports(&mut self) {
+        let dirty = |item: &&Item| !item.run.reports.is_clean();
+        let told: Vec<_> = self
+            .fresh
+            .iter()
+            .filter(dirty)
+            .filter_map(|item| Some((&item.run, item.run.reports.take(&item.run.lease.token)?)))
+            .collect();
+        if let Some(leases) = self.shared.leases() {
+            for told in told.chunks(MOST) {
+                let reports: Vec<_> = told.iter().map(|(_, report)| report.clone()).collect();
+                if let Err(error) = leases.report(&reports).await {
+                    self.shared.store_error(&error);
+                }
+                told.iter().for_each(|(run, _)| run.reports.sent(None));
+            }
+        }
+    }
+
+    /// The next outcomes to tell; those whose reports are under way wait for them.
+    pub(crate) fn next_batch(&mut self) -> Batch {
+        let mut batch = Batch::default();
+        let mut lost = Vec::new();
+        let mut later = Vec::new();
+        for item in self.fresh.drain(..) {
+            if item.run.has(Flag::Lost) {
+                lost.push(item);
+            } else if item.run.reports.is_sending() || batch.len() >= MOST {
+                later.push(item);
+            } else {
+                batch.push(item);
+            }
+        }
+        self.fresh = later;
+        self.drop_lost(lost);
+        batch
+    }
+
+    /// The outcomes of this batch were answered.
+    pub(crate) fn answered(&mut self, batch: Batch, exchanged: &Exchanged) -> Result<()> {
+        let complete =
+            batch.acks.len() == exchanged.acks.len() && batch.nacks.len() == exchanged.nacks.len();
+        if !complete {
+            let error = short_answer();
+            self.postpone(batch.into_items(), &error);
+            return Err(error);
+        }
+        self.failures = 0;
+        self.finish(
+            batch.acks,
+            exchanged.acks.iter().copied().map(Outcome::from),
+        );
+        self.finish(
+            batch.nacks,
+            exchanged.nacks.iter().copied().map(Outcome::from),
+        );
+        Ok(())
+    }
+
+    /// The call failed as a whole: its outcomes are told again later.
+    pub(crate) fn failed(&mut self, batch: Batch, error: &Error) {
+        self.postpone(batch.into_items(), error);
+    }
+
+    /// Tells a batch.
+    pub(crate) async fn settle(&mut self, batch: Batch) {
+        self.tell(batch.acks).await;
+        self.tell(batch.nacks).await;
+    }
+
+    /// Tells again what was not answered, once it is time.
+    pub(crate) async fn repeat(&mut self) {
+        if self.repeats.is_empty() || Instant::now() < self.repeat_at {
+            return;
+        }
+        let repeats = std::mem::take(&mut self.repeats);
+        let (lost, held): (Vec<_>, Vec<_>) = repeats
+            .into_iter()
+            .partition(|item| item.run.has(Flag::Lost));
+        self.drop_lost(lost);
+        let mut held = held.into_iter().peekable();
+        while held.peek().is_some() {
+            let mut batch = Batch::default();
+            held.by_ref().take(MOST).for_each(|item| batch.push(item));
+            self.settle(batch).await;
+        }
+    }
+
+    /// Gives up what the store never answered: the leases run out by themselves.
+    pub(crate) fn give_up(&mut self) {
+        let mut left = std::mem::take(&mut self.fresh);
+        left.append(&mut self.repeats);
+        if !left.is_empty() {
+            let outcomes = left.len();
+            tracing::error!(worker = %self.shared.id, outcomes, "the store took no more outcomes");
+        }
+        self.drop_lost(left);
+    }
+
+    /// Tells outcomes of one sort; one the store refuses for good harms none of the others.
+    async fn tell(&mut self, items: Vec<Item>) {
+        if items.is_empty() {
+            return;
+        }
+        let backend = Arc::clone(&self.shared.backend);
+        match record(&*backend, &items).await {
+            Ok(outcomes) => {
+                self.failures = 0;
+                self.finish(items, outcomes);
+            }
+            Err(error) if is_outage(&error) => self.postpone(items, &error),
+            Err(error) if *error.kind() == ErrorKind::Closed => self.drop_lost(items),
+            Err(error) => {
+                self.shared.store_error(&error);
+                self.tell_one_by_one(&*backend, items).await;
+            }
+        }
+    }
+
+    async fn tell_one_by_one(&mut self, backend: &dyn Backend, items: Vec<Item>) {
+        let mut items = items.into_iter();
+        while let Some(item) = items.next() {
+            match record(backend, std::slice::from_ref(&item)).await {
+                Ok(outcomes) => self.finish(vec![item], outcomes),
+                Err(error) if is_outage(&error) => {
+                    self.postpone(std::iter::once(item).chain(items).collect(), &error);
+                    return;
+                }
+                Err(error) if error.is_retryable() => self.postpone(vec![item], &error),
+                Err(error) => self.refused(item, &error),
+            }
+        }
+    }
+
+    /// The store refuses this outcome for good.
+    fn refused(&mut self, item: Item, error: &Error) {
+        if matches!(item.verdict, Verdict::Done(_)) && *error.kind() != ErrorKind::Closed {
+            let verdict = Verdict::refused(&item.run, error);
+            self.add(item.run, verdict);
+            return;
+        }
+        let job = item.run.lease.id();
+        tracing::error!(%job, %error, "an outcome was refused; the lease will run out");
+        self.drop_lost(vec![item]);
+    }
+
+    fn postpone(&mut self, items: Vec<Item>, error: &Error) {
+        if items.is_empty() {
+            return;
+        }
+        self.shared.store_error(error);
+        let delay = reconnect_delay(self.failures, fastrand::f64());
+        self.failures = self.failures.saturating_add(1);
+        self.repeat_at = Instant::now() + delay;
+        let unclear = *error.kind() == ErrorKind::Indeterminate;
+        self.repeats.extend(items.into_iter().map(|item| Item {
+            unclear: item.unclear || unclear,
+            ..item
+        }));
+    }
+
+    /// These outcomes change nothing: their leases are gone.
+    fn drop_lost(&mut self, items: Vec<Item>) {
+        if !items.is_empty() {
+            let outcomes = vec![Outcome::LeaseLost; items.len()];
+            self.finish(items, outcomes);
+        }
+    }
+
+    fn finish(&mut self, items: Vec<Item>, outcomes: impl IntoIterator<Item = Outcome>) {
+        let shared = &self.shared;
+        for (item, outcome) in items.iter().zip(outcomes) {
+            let outcome = item.seen(outcome);
+            self.tally.add(&item.run.lease.token.queue, outcome);
+            log(item, outcome);
+            if outcome == Outcome::LeaseLost {
+                lose(shared, &item.run);
+            }
+            if !shared.hooks.is_empty() {
+                let ctx = Ctx::new(Arc::clone(&item.run));
+                call_hooks(&shared.hooks, |hooks| hooks.on_outcome(&ctx, &outcome));
+            }
+        }
+        shared.registry.settled(items.iter().map(|item| &item.run));
+        self.tally.flush(&shared.counters);
+    }
+}
+
+impl Batch {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn len(&self) -> usize {
+        self.acks.len() + self.nacks.len()
+    }
+
+    fn push(&mut self, item: Item) {
+        match item.verdict {
+            Verdict::Done(_) => self.acks.push(item),
+            Verdict::Failed { .. } => self.nacks.push(item),
+        }
+    }
+
+    pub(crate) fn settlement(&self) -> Settlement {
+        Settlement {
+            acks: acks(&self.acks),
+            nacks: nacks(&self.nacks),
+        }
+    }
+
+    fn into_items(mut self) -> Vec<Item> {
+        self.acks.append(&mut self.nacks);
+        self.acks
+    }
+}
+
+impl Item {
+    /// A lease that is lost after an unclear call was most likely ended by that call.
+    fn seen(&self, answered: Outcome) -> Outcome {
+        match &self.verdict {
+            Verdict::Failed { kind, delay, .. }
+                if self.unclear && answered == Outcome::LeaseLost =>
+            {
+                self.intended(*kind, *delay)
+            }
+            _ => answered,
+        }
+    }
+
+    fn intended(&self, kind: NackKind, after: Duration) -> Outcome {
+        let lease = &self.run.lease;
+        match kind {
+            NackKind::Retry if lease.attempt < lease.max_attempts => Outcome::Retrying { after },
+            NackKind::Retry | NackKind::Fatal => Outcome::Dead,
+            NackKind::Release => Outcome::Released { after },
+            NackKind::Cancelled => Outcome::Cancelled,
+        }
+    }
+}
+
+/// The lease of this run is gone: its handler may stop.
+pub(crate) fn lose(shared: &Shared, run: &Arc<Run>) {
+    if run.cancel(Flag::Lost) {
+        tracing::warn!(job = %run.lease.id(), queue = %run.lease.token.queue, "lease lost");
+        let ctx = Ctx::new(Arc::clone(run));
+        call_hooks(&shared.hooks, |hooks| hooks.on_lease_lost(&ctx));
+    }
+}
+
+/// Tells outcomes of one sort in one call.
+async fn record(backend: &dyn Backend, items: &[Item]) -> Result<Vec<Outcome>> {
+    let done = items
+        .first()
+        .is_some_and(|item| matches!(item.verdict, Verdict::Done(_)));
+    let outcomes: Vec<_> = if done {
+        let outcomes = backend.ack(&acks(items)).await?;
+        outcomes.into_iter().map(Outcome::from).collect()
+    } else {
+        let outcomes = backend.nack(&nacks(items)).await?;
+        outcomes.into_iter().map(Outcome::from).collect()
+    };
+    if outcomes.len() == items.len() {
+        Ok(outcomes)
+    } else {
+        Err(short_answer())
+    }
+}
+
+fn acks(items: &[Item]) -> Vec<Ack> {
+    items
+        .iter()
+        .filter_map(|item| item.verdict.ack(&item.run.lease.token))
+        .collect()
+}
+
+fn nacks(items: &[Item]) -> Vec<Nack> {
+    items
+        .iter()
+        .filter_map(|item| item.verdict.nack(&item.run.lease.token))
+        .collect()
+}
+
+/// The call failed for reasons that none of its items gave.
+pub(crate) fn is_outage(error: &Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::Unavailable | ErrorKind::Indeterminate
+    )
+}
+
+fn short_answer() -> Error {
+    let message = "the store answered fewer outcomes than items; report a bug of the store";
+    Error::new(ErrorKind::Indeterminate, message)
+}
+
+fn log(item: &Item, outcome: Outcome) {
+    let lease = &item.run.lease;
+    match (&item.verdict, outcome) {
+        (Verdict::Failed { error, .. }, Outcome::Retrying { .. } | Outcome::Dead) => {
+            tracing::warn!(
+                job = %lease.id(), kind = %lease.kind, attempt = lease.attempt, %error,
+                outcome = outcome.as_str(), "a run failed"
+            );
+        }
+        _ => tracing::debug!(job = %lease.id(), outcome = outcome.as_str(), "a run ended"),
+    }
+}
