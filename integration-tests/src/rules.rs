@@ -33,6 +33,10 @@ pub const STORE_RULES: &[(&str, &str)] = &[
         "the outcome Settling needs an ack inside an open transaction: Postgres and SQLite",
     ),
     (
+        "R5.10",
+        "leases that are returned though another queue failed: stores that ask queue by queue",
+    ),
+    (
         "R5.9",
         "a benchmark, and per store a case that bounds rows, buffers or commands examined: \
          black-box and on memory only time could be measured",

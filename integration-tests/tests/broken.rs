@@ -1,5 +1,10 @@
 //! The test of the tests: every store that breaks a rule fails the suite.
 
+#![expect(
+    clippy::print_stdout,
+    reason = "which cases caught what is worth reading"
+)]
+
 use std::time::Duration;
 
 use queuekit_integration_tests::broken::{BROKEN, BrokenStore};

@@ -7,8 +7,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use queuekit_core::capability::CancelOutcome;
 use queuekit_core::{
-    Backend, EnqueueOutcome, JobId, Nack, NackKind, NewJob, PartitionKey, QueueName, Reserve,
-    Reserved, Result,
+    Backend, EnqueueOutcome, JobDraft, JobId, Nack, NackKind, NewJob, PartitionKey, QueueName,
+    Reserve, Reserved, Result,
 };
 
 use crate::Layer;
@@ -95,5 +95,29 @@ impl Layer for TouchesDuplicates {
             }
         }
         Ok(outcomes)
+    }
+}
+
+/// A key lives as long as its job runs, window or not.
+#[derive(Debug)]
+pub(super) struct FreesKeyAtEnd(Arc<dyn Backend>);
+
+impl FreesKeyAtEnd {
+    /// Breaks a store.
+    pub(super) fn new(inner: Arc<dyn Backend>) -> Self {
+        Self(inner)
+    }
+}
+
+#[async_trait]
+impl Layer for FreesKeyAtEnd {
+    fn inner(&self) -> &Arc<dyn Backend> {
+        &self.0
+    }
+
+    async fn enqueue(&self, jobs: &[NewJob]) -> Result<Vec<EnqueueOutcome>> {
+        let forgetful = |job: &NewJob| JobDraft::from(job.clone()).unique_until_done().build();
+        let jobs: Result<Vec<_>> = jobs.iter().map(forgetful).collect();
+        self.0.enqueue(&jobs?).await
     }
 }

@@ -51,6 +51,7 @@ broken_stores! {
     clock::RunsEarly: "R9.3", "runs jobs two minutes before their time";
     keys::LeaksSlotOnCancel: "R6.5", "keeps the slot of a key when its job is cancelled";
     keys::TouchesDuplicates: "R2.5", "reschedules the job that a duplicate names";
+    keys::FreesKeyAtEnd: "R2.5", "frees an idempotency key when its job ends";
     order::LosesPriority: "R7.1", "stores the priority and does not serve by it";
     order::PagesByOffset: "R8.2", "has offsets for cursors";
     leasing::LeasesTwice: "R0.3", "hands the last lease out again";

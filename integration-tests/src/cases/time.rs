@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queuekit_core::State;
+use queuekit_core::{AckOutcome, State};
 
 use crate::World;
 use crate::kit::{DAY, HOUR, MINUTE, SLACK, assert_about, default_queue, draft};
@@ -112,10 +112,7 @@ pub async fn r9_4_a_jump_forward_loses_no_job(world: &dyn World) {
     world.advance(3650 * DAY).await;
     let new = world.reserve(2).await;
     assert_eq!(new[0].id(), old[0].id());
-    assert_eq!(
-        world.ack(&old[0].token).await,
-        queuekit_core::AckOutcome::LeaseLost
-    );
+    assert_eq!(world.ack(&old[0].token).await, AckOutcome::LeaseLost);
     for lease in &new {
         world.complete(lease).await;
     }
