@@ -103,6 +103,7 @@ impl Backend for MemoryStore {
             inspect: Some(self),
             migrations: Some(self),
             atomic_across_queues: true,
+            limits: self.shared.limits,
         }
     }
 }
