@@ -11,8 +11,8 @@ macro_rules! __for_each_case {
                 core r6_8_a_dry_run_only_counts
                 core r6_8_a_purge_deletes_all_that_matches
                 core r6_8_what_runs_is_skipped
-                core r6_8_the_dead_are_brought_back
-                core r6_8_waiting_jobs_are_rescheduled_and_called_off
+                full r6_8_the_dead_are_brought_back
+                full r6_8_waiting_jobs_are_rescheduled_and_called_off
             }
 
             dlq {
@@ -325,6 +325,7 @@ macro_rules! __for_each_case {
 
             time {
                 core r9_1_every_instant_is_of_the_stores_clock
+                core r9_2_durations_count_from_the_stores_now
                 core r9_2_run_at_is_of_the_stores_clock
                 core r9_3_nothing_runs_early
                 core r9_3_schedules_resolve_to_a_millisecond

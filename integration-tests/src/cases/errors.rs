@@ -295,5 +295,10 @@ pub async fn r11_2_the_schema_is_current(world: &dyn World) {
     let before = world.dump().await;
     assert_eq!(migrations.up().await.expect("up"), status);
     world.assert_unchanged(&before).await;
+    assert_eq!(
+        migrations.sql(),
+        migrations.sql(),
+        "what it would run is one text"
+    );
     assert_about(world.job(lease.id()).await.lease_expires_in, TTL);
 }
