@@ -42,6 +42,7 @@ impl World for MemoryWorld {
             can_rewind: true,
             // Clones share everything, also their end: there is no handle of another process.
             second_handle: false,
+            migrations: true,
             atomic_across_queues: true,
             durability: Some(Durability::Nothing),
             ..Expect::FULL

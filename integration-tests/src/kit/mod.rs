@@ -98,11 +98,13 @@ pub fn request(queue: QueueName, limit: usize) -> Reserve {
 }
 
 /// The kind of the error that was expected.
+#[track_caller]
 pub fn kind_of<T: std::fmt::Debug>(answer: Result<T>) -> ErrorKind {
     answer.expect_err("an error").kind().clone()
 }
 
 /// Asserts that the answer is `Invalid` and names this field and a limit.
+#[track_caller]
 pub fn assert_invalid<T: std::fmt::Debug>(answer: Result<T>, wanted: &str) {
     match kind_of(answer) {
         ErrorKind::Invalid { field, limit, .. } => {
@@ -114,6 +116,7 @@ pub fn assert_invalid<T: std::fmt::Debug>(answer: Result<T>, wanted: &str) {
 }
 
 /// Asserts that a duration is this long, but for what passed while the case ran.
+#[track_caller]
 pub fn assert_about(actual: Option<Duration>, wanted: Duration) {
     let actual = actual.expect("a duration");
     assert!(

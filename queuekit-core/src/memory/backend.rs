@@ -109,7 +109,7 @@ impl Backend for MemoryStore {
 
 impl Wakeups for MemoryStore {
     fn subscribe(&self, queues: &[QueueName]) -> Result<Wakeup> {
-        Ok(self.shared.wakeups.subscribe(queues))
+        self.step(Operation::Subscribe, |_| Ok(self.shared.wakeups.subscribe(queues)))
     }
 }
 
