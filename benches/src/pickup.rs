@@ -19,9 +19,6 @@ pub(crate) fn pickup<S: BenchStore>(criterion: &mut Criterion) {
     let runtime = runtime();
     let mut group = group::<S>(criterion, "pickup");
     group.sample_size(10).sampling_mode(SamplingMode::Flat);
-    // Mostly sleep: criterion counts what is measured, which is a fraction of what passes.
-    group.warm_up_time(Duration::from_millis(10));
-    group.measurement_time(Duration::from_millis(100));
     let mut latencies = Vec::new();
     group.bench_function("idle worker", |bencher| {
         let (client, mut starts) = idle_worker::<S>(&runtime);

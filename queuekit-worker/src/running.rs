@@ -137,6 +137,6 @@ struct Ending {
 impl Drop for Ending {
     fn drop(&mut self) {
         self.stop.cancel();
-        self.shared.set_stopped();
+        self.shared.stop();
     }
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use queuekit_core::capability::{Report, ReportOutcome};
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::notices::lose;
 use crate::run::Run;
-use crate::settle::lose;
 use crate::shared::Shared;
 
 const EVERY: Duration = Duration::from_millis(500);
@@ -31,9 +31,9 @@ pub(super) async fn report(shared: &Arc<Shared>) {
 /// What the runs whose handlers are at work have said; of the others the pump takes care.
 fn said(shared: &Shared) -> Vec<(Arc<Run>, Report)> {
     let runs = shared.registry.lock();
-    let talking = runs
-        .iter()
-        .filter(|entry| !entry.returned && !entry.run.reports.is_clean());
+    let talking = runs.iter().filter(|entry| {
+        !entry.returned && !entry.run.reports.is_clean() && !entry.run.is_abandoned()
+    });
     let said = talking.filter_map(|entry| {
         let report = entry.run.reports.take(&entry.run.lease.token)?;
         Some((Arc::clone(&entry.run), report))
