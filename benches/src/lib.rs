@@ -1,1 +1,51 @@
-//! To come.
+//! Benchmarks, written once and generic over the store.
+//!
+//! ```text
+//! cargo bench -p queuekit-benches                      # all, several minutes
+//! cargo bench -p queuekit-benches -- memory/enqueue    # those whose name contains this
+//! BENCH_QUICK=1 cargo bench -p queuekit-benches        # small sizes: does it still work?
+//! ```
+//!
+//! A store is measured by a target of its own in `benches/`, which opens the store and calls
+//! [`run`]. What criterion cannot say (percentiles, ratios, CPU time) is printed after the group
+//! it belongs to. `docs/performance.md` has the figures.
+#![expect(clippy::print_stdout, reason = "figures are printed")]
+#![expect(
+    clippy::expect_used,
+    reason = "a benchmark that fails has no figure to give"
+)]
+
+mod backlog;
+mod cpu;
+mod enqueue;
+mod pickup;
+mod reserve;
+mod setup;
+mod worker;
+
+use std::future::Future;
+use std::sync::Arc;
+
+use criterion::Criterion;
+use queuekit_core::Backend;
+
+/// A store that is measured.
+pub trait BenchStore: 'static {
+    /// What its figures are called.
+    const NAME: &'static str;
+
+    /// Opens a store without jobs, which is dropped when it was measured.
+    fn open() -> impl Future<Output = Arc<dyn Backend>> + Send;
+}
+
+/// Runs every benchmark that the arguments of the process ask for.
+pub fn run<S: BenchStore>() {
+    let mut criterion = Criterion::default().configure_from_args();
+    enqueue::enqueue::<S>(&mut criterion);
+    reserve::reserve_and_ack::<S>(&mut criterion);
+    worker::cycle::<S>(&mut criterion);
+    cpu::cpu_per_job::<S>(&mut criterion);
+    pickup::pickup::<S>(&mut criterion);
+    backlog::backlog::<S>(&mut criterion);
+    criterion.final_summary();
+}

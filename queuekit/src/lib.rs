@@ -1,1 +1,93 @@
-//! To come.
+//! Durable background jobs for Rust: one contract over several stores.
+//!
+//! # Overview
+//!
+//! A job is a payload with a kind. [`connect`] opens the store of a URL, [`Client::enqueue`] puts
+//! a job into it, and a [`Worker`] calls the [`Handler`] of its kind, in this process or in
+//! another. Nothing but the URL depends on the store.
+//!
+//! - Jobs have [priorities](JobDraft::priority), [delays](JobDraft::delay),
+//!   [deadlines](JobDraft::deadline), [idempotency keys](JobDraft::idempotency_key) and
+//!   [partition keys](JobDraft::partition_key), which run in order.
+//! - A failed job runs again by its [`RetryPolicy`]; one that keeps failing becomes a dead letter,
+//!   kept with its errors until somebody [retries](capability::Admin::retry) or deletes it.
+//! - [`Admin`](capability::Admin) pauses queues, cancels jobs, and says
+//!   [why](capability::Admin::why) a job is not running.
+//! - [`memory::MemoryStore`] is what handlers are tested with: a clock that is moved by hand, and
+//!   [faults](memory::MemoryStore::faults) on demand.
+//!
+//! # Guarantees
+//!
+//! The same on every store; `docs/semantics.md` has the whole contract, rule by rule, and
+//! `queuekit-integration-tests` is the suite that holds a store to it.
+//!
+//! - **At least once.** When `enqueue` has returned `Ok`, the job ends as completed, dead or
+//!   cancelled, or is still stored; it is never lost. How much an `Ok` survives (the end of the
+//!   process, loss of power) depends on the store: what is in memory survives nothing.
+//! - **One holder at a time.** A job is leased for a while, and the lease is extended while the
+//!   handler runs. Two leases of one job never live at once, and whoever has lost its lease
+//!   changes nothing any more: every outcome is fenced.
+//! - **Attempts are bounded.** The store counts an attempt when it grants the lease, so that a job
+//!   that kills its process ends as a dead letter too.
+//! - **Nothing runs early**, and time alone moves nothing: there is no leader and no timer process
+//!   whose death would stop the queue.
+//!
+//! A handler can run twice for one job, when its process died before the outcome was recorded.
+//! So handlers are written to be idempotent, and the example `testing` shows how to prove it.
+//!
+//! # Example
+//!
+#![cfg_attr(all(feature = "memory", feature = "worker"), doc = "```")]
+#![cfg_attr(not(all(feature = "memory", feature = "worker")), doc = "```ignore")]
+//! use queuekit::prelude::*;
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Serialize, Deserialize)]
+//! struct Greet { name: String }
+//! impl Payload for Greet { const KIND: &'static str = "greet"; }
+//!
+//! async fn greet(job: Greet, _ctx: Ctx) -> JobResult {
+//!     println!("Hello, {}!", job.name);
+//!     Ok(())
+//! }
+//!
+//! #[tokio::main]
+//! async fn main() -> queuekit::Result<()> {
+//!     let client = queuekit::connect("memory:").await?;
+//!     client.enqueue(Greet { name: "Ada".into() }).await?;
+//!     let summary = Worker::new(client).handle(greet).run_until_idle().await?;
+//!     assert_eq!(summary.completed, 1);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # Features
+//!
+//! All are additive, and each works alone.
+//!
+//! | feature | default | what it adds |
+//! |---|---|---|
+//! | `memory` | yes | `connect("memory:")`: a store that lives and dies with the process |
+//! | `worker` | yes | [`Worker`], [`Handler`] and what belongs to them |
+//! | `signal` | yes | `worker`, and ending it by SIGINT and SIGTERM |
+//!
+//! Without features this is the contract alone: for processes that bring a store of their own.
+#![cfg_attr(
+    not(feature = "worker"),
+    allow(
+        rustdoc::broken_intra_doc_links,
+        reason = "Worker and Handler are not there"
+    )
+)]
+
+mod connect;
+mod store_url;
+
+pub mod prelude;
+
+pub use connect::connect;
+#[doc(inline)]
+pub use queuekit_core::*;
+#[cfg(feature = "worker")]
+#[doc(inline)]
+pub use queuekit_worker::*;

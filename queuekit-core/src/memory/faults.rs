@@ -53,6 +53,7 @@ pub enum Operation {
     Why,
     Upkeep,
     Inspect,
+    Subscribe,
 }
 
 impl Operation {
@@ -80,6 +81,7 @@ impl Operation {
             Self::Why => "why",
             Self::Upkeep => "upkeep",
             Self::Inspect => "inspect",
+            Self::Subscribe => "subscribe",
         }
     }
 }

@@ -1,0 +1,415 @@
+//! R3.1 to R3.6: the token of a lease, and what an ack without it may do: nothing.
+
+use std::time::Duration;
+
+use queuekit_core::{
+    Ack, AckOutcome, Burial, BuryOutcome, JobId, Lease, LeaseToken, Nack, NackKind, NackOutcome,
+    Nonce, QueueName, Reserve, State, Timestamp,
+};
+
+use crate::World;
+use crate::kit::{HOUR, default_queue, draft, queue, request, ttl, worker};
+
+/// R3.1: each reserve draws a nonce of its own; the token survives its text form.
+/// Guard: the nonce of the request is that of the leases it is granted.
+pub async fn r3_1_every_reserve_has_a_nonce_of_its_own(world: &dyn World) {
+    world.enqueue_n(2).await;
+    let (one, two) = (request(default_queue(), 1), request(default_queue(), 1));
+    assert_ne!(one.nonce, two.nonce);
+    for request in [one, two] {
+        let lease = world.reserve_with(&request).await.leases.remove(0);
+        assert_eq!(lease.token.nonce, request.nonce);
+        let text = lease.token.to_secret_string();
+        assert_eq!(text.parse::<LeaseToken>().expect("a token"), lease.token);
+        let read = text.parse::<LeaseToken>().expect("a token");
+        assert_eq!(world.ack(&read).await, AckOutcome::Acked);
+    }
+}
+
+/// R3.1: the nonce is compared, not only the number of the lease.
+/// Guard: the nonce in the condition of ack, nack and burial.
+pub async fn r3_1_a_guessed_nonce_settles_nothing(world: &dyn World) {
+    let lease = world.lease(draft()).await;
+    let mut guess = lease.token.clone();
+    guess.nonce = Nonce::from_bytes([7; 16]);
+    assert_settles_nothing(world, &guess).await;
+    world.complete(&lease).await;
+}
+
+/// R3.1: the number of the lease is compared, not only the nonce.
+/// Guard: `lease_seq` in the condition of ack, nack and burial.
+pub async fn r3_1_another_lease_seq_settles_nothing(world: &dyn World) {
+    let lease = world.lease(draft()).await;
+    for seq in [
+        0,
+        lease.token.lease_seq + 1,
+        u64::from(u32::MAX),
+        i64::MAX as u64,
+    ] {
+        let mut guess = lease.token.clone();
+        guess.lease_seq = seq;
+        assert_settles_nothing(world, &guess).await;
+    }
+    world.complete(&lease).await;
+}
+
+/// R3.1: the queue of the token counts, too.
+/// Guard: a token's queue is not taken on trust.
+pub async fn r3_1_another_queue_settles_nothing(world: &dyn World) {
+    world.enqueue(draft().queue("other").delay(HOUR)).await;
+    let lease = world.lease(draft()).await;
+    let mut moved = lease.token.clone();
+    moved.queue = queue("other");
+    let before = world.dump().await;
+    let outcome = world.ack(&moved).await;
+    assert!(
+        matches!(outcome, AckOutcome::LeaseLost | AckOutcome::NotFound),
+        "{outcome:?}"
+    );
+    world.assert_unchanged(&before).await;
+}
+
+/// R3.1: a lease is never mistaken for one of a job deleted and created again under its id.
+/// Guard: the nonce: the number of the lease is the same.
+pub async fn r3_1_a_lease_dies_with_its_job(world: &dyn World) {
+    let old = world.lease(draft()).await;
+    world.delete(old.id(), true).await.expect("delete_job");
+    let new = world.lease(draft().id(old.id())).await;
+    assert_settles_nothing(world, &old.token).await;
+    world.complete(&new).await;
+}
+
+/// R3.1: no reader sees a nonce, and no log.
+/// Guard: Debug of tokens, and what reads select.
+pub async fn r3_1_a_nonce_is_shown_by_nothing(world: &dyn World) {
+    world.enqueue(draft()).await;
+    let mut request = request(default_queue(), 1);
+    request.nonce = Nonce::from_bytes([0xab; 16]);
+    let reserved = world.reserve_with(&request).await;
+    let job = world.job(reserved.leases[0].id()).await;
+    let shown = format!("{job:?} {reserved:?} {request:?} {:?}", world.backend());
+    for secret in ["abab", "ABAB", "171, 171"] {
+        assert!(!shown.contains(secret), "{shown}");
+    }
+}
+
+/// R3.2: an ack by the live lease completes the job, with its result.
+/// Guard: the one write of ack.
+pub async fn r3_2_an_ack_completes_the_job(world: &dyn World) {
+    let lease = world.lease(draft()).await;
+    let ack = Ack::new(lease.token.clone()).with_result(&b"\0\xffdone"[..]);
+    assert_eq!(
+        world.backend().ack(&[ack]).await.expect("ack"),
+        [AckOutcome::Acked]
+    );
+    let job = world.job(lease.id()).await;
+    assert_eq!(job.state, State::Completed);
+    assert_eq!(job.result.as_deref(), Some(&b"\0\xffdone"[..]));
+    assert!(job.finished_at.is_some() && job.lease_expires_in.is_none());
+}
+
+/// R3.2: an expired lease still settles, until a reserve has reclaimed the job.
+/// Guard: ack asks for the token, not for the time.
+pub async fn r3_2_an_expired_lease_settles_until_it_is_reclaimed(world: &dyn World) {
+    let lease = world.lease(draft()).await;
+    world.advance(HOUR).await;
+    world.complete(&lease).await;
+
+    let lease = world.lease(draft()).await;
+    world.advance(HOUR).await;
+    world.fail(&lease, HOUR).await;
+
+    let lease = world.lease(draft()).await;
+    world.advance(HOUR).await;
+    let outcome = world.bury(Burial::of_lease(lease.token, "poison")).await;
+    assert_eq!(outcome, BuryOutcome::Buried);
+}
+
+/// R3.3: a lease that was reclaimed changes not one byte.
+/// Guard: the fence itself.
+pub async fn r3_3_stale_ack_changes_nothing(world: &dyn World) {
+    let stale = world.lease(draft()).await;
+    world.expire().await;
+    let live = world.reserve_one().await;
+    assert_eq!(live.id(), stale.id());
+    assert_settles_nothing(world, &stale.token).await;
+    world.complete(&live).await;
+    assert_settles_nothing(world, &stale.token).await;
+}
+
+/// R3.3: nor does one that was given back, also while nobody holds the job.
+/// Guard: the state in the condition of each settling write.
+pub async fn r3_3_a_spent_lease_changes_nothing(world: &dyn World) {
+    for end in ["fail", "release", "kill", "call off"] {
+        let lease = world.lease(draft()).await;
+        match end {
+            "fail" => world.fail(&lease, HOUR).await,
+            "release" => world.release(&lease, HOUR).await,
+            "kill" => world.kill(&lease).await,
+            _ => world.call_off(&lease).await,
+        }
+        let before = world.dump().await;
+        assert_eq!(
+            world.ack(&lease.token).await,
+            AckOutcome::LeaseLost,
+            "after {end}"
+        );
+        world.assert_unchanged(&before).await;
+    }
+}
+
+/// R3.3: nor does one whose job was reclaimed and waits, unleased, on its way to the next run.
+/// Guard: reclaim clears the lease.
+pub async fn r3_3_a_reclaimed_lease_is_lost_though_nobody_holds_the_job(world: &dyn World) {
+    let stale = world.lease(draft()).await;
+    world.expire().await;
+    let urgent = draft().priority(queuekit_core::Priority::CRITICAL);
+    let urgent = world.enqueue(urgent).await;
+    // This call reclaims the job, and grants the urgent one.
+    assert_eq!(world.reserve_ids(1).await, [urgent]);
+    if world.state(stale.id()).await == State::Pending {
+        assert_settles_nothing(world, &stale.token).await;
+    }
+    assert_eq!(world.reserve_ids(1).await, [stale.id()]);
+}
+
+/// R3.3: an ack that is repeated is AlreadyDone; its result does not replace the first.
+/// Guard: the lease that completed the job is remembered with it.
+pub async fn r3_3_a_repeated_ack_is_already_done(world: &dyn World) {
+    let lease = world.lease(draft()).await;
+    let ack = |result: &'static str| [Ack::new(lease.token.clone()).with_result(result)];
+    assert_eq!(
+        world.backend().ack(&ack("first")).await.expect("ack"),
+        [AckOutcome::Acked]
+    );
+    let before = world.dump().await;
+    for _ in 0..3 {
+        let outcomes = world.backend().ack(&ack("second")).await.expect("ack");
+        assert_eq!(outcomes, [AckOutcome::AlreadyDone]);
+    }
+    world.assert_unchanged(&before).await;
+    assert_eq!(
+        world.job(lease.id()).await.result.expect("a result"),
+        "first"
+    );
+}
+
+/// R3.3: another lease of a completed job is lost, not AlreadyDone.
+/// Guard: AlreadyDone asks for the token, too.
+pub async fn r3_3_another_lease_of_a_completed_job_is_lost(world: &dyn World) {
+    let stale = world.lease(draft()).await;
+    world.expire().await;
+    let live = world.reserve_one().await;
+    world.complete(&live).await;
+    assert_eq!(world.ack(&stale.token).await, AckOutcome::LeaseLost);
+    let mut guess = live.token.clone();
+    guess.nonce = Nonce::from_bytes([1; 16]);
+    assert_eq!(world.ack(&guess).await, AckOutcome::LeaseLost);
+}
+
+/// R3.3: a holder whose lease was broken by force has lost it.
+/// Guard: a forced burial ends the lease.
+pub async fn r3_3_a_broken_lease_is_lost(world: &dyn World) {
+    let lease = world.lease(draft()).await;
+    let burial = Burial::forced(lease.id(), "operator");
+    assert_eq!(world.bury(burial).await, BuryOutcome::Buried);
+    assert_settles_nothing(world, &lease.token).await;
+}
+
+/// R3.4: for one lease, only the first of ack, nack and burial takes effect.
+/// Guard: each of them ends the lease in its own write.
+pub async fn r3_4_only_the_first_settlement_takes_effect(world: &dyn World) {
+    for first in 0..3 {
+        let lease = world.lease(draft()).await;
+        settle(world, &lease, first).await;
+        let before = world.dump().await;
+        for other in (0..3).filter(|other| *other != first) {
+            settle(world, &lease, other).await;
+        }
+        world.assert_unchanged(&before).await;
+    }
+}
+
+async fn settle(world: &dyn World, lease: &Lease, how: usize) {
+    match how {
+        0 => drop(world.ack(&lease.token).await),
+        1 => drop(world.nack(&lease.token, NackKind::Retry, HOUR).await),
+        _ => drop(
+            world
+                .bury(Burial::of_lease(lease.token.clone(), "buried"))
+                .await,
+        ),
+    }
+}
+
+/// R3.5: an unknown job is NotFound, and leaves no trace.
+/// Guard: settling updates and never inserts.
+pub async fn r3_5_an_unknown_job_leaves_no_trace(world: &dyn World) {
+    let lease = world.lease(draft()).await;
+    let known = world.dump().await;
+    for queue in [default_queue(), queue("unknown")] {
+        let token = LeaseToken {
+            id: JobId::generate(&queue, Timestamp::default()),
+            queue,
+            ..lease.token.clone()
+        };
+        assert_eq!(world.ack(&token).await, AckOutcome::NotFound);
+        for kind in [
+            NackKind::Retry,
+            NackKind::Release,
+            NackKind::Fatal,
+            NackKind::Cancelled,
+        ] {
+            assert_eq!(
+                world.nack(&token, kind, Duration::ZERO).await,
+                NackOutcome::NotFound
+            );
+        }
+        let id = token.id;
+        let burials = [
+            Burial::of_lease(token, "x"),
+            Burial::of_job(id, "x"),
+            Burial::forced(id, "x"),
+        ];
+        for burial in burials {
+            assert_eq!(world.bury(burial).await, BuryOutcome::NotFound);
+        }
+        assert!(!world.delete(id, false).await.expect("delete_job"));
+        assert!(!world.delete(id, true).await.expect("delete_job"));
+    }
+    world.assert_unchanged(&known).await;
+}
+
+/// R3.5: nor does an unknown job through the capabilities.
+/// Guard: extend, report, cancel, retry and reschedule update and never insert.
+pub async fn r3_5_an_unknown_job_leaves_no_trace_in_capabilities(world: &dyn World) {
+    use queuekit_core::capability::{
+        CancelOutcome, ExtendOutcome, Report, ReportOutcome, RescheduleOutcome, RetryOutcome,
+    };
+    let lease = world.lease(draft()).await;
+    let known = world.dump().await;
+    let id = JobId::generate(&default_queue(), Timestamp::default());
+    let token = LeaseToken {
+        id,
+        ..lease.token.clone()
+    };
+    assert_eq!(world.extend(&token, HOUR).await, ExtendOutcome::NotFound);
+    let report = Report {
+        lease: token,
+        progress: None,
+        lines: vec!["line".to_owned()],
+    };
+    assert_eq!(world.report(report).await, ReportOutcome::NotFound);
+    assert_eq!(world.cancel(id).await, CancelOutcome::NotFound);
+    assert_eq!(world.retry(id).await, RetryOutcome::NotFound);
+    assert_eq!(
+        world.reschedule(id, HOUR).await,
+        RescheduleOutcome::NotFound
+    );
+    assert_eq!(world.admin().why(id).await.expect("why"), None);
+    world.assert_unchanged(&known).await;
+}
+
+/// R3.6: a batch answers per item, and a bad item spoils no good one.
+/// Guard: items are independent; outcomes come in input order.
+pub async fn r3_6_items_of_a_batch_are_independent(world: &dyn World) {
+    let stale = world.lease(draft()).await;
+    world.expire().await;
+    let live = world.reserve_one().await;
+    let more = world.lease(draft()).await;
+    let unknown = LeaseToken {
+        id: JobId::generate(&QueueName::default(), Timestamp::default()),
+        ..live.token.clone()
+    };
+    let tokens = [&stale.token, &more.token, &unknown, &live.token];
+    let acks = tokens.map(|token| Ack::new(token.clone()));
+    let outcomes = world.backend().ack(&acks).await.expect("ack");
+    let (acked, lost) = (AckOutcome::Acked, AckOutcome::LeaseLost);
+    assert_eq!(outcomes, [lost, acked, AckOutcome::NotFound, acked]);
+}
+
+/// R3.6: the same for nacks and burials, over several queues.
+/// Guard: grouping by queue keeps the order of the answers.
+pub async fn r3_6_batches_over_several_queues_answer_in_order(world: &dyn World) {
+    let mut leases = Vec::new();
+    for name in ["b", "a", "b", "c", "a", "c"] {
+        world.enqueue(draft().queue(name)).await;
+        leases.push(world.reserve_one_from(&queue(name)).await);
+    }
+    let nack = |lease: &Lease, kind| Nack::new(lease.token.clone(), kind, "failed", HOUR);
+    let nacks = [
+        nack(&leases[0], NackKind::Fatal),
+        nack(&leases[1], NackKind::Retry),
+        nack(&leases[2], NackKind::Cancelled),
+    ];
+    let outcomes = world.backend().nack(&nacks).await.expect("nack");
+    let retrying = NackOutcome::Retrying { after: HOUR };
+    assert_eq!(
+        outcomes,
+        [NackOutcome::Dead, retrying, NackOutcome::Cancelled]
+    );
+    let burials = [
+        Burial::of_job(leases[4].id(), "running"),
+        Burial::of_lease(leases[3].token.clone(), "held"),
+        Burial::of_job(leases[1].id(), "waiting"),
+        Burial::of_job(leases[0].id(), "dead"),
+    ];
+    let outcomes = world
+        .backend()
+        .move_to_dlq(&burials)
+        .await
+        .expect("move_to_dlq");
+    let buried = BuryOutcome::Buried;
+    assert_eq!(
+        outcomes,
+        [
+            BuryOutcome::Conflict,
+            buried,
+            buried,
+            BuryOutcome::AlreadyDone
+        ]
+    );
+    world.complete(&leases[5]).await;
+}
+
+/// R3.6: an empty batch is Ok and does nothing.
+/// Guard: the early returns.
+pub async fn r3_6_empty_batches_do_nothing(world: &dyn World) {
+    world.lease(draft()).await;
+    let before = world.dump().await;
+    assert_eq!(world.backend().ack(&[]).await.expect("ack"), []);
+    assert_eq!(world.backend().nack(&[]).await.expect("nack"), []);
+    assert_eq!(
+        world.backend().move_to_dlq(&[]).await.expect("move_to_dlq"),
+        []
+    );
+    let nothing = Reserve::new(Vec::new(), 5, ttl(HOUR), worker("w")).expect("a nonce");
+    assert_eq!(world.reserve_with(&nothing).await.leases, []);
+    world.assert_unchanged(&before).await;
+}
+
+/// Ack, nack and burial by this lease are refused, and change nothing.
+async fn assert_settles_nothing(world: &dyn World, token: &LeaseToken) {
+    let before = world.dump().await;
+    assert_eq!(
+        world.ack(token).await,
+        AckOutcome::LeaseLost,
+        "ack by {token:?}"
+    );
+    for kind in [
+        NackKind::Retry,
+        NackKind::Release,
+        NackKind::Fatal,
+        NackKind::Cancelled,
+    ] {
+        let outcome = world.nack(token, kind, Duration::ZERO).await;
+        assert_eq!(
+            outcome,
+            NackOutcome::LeaseLost,
+            "nack {kind:?} by {token:?}"
+        );
+    }
+    let outcome = world.bury(Burial::of_lease(token.clone(), "stale")).await;
+    assert_eq!(outcome, BuryOutcome::LeaseLost, "burial by {token:?}");
+    world.assert_unchanged(&before).await;
+}

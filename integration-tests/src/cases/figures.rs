@@ -1,0 +1,190 @@
+//! R8.3: the figures of queues.
+
+use std::time::Duration;
+
+use queuekit_core::capability::Beat;
+use queuekit_core::{Queue, Status, Timestamp};
+
+use crate::World;
+use crate::kit::{HOUR, MINUTE, SLACK, TTL, default_queue, draft, keyed, kind, queue, ttl, worker};
+
+async fn listed(world: &dyn World) -> Queue {
+    world.queue(&default_queue()).await
+}
+
+/// R8.3: every queue ever used is listed, by name, also at zero.
+/// Guard: a queue is a record of its own, not a count of jobs.
+pub async fn r8_3_every_queue_ever_used_is_listed(world: &dyn World) {
+    for name in ["c", "a", "b"] {
+        let id = world.enqueue(draft().queue(name)).await;
+        if name != "b" {
+            world.delete(id, false).await.expect("delete_job");
+        }
+    }
+    world.reserve_from(&queue("never-used"), 1).await;
+    let queues = world.backend().list_queues().await.expect("list_queues");
+    let names: Vec<_> = queues.iter().map(|queue| queue.name.as_str()).collect();
+    let used: Vec<_> = names
+        .iter()
+        .filter(|name| **name != "never-used")
+        .copied()
+        .collect();
+    assert_eq!(used, ["a", "b", "c"]);
+    assert!(names.is_sorted(), "{names:?}");
+    let ready = |queue: &Queue| queue.counts.get(Status::Ready).value;
+    assert_eq!(queues.iter().map(ready).sum::<u64>(), 1);
+}
+
+/// R8.3: counts follow every transition, exactly when it is quiet.
+/// Guard: each transition moves one from one count to another.
+pub async fn r8_3_counts_follow_every_transition(world: &dyn World) {
+    let mut drafts: Vec<_> = (0..8).map(|_| draft().max_attempts(1)).collect();
+    drafts.push(draft().delay(HOUR));
+    drafts.extend([keyed("k").delay(HOUR), keyed("k")]);
+    world.enqueue_all(drafts).await;
+    assert_counts(
+        world,
+        &[
+            (Status::Ready, 8),
+            (Status::Scheduled, 2),
+            (Status::Blocked, 1),
+        ],
+    )
+    .await;
+    let leases = world.reserve(7).await;
+    world.complete(&leases[0]).await;
+    world.kill(&leases[1]).await;
+    world.call_off(&leases[2]).await;
+    world.release(&leases[3], HOUR).await;
+    world
+        .delete(leases[4].id(), true)
+        .await
+        .expect("delete_job");
+    let counts = [
+        (Status::Running, 2),
+        (Status::Ready, 1),
+        (Status::Scheduled, 3),
+        (Status::Blocked, 1),
+        (Status::Completed, 1),
+        (Status::Dead, 1),
+        (Status::Cancelled, 1),
+    ];
+    assert_counts(world, &counts).await;
+    world.expire().await;
+    world.reserve(1).await;
+    let counts = [
+        (Status::Running, 1),
+        (Status::Scheduled, 3),
+        (Status::Blocked, 1),
+        (Status::Completed, 1),
+        (Status::Dead, 3),
+        (Status::Cancelled, 1),
+    ];
+    assert_counts(world, &counts).await;
+}
+
+/// These counts and no others; and listing by status counts the same.
+async fn assert_counts(world: &dyn World, expected: &[(Status, u64)]) {
+    let counts = listed(world).await.counts;
+    for (status, count) in counts.iter() {
+        let expected = expected
+            .iter()
+            .find(|(of, _)| *of == status)
+            .map_or(0, |(_, n)| *n);
+        assert_eq!(
+            (count.value, count.exact),
+            (expected, true),
+            "{status}: {counts:?}"
+        );
+        assert_eq!(
+            world.count(status).await as u64,
+            expected,
+            "{status}, listed"
+        );
+    }
+}
+
+/// R8.3: the oldest ready job's age counts from when it became due.
+/// Guard: the age is of `scheduled_at`, not of the enqueue.
+pub async fn r8_3_the_oldest_age_counts_from_when_it_was_due(world: &dyn World) {
+    world.enqueue(draft().delay(HOUR)).await;
+    assert_eq!(listed(world).await.oldest_ready_age, None);
+    world.advance(HOUR + 10 * MINUTE).await;
+    world.enqueue(draft()).await;
+    let age = listed(world).await.oldest_ready_age.expect("a ready job");
+    assert!(age >= 10 * MINUTE && age < 10 * MINUTE + SLACK, "{age:?}");
+    let due = world.reserve_one().await;
+    let age = listed(world).await.oldest_ready_age.expect("a ready job");
+    assert!(age < SLACK, "{age:?}");
+    world.complete(&due).await;
+    world.reserve_one().await;
+    assert_eq!(listed(world).await.oldest_ready_age, None);
+}
+
+/// R8.3: health takes its points for age, deaths and absent workers, and says why.
+/// Guard: the inputs of the one function of health.
+pub async fn r8_3_health_says_why(world: &dyn World) {
+    world.enqueue(draft().delay(HOUR)).await;
+    let well = listed(world).await.health;
+    assert_eq!((well.score, well.reasons.len()), (100, 0));
+    world.advance(HOUR + 10 * MINUTE).await;
+    let ill = listed(world).await.health;
+    assert_eq!(
+        ill.score, 40,
+        "40 for the age, 20 for nobody there: {ill:?}"
+    );
+    assert_eq!(ill.reasons.len(), 2);
+    let lease = world.reserve_one().await;
+    world.kill(&lease).await;
+    let dead = listed(world).await.health;
+    assert_eq!(
+        (dead.score, dead.reasons.len()),
+        (60, 1),
+        "all that ended died: {dead:?}"
+    );
+    for _ in 0..9 {
+        let lease = world.lease(draft()).await;
+        world.complete(&lease).await;
+    }
+    assert_eq!(listed(world).await.health.score, 90, "one of ten died");
+}
+
+/// R8.3: live workers of a queue are counted, and make it healthy again.
+/// Guard: presence by queue.
+pub async fn r8_3_live_workers_are_counted(world: &dyn World) {
+    world.enqueue(draft()).await;
+    world.enqueue(draft().queue("other")).await;
+    assert_eq!(listed(world).await.workers, 0);
+    for id in ["w-1", "w-2"] {
+        let beat = Beat {
+            id: worker(id),
+            name: "w".to_owned(),
+            queues: vec![default_queue()],
+            kinds: vec![kind("work")],
+            slots: 1,
+            running: 0,
+            ttl: ttl(TTL),
+        };
+        world.leases().beat(&beat).await.expect("beat");
+    }
+    let queue_now = listed(world).await;
+    assert_eq!(queue_now.workers, 2);
+    assert!(queue_now.health.score >= 99, "{:?}", queue_now.health);
+    assert_eq!(world.queue(&queue("other")).await.workers, 0);
+    world.advance(3 * TTL).await;
+    assert_eq!(listed(world).await.workers, 0);
+}
+
+/// R8.3: figures say of when they are, in the store's time.
+/// Guard: `as_of` is read with the counts.
+pub async fn r8_3_figures_say_of_when_they_are(world: &dyn World) {
+    world.enqueue(draft()).await;
+    let before: Timestamp = listed(world).await.as_of;
+    world.advance(HOUR).await;
+    let after = listed(world).await.as_of;
+    let passed = after.since(before);
+    assert!(
+        passed + Duration::from_secs(5) >= HOUR && passed < HOUR + SLACK,
+        "{passed:?}"
+    );
+}

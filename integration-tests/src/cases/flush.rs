@@ -1,0 +1,117 @@
+//! R2.10: calls that are merged into one flush do not hurt each other.
+
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::join_all;
+use queuekit_core::{Ack, AckOutcome, Client, EnqueueOutcome, ErrorKind, Nack, NackKind, State};
+
+use crate::World;
+use crate::kit::{HOUR, build, carrying, draft, unique};
+
+fn client(world: &dyn World) -> Client {
+    Client::shared(std::sync::Arc::clone(world.backend()))
+}
+
+/// R2.10: equal ids, keys and leases inside one call are legal, and act in order.
+/// Guard: one item's write is seen by the next.
+pub async fn r2_10_items_of_a_call_act_in_order(world: &dyn World) {
+    let job = build(draft());
+    let other = build(carrying("other").id(job.id()));
+    let outcomes = world
+        .backend()
+        .enqueue(&[job.clone(), job.clone(), other])
+        .await;
+    let existing = job.id();
+    assert_eq!(
+        outcomes.expect("enqueue"),
+        [
+            EnqueueOutcome::Created { id: existing },
+            EnqueueOutcome::Duplicate { existing },
+            EnqueueOutcome::Conflict { existing },
+        ]
+    );
+    let lease = world.reserve_one().await;
+    let first = Ack::new(lease.token.clone()).with_result("first");
+    let second = Ack::new(lease.token.clone()).with_result("second");
+    let outcomes = world.backend().ack(&[first, second]).await.expect("ack");
+    assert_eq!(outcomes, [AckOutcome::Acked, AckOutcome::AlreadyDone]);
+    assert_eq!(world.job(existing).await.result.expect("a result"), "first");
+}
+
+/// R2.10: equal leases inside one nack take effect once.
+/// Guard: the fence, within one call.
+pub async fn r2_10_equal_leases_in_one_nack_take_effect_once(world: &dyn World) {
+    let lease = world.lease(draft()).await;
+    let nack = |kind| Nack::new(lease.token.clone(), kind, "failed", HOUR);
+    let nacks = [nack(NackKind::Retry), nack(NackKind::Fatal)];
+    world.backend().nack(&nacks).await.expect("nack");
+    let job = world.job(lease.id()).await;
+    assert_eq!((job.state, job.errors.len()), (State::Pending, 1));
+}
+
+/// R2.10: a caller whose item is refused refuses nobody else's.
+/// Guard: a flush that fails for good is repeated caller by caller.
+pub async fn r2_10_a_refused_caller_hurts_no_other(world: &dyn World) {
+    let client = client(world);
+    let calls = (0..20).map(|turn| {
+        let huge = turn % 5 == 3;
+        let payload = if huge {
+            "x".repeat(1024 * 1024 + 1)
+        } else {
+            "small".to_owned()
+        };
+        client
+            .enqueue(carrying(payload))
+            .into_future()
+            .map(move |answer| (huge, answer))
+    });
+    for (huge, answer) in join_all(calls).await {
+        match answer {
+            Ok(id) => assert!(!huge && world.find(id).await.is_some()),
+            Err(error) => {
+                assert!(huge, "{error}");
+                assert!(matches!(error.kind(), ErrorKind::Invalid { .. }), "{error}");
+            }
+        }
+    }
+}
+
+/// R2.10: callers at once each get their own outcomes.
+/// Guard: a flush deals outcomes out in the order of its items.
+pub async fn r2_10_callers_at_once_get_their_own_outcomes(world: &dyn World) {
+    let client = client(world);
+    let calls = (0..50).map(|turn| {
+        let draft = unique(&format!("k{}", turn % 25)).delay(Duration::from_secs(turn));
+        client.enqueue(draft).into_future()
+    });
+    let ids = join_all(calls).await;
+    for (turn, answer) in ids.iter().enumerate() {
+        let id = *answer.as_ref().expect("enqueue");
+        assert_eq!(
+            id,
+            *ids[turn % 25].as_ref().expect("enqueue"),
+            "caller {turn}"
+        );
+        let key = world.job(id).await.idempotency_key.map(String::from);
+        assert_eq!(key, Some(format!("k{}", turn % 25)));
+    }
+}
+
+/// R2.10: a caller that goes away harms none of those it shares a flush with.
+/// Guard: a flush belongs to all who wait for it.
+pub async fn r2_10_a_caller_that_goes_away_harms_none(world: &dyn World) {
+    let client = client(world);
+    for _ in 0..10 {
+        let mut leaver = client.enqueue(draft()).into_future();
+        let stayers: Vec<_> = (0..5)
+            .map(|_| client.enqueue(draft()).into_future())
+            .collect();
+        // Polled once, so that it has joined a flush; then it goes away.
+        let left = (&mut leaver).now_or_never();
+        drop((left, leaver));
+        for id in join_all(stayers).await {
+            assert!(world.find(id.expect("enqueue")).await.is_some());
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! R3.7 to R3.9: extending leases, reporting, presence.
+
+use std::time::Duration;
+
+use queuekit_core::capability::{Beat, ExtendOutcome, Report, ReportOutcome};
+use queuekit_core::{Lease, LeaseToken, Progress, State, WorkerId};
+
+use crate::World;
+use crate::kit::{HOUR, MINUTE, TTL, assert_about, default_queue, draft, kind, queue, ttl, worker};
+
+fn extended(length: Duration) -> ExtendOutcome {
+    ExtendOutcome::Extended {
+        ttl: length,
+        cancel_requested: false,
+    }
+}
+
+/// R3.7: an extended lease lives for its ttl from now, however often, and may be cut short.
+/// Guard: expiry = now + ttl, not expiry + ttl.
+pub async fn r3_7_extend_counts_from_now(world: &dyn World) {
+    let lease = world.lease(draft()).await;
+    for _ in 0..3 {
+        assert_eq!(world.extend(&lease.token, HOUR).await, extended(HOUR));
+        assert_about(world.job(lease.id()).await.lease_expires_in, HOUR);
+    }
+    world.advance(50 * MINUTE).await;
+    world.assert_nothing_to_lease().await;
+    assert_eq!(world.extend(&lease.token, MINUTE).await, extended(MINUTE));
+    world.advance(MINUTE).await;
+    assert_eq!(world.reserve_one().await.id(), lease.id());
+}
+
+/// R3.7: an expired lease that nobody reclaimed can be extended.
+/// Guard: extend asks for the token, not for the time.
+pub async fn r3_7_an_expired_lease_can_be_extended(world: &dyn World) {
+    let lease = world.lease(draft()).await;
+    world.advance(HOUR).await;
+    assert_eq!(world.extend(&lease.token, HOUR).await, extended(HOUR));
+    world.assert_nothing_to_lease().await;
+    world.complete(&lease).await;
+}
+
+/// R3.7: a lease that no longer holds is lost, and nothing changes.
+/// Guard: the fence in extend.
+pub async fn r3_7_a_lost_lease_is_not_extended(world: &dyn World) {
+    let stale = world.lease(draft()).await;
+    world.expire().await;
+    let live = world.reserve_one().await;
+    world.advance(TTL / 2).await;
+    assert_not_extended(world, &stale.token).await;
+    let mut guess = live.token.clone();
+    guess.nonce = queuekit_core::Nonce::from_bytes([3; 16]);
+    assert_not_extended(world, &guess).await;
+    world.complete(&live).await;
+    assert_not_extended(world, &live.token).await;
+    let waiting = world.lease(draft()).await;
+    world.fail(&waiting, HOUR).await;
+    assert_not_extended(world, &waiting.token).await;
+}
+
+async fn assert_not_extended(world: &dyn World, token: &LeaseToken) {
+    let before = world.dump().await;
+    assert_eq!(world.extend(token, HOUR).await, ExtendOutcome::LeaseLost);
+    world.assert_unchanged(&before).await;
+}
+
+/// R3.7: an extend tells that somebody asked the run to stop.
+/// Guard: the answer reads the request.
+pub async fn r3_7_extend_tells_of_a_requested_cancel(world: &dyn World) {
+    let lease = world.lease(draft()).await;
+    world.request_cancel(lease.id()).await;
+    let asked = ExtendOutcome::Extended {
+        ttl: HOUR,
+        cancel_requested: true,
+    };
+    assert_eq!(world.extend(&lease.token, HOUR).await, asked);
+}
+
+/// R3.7: a batch of leases is answered per item, in order.
+/// Guard: items are independent.
+pub async fn r3_7_a_batch_of_leases_is_answered_per_item(world: &dyn World) {
+    let (one, two) = (world.lease(draft()).await, world.lease(draft()).await);
+    let three = world.lease(draft()).await;
+    world.complete(&two).await;
+    let tokens = [one.token.clone(), two.token.clone(), three.token.clone()];
+    let outcomes = world
+        .leases()
+        .extend(&tokens, ttl(HOUR))
+        .await
+        .expect("extend");
+    assert_eq!(
+        outcomes,
+        [extended(HOUR), ExtendOutcome::LeaseLost, extended(HOUR)]
+    );
+    assert_eq!(
+        world.leases().extend(&[], ttl(HOUR)).await.expect("extend"),
+        []
+    );
+    assert_eq!(world.leases().report(&[]).await.expect("report"), []);
+}
+
+fn report(lease: &Lease, lines: impl IntoIterator<Item = String>) -> Report {
+    Report {
+        lease: lease.token.clone(),
+        progress: None,
+        lines: lines.into_iter().collect(),
+    }
+}
+
+/// R3.8: progress and lines are stored; a report without progress keeps what was said.
+/// Guard: the fields that a report writes.
+pub async fn r3_8_progress_and_lines_are_stored(world: &dyn World) {
+    let lease = world.lease(draft()).await;
+    let progress = Progress::new(0.5, "half way");
+    let first = Report {
+        progress: Some(progress.clone()),
+        ..report(&lease, ["one".to_owned()])
+    };
+    assert_eq!(world.report(first).await, ReportOutcome::Reported);
+    let second = report(&lease, ["two".to_owned(), "three".to_owned()]);
+    assert_eq!(world.report(second).await, ReportOutcome::Reported);
+    let job = world.job(lease.id()).await;
+    assert_eq!(job.progress, Some(progress));
+    let lines: Vec<_> = job.logs.iter().map(|line| line.text.as_str()).collect();
+    assert_eq!(lines, ["one", "two", "three"]);
+    assert_eq!((job.state, job.attempts), (State::Running, 1));
+}
+
+/// R3.8: the last 100 lines are kept, each cut at 1 KiB on a character's boundary.
+/// Guard: the bounds on a job's lines.
+pub async fn r3_8_the_last_lines_are_kept_and_cut(world: &dyn World) {
+    let lease = world.lease(draft()).await;
+    let numbered = (0..150).map(|n| n.to_string());
+    assert_eq!(
+        world.report(report(&lease, numbered)).await,
+        ReportOutcome::Reported
+    );
+    let long = ["é".repeat(1000), "a\0b".to_owned()];
+    assert_eq!(
+        world.report(report(&lease, long)).await,
+        ReportOutcome::Reported
+    );
+    let logs = world.job(lease.id()).await.logs;
+    assert_eq!(logs.len(), 100);
+    assert_eq!(logs[0].text, "52");
+    assert_eq!(logs[97].text, "149");
+    assert!(logs[98].text.len() <= 1024 && logs[98].text.starts_with("éé"));
+    assert!(!logs[99].text.contains('\0'), "{:?}", logs[99].text);
+}
+
+/// R3.8: a report by a lease that no longer holds changes nothing.
+/// Guard: the fence in report.
+pub async fn r3_8_a_lost_lease_reports_nothing(world: &dyn World) {
+    let stale = world.lease(draft()).await;
+    world.expire().await;
+    let live = world.reserve_one().await;
+    let before = world.dump().await;
+    let late = Report {
+        progress: Some(Progress::new(1.0, "late")),
+        ..report(&stale, ["late".to_owned()])
+    };
+    assert_eq!(world.report(late).await, ReportOutcome::LeaseLost);
+    world.assert_unchanged(&before).await;
+    world.kill(&live).await;
+    let dead = report(&live, ["late".to_owned()]);
+    assert_eq!(world.report(dead).await, ReportOutcome::LeaseLost);
+}
+
+fn beat(id: &WorkerId) -> Beat {
+    Beat {
+        id: id.clone(),
+        name: "mailer".to_owned(),
+        queues: vec![default_queue(), queue("emails")],
+        kinds: vec![kind("send")],
+        slots: 8,
+        running: 3,
+        ttl: ttl(TTL),
+    }
+}
+
+/// R3.9: a worker is listed as it said, until 3 ttl after its last beat.
+/// Guard: the age of a beat in `list_workers`.
+pub async fn r3_9_a_worker_is_listed_until_three_ttl(world: &dyn World) {
+    let leases = world.leases();
+    let id = worker("mailer-1");
+    leases.beat(&beat(&id)).await.expect("beat");
+    let listed = leases.list_workers().await.expect("list_workers");
+    assert_eq!(listed.len(), 1);
+    assert_eq!(listed[0].beat, beat(&id));
+    world.advance(2 * TTL).await;
+    let busier = Beat {
+        running: 8,
+        ..beat(&id)
+    };
+    leases.beat(&busier).await.expect("beat");
+    world.advance(2 * TTL).await;
+    let listed = leases.list_workers().await.expect("list_workers");
+    assert_eq!(listed[0].beat.running, 8, "the last beat counts");
+    assert!(
+        listed[0].age >= 2 * TTL && listed[0].age < 3 * TTL,
+        "{:?}",
+        listed[0].age
+    );
+    world.advance(TTL).await;
+    assert_eq!(leases.list_workers().await.expect("list_workers"), []);
+}
+
+/// R3.9: two incarnations under one name are two workers, listed by id.
+/// Guard: presence is kept by id, never by name.
+pub async fn r3_9_two_workers_may_share_a_name(world: &dyn World) {
+    let leases = world.leases();
+    let ids = [worker("mailer-b"), worker("mailer-a")];
+    for id in &ids {
+        leases.beat(&beat(id)).await.expect("beat");
+    }
+    let listed = leases.list_workers().await.expect("list_workers");
+    let listed: Vec<_> = listed.into_iter().map(|worker| worker.beat.id).collect();
+    assert_eq!(listed, [worker("mailer-a"), worker("mailer-b")]);
+}
+
+/// R3.9: nothing depends on presence: leases of the living expire, those of the unlisted hold.
+/// Guard: reclaim asks for the lease's expiry only.
+pub async fn r3_9_leases_do_not_depend_on_presence(world: &dyn World) {
+    let leases = world.leases();
+    let alive = worker("alive");
+    world.enqueue(draft()).await;
+    let held = world.reserve_as(alive.clone(), 1, TTL).await.remove(0);
+    world.expire().await;
+    leases.beat(&beat(&alive)).await.expect("beat");
+    let again = world.reserve_as(alive, 1, HOUR).await.remove(0);
+    assert_eq!(
+        again.id(),
+        held.id(),
+        "a living name keeps no expired lease"
+    );
+    world.advance(30 * MINUTE).await;
+    assert_eq!(leases.list_workers().await.expect("list_workers"), []);
+    world.assert_nothing_to_lease().await;
+    world.complete(&again).await;
+}

@@ -1,0 +1,29 @@
+//! The cases, by subject. Each is named by its rule and says which guard it protects.
+
+pub mod bulk;
+pub mod dlq;
+pub mod enqueue;
+pub mod errors;
+pub mod fence;
+pub mod figures;
+pub mod flush;
+pub mod guarantees;
+pub mod history;
+pub mod idempotency;
+pub mod leases;
+pub mod limits;
+pub mod listing;
+pub mod nack;
+pub mod operate;
+pub mod order;
+pub mod partition_keys;
+pub mod queue_full;
+pub mod queues;
+pub mod reclaim;
+pub mod reserve;
+pub mod retention;
+pub mod slots;
+pub mod states;
+pub mod time;
+pub mod transitions;
+pub mod wakeups;

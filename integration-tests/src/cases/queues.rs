@@ -1,0 +1,247 @@
+//! R6.7 and R6.9: pausing and removing queues, and why a job is not running.
+
+use std::time::Duration;
+
+use queuekit_core::capability::{AdminExt, Beat, Why};
+use queuekit_core::{ErrorKind, JobId, QueuePatch, State};
+
+use crate::World;
+use crate::kit::{
+    DAY, HOUR, TTL, assert_about, default_queue, draft, keyed, kind, kind_of, partition_key, queue,
+    ttl, worker,
+};
+
+/// R6.7: in a paused queue nothing is reclaimed or buried; everything else works.
+/// Guard: reserve asks for the pause before it touches anything.
+pub async fn r6_7_a_paused_queue_does_all_but_reserve(world: &dyn World) {
+    let ids = world.enqueue_n(4).await;
+    let leases = world.reserve(3).await;
+    let doomed = world.enqueue(draft().deadline(TTL)).await;
+    world.admin().pause(&default_queue()).await.expect("pause");
+    world.expire().await;
+    let before = world.dump().await;
+    world.assert_nothing_to_lease().await;
+    world.assert_unchanged(&before).await;
+
+    world.complete(&leases[0]).await;
+    world.fail(&leases[1], HOUR).await;
+    let extended = world.extend(&leases[2].token, HOUR).await;
+    assert!(matches!(
+        extended,
+        queuekit_core::capability::ExtendOutcome::Extended { .. }
+    ));
+    world.bury_waiting(ids[3]).await;
+    world.enqueue(draft()).await;
+    assert_eq!(world.state(doomed).await, State::Pending);
+    assert!(world.queue(&default_queue()).await.settings.paused);
+}
+
+/// R6.7: a queue can be paused before its first job, and is listed from then on.
+/// Guard: configure creates the queue.
+pub async fn r6_7_settings_come_before_the_first_job(world: &dyn World) {
+    let name = queue("new");
+    assert!(world.find_queue(&name).await.is_none());
+    world.admin().pause(&name).await.expect("pause");
+    assert!(world.queue(&name).await.settings.paused);
+    world.enqueue(draft().queue("new")).await;
+    assert_eq!(world.reserve_from(&name, 5).await, []);
+    world.admin().resume(&name).await.expect("resume");
+    assert_eq!(world.reserve_from(&name, 5).await.len(), 1);
+}
+
+/// R6.7: a patch changes what it names, and nothing else; what holds is answered and listed.
+/// Guard: settings are merged in the store, in one step.
+pub async fn r6_7_a_patch_changes_only_what_it_names(world: &dyn World) {
+    let name = default_queue();
+    let patch = QueuePatch::default()
+        .max_pending(Some(7))
+        .per_key(5)
+        .expect("per_key");
+    let first = world.configure(&name, patch).await;
+    let second = world
+        .configure(&name, QueuePatch::default().dedup_window(DAY / 2))
+        .await;
+    let mut expected = first;
+    expected.dedup_window = DAY / 2;
+    assert_eq!(second, expected);
+    assert_eq!(world.queue(&name).await.settings, expected);
+    assert_eq!(
+        world.configure(&name, QueuePatch::default()).await,
+        expected
+    );
+}
+
+/// R6.7: only an empty queue is removed, another with force, and one with running jobs never.
+/// Guard: the conditions of `remove_queue`, in one step with the removal.
+pub async fn r6_7_a_queue_is_removed_when_nobody_needs_it(world: &dyn World) {
+    let (admin, name) = (world.admin(), default_queue());
+    assert!(
+        !admin
+            .remove_queue(&queue("unknown"), false)
+            .await
+            .expect("remove_queue")
+    );
+    let lease = world.lease(draft()).await;
+    let waiting = world.enqueue(draft().delay(HOUR)).await;
+    let before = world.dump().await;
+    for force in [false, true] {
+        assert_eq!(
+            kind_of(admin.remove_queue(&name, force).await),
+            ErrorKind::Conflict
+        );
+    }
+    world.assert_unchanged(&before).await;
+    world.complete(&lease).await;
+    assert_eq!(
+        kind_of(admin.remove_queue(&name, false).await),
+        ErrorKind::Conflict
+    );
+    assert!(admin.remove_queue(&name, true).await.expect("remove_queue"));
+    assert!(world.find_queue(&name).await.is_none());
+    assert!(world.find(waiting).await.is_none() && world.find(lease.id()).await.is_none());
+    assert!(world.all_jobs().await.is_empty());
+
+    let again = world.enqueue(draft()).await;
+    assert_eq!(
+        world.reserve_ids(5).await,
+        [again],
+        "nothing of the old queue is left"
+    );
+}
+
+/// R6.7: an empty queue is removed without force, with its settings.
+/// Guard: a queue that comes again comes with the defaults.
+pub async fn r6_7_an_empty_queue_goes_with_its_settings(world: &dyn World) {
+    let (admin, name) = (world.admin(), default_queue());
+    admin.pause(&name).await.expect("pause");
+    let id = world.enqueue(draft().idempotency_key("k")).await;
+    world.delete(id, false).await.expect("delete_job");
+    assert!(
+        admin
+            .remove_queue(&name, false)
+            .await
+            .expect("remove_queue")
+    );
+    assert!(
+        !admin
+            .remove_queue(&name, false)
+            .await
+            .expect("remove_queue")
+    );
+    let id = world.enqueue(draft().idempotency_key("k")).await;
+    assert_eq!(world.reserve_ids(5).await, [id]);
+}
+
+async fn why(world: &dyn World, id: JobId) -> Why {
+    let why = world
+        .admin()
+        .why(id)
+        .await
+        .expect("why")
+        .expect("the job is stored");
+    assert!(!why.to_string().is_empty());
+    why
+}
+
+/// R6.9: why a waiting job waits: its time, its retry, its queue, its key, nobody there.
+/// Guard: the order in which the reasons are asked.
+pub async fn r6_9_why_a_waiting_job_waits(world: &dyn World) {
+    let scheduled = world.enqueue(draft().delay(HOUR)).await;
+    match why(world, scheduled).await {
+        Why::Scheduled { in_ } => assert_about(Some(in_), HOUR),
+        other => panic!("{other:?}"),
+    }
+    let failed = world.lease(draft()).await;
+    world.fail(&failed, HOUR).await;
+    match why(world, failed.id()).await {
+        Why::WaitingForRetry {
+            in_,
+            attempts: 1,
+            max_attempts: 3,
+        } => assert_about(Some(in_), HOUR),
+        other => panic!("{other:?}"),
+    }
+    let head = world.enqueue(keyed("k")).await;
+    let behind = world.enqueue(keyed("k")).await;
+    match why(world, behind).await {
+        Why::Blocked { key, behind } => {
+            assert_eq!(key, partition_key("k"));
+            assert_eq!(behind, Some(head));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(matches!(why(world, head).await, Why::NoLiveWorker { .. }));
+    beat(world, "other").await;
+    assert!(
+        matches!(why(world, head).await, Why::NoLiveWorker { .. }),
+        "not for this kind"
+    );
+    beat(world, "work").await;
+    assert!(matches!(why(world, head).await, Why::Ready { .. }));
+    world.admin().pause(&default_queue()).await.expect("pause");
+    assert_eq!(
+        why(world, head).await,
+        Why::Paused {
+            queue: default_queue()
+        }
+    );
+}
+
+async fn beat(world: &dyn World, serves: &str) {
+    let beat = Beat {
+        id: worker(&format!("w-{serves}")),
+        name: "w".to_owned(),
+        queues: vec![default_queue()],
+        kinds: vec![kind(serves)],
+        slots: 1,
+        running: 0,
+        ttl: ttl(TTL),
+    };
+    world.leases().beat(&beat).await.expect("beat");
+}
+
+/// R6.9: why a job that runs or has ended is not waiting.
+/// Guard: the reason is live, not stored.
+pub async fn r6_9_why_a_job_does_not_wait(world: &dyn World) {
+    let lease = world.lease(draft()).await;
+    match why(world, lease.id()).await {
+        Why::Running {
+            worker: holder,
+            lease_expires_in,
+        } => {
+            assert_eq!(holder, worker("w"));
+            assert_about(Some(lease_expires_in), TTL);
+        }
+        other => panic!("{other:?}"),
+    }
+    world.advance(TTL + Duration::from_secs(5)).await;
+    match why(world, lease.id()).await {
+        Why::Expired {
+            worker: holder,
+            ago,
+        } => {
+            assert_eq!(holder, worker("w"));
+            assert!(ago >= Duration::from_secs(5), "{ago:?}");
+        }
+        other => panic!("{other:?}"),
+    }
+    world.complete(&lease).await;
+    let completed = why(world, lease.id()).await;
+    assert!(
+        matches!(
+            completed,
+            Why::Ended {
+                state: State::Completed,
+                ..
+            }
+        ),
+        "{completed:?}"
+    );
+    let buried = world.enqueue(draft()).await;
+    world.bury_waiting(buried).await;
+    let dead = Why::Ended {
+        state: State::Dead,
+        reason: Some("buried".to_owned()),
+    };
+    assert_eq!(why(world, buried).await, dead);
+}

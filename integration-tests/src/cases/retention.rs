@@ -1,0 +1,230 @@
+//! R12, retention: how long ended jobs are kept, and upkeep that does it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use queuekit_core::capability::RetryOutcome;
+use queuekit_core::queue::{Keep, Retention};
+use queuekit_core::{JobDraft, JobId, QueuePatch, State, Status};
+
+use crate::World;
+use crate::kit::{DAY, HOUR, MINUTE, default_queue, draft, in_parallel, worker};
+
+async fn keep(world: &dyn World, done: Keep, dead: Keep) {
+    let retention = Retention { done, dead };
+    world
+        .configure(&default_queue(), QueuePatch::default().retention(retention))
+        .await;
+}
+
+fn keep_for(age: Duration) -> Keep {
+    Keep::new(Some(age), None, None).expect("an age")
+}
+
+/// A completed job.
+async fn completed(world: &dyn World, draft: JobDraft) -> JobId {
+    let lease = world.lease(draft).await;
+    world.complete(&lease).await;
+    lease.id()
+}
+
+async fn stored(world: &dyn World, ids: &[JobId]) -> Vec<bool> {
+    let mut stored = Vec::new();
+    for id in ids {
+        stored.push(world.find(*id).await.is_some());
+    }
+    stored
+}
+
+/// R12: by default completed and cancelled jobs stay 24 h, dead ones until they are deleted.
+/// Guard: the defaults of retention.
+pub async fn r12_retention_by_default(world: &dyn World) {
+    let done = completed(world, draft()).await;
+    let cancelled = world.lease(draft()).await;
+    world.call_off(&cancelled).await;
+    let dead = world.lease(draft()).await;
+    world.kill(&dead).await;
+    let ids = [done, cancelled.id(), dead.id()];
+    world.advance(23 * HOUR).await;
+    assert_eq!(world.prune().await, 0);
+    world.advance(2 * HOUR).await;
+    assert_eq!(world.prune().await, 2);
+    assert_eq!(stored(world, &ids).await, [false, false, true]);
+    world.advance(1000 * DAY).await;
+    assert_eq!(world.prune().await, 0);
+    let counts = world.queue(&default_queue()).await.counts;
+    assert_eq!(counts.get(Status::Completed).value, 0);
+    assert_eq!(counts.get(Status::Dead).value, 1);
+}
+
+/// R12: retention by age counts from the end, and never takes what has not ended.
+/// Guard: prune asks for the state and for `finished_at`.
+pub async fn r12_retention_by_age_counts_from_the_end(world: &dyn World) {
+    keep(world, keep_for(HOUR), keep_for(2 * HOUR)).await;
+    let running = world.enqueue(draft()).await;
+    assert_eq!(world.reserve_as(worker("w"), 1, 12 * HOUR).await.len(), 1);
+    let failed = world.lease(draft()).await;
+    world.fail(&failed, 300 * HOUR).await;
+    let scheduled = world.enqueue(draft().delay(300 * HOUR)).await;
+    let late = world.enqueue(draft()).await;
+    world.advance(6 * HOUR).await;
+    assert_eq!(world.prune().await, 0);
+    let dead = world.reserve_one().await;
+    assert_eq!(dead.id(), late);
+    world.kill(&dead).await;
+    world.advance(HOUR).await;
+    assert_eq!(world.prune().await, 0, "the dead stay for two hours");
+    world.advance(HOUR).await;
+    assert_eq!(world.prune().await, 1);
+    let ids = [running, failed.id(), scheduled, late];
+    assert_eq!(stored(world, &ids).await, [true, true, true, false]);
+}
+
+/// R12: retention by number keeps the newest; what ended less than 60 s ago is spared.
+/// Guard: the order of pruning, and its grace.
+pub async fn r12_retention_by_number_keeps_the_newest(world: &dyn World) {
+    keep(
+        world,
+        Keep::new(None, Some(2), None).expect("a number"),
+        Keep::ALL,
+    )
+    .await;
+    let mut ids = Vec::new();
+    for _ in 0..5 {
+        ids.push(completed(world, draft()).await);
+        world.advance(Duration::from_secs(5)).await;
+    }
+    assert_eq!(world.prune().await, 0, "all ended less than 60 s ago");
+    world.advance(HOUR).await;
+    assert_eq!(world.prune().await, 3);
+    assert_eq!(stored(world, &ids).await, [false, false, false, true, true]);
+}
+
+/// R12: retention by bytes keeps the newest that fit, with the same grace.
+/// Guard: payloads and results are counted.
+pub async fn r12_retention_by_bytes_keeps_the_newest(world: &dyn World) {
+    keep(
+        world,
+        Keep::new(None, None, Some(2500)).expect("bytes"),
+        Keep::ALL,
+    )
+    .await;
+    let mut ids = Vec::new();
+    for _ in 0..5 {
+        ids.push(completed(world, JobDraft::new("work", vec![0; 1000])).await);
+        world.advance(Duration::from_secs(5)).await;
+    }
+    assert_eq!(world.prune().await, 0, "all ended less than 60 s ago");
+    world.advance(HOUR).await;
+    assert_eq!(world.prune().await, 3);
+    assert_eq!(stored(world, &ids).await, [false, false, false, true, true]);
+}
+
+/// R5.4: retention asks at the moment of the write: who came back or was pruned, never both.
+/// Guard: prune's condition is in its delete.
+pub async fn r5_4_a_job_is_brought_back_or_pruned_never_both(world: &dyn World) {
+    keep(world, keep_for(10 * MINUTE), keep_for(10 * MINUTE)).await;
+    let handles = world.handles().await;
+    for _ in 0..10 {
+        let ids = world.enqueue_n(20).await;
+        for id in &ids {
+            world.bury_waiting(*id).await;
+        }
+        world.advance(HOUR).await;
+        let (one, two) = (
+            Arc::clone(&handles[0]),
+            Arc::clone(&handles[handles.len() - 1]),
+        );
+        let batch = ids.clone();
+        let retry = tokio::spawn(async move {
+            one.capabilities()
+                .admin
+                .expect("Admin")
+                .retry(&batch)
+                .await
+                .expect("retry")
+        });
+        let prune = tokio::spawn(async move {
+            two.capabilities()
+                .upkeep
+                .expect("Upkeep")
+                .prune()
+                .await
+                .expect("prune")
+        });
+        let retried = retry.await.expect("the task");
+        prune.await.expect("the task");
+        for (id, outcome) in ids.iter().zip(retried) {
+            let state = world.find(*id).await.map(|job| job.state);
+            match outcome {
+                RetryOutcome::Retried => assert_eq!(state, Some(State::Pending)),
+                RetryOutcome::NotFound => assert_eq!(state, None),
+                RetryOutcome::Conflict => panic!("a dead job without a key is no conflict"),
+            }
+        }
+        world.serve_all(&default_queue()).await;
+        world.advance(HOUR).await;
+        world.prune().await;
+    }
+}
+
+/// R13.7: any number may run upkeep at once: together they remove what is due, once.
+/// Guard: upkeep needs no leader.
+pub async fn r13_7_any_number_may_run_upkeep(world: &dyn World) {
+    let ids = world.enqueue_n(300).await;
+    for lease in world.reserve(300).await {
+        world.complete(&lease).await;
+    }
+    world.advance(2 * DAY).await;
+    let handles = world.handles().await;
+    let helpers = (0..4).map(|at| {
+        let store = Arc::clone(&handles[at % handles.len()]);
+        async move {
+            store
+                .capabilities()
+                .upkeep
+                .expect("Upkeep")
+                .prune()
+                .await
+                .expect("prune")
+        }
+    });
+    let removed: u64 = in_parallel(helpers)
+        .await
+        .iter()
+        .map(|report| report.changed)
+        .sum();
+    assert_eq!(removed + world.prune().await, 300);
+    assert_eq!(stored(world, &ids[..3]).await, [false; 3]);
+}
+
+/// R13.7: repair finds nothing to mend in a store that only ever kept the rules.
+/// Guard: what the store derives is changed in the step that changes its source.
+pub async fn r13_7_repair_finds_nothing_to_mend(world: &dyn World) {
+    world
+        .enqueue_all((0..40).map(|at| draft().partition_key(format!("k{}", at % 7))))
+        .await;
+    world
+        .enqueue_all((0..20).map(|at| draft().idempotency_key(format!("k{at}"))))
+        .await;
+    for (at, lease) in world.reserve(25).await.iter().enumerate() {
+        match at % 5 {
+            0 => world.complete(lease).await,
+            1 => world.fail(lease, HOUR).await,
+            2 => world.kill(lease).await,
+            3 => assert!(world.delete(lease.id(), true).await.expect("delete_job")),
+            _ => {}
+        }
+    }
+    world.expire().await;
+    world.reserve(10).await;
+    let before = world.dump().await;
+    for _ in 0..100 {
+        let report = world.upkeep().repair().await.expect("repair");
+        assert_eq!(report.changed, 0);
+        if !report.more {
+            break;
+        }
+    }
+    world.assert_unchanged(&before).await;
+}

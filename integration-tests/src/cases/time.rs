@@ -1,0 +1,146 @@
+//! R9: the store's clock.
+
+use std::time::Duration;
+
+use queuekit_core::State;
+
+use crate::World;
+use crate::kit::{DAY, HOUR, MINUTE, SLACK, assert_about, default_queue, draft};
+
+/// R9.1: every instant a store answers is of its one clock, which the harness moves.
+/// Guard: each operation reads the store's clock, once.
+pub async fn r9_1_every_instant_is_of_the_stores_clock(world: &dyn World) {
+    let start = world.store_now().await;
+    let mut instants = vec![start];
+    let id = world.enqueue(draft()).await;
+    instants.push(world.job(id).await.created_at);
+    world.advance(HOUR).await;
+    let lease = world.reserve_one().await;
+    instants.push(world.job(id).await.started_at.expect("a start"));
+    world.advance(HOUR).await;
+    world.fail(&lease, Duration::ZERO).await;
+    instants.push(world.job(id).await.errors[0].at);
+    world.advance(HOUR).await;
+    let lease = world.reserve_one().await;
+    world.complete(&lease).await;
+    instants.push(world.job(id).await.finished_at.expect("an end"));
+    instants.push(world.queue(&default_queue()).await.as_of);
+    for (at, hours) in instants.iter().zip([0, 0, 1, 2, 3, 3]) {
+        let passed = at.since(start);
+        let wanted = hours * HOUR;
+        assert!(
+            passed >= wanted && passed < wanted + SLACK,
+            "{passed:?} after {wanted:?}"
+        );
+    }
+}
+
+/// R9.2: a duration counts from the store's now, wherever the client's clock stands.
+/// Guard: delays and deadlines travel as durations.
+pub async fn r9_2_durations_count_from_the_stores_now(world: &dyn World) {
+    for _ in 0..2 {
+        let now = world.store_now().await;
+        let id = world.enqueue(draft().delay(HOUR).deadline(2 * HOUR)).await;
+        let job = world.job(id).await;
+        let wait = job.scheduled_at.since(now);
+        assert!(wait >= HOUR && wait < HOUR + SLACK, "{wait:?}");
+        assert_about(job.deadline_in, 2 * HOUR);
+        world.delete(id, false).await.expect("delete_job");
+        world.advance(1000 * DAY).await;
+    }
+}
+
+/// R9.2: an instant that the client names is compared with the store's now, and nothing else.
+/// Guard: `Start::At` is never turned into a duration by the client.
+pub async fn r9_2_run_at_is_of_the_stores_clock(world: &dyn World) {
+    world.advance(1000 * DAY).await;
+    let now = world.store_now().await;
+    let past = world.enqueue(draft().run_at(now.minus(DAY))).await;
+    let future = world.enqueue(draft().run_at(now + HOUR)).await;
+    assert_eq!(world.job(future).await.scheduled_at, now + HOUR);
+    assert_eq!(world.reserve_ids(5).await, [past]);
+    world.advance(HOUR - SLACK).await;
+    assert!(!world.reserve_ids(5).await.contains(&future));
+    world.advance(SLACK).await;
+    assert!(world.reserve_ids(5).await.contains(&future));
+}
+
+/// R9.3: no job is leased before its time, whatever way it came to wait.
+/// Guard: the comparison of `scheduled_at` with the store's now.
+pub async fn r9_3_nothing_runs_early(world: &dyn World) {
+    let lease = world.lease(draft()).await;
+    world.fail(&lease, HOUR).await;
+    let lease = world.lease(draft()).await;
+    world.release(&lease, HOUR).await;
+    world.enqueue(draft().delay(HOUR)).await;
+    for _ in 0..6 {
+        world.assert_nothing_to_lease().await;
+        world.advance((HOUR - SLACK) / 6).await;
+    }
+    world.assert_nothing_to_lease().await;
+    world.advance(SLACK).await;
+    assert_eq!(world.reserve(5).await.len(), 3);
+}
+
+/// R9.3: the resolution is 1 ms, rounded so that nothing is early.
+/// Guard: schedules are whole milliseconds, rounded up.
+pub async fn r9_3_schedules_resolve_to_a_millisecond(world: &dyn World) {
+    let now = world.store_now().await;
+    let due = |millis| now + HOUR + Duration::from_millis(millis);
+    let mut ids = Vec::new();
+    for millis in [3, 1, 2] {
+        let id = world.enqueue(draft().run_at(due(millis))).await;
+        assert_eq!(world.job(id).await.scheduled_at, due(millis));
+        ids.push(id);
+    }
+    let odd = world
+        .enqueue(draft().delay(Duration::from_micros(1500)))
+        .await;
+    let job = world.job(odd).await;
+    let wait = job.scheduled_at.since(job.created_at);
+    assert!(wait >= Duration::from_micros(1500), "{wait:?} is early");
+    world.delete(odd, false).await.expect("delete_job");
+    world.advance(2 * HOUR).await;
+    assert_eq!(world.reserve_ids(5).await, [ids[1], ids[2], ids[0]]);
+}
+
+/// R9.4: a jump forward expires leases early, and loses nothing.
+/// Guard: a reclaimed job is pending, and its old lease fenced.
+pub async fn r9_4_a_jump_forward_loses_no_job(world: &dyn World) {
+    let ids = world.enqueue_n(4).await;
+    let old = world.reserve(2).await;
+    world.advance(3650 * DAY).await;
+    let new = world.reserve(2).await;
+    assert_eq!(new[0].id(), old[0].id());
+    assert_eq!(
+        world.ack(&old[0].token).await,
+        queuekit_core::AckOutcome::LeaseLost
+    );
+    for lease in &new {
+        world.complete(lease).await;
+    }
+    assert_eq!(world.serve_all(&default_queue()).await, ids[2..]);
+}
+
+/// R9.4: a jump back expires leases late, and neither loses a job nor leases one twice.
+/// Guard: nothing is persisted about the clock, and the fence asks for no time.
+pub async fn r9_4_a_jump_back_loses_no_job(world: &dyn World) {
+    let ids = world.enqueue_n(3).await;
+    let held = world.reserve_one().await;
+    let failing = world.reserve_one().await;
+    assert!(world.rewind(DAY).await, "the harness said it can");
+    assert_eq!(world.state(held.id()).await, State::Running);
+    for lease in world.reserve(5).await {
+        assert_ne!(lease.id(), held.id(), "leased twice");
+        world.complete(&lease).await;
+    }
+    world.complete(&held).await;
+    world.fail(&failing, MINUTE).await;
+    world.enqueue(draft()).await;
+    world.advance(2 * DAY).await;
+    let left = world.serve_all(&default_queue()).await;
+    assert!(left.len() == 2 || left.len() == 3, "{left:?} of {ids:?}");
+    for id in ids {
+        assert_eq!(world.state(id).await, State::Completed);
+    }
+}

@@ -1,0 +1,36 @@
+//! R13.6, the store's part: wake-ups are hints, and there are some.
+
+use std::time::Duration;
+
+use crate::World;
+use crate::kit::{default_queue, draft, queue};
+
+/// Real time: a wake-up that does not ring within this never will.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// R13.6: whoever waits for a queue hears of its new work, and keeps hearing.
+/// Guard: enqueue rings for its queues.
+pub async fn r13_6_an_enqueue_rings(world: &dyn World) {
+    let wakeup = world
+        .wakeups()
+        .subscribe(&[default_queue(), queue("b")])
+        .expect("subscribe");
+    for name in ["default", "b", "default"] {
+        world.enqueue(draft().queue(name)).await;
+        let rung = tokio::time::timeout(PATIENCE, wakeup.rung()).await;
+        rung.unwrap_or_else(|_| panic!("an enqueue into {name} did not ring"));
+    }
+}
+
+/// R13.6: a run that is given back without delay rings for its queue.
+/// Guard: whatever makes a job ready rings.
+pub async fn r13_6_a_release_rings(world: &dyn World) {
+    let lease = world.lease(draft()).await;
+    let wakeup = world
+        .wakeups()
+        .subscribe(&[default_queue()])
+        .expect("subscribe");
+    world.release(&lease, Duration::ZERO).await;
+    let rung = tokio::time::timeout(PATIENCE, wakeup.rung()).await;
+    rung.expect("a release did not ring");
+}

@@ -1,0 +1,145 @@
+//! What a random sequence is made of. Times are multiples of whole seconds, so that a millisecond
+//! per operation decides every order on every clock.
+
+use std::time::Duration;
+
+use fastrand::Rng;
+use queuekit_core::queue::{Keep, KeyOnDead, KeyOnWait, Order, Retention};
+use queuekit_core::{JobDraft, NackKind, NewJob, Priority, QueueName, QueuePatch};
+
+/// A strict queue of mostly plain jobs, a strict one of keys, and a fair one.
+pub(super) const QUEUES: [&str; 3] = ["alpha", "beta", "gamma"];
+const FAIR: &str = "gamma";
+
+/// What can happen next, with how often it does.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Action {
+    Enqueue,
+    Repeat,
+    Reserve,
+    Ack,
+    Nack,
+    BuryLease,
+    BuryJob,
+    Cancel,
+    Delete,
+    Retry,
+    Reschedule,
+    Extend,
+    Report,
+    Corrupt,
+    Pause,
+    Advance,
+    Prune,
+}
+
+const WEIGHTS: [(Action, u32); 17] = [
+    (Action::Enqueue, 18),
+    (Action::Repeat, 3),
+    (Action::Reserve, 22),
+    (Action::Ack, 8),
+    (Action::Nack, 12),
+    (Action::BuryLease, 2),
+    (Action::BuryJob, 5),
+    (Action::Cancel, 6),
+    (Action::Delete, 5),
+    (Action::Retry, 6),
+    (Action::Reschedule, 3),
+    (Action::Extend, 3),
+    (Action::Report, 3),
+    (Action::Corrupt, 2),
+    (Action::Pause, 1),
+    (Action::Advance, 12),
+    (Action::Prune, 3),
+];
+
+pub(super) fn action(rng: &mut Rng) -> Action {
+    let mut left = rng.u32(0..WEIGHTS.iter().map(|(_, weight)| weight).sum());
+    for (action, weight) in WEIGHTS {
+        if left < weight {
+            return action;
+        }
+        left -= weight;
+    }
+    Action::Advance
+}
+
+/// Each queue's settings, at the start of a sequence.
+pub(super) fn settings(rng: &mut Rng, queue: &str) -> QueuePatch {
+    let some = |rng: &mut Rng, value| rng.bool().then_some(value);
+    let ten_minutes = Some(Duration::from_secs(600));
+    let keep = |rng: &mut Rng| Keep::new(ten_minutes, some(rng, 3), None).expect("ten minutes");
+    let retention = Retention {
+        done: keep(rng),
+        dead: keep(rng),
+    };
+    QueuePatch::default()
+        .per_key(rng.u32(1..=3))
+        .expect("in range")
+        .key_on_wait(if rng.bool() {
+            KeyOnWait::Block
+        } else {
+            KeyOnWait::Skip
+        })
+        .key_on_dead(if rng.bool() {
+            KeyOnDead::Continue
+        } else {
+            KeyOnDead::Hold
+        })
+        .order(if queue == FAIR {
+            Order::Fair
+        } else {
+            Order::Strict
+        })
+        .max_pending(some(rng, 6))
+        .dedup_window(Duration::from_secs(60))
+        .retention(retention)
+}
+
+pub(super) fn job(rng: &mut Rng) -> NewJob {
+    let queue = QUEUES[rng.usize(..QUEUES.len())];
+    let payload = format!("{{\"n\":{}}}", rng.u32(..));
+    let mut draft = JobDraft::new("kind", payload)
+        .queue(queue)
+        .priority(Priority::new(10 * rng.u8(0..3)).expect("0, 10 or 20"))
+        .max_attempts(rng.u32(1..=3));
+    if rng.u8(..10) < 3 {
+        draft = draft.delay(seconds(rng, &[5, 10, 25]));
+    }
+    let keyed = if queue == "alpha" { 2 } else { 8 };
+    if rng.u8(..10) < keyed {
+        draft = draft.partition_key(format!("key-{}", rng.u8(..3)));
+    }
+    if rng.u8(..10) < 3 {
+        draft = draft.idempotency_key(format!("once-{}", rng.u8(..4)));
+        if rng.bool() {
+            draft = draft.unique_until_done();
+        }
+    }
+    if queue != FAIR && rng.u8(..10) < 2 {
+        draft = draft.deadline(seconds(rng, &[7, 20]));
+    }
+    draft.build().expect("a valid job")
+}
+
+/// Whether the sequence may make jobs of this queue unreadable.
+pub(super) fn may_corrupt(queue: &QueueName) -> bool {
+    queue.as_str() != FAIR
+}
+
+pub(super) fn nack_kind(rng: &mut Rng) -> NackKind {
+    match rng.u8(..10) {
+        0..=4 => NackKind::Retry,
+        5..=6 => NackKind::Release,
+        7..=8 => NackKind::Fatal,
+        _ => NackKind::Cancelled,
+    }
+}
+
+pub(super) fn pause_of_time(rng: &mut Rng) -> Duration {
+    seconds(rng, &[1, 5, 5, 10, 10, 31, 31, 61, 700])
+}
+
+pub(super) fn seconds(rng: &mut Rng, choices: &[u64]) -> Duration {
+    Duration::from_secs(choices[rng.usize(..choices.len())])
+}

@@ -1,0 +1,52 @@
+//! The rules of the contract, and where those are shown that no case on every store can show.
+
+/// Every rule that this suite answers for, in order.
+pub const RULES: &[&str] = &[
+    "R0.1", "R0.2", "R0.3", "R0.4", //
+    "R1.1", "R1.2", "R1.3", "R1.4", "R1.5", "R1.6", //
+    "R2.1", "R2.2", "R2.3", "R2.4", "R2.5", "R2.6", "R2.7", "R2.8", "R2.9", "R2.10", //
+    "R3.1", "R3.2", "R3.3", "R3.4", "R3.5", "R3.6", "R3.7", "R3.8", "R3.9", //
+    "R4.1", "R4.2", "R4.3", "R4.4", "R4.5", "R4.6", "R4.7", //
+    "R5.1", "R5.2", "R5.3", "R5.4", "R5.5", "R5.6", "R5.7", "R5.8", "R5.9", "R5.10", //
+    "R6.1", "R6.2", "R6.3", "R6.4", "R6.5", "R6.6", "R6.7", "R6.8", "R6.9", //
+    "R7.1", "R7.2", "R7.3", "R7.4", "R7.5", //
+    "R8.1", "R8.2", "R8.3", //
+    "R9.1", "R9.2", "R9.3", "R9.4", //
+    "R10.1", "R10.2", "R10.3", "R10.4", //
+    "R11.1", "R11.2", "R11.3", //
+    "R12",   //
+    "R13.6", "R13.7", //
+];
+
+/// Rules, or parts of rules, that are shown elsewhere, and why.
+pub const STORE_RULES: &[(&str, &str)] = &[
+    (
+        "R2.9",
+        "Postgres and SQLite only: enqueue inside the caller's transaction is inherent on them",
+    ),
+    (
+        "R2.10",
+        "the lock timeout of items that wait for a foreign transaction: Postgres and SQLite",
+    ),
+    (
+        "R3.7",
+        "the outcome Settling needs an ack inside an open transaction: Postgres and SQLite",
+    ),
+    (
+        "R5.9",
+        "a benchmark, and per store a case that bounds rows, buffers or commands examined: \
+         black-box and on memory only time could be measured",
+    ),
+    (
+        "R10.2",
+        "the faults are of Postgres, Redis and SQLite: SQLSTATEs, error replies, SQLITE_BUSY",
+    ),
+    (
+        "R11.2",
+        "refusals at opening name settings of Redis and Postgres; here only the schema's version",
+    ),
+    (
+        "R11.3",
+        "needs a store that loses its tail: Redis and SQLite in their lossy modes, killed",
+    ),
+];

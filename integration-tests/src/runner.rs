@@ -1,0 +1,173 @@
+//! Running cases: one as a test, or all of them for a report.
+
+use std::io::Write;
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use futures_util::{StreamExt, stream};
+
+use crate::{CASES, CaseInfo, Expect, Harness, World};
+
+/// How long one case may take before it counts as hanging.
+pub const CASE_TIMEOUT: Duration = Duration::from_secs(60);
+
+const CASES_AT_ONCE: usize = 8;
+
+/// What became of one case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The store keeps the rule.
+    Passed,
+    /// It does not; the message of the panic, or that it hung.
+    Failed(String),
+    /// The harness states that its store or itself lacks what the case needs.
+    Skipped(String),
+}
+
+/// What became of every case.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Each case's name and verdict, in the order of [`CASES`].
+    pub verdicts: Vec<(&'static str, Verdict)>,
+}
+
+impl Report {
+    /// The cases that failed, with their messages.
+    pub fn failures(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.verdicts
+            .iter()
+            .filter_map(|(name, verdict)| match verdict {
+                Verdict::Failed(message) => Some((*name, message.as_str())),
+                Verdict::Passed | Verdict::Skipped(_) => None,
+            })
+    }
+
+    /// How many cases passed.
+    pub fn passed(&self) -> usize {
+        self.count(|verdict| *verdict == Verdict::Passed)
+    }
+
+    /// How many cases were skipped.
+    pub fn skipped(&self) -> usize {
+        self.count(|verdict| matches!(verdict, Verdict::Skipped(_)))
+    }
+
+    fn count(&self, is: impl Fn(&Verdict) -> bool) -> usize {
+        self.verdicts
+            .iter()
+            .filter(|(_, verdict)| is(verdict))
+            .count()
+    }
+}
+
+/// Runs every case in this process, each in a store of its own; a failing case fails nobody else
+/// and does not panic here. Needs a multi-threaded tokio runtime.
+pub async fn run_all(harness: &dyn Harness, limit: Duration) -> Report {
+    let run =
+        |case: &'static CaseInfo| async move { (case.name, run_case(harness, case, limit).await) };
+    let verdicts = stream::iter(CASES)
+        .map(run)
+        .buffered(CASES_AT_ONCE)
+        .collect();
+    Report {
+        verdicts: verdicts.await,
+    }
+}
+
+/// Runs one case in a store of its own.
+pub async fn run_case(harness: &dyn Harness, case: &'static CaseInfo, limit: Duration) -> Verdict {
+    match attempt(harness, case, limit).await {
+        Outcome::Done => Verdict::Passed,
+        Outcome::Skipped(why) => Verdict::Skipped(why),
+        Outcome::Hung => Verdict::Failed(format!("hung for {limit:?}")),
+        Outcome::Panicked(panic) => Verdict::Failed(message(&*panic)),
+    }
+}
+
+/// The body of each test that [`conformance!`](crate::conformance) makes: panics if the case
+/// fails, and says so on stderr if it is skipped.
+///
+/// # Panics
+/// If the case fails or hangs, or no runtime can be started.
+pub fn test_case(harness: &dyn Harness, name: &str) {
+    let case = CASES
+        .iter()
+        .find(|case| case.name == name)
+        .expect("a case of this name");
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(4)
+        .enable_all()
+        .build()
+        .expect("a tokio runtime");
+    let outcome = runtime.block_on(attempt(harness, case, CASE_TIMEOUT));
+    // A case that hangs must not hang its test.
+    runtime.shutdown_background();
+    match outcome {
+        Outcome::Done => {}
+        Outcome::Skipped(why) => report_skip(case, &why),
+        Outcome::Hung => panic!("{name} hung for {CASE_TIMEOUT:?}"),
+        Outcome::Panicked(panic) => resume_unwind(panic),
+    }
+}
+
+enum Outcome {
+    Done,
+    Skipped(String),
+    Hung,
+    Panicked(Box<dyn std::any::Any + Send>),
+}
+
+async fn attempt(harness: &dyn Harness, case: &'static CaseInfo, limit: Duration) -> Outcome {
+    let world = harness.open().await;
+    let outcome = match why_skipped(case, &world.expect()) {
+        Some(why) => Outcome::Skipped(why),
+        None => in_task(case, Arc::clone(&world), limit).await,
+    };
+    world.dispose().await;
+    outcome
+}
+
+async fn in_task(case: &'static CaseInfo, world: Arc<dyn World>, limit: Duration) -> Outcome {
+    let mut task = tokio::spawn(async move { (case.run)(&*world).await });
+    match tokio::time::timeout(limit, &mut task).await {
+        Ok(Ok(())) => Outcome::Done,
+        Ok(Err(error)) => match error.try_into_panic() {
+            Ok(panic) => Outcome::Panicked(panic),
+            Err(_) => Outcome::Hung,
+        },
+        Err(_) => {
+            task.abort();
+            Outcome::Hung
+        }
+    }
+}
+
+fn why_skipped(case: &CaseInfo, expect: &Expect) -> Option<String> {
+    if case.level > expect.level {
+        return Some(format!("needs level {:?}", case.level));
+    }
+    let missing = case.needs.iter().find(|need| !need.is_met_by(expect))?;
+    Some(format!(
+        "needs {missing:?}, which the harness states it lacks"
+    ))
+}
+
+/// Straight to stderr: the test harness captures what `eprintln!` prints in a test that passes.
+fn report_skip(case: &CaseInfo, why: &str) {
+    static SKIPPED: AtomicUsize = AtomicUsize::new(0);
+    let count = SKIPPED.fetch_add(1, Ordering::Relaxed) + 1;
+    let line = format!(
+        "SKIPPED {}: {why} (skipped in this run: {count})\n",
+        case.name
+    );
+    // Nobody is left to tell if this fails.
+    let _ = std::io::stderr().write_all(line.as_bytes());
+}
+
+fn message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    text.unwrap_or("panicked").to_owned()
+}

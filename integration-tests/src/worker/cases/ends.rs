@@ -1,0 +1,102 @@
+//! R13.5: how a worker ends.
+
+use std::time::Duration;
+
+use queuekit_core::Status;
+use queuekit_worker::{Ctx, JobResult};
+
+use crate::worker::Live;
+use crate::worker::kit::{Task, events, next, soon};
+
+/// R13.5: a drain takes no more, and waits for what runs. Guard: the drain's wait.
+pub(in crate::worker) async fn r13_5_a_drain_waits_for_what_runs(live: Live) {
+    let running = live.enqueue(1).await;
+    let (tell, mut told) = events();
+    let (answer, heard) = tokio::sync::watch::channel(false);
+    let handler = move |_: Task, ctx: Ctx| {
+        let (tell, mut heard) = (tell.clone(), heard.clone());
+        async move {
+            tell.send(()).expect("heard");
+            heard.wait_for(|go_on| *go_on).await?;
+            assert!(!ctx.is_cancelled(), "it has its time");
+            JobResult::Ok(())
+        }
+    };
+    let worker = live.worker().handle(handler).start().await.expect("start");
+    next(&mut told).await;
+    let drain = worker.drain(Duration::from_secs(15));
+    let late = async {
+        let late = live.enqueue(2).await;
+        answer.send(true).expect("the handler listens");
+        late
+    };
+    let (summary, late) = soon(futures_util::future::join(drain, late)).await;
+    assert_eq!((summary.completed, summary.released), (1, 0));
+    assert_eq!(live.job(running).await.status, Status::Completed);
+    assert_eq!(
+        live.job(late).await.lease_seq,
+        0,
+        "a draining worker takes no more"
+    );
+}
+
+/// R13.5: what does not end in time is given back, with its attempt. Guard: the release.
+pub(in crate::worker) async fn r13_5_a_drain_releases_what_goes_on_too_long(live: Live) {
+    let id = live.enqueue(1).await;
+    let (tell, mut told) = events();
+    let handler = move |_: Task, _: Ctx| {
+        tell.send(()).expect("heard");
+        std::future::pending::<JobResult<()>>()
+    };
+    let worker = live.worker().handle(handler).start().await.expect("start");
+    next(&mut told).await;
+    let summary = soon(worker.drain(Duration::from_millis(50))).await;
+    assert_eq!(summary.released, 1);
+    let job = live.job(id).await;
+    assert_eq!(
+        (job.status, job.attempts, job.releases),
+        (Status::Ready, 0, 1)
+    );
+}
+
+/// R13.5: a worker that is merely dropped does not keep its jobs. Guard: its end on drop.
+pub(in crate::worker) async fn r13_5_a_worker_that_is_dropped_gives_its_jobs_back(live: Live) {
+    let id = live.enqueue(1).await;
+    let (tell, mut told) = events();
+    let handler = move |_: Task, _: Ctx| {
+        tell.send(()).expect("heard");
+        std::future::pending::<JobResult<()>>()
+    };
+    let worker = live.worker().handle(handler).start().await.expect("start");
+    next(&mut told).await;
+    drop(worker);
+    let job = live.until_status(id, Status::Ready).await;
+    assert_eq!(job.attempts, 0);
+}
+
+/// A worker that runs until idle leaves what is due later. Guard: what it counts as work.
+pub(in crate::worker) async fn r13_5_until_idle_leaves_what_is_due_later(live: Live) {
+    let now = live.enqueue(1).await;
+    let hour = Duration::from_secs(3600);
+    let later = live
+        .client
+        .enqueue(Task { n: 2 })
+        .delay(hour)
+        .await
+        .expect("enqueue");
+    let handler = |_: Task, ctx: Ctx| async move {
+        // A job that a job enqueues is work too.
+        if ctx.attempt() == 1 && ctx.metadata().is_empty() {
+            let child = ctx.client().enqueue(Task { n: 3 });
+            let mark = [("child", "yes")].into_iter().collect();
+            child.metadata(mark).await?;
+        }
+        JobResult::Ok(())
+    };
+    let summary = soon(live.worker().handle(handler).run_until_idle())
+        .await
+        .expect("run");
+    assert_eq!(summary.completed, 2);
+    assert_eq!(live.job(now).await.status, Status::Completed);
+    assert_eq!(live.job(later).await.status, Status::Scheduled);
+}

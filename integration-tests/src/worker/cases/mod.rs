@@ -1,0 +1,7 @@
+//! The cases, by subject.
+
+pub(super) mod ends;
+pub(super) mod hints;
+pub(super) mod leases;
+pub(super) mod outcomes;
+pub(super) mod slots;

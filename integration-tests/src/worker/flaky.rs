@@ -1,0 +1,230 @@
+//! A store that breaks on command.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+use async_trait::async_trait;
+use queuekit_core::backend::*;
+use queuekit_core::capability::{
+    Beat, Exchange, Exchanged, ExtendOutcome, Leases, Report, ReportOutcome, Settlement, Upkeep,
+    UpkeepReport, WorkerInfo,
+};
+use queuekit_core::{Error, ErrorKind, Job, JobId, NewJob, Queue, Result};
+
+/// Wraps a store; each switch breaks something until it is turned back.
+#[derive(Debug)]
+pub struct Flaky {
+    inner: Arc<dyn Backend>,
+    /// Every call fails, certainly not applied.
+    pub outage: AtomicBool,
+    /// Extending leases fails.
+    pub extend_fails: AtomicBool,
+    /// Settling fails, certainly not applied.
+    pub settling_fails: AtomicBool,
+    /// This many settling calls take effect and their replies are lost.
+    pub replies_lost: AtomicU32,
+    /// A batch with more than one ack is refused as a whole, as if one item were poison.
+    pub refuses_batches: AtomicBool,
+    /// No wake-up is ever rung.
+    pub silent: AtomicBool,
+    /// Settling and reserving are separate calls.
+    pub no_exchange: AtomicBool,
+    /// Reserve calls answered.
+    pub reserves: AtomicU64,
+    /// Prune calls answered.
+    pub prunes: AtomicU64,
+}
+
+impl Flaky {
+    pub(super) fn new(inner: Arc<dyn Backend>) -> Self {
+        Self {
+            inner,
+            outage: AtomicBool::new(false),
+            extend_fails: AtomicBool::new(false),
+            settling_fails: AtomicBool::new(false),
+            replies_lost: AtomicU32::new(0),
+            refuses_batches: AtomicBool::new(false),
+            silent: AtomicBool::new(false),
+            no_exchange: AtomicBool::new(false),
+            reserves: AtomicU64::new(0),
+            prunes: AtomicU64::new(0),
+        }
+    }
+
+    fn up(&self) -> Result<()> {
+        unavailable_if(self.outage.load(Ordering::SeqCst))
+    }
+
+    fn before_settling(&self, acks: usize) -> Result<()> {
+        self.up()?;
+        unavailable_if(self.settling_fails.load(Ordering::SeqCst))?;
+        if acks > 1 && self.refuses_batches.load(Ordering::SeqCst) {
+            return Err(Error::invalid("result", "what this store takes", "poison"));
+        }
+        Ok(())
+    }
+
+    fn after_settling(&self) -> Result<()> {
+        let less = |left: u32| left.checked_sub(1);
+        match self
+            .replies_lost
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, less)
+        {
+            Ok(_) => Err(Error::new(
+                ErrorKind::Indeterminate,
+                "the reply was lost on purpose",
+            )),
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn inner_leases(&self) -> &dyn Leases {
+        self.inner
+            .capabilities()
+            .leases
+            .expect("the inner store has Leases")
+    }
+}
+
+fn unavailable_if(broken: bool) -> Result<()> {
+    if broken {
+        return Err(Error::new(ErrorKind::Unavailable, "broken on purpose"));
+    }
+    Ok(())
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl Backend for Flaky {
+    async fn enqueue(&self, jobs: &[NewJob]) -> Result<Vec<EnqueueOutcome>> {
+        self.up()?;
+        self.inner.enqueue(jobs).await
+    }
+
+    async fn reserve(&self, request: &Reserve) -> Result<Reserved> {
+        self.up()?;
+        let reserved = self.inner.reserve(request).await?;
+        self.reserves.fetch_add(1, Ordering::SeqCst);
+        Ok(reserved)
+    }
+
+    async fn ack(&self, acks: &[Ack]) -> Result<Vec<AckOutcome>> {
+        self.before_settling(acks.len())?;
+        let outcomes = self.inner.ack(acks).await?;
+        self.after_settling()?;
+        Ok(outcomes)
+    }
+
+    async fn nack(&self, nacks: &[Nack]) -> Result<Vec<NackOutcome>> {
+        self.before_settling(0)?;
+        let outcomes = self.inner.nack(nacks).await?;
+        self.after_settling()?;
+        Ok(outcomes)
+    }
+
+    async fn move_to_dlq(&self, burials: &[Burial]) -> Result<Vec<BuryOutcome>> {
+        self.up()?;
+        self.inner.move_to_dlq(burials).await
+    }
+
+    async fn list_queues(&self) -> Result<Vec<Queue>> {
+        self.up()?;
+        self.inner.list_queues().await
+    }
+
+    async fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {
+        self.up()?;
+        self.inner.list_jobs(filter).await
+    }
+
+    async fn get_job(&self, id: JobId) -> Result<Option<Job>> {
+        self.up()?;
+        self.inner.get_job(id).await
+    }
+
+    async fn delete_job(&self, id: JobId, force: bool) -> Result<bool> {
+        self.up()?;
+        self.inner.delete_job(id, force).await
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.inner.close().await
+    }
+
+    fn capabilities(&self) -> Capabilities<'_> {
+        let mut capabilities = self.inner.capabilities();
+        capabilities.leases = Some(self);
+        capabilities.upkeep = capabilities.upkeep.map(|_| self as &dyn Upkeep);
+        let silent = self.silent.load(Ordering::SeqCst);
+        capabilities.wakeups = capabilities.wakeups.filter(|_| !silent);
+        let fused = !self.no_exchange.load(Ordering::SeqCst);
+        let exchange = capabilities.exchange.filter(|_| fused);
+        capabilities.exchange = exchange.map(|_| self as &dyn Exchange);
+        capabilities
+    }
+}
+
+#[async_trait]
+impl Leases for Flaky {
+    async fn extend(&self, leases: &[LeaseToken], ttl: LeaseTtl) -> Result<Vec<ExtendOutcome>> {
+        self.up()?;
+        unavailable_if(self.extend_fails.load(Ordering::SeqCst))?;
+        self.inner_leases().extend(leases, ttl).await
+    }
+
+    async fn report(&self, reports: &[Report]) -> Result<Vec<ReportOutcome>> {
+        self.up()?;
+        self.inner_leases().report(reports).await
+    }
+
+    async fn beat(&self, beat: &Beat) -> Result<()> {
+        self.up()?;
+        self.inner_leases().beat(beat).await
+    }
+
+    async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {
+        self.up()?;
+        self.inner_leases().list_workers().await
+    }
+}
+
+#[async_trait]
+impl Exchange for Flaky {
+    async fn exchange(&self, settlement: &Settlement, request: &Reserve) -> Result<Exchanged> {
+        self.before_settling(settlement.acks.len())?;
+        let exchange = self
+            .inner
+            .capabilities()
+            .exchange
+            .expect("the inner store has Exchange");
+        let exchanged = exchange.exchange(settlement, request).await?;
+        self.reserves.fetch_add(1, Ordering::SeqCst);
+        self.after_settling()?;
+        Ok(exchanged)
+    }
+}
+
+#[async_trait]
+impl Upkeep for Flaky {
+    async fn prune(&self) -> Result<UpkeepReport> {
+        self.up()?;
+        let upkeep = self
+            .inner
+            .capabilities()
+            .upkeep
+            .expect("the inner store has Upkeep");
+        let report = upkeep.prune().await?;
+        self.prunes.fetch_add(1, Ordering::SeqCst);
+        Ok(report)
+    }
+
+    async fn repair(&self) -> Result<UpkeepReport> {
+        self.up()?;
+        let upkeep = self
+            .inner
+            .capabilities()
+            .upkeep
+            .expect("the inner store has Upkeep");
+        upkeep.repair().await
+    }
+}

@@ -1,0 +1,112 @@
+//! How far the work has come.
+
+use std::io::{IsTerminal, stderr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
+use queuekit::{Client, QueueName, State};
+
+use crate::Result;
+use crate::hash::Hasher;
+
+/// Between two questions to the store, at least.
+const TICK: Duration = Duration::from_millis(20);
+
+/// Between two plain lines.
+const LINE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// A bar on a terminal; plain lines, now and then, where there is none.
+pub(crate) struct Progress {
+    pub(crate) client: Client,
+    pub(crate) queue: QueueName,
+    found: Arc<AtomicU64>,
+    hasher: Hasher,
+    bar: Option<ProgressBar>,
+    last_line: Instant,
+    pause: Duration,
+}
+
+/// Jobs of the queue, as the store counts them.
+#[derive(Default)]
+pub(crate) struct Counts {
+    pub(crate) ended: u64,
+    /// Waiting or running.
+    pub(crate) open: u64,
+}
+
+impl Progress {
+    pub(crate) fn new(
+        client: Client,
+        queue: QueueName,
+        found: Arc<AtomicU64>,
+        hasher: Hasher,
+    ) -> Result<Self> {
+        let style = "{elapsed} {wide_bar} {human_pos} of {human_len} files, {msg}";
+        let style = ProgressStyle::with_template(style)?;
+        let bar = stderr()
+            .is_terminal()
+            .then(|| ProgressBar::new(0).with_style(style));
+        let last_line = Instant::now();
+        Ok(Self {
+            client,
+            queue,
+            found,
+            hasher,
+            bar,
+            last_line,
+            pause: TICK,
+        })
+    }
+
+    /// Files found so far.
+    pub(crate) fn found(&self) -> u64 {
+        self.found.load(Ordering::Relaxed)
+    }
+
+    /// Waits a moment, asks the store, and shows what it says.
+    pub(crate) async fn tick(&mut self) -> queuekit::Result<Counts> {
+        tokio::time::sleep(self.pause).await;
+        let asked = Instant::now();
+        let counts = self.count().await?;
+        // Where counting is work, it is not to take more than a tenth of the store's time.
+        self.pause = TICK.max(asked.elapsed() * 9);
+        let bytes = HumanBytes(self.hasher.bytes());
+        if let Some(bar) = &self.bar {
+            bar.set_length(self.found());
+            bar.set_message(bytes.to_string());
+            bar.set_position(counts.ended);
+        } else if self.last_line.elapsed() >= LINE_INTERVAL {
+            let (ended, found) = (HumanCount(counts.ended), HumanCount(self.found()));
+            eprintln!("checksum: {ended} of {found} files, {bytes}");
+            self.last_line = Instant::now();
+        }
+        Ok(counts)
+    }
+
+    async fn count(&self) -> queuekit::Result<Counts> {
+        let queues = self.client.backend().list_queues().await?;
+        let mut counts = Counts::default();
+        if let Some(queue) = queues.iter().find(|queue| queue.name == self.queue) {
+            for state in State::ALL {
+                let jobs = queue.counts.of_state(state).value;
+                if state.is_terminal() {
+                    counts.ended += jobs
+                } else {
+                    counts.open += jobs
+                }
+            }
+        }
+        Ok(counts)
+    }
+}
+
+/// Takes the bar off the screen: what is printed next says it all.
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What came of the files, and how it is printed.
+
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use indicatif::HumanCount;
+use queuekit::prelude::*;
+use queuekit::{Job, JobFilter, PageSize, QueueName, Status, StatusSet};
+
+use crate::Result;
+use crate::hash::Checksum;
+
+/// The results of a run.
+#[derive(Default)]
+pub(crate) struct Report {
+    /// Jobs that have ended, one way or the other.
+    pub(crate) jobs: u64,
+    /// Every file without a digest.
+    pub(crate) failures: Vec<Failure>,
+    /// Every file with its digest, if they are to be printed; the store holds them otherwise.
+    pub(crate) digests: Vec<(PathBuf, String)>,
+    pub(crate) bytes: u64,
+    pub(crate) elapsed: Duration,
+}
+
+/// A file without a digest.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Failure {
+    pub(crate) path: PathBuf,
+    pub(crate) reason: String,
+}
+
+impl Report {
+    /// Reads the ended jobs of a queue, page by page.
+    pub(crate) async fn collect(client: &Client, queue: &QueueName, print: bool) -> Result<Self> {
+        let ended = [Status::Dead, Status::Cancelled, Status::Completed];
+        let ended: StatusSet = ended.into_iter().collect();
+        let mut filter = JobFilter::default().queue(queue.clone()).status(ended);
+        filter.limit = PageSize::MAX;
+        let mut report = Self::default();
+        loop {
+            let page = client.backend().list_jobs(&filter).await?;
+            for job in page.items {
+                report.add(&job, print)?;
+            }
+            if page.next.is_none() {
+                return Ok(report);
+            }
+            filter = filter.after(page.next);
+        }
+    }
+
+    fn add(&mut self, job: &Job, print: bool) -> Result<()> {
+        let Checksum { path } = Checksum::decode(&job.payload)?;
+        self.jobs += 1;
+        match &job.result {
+            Some(result) if print => self.digests.push((path, serde_json::from_slice(result)?)),
+            Some(_) => {}
+            None => self.failures.push(Failure {
+                path,
+                reason: reason(job),
+            }),
+        }
+        Ok(())
+    }
+
+    /// The digests, if asked for, on standard output; then the summary, on standard error if
+    /// standard output has the digests.
+    pub(crate) fn print(mut self, digests: bool) -> io::Result<()> {
+        if !digests {
+            return self.write_summary(io::stdout().lock());
+        }
+        // By bytes: `Path` itself is ordered component by component.
+        self.digests
+            .sort_unstable_by(|(a, _), (b, _)| a.as_os_str().cmp(b.as_os_str()));
+        let mut out = BufWriter::new(io::stdout().lock());
+        for (path, digest) in &self.digests {
+            write_line(&mut out, path.as_os_str().as_encoded_bytes(), digest)?;
+        }
+        out.flush()?;
+        self.write_summary(io::stderr().lock())
+    }
+
+    fn write_summary(&self, mut out: impl Write) -> io::Result<()> {
+        let failed = self.failures.len() as u64;
+        let seconds = self.elapsed.as_secs_f64();
+        writeln!(
+            out,
+            "{} files, {} bytes in {seconds:.2} s: {:.0} jobs/s, {:.1} MB/s; {} failed",
+            HumanCount(self.jobs),
+            HumanCount(self.bytes),
+            self.jobs as f64 / seconds,
+            self.bytes as f64 / 1e6 / seconds,
+            HumanCount(failed),
+        )?;
+        for Failure { path, reason } in &self.failures {
+            writeln!(out, "  {path:?}: {reason}")?;
+        }
+        out.flush()
+    }
+}
+
+/// Why the job has no digest: the error of its last attempt, or why it ended without one.
+fn reason(job: &Job) -> String {
+    let error = job.errors.last().map(|failure| &failure.error);
+    error
+        .or(job.reason.as_ref())
+        .map_or_else(|| job.state.to_string(), ToString::to_string)
+}
+
+/// A line as sha256sum prints it: a backslash, newline or carriage return in a path is escaped
+/// with a backslash, and the line then begins with one; all other bytes stand as they are.
+fn write_line(out: &mut impl Write, path: &[u8], digest: &str) -> io::Result<()> {
+    if path.iter().any(|byte| b"\\\n\r".contains(byte)) {
+        out.write_all(b"\\")?;
+    }
+    write!(out, "{digest}  ")?;
+    for byte in path {
+        match byte {
+            b'\\' => out.write_all(br"\\")?,
+            b'\n' => out.write_all(br"\n")?,
+            b'\r' => out.write_all(br"\r")?,
+            byte => out.write_all(&[*byte])?,
+        }
+    }
+    out.write_all(b"\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_escaped_as_sha256sum_does() {
+        let line = |path: &[u8]| {
+            let mut out = Vec::new();
+            write_line(&mut out, path, "2d71").unwrap();
+            out
+        };
+        assert_eq!(line(b"docs/a b"), b"2d71  docs/a b\n");
+        assert_eq!(line(b"a\xff\t"), b"2d71  a\xff\t\n");
+        assert_eq!(line(b"a\nb"), b"\\2d71  a\\nb\n");
+        assert_eq!(line(b"a\rb\\c"), b"\\2d71  a\\rb\\\\c\n");
+    }
+}

@@ -1,0 +1,92 @@
+//! Proving that a handler is idempotent: a manual clock, injected faults, and assertions.
+//!
+//! A job runs at least once. Twice, for example, when the process dies after the work was done and
+//! before that was recorded. A handler that must not charge twice therefore has to notice that the
+//! work was done, and a test has to make it run twice to believe it. Here this is a program; in a
+//! project of your own, each fault is a `#[tokio::test]`.
+#![expect(clippy::print_stdout, reason = "an example shows what it does")]
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use queuekit::memory::{MemoryStore, Operation, When};
+use queuekit::prelude::*;
+use queuekit::{JobId, ManualClock, State};
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize)]
+struct Charge {
+    cents: u64,
+}
+
+impl Payload for Charge {
+    const KIND: &'static str = "charge";
+}
+
+/// Stands for a payment service that takes an idempotency key, as most of them do.
+#[derive(Clone, Default)]
+struct Ledger {
+    charged: Arc<Mutex<HashMap<JobId, u64>>>,
+    calls: Arc<AtomicU32>,
+}
+
+/// The handler under test: the job's id is the idempotency key, because it is the same each time.
+impl Handler<Charge> for Ledger {
+    type Output = ();
+
+    async fn call(&self, job: Charge, ctx: Ctx) -> JobResult {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        let mut charged = self.charged.lock().unwrap_or_else(PoisonError::into_inner);
+        charged.entry(ctx.id()).or_insert(job.cents);
+        Ok(())
+    }
+}
+
+/// Injects a fault, lets the job run until nothing is left to do, and looks at the ledger.
+async fn charges_once_despite(
+    fault: impl FnOnce(&MemoryStore),
+    expected_calls: u32,
+) -> queuekit::Result<()> {
+    let clock = ManualClock::default();
+    let store = MemoryStore::with_clock(clock.clone());
+    let client = Client::new(store.clone());
+    let ledger = Ledger::default();
+    let id = client.enqueue(Charge { cents: 999 }).await?;
+    fault(&store);
+    for _ in 0..3 {
+        Worker::new(client.clone())
+            .handle(ledger.clone())
+            .run_until_idle()
+            .await?;
+        // Longer than any lease lives: what was lost on the way comes back.
+        clock.advance(Duration::from_secs(60));
+    }
+    let state = client.get_job(id).await?.map(|job| job.state);
+    assert_eq!(state, Some(State::Completed));
+    assert_eq!(ledger.calls.load(Ordering::Relaxed), expected_calls);
+    let charged = ledger
+        .charged
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    assert_eq!(*charged, HashMap::from([(id, 999)]));
+    println!("  the handler ran {expected_calls} x, the customer paid once");
+    Ok(())
+}
+
+#[tokio::main]
+async fn main() -> queuekit::Result<()> {
+    println!("the process dies after the work and before its ack; the lease runs out:");
+    charges_once_despite(|store| store.faults().crash_before_ack(), 2).await?;
+
+    println!("the worker was cut off for too long; its ack comes too late and changes nothing:");
+    charges_once_despite(|store| store.faults().lose_lease(), 2).await?;
+
+    println!("the store hands the job out twice:");
+    charges_once_despite(|store| store.faults().deliver_twice(), 2).await?;
+
+    println!("the ack arrives and its answer is lost; the worker repeats it, not the work:");
+    let answer_lost = |store: &MemoryStore| store.faults().fail(Operation::Ack, 1, When::After);
+    charges_once_despite(answer_lost, 1).await
+}

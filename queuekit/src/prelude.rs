@@ -1,0 +1,5 @@
+//! What most files that enqueue or handle jobs need: `use queuekit::prelude::*;`.
+
+pub use queuekit_core::{Client, Payload, Priority, RetryPolicy};
+#[cfg(feature = "worker")]
+pub use queuekit_worker::{Ctx, Handler, JobError, JobResult, KindOptions, Worker};
