@@ -1,5 +1,6 @@
 //! How handlers and the heartbeat tell the pump what happened.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
@@ -22,6 +23,7 @@ pub(crate) enum Event {
 pub(crate) struct Inbox {
     events: Mutex<Events>,
     arrived: Notify,
+    rung: AtomicBool,
 }
 
 #[derive(Default)]
@@ -50,8 +52,8 @@ impl Inbox {
         std::mem::swap(&mut self.events().waiting, empty);
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.events().waiting.is_empty()
+    pub(crate) fn len(&self) -> usize {
+        self.events().waiting.len()
     }
 
     /// Nobody looks any more.
@@ -62,6 +64,18 @@ impl Inbox {
         // Not under the lock: a run that is dropped may drop what pushes events.
         drop(events);
         drop(left);
+    }
+
+    /// There may be work; tells the pump unless it has been told.
+    pub(crate) fn ring(&self) {
+        if !self.rung.swap(true, Ordering::AcqRel) {
+            self.nudge();
+        }
+    }
+
+    /// Whether it rang since this was asked last.
+    pub(crate) fn take_rung(&self) -> bool {
+        self.rung.load(Ordering::Acquire) && self.rung.swap(false, Ordering::AcqRel)
     }
 
     /// Wakes the pump without an event.

@@ -66,6 +66,7 @@ mod snapshot;
 mod summary;
 mod upkeep;
 mod verdict;
+mod wakeups;
 mod worker;
 
 pub use ctx::Ctx;

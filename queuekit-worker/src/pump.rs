@@ -4,7 +4,6 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 
-use queuekit_core::capability::Wakeup;
 use queuekit_core::{Error, ErrorKind, Lease, Reserve, Reserved, Result};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -27,7 +26,6 @@ pub(crate) struct Pump {
     fetcher: Fetcher,
     settler: Settler,
     phase: watch::Receiver<Phase>,
-    wakeup: Option<Wakeup>,
     /// Ends when there is nothing to do.
     until_idle: bool,
     events: Vec<Event>,
@@ -39,18 +37,11 @@ pub(crate) struct Pump {
 }
 
 impl Pump {
-    /// # Errors
-    /// `Closed` if the store is.
-    pub(crate) fn new(shared: Arc<Shared>, serving: Serving, until_idle: bool) -> Result<Self> {
-        let wakeups = shared.backend.capabilities().wakeups;
-        let wakeup = wakeups
-            .map(|wakeups| wakeups.subscribe(&shared.queues))
-            .transpose()?;
-        Ok(Self {
+    pub(crate) fn new(shared: Arc<Shared>, serving: Serving, until_idle: bool) -> Self {
+        Self {
             fetcher: Fetcher::new(Arc::clone(&shared), serving),
             settler: Settler::new(Arc::clone(&shared)),
             phase: shared.phase.subscribe(),
-            wakeup,
             until_idle,
             events: Vec::new(),
             abandoned: 0,
@@ -58,7 +49,7 @@ impl Pump {
             fault: None,
             gauge: 0,
             shared,
-        })
+        }
     }
 
     /// Runs until the worker is told to end, or there is nothing to do.
@@ -120,6 +111,9 @@ impl Pump {
             }
         }
         self.events = events;
+        if self.free_slots() > 0 && self.shared.inbox.take_rung() {
+            self.fetcher.hurry();
+        }
         self.gauge();
     }
 
@@ -287,7 +281,7 @@ impl Pump {
     }
 
     fn is_done(&self) -> bool {
-        let settled = self.settler.is_empty() && self.shared.inbox.is_empty();
+        let settled = self.settler.is_empty() && self.shared.inbox.len() == 0;
         let finished = settled && self.live() == 0;
         match self.shared.phase() {
             Phase::Serving => self.until_idle && finished && self.fetcher.found_nothing(),
@@ -303,22 +297,26 @@ impl Pump {
     async fn wait(&mut self) {
         let free = self.free_slots() > 0;
         let at = self.next_step(free);
-        let wakeup = self.wakeup.clone().filter(|_| free);
-        let rung = async {
-            match &wakeup {
-                Some(wakeup) => wakeup.rung().await,
-                None => std::future::pending().await,
-            }
-        };
         tokio::select! {
             biased;
-            () = self.shared.inbox.arrived() => {
-                // Others may be about to end too: one larger batch is cheaper than two.
-                yield_once().await;
-            }
+            () = self.shared.inbox.arrived() => self.gather().await,
             _ = self.phase.changed() => {}
-            () = rung => self.fetcher.hurry(),
             () = tokio::time::sleep_until(at) => {}
+        }
+    }
+
+    /// Others may be about to end too, and one larger batch is cheaper than two: waits while they
+    /// do, but not until the slots run dry.
+    async fn gather(&self) {
+        let enough = self.shared.slots / 2;
+        let mut ended = 0;
+        loop {
+            yield_once().await;
+            let now = self.shared.inbox.len();
+            if now >= enough || now == ended {
+                return;
+            }
+            ended = now;
         }
     }
 

@@ -64,7 +64,8 @@ impl Worker {
         }
     }
 
-    /// The name it is listed under, followed by random digits (`worker` by default); several may share one.
+    /// The name it is listed under (`worker` by default), followed by random digits; several
+    /// workers may share one.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self

@@ -3,11 +3,13 @@
 
 mod common;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use common::{Fixture, Greet, PATIENCE, greet};
-use queuekit_worker::{Ctx, JobResult, WorkerState};
+use queuekit_core::memory::MemoryStore;
+use queuekit_core::{Backend, Client};
+use queuekit_worker::{Ctx, JobResult, Worker, WorkerState};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
@@ -113,6 +115,36 @@ async fn run_until_drains_when_its_future_resolves() {
         .unwrap()
         .unwrap();
     assert_eq!(summary.completed, 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_of_a_worker_is_left_but_a_handler_that_blocks() {
+    let backend: Arc<dyn Backend> = Arc::new(MemoryStore::new());
+    let store = Arc::downgrade(&backend);
+    let client = Client::shared(backend);
+    client.enqueue(greet("Ada")).await.unwrap();
+    let (started, mut starts) = mpsc::unbounded_channel();
+    let (unblock, unblocked) = std::sync::mpsc::channel::<()>();
+    let unblocked = Mutex::new(unblocked);
+    let handler = move |_: Greet, _: Ctx| {
+        started.send(()).unwrap();
+        unblocked.lock().unwrap().recv_timeout(PATIENCE).unwrap();
+        async { JobResult::Ok(()) }
+    };
+    let running = Worker::new(client).handle(handler).start().await.unwrap();
+    timeout(PATIENCE, starts.recv()).await.unwrap();
+    let summary = timeout(PATIENCE, running.stop()).await.unwrap();
+    assert_eq!(
+        (summary.released, summary.stuck, summary.total()),
+        (1, 1, 1)
+    );
+    drop(running);
+    unblock.send(()).unwrap();
+    // The last that is dropped is the handler itself.
+    assert_eq!(timeout(PATIENCE, starts.recv()).await.unwrap(), None);
+    while store.strong_count() > 0 {
+        tokio::task::yield_now().await;
+    }
 }
 
 #[tokio::test]

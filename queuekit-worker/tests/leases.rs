@@ -6,12 +6,10 @@ mod common;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::{Fixture, Greet, PATIENCE, greet, ttl};
+use common::{Fixture, Greet, PATIENCE, greet, telling, ttl};
 use queuekit_core::JobDraft;
 use queuekit_core::memory::{Operation, When};
 use queuekit_worker::{Ctx, JobError, JobResult};
-use tokio::sync::mpsc;
-use tokio::time::timeout;
 
 /// The runtime has one thread and the handler blocks it: nothing else of the worker's runs there.
 #[tokio::test]
@@ -108,21 +106,20 @@ async fn reserve_survives_failing_calls() {
 async fn a_lost_lease_stops_the_handler_and_drops_its_outcome() {
     let fixture = Fixture::new();
     let id = fixture.enqueue(greet("Ada")).await;
-    let (started, mut starts) = mpsc::unbounded_channel();
-    let handler = move |_: Greet, ctx: Ctx| {
-        started.send(()).unwrap();
-        async move {
-            ctx.cancelled().await;
-            JobResult::Ok(())
-        }
+    let (told, mut telling) = telling();
+    let handler = |_: Greet, ctx: Ctx| async move {
+        ctx.cancelled().await;
+        JobResult::Ok(())
     };
-    let worker = fixture.worker().lease_ttl(ttl(300)).handle(handler);
+    let worker = fixture
+        .worker()
+        .hooks(told)
+        .lease_ttl(ttl(300))
+        .handle(handler);
     let running = worker.start().await.unwrap();
-    timeout(PATIENCE, starts.recv()).await.unwrap();
+    telling.told("started", 1).await;
     fixture.client.backend().delete_job(id, true).await.unwrap();
-    while running.snapshot().counters.lease_lost == 0 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    telling.told("lease_lost", 1).await;
     let summary = running.drain(PATIENCE).await;
     assert_eq!((summary.lease_lost, summary.total()), (1, 1));
 }
@@ -131,23 +128,23 @@ async fn a_lost_lease_stops_the_handler_and_drops_its_outcome() {
 async fn a_requested_cancel_reaches_the_handler() {
     let fixture = Fixture::new();
     let id = fixture.enqueue(greet("Ada")).await;
-    let (started, mut starts) = mpsc::unbounded_channel();
-    let handler = move |_: Greet, ctx: Ctx| {
-        started.send(()).unwrap();
-        async move {
-            ctx.cancelled().await;
-            JobResult::<()>::Err(JobError::retry("stopped"))
-        }
+    let (told, mut telling) = telling();
+    let handler = |_: Greet, ctx: Ctx| async move {
+        ctx.cancelled().await;
+        JobResult::<()>::Err(JobError::retry("stopped"))
     };
-    let worker = fixture.worker().lease_ttl(ttl(300)).handle(handler);
+    let worker = fixture
+        .worker()
+        .hooks(told)
+        .lease_ttl(ttl(300))
+        .handle(handler);
     let running = worker.start().await.unwrap();
-    timeout(PATIENCE, starts.recv()).await.unwrap();
+    telling.told("started", 1).await;
     let admin = fixture.client.backend().capabilities().admin.unwrap();
     let _ = admin.cancel(&[id]).await.unwrap();
-    while running.snapshot().counters.cancelled == 0 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    telling.told("cancelled", 1).await;
     assert_eq!(fixture.status(id).await, "cancelled");
+    assert_eq!(running.drain(PATIENCE).await.total(), 1);
 }
 
 #[tokio::test]
@@ -171,33 +168,65 @@ async fn a_handler_that_ignores_its_timeout_is_given_up() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_handler_that_never_yields_holds_its_slot_and_no_lease() {
     let fixture = Fixture::new();
-    let draft = JobDraft::of(&greet("Ada"))
-        .timeout(Duration::from_millis(30))
-        .max_attempts(1);
-    let id = fixture.enqueue(draft).await;
+    let draft = JobDraft::of(&greet("blocks")).timeout(Duration::from_millis(30));
+    let blocks = fixture.enqueue(draft.max_attempts(1)).await;
+    let waits = fixture.enqueue(greet("waits")).await;
+    let (told, mut telling) = telling();
     let (unblock, unblocked) = std::sync::mpsc::channel::<()>();
     let unblocked = std::sync::Mutex::new(unblocked);
-    let handler = move |_: Greet, _: Ctx| {
-        unblocked.lock().unwrap().recv_timeout(PATIENCE).unwrap();
+    let handler = move |job: Greet, _: Ctx| {
+        if job.name == "blocks" {
+            unblocked.lock().unwrap().recv_timeout(PATIENCE).unwrap();
+        }
         async { JobResult::Ok(()) }
     };
     let worker = fixture
         .worker()
         .timeout_grace(Duration::from_millis(30))
-        .handle(handler);
-    let running = worker.start().await.unwrap();
-    while running.snapshot().counters.stuck == 0 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    let snapshot = running.snapshot();
-    assert!(snapshot.jobs[0].stuck);
-    assert_eq!(fixture.status(id).await, "dead");
+        .hooks(told);
+    let running = worker.concurrency(1).handle(handler).start().await.unwrap();
+    telling.told("stuck", 1).await;
+    assert!(running.snapshot().jobs[0].stuck);
+    assert_eq!(fixture.status(blocks).await, "dead");
+    assert_eq!(fixture.status(waits).await, "ready");
     unblock.send(()).unwrap();
-    while !running.snapshot().jobs.is_empty() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    telling.told("completed", 1).await;
     let summary = running.drain(PATIENCE).await;
-    assert_eq!((summary.dead, summary.stuck, summary.total()), (1, 1, 1));
+    assert_eq!((summary.dead, summary.completed, summary.stuck), (1, 1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_handler_that_blocks_its_thread_holds_up_no_other() {
+    let fixture = Fixture::new();
+    for name in std::iter::once("blocks").chain(["is quick"; 100]) {
+        fixture.enqueue(greet(name)).await;
+    }
+    let (unblock, unblocked) = std::sync::mpsc::channel::<()>();
+    let unblocked = Arc::new(std::sync::Mutex::new(unblocked));
+    let handler = move |job: Greet, ctx: Ctx| {
+        let unblocked = Arc::clone(&unblocked);
+        async move {
+            if job.name == "blocks" {
+                // Wakes the worker by the thread that is about to be blocked.
+                ctx.client().enqueue(greet("is quick")).await?;
+                unblocked.lock().unwrap().recv_timeout(PATIENCE).unwrap();
+            }
+            JobResult::Ok(())
+        }
+    };
+    let (told, mut telling) = telling();
+    let running = fixture
+        .worker()
+        .hooks(told)
+        .concurrency(4)
+        .handle(handler)
+        .start()
+        .await
+        .unwrap();
+    telling.told("completed", 101).await;
+    unblock.send(()).unwrap();
+    let summary = running.drain(PATIENCE).await;
+    assert_eq!((summary.completed, summary.total()), (102, 102));
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ use std::time::Duration;
 use queuekit_core::capability::{Report, ReportOutcome};
 use tokio::time::{MissedTickBehavior, interval};
 
+use super::beat_every;
 use crate::notices::lose;
 use crate::run::Run;
 use crate::shared::Shared;
@@ -15,7 +16,7 @@ const EVERY: Duration = Duration::from_millis(500);
 const MOST: usize = 1000;
 
 pub(super) async fn report(shared: &Arc<Shared>) {
-    let mut ticks = interval(EVERY.min(shared.ttl.get() / 3));
+    let mut ticks = interval(EVERY.min(beat_every(shared.ttl.get())));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;

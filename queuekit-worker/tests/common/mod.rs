@@ -8,8 +8,10 @@ use queuekit_core::{
     Backend, Client, Job, JobDraft, JobId, LeaseTtl, Nonce, Payload, QueueName, Reserve, Reserved,
     RetryPolicy, WorkerId,
 };
-use queuekit_worker::Worker;
+use queuekit_worker::{Ctx, Hooks, Outcome, Worker};
 use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Greet {
@@ -72,3 +74,39 @@ pub(crate) fn ttl(millis: u64) -> LeaseTtl {
 
 /// Long enough for anything that will happen, short enough for a test that fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Hooks that send what they are told.
+pub(crate) struct Told(mpsc::UnboundedSender<&'static str>);
+
+/// What hooks were told, to wait for.
+pub(crate) struct Telling(mpsc::UnboundedReceiver<&'static str>);
+
+pub(crate) fn telling() -> (Told, Telling) {
+    let (told, telling) = mpsc::unbounded_channel();
+    (Told(told), Telling(telling))
+}
+
+impl Hooks for Told {
+    fn on_start(&self, _ctx: &Ctx) {
+        let _ = self.0.send("started");
+    }
+
+    fn on_outcome(&self, _ctx: &Ctx, outcome: &Outcome) {
+        let _ = self.0.send(outcome.as_str());
+    }
+
+    fn on_stuck(&self, _ctx: &Ctx) {
+        let _ = self.0.send("stuck");
+    }
+}
+
+impl Telling {
+    /// Waits until this was told so many times more.
+    pub(crate) async fn told(&mut self, what: &str, times: usize) {
+        let mut left = times;
+        while left > 0 {
+            let told = timeout(PATIENCE, self.0.recv()).await.unwrap().unwrap();
+            left -= usize::from(told == what);
+        }
+    }
+}
