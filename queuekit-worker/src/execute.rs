@@ -81,7 +81,7 @@ async fn drive(
 fn past_deadline(run: &Run) -> bool {
     run.lease
         .deadline_in
-        .is_some_and(|left| run.granted_at.elapsed() > left)
+        .is_some_and(|left| run.asked_at.elapsed() > left)
 }
 
 fn span(run: &Run) -> tracing::Span {

@@ -1,5 +1,6 @@
 //! Asks the store for work, and decides when to ask again.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,13 +8,15 @@ use queuekit_core::retry::{jittered, reconnect_delay};
 use queuekit_core::{Error, ErrorKind, Lease, Nonce, Reserve, Reserved, Result};
 use tokio::time::Instant;
 
-use crate::serving::Serving;
+use crate::serving::{Ask, Serving};
 use crate::shared::{Shared, chance};
 
 /// When to look for work, and where.
 pub(crate) struct Fetcher {
     shared: Arc<Shared>,
     pub(crate) serving: Serving,
+    /// What is left to ask of the present look, and what its answers have come to.
+    look: Look,
     look_at: Instant,
     /// Calls that failed in a row.
     failures: u32,
@@ -24,11 +27,21 @@ pub(crate) struct Fetcher {
     found_nothing: bool,
 }
 
+/// One look for work: a request per group of queues.
+#[derive(Default)]
+struct Look {
+    asks: VecDeque<Ask>,
+    found: bool,
+    more: bool,
+    due_in: Option<Duration>,
+}
+
 impl Fetcher {
     pub(crate) fn new(shared: Arc<Shared>, serving: Serving) -> Self {
         Self {
             shared,
             serving,
+            look: Look::default(),
             look_at: Instant::now(),
             failures: 0,
             fruitless: 0,
@@ -63,11 +76,20 @@ impl Fetcher {
         if free == 0 || Instant::now() < self.look_at {
             return Ok(None);
         }
-        let Some(ask) = self.serving.ask(free)? else {
+        if self.look.asks.is_empty() {
+            let asks = self.serving.asks(free)?.into();
+            self.look = Look {
+                asks,
+                ..Look::default()
+            };
+        }
+        let Some(ask) = self.look.asks.pop_front() else {
             return Ok(None);
         };
+        let most = self.shared.backend.capabilities().limits.reserve_jobs();
+        let limit = ask.limit.min(free).min(most);
         let (ttl, worker) = (self.shared.ttl, self.shared.id.clone());
-        let mut request = Reserve::new(ask.queues, ask.limit, ttl, worker)?;
+        let mut request = Reserve::new(ask.queues, limit, ttl, worker)?;
         if let Some(nonce) = self.unclear {
             request.nonce = nonce;
         }
@@ -77,13 +99,21 @@ impl Fetcher {
     /// The store has answered.
     pub(crate) fn granted(&mut self, reserved: Reserved, limit: usize) -> Vec<Lease> {
         (self.failures, self.unclear) = (0, None);
-        let more = reserved.more || reserved.leases.len() >= limit;
-        self.found_nothing = reserved.leases.is_empty() && !more;
+        let look = &mut self.look;
+        look.found |= !reserved.leases.is_empty();
+        look.more |= reserved.more || reserved.leases.len() >= limit;
+        look.due_in = [look.due_in, reserved.next_due_in]
+            .into_iter()
+            .flatten()
+            .min();
         self.look_at = Instant::now();
-        if !more {
-            let poll = jittered(self.shared.poll_interval, chance());
-            let due = self.due_in(&reserved).unwrap_or(poll);
-            self.look_at += poll.min(due);
+        if look.asks.is_empty() {
+            self.found_nothing = !look.found && !look.more;
+            if !look.more {
+                let poll = jittered(self.shared.poll_interval, chance());
+                let due = self.due_in().unwrap_or(poll);
+                self.look_at += poll.min(due);
+            }
         }
         reserved.leases
     }
@@ -91,6 +121,7 @@ impl Fetcher {
     /// The call with this nonce has failed.
     pub(crate) fn failed(&mut self, error: &Error, nonce: Option<Nonce>) {
         self.found_nothing = false;
+        self.look = Look::default();
         self.look_at = Instant::now() + reconnect_delay(self.failures, chance());
         self.failures = self.failures.saturating_add(1);
         self.unclear = nonce.filter(|_| *error.kind() == ErrorKind::Indeterminate);
@@ -98,10 +129,10 @@ impl Fetcher {
 
     /// A store may name a time at which nothing can run after all, again and again: from the
     /// second fruitless look on it is asked less often.
-    fn due_in(&mut self, reserved: &Reserved) -> Option<Duration> {
-        let Some(due) = reserved.next_due_in.filter(|_| reserved.leases.is_empty()) else {
+    fn due_in(&mut self) -> Option<Duration> {
+        let Some(due) = self.look.due_in.filter(|_| !self.look.found) else {
             self.fruitless = 0;
-            return reserved.next_due_in;
+            return self.look.due_in;
         };
         let floor = match self.fruitless.checked_sub(1) {
             None => Duration::ZERO,

@@ -4,9 +4,6 @@ use std::collections::HashMap;
 
 use queuekit_core::{QueueName, Queues, Result, WeightedQueues};
 
-/// Most leases one reserve call may ask for (contract R12).
-pub(crate) const RESERVE_MOST: usize = 1000;
-
 /// With many capped queues there are more combinations than are worth keeping.
 const REQUESTS_KEPT: usize = 64;
 
@@ -17,8 +14,8 @@ pub(crate) struct Serving {
     weights: Option<Vec<u8>>,
     /// How many jobs of a queue may run at once, and how many do.
     caps: Vec<Option<Cap>>,
-    /// Requests by which queues are left out: weighted ones keep their turns between calls.
-    requests: HashMap<Vec<bool>, Queues>,
+    /// Requests by the places of their queues.
+    requests: HashMap<Vec<usize>, Queues>,
 }
 
 #[derive(Clone, Copy)]
@@ -53,47 +50,66 @@ impl Serving {
         }
     }
 
-    /// The next request for this many free slots; none if every queue is at its cap.
+    /// The requests that fill this many free slots, in the order of the queues.
     ///
-    /// No queue gets more than it has room for: the limit is the least room of the queues asked,
-    /// and the rest is asked for next.
+    /// No queue gets more than it has room for, and none holds up another: those with room for
+    /// all of them are asked together, each of the others by itself. By weights, the others come
+    /// first.
     ///
     /// # Errors
     /// `Invalid` if a weight is outside its range.
-    pub(crate) fn ask(&mut self, free: usize) -> Result<Option<Ask>> {
-        let room = |cap: &Option<Cap>| cap.map_or(usize::MAX, |cap| cap.most - cap.running);
-        let rooms = || self.caps.iter().map(room).filter(|room| *room > 0);
-        let Some(least) = rooms().min() else {
-            return Ok(None);
-        };
-        let limit = free.min(least).min(RESERVE_MOST);
-        let left_out: Vec<_> = self.caps.iter().map(|cap| room(cap) == 0).collect();
-        if let Some(queues) = self.requests.get(&left_out) {
-            let queues = queues.clone();
-            return Ok((limit > 0).then_some(Ask { queues, limit }));
+    pub(crate) fn asks(&mut self, free: usize) -> Result<Vec<Ask>> {
+        let rooms: Vec<usize> = self.caps.iter().map(|cap| room(*cap).min(free)).collect();
+        let mut asks = Vec::new();
+        let mut together = Vec::new();
+        for at in (0..rooms.len()).filter(|at| rooms[*at] > 0) {
+            if rooms[at] == free {
+                together.push(at);
+                continue;
+            }
+            if self.weights.is_none() && !together.is_empty() {
+                asks.push((std::mem::take(&mut together), free));
+            }
+            asks.push((vec![at], rooms[at]));
         }
-        let kept = |at: &usize| !left_out[*at];
-        let names = (0..self.queues.len())
-            .filter(kept)
-            .map(|at| self.queues[at].clone());
+        if !together.is_empty() {
+            asks.push((together, free));
+        }
+        let ask = |(queues, limit)| {
+            Ok(Ask {
+                queues: self.request(queues)?,
+                limit,
+            })
+        };
+        asks.into_iter().map(ask).collect()
+    }
+
+    /// These queues; weighted ones keep their turns between calls.
+    fn request(&mut self, at: Vec<usize>) -> Result<Queues> {
+        if let Some(queues) = self.requests.get(&at) {
+            return Ok(queues.clone());
+        }
+        let names = at.iter().map(|at| self.queues[*at].clone());
         let queues = match &self.weights {
             None => Queues::Strict(names.collect()),
             Some(weights) => {
-                let weights = (0..weights.len()).filter(kept).map(|at| weights[at]);
+                let weights = at.iter().map(|at| weights[*at]);
                 Queues::Weighted(WeightedQueues::new(names.zip(weights))?)
             }
         };
         if self.requests.len() >= REQUESTS_KEPT {
             self.requests.clear();
         }
-        self.requests.insert(left_out, queues.clone());
-        Ok((limit > 0).then_some(Ask { queues, limit }))
+        self.requests.insert(at, queues.clone());
+        Ok(queues)
     }
 
     /// How many jobs may be asked for, by the caps.
     pub(crate) fn room(&self) -> usize {
-        let room = |cap: &Option<Cap>| cap.map_or(usize::MAX, |cap| cap.most - cap.running);
-        self.caps.iter().map(room).fold(0, usize::saturating_add)
+        self.caps
+            .iter()
+            .map(|cap| room(*cap))
+            .fold(0, usize::saturating_add)
     }
 
     /// A job of this queue holds a slot.
@@ -121,6 +137,10 @@ impl Serving {
     }
 }
 
+fn room(cap: Option<Cap>) -> usize {
+    cap.map_or(usize::MAX, |cap| cap.most - cap.running)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,23 +149,46 @@ mod tests {
         QueueName::new(queue).unwrap()
     }
 
-    fn asked(serving: &mut Serving, free: usize) -> (Vec<String>, usize) {
-        let ask = serving.ask(free).unwrap().unwrap();
-        let names = ask.queues.names().iter().map(ToString::to_string).collect();
-        (names, ask.limit)
+    fn asked(serving: &mut Serving, free: usize) -> Vec<(Vec<String>, usize)> {
+        let asks = serving.asks(free).unwrap().into_iter();
+        let names = |queues: Queues| queues.names().iter().map(ToString::to_string).collect();
+        asks.map(|ask| (names(ask.queues), ask.limit)).collect()
+    }
+
+    fn queues(names: &[&str]) -> Vec<String> {
+        names.iter().map(ToString::to_string).collect()
     }
 
     #[test]
     fn a_capped_queue_never_gets_more_than_it_has_room_for() {
         let caps = HashMap::from([(name("b"), 2)]);
-        let mut serving = Serving::new(vec![name("a"), name("b")], None, &caps);
-        assert_eq!(asked(&mut serving, 10), (vec!["a".into(), "b".into()], 2));
+        let mut serving = Serving::new(["a", "b", "c"].map(name).to_vec(), None, &caps);
+        let strict = [
+            (queues(&["a"]), 10),
+            (queues(&["b"]), 2),
+            (queues(&["c"]), 10),
+        ];
+        assert_eq!(asked(&mut serving, 10), strict);
+        assert_eq!(asked(&mut serving, 2), [(queues(&["a", "b", "c"]), 2)]);
         serving.taken(&name("b"));
-        assert_eq!(asked(&mut serving, 9), (vec!["a".into(), "b".into()], 1));
         serving.taken(&name("b"));
-        assert_eq!(asked(&mut serving, 8), (vec!["a".into()], 8));
+        assert_eq!(asked(&mut serving, 8), [(queues(&["a", "c"]), 8)]);
         serving.freed(&name("b"));
-        assert_eq!(asked(&mut serving, 9).1, 1);
+        assert_eq!(asked(&mut serving, 9)[1], (queues(&["b"]), 1));
+    }
+
+    #[test]
+    fn by_weights_those_with_less_room_are_asked_first() {
+        let caps = HashMap::from([(name("b"), 1)]);
+        let mut serving = Serving::new(
+            ["a", "b", "c"].map(name).to_vec(),
+            Some(vec![3, 2, 1]),
+            &caps,
+        );
+        assert_eq!(
+            asked(&mut serving, 5),
+            [(queues(&["b"]), 1), (queues(&["a", "c"]), 5)]
+        );
     }
 
     #[test]
@@ -153,18 +196,6 @@ mod tests {
         let caps = HashMap::from([(name("a"), 1)]);
         let mut serving = Serving::new(vec![name("a")], None, &caps);
         serving.taken(&name("a"));
-        assert!(serving.ask(5).unwrap().is_none());
-        assert!(
-            Serving::new(vec![name("a")], None, &HashMap::new())
-                .ask(0)
-                .unwrap()
-                .is_none()
-        );
-    }
-
-    #[test]
-    fn r12_a_request_is_for_at_most_1000() {
-        let mut serving = Serving::new(vec![name("a")], None, &HashMap::new());
-        assert_eq!(asked(&mut serving, 5000).1, 1000);
+        assert!(asked(&mut serving, 5).is_empty());
     }
 }

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use queuekit_core::retry::no_handler_delay;
-use queuekit_core::{Ack, Bytes, ErrorText, LeaseToken, Limits, Nack, NackKind, RetryPolicy};
+use queuekit_core::{Ack, Bytes, ErrorText, LeaseToken, Nack, NackKind, RetryPolicy};
 
 use crate::job_error::{JobError, JobResult, Then};
 use crate::run::{Flag, Run};
@@ -26,10 +26,10 @@ impl Verdict {
     /// What the handler answered means this.
     pub(crate) fn of(run: &Run, answer: JobResult<Option<Bytes>>) -> Self {
         let answer = answer.and_then(|result| {
-            let bytes = result.as_ref().map_or(0, Bytes::len);
-            Limits::default()
-                .admit_result(bytes)
-                .map_err(JobError::retry)?;
+            if let Some(result) = &result {
+                let limits = run.shared.backend.capabilities().limits;
+                limits.admit_result(result.len()).map_err(JobError::retry)?;
+            }
             Ok(result)
         });
         match answer {
