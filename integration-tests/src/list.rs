@@ -7,12 +7,19 @@ macro_rules! __for_each_case {
         $then! {
             [$($args)*]
 
+            batches {
+                core r3_6_items_of_a_batch_are_independent
+                core r3_6_batches_over_several_queues_answer_in_order
+                core r3_6_empty_batches_do_nothing
+                full r3_6_admin_batches_answer_per_item
+            }
+
             bulk {
                 core r6_8_a_dry_run_only_counts
                 core r6_8_a_purge_deletes_all_that_matches
                 core r6_8_what_runs_is_skipped
-                core r6_8_the_dead_are_brought_back
-                core r6_8_waiting_jobs_are_rescheduled_and_called_off
+                full r6_8_the_dead_are_brought_back
+                full r6_8_waiting_jobs_are_rescheduled_and_called_off
             }
 
             dlq {
@@ -76,14 +83,11 @@ macro_rules! __for_each_case {
                 core r3_4_only_the_first_settlement_takes_effect
                 core r3_5_an_unknown_job_leaves_no_trace
                 full r3_5_an_unknown_job_leaves_no_trace_in_capabilities
-                core r3_6_items_of_a_batch_are_independent
-                core r3_6_batches_over_several_queues_answer_in_order
-                core r3_6_empty_batches_do_nothing
             }
 
             figures {
                 core r8_3_every_queue_ever_used_is_listed
-                full r8_3_counts_follow_every_transition
+                core r8_3_counts_follow_every_transition
                 core r8_3_the_oldest_age_counts_from_when_it_was_due
                 core r8_3_health_says_why
                 full r8_3_live_workers_are_counted
@@ -109,8 +113,8 @@ macro_rules! __for_each_case {
 
             history {
                 core r5_5_leases_of_a_job_never_overlap
-                full r5_4_a_job_is_deleted_or_leased_never_both
-                full r5_4_a_late_ack_or_a_reclaim_wins_never_both
+                core r5_4_a_job_is_deleted_or_leased_never_both
+                core r5_4_a_late_ack_or_a_reclaim_wins_never_both
             }
 
             idempotency {
@@ -170,16 +174,11 @@ macro_rules! __for_each_case {
             listing {
                 core r8_1_a_handle_sees_its_own_writes
                 core r8_1_reads_change_nothing
-                full r8_2_jobs_are_listed_in_the_documented_order
+                core r8_2_jobs_are_listed_in_the_documented_order
                 core r8_2_blocked_jobs_are_listed_by_key
                 full r8_2_a_fair_queue_is_listed_by_key
                 core r8_2_every_part_of_a_filter_filters
                 core r8_2_failed_jobs_are_found_by_their_last_error
-                full r8_2_what_stays_comes_exactly_once
-                full r8_2_finished_jobs_come_exactly_once
-                core r8_2_a_cursor_is_bound_to_its_filter
-                core r8_2_a_forged_position_is_refused_or_harmless
-                core r8_2_a_rare_job_is_found_behind_many
             }
 
             nack {
@@ -202,18 +201,18 @@ macro_rules! __for_each_case {
                 full r6_3_retry_starts_anew_and_keeps_the_history
                 full r6_3_only_dead_and_cancelled_jobs_come_back
                 full r6_3_retry_takes_its_idempotency_key_again
+                full r6_3_a_taken_key_keeps_no_other_from_coming_back
                 full r6_3_retry_ignores_max_pending
                 full r6_3_retry_under_hold_keeps_the_place_in_the_key
                 full r6_4_a_waiting_job_is_rescheduled
                 full r6_4_only_pending_jobs_are_rescheduled
                 full r6_6_cancel_answers_by_state
                 full r6_6_a_cancelled_job_never_runs
-                full r3_6_admin_batches_answer_per_item
             }
 
             order {
-                full r7_1_priority_then_time_then_sequence
-                full r7_1_jobs_of_one_instant_are_first_come_first_served
+                core r7_1_priority_then_time_then_sequence
+                core r7_1_jobs_of_one_instant_are_first_come_first_served
                 core r7_1_a_failed_run_goes_by_its_new_time
                 core r7_1_a_delayed_job_goes_by_when_it_was_due
                 core r7_1_the_most_urgent_is_next
@@ -223,6 +222,14 @@ macro_rules! __for_each_case {
                 full r7_4_within_a_key_the_order_holds
                 full r7_4_a_late_key_gets_its_turn
                 core r7_1_nothing_else_has_a_place_in_the_order
+            }
+
+            paging {
+                core r8_2_what_stays_comes_exactly_once
+                core r8_2_finished_jobs_come_exactly_once
+                core r8_2_a_cursor_is_bound_to_its_filter
+                core r8_2_a_forged_position_is_refused_or_harmless
+                core r8_2_a_rare_job_is_found_behind_many
             }
 
             partition_keys {
@@ -282,8 +289,8 @@ macro_rules! __for_each_case {
                 full r5_3_a_paused_queue_leases_nothing
                 core r5_10_a_lost_reply_costs_one_ttl_and_one_attempt
                 core r5_10_a_repeat_under_one_nonce_is_safe
-                full r7_5_strict_queues_are_served_in_their_order
-                full r7_5_weighted_queues_get_their_share
+                core r7_5_strict_queues_are_served_in_their_order
+                core r7_5_weighted_queues_get_their_share
                 core r7_5_what_a_queue_leaves_goes_to_the_others
             }
 
@@ -325,6 +332,7 @@ macro_rules! __for_each_case {
 
             time {
                 core r9_1_every_instant_is_of_the_stores_clock
+                core r9_2_durations_count_from_the_stores_now
                 core r9_2_run_at_is_of_the_stores_clock
                 core r9_3_nothing_runs_early
                 core r9_3_schedules_resolve_to_a_millisecond

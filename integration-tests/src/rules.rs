@@ -15,6 +15,7 @@ pub const RULES: &[&str] = &[
     "R10.1", "R10.2", "R10.3", "R10.4", //
     "R11.1", "R11.2", "R11.3", //
     "R12",   //
+    "R13.6", "R13.7", //
 ];
 
 /// Rules, or parts of rules, that are shown elsewhere, and why.
@@ -30,6 +31,10 @@ pub const STORE_RULES: &[(&str, &str)] = &[
     (
         "R3.7",
         "the outcome Settling needs an ack inside an open transaction: Postgres and SQLite",
+    ),
+    (
+        "R5.10",
+        "leases that are returned though another queue failed: stores that ask queue by queue",
     ),
     (
         "R5.9",

@@ -53,7 +53,7 @@ pub const fn reclaims_per_reserve(limit: usize) -> usize {
 
 /// The limits a store applies; each can be configured downwards, the payload up to
 /// [`PAYLOAD_BYTES_HARD`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     payload_bytes: usize,
     result_bytes: usize,
@@ -88,7 +88,7 @@ impl Limits {
         self
     }
 
-    /// Largest result, in bytes [64 KiB]; larger values than the default are ignored.
+    /// Largest result, in bytes [64 KiB]; only downwards.
     #[must_use]
     pub fn with_result_bytes(mut self, bytes: usize) -> Self {
         self.result_bytes = self.result_bytes.min(bytes);
@@ -106,6 +106,13 @@ impl Limits {
     #[must_use]
     pub fn with_enqueue_jobs(mut self, jobs: usize) -> Self {
         self.enqueue_jobs = self.enqueue_jobs.min(jobs);
+        self
+    }
+
+    /// Most bytes of payloads and metadata in one enqueue call [8 MiB]; only downwards.
+    #[must_use]
+    pub fn with_enqueue_bytes(mut self, bytes: usize) -> Self {
+        self.enqueue_bytes = self.enqueue_bytes.min(bytes);
         self
     }
 
@@ -136,6 +143,11 @@ impl Limits {
     /// Most jobs in one reserve call.
     pub fn reserve_jobs(&self) -> usize {
         self.reserve_jobs
+    }
+
+    /// Largest result, in bytes.
+    pub fn result_bytes(&self) -> usize {
+        self.result_bytes
     }
 
     /// Checks a whole enqueue call before the store is contacted (R2.7).

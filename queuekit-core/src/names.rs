@@ -105,7 +105,7 @@ impl WorkerId {
     }
 }
 
-/// Jobs of a queue that share one run in order, at most `per_key` at a time. 1..=256 bytes.
+/// Jobs of a queue that share one run in order, at most `per_key` at a time. 1..=256 bytes, no NUL.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PartitionKey {
@@ -116,7 +116,7 @@ impl PartitionKey {
     /// Parses a partition key.
     ///
     /// # Errors
-    /// `Invalid` if it is empty or has more than 256 bytes.
+    /// `Invalid` if it is empty, has more than 256 bytes or a NUL, which not every store can keep.
     pub fn new(key: impl AsRef<str>) -> Result<Self> {
         Ok(Self {
             name: checked_key("partition_key", key.as_ref())?,
@@ -124,7 +124,7 @@ impl PartitionKey {
     }
 }
 
-/// Of all jobs of a queue that share one, only one is stored. 1..=256 bytes.
+/// Of all jobs of a queue that share one, only one is stored. 1..=256 bytes, no NUL.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct IdempotencyKey {
@@ -135,7 +135,7 @@ impl IdempotencyKey {
     /// Parses an idempotency key.
     ///
     /// # Errors
-    /// `Invalid` if it is empty or has more than 256 bytes.
+    /// `Invalid` if it is empty, has more than 256 bytes or a NUL, which not every store can keep.
     pub fn new(key: impl AsRef<str>) -> Result<Self> {
         Ok(Self {
             name: checked_key("idempotency_key", key.as_ref())?,
@@ -159,11 +159,20 @@ fn checked_name(field: &'static str, name: &str) -> Result<Arc<str>> {
 }
 
 fn checked_key(field: &'static str, key: &str) -> Result<Arc<str>> {
-    if (1..=KEY_BYTES).contains(&key.len()) {
+    let nul = key.contains('\0');
+    if (1..=KEY_BYTES).contains(&key.len()) && !nul {
         return Ok(key.into());
     }
-    let got = format!("{} bytes", key.len());
-    Err(Error::invalid(field, format!("1..={KEY_BYTES} bytes"), got))
+    let got = format!(
+        "{} bytes{}",
+        key.len(),
+        if nul { " with a NUL" } else { "" }
+    );
+    Err(Error::invalid(
+        field,
+        format!("1..={KEY_BYTES} bytes without NUL"),
+        got,
+    ))
 }
 
 fn excerpt(name: &str) -> String {

@@ -101,6 +101,11 @@ pub fn reconnect_delay(failures: u32, chance: f64) -> Duration {
         .mul_f64(0.5 + chance / 2.0)
 }
 
+/// A random number in 0.0..1.0, for the delays above and below.
+pub fn chance() -> f64 {
+    fastrand::f64()
+}
+
 /// How long an enqueuer waits before it tries a full queue again (contract R2.8).
 pub fn queue_full_retry_after() -> Duration {
     Duration::from_secs(1)

@@ -17,14 +17,14 @@ use crate::{Ctx, JobResult};
 
 /// Starts a run in a task of its own.
 pub(crate) fn start(run: Arc<Run>, handler: usize) {
-    let shared = Arc::clone(&run.shared);
     let ctx = Ctx::new(Arc::clone(&run));
-    let handler = shared.kinds.handler(handler);
+    let shared = &*run.shared;
+    let handler = Arc::clone(shared.kinds.handler(handler));
     if shared.middleware.is_empty() {
-        Arc::clone(handler).spawn(Holder(Some(run)), ctx);
+        handler.spawn(Holder(Some(run)), ctx);
         return;
     }
-    let handler = Arc::clone(handler);
+    let shared = Arc::clone(&run.shared);
     let wrapped = async move { Next::new(&shared.middleware, &*handler).run(ctx).await };
     tokio::spawn(execute(Holder(Some(run)), wrapped));
 }
@@ -102,19 +102,22 @@ pub(crate) struct Holder(Option<Arc<Run>>);
 impl Holder {
     fn end(&mut self, verdict: Verdict) {
         if let Some(run) = self.0.take() {
-            let shared = Arc::clone(&run.shared);
+            let kept = Arc::clone(&run);
             let event = if run.claim() {
                 Event::Ended(run, verdict)
             } else {
                 Event::Returned(run)
             };
-            shared.inbox.push(event);
+            kept.shared.inbox.push(event);
         }
     }
 }
 
 impl Drop for Holder {
     fn drop(&mut self) {
-        self.end(Verdict::of_drop());
+        if let Some(run) = &self.0 {
+            let verdict = Verdict::of_drop(run);
+            self.end(verdict);
+        }
     }
 }

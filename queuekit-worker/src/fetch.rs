@@ -8,7 +8,7 @@ use queuekit_core::{Error, ErrorKind, Lease, Nonce, Reserve, Reserved, Result};
 use tokio::time::Instant;
 
 use crate::serving::Serving;
-use crate::shared::Shared;
+use crate::shared::{Shared, chance};
 
 /// When to look for work, and where.
 pub(crate) struct Fetcher {
@@ -81,26 +81,19 @@ impl Fetcher {
         self.found_nothing = reserved.leases.is_empty() && !more;
         self.look_at = Instant::now();
         if !more {
-            let poll = jittered(self.shared.poll_interval, fastrand::f64());
+            let poll = jittered(self.shared.poll_interval, chance());
             let due = self.due_in(&reserved).unwrap_or(poll);
             self.look_at += poll.min(due);
         }
         reserved.leases
     }
 
-    /// The call has failed.
-    pub(crate) fn failed(&mut self, error: &Error) {
+    /// The call with this nonce has failed.
+    pub(crate) fn failed(&mut self, error: &Error, nonce: Option<Nonce>) {
         self.found_nothing = false;
-        self.look_at = Instant::now() + reconnect_delay(self.failures, fastrand::f64());
+        self.look_at = Instant::now() + reconnect_delay(self.failures, chance());
         self.failures = self.failures.saturating_add(1);
-        if *error.kind() != ErrorKind::Indeterminate {
-            self.unclear = None;
-        }
-    }
-
-    /// The answer to the call with this nonce is unknown.
-    pub(crate) fn repeat_with(&mut self, nonce: Nonce) {
-        self.unclear = Some(nonce);
+        self.unclear = nonce.filter(|_| *error.kind() == ErrorKind::Indeterminate);
     }
 
     /// A store may name a time at which nothing can run after all, again and again: from the
@@ -112,7 +105,7 @@ impl Fetcher {
         };
         let floor = match self.fruitless.checked_sub(1) {
             None => Duration::ZERO,
-            Some(times) => reconnect_delay(times, fastrand::f64()),
+            Some(times) => reconnect_delay(times, chance()),
         };
         self.fruitless = self.fruitless.saturating_add(1);
         Some(due.max(floor))

@@ -1,6 +1,7 @@
 //! How handlers and the heartbeat tell the pump what happened.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
@@ -20,15 +21,26 @@ pub(crate) enum Event {
 /// Events for the pump; it is woken once for all that come before it looks.
 #[derive(Default)]
 pub(crate) struct Inbox {
-    events: Mutex<Vec<Event>>,
+    events: Mutex<Events>,
     arrived: Notify,
+    rung: AtomicBool,
+}
+
+#[derive(Default)]
+struct Events {
+    waiting: Vec<Event>,
+    /// The pump has ended: an event that stayed here would keep the worker in memory.
+    closed: bool,
 }
 
 impl Inbox {
     pub(crate) fn push(&self, event: Event) {
-        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-        let first = events.is_empty();
-        events.push(event);
+        let mut events = self.events();
+        if events.closed {
+            return;
+        }
+        let first = events.waiting.is_empty();
+        events.waiting.push(event);
         drop(events);
         if first {
             self.arrived.notify_one();
@@ -37,15 +49,33 @@ impl Inbox {
 
     /// Swaps what has arrived with an empty vector, whose memory is used again.
     pub(crate) fn swap(&self, empty: &mut Vec<Event>) {
-        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::swap(&mut *events, empty);
+        std::mem::swap(&mut self.events().waiting, empty);
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.events
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .is_empty()
+    pub(crate) fn len(&self) -> usize {
+        self.events().waiting.len()
+    }
+
+    /// Nobody looks any more.
+    pub(crate) fn close(&self) {
+        let mut events = self.events();
+        events.closed = true;
+        let left = std::mem::take(&mut events.waiting);
+        // Not under the lock: a run that is dropped may drop what pushes events.
+        drop(events);
+        drop(left);
+    }
+
+    /// There may be work; tells the pump unless it has been told.
+    pub(crate) fn ring(&self) {
+        if !self.rung.swap(true, Ordering::AcqRel) {
+            self.nudge();
+        }
+    }
+
+    /// Whether it rang since this was asked last.
+    pub(crate) fn take_rung(&self) -> bool {
+        self.rung.load(Ordering::Acquire) && self.rung.swap(false, Ordering::AcqRel)
     }
 
     /// Wakes the pump without an event.
@@ -56,5 +86,9 @@ impl Inbox {
     /// Waits until something has arrived since the last wait.
     pub(crate) async fn arrived(&self) {
         self.arrived.notified().await;
+    }
+
+    fn events(&self) -> MutexGuard<'_, Events> {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

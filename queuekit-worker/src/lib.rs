@@ -5,11 +5,43 @@
 //! - [`JobError`] says what becomes of a job whose run did not succeed.
 //! - [`Middleware`] wraps every run, [`Hooks`] are told what happens to it.
 //!
+//! ```
+//! use queuekit_core::memory::MemoryStore;
+//! use queuekit_core::{Client, Payload};
+//! use queuekit_worker::{Ctx, JobResult, Worker};
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Serialize, Deserialize)]
+//! struct Greet {
+//!     name: String,
+//! }
+//!
+//! impl Payload for Greet {
+//!     const KIND: &'static str = "greet";
+//! }
+//!
+//! async fn greet(job: Greet, _ctx: Ctx) -> JobResult<String> {
+//!     Ok(format!("Hello, {}!", job.name))
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> queuekit_core::Result<()> {
+//! let client = Client::new(MemoryStore::new());
+//! let id = client.enqueue(Greet { name: "Ada".into() }).await?;
+//! let summary = Worker::new(client.clone()).handle(greet).run_until_idle().await?;
+//! assert_eq!(summary.completed, 1);
+//! let job = client.get_job(id).await?;
+//! assert_eq!(job.and_then(|job| job.result).as_deref(), Some(&b"\"Hello, Ada!\""[..]));
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! A job runs at least once. While its handler runs, its lease is extended from a thread that no
 //! handler can block; when the process dies, another worker takes the job over as soon as the
 //! lease has run out. Outcomes are told to the store until it answers.
 
 mod ctx;
+mod ending;
 mod execute;
 mod fetch;
 mod handler;
@@ -19,6 +51,7 @@ mod inbox;
 mod job_error;
 mod kinds;
 mod middleware;
+mod notices;
 mod pump;
 mod registry;
 mod reports;
@@ -33,6 +66,7 @@ mod snapshot;
 mod summary;
 mod upkeep;
 mod verdict;
+mod wakeups;
 mod worker;
 
 pub use ctx::Ctx;

@@ -3,30 +3,22 @@
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
 
-use queuekit_core::capability::Wakeup;
 use queuekit_core::{Error, ErrorKind, Lease, Reserve, Reserved, Result};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::Ctx;
+use crate::ending::{Ending, Step, patience};
 use crate::execute;
 use crate::fetch::Fetcher;
 use crate::heartbeat::LOOK;
-use crate::hooks::call_hooks;
 use crate::inbox::Event;
+use crate::notices::stuck;
 use crate::run::{Flag, Run};
 use crate::serving::Serving;
 use crate::settle::{Batch, Settler, is_outage};
 use crate::shared::{Phase, Shared};
 use crate::verdict::Verdict;
-
-/// How long handlers that were asked to stop have to do so before their jobs are released, and
-/// how long those that were let go have to be gone.
-const LAST_CALL: Duration = Duration::from_millis(100);
-/// How long outcomes are told to a store that does not answer, at the end of a drain.
-const FLUSH: Duration = Duration::from_secs(5);
 
 /// Collects outcomes, settles them, fetches work, starts it, and waits for either.
 pub(crate) struct Pump {
@@ -34,7 +26,6 @@ pub(crate) struct Pump {
     fetcher: Fetcher,
     settler: Settler,
     phase: watch::Receiver<Phase>,
-    wakeup: Option<Wakeup>,
     /// Ends when there is nothing to do.
     until_idle: bool,
     events: Vec<Event>,
@@ -45,34 +36,12 @@ pub(crate) struct Pump {
     gauge: usize,
 }
 
-/// How far the end of a forced worker has come.
-#[derive(Clone, Copy)]
-enum Ending {
-    No,
-    /// Handlers were asked to stop.
-    Asked {
-        until: Instant,
-    },
-    /// They were let go, their jobs released.
-    Released {
-        linger: Instant,
-        flush: Instant,
-    },
-}
-
 impl Pump {
-    /// # Errors
-    /// `Closed` if the store is.
-    pub(crate) fn new(shared: Arc<Shared>, serving: Serving, until_idle: bool) -> Result<Self> {
-        let wakeups = shared.backend.capabilities().wakeups;
-        let wakeup = wakeups
-            .map(|wakeups| wakeups.subscribe(&shared.queues))
-            .transpose()?;
-        Ok(Self {
+    pub(crate) fn new(shared: Arc<Shared>, serving: Serving, until_idle: bool) -> Self {
+        Self {
             fetcher: Fetcher::new(Arc::clone(&shared), serving),
             settler: Settler::new(Arc::clone(&shared)),
             phase: shared.phase.subscribe(),
-            wakeup,
             until_idle,
             events: Vec::new(),
             abandoned: 0,
@@ -80,7 +49,7 @@ impl Pump {
             fault: None,
             gauge: 0,
             shared,
-        })
+        }
     }
 
     /// Runs until the worker is told to end, or there is nothing to do.
@@ -88,6 +57,18 @@ impl Pump {
     /// # Errors
     /// A fault of the store that waiting will not cure, where nobody would wait.
     pub(crate) async fn run(mut self) -> Result<()> {
+        let patience = patience(Arc::clone(&self.shared), self.phase.clone());
+        tokio::select! {
+            () = self.work() => {}
+            // A call of the store may hang for longer than anybody waits for the end.
+            () = patience => {}
+        }
+        self.settler.give_up();
+        self.count_left_behind();
+        self.fault.map_or(Ok(()), Err)
+    }
+
+    async fn work(&mut self) {
         loop {
             self.collect();
             self.end_step();
@@ -95,13 +76,10 @@ impl Pump {
             self.settler.repeat().await;
             self.settle_and_fetch().await;
             if self.is_done() {
-                break;
+                return;
             }
             self.wait().await;
         }
-        self.settler.give_up();
-        self.count_left_behind();
-        self.fault.map_or(Ok(()), Err)
     }
 
     /// Takes in what handlers and heartbeat have told.
@@ -133,6 +111,9 @@ impl Pump {
             }
         }
         self.events = events;
+        if self.free_slots() > 0 && self.shared.inbox.take_rung() {
+            self.fetcher.hurry();
+        }
         self.gauge();
     }
 
@@ -146,7 +127,7 @@ impl Pump {
                 .fetcher
                 .request(self.free_slots())
                 .unwrap_or_else(|error| {
-                    self.fetcher.failed(&error);
+                    self.fetcher.failed(&error, None);
                     None
                 });
             match request {
@@ -211,10 +192,7 @@ impl Pump {
             return;
         }
         self.shared.store_error(&error);
-        self.fetcher.failed(&error);
-        if *error.kind() == ErrorKind::Indeterminate {
-            self.fetcher.repeat_with(request.nonce);
-        }
+        self.fetcher.failed(&error, Some(request.nonce));
         if self.until_idle && !error.is_retryable() {
             self.fault = Some(error);
             self.shared.advance(Phase::Forced);
@@ -274,55 +252,44 @@ impl Pump {
         if self.shared.phase() != Phase::Serving || self.settler.unanswered() > bound {
             return 0;
         }
-        self.shared
-            .slots
-            .saturating_sub(self.shared.registry.busy())
+        let busy = self.shared.registry.busy();
+        let free = self.shared.slots.saturating_sub(busy);
+        free.min(self.fetcher.serving.room())
     }
 
-    /// One step towards the end, if it is time for it.
+    /// Goes towards the end, if the worker is told to and where it is time to.
     fn end_step(&mut self) {
         let now = Instant::now();
-        match self.shared.phase() {
-            Phase::Draining { until } if now >= until => self.shared.advance(Phase::Forced),
-            _ => {}
-        }
-        if self.shared.phase() != Phase::Forced {
-            return;
-        }
-        match self.ending {
-            Ending::No => {
-                self.runs_left().iter().for_each(|run| {
+        while self.shared.phase() == Phase::Forced {
+            match self.ending.step(now, self.live()) {
+                Step::Ask => self.runs_left().iter().for_each(|run| {
                     run.cancel(Flag::ShutDown);
-                });
-                let until = now + LAST_CALL;
-                self.ending = Ending::Asked { until };
+                }),
+                Step::Release => self.release_all(),
+                Step::Wait => return,
             }
-            Ending::Asked { until } if now >= until || self.live() == 0 => {
-                for run in self.runs_left() {
-                    if run.abandon() {
-                        self.abandoned += 1;
-                        self.settler.add(run, Verdict::of_shutdown());
-                    }
-                }
-                let (linger, flush) = (now + LAST_CALL, now + FLUSH);
-                self.ending = Ending::Released { linger, flush };
+        }
+    }
+
+    fn release_all(&mut self) {
+        for run in self.runs_left() {
+            if run.abandon() {
+                self.abandoned += 1;
+                self.settler.add(run, Verdict::of_shutdown());
             }
-            Ending::Asked { .. } | Ending::Released { .. } => {}
         }
     }
 
     fn is_done(&self) -> bool {
-        let settled = self.settler.is_empty();
-        if let Ending::Released { linger, flush } = self.ending {
-            let now = Instant::now();
-            let gone = self.shared.registry.busy() == 0 || now >= linger;
-            return (settled && gone) || now >= flush;
-        }
-        let finished = settled && self.live() == 0 && self.shared.inbox.is_empty();
+        let settled = self.settler.is_empty() && self.shared.inbox.len() == 0;
+        let finished = settled && self.live() == 0;
         match self.shared.phase() {
             Phase::Serving => self.until_idle && finished && self.fetcher.found_nothing(),
             Phase::Draining { .. } => finished,
-            Phase::Forced => false,
+            Phase::Forced => {
+                let busy = self.shared.registry.busy();
+                self.ending.is_over(Instant::now(), settled, busy)
+            }
         }
     }
 
@@ -330,48 +297,44 @@ impl Pump {
     async fn wait(&mut self) {
         let free = self.free_slots() > 0;
         let at = self.next_step(free);
-        let wakeup = self.wakeup.clone().filter(|_| free);
-        let rung = async {
-            match &wakeup {
-                Some(wakeup) => wakeup.rung().await,
-                None => std::future::pending().await,
-            }
-        };
         tokio::select! {
             biased;
-            () = self.shared.inbox.arrived() => {
-                // Others may be about to end too: one larger batch is cheaper than two.
-                yield_once().await;
-            }
+            () = self.shared.inbox.arrived() => self.gather().await,
             _ = self.phase.changed() => {}
-            () = rung => self.fetcher.hurry(),
             () = tokio::time::sleep_until(at) => {}
+        }
+    }
+
+    /// Others may be about to end too, and one larger batch is cheaper than two: waits while they
+    /// do, but not until the slots run dry.
+    async fn gather(&self) {
+        let enough = self.shared.slots / 2;
+        let mut ended = 0;
+        loop {
+            yield_once().await;
+            let now = self.shared.inbox.len();
+            if now >= enough || now == ended {
+                return;
+            }
+            ended = now;
         }
     }
 
     fn next_step(&self, free: bool) -> Instant {
         let look = free.then(|| self.fetcher.look_at());
-        let drain = match self.shared.phase() {
-            Phase::Draining { until } => Some(until),
-            Phase::Serving | Phase::Forced => None,
-        };
-        let end = match self.ending {
-            Ending::No => None,
-            Ending::Asked { until } => Some(until),
-            Ending::Released { linger, flush } => Some(if self.settler.is_empty() {
-                linger
-            } else {
-                flush
-            }),
-        };
+        let end = self.ending.next(self.settler.is_empty());
         let idle = Instant::now() + self.shared.poll_interval;
-        let steps = [look, self.settler.repeat_at(), drain, end];
+        let steps = [look, self.settler.repeat_at(), end];
         steps.into_iter().flatten().min().unwrap_or(idle)
     }
 
     /// Runs whose handlers go on and whose outcome nobody has decided.
-    fn live(&self) -> isize {
-        isize::try_from(self.shared.registry.busy()).unwrap_or(isize::MAX) - self.abandoned
+    fn live(&self) -> usize {
+        // Of one run, the pump may hear that its handler returned before that it was given up.
+        self.shared
+            .registry
+            .busy()
+            .saturating_add_signed(-self.abandoned)
     }
 
     fn runs_left(&self) -> Vec<Arc<Run>> {
@@ -397,18 +360,6 @@ impl Pump {
             self.gauge = busy;
         }
     }
-}
-
-/// A handler goes on though its run was given up.
-pub(crate) fn stuck(shared: &Shared, run: &Arc<Run>) {
-    let lease = &run.lease;
-    tracing::error!(
-        job = %lease.id(), kind = %lease.kind, running_for = ?run.running_for(),
-        "a handler goes on though its run was given up; its slot stays taken"
-    );
-    shared.counters.add_stuck();
-    let ctx = Ctx::new(Arc::clone(run));
-    call_hooks(&shared.hooks, |hooks| hooks.on_stuck(&ctx));
 }
 
 /// Lets other tasks run, in a way that leaves this one where any thread can take it up: tokio's

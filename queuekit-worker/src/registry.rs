@@ -93,6 +93,12 @@ impl Registry {
         }
     }
 
+    /// Forgets every run: those that are stuck would keep the worker in memory.
+    pub(crate) fn clear(&self) {
+        let runs = std::mem::take(&mut *self.lock());
+        drop(runs);
+    }
+
     /// Some run has something to report.
     pub(crate) fn report_soon(&self) {
         self.report.store(true, Ordering::Release);

@@ -1,6 +1,6 @@
 //! The state that a handler, the pump and the heartbeat share about one run.
 
-use std::sync::atomic::{AtomicU8, Ordering, fence};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 use std::task::Waker;
 use std::time::{Duration, Instant};
@@ -26,7 +26,8 @@ pub(crate) struct Run {
     pub(crate) granted_at: Instant,
     pub(crate) reports: Reports,
     timeout: Option<Duration>,
-    started: OnceLock<Instant>,
+    /// Nanoseconds from the grant to the start of the handler, plus one; zero before.
+    started: AtomicU64,
     flags: AtomicU8,
     token: OnceLock<CancellationToken>,
     waker: AtomicWaker,
@@ -76,19 +77,23 @@ impl Run {
             granted_at,
             reports: Reports::default(),
             timeout,
-            started: OnceLock::new(),
+            started: AtomicU64::new(0),
             flags: AtomicU8::new(0),
             token: OnceLock::new(),
             waker: AtomicWaker::new(),
         }
     }
 
-    pub(crate) fn start(&self) -> Instant {
-        *self.started.get_or_init(Instant::now)
+    /// The handler starts now.
+    pub(crate) fn start(&self) {
+        let waited = self.granted_at.elapsed().as_nanos();
+        let waited = u64::try_from(waited).unwrap_or(u64::MAX - 1);
+        self.started.store(waited + 1, Ordering::Release);
     }
 
     pub(crate) fn started(&self) -> Option<Instant> {
-        self.started.get().copied()
+        let waited = self.started.load(Ordering::Acquire).checked_sub(1)?;
+        self.granted_at.checked_add(Duration::from_nanos(waited))
     }
 
     pub(crate) fn running_for(&self) -> Duration {
@@ -102,6 +107,14 @@ impl Run {
     /// When the run times out, once it has started.
     pub(crate) fn times_out_at(&self) -> Option<Instant> {
         self.started()?.checked_add(self.timeout?)
+    }
+
+    /// When the run would time out if it started now, while it has not.
+    pub(crate) fn times_out_at_soonest(&self) -> Option<Instant> {
+        let waits = self.started().is_none();
+        self.timeout
+            .filter(|_| waits)
+            .and_then(|timeout| self.granted_at.checked_add(timeout))
     }
 
     pub(crate) fn time_left(&self) -> Duration {

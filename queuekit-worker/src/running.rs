@@ -17,6 +17,7 @@ use crate::shared::{Phase, Shared};
 use crate::snapshot::{WorkerSnapshot, snapshot};
 use crate::summary::RunSummary;
 use crate::upkeep::upkeep;
+use crate::wakeups::{relay, subscribe};
 
 /// A worker that runs until it is drained.
 ///
@@ -34,18 +35,22 @@ impl RunningWorker {
             let message = "a worker needs a tokio runtime; call it inside `#[tokio::main]`";
             Error::new(ErrorKind::Unsupported, message).caused_by(error)
         })?;
-        let pump = Pump::new(Arc::clone(&shared), serving, until_idle)?;
+        let wakeup = subscribe(&shared)?;
+        let pump = Pump::new(Arc::clone(&shared), serving, until_idle);
         let heartbeat = Heartbeat::start(Arc::clone(&shared))?;
-        let ending = Ending {
+        let beside = StopGuard {
             shared: Arc::clone(&shared),
             stop: CancellationToken::new(),
         };
-        runtime.spawn(upkeep(Arc::clone(&shared), ending.stop.clone()));
+        runtime.spawn(upkeep(Arc::clone(&shared), beside.stop.clone()));
+        if let Some(wakeup) = wakeup {
+            runtime.spawn(relay(Arc::clone(&shared), wakeup, beside.stop.clone()));
+        }
         let (end, ended) = watch::channel(None);
         runtime.spawn(async move {
             let result = pump.run().await;
             heartbeat.stop().await;
-            drop(ending);
+            drop(beside);
             end.send_replace(Some(result));
         });
         Ok(Self { shared, ended })
@@ -129,14 +134,14 @@ impl fmt::Debug for RunningWorker {
 }
 
 /// Ends what runs beside the pump, whatever ends the pump.
-struct Ending {
+struct StopGuard {
     shared: Arc<Shared>,
     stop: CancellationToken,
 }
 
-impl Drop for Ending {
+impl Drop for StopGuard {
     fn drop(&mut self) {
         self.stop.cancel();
-        self.shared.set_stopped();
+        self.shared.stop();
     }
 }

@@ -90,6 +90,12 @@ impl Serving {
         Ok((limit > 0).then_some(Ask { queues, limit }))
     }
 
+    /// How many jobs may be asked for, by the caps.
+    pub(crate) fn room(&self) -> usize {
+        let room = |cap: &Option<Cap>| cap.map_or(usize::MAX, |cap| cap.most - cap.running);
+        self.caps.iter().map(room).fold(0, usize::saturating_add)
+    }
+
     /// A job of this queue holds a slot.
     pub(crate) fn taken(&mut self, queue: &QueueName) {
         if let Some(cap) = self.cap(queue) {

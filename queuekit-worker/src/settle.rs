@@ -8,10 +8,10 @@ use queuekit_core::retry::reconnect_delay;
 use queuekit_core::{Ack, Backend, Error, ErrorKind, Nack, NackKind, Result};
 use tokio::time::Instant;
 
-use crate::Ctx;
-use crate::hooks::{Outcome, call_hooks};
+use crate::hooks::Outcome;
+use crate::notices::ended;
 use crate::run::{Flag, Run};
-use crate::shared::Shared;
+use crate::shared::{Shared, chance};
 use crate::summary::Tally;
 use crate::verdict::Verdict;
 
@@ -168,13 +168,22 @@ impl Settler {
 
     /// Gives up what the store never answered: the leases run out by themselves.
     pub(crate) fn give_up(&mut self) {
-        let mut left = std::mem::take(&mut self.fresh);
-        left.append(&mut self.repeats);
+        let shared = Arc::clone(&self.shared);
+        let left: Vec<_> = {
+            let runs = shared.registry.lock();
+            let left = runs.iter().filter(|entry| !entry.settled);
+            left.map(|entry| Arc::clone(&entry.run)).collect()
+        };
         if !left.is_empty() {
-            let outcomes = left.len();
-            tracing::error!(worker = %self.shared.id, outcomes, "the store took no more outcomes");
+            let runs = left.len();
+            tracing::error!(worker = %shared.id, runs, "the store took no more outcomes");
         }
-        self.drop_lost(left);
+        let item = |run| Item {
+            run,
+            verdict: Verdict::of_shutdown(),
+            unclear: false,
+        };
+        self.drop_lost(left.into_iter().map(item).collect());
     }
 
     /// Tells outcomes of one sort; one the store refuses for good harms none of the others.
@@ -199,16 +208,22 @@ impl Settler {
 
     async fn tell_one_by_one(&mut self, backend: &dyn Backend, items: Vec<Item>) {
         let mut items = items.into_iter();
+        let mut held = (Vec::new(), None);
         while let Some(item) = items.next() {
             match record(backend, std::slice::from_ref(&item)).await {
                 Ok(outcomes) => self.finish(vec![item], outcomes),
-                Err(error) if is_outage(&error) => {
-                    self.postpone(std::iter::once(item).chain(items).collect(), &error);
-                    return;
+                Err(error) if error.is_retryable() => {
+                    held.0.push(item);
+                    if is_outage(&error) {
+                        held.0.extend(items.by_ref());
+                    }
+                    held.1 = Some(error);
                 }
-                Err(error) if error.is_retryable() => self.postpone(vec![item], &error),
                 Err(error) => self.refused(item, &error),
             }
+        }
+        if let (items, Some(error)) = held {
+            self.postpone(items, &error);
         }
     }
 
@@ -229,7 +244,7 @@ impl Settler {
             return;
         }
         self.shared.store_error(error);
-        let delay = reconnect_delay(self.failures, fastrand::f64());
+        let delay = reconnect_delay(self.failures, chance());
         self.failures = self.failures.saturating_add(1);
         self.repeat_at = Instant::now() + delay;
         let unclear = *error.kind() == ErrorKind::Indeterminate;
@@ -252,14 +267,7 @@ impl Settler {
         for (item, outcome) in items.iter().zip(outcomes) {
             let outcome = item.seen(outcome);
             self.tally.add(&item.run.lease.token.queue, outcome);
-            log(item, outcome);
-            if outcome == Outcome::LeaseLost {
-                lose(shared, &item.run);
-            }
-            if !shared.hooks.is_empty() {
-                let ctx = Ctx::new(Arc::clone(&item.run));
-                call_hooks(&shared.hooks, |hooks| hooks.on_outcome(&ctx, &outcome));
-            }
+            ended(shared, &item.run, &item.verdict, outcome);
         }
         shared.registry.settled(items.iter().map(|item| &item.run));
         self.tally.flush(&shared.counters);
@@ -319,15 +327,6 @@ impl Item {
     }
 }
 
-/// The lease of this run is gone: its handler may stop.
-pub(crate) fn lose(shared: &Shared, run: &Arc<Run>) {
-    if run.cancel(Flag::Lost) {
-        tracing::warn!(job = %run.lease.id(), queue = %run.lease.token.queue, "lease lost");
-        let ctx = Ctx::new(Arc::clone(run));
-        call_hooks(&shared.hooks, |hooks| hooks.on_lease_lost(&ctx));
-    }
-}
-
 /// Tells outcomes of one sort in one call.
 async fn record(backend: &dyn Backend, items: &[Item]) -> Result<Vec<Outcome>> {
     let done = items
@@ -372,17 +371,4 @@ pub(crate) fn is_outage(error: &Error) -> bool {
 fn short_answer() -> Error {
     let message = "the store answered fewer outcomes than items; report a bug of the store";
     Error::new(ErrorKind::Indeterminate, message)
-}
-
-fn log(item: &Item, outcome: Outcome) {
-    let lease = &item.run.lease;
-    match (&item.verdict, outcome) {
-        (Verdict::Failed { error, .. }, Outcome::Retrying { .. } | Outcome::Dead) => {
-            tracing::warn!(
-                job = %lease.id(), kind = %lease.kind, attempt = lease.attempt, %error,
-                outcome = outcome.as_str(), "a run failed"
-            );
-        }
-        _ => tracing::debug!(job = %lease.id(), outcome = outcome.as_str(), "a run ended"),
-    }
 }

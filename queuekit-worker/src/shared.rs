@@ -119,8 +119,11 @@ impl Shared {
         self.stopped.load(Ordering::Acquire)
     }
 
-    pub(crate) fn set_stopped(&self) {
+    /// The pump has ended: lets go of everything that refers back to this.
+    pub(crate) fn stop(&self) {
         self.stopped.store(true, Ordering::Release);
+        self.inbox.close();
+        self.registry.clear();
     }
 
     /// Tells of a call that failed and will be repeated.
@@ -130,4 +133,9 @@ impl Shared {
             .increment(1);
         call_hooks(&self.hooks, |hooks| hooks.on_store_error(error));
     }
+}
+
+/// The random number that makes waits differ between workers.
+pub(crate) fn chance() -> f64 {
+    fastrand::f64()
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use queuekit_core::retry::jittered;
 use tokio_util::sync::CancellationToken;
 
-use crate::shared::Shared;
+use crate::shared::{Shared, chance};
 
 const EVERY: Duration = Duration::from_secs(10);
 
@@ -20,7 +20,7 @@ pub(crate) async fn upkeep(shared: Arc<Shared>, stop: CancellationToken) {
 
 async fn prune_for_ever(shared: &Shared) {
     loop {
-        tokio::time::sleep(jittered(EVERY, fastrand::f64())).await;
+        tokio::time::sleep(jittered(EVERY, chance())).await;
         let Some(upkeep) = shared.backend.capabilities().upkeep else {
             return;
         };

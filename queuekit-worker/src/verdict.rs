@@ -9,6 +9,7 @@ use queuekit_core::{Ack, Bytes, ErrorText, LeaseToken, Limits, Nack, NackKind, R
 
 use crate::job_error::{JobError, JobResult, Then};
 use crate::run::{Flag, Run};
+use crate::shared::chance;
 
 /// What the store is to be told.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,9 +78,14 @@ impl Verdict {
         Self::failed(NackKind::Retry, text, retry_delay(run))
     }
 
-    /// The task was dropped before it ended: the runtime shuts down.
-    pub(crate) fn of_drop() -> Self {
-        Self::release("the run was dropped before it ended", Duration::ZERO)
+    /// The task ended early: something of the handler's panicked outside of its run, or the
+    /// runtime shuts down.
+    pub(crate) fn of_drop(run: &Run) -> Self {
+        Self::failed(
+            NackKind::Retry,
+            "the run was dropped before it ended",
+            retry_delay(run),
+        )
     }
 
     /// The worker shuts down.
@@ -151,7 +157,7 @@ fn retry_delay(run: &Run) -> Duration {
         .handler
         .and_then(|handler| shared.kinds.options(handler).retry.as_ref());
     let policy = own.unwrap_or(&shared.retry);
-    let delay = |policy: &RetryPolicy| policy.delay(run.lease.attempt, fastrand::f64());
+    let delay = |policy: &RetryPolicy| policy.delay(run.lease.attempt, chance());
     // The application's own function may panic like its handler.
     catch_unwind(AssertUnwindSafe(|| delay(policy))).unwrap_or_else(|_| {
         tracing::error!(kind = %run.lease.kind, "the retry policy panicked; using the default");

@@ -64,7 +64,8 @@ impl Worker {
         }
     }
 
-    /// The name it is listed under, followed by random digits [worker]; several may share one.
+    /// The name it is listed under (`worker` by default), followed by random digits; several
+    /// workers may share one.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
@@ -131,7 +132,7 @@ impl Worker {
         self
     }
 
-    /// Runs at most this many jobs at once [10].
+    /// Runs at most this many jobs at once; 10 by default.
     pub fn concurrency(mut self, slots: usize) -> Self {
         if slots == 0 {
             self.check(Err(Error::invalid("concurrency", "at least 1", slots)));

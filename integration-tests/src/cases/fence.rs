@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use queuekit_core::{
-    Ack, AckOutcome, Burial, BuryOutcome, JobId, Lease, LeaseToken, Nack, NackKind, NackOutcome,
-    Nonce, QueueName, Reserve, State, Timestamp,
+    Ack, AckOutcome, Burial, BuryOutcome, JobId, Lease, LeaseToken, NackKind, NackOutcome, Nonce,
+    Priority, State, Timestamp,
 };
 
 use crate::World;
-use crate::kit::{HOUR, default_queue, draft, queue, request, ttl, worker};
+use crate::kit::{HOUR, default_queue, draft, queue, request};
 
 /// R3.1: each reserve draws a nonce of its own; the token survives its text form.
 /// Guard: the nonce of the request is that of the leases it is granted.
@@ -45,6 +45,7 @@ pub async fn r3_1_another_lease_seq_settles_nothing(world: &dyn World) {
         lease.token.lease_seq + 1,
         u64::from(u32::MAX),
         i64::MAX as u64,
+        u64::MAX,
     ] {
         let mut guess = lease.token.clone();
         guess.lease_seq = seq;
@@ -163,7 +164,7 @@ pub async fn r3_3_a_spent_lease_changes_nothing(world: &dyn World) {
 pub async fn r3_3_a_reclaimed_lease_is_lost_though_nobody_holds_the_job(world: &dyn World) {
     let stale = world.lease(draft()).await;
     world.expire().await;
-    let urgent = draft().priority(queuekit_core::Priority::CRITICAL);
+    let urgent = draft().priority(Priority::CRITICAL);
     let urgent = world.enqueue(urgent).await;
     // This call reclaims the job, and grants the urgent one.
     assert_eq!(world.reserve_ids(1).await, [urgent]);
@@ -308,84 +309,6 @@ pub async fn r3_5_an_unknown_job_leaves_no_trace_in_capabilities(world: &dyn Wor
     );
     assert_eq!(world.admin().why(id).await.expect("why"), None);
     world.assert_unchanged(&known).await;
-}
-
-/// R3.6: a batch answers per item, and a bad item spoils no good one.
-/// Guard: items are independent; outcomes come in input order.
-pub async fn r3_6_items_of_a_batch_are_independent(world: &dyn World) {
-    let stale = world.lease(draft()).await;
-    world.expire().await;
-    let live = world.reserve_one().await;
-    let more = world.lease(draft()).await;
-    let unknown = LeaseToken {
-        id: JobId::generate(&QueueName::default(), Timestamp::default()),
-        ..live.token.clone()
-    };
-    let tokens = [&stale.token, &more.token, &unknown, &live.token];
-    let acks = tokens.map(|token| Ack::new(token.clone()));
-    let outcomes = world.backend().ack(&acks).await.expect("ack");
-    let (acked, lost) = (AckOutcome::Acked, AckOutcome::LeaseLost);
-    assert_eq!(outcomes, [lost, acked, AckOutcome::NotFound, acked]);
-}
-
-/// R3.6: the same for nacks and burials, over several queues.
-/// Guard: grouping by queue keeps the order of the answers.
-pub async fn r3_6_batches_over_several_queues_answer_in_order(world: &dyn World) {
-    let mut leases = Vec::new();
-    for name in ["b", "a", "b", "c", "a", "c"] {
-        world.enqueue(draft().queue(name)).await;
-        leases.push(world.reserve_one_from(&queue(name)).await);
-    }
-    let nack = |lease: &Lease, kind| Nack::new(lease.token.clone(), kind, "failed", HOUR);
-    let nacks = [
-        nack(&leases[0], NackKind::Fatal),
-        nack(&leases[1], NackKind::Retry),
-        nack(&leases[2], NackKind::Cancelled),
-    ];
-    let outcomes = world.backend().nack(&nacks).await.expect("nack");
-    let retrying = NackOutcome::Retrying { after: HOUR };
-    assert_eq!(
-        outcomes,
-        [NackOutcome::Dead, retrying, NackOutcome::Cancelled]
-    );
-    let burials = [
-        Burial::of_job(leases[4].id(), "running"),
-        Burial::of_lease(leases[3].token.clone(), "held"),
-        Burial::of_job(leases[1].id(), "waiting"),
-        Burial::of_job(leases[0].id(), "dead"),
-    ];
-    let outcomes = world
-        .backend()
-        .move_to_dlq(&burials)
-        .await
-        .expect("move_to_dlq");
-    let buried = BuryOutcome::Buried;
-    assert_eq!(
-        outcomes,
-        [
-            BuryOutcome::Conflict,
-            buried,
-            buried,
-            BuryOutcome::AlreadyDone
-        ]
-    );
-    world.complete(&leases[5]).await;
-}
-
-/// R3.6: an empty batch is Ok and does nothing.
-/// Guard: the early returns.
-pub async fn r3_6_empty_batches_do_nothing(world: &dyn World) {
-    world.lease(draft()).await;
-    let before = world.dump().await;
-    assert_eq!(world.backend().ack(&[]).await.expect("ack"), []);
-    assert_eq!(world.backend().nack(&[]).await.expect("nack"), []);
-    assert_eq!(
-        world.backend().move_to_dlq(&[]).await.expect("move_to_dlq"),
-        []
-    );
-    let nothing = Reserve::new(Vec::new(), 5, ttl(HOUR), worker("w")).expect("a nonce");
-    assert_eq!(world.reserve_with(&nothing).await.leases, []);
-    world.assert_unchanged(&before).await;
 }
 
 /// Ack, nack and burial by this lease are refused, and change nothing.

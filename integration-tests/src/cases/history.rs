@@ -109,7 +109,7 @@ async fn settle(store: &dyn Backend, history: &History, lease: Lease, dice: &mut
         );
         lock(&history.acked).insert(id, settled.1);
     } else {
-        let kind = if roll % 2 == 0 {
+        let kind = if roll.is_multiple_of(2) {
             NackKind::Retry
         } else {
             NackKind::Release

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queuekit_core::queue::{Keep, Retention};
-use queuekit_core::{EnqueueOutcome, JobId, Priority, QueuePatch, State};
+use queuekit_core::{EnqueueOutcome, JobDraft, JobId, Priority, QueuePatch, State};
 
 use crate::World;
 use crate::kit::{
@@ -74,7 +74,7 @@ pub async fn r2_5_a_key_holds_in_every_state(world: &dyn World) {
 }
 
 /// A job in this state.
-async fn reach(world: &dyn World, draft: queuekit_core::JobDraft, state: State) -> JobId {
+async fn reach(world: &dyn World, draft: JobDraft, state: State) -> JobId {
     if state == State::Pending {
         return world.enqueue(draft).await;
     }

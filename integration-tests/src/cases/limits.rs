@@ -7,8 +7,9 @@ use queuekit_core::limits::{
 };
 use queuekit_core::queue::Keep;
 use queuekit_core::{
-    Ack, ErrorKind, IdempotencyKey, JobDraft, Kind, LeaseTtl, Metadata, NewJob, PageSize,
-    PartitionKey, Priority, QueueName, QueuePatch, Reserve, State, WeightedQueues, WorkerId,
+    Ack, AckOutcome, ErrorKind, IdempotencyKey, JobDraft, JobFilter, Kind, LeaseTtl, Metadata,
+    Nack, NackKind, NewJob, PageSize, PartitionKey, Priority, QueueName, QueuePatch, Reserve,
+    State, WeightedQueues, WorkerId,
 };
 
 use crate::World;
@@ -269,7 +270,7 @@ pub async fn r12_result(world: &dyn World) {
     assert_invalid(world.backend().ack(&ack(64 * KIB + 1)).await, "result");
     world.assert_unchanged(&before).await;
     let outcomes = world.backend().ack(&ack(64 * KIB)).await.expect("ack");
-    assert_eq!(outcomes, [queuekit_core::AckOutcome::Acked]);
+    assert_eq!(outcomes, [AckOutcome::Acked]);
     assert_eq!(
         world
             .job(lease.id())
@@ -286,7 +287,7 @@ pub async fn r12_page(world: &dyn World) {
     world.enqueue_n(3).await;
     for jobs in [1, 1000] {
         let limit = PageSize::new(jobs).expect("a page size");
-        let filter = queuekit_core::JobFilter::default().limit(limit);
+        let filter = JobFilter::default().limit(limit);
         assert_eq!(world.list(filter).await.len(), 3);
     }
     assert_invalid(PageSize::new(0), "limit");
@@ -323,14 +324,7 @@ pub async fn r12_settings(world: &dyn World) {
 /// Guard: the constructor of nacks.
 pub async fn r12_nack_delay(world: &dyn World) {
     let lease = world.lease(draft()).await;
-    let nack = |delay| {
-        queuekit_core::Nack::new(
-            lease.token.clone(),
-            queuekit_core::NackKind::Retry,
-            "failed",
-            delay,
-        )
-    };
+    let nack = |delay| Nack::new(lease.token.clone(), NackKind::Retry, "failed", delay);
     assert_eq!(nack(NACK_DELAY).delay(), NACK_DELAY);
     assert_eq!(nack(NACK_DELAY + MILLISECOND).delay(), NACK_DELAY);
     assert_eq!(nack(Duration::MAX).delay(), NACK_DELAY);

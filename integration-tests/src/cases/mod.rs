@@ -1,5 +1,6 @@
 //! The cases, by subject. Each is named by its rule and says which guard it protects.
 
+pub mod batches;
 pub mod bulk;
 pub mod dlq;
 pub mod enqueue;
@@ -16,6 +17,7 @@ pub mod listing;
 pub mod nack;
 pub mod operate;
 pub mod order;
+pub mod paging;
 pub mod partition_keys;
 pub mod queue_full;
 pub mod queues;

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use queuekit_core::limits::{ERROR_BYTES, FAILURES_KEPT, NACK_DELAY};
 use queuekit_core::{
-    AckOutcome, BackendExt, ErrorKind, ErrorText, Lease, Nack, NackKind, NackOutcome, State, Status,
+    Ack, AckOutcome, BackendExt, Burial, ErrorKind, ErrorText, JobDraft, Lease, Nack, NackKind,
+    NackOutcome, State, Status,
 };
 
 use crate::World;
@@ -268,9 +269,9 @@ pub async fn r1_3_fatal_buries_and_cancelled_cancels(world: &dyn World) {
 pub async fn r10_1_single_calls_turn_outcomes_into_errors(world: &dyn World) {
     let lease = world.lease(draft()).await;
     let store = world.backend();
-    let ack = || queuekit_core::Ack::new(lease.token.clone());
+    let ack = || Ack::new(lease.token.clone());
     let nack = || Nack::new(lease.token.clone(), NackKind::Retry, "failed", HOUR);
-    let bury = || queuekit_core::Burial::of_job(lease.id(), "buried");
+    let bury = || Burial::of_job(lease.id(), "buried");
     assert!(matches!(
         kind_of(store.bury_one(bury()).await),
         ErrorKind::Conflict
@@ -295,7 +296,7 @@ pub async fn r10_1_single_calls_turn_outcomes_into_errors(world: &dyn World) {
         kind_of(store.bury_one(bury()).await),
         ErrorKind::NotFound
     ));
-    let other = queuekit_core::JobDraft::new("work", "a").id(world.enqueue(draft()).await);
+    let other = JobDraft::new("work", "a").id(world.enqueue(draft()).await);
     let conflict = store.enqueue_one(crate::kit::build(other)).await;
     assert!(matches!(kind_of(conflict), ErrorKind::Conflict));
 }

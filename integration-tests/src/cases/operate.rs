@@ -83,6 +83,20 @@ pub async fn r6_3_retry_takes_its_idempotency_key_again(world: &dyn World) {
     );
 }
 
+/// R6.3: one job of a batch whose key is taken keeps no other from coming back.
+/// Guard: a conflict is an outcome of its item, not a failure of the call.
+pub async fn r6_3_a_taken_key_keeps_no_other_from_coming_back(world: &dyn World) {
+    let drafts = [draft(), unique("k").unique_until_done(), draft()];
+    let dead = world.enqueue_all(drafts).await;
+    for id in &dead {
+        world.bury_waiting(*id).await;
+    }
+    world.enqueue(unique("k").unique_until_done()).await;
+    let outcomes = world.admin().retry(&dead).await.expect("retry");
+    let retried = RetryOutcome::Retried;
+    assert_eq!(outcomes, [retried, RetryOutcome::Conflict, retried]);
+}
+
 /// R6.3: a full queue does not keep a job from coming back.
 /// Guard: retry asks for no `max_pending`.
 pub async fn r6_3_retry_ignores_max_pending(world: &dyn World) {
@@ -220,30 +234,4 @@ pub async fn r6_6_a_cancelled_job_never_runs(world: &dyn World) {
     assert_eq!(outcomes, [CancelOutcome::Cancelled; 3]);
     world.advance(DAY).await;
     assert_eq!(world.serve_all(&default_queue()).await, [ids[1]]);
-}
-
-/// R3.6: cancel, retry and reschedule answer per item, in input order.
-/// Guard: items are independent.
-pub async fn r3_6_admin_batches_answer_per_item(world: &dyn World) {
-    let lease = world.lease(draft()).await;
-    let pending = world.enqueue(draft()).await;
-    let gone = world.enqueue(draft()).await;
-    world.delete(gone, false).await.expect("delete_job");
-    let ids = [lease.id(), gone, pending];
-    let admin = world.admin();
-    let rescheduled = admin.reschedule(&ids, HOUR).await.expect("reschedule");
-    let (conflict, not_found) = (RescheduleOutcome::Conflict, RescheduleOutcome::NotFound);
-    assert_eq!(
-        rescheduled,
-        [conflict, not_found, RescheduleOutcome::Rescheduled]
-    );
-    let cancelled = admin.cancel(&ids).await.expect("cancel");
-    let (requested, not_found) = (CancelOutcome::Requested, CancelOutcome::NotFound);
-    assert_eq!(cancelled, [requested, not_found, CancelOutcome::Cancelled]);
-    let retried = admin.retry(&ids).await.expect("retry");
-    let (conflict, not_found) = (RetryOutcome::Conflict, RetryOutcome::NotFound);
-    assert_eq!(retried, [conflict, not_found, RetryOutcome::Retried]);
-    assert_eq!(admin.cancel(&[]).await.expect("cancel"), []);
-    assert_eq!(admin.retry(&[]).await.expect("retry"), []);
-    assert_eq!(admin.reschedule(&[], HOUR).await.expect("reschedule"), []);
 }

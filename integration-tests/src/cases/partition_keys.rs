@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queuekit_core::queue::{KeyOnDead, KeyOnWait};
-use queuekit_core::{Ack, Backend, JobId, PartitionKey, Priority, QueuePatch, State, Status};
+use queuekit_core::{
+    Ack, Backend, JobId, NackKind, PartitionKey, Priority, QueuePatch, State, Status,
+};
 
 use crate::World;
 use crate::kit::{HOUR, MINUTE, build, default_queue, draft, in_parallel, keyed, queue, request};
@@ -171,7 +173,7 @@ pub async fn r7_3_a_stale_end_frees_no_second_slot(world: &dyn World) {
     let live = world.reserve_one().await;
     let _ = world.ack(&stale.token).await;
     let _ = world
-        .nack(&stale.token, queuekit_core::NackKind::Fatal, Duration::ZERO)
+        .nack(&stale.token, NackKind::Fatal, Duration::ZERO)
         .await;
     world.assert_nothing_to_lease().await;
     world.complete(&live).await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queuekit_core::capability::{AdminExt, Beat, Why};
+use queuekit_core::capability::{AdminExt, Beat, ExtendOutcome, Why};
 use queuekit_core::{ErrorKind, JobId, QueuePatch, State};
 
 use crate::World;
@@ -26,10 +26,7 @@ pub async fn r6_7_a_paused_queue_does_all_but_reserve(world: &dyn World) {
     world.complete(&leases[0]).await;
     world.fail(&leases[1], HOUR).await;
     let extended = world.extend(&leases[2].token, HOUR).await;
-    assert!(matches!(
-        extended,
-        queuekit_core::capability::ExtendOutcome::Extended { .. }
-    ));
+    assert!(matches!(extended, ExtendOutcome::Extended { .. }));
     world.bury_waiting(ids[3]).await;
     world.enqueue(draft()).await;
     assert_eq!(world.state(doomed).await, State::Pending);
@@ -82,7 +79,9 @@ pub async fn r6_7_a_queue_is_removed_when_nobody_needs_it(world: &dyn World) {
             .expect("remove_queue")
     );
     let lease = world.lease(draft()).await;
-    let waiting = world.enqueue(draft().delay(HOUR)).await;
+    let waiting = world
+        .enqueue(draft().delay(HOUR).idempotency_key("k"))
+        .await;
     let before = world.dump().await;
     for force in [false, true] {
         assert_eq!(
@@ -101,7 +100,7 @@ pub async fn r6_7_a_queue_is_removed_when_nobody_needs_it(world: &dyn World) {
     assert!(world.find(waiting).await.is_none() && world.find(lease.id()).await.is_none());
     assert!(world.all_jobs().await.is_empty());
 
-    let again = world.enqueue(draft()).await;
+    let again = world.enqueue(draft().idempotency_key("k")).await;
     assert_eq!(
         world.reserve_ids(5).await,
         [again],

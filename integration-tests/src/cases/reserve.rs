@@ -1,7 +1,7 @@
 //! R5.1 to R5.3 and R5.10: asking for work.
 
 use queuekit_core::{
-    AckOutcome, Burial, JobId, Lease, Nonce, Queues, Reserve, State, WeightedQueues,
+    AckOutcome, Burial, JobId, Lease, Nonce, Priority, Queues, Reserve, State, WeightedQueues,
 };
 
 use crate::World;
@@ -89,16 +89,12 @@ pub async fn r5_3_only_the_eligible_is_leased(world: &dyn World) {
     let head = world.enqueue(keyed("k")).await;
     let behind = world.enqueue(keyed("k")).await;
     world.enqueue(draft().delay(HOUR)).await;
-    let failed = world
-        .enqueue(draft().priority(queuekit_core::Priority::CRITICAL))
-        .await;
+    let failed = world.enqueue(draft().priority(Priority::CRITICAL)).await;
     let lease = world.reserve_one().await;
     assert_eq!(lease.id(), failed);
     world.fail(&lease, HOUR).await;
     for end in 0..4 {
-        let ended = world
-            .enqueue(draft().priority(queuekit_core::Priority::HIGH))
-            .await;
+        let ended = world.enqueue(draft().priority(Priority::HIGH)).await;
         let lease = world.reserve_one().await;
         assert_eq!(lease.id(), ended);
         match end {

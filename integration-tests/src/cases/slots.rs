@@ -1,7 +1,9 @@
 //! R6.5: every way a job can end or leave frees its key's slot, wherever the job stood.
 
 use queuekit_core::queue::{Keep, KeyOnDead, Retention};
-use queuekit_core::{Burial, BuryOutcome, JobId, Lease, QueueName, QueuePatch, State};
+use queuekit_core::{
+    Burial, BuryOutcome, JobId, Lease, NackKind, NackOutcome, QueueName, QueuePatch, State,
+};
 
 use crate::World;
 use crate::kit::{HOUR, MINUTE, keyed, queue};
@@ -46,8 +48,7 @@ impl End {
             | Self::BuriedByForce
             | Self::DeletedByForce
             | Self::LastExpiry => place == Place::HeadRunning,
-            Self::BuriedById | Self::Deleted => place != Place::HeadRunning,
-            Self::Deadline => place == Place::HeadPending,
+            Self::BuriedById | Self::Deleted | Self::Deadline => place != Place::HeadRunning,
             Self::Cancelled | Self::Corrupt => true,
         }
     }
@@ -218,9 +219,9 @@ async fn bring_about(world: &dyn World, end: End, job: &Ending) {
     match end {
         End::Ack => world.complete(lease()).await,
         End::FinalFailure => {
-            let kind = queuekit_core::NackKind::Retry;
+            let kind = NackKind::Retry;
             let outcome = world.nack(&lease().token, kind, HOUR).await;
-            assert_eq!(outcome, queuekit_core::NackOutcome::Dead);
+            assert_eq!(outcome, NackOutcome::Dead);
         }
         End::FatalFailure => world.kill(lease()).await,
         End::CalledOff => world.call_off(lease()).await,

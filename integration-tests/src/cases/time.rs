@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use queuekit_core::State;
+use queuekit_core::{AckOutcome, State};
 
 use crate::World;
-use crate::kit::{DAY, HOUR, MINUTE, SLACK, default_queue, draft};
+use crate::kit::{DAY, HOUR, MINUTE, SLACK, assert_about, default_queue, draft};
 
 /// R9.1: every instant a store answers is of its one clock, which the harness moves.
 /// Guard: each operation reads the store's clock, once.
@@ -32,6 +32,21 @@ pub async fn r9_1_every_instant_is_of_the_stores_clock(world: &dyn World) {
             passed >= wanted && passed < wanted + SLACK,
             "{passed:?} after {wanted:?}"
         );
+    }
+}
+
+/// R9.2: a duration counts from the store's now, wherever the client's clock stands.
+/// Guard: delays and deadlines travel as durations.
+pub async fn r9_2_durations_count_from_the_stores_now(world: &dyn World) {
+    for _ in 0..2 {
+        let now = world.store_now().await;
+        let id = world.enqueue(draft().delay(HOUR).deadline(2 * HOUR)).await;
+        let job = world.job(id).await;
+        let wait = job.scheduled_at.since(now);
+        assert!(wait >= HOUR && wait < HOUR + SLACK, "{wait:?}");
+        assert_about(job.deadline_in, 2 * HOUR);
+        world.delete(id, false).await.expect("delete_job");
+        world.advance(1000 * DAY).await;
     }
 }
 
@@ -97,10 +112,7 @@ pub async fn r9_4_a_jump_forward_loses_no_job(world: &dyn World) {
     world.advance(3650 * DAY).await;
     let new = world.reserve(2).await;
     assert_eq!(new[0].id(), old[0].id());
-    assert_eq!(
-        world.ack(&old[0].token).await,
-        queuekit_core::AckOutcome::LeaseLost
-    );
+    assert_eq!(world.ack(&old[0].token).await, AckOutcome::LeaseLost);
     for lease in &new {
         world.complete(lease).await;
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queuekit_core::{Burial, Lease, LeaseToken, NackKind, State};
+use queuekit_core::{Burial, JobId, Lease, LeaseToken, NackKind, State};
 
 use crate::World;
 use crate::kit::{HOUR, TTL, draft};
@@ -76,7 +76,7 @@ fn expected(operation: Operation, state: State) -> Option<State> {
 }
 
 /// A job in this state, and the last lease it had: live if it runs, else spent.
-async fn job_in(world: &dyn World, state: State) -> (queuekit_core::JobId, LeaseToken) {
+async fn job_in(world: &dyn World, state: State) -> (JobId, LeaseToken) {
     let lease: Lease = world.lease(draft().max_attempts(5)).await;
     match state {
         State::Running => {}

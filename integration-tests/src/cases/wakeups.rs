@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use queuekit_core::limits::NAME_BYTES;
+
 use crate::World;
 use crate::kit::{default_queue, draft, queue};
 
@@ -11,11 +13,12 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// R13.6: whoever waits for a queue hears of its new work, and keeps hearing.
 /// Guard: enqueue rings for its queues.
 pub async fn r13_6_an_enqueue_rings(world: &dyn World) {
+    let longest = "q".repeat(NAME_BYTES);
     let wakeup = world
         .wakeups()
-        .subscribe(&[default_queue(), queue("b")])
+        .subscribe(&[default_queue(), queue(&longest)])
         .expect("subscribe");
-    for name in ["default", "b", "default"] {
+    for name in ["default", &longest, "default"] {
         world.enqueue(draft().queue(name)).await;
         let rung = tokio::time::timeout(PATIENCE, wakeup.rung()).await;
         rung.unwrap_or_else(|_| panic!("an enqueue into {name} did not ring"));

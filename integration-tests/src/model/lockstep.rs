@@ -6,7 +6,7 @@ use std::time::Duration;
 use fastrand::Rng;
 use queuekit_core::capability::{Admin, Leases, Report, Upkeep};
 use queuekit_core::{
-    Ack, Backend, Burial, JobId, LeaseToken, LeaseTtl, Nack, NewJob, QueueName, QueuePatch, Queues,
+    Ack, Backend, Burial, LeaseToken, LeaseTtl, Nack, NewJob, QueueName, QueuePatch, Queues,
     Reserve, WorkerId,
 };
 
@@ -19,11 +19,11 @@ use crate::World;
 pub(super) struct Lockstep<'a> {
     world: &'a dyn World,
     store: Arc<dyn Backend>,
-    machine: Machine,
-    rng: Rng,
+    pub(super) machine: Machine,
+    pub(super) rng: Rng,
     seed: u64,
     /// Everything ever granted, sent and named: most of it is stale, on purpose.
-    leases: Vec<LeaseToken>,
+    pub(super) leases: Vec<LeaseToken>,
     jobs: Vec<NewJob>,
     worker: WorkerId,
     log: Vec<String>,
@@ -334,35 +334,6 @@ impl<'a> Lockstep<'a> {
     async fn advance(&mut self, by: Duration) {
         self.world.advance(by).await;
         self.machine.now += i64::try_from(by.as_millis()).expect("fits");
-    }
-
-    /// Up to three leases of any age, the same one twice now and then.
-    fn some_leases(&mut self) -> Vec<LeaseToken> {
-        let recent = self.leases.len().saturating_sub(6);
-        let count = self.rng.usize(1..=3);
-        let pick = |_| {
-            let from = if self.rng.u8(..5) == 0 { 0 } else { recent };
-            let at = (from < self.leases.len()).then(|| self.rng.usize(from..self.leases.len()));
-            at.map(|at| self.leases[at].clone())
-        };
-        (0..count).filter_map(pick).collect()
-    }
-
-    /// Mostly a job that is stored, now and then one that never was.
-    fn some_id(&mut self) -> Option<JobId> {
-        if self.rng.u8(..20) == 0 {
-            let queue = QueueName::new(QUEUES[0]).expect("a name");
-            return Some(JobId::generate(&queue, queuekit_core::Timestamp::default()));
-        }
-        let stored = self.machine.jobs.len();
-        (stored > 0).then(|| self.machine.jobs[self.rng.usize(..stored)].id)
-    }
-
-    fn pick<T: Clone>(&mut self, of: impl Fn(&Self) -> &Vec<T>) -> Option<T> {
-        let count = of(self).len();
-        (count > 0)
-            .then(|| self.rng.usize(..count))
-            .map(|at| of(self)[at].clone())
     }
 
     fn admin(&self) -> &dyn Admin {

@@ -5,6 +5,7 @@
 //! After each operation both must answer the same; at intervals both must hold the same jobs in
 //! the same order. A difference prints the seed and the sequence that led to it.
 
+mod choose;
 mod compare;
 mod lockstep;
 mod machine;

@@ -1,6 +1,7 @@
 //! What a store can do beside its ten operations.
 
 use crate::capability::{Admin, Exchange, Inspect, Leases, Migrations, Upkeep, Wakeups};
+use crate::limits::Limits;
 
 /// The capability traits a store implements: a field that is `Some` is the implementation, so
 /// that claiming and having are the same thing.
@@ -25,4 +26,6 @@ pub struct Capabilities<'a> {
     pub migrations: Option<&'a dyn Migrations>,
     /// Whether one enqueue call over several queues is one atomic step (R2.3).
     pub atomic_across_queues: bool,
+    /// What one call may carry (R12).
+    pub limits: Limits,
 }

@@ -222,7 +222,7 @@ mod tests {
             token
         );
         assert!(
-            !format!("{token:?} {:?}", token.nonce).contains("ab"),
+            !format!("{token:?} {:?}", token.nonce).contains("abab"),
             "{token:?}"
         );
         for bad in [

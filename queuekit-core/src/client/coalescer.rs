@@ -17,6 +17,9 @@ pub(super) trait Flush: Send + Sync + 'static {
     type Outcome: Clone + Send + Sync + 'static;
 
     async fn flush(&self, items: &[Self::Item]) -> Result<Vec<Self::Outcome>>;
+
+    /// What one call may carry.
+    fn limits(&self) -> Limits;
 }
 
 /// What an item adds to the size of a call.
@@ -121,7 +124,7 @@ impl<F: Flush> Lane<F> {
     fn begin(&self) -> Vec<Arc<Call<F>>> {
         let mut state = lock(&self.state);
         state.last = state.next.take();
-        let limits = Limits::default();
+        let limits = self.flush.limits();
         let (mut items, mut bytes, mut calls) = (0, 0, Vec::new());
         while let Some(front) = state.waiting.front() {
             if let Some(call) = front.upgrade() {
@@ -232,6 +235,10 @@ mod tests {
                 return Err(Error::invalid("item", "over 0", 0));
             }
             Ok(items.iter().map(|item| item * 2).collect())
+        }
+
+        fn limits(&self) -> Limits {
+            Limits::default()
         }
     }
 

@@ -11,6 +11,7 @@ pub use request::{EnqueueAll, EnqueueRequest};
 use crate::backend::{Ack, AckOutcome, Backend, EnqueueOutcome, Nack, NackOutcome};
 use crate::error::Result;
 use crate::job::{Job, JobDraft, JobId, NewJob};
+use crate::limits::Limits;
 use coalescer::{Coalescer, Flush, Weigh};
 
 /// A handle on a store; clones share it.
@@ -145,6 +146,10 @@ impl Flush for Enqueue {
     async fn flush(&self, jobs: &[NewJob]) -> Result<Vec<EnqueueOutcome>> {
         self.0.enqueue(jobs).await
     }
+
+    fn limits(&self) -> Limits {
+        self.0.capabilities().limits
+    }
 }
 
 impl Weigh for NewJob {
@@ -163,6 +168,10 @@ impl Flush for Acks {
     async fn flush(&self, acks: &[Ack]) -> Result<Vec<AckOutcome>> {
         self.0.ack(acks).await
     }
+
+    fn limits(&self) -> Limits {
+        self.0.capabilities().limits
+    }
 }
 
 impl Weigh for Ack {
@@ -180,6 +189,10 @@ impl Flush for Nacks {
 
     async fn flush(&self, nacks: &[Nack]) -> Result<Vec<NackOutcome>> {
         self.0.nack(nacks).await
+    }
+
+    fn limits(&self) -> Limits {
+        self.0.capabilities().limits
     }
 }
 

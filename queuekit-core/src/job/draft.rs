@@ -10,6 +10,9 @@ use crate::error::{Error, Result};
 use crate::limits::{DELAY, MAX_ATTEMPTS, PAYLOAD_BYTES_HARD, TIMEOUT};
 use crate::names::{IdempotencyKey, Kind, PartitionKey, QueueName};
 
+/// Stores count in milliseconds.
+const MILLISECOND: Duration = Duration::from_millis(1);
+
 /// Describes a job; [`build`](Self::build) checks everything and names what is wrong.
 ///
 /// A setter that is given something invalid remembers it until then, so that calls can be
@@ -89,7 +92,8 @@ impl JobDraft {
         })
     }
 
-    /// Runs at this instant of the store's clock, or at once if it has passed.
+    /// Runs at this instant of the store's clock, or at once if it has passed; the store refuses
+    /// one that is more than 366 days ahead.
     pub fn run_at(self, at: impl Into<Timestamp>) -> Self {
         let at = at.into();
         self.set(|job| job.start = Start::At(at))
@@ -98,7 +102,7 @@ impl JobDraft {
     /// How long one run may take [30 min].
     pub fn timeout(self, timeout: Duration) -> Self {
         self.check(|job| {
-            let valid = !timeout.is_zero() && timeout <= TIMEOUT;
+            let valid = (MILLISECOND..=TIMEOUT).contains(&timeout);
             within("timeout", valid, "1 ms..=366 days", format!("{timeout:?}"))?;
             job.timeout = timeout;
             Ok(())
@@ -108,7 +112,7 @@ impl JobDraft {
     /// Not worth starting later than this after the enqueue [none]; at most 366 days.
     pub fn deadline(self, deadline: Duration) -> Self {
         self.check(|job| {
-            let valid = !deadline.is_zero() && deadline <= DELAY;
+            let valid = (MILLISECOND..=DELAY).contains(&deadline);
             within(
                 "deadline",
                 valid,

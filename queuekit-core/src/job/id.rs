@@ -85,10 +85,14 @@ impl FromStr for JobId {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        Uuid::parse_str(text).map(Self).map_err(|error| {
-            Error::invalid("id", "a UUID as printed by queuekit", format!("{text:?}"))
-                .caused_by(error)
-        })
+        let refuse =
+            || Error::invalid("id", "a UUIDv7 as printed by queuekit", format!("{text:?}"));
+        let id = Uuid::parse_str(text).map_err(|error| refuse().caused_by(error))?;
+        if id.get_version_num() == 7 {
+            Ok(Self(id))
+        } else {
+            Err(refuse())
+        }
     }
 }
 

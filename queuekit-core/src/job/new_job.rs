@@ -6,7 +6,8 @@ use bytes::Bytes;
 
 use super::{JobDraft, JobId, Metadata, Payload, Priority};
 use crate::clock::Timestamp;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::limits::DELAY;
 use crate::names::{IdempotencyKey, Kind, PartitionKey, QueueName};
 
 /// A job that obeys every limit: only [`JobDraft::build`] makes one.
@@ -107,6 +108,22 @@ impl NewJob {
     /// When it may first run.
     pub fn start(&self) -> Start {
         self.start
+    }
+
+    /// The instant before which it may not run, on a store whose clock says `now`.
+    ///
+    /// # Errors
+    /// `Invalid` if that is more than 366 days ahead.
+    pub fn scheduled_at(&self, now: Timestamp) -> Result<Timestamp> {
+        match self.start {
+            Start::After(delay) => Ok(now + delay),
+            Start::At(at) if at > now + DELAY => {
+                let ahead = format!("{} days", at.since(now).as_secs() / 86_400);
+                let error = Error::invalid("run_at", "at most 366 days ahead", ahead);
+                Err(error.on(self.id))
+            }
+            Start::At(at) => Ok(at.max(now)),
+        }
     }
 
     /// How long one run may take.

@@ -115,8 +115,9 @@ pub struct Failure {
     pub error: ErrorText,
 }
 
-/// How far a run has come.
+/// How far a run has come; [`new`](Self::new) makes it storable.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Progress {
     /// 0.0..=1.0.
     pub fraction: f32,

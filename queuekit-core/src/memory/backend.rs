@@ -103,13 +103,16 @@ impl Backend for MemoryStore {
             inspect: Some(self),
             migrations: Some(self),
             atomic_across_queues: true,
+            limits: self.shared.limits,
         }
     }
 }
 
 impl Wakeups for MemoryStore {
     fn subscribe(&self, queues: &[QueueName]) -> Result<Wakeup> {
-        self.step(Operation::Subscribe, |_| Ok(self.shared.wakeups.subscribe(queues)))
+        self.step(Operation::Subscribe, |_| {
+            Ok(self.shared.wakeups.subscribe(queues))
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 use super::record::Record;
 use super::tables::Tables;
 use crate::backend::EnqueueOutcome;
+use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::job::{NewJob, State};
 use crate::limits::Limits;
@@ -15,12 +16,20 @@ impl Tables {
         limits: &Limits,
     ) -> Result<Vec<EnqueueOutcome>> {
         limits.admit_jobs(jobs)?;
+        let now = self.now;
+        let place = |(item, job): (usize, &NewJob)| {
+            job.scheduled_at(now).map_err(|error| error.at_item(item))
+        };
+        let places: Vec<_> = jobs.iter().enumerate().map(place).collect::<Result<_>>()?;
         self.open_queues(jobs.iter().map(NewJob::queue), limits)?;
         self.jobs.reserve(jobs.len());
-        Ok(jobs.iter().map(|job| self.enqueue_one(job)).collect())
+        let placed = jobs.iter().zip(places);
+        Ok(placed
+            .map(|(job, scheduled_at)| self.enqueue_one(job, scheduled_at))
+            .collect())
     }
 
-    fn enqueue_one(&mut self, job: &NewJob) -> EnqueueOutcome {
+    fn enqueue_one(&mut self, job: &NewJob, scheduled_at: Timestamp) -> EnqueueOutcome {
         if let Some(stored) = self.jobs.get(&job.id()) {
             let existing = stored.id;
             let same = stored.kind == *job.kind() && stored.payload == *job.payload();
@@ -44,7 +53,7 @@ impl Tables {
             };
         }
         let seq = self.next_seq();
-        self.add(Record::new(job, seq, self.now));
+        self.add(Record::new(job, scheduled_at, seq, self.now));
         EnqueueOutcome::Created { id: job.id() }
     }
 }

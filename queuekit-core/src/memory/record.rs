@@ -8,8 +8,7 @@ use bytes::Bytes;
 use crate::backend::{Lease, LeaseToken, Nonce};
 use crate::clock::Timestamp;
 use crate::job::{
-    ErrorText, Failure, Job, JobId, LogLine, Metadata, NewJob, Priority, Progress, Start, State,
-    Status,
+    ErrorText, Failure, Job, JobId, LogLine, Metadata, NewJob, Priority, Progress, State, Status,
 };
 use crate::lifecycle;
 use crate::limits::FAILURES_KEPT;
@@ -57,11 +56,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    pub(super) fn new(job: &NewJob, seq: u64, now: Timestamp) -> Self {
-        let scheduled_at = match job.start() {
-            Start::After(delay) => now + delay,
-            Start::At(at) => at.max(now),
-        };
+    pub(super) fn new(job: &NewJob, scheduled_at: Timestamp, seq: u64, now: Timestamp) -> Self {
         Self {
             id: job.id(),
             queue: job.queue().clone(),

@@ -52,15 +52,16 @@ impl Tables {
         let expired: Vec<JobId> = due.map(|(_, id)| *id).take(budget.reclaims).collect();
         for id in expired {
             budget.reclaims -= 1;
-            if self.jobs.get(&id).is_some_and(|record| record.corrupt) {
-                self.quarantine(id, budget);
+            let Some(record) = self.jobs.get(&id) else {
+                continue;
+            };
+            let (corrupt, last) = (record.corrupt, record.attempts >= record.max_attempts);
+            let dies = corrupt || (last && !record.cancel_requested);
+            if dies && budget.burials == 0 {
                 continue;
             }
-            let last = |record: &super::record::Record| {
-                record.attempts >= record.max_attempts && !record.cancel_requested
-            };
-            let dies = self.jobs.get(&id).is_some_and(|record| last(record));
-            if dies && budget.burials == 0 {
+            if corrupt {
+                self.quarantine(id, budget);
                 continue;
             }
             budget.burials -= usize::from(dies);
@@ -127,7 +128,7 @@ impl Tables {
     }
 
     fn quarantine(&mut self, id: JobId, budget: &mut Budget) {
-        budget.burials = budget.burials.saturating_sub(1);
+        budget.burials -= 1;
         let Some(record) = self.jobs.get(&id) else {
             return;
         };

@@ -24,6 +24,9 @@ impl Tables {
                         lease_expires_in,
                     }
                 }
+                (Status::Expired | Status::Ready, _) if queue.settings.paused => Why::Paused {
+                    queue: record.queue.clone(),
+                },
                 (Status::Expired, Some(worker)) => Why::Expired {
                     worker,
                     ago: self.now.since(record.lease_expires_at),
@@ -35,9 +38,6 @@ impl Tables {
                     max_attempts: record.max_attempts,
                 },
                 (Status::Blocked, _) => self.blocked(record)?,
-                (Status::Ready, _) if queue.settings.paused => Why::Paused {
-                    queue: record.queue.clone(),
-                },
                 (Status::Ready, _) if !self.has_live_worker(record) => Why::NoLiveWorker {
                     queue: record.queue.clone(),
                     kind: record.kind.clone(),

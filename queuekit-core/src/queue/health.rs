@@ -23,35 +23,38 @@ pub struct Health {
 }
 
 /// 100 - min(40, oldest ready age / 300 s x 40) - min(40, dead share x 100) - 20 if ready jobs
-/// and no live worker.
+/// and no live worker; each part in whole points, so that the reasons add up to what is lost.
 pub fn health(input: HealthInput) -> Health {
-    let mut score = 100.0;
-    let mut reasons = Vec::new();
+    let mut health = Health {
+        score: 100,
+        reasons: Vec::new(),
+    };
     if let Some(age) = input.oldest_ready_age {
-        let lost = (age.as_secs_f64() / 300.0 * 40.0).min(40.0);
-        score -= lost;
-        if lost >= 1.0 {
-            reasons.push(format!(
-                "-{lost:.0}: the oldest ready job waits {:.0} s",
-                age.as_secs_f64()
-            ));
-        }
+        let seconds = age.as_secs_f64();
+        let why = format!("the oldest ready job waits {seconds:.0} s");
+        health.lose((seconds / 300.0 * 40.0).min(40.0), why);
         if !input.has_live_worker {
-            score -= 20.0;
-            reasons.push("-20: jobs are ready and no live worker serves the queue".to_owned());
+            health.lose(
+                20.0,
+                "jobs are ready and no live worker serves the queue".to_owned(),
+            );
         }
     }
-    let lost = (input.dead_share * 100.0).clamp(0.0, 40.0);
-    score -= lost;
-    if lost > 0.0 {
-        let percent = input.dead_share * 100.0;
-        reasons.push(format!(
-            "-{lost:.0}: {percent:.1} % of the last ended jobs died"
-        ));
-    }
-    Health {
-        score: score.round().clamp(0.0, 100.0) as u8,
-        reasons,
+    let percent = input.dead_share * 100.0;
+    health.lose(
+        percent.clamp(0.0, 40.0),
+        format!("{percent:.1} % of the last ended jobs died"),
+    );
+    health
+}
+
+impl Health {
+    fn lose(&mut self, points: f64, why: String) {
+        let points = points.round() as u8;
+        if points > 0 {
+            self.score -= points;
+            self.reasons.push(format!("-{points}: {why}"));
+        }
     }
 }
 

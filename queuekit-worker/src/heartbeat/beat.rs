@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use queuekit_core::capability::Beat;
 
+use super::beat_every;
 use crate::shared::Shared;
 
 pub(super) async fn beat(shared: &Arc<Shared>) {
@@ -23,6 +24,6 @@ pub(super) async fn beat(shared: &Arc<Shared>) {
                 shared.store_error(&error);
             }
         }
-        tokio::time::sleep(shared.ttl.get() / 3).await;
+        tokio::time::sleep(beat_every(shared.ttl.get())).await;
     }
 }

@@ -11,9 +11,9 @@ use queuekit_core::{LeaseToken, Result};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::look_every;
+use crate::notices::lose;
 use crate::run::{Flag, Run};
-use crate::settle::lose;
-use crate::shared::Shared;
+use crate::shared::{Shared, chance};
 
 /// Most leases extended in one call.
 const MOST: usize = 1000;
@@ -92,7 +92,7 @@ fn apply(shared: &Shared, answer: Answer, failures: u32) -> u32 {
             (Vec::new(), failures.saturating_add(1))
         }
     };
-    let soon = Instant::now() + reconnect_delay(failures, fastrand::f64());
+    let soon = Instant::now() + reconnect_delay(failures, chance());
     let mut outcomes = outcomes.into_iter();
     let (mut lost, mut cancelled) = (Vec::new(), Vec::new());
     let mut runs = shared.registry.lock();

@@ -19,6 +19,9 @@ use crate::shared::Shared;
 /// How often leases and timeouts are looked at, at least.
 pub(crate) const LOOK: Duration = Duration::from_millis(250);
 
+/// Leases of tests may be of any length.
+const SHORTEST: Duration = Duration::from_millis(5);
+
 /// The thread; it ends when this is stopped or dropped.
 pub(crate) struct Heartbeat {
     stop: CancellationToken,
@@ -68,8 +71,9 @@ impl Heartbeat {
     pub(crate) async fn stop(mut self) {
         self.stop.cancel();
         if let Some(ended) = self.ended.take() {
-            // The sender is dropped at the end; nothing is ever sent.
-            let _ = ended.await;
+            // The sender is dropped at the end; nothing is ever sent. A call of the store that
+            // blocks the thread is not waited for.
+            let _ = tokio::time::timeout(LOOK, ended).await;
         }
     }
 }
@@ -89,7 +93,12 @@ async fn beat(shared: &Arc<Shared>) {
     );
 }
 
-/// How often to look when this much time is at stake.
-fn look_every(stake: Duration) -> Duration {
-    (stake / 12).clamp(Duration::from_millis(5), LOOK)
+/// How often to look at leases of this length.
+fn look_every(ttl: Duration) -> Duration {
+    (ttl / 12).clamp(SHORTEST, LOOK)
+}
+
+/// How often to beat: three times per lease.
+fn beat_every(ttl: Duration) -> Duration {
+    (ttl / 3).max(SHORTEST)
 }

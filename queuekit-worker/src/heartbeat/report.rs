@@ -6,8 +6,9 @@ use std::time::Duration;
 use queuekit_core::capability::{Report, ReportOutcome};
 use tokio::time::{MissedTickBehavior, interval};
 
+use super::beat_every;
+use crate::notices::lose;
 use crate::run::Run;
-use crate::settle::lose;
 use crate::shared::Shared;
 
 const EVERY: Duration = Duration::from_millis(500);
@@ -15,7 +16,7 @@ const EVERY: Duration = Duration::from_millis(500);
 const MOST: usize = 1000;
 
 pub(super) async fn report(shared: &Arc<Shared>) {
-    let mut ticks = interval(EVERY.min(shared.ttl.get() / 3));
+    let mut ticks = interval(EVERY.min(beat_every(shared.ttl.get())));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
@@ -31,9 +32,9 @@ pub(super) async fn report(shared: &Arc<Shared>) {
 /// What the runs whose handlers are at work have said; of the others the pump takes care.
 fn said(shared: &Shared) -> Vec<(Arc<Run>, Report)> {
     let runs = shared.registry.lock();
-    let talking = runs
-        .iter()
-        .filter(|entry| !entry.returned && !entry.run.reports.is_clean());
+    let talking = runs.iter().filter(|entry| {
+        !entry.returned && !entry.run.reports.is_clean() && !entry.run.is_abandoned()
+    });
     let said = talking.filter_map(|entry| {
         let report = entry.run.reports.take(&entry.run.lease.token)?;
         Some((Arc::clone(&entry.run), report))

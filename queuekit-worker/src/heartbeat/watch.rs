@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::look_every;
 use crate::inbox::Event;
-use crate::pump::stuck;
+use crate::notices::stuck;
 use crate::registry::Entry;
 use crate::run::{Flag, Run};
 use crate::shared::Shared;
@@ -13,6 +13,9 @@ use crate::verdict::Verdict;
 
 /// A future that was let go is gone after this long; a handler that is not, is stuck.
 const GONE_AFTER: Duration = Duration::from_millis(50);
+
+/// A run that waits for its thread is looked at again after this long, if its timeout is short.
+const SOON: Duration = Duration::from_millis(5);
 
 /// What is due for one run.
 enum Due {
@@ -39,6 +42,9 @@ pub(super) async fn watch(shared: &Arc<Shared>) {
 fn look(shared: &Shared, now: Instant, next: &mut Instant) -> Vec<Due> {
     let mut due = Vec::new();
     for entry in shared.registry.lock().iter() {
+        if let Some(soonest) = entry.run.times_out_at_soonest() {
+            *next = (*next).min(soonest.max(now + SOON));
+        }
         for (at, what) in steps(shared, entry) {
             if at <= now {
                 due.push(what);

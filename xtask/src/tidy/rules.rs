@@ -73,15 +73,16 @@ fn rules_without_case(semantics: &str) -> Vec<Finding> {
     rows.collect()
 }
 
-/// `R3.3` of `| R3.3 | .. |`, also when it is bold, in backticks or a link.
+/// `R3.3` of `| R3.3 | .. |`, or `R12` of a rule without parts; also when it is bold, in
+/// backticks or a link.
 fn rule_of_row(line: &str) -> Option<&str> {
     let cell = line.trim_start().strip_prefix('|')?.split('|').next()?;
     let rule = cell
         .trim_matches(|c: char| !c.is_alphanumeric())
         .split(']')
         .next()?;
-    let (chapter, number) = rule.strip_prefix('R')?.split_once('.')?;
-    (is_number(chapter) && is_number(number)).then_some(rule)
+    let mut numbers = rule.strip_prefix('R')?.split('.');
+    numbers.all(is_number).then_some(rule)
 }
 
 /// The functions of a file that are named like a case, with their lines.
@@ -93,13 +94,11 @@ fn case_functions(source: &Source) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// `r<n>_<m>_<what it shows>`.
+/// `r<n>_<m>_<what it shows>`, or `r<n>_<what it shows>` for a rule without parts.
 fn is_case(word: &str) -> bool {
-    let mut parts = word.splitn(3, '_');
-    let chapter = parts.next().and_then(|part| part.strip_prefix('r'));
-    let number = parts.next();
-    let is_rule = chapter.is_some_and(is_number) && number.is_some_and(is_number);
-    is_rule && parts.next().is_some_and(|rest| !rest.is_empty())
+    let rest = word.strip_prefix('r').and_then(|rest| rest.split_once('_'));
+    let says = |shows: &str| shows.bytes().any(|byte| byte.is_ascii_alphabetic());
+    rest.is_some_and(|(chapter, shows)| is_number(chapter) && says(shows))
 }
 
 fn is_number(text: &str) -> bool {

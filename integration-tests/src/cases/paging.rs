@@ -1,0 +1,132 @@
+//! R8.2: pages and cursors.
+
+use queuekit_core::{Cursor, JobDraft, JobFilter, PageSize, Priority, State};
+
+use crate::World;
+use crate::kit::{assert_invalid, default_queue, draft, kind, queue};
+
+fn all() -> JobFilter {
+    JobFilter::default()
+}
+
+fn pages_of(jobs: usize) -> PageSize {
+    PageSize::new(jobs).expect("a page size")
+}
+
+/// R8.2: a job that stays in its state comes exactly once, whatever others do between pages.
+/// Guard: the cursor is a position, never an offset.
+pub async fn r8_2_what_stays_comes_exactly_once(world: &dyn World) {
+    for size in [1, 3, 10] {
+        let stay = world.enqueue_n(30).await;
+        let leave = world
+            .enqueue_all((0..10).map(|_| draft().priority(Priority::HIGH)))
+            .await;
+        let mut filter = all().status(State::Pending).limit(pages_of(size));
+        let (mut seen, mut pages) = (Vec::new(), 0);
+        loop {
+            let page = world.page(&filter).await;
+            seen.extend(page.items.iter().map(|job| job.id));
+            // What has been listed leaves, and others come in before the position.
+            if let Some(id) = leave.get(pages) {
+                world.delete(*id, true).await.expect("delete_job");
+            }
+            world.enqueue(draft().priority(Priority::CRITICAL)).await;
+            pages += 1;
+            assert!(pages < 500, "the listing never ends");
+            if page.next.is_none() {
+                break;
+            }
+            filter = filter.after(page.next);
+        }
+        for id in stay {
+            let times = seen.iter().filter(|listed| **listed == id).count();
+            assert_eq!(times, 1, "by pages of {size}");
+        }
+        let everything = world.list_ids(all().limit(PageSize::MAX)).await;
+        for id in everything {
+            world.delete(id, true).await.expect("delete_job");
+        }
+    }
+}
+
+/// R8.2: finished jobs too are listed exactly once while more of them end.
+/// Guard: newest first, by a position in time and identity.
+pub async fn r8_2_finished_jobs_come_exactly_once(world: &dyn World) {
+    let stay = world.enqueue_n(20).await;
+    for lease in world.reserve(20).await {
+        world.complete(&lease).await;
+    }
+    let mut filter = all().status(State::Completed).limit(pages_of(3));
+    let mut seen = Vec::new();
+    for _ in 0..200 {
+        let page = world.page(&filter).await;
+        seen.extend(page.items.iter().map(|job| job.id));
+        let lease = world.lease(draft()).await;
+        world.complete(&lease).await;
+        if page.next.is_none() {
+            break;
+        }
+        filter = filter.after(page.next);
+    }
+    for id in stay {
+        assert_eq!(seen.iter().filter(|listed| **listed == id).count(), 1);
+    }
+}
+
+/// R8.2: a cursor is bound to its filter; its text form is opaque and survives.
+/// Guard: the fingerprint in a cursor.
+pub async fn r8_2_a_cursor_is_bound_to_its_filter(world: &dyn World) {
+    world.enqueue_n(5).await;
+    let filter = all().queue(default_queue()).limit(pages_of(2));
+    let page = world.page(&filter).await;
+    let cursor = page.next.expect("there is more");
+    let other = all().queue(queue("other")).after(Some(cursor.clone()));
+    assert_invalid(world.backend().list_jobs(&other).await, "cursor");
+    let other = all()
+        .queue(default_queue())
+        .status(State::Dead)
+        .after(Some(cursor.clone()));
+    assert_invalid(world.backend().list_jobs(&other).await, "cursor");
+    let read: Cursor = cursor.to_string().parse().expect("a cursor");
+    let rest = filter.clone().limit(PageSize::MAX).after(Some(read));
+    assert_eq!(world.list(rest).await.len(), 3, "pages may differ in size");
+    let broken: Cursor = "00ff".parse().expect("a cursor");
+    let answer = world.backend().list_jobs(&filter.after(Some(broken))).await;
+    assert_invalid(answer, "cursor");
+}
+
+/// R8.2: a cursor whose position makes no sense is refused, never a panic and never a loop.
+/// Guard: the parser of positions.
+pub async fn r8_2_a_forged_position_is_refused_or_harmless(world: &dyn World) {
+    let ids = world.enqueue_n(5).await;
+    let filter = all().queue(default_queue());
+    for position in [
+        &b""[..],
+        b"\xff",
+        &[0; 64],
+        &[0xff; 300],
+        b"9223372036854775807",
+    ] {
+        let forged = filter.clone().after(Some(filter.cursor_at(position)));
+        if let Ok(page) = world.backend().list_jobs(&forged).await {
+            assert!(page.items.len() <= ids.len());
+        }
+    }
+    assert_eq!(world.list(filter).await.len(), ids.len());
+}
+
+/// R8.2: a bounded number is examined per page; what is far behind is found all the same.
+/// Guard: a short or empty page carries a cursor.
+pub async fn r8_2_a_rare_job_is_found_behind_many(world: &dyn World) {
+    for _ in 0..3 {
+        world.enqueue_n(1000).await;
+    }
+    let rare = world.enqueue(JobDraft::new("rare", "")).await;
+    world.enqueue_n(1000).await;
+    assert_eq!(
+        world
+            .list_ids(all().kind(kind("rare")).limit(pages_of(10)))
+            .await,
+        [rare]
+    );
+}

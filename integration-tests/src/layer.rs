@@ -1,0 +1,212 @@
+//! What stands in front of a store and changes some of its operations.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use queuekit_core::capability::{
+    Admin, Beat, CancelOutcome, Durability, Exchange, Exchanged, ExtendOutcome, Fact, Finding,
+    Inspect, Leases, Migrations, Report, ReportOutcome, RescheduleOutcome, RetryOutcome,
+    SchemaStatus, Settlement, Upkeep, UpkeepReport, Wakeup, Wakeups, Why, WorkerInfo,
+};
+use queuekit_core::{
+    Ack, AckOutcome, Backend, Burial, BuryOutcome, Capabilities, EnqueueOutcome, Job, JobFilter,
+    JobId, LeaseToken, LeaseTtl, Nack, NackOutcome, NewJob, Page, Queue, QueueName, QueuePatch,
+    QueueSettings, Reserve, Reserved, Result,
+};
+
+/// Every operation of a store and of its capabilities, passed on unless it is written anew;
+/// [`Wrapped`](crate::Wrapped) makes a store of it.
+#[async_trait]
+#[expect(missing_docs, reason = "each is the operation of that name")]
+pub trait Layer: Debug + Send + Sync + 'static {
+    /// The store behind it.
+    fn inner(&self) -> &Arc<dyn Backend>;
+
+    /// Hears of each call, by the operation's name.
+    fn called(&self, operation: &'static str) {
+        let _ = operation;
+    }
+
+    /// Which capabilities it shows: those of the inner store.
+    fn capabilities(&self) -> Capabilities<'_> {
+        self.inner().capabilities()
+    }
+
+    async fn enqueue(&self, jobs: &[NewJob]) -> Result<Vec<EnqueueOutcome>> {
+        self.inner().enqueue(jobs).await
+    }
+
+    async fn reserve(&self, request: &Reserve) -> Result<Reserved> {
+        self.inner().reserve(request).await
+    }
+
+    async fn ack(&self, acks: &[Ack]) -> Result<Vec<AckOutcome>> {
+        self.inner().ack(acks).await
+    }
+
+    async fn nack(&self, nacks: &[Nack]) -> Result<Vec<NackOutcome>> {
+        self.inner().nack(nacks).await
+    }
+
+    async fn move_to_dlq(&self, burials: &[Burial]) -> Result<Vec<BuryOutcome>> {
+        self.inner().move_to_dlq(burials).await
+    }
+
+    async fn list_queues(&self) -> Result<Vec<Queue>> {
+        self.inner().list_queues().await
+    }
+
+    async fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {
+        self.inner().list_jobs(filter).await
+    }
+
+    async fn get_job(&self, id: JobId) -> Result<Option<Job>> {
+        self.inner().get_job(id).await
+    }
+
+    async fn delete_job(&self, id: JobId, force: bool) -> Result<bool> {
+        self.inner().delete_job(id, force).await
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.inner().close().await
+    }
+
+    async fn extend(&self, leases: &[LeaseToken], ttl: LeaseTtl) -> Result<Vec<ExtendOutcome>> {
+        self.leases().extend(leases, ttl).await
+    }
+
+    async fn report(&self, reports: &[Report]) -> Result<Vec<ReportOutcome>> {
+        self.leases().report(reports).await
+    }
+
+    async fn beat(&self, beat: &Beat) -> Result<()> {
+        self.leases().beat(beat).await
+    }
+
+    async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {
+        self.leases().list_workers().await
+    }
+
+    fn subscribe(&self, queues: &[QueueName]) -> Result<Wakeup> {
+        self.wakeups().subscribe(queues)
+    }
+
+    async fn prune(&self) -> Result<UpkeepReport> {
+        self.upkeep().prune().await
+    }
+
+    async fn repair(&self) -> Result<UpkeepReport> {
+        self.upkeep().repair().await
+    }
+
+    async fn exchange(&self, settlement: &Settlement, request: &Reserve) -> Result<Exchanged> {
+        self.exchanges().exchange(settlement, request).await
+    }
+
+    async fn configure(&self, queue: &QueueName, patch: &QueuePatch) -> Result<QueueSettings> {
+        self.admin().configure(queue, patch).await
+    }
+
+    async fn remove_queue(&self, queue: &QueueName, force: bool) -> Result<bool> {
+        self.admin().remove_queue(queue, force).await
+    }
+
+    async fn cancel(&self, ids: &[JobId]) -> Result<Vec<CancelOutcome>> {
+        self.admin().cancel(ids).await
+    }
+
+    async fn retry(&self, ids: &[JobId]) -> Result<Vec<RetryOutcome>> {
+        self.admin().retry(ids).await
+    }
+
+    async fn reschedule(&self, ids: &[JobId], delay: Duration) -> Result<Vec<RescheduleOutcome>> {
+        self.admin().reschedule(ids, delay).await
+    }
+
+    async fn why(&self, id: JobId) -> Result<Option<Why>> {
+        self.admin().why(id).await
+    }
+
+    async fn durability(&self) -> Result<Durability> {
+        self.inspect().durability().await
+    }
+
+    async fn facts(&self) -> Result<Vec<Fact>> {
+        self.inspect().facts().await
+    }
+
+    async fn findings(&self) -> Result<Vec<Finding>> {
+        self.inspect().findings().await
+    }
+
+    async fn status(&self) -> Result<SchemaStatus> {
+        self.migrations().status().await
+    }
+
+    async fn up(&self) -> Result<SchemaStatus> {
+        self.migrations().up().await
+    }
+
+    fn sql(&self) -> String {
+        self.migrations().sql()
+    }
+
+    /// The inner store's; shown only where it has it.
+    fn leases(&self) -> &dyn Leases {
+        self.inner()
+            .capabilities()
+            .leases
+            .expect("the inner store's Leases")
+    }
+
+    /// The inner store's; shown only where it has it.
+    fn wakeups(&self) -> &dyn Wakeups {
+        self.inner()
+            .capabilities()
+            .wakeups
+            .expect("the inner store's Wakeups")
+    }
+
+    /// The inner store's; shown only where it has it.
+    fn upkeep(&self) -> &dyn Upkeep {
+        self.inner()
+            .capabilities()
+            .upkeep
+            .expect("the inner store's Upkeep")
+    }
+
+    /// The inner store's; shown only where it has it.
+    fn exchanges(&self) -> &dyn Exchange {
+        self.inner()
+            .capabilities()
+            .exchange
+            .expect("the inner store's Exchange")
+    }
+
+    /// The inner store's; shown only where it has it.
+    fn admin(&self) -> &dyn Admin {
+        self.inner()
+            .capabilities()
+            .admin
+            .expect("the inner store's Admin")
+    }
+
+    /// The inner store's; shown only where it has it.
+    fn inspect(&self) -> &dyn Inspect {
+        self.inner()
+            .capabilities()
+            .inspect
+            .expect("the inner store's Inspect")
+    }
+
+    /// The inner store's; shown only where it has it.
+    fn migrations(&self) -> &dyn Migrations {
+        self.inner()
+            .capabilities()
+            .migrations
+            .expect("the inner store's Migrations")
+    }
+}

@@ -1,0 +1,42 @@
+//! The test of the tests: every store that breaks a rule fails the suite.
+
+#![expect(
+    clippy::print_stdout,
+    reason = "which cases caught what is worth reading"
+)]
+
+use std::time::Duration;
+
+use queuekit_integration_tests::broken::{BROKEN, BrokenStore};
+use queuekit_integration_tests::{CASES, Layered, MemoryHarness, run_all};
+
+/// A case that hangs in a broken store has caught it.
+const LIMIT: Duration = Duration::from_secs(10);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn every_broken_store_fails() {
+    let mut survivors = Vec::new();
+    for broken in BROKEN {
+        if !is_caught(broken).await {
+            survivors.push(broken.name);
+        }
+    }
+    assert_eq!(survivors, Vec::<&str>::new(), "no case of the rule failed");
+    println!("broken stores: {0}, caught: {0}", BROKEN.len());
+}
+
+/// Whether a case of the rule that it breaks fails; prints all that fail.
+async fn is_caught(broken: &BrokenStore) -> bool {
+    let report = run_all(&Layered::new(MemoryHarness, broken.wrap), LIMIT).await;
+    let caught_by: Vec<&str> = report.failures().map(|(name, _)| name).collect();
+    println!(
+        "{} ({}): caught by {}",
+        broken.name,
+        broken.rule,
+        caught_by.join(", ")
+    );
+    let of_its_rule = CASES.iter().filter(|case| case.rule() == broken.rule);
+    of_its_rule
+        .map(|case| case.name)
+        .any(|name| caught_by.contains(&name))
+}
