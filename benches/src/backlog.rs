@@ -26,18 +26,9 @@ pub(crate) fn backlog<S: BenchStore>(criterion: &mut Criterion) {
         (format!("{wanted} waiting"), Beside::Nothing),
         (format!("{many} waiting"), Beside::Waiting(many - wanted)),
         (format!("{huge} waiting"), Beside::Waiting(huge - wanted)),
-        (
-            format!("{wanted} waiting, {huge} future"),
-            Beside::Future(huge),
-        ),
-        (
-            format!("{wanted} waiting, {huge} finished"),
-            Beside::Finished(huge),
-        ),
-        (
-            format!("{wanted} waiting, {huge} of one key"),
-            Beside::OneKey(huge),
-        ),
+        (format!("{wanted} waiting, {huge} future"), Beside::Future(huge)),
+        (format!("{wanted} waiting, {huge} finished"), Beside::Finished(huge)),
+        (format!("{wanted} waiting, {huge} of one key"), Beside::OneKey(huge)),
     ] {
         let mut group = group::<S>(criterion, "backlog");
         let mut calls = Vec::new();
@@ -104,16 +95,10 @@ async fn open_with<S: BenchStore>(wanted: usize, beside: Beside) -> Arc<dyn Back
 
 /// Otherwise retention would take the finished jobs away.
 async fn keep_all(store: &dyn Backend) {
-    let retention = Retention {
-        done: Keep::ALL,
-        ..Retention::default()
-    };
+    let retention = Retention { done: Keep::ALL, ..Retention::default() };
     let patch = QueuePatch::default().retention(retention);
     let admin = store.capabilities().admin.expect("the store has Admin");
-    admin
-        .configure(&QueueName::default(), &patch)
-        .await
-        .expect("configure");
+    admin.configure(&QueueName::default(), &patch).await.expect("configure");
 }
 
 /// The time of each of so many reserves; between them the jobs are given back.

@@ -21,24 +21,21 @@ pub(crate) fn cpu_per_job<S: BenchStore>(criterion: &mut Criterion) {
     let mut group = group::<S>(criterion, "cpu");
     group.sample_size(10).sampling_mode(SamplingMode::Flat);
     let (mut beyond, mut within, mut runs) = (Duration::ZERO, Duration::ZERO, 0);
-    group.bench_function(
-        format!("worker beyond store, {} jobs", worker::jobs()),
-        |bencher| {
-            bencher.iter_custom(|times| {
-                let mut sum = Duration::ZERO;
-                for _ in 0..times {
-                    let with_worker = runtime.block_on(worker_cpu::<S>());
-                    let store_alone = runtime.block_on(store_cpu::<S>());
-                    sum += with_worker.saturating_sub(store_alone);
-                    within += store_alone;
-                    runs += 1;
-                }
-                beyond += sum;
-                // Criterion cannot bear a time of zero.
-                sum.max(Duration::from_nanos(1))
-            });
-        },
-    );
+    group.bench_function(format!("worker beyond store, {} jobs", worker::jobs()), |bencher| {
+        bencher.iter_custom(|times| {
+            let mut sum = Duration::ZERO;
+            for _ in 0..times {
+                let with_worker = runtime.block_on(worker_cpu::<S>());
+                let store_alone = runtime.block_on(store_cpu::<S>());
+                sum += with_worker.saturating_sub(store_alone);
+                within += store_alone;
+                runs += 1;
+            }
+            beyond += sum;
+            // Criterion cannot bear a time of zero.
+            sum.max(Duration::from_nanos(1))
+        });
+    });
     if runs > 0 {
         let per_job = |sum: Duration| sum.as_secs_f64() * 1e6 / (runs * worker::jobs()) as f64;
         println!(
@@ -73,11 +70,7 @@ fn process_cpu() -> Option<Duration> {
     // The second field is the program's name, which may contain anything; utime and stime are
     // the 14th and the 15th, in ticks of 10 ms.
     let fields = stat.rsplit_once(')')?.1.split_whitespace();
-    let ticks: Vec<u64> = fields
-        .skip(11)
-        .take(2)
-        .filter_map(|field| field.parse().ok())
-        .collect();
+    let ticks: Vec<u64> = fields.skip(11).take(2).filter_map(|field| field.parse().ok()).collect();
     Some(Duration::from_millis(10 * ticks.iter().sum::<u64>()))
 }
 

@@ -10,10 +10,7 @@
 //! [`run`]. What criterion cannot say (percentiles, ratios, CPU time) is printed after the group
 //! it belongs to. `docs/performance.md` has the figures.
 #![expect(clippy::print_stdout, reason = "figures are printed")]
-#![expect(
-    clippy::expect_used,
-    reason = "a benchmark that fails has no figure to give"
-)]
+#![expect(clippy::expect_used, reason = "a benchmark that fails has no figure to give")]
 
 mod backlog;
 mod cpu;

@@ -34,10 +34,7 @@ pub(crate) async fn drain(store: &dyn Backend, batch: usize) -> Duration {
         if leases.is_empty() {
             return started.elapsed();
         }
-        let acks: Vec<_> = leases
-            .into_iter()
-            .map(|lease| Ack::new(lease.token))
-            .collect();
+        let acks: Vec<_> = leases.into_iter().map(|lease| Ack::new(lease.token)).collect();
         let outcomes = store.ack(&acks).await.expect("ack");
         assert_eq!(outcomes.len(), acks.len());
     }

@@ -47,11 +47,7 @@ pub(crate) fn group<'a, S: BenchStore>(
 /// So many, or a hundredth where it only matters that the benchmark works: with `BENCH_QUICK`
 /// set, and when criterion runs each benchmark once (`cargo test --benches`).
 pub(crate) fn scaled(full: usize) -> usize {
-    if is_quick() {
-        (full / 100).max(10)
-    } else {
-        full
-    }
+    if is_quick() { (full / 100).max(10) } else { full }
 }
 
 fn is_quick() -> bool {
@@ -66,11 +62,7 @@ pub(crate) async fn fill(
     jobs: usize,
     describe: impl Fn(JobDraft) -> JobDraft,
 ) {
-    let job = |number| {
-        describe(Noop { number }.into())
-            .build()
-            .expect("a valid job")
-    };
+    let job = |number| describe(Noop { number }.into()).build().expect("a valid job");
     for first in (0..jobs).step_by(CHUNK) {
         let chunk: Vec<NewJob> = (first..jobs.min(first + CHUNK)).map(job).collect();
         let outcomes = store.enqueue(&chunk).await.expect("enqueue");

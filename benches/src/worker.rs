@@ -28,17 +28,11 @@ pub(crate) fn cycle<S: BenchStore>(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(jobs() as u64));
     group.bench_function(format!("enqueue and drain {} jobs", jobs()), |bencher| {
         bencher.iter_custom(|times| {
-            (0..times)
-                .map(|_| runtime.block_on(enqueue_and_drain::<S>()))
-                .sum()
+            (0..times).map(|_| runtime.block_on(enqueue_and_drain::<S>())).sum()
         });
     });
     group.bench_function(format!("drain {} jobs", jobs()), |bencher| {
-        bencher.iter_custom(|times| {
-            (0..times)
-                .map(|_| runtime.block_on(full_drain::<S>()))
-                .sum()
-        });
+        bencher.iter_custom(|times| (0..times).map(|_| runtime.block_on(full_drain::<S>())).sum());
     });
 }
 
@@ -82,9 +76,7 @@ async fn start(client: &Client) -> (RunningWorker, Arc<Notify>) {
         }
         async { Ok(()) }
     };
-    let worker = Worker::new(client.clone())
-        .concurrency(SLOTS)
-        .handle(handler);
+    let worker = Worker::new(client.clone()).concurrency(SLOTS).handle(handler);
     (worker.start().await.expect("a worker starts"), done)
 }
 
@@ -93,9 +85,7 @@ async fn finish(client: &Client, worker: RunningWorker, done: &Notify) {
     done.notified().await;
     worker.drain(Duration::from_secs(10)).await;
     let queues = client.backend().list_queues().await.expect("list_queues");
-    let completed: u64 = queues
-        .iter()
-        .map(|queue| queue.counts.of_state(State::Completed).value)
-        .sum();
+    let completed: u64 =
+        queues.iter().map(|queue| queue.counts.of_state(State::Completed).value).sum();
     assert_eq!(completed, jobs() as u64);
 }

@@ -81,10 +81,7 @@ impl Expect {
     };
 
     /// A store with every capability trait but [`migrations`](Self::migrations).
-    pub const FULL: Self = Self {
-        level: Level::Full,
-        ..Self::CORE
-    };
+    pub const FULL: Self = Self { level: Level::Full, ..Self::CORE };
 }
 
 /// How much of the contract a case needs and a store keeps.

@@ -156,57 +156,36 @@ pub trait Layer: Debug + Send + Sync + 'static {
 
     /// The inner store's; shown only where it has it.
     fn leases(&self) -> &dyn Leases {
-        self.inner()
-            .capabilities()
-            .leases
-            .expect("the inner store's Leases")
+        self.inner().capabilities().leases.expect("the inner store's Leases")
     }
 
     /// The inner store's; shown only where it has it.
     fn wakeups(&self) -> &dyn Wakeups {
-        self.inner()
-            .capabilities()
-            .wakeups
-            .expect("the inner store's Wakeups")
+        self.inner().capabilities().wakeups.expect("the inner store's Wakeups")
     }
 
     /// The inner store's; shown only where it has it.
     fn upkeep(&self) -> &dyn Upkeep {
-        self.inner()
-            .capabilities()
-            .upkeep
-            .expect("the inner store's Upkeep")
+        self.inner().capabilities().upkeep.expect("the inner store's Upkeep")
     }
 
     /// The inner store's; shown only where it has it.
     fn exchanges(&self) -> &dyn Exchange {
-        self.inner()
-            .capabilities()
-            .exchange
-            .expect("the inner store's Exchange")
+        self.inner().capabilities().exchange.expect("the inner store's Exchange")
     }
 
     /// The inner store's; shown only where it has it.
     fn admin(&self) -> &dyn Admin {
-        self.inner()
-            .capabilities()
-            .admin
-            .expect("the inner store's Admin")
+        self.inner().capabilities().admin.expect("the inner store's Admin")
     }
 
     /// The inner store's; shown only where it has it.
     fn inspect(&self) -> &dyn Inspect {
-        self.inner()
-            .capabilities()
-            .inspect
-            .expect("the inner store's Inspect")
+        self.inner().capabilities().inspect.expect("the inner store's Inspect")
     }
 
     /// The inner store's; shown only where it has it.
     fn migrations(&self) -> &dyn Migrations {
-        self.inner()
-            .capabilities()
-            .migrations
-            .expect("the inner store's Migrations")
+        self.inner().capabilities().migrations.expect("the inner store's Migrations")
     }
 }

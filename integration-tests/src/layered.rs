@@ -25,11 +25,7 @@ impl Layered {
         harness: impl Harness,
         wrap: impl Fn(Arc<dyn Backend>) -> Arc<dyn Backend> + Send + Sync + 'static,
     ) -> Self {
-        Self {
-            harness: Arc::new(harness),
-            wrap: Arc::new(wrap),
-            expect: None,
-        }
+        Self { harness: Arc::new(harness), wrap: Arc::new(wrap), expect: None }
     }
 
     /// The same, where the wrapped store is expected to do this much.
@@ -42,9 +38,7 @@ impl Layered {
 
 impl fmt::Debug for Layered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Layered")
-            .field("expect", &self.expect)
-            .finish_non_exhaustive()
+        f.debug_struct("Layered").field("expect", &self.expect).finish_non_exhaustive()
     }
 }
 
@@ -69,10 +63,7 @@ struct LayeredWorld {
 #[async_trait]
 impl World for LayeredWorld {
     fn expect(&self) -> Expect {
-        self.layered
-            .expect
-            .clone()
-            .unwrap_or_else(|| self.inner.expect())
+        self.layered.expect.clone().unwrap_or_else(|| self.inner.expect())
     }
 
     fn backend(&self) -> &Arc<dyn Backend> {

@@ -19,11 +19,7 @@ impl Harness for MemoryHarness {
     async fn open(&self) -> Arc<dyn World> {
         let clock = ManualClock::default();
         let store = MemoryStore::with_clock(clock.clone());
-        Arc::new(MemoryWorld {
-            backend: Arc::new(store.clone()),
-            store,
-            clock,
-        })
+        Arc::new(MemoryWorld { backend: Arc::new(store.clone()), store, clock })
     }
 }
 

@@ -24,10 +24,7 @@ impl CaseInfo {
     pub fn rule(&self) -> String {
         let mut parts = self.name.trim_start_matches('r').split('_');
         let major = parts.next().unwrap_or_default();
-        match parts
-            .next()
-            .filter(|minor| minor.bytes().all(|byte| byte.is_ascii_digit()))
-        {
+        match parts.next().filter(|minor| minor.bytes().all(|byte| byte.is_ascii_digit())) {
             Some(minor) => format!("R{major}.{minor}"),
             None => format!("R{major}"),
         }

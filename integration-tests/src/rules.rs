@@ -24,14 +24,8 @@ pub const STORE_RULES: &[(&str, &str)] = &[
         "R2.9",
         "Postgres and SQLite only: enqueue inside the caller's transaction is inherent on them",
     ),
-    (
-        "R2.10",
-        "the lock timeout of items that wait for a foreign transaction: Postgres and SQLite",
-    ),
-    (
-        "R3.7",
-        "the outcome Settling needs an ack inside an open transaction: Postgres and SQLite",
-    ),
+    ("R2.10", "the lock timeout of items that wait for a foreign transaction: Postgres and SQLite"),
+    ("R3.7", "the outcome Settling needs an ack inside an open transaction: Postgres and SQLite"),
     (
         "R5.10",
         "leases that are returned though another queue failed: stores that ask queue by queue",
@@ -49,8 +43,5 @@ pub const STORE_RULES: &[(&str, &str)] = &[
         "R11.2",
         "refusals at opening name settings of Redis and Postgres; here only the schema's version",
     ),
-    (
-        "R11.3",
-        "needs a store that loses its tail: Redis and SQLite in their lossy modes, killed",
-    ),
+    ("R11.3", "needs a store that loses its tail: Redis and SQLite in their lossy modes, killed"),
 ];

@@ -36,12 +36,10 @@ pub struct Report {
 impl Report {
     /// The cases that failed, with their messages.
     pub fn failures(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        self.verdicts
-            .iter()
-            .filter_map(|(name, verdict)| match verdict {
-                Verdict::Failed(message) => Some((*name, message.as_str())),
-                Verdict::Passed | Verdict::Skipped(_) => None,
-            })
+        self.verdicts.iter().filter_map(|(name, verdict)| match verdict {
+            Verdict::Failed(message) => Some((*name, message.as_str())),
+            Verdict::Passed | Verdict::Skipped(_) => None,
+        })
     }
 
     /// How many cases passed.
@@ -55,10 +53,7 @@ impl Report {
     }
 
     fn count(&self, is: impl Fn(&Verdict) -> bool) -> usize {
-        self.verdicts
-            .iter()
-            .filter(|(_, verdict)| is(verdict))
-            .count()
+        self.verdicts.iter().filter(|(_, verdict)| is(verdict)).count()
     }
 }
 
@@ -67,13 +62,8 @@ impl Report {
 pub async fn run_all(harness: &dyn Harness, limit: Duration) -> Report {
     let run =
         |case: &'static CaseInfo| async move { (case.name, run_case(harness, case, limit).await) };
-    let verdicts = stream::iter(CASES)
-        .map(run)
-        .buffered(CASES_AT_ONCE)
-        .collect();
-    Report {
-        verdicts: verdicts.await,
-    }
+    let verdicts = stream::iter(CASES).map(run).buffered(CASES_AT_ONCE).collect();
+    Report { verdicts: verdicts.await }
 }
 
 /// Runs one case in a store of its own.
@@ -92,10 +82,7 @@ pub async fn run_case(harness: &dyn Harness, case: &'static CaseInfo, limit: Dur
 /// # Panics
 /// If the case fails or hangs, or no runtime can be started.
 pub fn test_case(harness: &dyn Harness, name: &str) {
-    let case = CASES
-        .iter()
-        .find(|case| case.name == name)
-        .expect("a case of this name");
+    let case = CASES.iter().find(|case| case.name == name).expect("a case of this name");
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(4)
         .enable_all()
@@ -149,19 +136,14 @@ fn why_skipped(case: &CaseInfo, expect: &Expect) -> Option<String> {
         return Some(format!("needs level {:?}", case.level));
     }
     let missing = case.needs.iter().find(|need| !need.is_met_by(expect))?;
-    Some(format!(
-        "needs {missing:?}, which the harness states it lacks"
-    ))
+    Some(format!("needs {missing:?}, which the harness states it lacks"))
 }
 
 /// Straight to stderr: the test harness captures what `eprintln!` prints in a test that passes.
 fn report_skip(case: &CaseInfo, why: &str) {
     static SKIPPED: AtomicUsize = AtomicUsize::new(0);
     let count = SKIPPED.fetch_add(1, Ordering::Relaxed) + 1;
-    let line = format!(
-        "SKIPPED {}: {why} (skipped in this run: {count})\n",
-        case.name
-    );
+    let line = format!("SKIPPED {}: {why} (skipped in this run: {count})\n", case.name);
     // Nobody is left to tell if this fails.
     let _ = std::io::stderr().write_all(line.as_bytes());
 }

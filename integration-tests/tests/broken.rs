@@ -1,9 +1,6 @@
 //! The test of the tests: every store that breaks a rule fails the suite.
 
-#![expect(
-    clippy::print_stdout,
-    reason = "which cases caught what is worth reading"
-)]
+#![expect(clippy::print_stdout, reason = "which cases caught what is worth reading")]
 
 use std::time::Duration;
 
@@ -29,14 +26,7 @@ async fn every_broken_store_fails() {
 async fn is_caught(broken: &BrokenStore) -> bool {
     let report = run_all(&Layered::new(MemoryHarness, broken.wrap), LIMIT).await;
     let caught_by: Vec<&str> = report.failures().map(|(name, _)| name).collect();
-    println!(
-        "{} ({}): caught by {}",
-        broken.name,
-        broken.rule,
-        caught_by.join(", ")
-    );
+    println!("{} ({}): caught by {}", broken.name, broken.rule, caught_by.join(", "));
     let of_its_rule = CASES.iter().filter(|case| case.rule() == broken.rule);
-    of_its_rule
-        .map(|case| case.name)
-        .any(|name| caught_by.contains(&name))
+    of_its_rule.map(|case| case.name).any(|name| caught_by.contains(&name))
 }

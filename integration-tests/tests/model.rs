@@ -10,9 +10,6 @@ async fn memory_and_the_machine_answer_and_hold_the_same() {
     for transition in Transition::ALL {
         let taken = coverage.of(transition);
         println!("{transition:?}: {taken}");
-        assert!(
-            taken >= 100,
-            "{transition:?} was taken {taken} times; the sequences miss it"
-        );
+        assert!(taken >= 100, "{transition:?} was taken {taken} times; the sequences miss it");
     }
 }

@@ -8,21 +8,14 @@ use queuekit_integration_tests::{CASES, RULES, STORE_RULES};
 fn every_rule_has_a_case_or_says_where_it_is_shown() {
     let shown: HashSet<String> = CASES.iter().map(|case| case.rule()).collect();
     let elsewhere = |rule: &str| STORE_RULES.iter().any(|(name, _)| *name == rule);
-    let missing = RULES
-        .iter()
-        .filter(|rule| !shown.contains(**rule) && !elsewhere(rule));
+    let missing = RULES.iter().filter(|rule| !shown.contains(**rule) && !elsewhere(rule));
     assert_eq!(missing.collect::<Vec<_>>(), Vec::<&&str>::new());
 }
 
 #[test]
 fn every_case_is_of_a_rule() {
-    let strays = CASES
-        .iter()
-        .filter(|case| !RULES.contains(&case.rule().as_str()));
-    assert_eq!(
-        strays.map(|case| case.name).collect::<Vec<_>>(),
-        Vec::<&str>::new()
-    );
+    let strays = CASES.iter().filter(|case| !RULES.contains(&case.rule().as_str()));
+    assert_eq!(strays.map(|case| case.name).collect::<Vec<_>>(), Vec::<&str>::new());
 }
 
 #[test]

@@ -31,12 +31,7 @@ impl Layer for Counting {
     }
 
     fn called(&self, operation: &'static str) {
-        *self
-            .counts
-            .lock()
-            .expect("the lock")
-            .entry(operation)
-            .or_default() += 1;
+        *self.counts.lock().expect("the lock").entry(operation).or_default() += 1;
     }
 }
 
@@ -55,11 +50,7 @@ impl Layer for Core {
 }
 
 fn core_only() -> Layered {
-    let expect = Expect {
-        can_corrupt: true,
-        can_rewind: true,
-        ..Expect::CORE
-    };
+    let expect = Expect { can_corrupt: true, can_rewind: true, ..Expect::CORE };
     let wrap = |inner| Arc::new(Wrapped(Core(inner))) as Arc<dyn Backend>;
     Layered::new(MemoryHarness, wrap).expecting(expect)
 }
@@ -81,10 +72,7 @@ async fn every_operation_passes_through_a_wrapper() {
     assert_eq!(report.passed() + report.skipped(), CASES.len());
     let counts = counts.lock().expect("the lock");
     for operation in OPERATIONS {
-        assert!(
-            counts.get(operation).is_some_and(|calls| *calls > 0),
-            "{operation}: no call"
-        );
+        assert!(counts.get(operation).is_some_and(|calls| *calls > 0), "{operation}: no call");
     }
 }
 
@@ -93,10 +81,7 @@ async fn every_operation_passes_through_a_wrapper() {
 async fn a_report_counts_what_was_skipped() {
     let report = run_all(&core_only(), CASE_TIMEOUT).await;
     assert_eq!(report.failures().collect::<Vec<_>>(), []);
-    let full = CASES
-        .iter()
-        .filter(|case| case.level == Level::Full)
-        .count();
+    let full = CASES.iter().filter(|case| case.level == Level::Full).count();
     assert!(report.skipped() >= full && report.passed() > 0);
     assert_eq!(report.passed() + report.skipped(), CASES.len());
 }

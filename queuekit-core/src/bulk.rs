@@ -54,12 +54,8 @@ pub struct BulkReport {
 /// `Unsupported` if the store lacks [`Admin`]; those of listing and of the action.
 pub async fn bulk<B: Backend + ?Sized>(backend: &B, request: &BulkRequest) -> Result<BulkReport> {
     let page = backend.list_jobs(&request.filter).await?;
-    let mut report = BulkReport {
-        matched: page.items.len() as u64,
-        changed: 0,
-        skipped: 0,
-        cursor: page.next,
-    };
+    let mut report =
+        BulkReport { matched: page.items.len() as u64, changed: 0, skipped: 0, cursor: page.next };
     if request.dry_run || page.items.is_empty() {
         return Ok(report);
     }
@@ -82,15 +78,11 @@ async fn apply<B: Backend + ?Sized>(backend: &B, action: &BulkAction, jobs: &[Jo
         }
         BulkAction::Reschedule(delay) => {
             let outcomes = admin(backend)?.reschedule(&ids, *delay).await?;
-            count(&outcomes, |outcome| {
-                *outcome == RescheduleOutcome::Rescheduled
-            })
+            count(&outcomes, |outcome| *outcome == RescheduleOutcome::Rescheduled)
         }
         BulkAction::Bury(reason) => {
-            let burials: Vec<_> = ids
-                .iter()
-                .map(|id| Burial::of_job(*id, reason.as_str()))
-                .collect();
+            let burials: Vec<_> =
+                ids.iter().map(|id| Burial::of_job(*id, reason.as_str())).collect();
             let outcomes = backend.move_to_dlq(&burials).await?;
             count(&outcomes, |outcome| *outcome == BuryOutcome::Buried)
         }

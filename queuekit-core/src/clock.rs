@@ -60,11 +60,7 @@ impl From<SystemTime> for Timestamp {
 impl From<Timestamp> for SystemTime {
     fn from(time: Timestamp) -> Self {
         let distance = Duration::from_millis(time.0.unsigned_abs());
-        if time.0 >= 0 {
-            UNIX_EPOCH + distance
-        } else {
-            UNIX_EPOCH - distance
-        }
+        if time.0 >= 0 { UNIX_EPOCH + distance } else { UNIX_EPOCH - distance }
     }
 }
 
@@ -83,10 +79,7 @@ pub struct SystemClock {
 }
 
 impl Clock for SystemClock {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the file that reads the wall clock"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "this is the file that reads the wall clock")]
     fn now(&self) -> Timestamp {
         let read = Timestamp::from(SystemTime::now()).as_millis();
         let latest = self.latest_ms.load(Ordering::Relaxed);
@@ -107,9 +100,7 @@ pub struct ManualClock {
 impl ManualClock {
     /// A clock that stands at this instant.
     pub fn at(start: Timestamp) -> Self {
-        Self {
-            now_ms: Arc::new(AtomicI64::new(start.as_millis())),
-        }
+        Self { now_ms: Arc::new(AtomicI64::new(start.as_millis())) }
     }
 
     /// Moves the clock forward; every clone sees it.

@@ -114,14 +114,7 @@ impl Error {
     pub fn invalid(field: &'static str, limit: impl Into<String>, got: impl fmt::Display) -> Self {
         let limit = limit.into();
         let message = format!("{field} must be {limit}; got {got}");
-        Self::new(
-            ErrorKind::Invalid {
-                item: None,
-                field,
-                limit,
-            },
-            message,
-        )
+        Self::new(ErrorKind::Invalid { item: None, field, limit }, message)
     }
 
     /// The same error, about this operation.
@@ -178,10 +171,7 @@ impl fmt::Display for Error {
         if let Some(subject) = &self.0.subject {
             write!(f, "{subject}: ")?;
         }
-        if let ErrorKind::Invalid {
-            item: Some(item), ..
-        } = self.0.kind
-        {
+        if let ErrorKind::Invalid { item: Some(item), .. } = self.0.kind {
             write!(f, "item {item}: ")?;
         }
         f.write_str(&self.0.message)
@@ -200,10 +190,7 @@ impl fmt::Debug for Error {
 
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.0
-            .source
-            .as_ref()
-            .map(|source| &**source as &(dyn StdError + 'static))
+        self.0.source.as_ref().map(|source| &**source as &(dyn StdError + 'static))
     }
 }
 

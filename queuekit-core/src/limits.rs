@@ -198,12 +198,5 @@ fn at_most(field: &'static str, most: usize, unit: &str, got: usize) -> Result<(
     }
     let limit = format!("at most {most} {unit}");
     let message = format!("{field}: {got} {unit}, {limit}; split or shrink the call");
-    Err(Error::new(
-        ErrorKind::Invalid {
-            item: None,
-            field,
-            limit,
-        },
-        message,
-    ))
+    Err(Error::new(ErrorKind::Invalid { item: None, field, limit }, message))
 }

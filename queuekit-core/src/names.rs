@@ -30,17 +30,12 @@ impl QueueName {
     pub fn new(name: impl AsRef<str>) -> Result<Self> {
         let name = checked_name("queue", name.as_ref())?;
         let digest = Sha256::digest(name.as_bytes());
-        Ok(Self {
-            name,
-            tag: [digest[0], digest[1]],
-        })
+        Ok(Self { name, tag: [digest[0], digest[1]] })
     }
 
     /// Whether only queuekit itself enqueues here (`event.*` and `queuekit.*`).
     pub fn is_reserved(&self) -> bool {
-        RESERVED_QUEUE_PREFIXES
-            .iter()
-            .any(|prefix| self.name.starts_with(prefix))
+        RESERVED_QUEUE_PREFIXES.iter().any(|prefix| self.name.starts_with(prefix))
     }
 
     /// The two bytes every job id of this queue ends in (R2.4).
@@ -72,9 +67,7 @@ impl Kind {
     /// # Errors
     /// `Invalid` if it breaks the rule for names.
     pub fn new(name: impl AsRef<str>) -> Result<Self> {
-        Ok(Self {
-            name: checked_name("kind", name.as_ref())?,
-        })
+        Ok(Self { name: checked_name("kind", name.as_ref())? })
     }
 }
 
@@ -91,9 +84,7 @@ impl WorkerId {
     /// # Errors
     /// `Invalid` if it breaks the rule for names.
     pub fn new(id: impl AsRef<str>) -> Result<Self> {
-        Ok(Self {
-            name: checked_name("worker", id.as_ref())?,
-        })
+        Ok(Self { name: checked_name("worker", id.as_ref())? })
     }
 
     /// A new incarnation of the worker of this name: the name and 12 random hex digits.
@@ -118,9 +109,7 @@ impl PartitionKey {
     /// # Errors
     /// `Invalid` if it is empty, has more than 256 bytes or a NUL, which not every store can keep.
     pub fn new(key: impl AsRef<str>) -> Result<Self> {
-        Ok(Self {
-            name: checked_key("partition_key", key.as_ref())?,
-        })
+        Ok(Self { name: checked_key("partition_key", key.as_ref())? })
     }
 }
 
@@ -137,25 +126,16 @@ impl IdempotencyKey {
     /// # Errors
     /// `Invalid` if it is empty, has more than 256 bytes or a NUL, which not every store can keep.
     pub fn new(key: impl AsRef<str>) -> Result<Self> {
-        Ok(Self {
-            name: checked_key("idempotency_key", key.as_ref())?,
-        })
+        Ok(Self { name: checked_key("idempotency_key", key.as_ref())? })
     }
 }
 
 fn checked_name(field: &'static str, name: &str) -> Result<Arc<str>> {
     let inner = |c: u8| c.is_ascii_alphanumeric() || b"_.:-".contains(&c);
     let valid = name.len() <= NAME_BYTES
-        && name
-            .as_bytes()
-            .first()
-            .is_some_and(u8::is_ascii_alphanumeric)
+        && name.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric)
         && name.bytes().all(inner);
-    if valid {
-        Ok(name.into())
-    } else {
-        Err(Error::invalid(field, NAME_RULE, excerpt(name)))
-    }
+    if valid { Ok(name.into()) } else { Err(Error::invalid(field, NAME_RULE, excerpt(name))) }
 }
 
 fn checked_key(field: &'static str, key: &str) -> Result<Arc<str>> {
@@ -163,16 +143,8 @@ fn checked_key(field: &'static str, key: &str) -> Result<Arc<str>> {
     if (1..=KEY_BYTES).contains(&key.len()) && !nul {
         return Ok(key.into());
     }
-    let got = format!(
-        "{} bytes{}",
-        key.len(),
-        if nul { " with a NUL" } else { "" }
-    );
-    Err(Error::invalid(
-        field,
-        format!("1..={KEY_BYTES} bytes without NUL"),
-        got,
-    ))
+    let got = format!("{} bytes{}", key.len(), if nul { " with a NUL" } else { "" });
+    Err(Error::invalid(field, format!("1..={KEY_BYTES} bytes without NUL"), got))
 }
 
 fn excerpt(name: &str) -> String {
@@ -300,17 +272,7 @@ mod tests {
         for good in ["a", "9", "a.b:c-d_E", &"x".repeat(128)] {
             assert!(QueueName::new(good).is_ok(), "{good}");
         }
-        for bad in [
-            "",
-            ".a",
-            "-a",
-            "a b",
-            "a{b}",
-            "é",
-            "a/b",
-            "a\0",
-            &"x".repeat(129),
-        ] {
+        for bad in ["", ".a", "-a", "a b", "a{b}", "é", "a/b", "a\0", &"x".repeat(129)] {
             assert!(QueueName::new(bad).is_err(), "{bad}");
             assert!(Kind::new(bad).is_err(), "{bad}");
         }

@@ -76,10 +76,7 @@ impl fmt::Debug for RetryPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exponential { base, cap, jitter } => {
-                write!(
-                    f,
-                    "Exponential({base:?} doubling to {cap:?}, jitter {jitter})"
-                )
+                write!(f, "Exponential({base:?} doubling to {cap:?}, jitter {jitter})")
             }
             Self::Fixed(delay) => write!(f, "Fixed({delay:?})"),
             Self::List(delays) => write!(f, "List({delays:?})"),
@@ -122,8 +119,7 @@ pub fn clamp_nack_delay(delay: Duration) -> Duration {
 }
 
 fn doubling(base: Duration, cap: Duration, times: u32) -> Duration {
-    base.saturating_mul(1_u32.checked_shl(times).unwrap_or(u32::MAX))
-        .min(cap)
+    base.saturating_mul(1_u32.checked_shl(times).unwrap_or(u32::MAX)).min(cap)
 }
 
 #[cfg(test)]
@@ -134,14 +130,8 @@ mod tests {
 
     #[test]
     fn exponential_doubles_to_its_cap() {
-        let policy = RetryPolicy::Exponential {
-            base: SECOND,
-            cap: 60 * SECOND,
-            jitter: 0.0,
-        };
-        let delays: Vec<_> = (1..=8)
-            .map(|attempt| policy.delay(attempt, 0.7).as_secs())
-            .collect();
+        let policy = RetryPolicy::Exponential { base: SECOND, cap: 60 * SECOND, jitter: 0.0 };
+        let delays: Vec<_> = (1..=8).map(|attempt| policy.delay(attempt, 0.7).as_secs()).collect();
         assert_eq!(delays, [1, 2, 4, 8, 16, 32, 60, 60]);
         assert_eq!(policy.delay(u32::MAX, 0.5), 60 * SECOND);
     }
@@ -157,15 +147,9 @@ mod tests {
     #[test]
     fn a_list_repeats_its_last_delay_and_everything_is_clamped_to_30_days() {
         let policy = RetryPolicy::list([SECOND, 5 * SECOND]);
-        assert_eq!(
-            [1, 2, 9].map(|attempt| policy.delay(attempt, 0.0).as_secs()),
-            [1, 5, 5]
-        );
+        assert_eq!([1, 2, 9].map(|attempt| policy.delay(attempt, 0.0).as_secs()), [1, 5, 5]);
         assert_eq!(RetryPolicy::list([]).delay(1, 0.0), Duration::ZERO);
-        assert_eq!(
-            RetryPolicy::custom(|_| Duration::MAX).delay(1, 0.0),
-            NACK_DELAY
-        );
+        assert_eq!(RetryPolicy::custom(|_| Duration::MAX).delay(1, 0.0), NACK_DELAY);
     }
 
     #[test]

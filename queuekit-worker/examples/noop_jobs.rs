@@ -23,9 +23,7 @@ async fn noop(_job: Noop, _ctx: Ctx) -> JobResult {
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let mut numbers = std::env::args()
-        .skip(1)
-        .filter_map(|number| number.parse().ok());
+    let mut numbers = std::env::args().skip(1).filter_map(|number| number.parse().ok());
     let jobs: usize = numbers.next().unwrap_or(50_000);
     let concurrency: usize = numbers.next().unwrap_or(500);
     for _ in 0..5 {
@@ -39,10 +37,7 @@ async fn main() -> Result<()> {
         let summary = worker.run_until_idle().await?;
         let took = start.elapsed();
         let rate = summary.completed as f64 / took.as_secs_f64();
-        println!(
-            "{} jobs in {took:.1?}: {rate:.0} a second",
-            summary.completed
-        );
+        println!("{} jobs in {took:.1?}: {rate:.0} a second", summary.completed);
     }
     Ok(())
 }

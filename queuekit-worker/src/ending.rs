@@ -44,16 +44,11 @@ impl Ending {
     pub(crate) fn step(&mut self, now: Instant, live: usize) -> Step {
         match *self {
             Self::No => {
-                *self = Self::Asked {
-                    until: now + LAST_CALL,
-                };
+                *self = Self::Asked { until: now + LAST_CALL };
                 Step::Ask
             }
             Self::Asked { until } if now >= until || live == 0 => {
-                *self = Self::Released {
-                    linger: now + LAST_CALL,
-                    flush: now + FLUSH,
-                };
+                *self = Self::Released { linger: now + LAST_CALL, flush: now + FLUSH };
                 Step::Release
             }
             Self::Asked { .. } | Self::Released { .. } => Step::Wait,

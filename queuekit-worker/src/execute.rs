@@ -35,11 +35,8 @@ pub(crate) async fn execute(
     handler: impl Future<Output = JobResult<Option<Bytes>>> + Send,
 ) {
     let Some(run) = &holder.0 else { return };
-    let verdict = if past_deadline(run) {
-        Some(Verdict::past_deadline())
-    } else {
-        drive(run, handler).await
-    };
+    let verdict =
+        if past_deadline(run) { Some(Verdict::past_deadline()) } else { drive(run, handler).await };
     if let Some(verdict) = verdict {
         holder.end(verdict);
     }
@@ -66,11 +63,7 @@ async fn drive(
             Err(panic) => Poll::Ready(Some(Verdict::of_panic(run, &*panic))),
             Ok(Poll::Pending) => {
                 run.wake_when_abandoned(cx.waker());
-                if run.is_abandoned() {
-                    Poll::Ready(None)
-                } else {
-                    Poll::Pending
-                }
+                if run.is_abandoned() { Poll::Ready(None) } else { Poll::Pending }
             }
         }
     })
@@ -79,9 +72,7 @@ async fn drive(
 
 /// It may have waited for a thread since it was reserved.
 fn past_deadline(run: &Run) -> bool {
-    run.lease
-        .deadline_in
-        .is_some_and(|left| run.asked_at.elapsed() > left)
+    run.lease.deadline_in.is_some_and(|left| run.asked_at.elapsed() > left)
 }
 
 fn span(run: &Run) -> tracing::Span {
@@ -103,11 +94,7 @@ impl Holder {
     fn end(&mut self, verdict: Verdict) {
         if let Some(run) = self.0.take() {
             let kept = Arc::clone(&run);
-            let event = if run.claim() {
-                Event::Ended(run, verdict)
-            } else {
-                Event::Returned(run)
-            };
+            let event = if run.claim() { Event::Ended(run, verdict) } else { Event::Returned(run) };
             kept.shared.inbox.push(event);
         }
     }

@@ -78,10 +78,7 @@ impl Fetcher {
         }
         if self.look.asks.is_empty() {
             let asks = self.serving.asks(free)?.into();
-            self.look = Look {
-                asks,
-                ..Look::default()
-            };
+            self.look = Look { asks, ..Look::default() };
         }
         let Some(ask) = self.look.asks.pop_front() else {
             return Ok(None);
@@ -102,10 +99,7 @@ impl Fetcher {
         let look = &mut self.look;
         look.found |= !reserved.leases.is_empty();
         look.more |= reserved.more || reserved.leases.len() >= limit;
-        look.due_in = [look.due_in, reserved.next_due_in]
-            .into_iter()
-            .flatten()
-            .min();
+        look.due_in = [look.due_in, reserved.next_due_in].into_iter().flatten().min();
         self.look_at = Instant::now();
         if look.asks.is_empty() {
             self.found_nothing = !look.found && !look.more;

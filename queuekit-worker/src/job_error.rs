@@ -58,18 +58,12 @@ impl JobError {
 
     /// It is too early: run it again after this delay (at most 30 days); no attempt is spent.
     pub fn snooze(delay: Duration) -> Self {
-        Self {
-            then: Then::Snooze(delay),
-            cause: None,
-        }
+        Self { then: Then::Snooze(delay), cause: None }
     }
 
     /// It is called off: it ends cancelled.
     pub fn cancel() -> Self {
-        Self {
-            then: Then::Cancel,
-            cause: None,
-        }
+        Self { then: Then::Cancel, cause: None }
     }
 
     /// Whether this is [`JobError::cancel`].
@@ -83,10 +77,7 @@ impl JobError {
     }
 
     fn because(then: Then, cause: impl Into<Cause>) -> Self {
-        Self {
-            then,
-            cause: Some(cause.into()),
-        }
+        Self { then, cause: Some(cause.into()) }
     }
 }
 

@@ -100,10 +100,7 @@ pub(crate) struct Typed<P, H> {
 
 impl<P: Payload, H: Handler<P>> Typed<P, H> {
     pub(crate) fn new(handler: H) -> Self {
-        Self {
-            handler,
-            payload: PhantomData,
-        }
+        Self { handler, payload: PhantomData }
     }
 
     async fn run(&self, ctx: Ctx) -> JobResult<Option<Bytes>> {
@@ -168,9 +165,6 @@ mod tests {
         assert_eq!(json(encode(&()).unwrap()), None);
         assert_eq!(json(encode(&7).unwrap()).as_deref(), Some("7"));
         assert_eq!(json(encode(&None::<u8>).unwrap()).as_deref(), Some("null"));
-        assert_eq!(
-            json(encode(&One::Only).unwrap()).as_deref(),
-            Some("\"Only\"")
-        );
+        assert_eq!(json(encode(&One::Only).unwrap()).as_deref(), Some("\"Only\""));
     }
 }

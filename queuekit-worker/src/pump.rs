@@ -123,13 +123,10 @@ impl Pump {
             // A store that answers without waiting must not starve the handlers.
             tokio::task::consume_budget().await;
             let batch = self.settler.next_batch();
-            let request = self
-                .fetcher
-                .request(self.free_slots())
-                .unwrap_or_else(|error| {
-                    self.fetcher.failed(&error, None);
-                    None
-                });
+            let request = self.fetcher.request(self.free_slots()).unwrap_or_else(|error| {
+                self.fetcher.failed(&error, None);
+                None
+            });
             match request {
                 None if batch.is_empty() => return,
                 None => self.settler.settle(batch).await,
@@ -142,10 +139,7 @@ impl Pump {
     async fn exchange(&mut self, batch: Batch, request: Reserve) {
         let asked_at = std::time::Instant::now();
         let backend = Arc::clone(&self.shared.backend);
-        let exchange = backend
-            .capabilities()
-            .exchange
-            .filter(|_| !batch.is_empty());
+        let exchange = backend.capabilities().exchange.filter(|_| !batch.is_empty());
         let Some(exchange) = exchange else {
             self.settler.settle(batch).await;
             let answer = backend.reserve(&request).await;
@@ -214,9 +208,7 @@ impl Pump {
             let handler = last.insert(known).1;
             Arc::new(Run::new(shared, lease, handler, slot, times))
         };
-        let runs = shared
-            .registry
-            .add(leases, asked_at + shared.ttl.get() / 3, make);
+        let runs = shared.registry.add(leases, asked_at + shared.ttl.get() / 3, make);
         let serving = shared.phase() == Phase::Serving;
         let mut short = false;
         for run in runs {
@@ -331,10 +323,7 @@ impl Pump {
     /// Runs whose handlers go on and whose outcome nobody has decided.
     fn live(&self) -> usize {
         // Of one run, the pump may hear that its handler returned before that it was given up.
-        self.shared
-            .registry
-            .busy()
-            .saturating_add_signed(-self.abandoned)
+        self.shared.registry.busy().saturating_add_signed(-self.abandoned)
     }
 
     fn runs_left(&self) -> Vec<Arc<Run>> {

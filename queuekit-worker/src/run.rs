@@ -112,9 +112,7 @@ impl Run {
     /// When the run would time out if it started now, while it has not.
     pub(crate) fn times_out_at_soonest(&self) -> Option<Instant> {
         let waits = self.started().is_none();
-        self.timeout
-            .filter(|_| waits)
-            .and_then(|timeout| self.granted_at.checked_add(timeout))
+        self.timeout.filter(|_| waits).and_then(|timeout| self.granted_at.checked_add(timeout))
     }
 
     pub(crate) fn time_left(&self) -> Duration {

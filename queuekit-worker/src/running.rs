@@ -38,10 +38,7 @@ impl RunningWorker {
         let wakeup = subscribe(&shared)?;
         let pump = Pump::new(Arc::clone(&shared), serving, until_idle);
         let heartbeat = Heartbeat::start(Arc::clone(&shared))?;
-        let beside = StopGuard {
-            shared: Arc::clone(&shared),
-            stop: CancellationToken::new(),
-        };
+        let beside = StopGuard { shared: Arc::clone(&shared), stop: CancellationToken::new() };
         runtime.spawn(upkeep(Arc::clone(&shared), beside.stop.clone()));
         if let Some(wakeup) = wakeup {
             runtime.spawn(relay(Arc::clone(&shared), wakeup, beside.stop.clone()));
@@ -93,10 +90,7 @@ impl RunningWorker {
     /// A fault of the store that waiting will not cure.
     pub(crate) async fn ended(&self) -> Result<RunSummary> {
         let mut ended = self.ended.clone();
-        let result = ended
-            .wait_for(Option::is_some)
-            .await
-            .map(|result| result.clone());
+        let result = ended.wait_for(Option::is_some).await.map(|result| result.clone());
         match result {
             Ok(Some(Err(error))) => Err(error),
             Ok(_) => Ok(self.shared.counters.read()),
@@ -109,9 +103,7 @@ impl RunningWorker {
     }
 
     pub(crate) fn begin_drain(&self, timeout: Duration) {
-        self.shared.advance(Phase::Draining {
-            until: Instant::now() + timeout,
-        });
+        self.shared.advance(Phase::Draining { until: Instant::now() + timeout });
     }
 
     pub(crate) fn force(&self) {
@@ -127,9 +119,7 @@ impl Drop for RunningWorker {
 
 impl fmt::Debug for RunningWorker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RunningWorker")
-            .field("id", self.id())
-            .finish_non_exhaustive()
+        f.debug_struct("RunningWorker").field("id", self.id()).finish_non_exhaustive()
     }
 }
 

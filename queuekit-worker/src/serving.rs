@@ -36,18 +36,8 @@ impl Serving {
         weights: Option<Vec<u8>>,
         caps: &HashMap<QueueName, usize>,
     ) -> Self {
-        let cap = |queue: &QueueName| {
-            caps.get(queue).map(|most| Cap {
-                most: *most,
-                running: 0,
-            })
-        };
-        Self {
-            caps: queues.iter().map(cap).collect(),
-            queues,
-            weights,
-            requests: HashMap::new(),
-        }
+        let cap = |queue: &QueueName| caps.get(queue).map(|most| Cap { most: *most, running: 0 });
+        Self { caps: queues.iter().map(cap).collect(), queues, weights, requests: HashMap::new() }
     }
 
     /// The requests that fill this many free slots, in the order of the queues.
@@ -75,12 +65,7 @@ impl Serving {
         if !together.is_empty() {
             asks.push((together, free));
         }
-        let ask = |(queues, limit)| {
-            Ok(Ask {
-                queues: self.request(queues)?,
-                limit,
-            })
-        };
+        let ask = |(queues, limit)| Ok(Ask { queues: self.request(queues)?, limit });
         asks.into_iter().map(ask).collect()
     }
 
@@ -106,10 +91,7 @@ impl Serving {
 
     /// How many jobs may be asked for, by the caps.
     pub(crate) fn room(&self) -> usize {
-        self.caps
-            .iter()
-            .map(|cap| room(*cap))
-            .fold(0, usize::saturating_add)
+        self.caps.iter().map(|cap| room(*cap)).fold(0, usize::saturating_add)
     }
 
     /// A job of this queue holds a slot.
@@ -128,12 +110,7 @@ impl Serving {
 
     fn cap(&mut self, queue: &QueueName) -> Option<&mut Cap> {
         let capped = |(name, cap): &(&QueueName, &mut Option<Cap>)| cap.is_some() && *name == queue;
-        self.queues
-            .iter()
-            .zip(&mut self.caps)
-            .find(capped)?
-            .1
-            .as_mut()
+        self.queues.iter().zip(&mut self.caps).find(capped)?.1.as_mut()
     }
 }
 
@@ -163,11 +140,7 @@ mod tests {
     fn a_capped_queue_never_gets_more_than_it_has_room_for() {
         let caps = HashMap::from([(name("b"), 2)]);
         let mut serving = Serving::new(["a", "b", "c"].map(name).to_vec(), None, &caps);
-        let strict = [
-            (queues(&["a"]), 10),
-            (queues(&["b"]), 2),
-            (queues(&["c"]), 10),
-        ];
+        let strict = [(queues(&["a"]), 10), (queues(&["b"]), 2), (queues(&["c"]), 10)];
         assert_eq!(asked(&mut serving, 10), strict);
         assert_eq!(asked(&mut serving, 2), [(queues(&["a", "b", "c"]), 2)]);
         serving.taken(&name("b"));
@@ -180,15 +153,9 @@ mod tests {
     #[test]
     fn by_weights_those_with_less_room_are_asked_first() {
         let caps = HashMap::from([(name("b"), 1)]);
-        let mut serving = Serving::new(
-            ["a", "b", "c"].map(name).to_vec(),
-            Some(vec![3, 2, 1]),
-            &caps,
-        );
-        assert_eq!(
-            asked(&mut serving, 5),
-            [(queues(&["b"]), 1), (queues(&["a", "c"]), 5)]
-        );
+        let mut serving =
+            Serving::new(["a", "b", "c"].map(name).to_vec(), Some(vec![3, 2, 1]), &caps);
+        assert_eq!(asked(&mut serving, 5), [(queues(&["b"]), 1), (queues(&["a", "c"]), 5)]);
     }
 
     #[test]

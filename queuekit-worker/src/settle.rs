@@ -57,11 +57,7 @@ impl Settler {
 
     pub(crate) fn add(&mut self, run: Arc<Run>, verdict: Verdict) {
         let unclear = false;
-        self.fresh.push(Item {
-            run,
-            verdict,
-            unclear,
-        });
+        self.fresh.push(Item { run, verdict, unclear });
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -126,14 +122,8 @@ impl Settler {
             return Err(error);
         }
         self.failures = 0;
-        self.finish(
-            batch.acks,
-            exchanged.acks.iter().copied().map(Outcome::from),
-        );
-        self.finish(
-            batch.nacks,
-            exchanged.nacks.iter().copied().map(Outcome::from),
-        );
+        self.finish(batch.acks, exchanged.acks.iter().copied().map(Outcome::from));
+        self.finish(batch.nacks, exchanged.nacks.iter().copied().map(Outcome::from));
         Ok(())
     }
 
@@ -154,9 +144,8 @@ impl Settler {
             return;
         }
         let repeats = std::mem::take(&mut self.repeats);
-        let (lost, held): (Vec<_>, Vec<_>) = repeats
-            .into_iter()
-            .partition(|item| item.run.has(Flag::Lost));
+        let (lost, held): (Vec<_>, Vec<_>) =
+            repeats.into_iter().partition(|item| item.run.has(Flag::Lost));
         self.drop_lost(lost);
         let mut held = held.into_iter().peekable();
         while held.peek().is_some() {
@@ -178,11 +167,7 @@ impl Settler {
             let runs = left.len();
             tracing::error!(worker = %shared.id, runs, "the store took no more outcomes");
         }
-        let item = |run| Item {
-            run,
-            verdict: Verdict::of_shutdown(),
-            unclear: false,
-        };
+        let item = |run| Item { run, verdict: Verdict::of_shutdown(), unclear: false };
         self.drop_lost(left.into_iter().map(item).collect());
     }
 
@@ -248,10 +233,9 @@ impl Settler {
         self.failures = self.failures.saturating_add(1);
         self.repeat_at = Instant::now() + delay;
         let unclear = *error.kind() == ErrorKind::Indeterminate;
-        self.repeats.extend(items.into_iter().map(|item| Item {
-            unclear: item.unclear || unclear,
-            ..item
-        }));
+        self.repeats.extend(
+            items.into_iter().map(|item| Item { unclear: item.unclear || unclear, ..item }),
+        );
     }
 
     /// These outcomes change nothing: their leases are gone.
@@ -291,10 +275,7 @@ impl Batch {
     }
 
     pub(crate) fn settlement(&self) -> Settlement {
-        Settlement {
-            acks: acks(&self.acks),
-            nacks: nacks(&self.nacks),
-        }
+        Settlement { acks: acks(&self.acks), nacks: nacks(&self.nacks) }
     }
 
     fn into_items(mut self) -> Vec<Item> {
@@ -329,9 +310,7 @@ impl Item {
 
 /// Tells outcomes of one sort in one call.
 async fn record(backend: &dyn Backend, items: &[Item]) -> Result<Vec<Outcome>> {
-    let done = items
-        .first()
-        .is_some_and(|item| matches!(item.verdict, Verdict::Done(_)));
+    let done = items.first().is_some_and(|item| matches!(item.verdict, Verdict::Done(_)));
     let outcomes: Vec<_> = if done {
         let outcomes = backend.ack(&acks(items)).await?;
         outcomes.into_iter().map(Outcome::from).collect()
@@ -339,33 +318,20 @@ async fn record(backend: &dyn Backend, items: &[Item]) -> Result<Vec<Outcome>> {
         let outcomes = backend.nack(&nacks(items)).await?;
         outcomes.into_iter().map(Outcome::from).collect()
     };
-    if outcomes.len() == items.len() {
-        Ok(outcomes)
-    } else {
-        Err(short_answer())
-    }
+    if outcomes.len() == items.len() { Ok(outcomes) } else { Err(short_answer()) }
 }
 
 fn acks(items: &[Item]) -> Vec<Ack> {
-    items
-        .iter()
-        .filter_map(|item| item.verdict.ack(&item.run.lease.token))
-        .collect()
+    items.iter().filter_map(|item| item.verdict.ack(&item.run.lease.token)).collect()
 }
 
 fn nacks(items: &[Item]) -> Vec<Nack> {
-    items
-        .iter()
-        .filter_map(|item| item.verdict.nack(&item.run.lease.token))
-        .collect()
+    items.iter().filter_map(|item| item.verdict.nack(&item.run.lease.token)).collect()
 }
 
 /// The call failed for reasons that none of its items gave.
 pub(crate) fn is_outage(error: &Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::Unavailable | ErrorKind::Indeterminate
-    )
+    matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Indeterminate)
 }
 
 fn short_answer() -> Error {

@@ -47,10 +47,8 @@ impl Counters {
     }
 
     pub(crate) fn read(&self) -> RunSummary {
-        let [completed, failed, dead, released, cancelled, lease_lost] = self
-            .by_outcome
-            .each_ref()
-            .map(|count| count.load(Ordering::Relaxed));
+        let [completed, failed, dead, released, cancelled, lease_lost] =
+            self.by_outcome.each_ref().map(|count| count.load(Ordering::Relaxed));
         RunSummary {
             completed,
             failed,
@@ -111,11 +109,7 @@ mod tests {
     fn a_tally_counts_by_queue_and_outcome() {
         let (mut tally, counters) = (Tally::default(), Counters::default());
         let after = std::time::Duration::ZERO;
-        for outcome in [
-            Outcome::Completed,
-            Outcome::Completed,
-            Outcome::Retrying { after },
-        ] {
+        for outcome in [Outcome::Completed, Outcome::Completed, Outcome::Retrying { after }] {
             tally.add(&QueueName::default(), outcome);
         }
         assert_eq!(tally.0.len(), 2);

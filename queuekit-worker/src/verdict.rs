@@ -15,11 +15,7 @@ use crate::shared::chance;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Verdict {
     Done(Option<Bytes>),
-    Failed {
-        kind: NackKind,
-        error: ErrorText,
-        delay: Duration,
-    },
+    Failed { kind: NackKind, error: ErrorText, delay: Duration },
 }
 
 impl Verdict {
@@ -81,11 +77,7 @@ impl Verdict {
     /// The task ended early: something of the handler's panicked outside of its run, or the
     /// runtime shuts down.
     pub(crate) fn of_drop(run: &Run) -> Self {
-        Self::failed(
-            NackKind::Retry,
-            "the run was dropped before it ended",
-            retry_delay(run),
-        )
+        Self::failed(NackKind::Retry, "the run was dropped before it ended", retry_delay(run))
     }
 
     /// The worker shuts down.
@@ -114,20 +106,13 @@ impl Verdict {
     }
 
     fn failed(kind: NackKind, error: impl Into<ErrorText>, delay: Duration) -> Self {
-        Self::Failed {
-            kind,
-            error: error.into(),
-            delay,
-        }
+        Self::Failed { kind, error: error.into(), delay }
     }
 
     /// The success to record, if it is one.
     pub(crate) fn ack(&self, lease: &LeaseToken) -> Option<Ack> {
         match self {
-            Self::Done(result) => Some(Ack {
-                lease: lease.clone(),
-                result: result.clone(),
-            }),
+            Self::Done(result) => Some(Ack { lease: lease.clone(), result: result.clone() }),
             Self::Failed { .. } => None,
         }
     }
@@ -144,18 +129,13 @@ impl Verdict {
 }
 
 fn timed_out(run: &Run, text: &str) -> String {
-    format!(
-        "timed out after {:?}: {text}",
-        run.timeout().unwrap_or_default()
-    )
+    format!("timed out after {:?}: {text}", run.timeout().unwrap_or_default())
 }
 
 /// By the policy of the kind, or of the worker.
 fn retry_delay(run: &Run) -> Duration {
     let shared = &run.shared;
-    let own = run
-        .handler
-        .and_then(|handler| shared.kinds.options(handler).retry.as_ref());
+    let own = run.handler.and_then(|handler| shared.kinds.options(handler).retry.as_ref());
     let policy = own.unwrap_or(&shared.retry);
     let delay = |policy: &RetryPolicy| policy.delay(run.lease.attempt, chance());
     // The application's own function may panic like its handler.

@@ -14,9 +14,7 @@ use crate::shared::Shared;
 /// `Closed`.
 pub(crate) fn subscribe(shared: &Shared) -> Result<Option<Wakeup>> {
     let wakeups = shared.backend.capabilities().wakeups;
-    wakeups
-        .map(|wakeups| wakeups.subscribe(&shared.queues))
-        .transpose()
+    wakeups.map(|wakeups| wakeups.subscribe(&shared.queues)).transpose()
 }
 
 /// In a task of its own: a wake-up often comes from a handler that enqueues, and the task it wakes

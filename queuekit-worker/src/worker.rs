@@ -151,11 +151,7 @@ impl Worker {
     /// How often to look for work when no wake-up comes [1 s], moved by up to 10 %.
     pub fn poll_interval(mut self, interval: Duration) -> Self {
         if interval.is_zero() {
-            self.check(Err(Error::invalid(
-                "poll_interval",
-                "at least 1 ms",
-                "0 ms",
-            )));
+            self.check(Err(Error::invalid("poll_interval", "at least 1 ms", "0 ms")));
         }
         self.poll_interval = interval;
         self
@@ -226,10 +222,7 @@ impl Worker {
     /// The first mistake made in building it (`Invalid`, `Conflict`); `Unsupported` if the store
     /// has no leases that can be extended, or outside a tokio runtime; `Closed`; `Unavailable`
     /// if the system gives no thread.
-    #[expect(
-        clippy::unused_async,
-        reason = "so that a start may come to wait for the store"
-    )]
+    #[expect(clippy::unused_async, reason = "so that a start may come to wait for the store")]
     pub async fn start(self) -> Result<RunningWorker> {
         self.launch(false)
     }

@@ -64,19 +64,11 @@ async fn drain_releases_what_does_not_end_and_spends_no_attempt() {
     for _ in 0..2 {
         timeout(PATIENCE, starts.recv()).await.unwrap();
     }
-    let summary = timeout(PATIENCE, running.drain(Duration::ZERO))
-        .await
-        .unwrap();
-    assert_eq!(
-        (summary.released, summary.stuck, summary.total()),
-        (2, 0, 2)
-    );
+    let summary = timeout(PATIENCE, running.drain(Duration::ZERO)).await.unwrap();
+    assert_eq!((summary.released, summary.stuck, summary.total()), (2, 0, 2));
     for id in [listens, ignores] {
         let job = fixture.job(id).await;
-        assert_eq!(
-            (job.status.as_str(), job.attempts, job.releases),
-            ("ready", 0, 1)
-        );
+        assert_eq!((job.status.as_str(), job.attempts, job.releases), ("ready", 0, 1));
     }
 }
 
@@ -110,10 +102,7 @@ async fn run_until_drains_when_its_future_resolves() {
         fixture.enqueue(greet("Ada")).await;
         starts.recv().await.unwrap();
     };
-    let summary = timeout(PATIENCE, worker.run_until(end))
-        .await
-        .unwrap()
-        .unwrap();
+    let summary = timeout(PATIENCE, worker.run_until(end)).await.unwrap().unwrap();
     assert_eq!(summary.completed, 1);
 }
 
@@ -134,10 +123,7 @@ async fn nothing_of_a_worker_is_left_but_a_handler_that_blocks() {
     let running = Worker::new(client).handle(handler).start().await.unwrap();
     timeout(PATIENCE, starts.recv()).await.unwrap();
     let summary = timeout(PATIENCE, running.stop()).await.unwrap();
-    assert_eq!(
-        (summary.released, summary.stuck, summary.total()),
-        (1, 1, 1)
-    );
+    assert_eq!((summary.released, summary.stuck, summary.total()), (1, 1, 1));
     drop(running);
     unblock.send(()).unwrap();
     // The last that is dropped is the handler itself.
@@ -151,17 +137,11 @@ async fn nothing_of_a_worker_is_left_but_a_handler_that_blocks() {
 async fn a_closed_store_ends_the_worker() {
     let fixture = Fixture::new();
     let handler = |_: Greet, _: Ctx| async { JobResult::Ok(()) };
-    let worker = fixture
-        .worker()
-        .poll_interval(Duration::from_millis(10))
-        .handle(handler);
+    let worker = fixture.worker().poll_interval(Duration::from_millis(10)).handle(handler);
     let close = async {
         fixture.client.close().await.unwrap();
         std::future::pending::<()>().await;
     };
-    let summary = timeout(PATIENCE, worker.run_until(close))
-        .await
-        .unwrap()
-        .unwrap();
+    let summary = timeout(PATIENCE, worker.run_until(close)).await.unwrap().unwrap();
     assert_eq!(summary.total(), 0);
 }

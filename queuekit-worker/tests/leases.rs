@@ -20,9 +20,7 @@ async fn a_handler_that_blocks_its_thread_keeps_its_lease() {
     let (unblock, unblocked) = std::sync::mpsc::channel::<()>();
     let thief = Arc::clone(&fixture);
     let thief = std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .build()
-            .unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let start: Instant = is_blocked.recv_timeout(PATIENCE).unwrap();
         while start.elapsed() < Duration::from_millis(900) {
             assert!(runtime.block_on(thief.steal()).leases.is_empty(), "stolen");
@@ -42,10 +40,7 @@ async fn a_handler_that_blocks_its_thread_keeps_its_lease() {
     thief.join().unwrap();
     assert_eq!((summary.completed, summary.total()), (1, 1));
     let job = fixture.job(id).await;
-    assert_eq!(
-        (job.attempts, job.result.as_deref()),
-        (1, Some(&b"false"[..]))
-    );
+    assert_eq!((job.attempts, job.result.as_deref()), (1, Some(&b"false"[..])));
 }
 
 #[tokio::test]
@@ -55,12 +50,7 @@ async fn an_ack_whose_reply_was_lost_is_told_again() {
     fixture.store.faults().fail(Operation::Ack, 1, When::After);
     fixture.store.faults().fail(Operation::Ack, 2, When::Before);
     let handler = |_: Greet, _: Ctx| async { JobResult::Ok(()) };
-    let summary = fixture
-        .worker()
-        .handle(handler)
-        .run_until_idle()
-        .await
-        .unwrap();
+    let summary = fixture.worker().handle(handler).run_until_idle().await.unwrap();
     assert_eq!((summary.completed, summary.total()), (1, 1));
     assert_eq!(fixture.job(id).await.lease_seq, 1);
 }
@@ -68,17 +58,10 @@ async fn an_ack_whose_reply_was_lost_is_told_again() {
 #[tokio::test]
 async fn a_nack_whose_reply_was_lost_counts_once() {
     let fixture = Fixture::new();
-    let id = fixture
-        .enqueue(JobDraft::of(&greet("Ada")).max_attempts(1))
-        .await;
+    let id = fixture.enqueue(JobDraft::of(&greet("Ada")).max_attempts(1)).await;
     fixture.store.faults().fail(Operation::Nack, 1, When::After);
     let handler = |_: Greet, _: Ctx| async { JobResult::<()>::Err("no".into()) };
-    let summary = fixture
-        .worker()
-        .handle(handler)
-        .run_until_idle()
-        .await
-        .unwrap();
+    let summary = fixture.worker().handle(handler).run_until_idle().await.unwrap();
     assert_eq!((summary.dead, summary.total()), (1, 1));
     assert_eq!(fixture.job(id).await.errors.len(), 1);
 }
@@ -87,17 +70,9 @@ async fn a_nack_whose_reply_was_lost_counts_once() {
 async fn reserve_survives_failing_calls() {
     let fixture = Fixture::new();
     let id = fixture.enqueue(greet("Ada")).await;
-    fixture
-        .store
-        .faults()
-        .fail(Operation::Reserve, 1, When::Before);
+    fixture.store.faults().fail(Operation::Reserve, 1, When::Before);
     let handler = |_: Greet, _: Ctx| async { JobResult::Ok(()) };
-    let summary = fixture
-        .worker()
-        .handle(handler)
-        .run_until_idle()
-        .await
-        .unwrap();
+    let summary = fixture.worker().handle(handler).run_until_idle().await.unwrap();
     assert_eq!(summary.completed, 1);
     assert_eq!(fixture.status(id).await, "completed");
 }
@@ -111,11 +86,7 @@ async fn a_lost_lease_stops_the_handler_and_drops_its_outcome() {
         ctx.cancelled().await;
         JobResult::Ok(())
     };
-    let worker = fixture
-        .worker()
-        .hooks(told)
-        .lease_ttl(ttl(300))
-        .handle(handler);
+    let worker = fixture.worker().hooks(told).lease_ttl(ttl(300)).handle(handler);
     let running = worker.start().await.unwrap();
     telling.told("started", 1).await;
     fixture.client.backend().delete_job(id, true).await.unwrap();
@@ -133,11 +104,7 @@ async fn a_requested_cancel_reaches_the_handler() {
         ctx.cancelled().await;
         JobResult::<()>::Err(JobError::retry("stopped"))
     };
-    let worker = fixture
-        .worker()
-        .hooks(told)
-        .lease_ttl(ttl(300))
-        .handle(handler);
+    let worker = fixture.worker().hooks(told).lease_ttl(ttl(300)).handle(handler);
     let running = worker.start().await.unwrap();
     telling.told("started", 1).await;
     let admin = fixture.client.backend().capabilities().admin.unwrap();
@@ -150,15 +117,10 @@ async fn a_requested_cancel_reaches_the_handler() {
 #[tokio::test]
 async fn a_handler_that_ignores_its_timeout_is_given_up() {
     let fixture = Fixture::new();
-    let draft = JobDraft::of(&greet("Ada"))
-        .timeout(Duration::from_millis(30))
-        .max_attempts(1);
+    let draft = JobDraft::of(&greet("Ada")).timeout(Duration::from_millis(30)).max_attempts(1);
     let id = fixture.enqueue(draft).await;
     let handler = |_: Greet, _: Ctx| std::future::pending::<JobResult>();
-    let worker = fixture
-        .worker()
-        .timeout_grace(Duration::from_millis(30))
-        .handle(handler);
+    let worker = fixture.worker().timeout_grace(Duration::from_millis(30)).handle(handler);
     let summary = worker.run_until_idle().await.unwrap();
     assert_eq!((summary.dead, summary.stuck), (1, 0));
     let text = fixture.job(id).await.errors[0].error.to_string();
@@ -180,10 +142,7 @@ async fn a_handler_that_never_yields_holds_its_slot_and_no_lease() {
         }
         async { JobResult::Ok(()) }
     };
-    let worker = fixture
-        .worker()
-        .timeout_grace(Duration::from_millis(30))
-        .hooks(told);
+    let worker = fixture.worker().timeout_grace(Duration::from_millis(30)).hooks(told);
     let running = worker.concurrency(1).handle(handler).start().await.unwrap();
     telling.told("stuck", 1).await;
     assert!(running.snapshot().jobs[0].stuck);
@@ -215,14 +174,8 @@ async fn a_handler_that_blocks_its_thread_holds_up_no_other() {
         }
     };
     let (told, mut telling) = telling();
-    let running = fixture
-        .worker()
-        .hooks(told)
-        .concurrency(4)
-        .handle(handler)
-        .start()
-        .await
-        .unwrap();
+    let running =
+        fixture.worker().hooks(told).concurrency(4).handle(handler).start().await.unwrap();
     telling.told("completed", 101).await;
     unblock.send(()).unwrap();
     let summary = running.drain(PATIENCE).await;
@@ -239,12 +192,7 @@ async fn what_a_run_reports_is_stored_before_its_end() {
         ctx.log("two");
         JobResult::Ok(())
     };
-    fixture
-        .worker()
-        .handle(handler)
-        .run_until_idle()
-        .await
-        .unwrap();
+    fixture.worker().handle(handler).run_until_idle().await.unwrap();
     let job = fixture.job(id).await;
     assert_eq!(job.progress.unwrap().message, "half");
     let lines: Vec<_> = job.logs.iter().map(|line| line.text.as_str()).collect();

@@ -22,12 +22,7 @@ async fn a_job_runs_and_its_result_is_stored() {
         assert_eq!((ctx.attempt(), ctx.max_attempts()), (1, 3));
         JobResult::Ok(format!("Hello, {}!", job.name))
     };
-    let summary = fixture
-        .worker()
-        .handle(handler)
-        .run_until_idle()
-        .await
-        .unwrap();
+    let summary = fixture.worker().handle(handler).run_until_idle().await.unwrap();
     assert_eq!((summary.completed, summary.total()), (1, 1));
     let job = fixture.job(id).await;
     assert_eq!(job.status.as_str(), "completed");
@@ -55,52 +50,32 @@ impl Handler<Greet> for Arc<Counting> {
 async fn a_failed_job_runs_again_and_keeps_its_history() {
     let fixture = Fixture::new();
     let id = fixture.enqueue(greet("Ada")).await;
-    let handler = Arc::new(Counting {
-        calls: AtomicU32::new(0),
-    });
+    let handler = Arc::new(Counting { calls: AtomicU32::new(0) });
     let worker = fixture.worker().handle(Arc::clone(&handler));
     let summary = worker.run_until_idle().await.unwrap();
     assert_eq!((summary.completed, summary.failed), (1, 2));
     assert_eq!(handler.calls.load(Ordering::SeqCst), 3);
     let job = fixture.job(id).await;
     assert_eq!(job.errors.len(), 2);
-    assert_eq!(
-        job.errors[0].error.as_str(),
-        "invalid digit found in string"
-    );
+    assert_eq!(job.errors[0].error.as_str(), "invalid digit found in string");
     assert_eq!(job.result, None);
 }
 
 #[tokio::test]
 async fn a_panic_is_a_failed_attempt_with_its_text() {
     let fixture = Fixture::new();
-    let id = fixture
-        .enqueue(JobDraft::of(&greet("Ada")).max_attempts(1))
-        .await;
+    let id = fixture.enqueue(JobDraft::of(&greet("Ada")).max_attempts(1)).await;
     let other = fixture.enqueue(greet("Bob")).await;
     let handler = |job: Greet, _: Ctx| async move {
         assert_ne!(job.name, "Ada", "no Adas");
         JobResult::Ok(())
     };
-    let summary = fixture
-        .worker()
-        .handle(handler)
-        .run_until_idle()
-        .await
-        .unwrap();
+    let summary = fixture.worker().handle(handler).run_until_idle().await.unwrap();
     assert_eq!((summary.dead, summary.completed), (1, 1));
     let job = fixture.job(id).await;
     assert_eq!(job.status.as_str(), "dead");
-    assert!(
-        job.errors[0].error.as_str().contains("panicked: "),
-        "{:?}",
-        job.errors
-    );
-    assert!(
-        job.errors[0].error.as_str().contains("no Adas"),
-        "{:?}",
-        job.errors
-    );
+    assert!(job.errors[0].error.as_str().contains("panicked: "), "{:?}", job.errors);
+    assert!(job.errors[0].error.as_str().contains("no Adas"), "{:?}", job.errors);
     assert_eq!(fixture.status(other).await, "completed");
 }
 
@@ -110,12 +85,7 @@ async fn a_payload_that_does_not_fit_names_its_field() {
     let draft = JobDraft::new("greet", r#"{"name": 7}"#).max_attempts(1);
     let id = fixture.enqueue(draft).await;
     let handler = |_: Greet, _: Ctx| async { JobResult::Ok(()) };
-    let summary = fixture
-        .worker()
-        .handle(handler)
-        .run_until_idle()
-        .await
-        .unwrap();
+    let summary = fixture.worker().handle(handler).run_until_idle().await.unwrap();
     assert_eq!(summary.dead, 1);
     let text = fixture.job(id).await.errors[0].error.to_string();
     assert!(text.contains("name") && text.contains("string"), "{text}");
@@ -147,39 +117,22 @@ async fn each_error_does_what_it_says() {
     for name in ["retry after", "fatal", "snooze", "cancel"] {
         ids.push(fixture.enqueue(greet(name)).await);
     }
-    fixture
-        .worker()
-        .handle(handler)
-        .run_until_idle()
-        .await
-        .unwrap();
+    fixture.worker().handle(handler).run_until_idle().await.unwrap();
     let mut ends = Vec::new();
     for id in ids {
         let job = fixture.job(id).await;
         ends.push((job.status.as_str(), job.attempts));
     }
-    let expected = [
-        ("failed", 1),
-        ("dead", 1),
-        ("scheduled", 0),
-        ("cancelled", 1),
-    ];
+    let expected = [("failed", 1), ("dead", 1), ("scheduled", 0), ("cancelled", 1)];
     assert_eq!(ends, expected);
 }
 
 #[tokio::test]
 async fn a_result_over_its_limit_fails_the_attempt() {
     let fixture = Fixture::new();
-    let id = fixture
-        .enqueue(JobDraft::of(&greet("Ada")).max_attempts(1))
-        .await;
+    let id = fixture.enqueue(JobDraft::of(&greet("Ada")).max_attempts(1)).await;
     let handler = |_: Greet, _: Ctx| async { JobResult::Ok("x".repeat(65 * 1024)) };
-    fixture
-        .worker()
-        .handle(handler)
-        .run_until_idle()
-        .await
-        .unwrap();
+    fixture.worker().handle(handler).run_until_idle().await.unwrap();
     let text = fixture.job(id).await.errors[0].error.to_string();
     assert!(text.contains("at most 65536 bytes"), "{text}");
 }
@@ -190,12 +143,7 @@ async fn the_policy_of_the_kind_decides_when_to_retry() {
     let id = fixture.enqueue(greet("Ada")).await;
     let handler = |_: Greet, _: Ctx| async { JobResult::<()>::Err("no".into()) };
     let options = KindOptions::new().retry(RetryPolicy::custom(|_| panic!("no policy")));
-    fixture
-        .worker()
-        .handle_with(handler, options)
-        .run_until_idle()
-        .await
-        .unwrap();
+    fixture.worker().handle_with(handler, options).run_until_idle().await.unwrap();
     // A policy that panics is replaced by the default one.
     let job = fixture.job(id).await;
     assert_eq!((job.status.as_str(), job.attempts), ("failed", 1));
@@ -242,19 +190,9 @@ async fn middleware_wraps_and_hooks_are_told() {
         raw.add("handler");
         async move { Ok(Some(payload)) }
     };
-    let worker = fixture
-        .worker()
-        .hooks(seen.clone())
-        .middleware(seen)
-        .handle_raw("raw", handler);
+    let worker = fixture.worker().hooks(seen.clone()).middleware(seen).handle_raw("raw", handler);
     worker.run_until_idle().await.unwrap();
-    let expected = [
-        "start raw",
-        "before",
-        "handler",
-        "after",
-        "outcome completed",
-    ];
+    let expected = ["start raw", "before", "handler", "after", "outcome completed"];
     assert_eq!(*log.0.lock().unwrap(), expected);
     assert_eq!(fixture.job(id).await.result.as_deref(), Some(&b"abc"[..]));
 }
@@ -268,18 +206,9 @@ async fn mistakes_of_the_builder_are_told_at_the_start() {
         (fixture.worker().queues(["a", "a"]), "named once"),
         (fixture.worker().concurrency(0), "concurrency"),
         (fixture.worker().weighted([("a", 0)]), "weight"),
-        (
-            fixture.worker().queue("a").weighted([("b", 1)]),
-            "by weight",
-        ),
-        (
-            fixture.worker().queue_concurrency("other", 1),
-            "queue_concurrency",
-        ),
-        (
-            fixture.worker().handle(handler()).handle(handler()),
-            "two handlers",
-        ),
+        (fixture.worker().queue("a").weighted([("b", 1)]), "by weight"),
+        (fixture.worker().queue_concurrency("other", 1), "queue_concurrency"),
+        (fixture.worker().handle(handler()).handle(handler()), "two handlers"),
     ];
     for (worker, text) in mistakes {
         let error = worker.start().await.unwrap_err().to_string();
@@ -291,22 +220,15 @@ async fn mistakes_of_the_builder_are_told_at_the_start() {
 async fn a_capped_queue_never_runs_more_than_it_may() {
     let fixture = Fixture::new();
     for _ in 0..20 {
-        fixture
-            .enqueue(JobDraft::of(&greet("a")).queue("capped"))
-            .await;
-        fixture
-            .enqueue(JobDraft::of(&greet("b")).queue("open"))
-            .await;
+        fixture.enqueue(JobDraft::of(&greet("a")).queue("capped")).await;
+        fixture.enqueue(JobDraft::of(&greet("b")).queue("open")).await;
     }
     let running = Arc::new(AtomicU32::new(0));
     let handler = move |_: Greet, ctx: Ctx| {
         let running = Arc::clone(&running);
         async move {
             if ctx.queue().as_str() == "capped" {
-                assert!(
-                    running.fetch_add(1, Ordering::SeqCst) < 2,
-                    "too many at once"
-                );
+                assert!(running.fetch_add(1, Ordering::SeqCst) < 2, "too many at once");
                 tokio::task::yield_now().await;
                 running.fetch_sub(1, Ordering::SeqCst);
             }

@@ -33,22 +33,14 @@ impl Handler<Charge> for Bank {
     type Output = String;
 
     async fn call(&self, job: Charge, ctx: Ctx) -> JobResult<String> {
-        println!(
-            "  attempt {} of {}: card {:?}",
-            ctx.attempt(),
-            ctx.max_attempts(),
-            job.card
-        );
+        println!("  attempt {} of {}: card {:?}", ctx.attempt(), ctx.max_attempts(), job.card);
         // What no attempt can cure is fatal: a dead letter at once.
         if job.card == "stolen" {
             return Err(JobError::fatal("the card was reported stolen"));
         }
         // The bank says when to ask again: this overrules the policy.
         if job.card == "busy" && ctx.attempt() == 1 {
-            return Err(JobError::retry_after(
-                "too many requests",
-                Duration::from_secs(90),
-            ));
+            return Err(JobError::retry_after("too many requests", Duration::from_secs(90)));
         }
         // Any error with `?` means: try again by the policy.
         let receipt = self.pay(&job.card)?;
@@ -73,9 +65,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let policy = RetryPolicy::list([10, 60].map(Duration::from_secs));
     let worker = || {
         let options = KindOptions::new().retry(policy.clone());
-        Worker::new(client.clone())
-            .concurrency(1)
-            .handle_with(bank.clone(), options)
+        Worker::new(client.clone()).concurrency(1).handle_with(bank.clone(), options)
     };
 
     println!("the bank is down:");
@@ -99,11 +89,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     bank.is_down.store(false, Ordering::Relaxed);
     let mut filter = JobFilter::default().status(State::Dead);
     filter.error_contains = Some("does not answer".into());
-    let request = BulkRequest {
-        action: BulkAction::Retry,
-        filter,
-        dry_run: false,
-    };
+    let request = BulkRequest { action: BulkAction::Retry, filter, dry_run: false };
     let report = queuekit::bulk(client.backend(), &request).await?;
     println!("  {} of {} retried", report.changed, report.matched);
     clock.advance(Duration::from_secs(90));
@@ -116,11 +102,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 async fn show(client: &Client, jobs: &[(&str, JobId)]) -> Result<(), Box<dyn Error>> {
     for (card, id) in jobs {
         let job = client.get_job(*id).await?.ok_or("the job is stored")?;
-        let errors: Vec<_> = job
-            .errors
-            .iter()
-            .map(|failure| failure.error.as_str())
-            .collect();
+        let errors: Vec<_> = job.errors.iter().map(|failure| failure.error.as_str()).collect();
         println!("  -> {card}: {}, errors so far {errors:?}", job.status);
     }
     Ok(())

@@ -36,25 +36,12 @@ async fn main() -> queuekit::Result<()> {
     let clock = ManualClock::default();
     let client = Client::new(MemoryStore::with_clock(clock.clone()));
 
-    client
-        .enqueue(step("sweep the floor"))
-        .priority(Priority::LOW)
-        .await?;
+    client.enqueue(step("sweep the floor")).priority(Priority::LOW).await?;
     client.enqueue(step("answer the mail")).await?;
     client.enqueue(step("answer more mail")).await?;
-    client
-        .enqueue(step("put out the fire"))
-        .priority(Priority::CRITICAL)
-        .await?;
-    client
-        .enqueue(step("call back, urgently"))
-        .priority(Priority::HIGH)
-        .delay(HOUR)
-        .await?;
-    client
-        .enqueue(step("close the shop"))
-        .delay(2 * HOUR)
-        .await?;
+    client.enqueue(step("put out the fire")).priority(Priority::CRITICAL).await?;
+    client.enqueue(step("call back, urgently")).priority(Priority::HIGH).delay(HOUR).await?;
+    client.enqueue(step("close the shop")).delay(2 * HOUR).await?;
 
     println!("now (low last, equals in sequence, delayed ones not yet):");
     // One at a time, so that the order is seen.
@@ -64,11 +51,7 @@ async fn main() -> queuekit::Result<()> {
     let waiting = JobFilter::default().status(State::Pending);
     for job in client.backend().list_jobs(&waiting).await?.items {
         let wait = job.scheduled_at.since(job.created_at);
-        println!(
-            "  {}: due {} min after its enqueue",
-            job.status,
-            wait.as_secs() / 60
-        );
+        println!("  {}: due {} min after its enqueue", job.status, wait.as_secs() / 60);
     }
     for hour in ["one hour later:", "two hours later:"] {
         println!("{hour}");

@@ -50,10 +50,7 @@ async fn main() -> queuekit::Result<()> {
     let summary = worker.run_until_idle().await?;
     println!("{} verses counted by one handler:", summary.completed);
 
-    let counts = counter
-        .counts
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
+    let counts = counter.counts.lock().unwrap_or_else(PoisonError::into_inner);
     for (word, count) in counts.iter() {
         println!("{count} x {word}");
     }

@@ -56,20 +56,14 @@ async fn charges_once_despite(
     let id = client.enqueue(Charge { cents: 999 }).await?;
     fault(&store);
     for _ in 0..3 {
-        Worker::new(client.clone())
-            .handle(ledger.clone())
-            .run_until_idle()
-            .await?;
+        Worker::new(client.clone()).handle(ledger.clone()).run_until_idle().await?;
         // Longer than any lease lives: what was lost on the way comes back.
         clock.advance(Duration::from_secs(60));
     }
     let state = client.get_job(id).await?.map(|job| job.state);
     assert_eq!(state, Some(State::Completed));
     assert_eq!(ledger.calls.load(Ordering::Relaxed), expected_calls);
-    let charged = ledger
-        .charged
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
+    let charged = ledger.charged.lock().unwrap_or_else(PoisonError::into_inner);
     assert_eq!(*charged, HashMap::from([(id, 999)]));
     println!("  the handler ran {expected_calls} x, the customer paid once");
     Ok(())

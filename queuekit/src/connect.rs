@@ -94,18 +94,9 @@ mod tests {
         for url in ["memory:", "memory://", "MEMORY:"] {
             assert_eq!(open(url).is_ok(), cfg!(feature = "memory"), "{url}");
         }
-        for url in [
-            "memory:jobs",
-            "memory:///jobs",
-            "memory://u:hunter2@jobs",
-            "memory: ",
-        ] {
+        for url in ["memory:jobs", "memory:///jobs", "memory://u:hunter2@jobs", "memory: "] {
             let (kind, text) = refused(url);
-            let wanted = if cfg!(feature = "memory") {
-                "invalid"
-            } else {
-                "unsupported"
-            };
+            let wanted = if cfg!(feature = "memory") { "invalid" } else { "unsupported" };
             assert_eq!(kind, wanted, "{text}");
             assert!(!text.contains("hunter2"), "{text}");
         }
@@ -130,28 +121,17 @@ mod tests {
         for url in no_urls {
             let (kind, text) = refused(url);
             assert_eq!(kind, "invalid", "{url:?}");
-            assert!(
-                text.contains("memory:") && !text.contains("hunter2"),
-                "{text}"
-            );
+            assert!(text.contains("memory:") && !text.contains("hunter2"), "{text}");
         }
     }
 
     #[test]
     fn an_unknown_scheme_is_invalid_and_the_known_ones_are_listed() {
-        for url in [
-            "mysql://ada:hunter2@db",
-            "memori:",
-            "ada:hunter2@db",
-            "sqlite3:x",
-            "c:\\jobs",
-        ] {
+        for url in ["mysql://ada:hunter2@db", "memori:", "ada:hunter2@db", "sqlite3:x", "c:\\jobs"]
+        {
             let (kind, text) = refused(url);
             assert_eq!(kind, "invalid", "{text}");
-            assert!(
-                text.contains("memory:, sqlite:, postgres:, redis:"),
-                "{text}"
-            );
+            assert!(text.contains("memory:, sqlite:, postgres:, redis:"), "{text}");
             assert!(!text.contains("hunter2"), "{text}");
         }
     }

@@ -74,10 +74,7 @@
 //! Without features this is the contract alone: for processes that bring a store of their own.
 #![cfg_attr(
     not(feature = "worker"),
-    allow(
-        rustdoc::broken_intra_doc_links,
-        reason = "Worker and Handler are not there"
-    )
+    allow(rustdoc::broken_intra_doc_links, reason = "Worker and Handler are not there")
 )]
 
 mod connect;

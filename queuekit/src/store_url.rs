@@ -80,39 +80,18 @@ mod tests {
 
     #[test]
     fn userinfo_and_query_are_hidden() {
-        assert_eq!(
-            shown("postgres://u:pw@db:5432/jobs"),
-            "postgres://***@db:5432/jobs"
-        );
+        assert_eq!(shown("postgres://u:pw@db:5432/jobs"), "postgres://***@db:5432/jobs");
         assert_eq!(shown("redis://:pw@cache"), "redis://***@cache");
-        assert_eq!(
-            shown("postgres://db/jobs?password=pw"),
-            "postgres://db/jobs?***"
-        );
+        assert_eq!(shown("postgres://db/jobs?password=pw"), "postgres://db/jobs?***");
         assert_eq!(shown("postgres:u:pw@db"), "postgres:***@db");
     }
 
     #[test]
     fn a_password_that_nobody_escaped_is_hidden_too() {
-        for password in [
-            "p@ss",
-            "pa/ss",
-            "pa?ss",
-            "pa#ss",
-            "p:a@s/s?w#d",
-            "pa ss",
-            "pa\nss",
-        ] {
-            for tail in [
-                "db/jobs",
-                "db/jobs?sslmode=require",
-                "db?user=a@b&password=secret",
-            ] {
+        for password in ["p@ss", "pa/ss", "pa?ss", "pa#ss", "p:a@s/s?w#d", "pa ss", "pa\nss"] {
+            for tail in ["db/jobs", "db/jobs?sslmode=require", "db?user=a@b&password=secret"] {
                 let shown = shown(&format!("postgres://ada:secret{password}@{tail}"));
-                assert!(
-                    !shown.contains("secret") && !shown.contains("ss"),
-                    "{shown}"
-                );
+                assert!(!shown.contains("secret") && !shown.contains("ss"), "{shown}");
             }
         }
     }

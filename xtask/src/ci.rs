@@ -22,32 +22,19 @@ pub(crate) fn run() -> Result<()> {
 fn lint(workspace: &Workspace, steps: &mut Steps) -> Result<()> {
     let all = "clippy --workspace --all-targets --all-features -- -D warnings";
     steps.run("clippy", &CommandLine::cargo(all))?;
-    let libraries = workspace
-        .crates
-        .iter()
-        .filter(|krate| krate.is_public_library);
-    libraries
-        .flat_map(features_alone)
-        .try_for_each(|(name, command)| steps.run(&name, &command))
+    let libraries = workspace.crates.iter().filter(|krate| krate.is_public_library);
+    libraries.flat_map(features_alone).try_for_each(|(name, command)| steps.run(&name, &command))
 }
 
 /// A library with no feature and with each feature by itself: together they hide it when one uses
 /// what only another brings in. The library alone is linted, because the dependencies of its tests
 /// would bring the same things in again.
 fn features_alone(krate: &Crate) -> Vec<(String, CommandLine)> {
-    let without = format!(
-        "clippy --package {} --lib --no-default-features",
-        krate.name
-    );
+    let without = format!("clippy --package {} --lib --no-default-features", krate.name);
     let command = |options: &[&str]| {
-        CommandLine::cargo(&without)
-            .args(options.iter().copied())
-            .args(["--", "-D", "warnings"])
+        CommandLine::cargo(&without).args(options.iter().copied()).args(["--", "-D", "warnings"])
     };
-    let none = (
-        format!("clippy: {} without features", krate.name),
-        command(&[]),
-    );
+    let none = (format!("clippy: {} without features", krate.name), command(&[]));
     let each = krate.features.iter().map(|feature| {
         let name = format!("clippy: {} with {feature} alone", krate.name);
         (name, command(&["--features", feature]))
@@ -63,10 +50,7 @@ fn document(steps: &mut Steps) -> Result<()> {
 fn deny(steps: &mut Steps) -> Result<()> {
     if !tools::has_cargo_deny() {
         let remedy = "cargo-deny is missing; `cargo install --locked cargo-deny` installs it";
-        steps.not_checked(
-            "licences, bans, sources and advisories of dependencies",
-            remedy,
-        );
+        steps.not_checked("licences, bans, sources and advisories of dependencies", remedy);
         return Ok(());
     }
     let check = "deny --workspace --all-features check --disable-fetch licenses bans sources";
@@ -109,10 +93,8 @@ mod tests {
             features: vec!["memory".to_owned(), "worker".to_owned()],
             ..Crate::default()
         };
-        let commands: Vec<String> = features_alone(&krate)
-            .iter()
-            .map(|(_, command)| command.to_string())
-            .collect();
+        let commands: Vec<String> =
+            features_alone(&krate).iter().map(|(_, command)| command.to_string()).collect();
         let without = "cargo clippy --package queuekit --lib --no-default-features";
         assert_eq!(
             commands,

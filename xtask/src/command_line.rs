@@ -12,11 +12,7 @@ pub(crate) struct CommandLine {
 
 impl CommandLine {
     pub(crate) fn new(program: impl Into<String>) -> Self {
-        Self {
-            env: Vec::new(),
-            program: program.into(),
-            args: Vec::new(),
-        }
+        Self { env: Vec::new(), program: program.into(), args: Vec::new() }
     }
 
     /// `cargo` with the words of `line`; for arguments that need no quoting.
@@ -57,9 +53,7 @@ impl fmt::Display for CommandLine {
             write!(f, "{name}={} ", quoted(value))?;
         }
         f.write_str(&quoted(&self.program))?;
-        self.args
-            .iter()
-            .try_for_each(|arg| write!(f, " {}", quoted(arg)))
+        self.args.iter().try_for_each(|arg| write!(f, " {}", quoted(arg)))
     }
 }
 
@@ -79,10 +73,7 @@ mod tests {
     #[test]
     fn is_shown_so_that_a_shell_understands_it() {
         let doc = CommandLine::cargo("doc --no-deps").env("RUSTDOCFLAGS", "-D warnings");
-        assert_eq!(
-            doc.to_string(),
-            "RUSTDOCFLAGS='-D warnings' cargo doc --no-deps"
-        );
+        assert_eq!(doc.to_string(), "RUSTDOCFLAGS='-D warnings' cargo doc --no-deps");
         let odd = CommandLine::new("echo").arg("it's").arg("*").arg("");
         assert_eq!(odd.to_string(), r"echo 'it'\''s' '*' ''");
     }

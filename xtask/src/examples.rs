@@ -68,10 +68,7 @@ fn arguments(example: &str, workspace: &Workspace) -> Result<Vec<String>> {
 fn generate_files(directory: &Path) -> Result<()> {
     let below = directory.join("below");
     let failed = |path: &Path, error: std::io::Error| {
-        Error::failed(format!(
-            "cannot write {} for an example: {error}",
-            path.display()
-        ))
+        Error::failed(format!("cannot write {} for an example: {error}", path.display()))
     };
     fs::create_dir_all(&below).map_err(|error| failed(&below, error))?;
     for number in 0..20_usize {

@@ -22,11 +22,7 @@ pub(crate) struct Steps {
 
 impl Steps {
     pub(crate) fn new(root: &Path) -> Self {
-        Self {
-            root: root.to_owned(),
-            lines: Vec::new(),
-            started: Instant::now(),
-        }
+        Self { root: root.to_owned(), lines: Vec::new(), started: Instant::now() }
     }
 
     /// Runs a command with its output going straight to the terminal.
@@ -74,28 +70,19 @@ impl Steps {
         println!("\n==> {command}");
         let started = Instant::now();
         let ended = command.to_command(&self.root).spawn().and_then(wait);
-        self.note(
-            name,
-            started,
-            matches!(ended, Ok(Some(status)) if status.success()),
-        );
+        self.note(name, started, matches!(ended, Ok(Some(status)) if status.success()));
         match ended {
             Ok(Some(status)) if status.success() => Ok(()),
             Ok(Some(status)) => Err(failure(name, &status.to_string(), command)),
             Ok(None) => Err(failure(name, "did not end in time and was killed", command)),
-            Err(error) => Err(failure(
-                name,
-                &format!("could not be run: {error}"),
-                command,
-            )),
+            Err(error) => Err(failure(name, &format!("could not be run: {error}"), command)),
         }
     }
 
     fn note(&mut self, name: &str, started: Instant, passed: bool) {
         let verdict = if passed { "ok    " } else { "FAILED" };
         let seconds = started.elapsed().as_secs_f64();
-        self.lines
-            .push(format!("{verdict} {seconds:8.1} s  {name}"));
+        self.lines.push(format!("{verdict} {seconds:8.1} s  {name}"));
     }
 }
 
@@ -161,11 +148,7 @@ mod tests {
         let mut steps = steps();
         let tidy = CommandLine::cargo("xtask tidy");
         assert!(steps.check("good", &tidy, || Ok(())).is_ok());
-        assert!(
-            steps
-                .check("bad", &tidy, || Err(Error::failed("2 findings")))
-                .is_err()
-        );
+        assert!(steps.check("bad", &tidy, || Err(Error::failed("2 findings"))).is_err());
         steps.not_checked("licences", "cargo-deny is not installed");
         assert!(steps.lines[0].starts_with("ok"));
         assert!(steps.lines[1].starts_with("FAILED"));
@@ -177,10 +160,7 @@ mod tests {
     fn a_step_that_hangs_is_killed_at_its_limit() {
         let hangs = CommandLine::new("tail").args(["-f", "/dev/null"]);
         let limit = Duration::from_millis(1);
-        let error = steps()
-            .run_within(limit, "hangs", &hangs)
-            .unwrap_err()
-            .to_string();
+        let error = steps().run_within(limit, "hangs", &hangs).unwrap_err().to_string();
         assert!(error.contains("did not end in time"), "{error}");
     }
 }

@@ -16,11 +16,7 @@ pub(crate) fn run(long: bool) -> Result<()> {
 /// The same steps as part of a longer run, so that `ci` cannot drift away from `test`.
 pub(crate) fn run_steps(workspace: &Workspace, steps: &mut Steps, long: bool) -> Result<()> {
     let tier = |command: CommandLine| {
-        if long {
-            command.env(LONG_TIER, "1")
-        } else {
-            command
-        }
+        if long { command.env(LONG_TIER, "1") } else { command }
     };
     // Two commands, because `--all-targets` leaves the doctests out.
     let targets = CommandLine::cargo("test --workspace --all-features --all-targets");

@@ -34,15 +34,8 @@ fn find_toolchain(list: &str, version: &str) -> Option<String> {
 
 /// What a tool printed, or `None` if it is missing or failed.
 fn output_of(program: &str, args: &[&str]) -> Option<String> {
-    let output = Command::new(program)
-        .args(args)
-        .stdin(Stdio::null())
-        .output()
-        .ok()?;
-    output
-        .status
-        .success()
-        .then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    let output = Command::new(program).args(args).stdin(Stdio::null()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 fn cargo_home() -> Option<PathBuf> {
@@ -61,14 +54,8 @@ mod tests {
         let found = Some("1.89-x86_64-pc-windows-gnu".to_owned());
         assert_eq!(find_toolchain(list, "1.89.0"), found);
         let list = "1.89.0-aarch64-apple-darwin (default)\n";
-        assert_eq!(
-            find_toolchain(list, "1.89.0"),
-            Some("1.89.0-aarch64-apple-darwin".to_owned())
-        );
-        assert_eq!(
-            find_toolchain("1.8.0-x86_64\n1.890.0-x86_64\n", "1.89.0"),
-            None
-        );
+        assert_eq!(find_toolchain(list, "1.89.0"), Some("1.89.0-aarch64-apple-darwin".to_owned()));
+        assert_eq!(find_toolchain("1.8.0-x86_64\n1.890.0-x86_64\n", "1.89.0"), None);
     }
 
     #[test]

@@ -35,16 +35,15 @@ impl Request {
             ["ci"] => Ok(Self::Ci),
             ["tidy"] => Ok(Self::Tidy),
             ["bench"] => Ok(Self::Bench { args: Vec::new() }),
-            ["bench", "--", rest @ ..] => Ok(Self::Bench {
-                args: rest.iter().map(|&arg| arg.to_owned()).collect(),
-            }),
+            ["bench", "--", rest @ ..] => {
+                Ok(Self::Bench { args: rest.iter().map(|&arg| arg.to_owned()).collect() })
+            }
             ["bench", arg, ..] => Err(Error::Usage(format!(
                 "bench: unexpected `{arg}`; arguments for criterion go after `--`"
             ))),
-            [command @ ("test" | "ci" | "tidy"), rest @ ..] => Err(Error::Usage(format!(
-                "{command}: unexpected `{}`",
-                rest.join(" ")
-            ))),
+            [command @ ("test" | "ci" | "tidy"), rest @ ..] => {
+                Err(Error::Usage(format!("{command}: unexpected `{}`", rest.join(" "))))
+            }
             [command, ..] => Err(Error::Usage(format!("unknown command `{command}`"))),
             [] => Err(Error::Usage("which command?".to_owned())),
         }
@@ -74,27 +73,14 @@ mod tests {
     #[test]
     fn arguments_of_bench_go_through_untouched() {
         let args = vec!["enqueue".to_owned(), "--quick".to_owned()];
-        assert_eq!(
-            parse("bench -- enqueue --quick"),
-            Ok(Request::Bench { args })
-        );
+        assert_eq!(parse("bench -- enqueue --quick"), Ok(Request::Bench { args }));
     }
 
     #[test]
     fn wrong_usage_is_an_error_of_its_own_kind() {
-        for line in [
-            "",
-            "tests",
-            "test --lnog",
-            "test --long twice",
-            "ci x",
-            "bench --quick",
-        ] {
+        for line in ["", "tests", "test --lnog", "test --long twice", "ci x", "bench --quick"] {
             let answer = parse(line);
-            assert!(
-                matches!(answer, Err(Error::Usage(_))),
-                "{line:?}: {answer:?}"
-            );
+            assert!(matches!(answer, Err(Error::Usage(_))), "{line:?}: {answer:?}");
         }
     }
 }

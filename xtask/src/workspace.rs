@@ -41,21 +41,14 @@ impl Workspace {
         // Without dependencies cargo needs no network and answers in milliseconds.
         let metadata = MetadataCommand::new().no_deps().exec();
         metadata.map(Self::from).map_err(|error| {
-            Error::failed(format!(
-                "cargo metadata: {error}; run this inside the workspace"
-            ))
+            Error::failed(format!("cargo metadata: {error}; run this inside the workspace"))
         })
     }
 
     pub(crate) fn find(&self, name: &str) -> Result<&Crate> {
-        self.crates
-            .iter()
-            .find(|krate| krate.name == name)
-            .ok_or_else(|| {
-                Error::failed(format!(
-                    "the workspace has no crate `{name}`; was it renamed?"
-                ))
-            })
+        self.crates.iter().find(|krate| krate.name == name).ok_or_else(|| {
+            Error::failed(format!("the workspace has no crate `{name}`; was it renamed?"))
+        })
     }
 }
 
@@ -64,11 +57,7 @@ impl From<Metadata> for Workspace {
         Self {
             root: metadata.workspace_root.clone().into(),
             target_directory: metadata.target_directory.clone().into(),
-            crates: metadata
-                .workspace_packages()
-                .into_iter()
-                .map(Crate::from)
-                .collect(),
+            crates: metadata.workspace_packages().into_iter().map(Crate::from).collect(),
         }
     }
 }
@@ -77,24 +66,13 @@ impl From<&Package> for Crate {
     fn from(package: &Package) -> Self {
         let is_library =
             |kind: &TargetKind| matches!(kind, TargetKind::Lib | TargetKind::ProcMacro);
-        let has_library = package
-            .targets
-            .iter()
-            .any(|target| target.kind.iter().any(is_library));
-        let is_published = package
-            .publish
-            .as_ref()
-            .is_none_or(|registries| !registries.is_empty());
+        let has_library = package.targets.iter().any(|target| target.kind.iter().any(is_library));
+        let is_published = package.publish.as_ref().is_none_or(|registries| !registries.is_empty());
         Self {
             name: package.name.to_string(),
             msrv: package.rust_version.as_ref().map(ToString::to_string),
             is_public_library: has_library && is_published,
-            features: package
-                .features
-                .keys()
-                .filter(|name| *name != "default")
-                .cloned()
-                .collect(),
+            features: package.features.keys().filter(|name| *name != "default").cloned().collect(),
             dependencies: package
                 .dependencies
                 .iter()
@@ -128,12 +106,7 @@ mod tests {
         assert!(workspace.root.join("xtask/src/workspace.rs").exists());
         let xtask = workspace.find("xtask").unwrap();
         assert!(!xtask.is_public_library);
-        assert!(
-            xtask
-                .dependencies
-                .iter()
-                .any(|name| name == "cargo_metadata")
-        );
+        assert!(xtask.dependencies.iter().any(|name| name == "cargo_metadata"));
         let facade = workspace.find("queuekit").unwrap();
         assert!(facade.is_public_library);
         assert!(facade.features.iter().all(|feature| feature != "default"));

@@ -19,9 +19,7 @@ async fn release_expired(
     wanted: impl Fn(&Job) -> bool,
 ) -> Result<()> {
     for queue in request.queues.names() {
-        let filter = JobFilter::default()
-            .queue(queue.clone())
-            .status(Status::Expired);
+        let filter = JobFilter::default().queue(queue.clone()).status(Status::Expired);
         let page = inner.list_jobs(&filter.limit(PageSize::MAX)).await?;
         for job in page.items.iter().filter(|job| wanted(job)) {
             if let Some(token) = tokens.latest(job.id) {

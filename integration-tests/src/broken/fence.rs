@@ -40,10 +40,10 @@ impl Layer for Unfenced {
     }
 
     async fn ack(&self, acks: &[Ack]) -> Result<Vec<AckOutcome>> {
-        let acks = acks.iter().cloned().map(|ack| Ack {
-            lease: self.tokens.of_same_job(&ack.lease),
-            ..ack
-        });
+        let acks = acks
+            .iter()
+            .cloned()
+            .map(|ack| Ack { lease: self.tokens.of_same_job(&ack.lease), ..ack });
         self.inner.ack(&acks.collect::<Vec<_>>()).await
     }
 }
@@ -76,10 +76,10 @@ impl Layer for IgnoresNonce {
     }
 
     async fn ack(&self, acks: &[Ack]) -> Result<Vec<AckOutcome>> {
-        let acks = acks.iter().cloned().map(|ack| Ack {
-            lease: self.tokens.with_right_nonce(&ack.lease),
-            ..ack
-        });
+        let acks = acks
+            .iter()
+            .cloned()
+            .map(|ack| Ack { lease: self.tokens.with_right_nonce(&ack.lease), ..ack });
         self.inner.ack(&acks.collect::<Vec<_>>()).await
     }
 
@@ -130,10 +130,7 @@ impl Layer for ExtendsAnyLease {
     }
 
     async fn extend(&self, leases: &[LeaseToken], ttl: LeaseTtl) -> Result<Vec<ExtendOutcome>> {
-        let live: Vec<_> = leases
-            .iter()
-            .map(|token| self.tokens.of_same_job(token))
-            .collect();
+        let live: Vec<_> = leases.iter().map(|token| self.tokens.of_same_job(token)).collect();
         self.leases().extend(&live, ttl).await
     }
 }

@@ -89,9 +89,7 @@ impl Layer for TouchesDuplicates {
         let outcomes = self.0.enqueue(jobs).await?;
         for outcome in &outcomes {
             if let EnqueueOutcome::Duplicate { existing } = outcome {
-                self.admin()
-                    .reschedule(&[*existing], Duration::ZERO)
-                    .await?;
+                self.admin().reschedule(&[*existing], Duration::ZERO).await?;
             }
         }
         Ok(outcomes)

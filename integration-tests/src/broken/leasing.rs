@@ -59,10 +59,7 @@ impl Layer for LateExpiry {
 
     async fn reserve(&self, request: &Reserve) -> Result<Reserved> {
         let longer = request.ttl.get() + Duration::from_secs(60);
-        let request = Reserve {
-            ttl: LeaseTtl::for_tests(longer),
-            ..request.clone()
-        };
+        let request = Reserve { ttl: LeaseTtl::for_tests(longer), ..request.clone() };
         self.0.reserve(&request).await
     }
 }

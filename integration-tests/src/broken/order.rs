@@ -26,10 +26,7 @@ impl LosesPriority {
     }
 
     fn of(&self, id: JobId) -> Priority {
-        let priorities = self
-            .priorities
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let priorities = self.priorities.lock().unwrap_or_else(PoisonError::into_inner);
         priorities.get(&id).copied().unwrap_or_default()
     }
 }
@@ -42,17 +39,10 @@ impl Layer for LosesPriority {
 
     async fn enqueue(&self, jobs: &[NewJob]) -> Result<Vec<EnqueueOutcome>> {
         {
-            let mut priorities = self
-                .priorities
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let mut priorities = self.priorities.lock().unwrap_or_else(PoisonError::into_inner);
             priorities.extend(jobs.iter().map(|job| (job.id(), job.priority())));
         }
-        let level = |job: &NewJob| {
-            JobDraft::from(job.clone())
-                .priority(Priority::NORMAL)
-                .build()
-        };
+        let level = |job: &NewJob| JobDraft::from(job.clone()).priority(Priority::NORMAL).build();
         let jobs: Result<Vec<_>> = jobs.iter().map(level).collect();
         self.inner.enqueue(&jobs?).await
     }
@@ -119,11 +109,7 @@ impl Layer for PagesByOffset {
         let end = offset.saturating_add(filter.limit.get());
         Ok(Page {
             next: (end < all.len()).then(|| filter.cursor_at(&end.to_be_bytes())),
-            items: all
-                .into_iter()
-                .skip(offset)
-                .take(filter.limit.get())
-                .collect(),
+            items: all.into_iter().skip(offset).take(filter.limit.get()).collect(),
         })
     }
 }

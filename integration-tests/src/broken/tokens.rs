@@ -13,23 +13,13 @@ pub(super) struct Tokens {
 
 impl Tokens {
     pub(super) fn remember(&self, reserved: &Reserved) {
-        let tokens = reserved
-            .leases
-            .iter()
-            .map(|lease| (lease.id(), lease.token.clone()));
-        self.latest
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .extend(tokens);
+        let tokens = reserved.leases.iter().map(|lease| (lease.id(), lease.token.clone()));
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner).extend(tokens);
     }
 
     /// The last lease of a job.
     pub(super) fn latest(&self, id: JobId) -> Option<LeaseToken> {
-        self.latest
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(&id)
-            .cloned()
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner).get(&id).cloned()
     }
 
     /// The last lease of the token's job, or else the token.
@@ -39,13 +29,8 @@ impl Tokens {
 
     /// The token with the nonce it should have had.
     pub(super) fn with_right_nonce(&self, token: &LeaseToken) -> LeaseToken {
-        let same = self
-            .latest(token.id)
-            .filter(|latest| latest.lease_seq == token.lease_seq);
+        let same = self.latest(token.id).filter(|latest| latest.lease_seq == token.lease_seq);
         let nonce: Nonce = same.map_or(token.nonce, |latest| latest.nonce);
-        LeaseToken {
-            nonce,
-            ..token.clone()
-        }
+        LeaseToken { nonce, ..token.clone() }
     }
 }

@@ -43,31 +43,16 @@ pub async fn r3_6_batches_over_several_queues_answer_in_order(world: &dyn World)
     ];
     let outcomes = world.backend().nack(&nacks).await.expect("nack");
     let retrying = NackOutcome::Retrying { after: HOUR };
-    assert_eq!(
-        outcomes,
-        [NackOutcome::Dead, retrying, NackOutcome::Cancelled]
-    );
+    assert_eq!(outcomes, [NackOutcome::Dead, retrying, NackOutcome::Cancelled]);
     let burials = [
         Burial::of_job(leases[4].id(), "running"),
         Burial::of_lease(leases[3].token.clone(), "held"),
         Burial::of_job(leases[1].id(), "waiting"),
         Burial::of_job(leases[0].id(), "dead"),
     ];
-    let outcomes = world
-        .backend()
-        .move_to_dlq(&burials)
-        .await
-        .expect("move_to_dlq");
+    let outcomes = world.backend().move_to_dlq(&burials).await.expect("move_to_dlq");
     let buried = BuryOutcome::Buried;
-    assert_eq!(
-        outcomes,
-        [
-            BuryOutcome::Conflict,
-            buried,
-            buried,
-            BuryOutcome::AlreadyDone
-        ]
-    );
+    assert_eq!(outcomes, [BuryOutcome::Conflict, buried, buried, BuryOutcome::AlreadyDone]);
     world.complete(&leases[5]).await;
 }
 
@@ -78,10 +63,7 @@ pub async fn r3_6_empty_batches_do_nothing(world: &dyn World) {
     let before = world.dump().await;
     assert_eq!(world.backend().ack(&[]).await.expect("ack"), []);
     assert_eq!(world.backend().nack(&[]).await.expect("nack"), []);
-    assert_eq!(
-        world.backend().move_to_dlq(&[]).await.expect("move_to_dlq"),
-        []
-    );
+    assert_eq!(world.backend().move_to_dlq(&[]).await.expect("move_to_dlq"), []);
     let nothing = Reserve::new(Vec::new(), 5, ttl(HOUR), worker("w")).expect("a nonce");
     assert_eq!(world.reserve_with(&nothing).await.leases, []);
     world.assert_unchanged(&before).await;
@@ -98,10 +80,7 @@ pub async fn r3_6_admin_batches_answer_per_item(world: &dyn World) {
     let admin = world.admin();
     let rescheduled = admin.reschedule(&ids, HOUR).await.expect("reschedule");
     let (conflict, not_found) = (RescheduleOutcome::Conflict, RescheduleOutcome::NotFound);
-    assert_eq!(
-        rescheduled,
-        [conflict, not_found, RescheduleOutcome::Rescheduled]
-    );
+    assert_eq!(rescheduled, [conflict, not_found, RescheduleOutcome::Rescheduled]);
     let cancelled = admin.cancel(&ids).await.expect("cancel");
     let (requested, not_found) = (CancelOutcome::Requested, CancelOutcome::NotFound);
     assert_eq!(cancelled, [requested, not_found, CancelOutcome::Cancelled]);

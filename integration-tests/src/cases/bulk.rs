@@ -12,20 +12,14 @@ const STEPS: usize = 1000;
 
 /// Runs the action to the end, so many jobs per call; the sum of the reports.
 async fn run(world: &dyn World, mut request: BulkRequest, per_call: usize) -> BulkReport {
-    request.filter = request
-        .filter
-        .limit(PageSize::new(per_call).expect("a page size"));
+    request.filter = request.filter.limit(PageSize::new(per_call).expect("a page size"));
     let mut sum = BulkReport::default();
     for _ in 0..STEPS {
         let report = bulk(&**world.backend(), &request).await.expect("bulk");
         assert!(report.matched <= per_call as u64, "a call examines a page");
         assert_eq!(
             report.matched,
-            if request.dry_run {
-                report.matched
-            } else {
-                report.changed + report.skipped
-            }
+            if request.dry_run { report.matched } else { report.changed + report.skipped }
         );
         sum.matched += report.matched;
         sum.changed += report.changed;
@@ -39,20 +33,11 @@ async fn run(world: &dyn World, mut request: BulkRequest, per_call: usize) -> Bu
 }
 
 fn request(action: BulkAction, filter: JobFilter) -> BulkRequest {
-    BulkRequest {
-        action,
-        filter,
-        dry_run: false,
-    }
+    BulkRequest { action, filter, dry_run: false }
 }
 
 fn sum(matched: u64, changed: u64) -> BulkReport {
-    BulkReport {
-        matched,
-        changed,
-        skipped: matched - changed,
-        cursor: None,
-    }
+    BulkReport { matched, changed, skipped: matched - changed, cursor: None }
 }
 
 async fn dead_jobs(world: &dyn World, n: usize) -> Vec<JobId> {
@@ -80,13 +65,8 @@ pub async fn r6_8_a_dry_run_only_counts(world: &dyn World) {
 pub async fn r6_8_a_purge_deletes_all_that_matches(world: &dyn World) {
     dead_jobs(world, 10).await;
     let kept = world.enqueue(draft()).await;
-    let filter = JobFilter::default()
-        .queue(default_queue())
-        .status(State::Dead);
-    assert_eq!(
-        run(world, request(BulkAction::Delete, filter), 3).await,
-        sum(10, 10)
-    );
+    let filter = JobFilter::default().queue(default_queue()).status(State::Dead);
+    assert_eq!(run(world, request(BulkAction::Delete, filter), 3).await, sum(10, 10));
     let left: Vec<JobId> = world.all_jobs().await.iter().map(|job| job.id).collect();
     assert_eq!(left, [kept]);
 }
@@ -111,10 +91,7 @@ pub async fn r6_8_what_runs_is_skipped(world: &dyn World) {
 pub async fn r6_8_the_dead_are_brought_back(world: &dyn World) {
     let mut ids = dead_jobs(world, 10).await;
     let filter = JobFilter::default().status(State::Dead);
-    assert_eq!(
-        run(world, request(BulkAction::Retry, filter), 4).await,
-        sum(10, 10)
-    );
+    assert_eq!(run(world, request(BulkAction::Retry, filter), 4).await, sum(10, 10));
     let mut served = world.serve_all(&default_queue()).await;
     ids.sort();
     served.sort();

@@ -11,16 +11,9 @@ use crate::kit::{HOUR, draft, kind_of};
 /// R6.1: the holder buries its job, with a reason that any text can be.
 /// Guard: the one write of a burial by lease.
 pub async fn r6_1_the_holder_buries(world: &dyn World) {
-    for reason in [
-        ErrorText::from("poison"),
-        ErrorText::from("a\0b"),
-        "é".repeat(9_000).into(),
-    ] {
+    for reason in [ErrorText::from("poison"), ErrorText::from("a\0b"), "é".repeat(9_000).into()] {
         let lease = world.lease(draft()).await;
-        let burial = Burial {
-            reason: reason.clone(),
-            ..Burial::of_lease(lease.token.clone(), "")
-        };
+        let burial = Burial { reason: reason.clone(), ..Burial::of_lease(lease.token.clone(), "") };
         assert_eq!(world.bury(burial).await, BuryOutcome::Buried);
         let job = world.job(lease.id()).await;
         assert_eq!((job.state, job.attempts), (State::Dead, 1));
@@ -34,15 +27,9 @@ pub async fn r6_1_the_holder_buries(world: &dyn World) {
 /// R6.1: anyone buries a waiting job by its id.
 /// Guard: burial by id takes pending jobs.
 pub async fn r6_1_a_waiting_job_is_buried_by_id(world: &dyn World) {
-    let ids = [
-        world.enqueue(draft()).await,
-        world.enqueue(draft().delay(HOUR)).await,
-    ];
+    let ids = [world.enqueue(draft()).await, world.enqueue(draft().delay(HOUR)).await];
     for id in ids {
-        assert_eq!(
-            world.bury(Burial::of_job(id, "operator")).await,
-            BuryOutcome::Buried
-        );
+        assert_eq!(world.bury(Burial::of_job(id, "operator")).await, BuryOutcome::Buried);
         let job = world.job(id).await;
         assert_eq!((job.state, job.attempts), (State::Dead, 0));
         assert_eq!(job.reason, Some("operator".into()));
@@ -72,10 +59,7 @@ pub async fn r6_1_an_expired_job_counts_as_running(world: &dyn World) {
     world.advance(HOUR).await;
     let burial = Burial::of_job(lease.id(), "operator");
     assert_eq!(world.bury(burial).await, BuryOutcome::Conflict);
-    assert_eq!(
-        kind_of(world.delete(lease.id(), false).await),
-        ErrorKind::Conflict
-    );
+    assert_eq!(kind_of(world.delete(lease.id(), false).await), ErrorKind::Conflict);
     world.complete(&lease).await;
 }
 
@@ -83,25 +67,16 @@ pub async fn r6_1_an_expired_job_counts_as_running(world: &dyn World) {
 /// Guard: a burial never writes over an end.
 pub async fn r6_1_an_ended_job_is_not_buried_again(world: &dyn World) {
     let dead = world.enqueue(draft()).await;
-    assert_eq!(
-        world.bury(Burial::of_job(dead, "first")).await,
-        BuryOutcome::Buried
-    );
+    assert_eq!(world.bury(Burial::of_job(dead, "first")).await, BuryOutcome::Buried);
     let completed = world.lease(draft()).await;
     world.complete(&completed).await;
     let cancelled = world.lease(draft()).await;
     world.call_off(&cancelled).await;
     let before = world.dump().await;
     for burial in [Burial::of_job, Burial::forced] {
-        assert_eq!(
-            world.bury(burial(dead, "second")).await,
-            BuryOutcome::AlreadyDone
-        );
+        assert_eq!(world.bury(burial(dead, "second")).await, BuryOutcome::AlreadyDone);
         for id in [completed.id(), cancelled.id()] {
-            assert_eq!(
-                world.bury(burial(id, "second")).await,
-                BuryOutcome::Conflict
-            );
+            assert_eq!(world.bury(burial(id, "second")).await, BuryOutcome::Conflict);
         }
     }
     world.assert_unchanged(&before).await;
@@ -121,12 +96,7 @@ pub async fn r6_1_dead_jobs_are_listed(world: &dyn World) {
 /// R6.2: a job that nobody runs is deleted, in whatever state; then it is gone for every reader.
 /// Guard: delete removes the job from every index.
 pub async fn r6_2_what_nobody_runs_is_deleted(world: &dyn World) {
-    for state in [
-        State::Pending,
-        State::Completed,
-        State::Dead,
-        State::Cancelled,
-    ] {
+    for state in [State::Pending, State::Completed, State::Dead, State::Cancelled] {
         let lease = world.lease(draft()).await;
         match state {
             State::Completed => world.complete(&lease).await,
@@ -134,23 +104,14 @@ pub async fn r6_2_what_nobody_runs_is_deleted(world: &dyn World) {
             State::Cancelled => world.call_off(&lease).await,
             _ => world.fail(&lease, HOUR).await,
         }
-        assert!(
-            world.delete(lease.id(), false).await.expect("delete_job"),
-            "{state}"
-        );
+        assert!(world.delete(lease.id(), false).await.expect("delete_job"), "{state}");
         assert!(world.find(lease.id()).await.is_none());
-        assert!(
-            !world.delete(lease.id(), false).await.expect("delete_job"),
-            "twice"
-        );
+        assert!(!world.delete(lease.id(), false).await.expect("delete_job"), "twice");
         assert_eq!(world.ack(&lease.token).await, AckOutcome::NotFound);
     }
     assert!(world.all_jobs().await.is_empty());
     let counts = world.queue(&crate::kit::default_queue()).await.counts;
-    assert!(
-        counts.iter().all(|(_, count)| count.value == 0),
-        "{counts:?}"
-    );
+    assert!(counts.iter().all(|(_, count)| count.value == 0), "{counts:?}");
     world.advance(2 * HOUR).await;
     world.assert_nothing_to_lease().await;
 }
@@ -160,10 +121,7 @@ pub async fn r6_2_what_nobody_runs_is_deleted(world: &dyn World) {
 pub async fn r6_2_a_running_job_is_deleted_by_force_only(world: &dyn World) {
     let lease = world.lease(draft()).await;
     let before = world.dump().await;
-    assert_eq!(
-        kind_of(world.delete(lease.id(), false).await),
-        ErrorKind::Conflict
-    );
+    assert_eq!(kind_of(world.delete(lease.id(), false).await), ErrorKind::Conflict);
     world.assert_unchanged(&before).await;
     assert!(world.delete(lease.id(), true).await.expect("delete_job"));
     assert_eq!(world.ack(&lease.token).await, AckOutcome::NotFound);

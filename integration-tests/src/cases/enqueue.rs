@@ -31,9 +31,7 @@ pub async fn r2_1_defaults(world: &dyn World) {
 /// R2.1: what was enqueued is what a reader and a worker get.
 /// Guard: every field of a job has its place in the record.
 pub async fn r2_1_every_field_reaches_reader_and_worker(world: &dyn World) {
-    let metadata: Metadata = [("traceparent", "00-ab"), ("tenant", "ü")]
-        .into_iter()
-        .collect();
+    let metadata: Metadata = [("traceparent", "00-ab"), ("tenant", "ü")].into_iter().collect();
     let described = JobDraft::new("send:email.v2", "{}")
         .queue("emails")
         .priority(Priority::HIGH)
@@ -46,41 +44,23 @@ pub async fn r2_1_every_field_reaches_reader_and_worker(world: &dyn World) {
         .metadata(metadata.clone());
     let id = world.enqueue(described).await;
     let job = world.job(id).await;
-    assert_eq!(
-        (job.queue.as_str(), job.kind.as_str()),
-        ("emails", "send:email.v2")
-    );
+    assert_eq!((job.queue.as_str(), job.kind.as_str()), ("emails", "send:email.v2"));
     assert_eq!((job.priority, job.max_attempts), (Priority::HIGH, 7));
     assert_eq!(job.timeout, Duration::from_millis(1500));
     assert_about(job.deadline_in, DAY);
-    assert_eq!(
-        job.idempotency_key.map(String::from).as_deref(),
-        Some("order 1")
-    );
+    assert_eq!(job.idempotency_key.map(String::from).as_deref(), Some("order 1"));
     assert!(job.unique_until_done);
-    assert_eq!(
-        job.partition_key.map(String::from).as_deref(),
-        Some("customer 1")
-    );
+    assert_eq!(job.partition_key.map(String::from).as_deref(), Some("customer 1"));
     assert_eq!(job.metadata, metadata);
 
     let lease = world.reserve_one_from(&queue("emails")).await;
-    assert_eq!(
-        (lease.token.queue.as_str(), lease.kind.as_str()),
-        ("emails", "send:email.v2")
-    );
+    assert_eq!((lease.token.queue.as_str(), lease.kind.as_str()), ("emails", "send:email.v2"));
     assert_eq!((lease.priority, lease.max_attempts), (Priority::HIGH, 7));
     assert_eq!(lease.timeout, Duration::from_millis(1500));
     assert_about(lease.deadline_in, DAY);
-    assert_eq!(
-        lease.partition_key.map(String::from).as_deref(),
-        Some("customer 1")
-    );
+    assert_eq!(lease.partition_key.map(String::from).as_deref(), Some("customer 1"));
     assert_eq!(lease.metadata, metadata);
-    assert_eq!(
-        (lease.created_at, lease.scheduled_at),
-        (job.created_at, job.scheduled_at)
-    );
+    assert_eq!((lease.created_at, lease.scheduled_at), (job.created_at, job.scheduled_at));
 }
 
 /// R2.1: payloads travel byte for byte, whatever they are.
@@ -143,10 +123,7 @@ pub async fn r2_3_outcomes_are_in_input_order(world: &dyn World) {
     let outcomes = world.backend().enqueue(&jobs).await.expect("enqueue");
     let created = |at: usize| EnqueueOutcome::Created { id: jobs[at].id() };
     let duplicate = EnqueueOutcome::Duplicate { existing: taken };
-    assert_eq!(
-        outcomes,
-        [created(0), duplicate, created(2), created(3), created(4)]
-    );
+    assert_eq!(outcomes, [created(0), duplicate, created(2), created(3), created(4)]);
 }
 
 /// R2.3: the jobs of one call are stored in one atomic step.
@@ -170,17 +147,11 @@ async fn whole_calls_only(world: &dyn World, describe: impl Fn(usize) -> JobDraf
         let enqueue = tokio::spawn(async move { store.enqueue(&jobs).await });
         let watched = ids[(round * 7) % ids.len()];
         while world.find(watched).await.is_none() {
-            assert!(
-                !enqueue.is_finished() || world.find(watched).await.is_some(),
-                "not stored"
-            );
+            assert!(!enqueue.is_finished() || world.find(watched).await.is_some(), "not stored");
             tokio::task::yield_now().await;
         }
         for id in ids {
-            assert!(
-                world.find(id).await.is_some(),
-                "a part of the call is not stored yet"
-            );
+            assert!(world.find(id).await.is_some(), "a part of the call is not stored yet");
         }
         enqueue.await.expect("the task").expect("enqueue");
     }
@@ -200,11 +171,7 @@ pub async fn r2_4_an_id_ends_in_its_queues_tag(world: &dyn World) {
         let id = world.enqueue(draft().queue(name)).await;
         assert_eq!(id.queue_tag(), tag, "{name}");
         assert_eq!(id.as_bytes()[6] >> 4, 7, "not a UUIDv7");
-        assert_eq!(
-            world.job(id).await.queue.as_str(),
-            name,
-            "found by id alone"
-        );
+        assert_eq!(world.job(id).await.queue.as_str(), name, "found by id alone");
     }
 }
 
@@ -248,22 +215,14 @@ pub async fn r2_4_a_repeated_call_is_a_duplicate(world: &dyn World) {
 pub async fn r2_4_a_repeated_call_finds_dead_and_cancelled_jobs(world: &dyn World) {
     for cancelled in [false, true] {
         let job = build(draft());
-        world
-            .backend()
-            .enqueue(std::slice::from_ref(&job))
-            .await
-            .expect("enqueue");
+        world.backend().enqueue(std::slice::from_ref(&job)).await.expect("enqueue");
         let lease = world.reserve_one().await;
         if cancelled {
             world.call_off(&lease).await;
         } else {
             world.kill(&lease).await;
         }
-        let outcomes = world
-            .backend()
-            .enqueue(&[job.clone().repeated()])
-            .await
-            .expect("enqueue");
+        let outcomes = world.backend().enqueue(&[job.clone().repeated()]).await.expect("enqueue");
         assert_eq!(outcomes, [EnqueueOutcome::Duplicate { existing: job.id() }]);
         world.assert_nothing_to_lease().await;
     }
@@ -276,21 +235,13 @@ pub async fn r2_4_an_id_with_other_content_is_a_conflict(world: &dyn World) {
     let conflict = EnqueueOutcome::Conflict { existing: id };
     let before = world.dump().await;
     assert_eq!(world.try_enqueue(carrying("two").id(id)).await, conflict);
-    assert_eq!(
-        world
-            .try_enqueue(JobDraft::new("other", "one").id(id))
-            .await,
-        conflict
-    );
+    assert_eq!(world.try_enqueue(JobDraft::new("other", "one").id(id)).await, conflict);
     world.assert_unchanged(&before).await;
 
     let lease = world.reserve_one().await;
     world.complete(&lease).await;
     let other = build(carrying("two").id(id)).repeated();
-    assert_eq!(
-        world.backend().enqueue(&[other]).await.expect("enqueue"),
-        [conflict]
-    );
+    assert_eq!(world.backend().enqueue(&[other]).await.expect("enqueue"), [conflict]);
 }
 
 /// R2.4: by-id calls of an id of no queue find nothing.
@@ -298,11 +249,7 @@ pub async fn r2_4_an_id_with_other_content_is_a_conflict(world: &dyn World) {
 pub async fn r2_4_an_id_of_no_queue_is_not_found(world: &dyn World) {
     world.enqueue(draft()).await;
     let nowhere = JobId::generate(&queue("nowhere"), Timestamp::default());
-    for id in [
-        nowhere,
-        JobId::from_bytes([0; 16]),
-        JobId::from_bytes([0xff; 16]),
-    ] {
+    for id in [nowhere, JobId::from_bytes([0; 16]), JobId::from_bytes([0xff; 16])] {
         assert!(world.find(id).await.is_none());
         assert!(!world.delete(id, true).await.expect("delete_job"));
     }
@@ -325,10 +272,7 @@ pub async fn r6_5_a_move_is_safe_to_repeat(world: &dyn World) {
     let id = world.enqueue(moved.clone()).await;
     assert_eq!(id, old.moved_to(&queue("b")));
     assert_eq!(world.job(id).await.moved_from, Some(old));
-    assert_eq!(
-        world.try_enqueue(moved).await,
-        EnqueueOutcome::Duplicate { existing: id }
-    );
+    assert_eq!(world.try_enqueue(moved).await, EnqueueOutcome::Duplicate { existing: id });
 }
 
 /// R2.4: two who enqueue one id at once create one job.
@@ -342,16 +286,9 @@ pub async fn r2_4_one_id_at_once_is_created_once(world: &dyn World) {
             async move { store.enqueue(&[job]).await.expect("enqueue")[0] }
         });
         let outcomes = in_parallel(calls).await;
-        let created = outcomes
-            .iter()
-            .filter(|outcome| outcome.is_created())
-            .count();
+        let created = outcomes.iter().filter(|outcome| outcome.is_created()).count();
         assert_eq!(created, 1, "{outcomes:?}");
-        assert!(
-            outcomes
-                .iter()
-                .all(|outcome| outcome.job_id() == Some(job.id()))
-        );
+        assert!(outcomes.iter().all(|outcome| outcome.job_id() == Some(job.id())));
     }
     assert_eq!(world.serve_all(&QueueName::default()).await.len(), 10);
 }

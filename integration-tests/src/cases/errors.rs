@@ -29,30 +29,15 @@ pub async fn r10_1_the_store_can_what_its_harness_states(world: &dyn World) {
         ("Admin", can.admin.is_some(), full),
         ("Inspect", can.inspect.is_some(), full),
         ("Migrations", can.migrations.is_some(), expect.migrations),
-        (
-            "atomic_across_queues",
-            can.atomic_across_queues,
-            expect.atomic_across_queues,
-        ),
+        ("atomic_across_queues", can.atomic_across_queues, expect.atomic_across_queues),
     ];
     for (capability, is, stated) in present {
-        assert_eq!(
-            is, stated,
-            "{capability}: what the harness states is not what is there"
-        );
+        assert_eq!(is, stated, "{capability}: what the harness states is not what is there");
     }
     let id = world.enqueue(draft()).await;
     assert_eq!(world.corrupt(id).await, expect.can_corrupt, "can_corrupt");
-    assert_eq!(
-        world.rewind(Duration::ZERO).await,
-        expect.can_rewind,
-        "can_rewind"
-    );
-    assert_eq!(
-        world.second_handle().await.is_some(),
-        expect.second_handle,
-        "second_handle"
-    );
+    assert_eq!(world.rewind(Duration::ZERO).await, expect.can_rewind, "can_rewind");
+    assert_eq!(world.second_handle().await.is_some(), expect.second_handle, "second_handle");
 }
 
 /// R10.1: an error says its kind, its operation, and whether to try again.
@@ -96,10 +81,7 @@ pub async fn r10_3_dropped_calls_leak_nothing(world: &dyn World) {
         // Polled once, then dropped: before, during or after its effect.
         let polled = async move { store.enqueue(&[job]).await }.now_or_never();
         let found = world.find(id).await.is_some();
-        assert!(
-            polled.is_none() || found,
-            "round {round}: Ok and not stored"
-        );
+        assert!(polled.is_none() || found, "round {round}: Ok and not stored");
         stored.extend(found.then_some(id));
         let store = Arc::clone(world.backend());
         drop(async move { store.reserve(&request(default_queue(), 1)).await }.now_or_never());
@@ -133,11 +115,7 @@ pub async fn r10_4_after_close_every_capability_is_closed(world: &dyn World) {
     let lease = world.lease(draft()).await;
     world.backend().close().await.expect("close");
     let id = lease.id();
-    let report = Report {
-        lease: lease.token.clone(),
-        progress: None,
-        lines: Vec::new(),
-    };
+    let report = Report { lease: lease.token.clone(), progress: None, lines: Vec::new() };
     let beat = Beat {
         id: worker("w"),
         name: "w".to_owned(),
@@ -149,48 +127,20 @@ pub async fn r10_4_after_close_every_capability_is_closed(world: &dyn World) {
     };
     let (leases, admin) = (world.leases(), world.admin());
     let (upkeep, inspect) = (world.upkeep(), world.inspect());
-    let settlement = Settlement {
-        acks: vec![Ack::new(lease.token.clone())],
-        nacks: Vec::new(),
-    };
+    let settlement = Settlement { acks: vec![Ack::new(lease.token.clone())], nacks: Vec::new() };
     let reserve = request(default_queue(), 1);
     let name = default_queue();
     let answers = [
-        (
-            "extend",
-            leases.extend(&[lease.token], ttl(TTL)).await.map(drop),
-        ),
+        ("extend", leases.extend(&[lease.token], ttl(TTL)).await.map(drop)),
         ("report", leases.report(&[report]).await.map(drop)),
         ("beat", leases.beat(&beat).await),
         ("list_workers", leases.list_workers().await.map(drop)),
-        (
-            "subscribe",
-            world
-                .wakeups()
-                .subscribe(std::slice::from_ref(&name))
-                .map(drop),
-        ),
+        ("subscribe", world.wakeups().subscribe(std::slice::from_ref(&name)).map(drop)),
         ("prune", upkeep.prune().await.map(drop)),
         ("repair", upkeep.repair().await.map(drop)),
-        (
-            "exchange",
-            world
-                .exchange()
-                .exchange(&settlement, &reserve)
-                .await
-                .map(drop),
-        ),
-        (
-            "configure",
-            admin
-                .configure(&name, &QueuePatch::default())
-                .await
-                .map(drop),
-        ),
-        (
-            "remove_queue",
-            admin.remove_queue(&name, false).await.map(drop),
-        ),
+        ("exchange", world.exchange().exchange(&settlement, &reserve).await.map(drop)),
+        ("configure", admin.configure(&name, &QueuePatch::default()).await.map(drop)),
+        ("remove_queue", admin.remove_queue(&name, false).await.map(drop)),
         ("cancel", admin.cancel(&[id]).await.map(drop)),
         ("retry", admin.retry(&[id]).await.map(drop)),
         ("reschedule", admin.reschedule(&[id], TTL).await.map(drop)),
@@ -233,10 +183,7 @@ pub async fn r10_4_calls_in_flight_finish_or_get_closed(world: &dyn World) {
 /// Guard: what is closed is the handle's own.
 pub async fn r10_4_other_handles_stay_open(world: &dyn World) {
     let lease = world.lease(draft()).await;
-    let other = world
-        .second_handle()
-        .await
-        .expect("the harness said it can");
+    let other = world.second_handle().await.expect("the harness said it can");
     world.backend().close().await.expect("close");
     let outcomes = other.ack(&[Ack::new(lease.token)]).await.expect("ack");
     assert_eq!(outcomes, [AckOutcome::Acked]);
@@ -249,24 +196,12 @@ async fn every_call(store: &dyn Backend, token: LeaseToken) -> Vec<(&'static str
     let nack = Nack::new(token.clone(), NackKind::Retry, "failed", TTL);
     vec![
         ("enqueue", store.enqueue(&[build(draft())]).await.map(drop)),
-        (
-            "reserve",
-            store.reserve(&request(default_queue(), 1)).await.map(drop),
-        ),
+        ("reserve", store.reserve(&request(default_queue(), 1)).await.map(drop)),
         ("ack", store.ack(&[Ack::new(token)]).await.map(drop)),
         ("nack", store.nack(&[nack]).await.map(drop)),
-        (
-            "move_to_dlq",
-            store
-                .move_to_dlq(&[Burial::of_job(id, "x")])
-                .await
-                .map(drop),
-        ),
+        ("move_to_dlq", store.move_to_dlq(&[Burial::of_job(id, "x")]).await.map(drop)),
         ("list_queues", store.list_queues().await.map(drop)),
-        (
-            "list_jobs",
-            store.list_jobs(&JobFilter::default()).await.map(drop),
-        ),
+        ("list_jobs", store.list_jobs(&JobFilter::default()).await.map(drop)),
         ("get_job", store.get_job(id).await.map(drop)),
         ("delete_job", store.delete_job(id, false).await.map(drop)),
     ]
@@ -281,30 +216,20 @@ pub async fn r11_1_the_store_says_what_an_ok_survives(world: &dyn World) {
         assert!(!fact.name.is_empty(), "{fact:?}");
     }
     for finding in world.inspect().findings().await.expect("findings") {
-        assert!(
-            !finding.message.is_empty() && !finding.remedy.is_empty(),
-            "{finding:?}"
-        );
+        assert!(!finding.message.is_empty() && !finding.remedy.is_empty(), "{finding:?}");
     }
 }
 
 /// R11.2: an open store has the schema of this build; bringing it up to date again is fine.
 /// Guard: migrations are idempotent.
 pub async fn r11_2_the_schema_is_current(world: &dyn World) {
-    let migrations = world
-        .capabilities()
-        .migrations
-        .expect("the capability Migrations");
+    let migrations = world.capabilities().migrations.expect("the capability Migrations");
     let status = migrations.status().await.expect("status");
     assert_eq!(status.stored, status.wanted);
     let lease = world.lease(draft()).await;
     let before = world.dump().await;
     assert_eq!(migrations.up().await.expect("up"), status);
     world.assert_unchanged(&before).await;
-    assert_eq!(
-        migrations.sql(),
-        migrations.sql(),
-        "what it would run is one text"
-    );
+    assert_eq!(migrations.sql(), migrations.sql(), "what it would run is one text");
     assert_about(world.job(lease.id()).await.lease_expires_in, TTL);
 }

@@ -40,13 +40,7 @@ pub async fn r3_1_a_guessed_nonce_settles_nothing(world: &dyn World) {
 /// Guard: `lease_seq` in the condition of ack, nack and burial.
 pub async fn r3_1_another_lease_seq_settles_nothing(world: &dyn World) {
     let lease = world.lease(draft()).await;
-    for seq in [
-        0,
-        lease.token.lease_seq + 1,
-        u64::from(u32::MAX),
-        i64::MAX as u64,
-        u64::MAX,
-    ] {
+    for seq in [0, lease.token.lease_seq + 1, u64::from(u32::MAX), i64::MAX as u64, u64::MAX] {
         let mut guess = lease.token.clone();
         guess.lease_seq = seq;
         assert_settles_nothing(world, &guess).await;
@@ -63,10 +57,7 @@ pub async fn r3_1_another_queue_settles_nothing(world: &dyn World) {
     moved.queue = queue("other");
     let before = world.dump().await;
     let outcome = world.ack(&moved).await;
-    assert!(
-        matches!(outcome, AckOutcome::LeaseLost | AckOutcome::NotFound),
-        "{outcome:?}"
-    );
+    assert!(matches!(outcome, AckOutcome::LeaseLost | AckOutcome::NotFound), "{outcome:?}");
     world.assert_unchanged(&before).await;
 }
 
@@ -99,10 +90,7 @@ pub async fn r3_1_a_nonce_is_shown_by_nothing(world: &dyn World) {
 pub async fn r3_2_an_ack_completes_the_job(world: &dyn World) {
     let lease = world.lease(draft()).await;
     let ack = Ack::new(lease.token.clone()).with_result(&b"\0\xffdone"[..]);
-    assert_eq!(
-        world.backend().ack(&[ack]).await.expect("ack"),
-        [AckOutcome::Acked]
-    );
+    assert_eq!(world.backend().ack(&[ack]).await.expect("ack"), [AckOutcome::Acked]);
     let job = world.job(lease.id()).await;
     assert_eq!(job.state, State::Completed);
     assert_eq!(job.result.as_deref(), Some(&b"\0\xffdone"[..]));
@@ -150,11 +138,7 @@ pub async fn r3_3_a_spent_lease_changes_nothing(world: &dyn World) {
             _ => world.call_off(&lease).await,
         }
         let before = world.dump().await;
-        assert_eq!(
-            world.ack(&lease.token).await,
-            AckOutcome::LeaseLost,
-            "after {end}"
-        );
+        assert_eq!(world.ack(&lease.token).await, AckOutcome::LeaseLost, "after {end}");
         world.assert_unchanged(&before).await;
     }
 }
@@ -179,20 +163,14 @@ pub async fn r3_3_a_reclaimed_lease_is_lost_though_nobody_holds_the_job(world: &
 pub async fn r3_3_a_repeated_ack_is_already_done(world: &dyn World) {
     let lease = world.lease(draft()).await;
     let ack = |result: &'static str| [Ack::new(lease.token.clone()).with_result(result)];
-    assert_eq!(
-        world.backend().ack(&ack("first")).await.expect("ack"),
-        [AckOutcome::Acked]
-    );
+    assert_eq!(world.backend().ack(&ack("first")).await.expect("ack"), [AckOutcome::Acked]);
     let before = world.dump().await;
     for _ in 0..3 {
         let outcomes = world.backend().ack(&ack("second")).await.expect("ack");
         assert_eq!(outcomes, [AckOutcome::AlreadyDone]);
     }
     world.assert_unchanged(&before).await;
-    assert_eq!(
-        world.job(lease.id()).await.result.expect("a result"),
-        "first"
-    );
+    assert_eq!(world.job(lease.id()).await.result.expect("a result"), "first");
 }
 
 /// R3.3: another lease of a completed job is lost, not AlreadyDone.
@@ -235,11 +213,7 @@ async fn settle(world: &dyn World, lease: &Lease, how: usize) {
     match how {
         0 => drop(world.ack(&lease.token).await),
         1 => drop(world.nack(&lease.token, NackKind::Retry, HOUR).await),
-        _ => drop(
-            world
-                .bury(Burial::of_lease(lease.token.clone(), "buried"))
-                .await,
-        ),
+        _ => drop(world.bury(Burial::of_lease(lease.token.clone(), "buried")).await),
     }
 }
 
@@ -255,23 +229,12 @@ pub async fn r3_5_an_unknown_job_leaves_no_trace(world: &dyn World) {
             ..lease.token.clone()
         };
         assert_eq!(world.ack(&token).await, AckOutcome::NotFound);
-        for kind in [
-            NackKind::Retry,
-            NackKind::Release,
-            NackKind::Fatal,
-            NackKind::Cancelled,
-        ] {
-            assert_eq!(
-                world.nack(&token, kind, Duration::ZERO).await,
-                NackOutcome::NotFound
-            );
+        for kind in [NackKind::Retry, NackKind::Release, NackKind::Fatal, NackKind::Cancelled] {
+            assert_eq!(world.nack(&token, kind, Duration::ZERO).await, NackOutcome::NotFound);
         }
         let id = token.id;
-        let burials = [
-            Burial::of_lease(token, "x"),
-            Burial::of_job(id, "x"),
-            Burial::forced(id, "x"),
-        ];
+        let burials =
+            [Burial::of_lease(token, "x"), Burial::of_job(id, "x"), Burial::forced(id, "x")];
         for burial in burials {
             assert_eq!(world.bury(burial).await, BuryOutcome::NotFound);
         }
@@ -290,23 +253,13 @@ pub async fn r3_5_an_unknown_job_leaves_no_trace_in_capabilities(world: &dyn Wor
     let lease = world.lease(draft()).await;
     let known = world.dump().await;
     let id = JobId::generate(&default_queue(), Timestamp::default());
-    let token = LeaseToken {
-        id,
-        ..lease.token.clone()
-    };
+    let token = LeaseToken { id, ..lease.token.clone() };
     assert_eq!(world.extend(&token, HOUR).await, ExtendOutcome::NotFound);
-    let report = Report {
-        lease: token,
-        progress: None,
-        lines: vec!["line".to_owned()],
-    };
+    let report = Report { lease: token, progress: None, lines: vec!["line".to_owned()] };
     assert_eq!(world.report(report).await, ReportOutcome::NotFound);
     assert_eq!(world.cancel(id).await, CancelOutcome::NotFound);
     assert_eq!(world.retry(id).await, RetryOutcome::NotFound);
-    assert_eq!(
-        world.reschedule(id, HOUR).await,
-        RescheduleOutcome::NotFound
-    );
+    assert_eq!(world.reschedule(id, HOUR).await, RescheduleOutcome::NotFound);
     assert_eq!(world.admin().why(id).await.expect("why"), None);
     world.assert_unchanged(&known).await;
 }
@@ -314,23 +267,10 @@ pub async fn r3_5_an_unknown_job_leaves_no_trace_in_capabilities(world: &dyn Wor
 /// Ack, nack and burial by this lease are refused, and change nothing.
 async fn assert_settles_nothing(world: &dyn World, token: &LeaseToken) {
     let before = world.dump().await;
-    assert_eq!(
-        world.ack(token).await,
-        AckOutcome::LeaseLost,
-        "ack by {token:?}"
-    );
-    for kind in [
-        NackKind::Retry,
-        NackKind::Release,
-        NackKind::Fatal,
-        NackKind::Cancelled,
-    ] {
+    assert_eq!(world.ack(token).await, AckOutcome::LeaseLost, "ack by {token:?}");
+    for kind in [NackKind::Retry, NackKind::Release, NackKind::Fatal, NackKind::Cancelled] {
         let outcome = world.nack(token, kind, Duration::ZERO).await;
-        assert_eq!(
-            outcome,
-            NackOutcome::LeaseLost,
-            "nack {kind:?} by {token:?}"
-        );
+        assert_eq!(outcome, NackOutcome::LeaseLost, "nack {kind:?} by {token:?}");
     }
     let outcome = world.bury(Burial::of_lease(token.clone(), "stale")).await;
     assert_eq!(outcome, BuryOutcome::LeaseLost, "burial by {token:?}");

@@ -24,11 +24,7 @@ pub async fn r8_3_every_queue_ever_used_is_listed(world: &dyn World) {
     world.reserve_from(&queue("never-used"), 1).await;
     let queues = world.backend().list_queues().await.expect("list_queues");
     let names: Vec<_> = queues.iter().map(|queue| queue.name.as_str()).collect();
-    let used: Vec<_> = names
-        .iter()
-        .filter(|name| **name != "never-used")
-        .copied()
-        .collect();
+    let used: Vec<_> = names.iter().filter(|name| **name != "never-used").copied().collect();
     assert_eq!(used, ["a", "b", "c"]);
     assert!(names.is_sorted(), "{names:?}");
     let ready = |queue: &Queue| queue.counts.get(Status::Ready).value;
@@ -42,24 +38,13 @@ pub async fn r8_3_counts_follow_every_transition(world: &dyn World) {
     drafts.push(draft().delay(HOUR));
     drafts.extend([keyed("k").delay(HOUR), keyed("k")]);
     world.enqueue_all(drafts).await;
-    assert_counts(
-        world,
-        &[
-            (Status::Ready, 8),
-            (Status::Scheduled, 2),
-            (Status::Blocked, 1),
-        ],
-    )
-    .await;
+    assert_counts(world, &[(Status::Ready, 8), (Status::Scheduled, 2), (Status::Blocked, 1)]).await;
     let leases = world.reserve(7).await;
     world.complete(&leases[0]).await;
     world.kill(&leases[1]).await;
     world.call_off(&leases[2]).await;
     world.release(&leases[3], HOUR).await;
-    world
-        .delete(leases[4].id(), true)
-        .await
-        .expect("delete_job");
+    world.delete(leases[4].id(), true).await.expect("delete_job");
     let counts = [
         (Status::Running, 2),
         (Status::Ready, 1),
@@ -87,20 +72,9 @@ pub async fn r8_3_counts_follow_every_transition(world: &dyn World) {
 async fn assert_counts(world: &dyn World, expected: &[(Status, u64)]) {
     let counts = listed(world).await.counts;
     for (status, count) in counts.iter() {
-        let expected = expected
-            .iter()
-            .find(|(of, _)| *of == status)
-            .map_or(0, |(_, n)| *n);
-        assert_eq!(
-            (count.value, count.exact),
-            (expected, true),
-            "{status}: {counts:?}"
-        );
-        assert_eq!(
-            world.count(status).await as u64,
-            expected,
-            "{status}, listed"
-        );
+        let expected = expected.iter().find(|(of, _)| *of == status).map_or(0, |(_, n)| *n);
+        assert_eq!((count.value, count.exact), (expected, true), "{status}: {counts:?}");
+        assert_eq!(world.count(status).await as u64, expected, "{status}, listed");
     }
 }
 
@@ -129,19 +103,12 @@ pub async fn r8_3_health_says_why(world: &dyn World) {
     assert_eq!((well.score, well.reasons.len()), (100, 0));
     world.advance(HOUR + 10 * MINUTE).await;
     let ill = listed(world).await.health;
-    assert_eq!(
-        ill.score, 40,
-        "40 for the age, 20 for nobody there: {ill:?}"
-    );
+    assert_eq!(ill.score, 40, "40 for the age, 20 for nobody there: {ill:?}");
     assert_eq!(ill.reasons.len(), 2);
     let lease = world.reserve_one().await;
     world.kill(&lease).await;
     let dead = listed(world).await.health;
-    assert_eq!(
-        (dead.score, dead.reasons.len()),
-        (60, 1),
-        "all that ended died: {dead:?}"
-    );
+    assert_eq!((dead.score, dead.reasons.len()), (60, 1), "all that ended died: {dead:?}");
     for _ in 0..9 {
         let lease = world.lease(draft()).await;
         world.complete(&lease).await;
@@ -183,8 +150,5 @@ pub async fn r8_3_figures_say_of_when_they_are(world: &dyn World) {
     world.advance(HOUR).await;
     let after = listed(world).await.as_of;
     let passed = after.since(before);
-    assert!(
-        passed + Duration::from_secs(5) >= HOUR && passed < HOUR + SLACK,
-        "{passed:?}"
-    );
+    assert!(passed + Duration::from_secs(5) >= HOUR && passed < HOUR + SLACK, "{passed:?}");
 }

@@ -18,10 +18,7 @@ fn client(world: &dyn World) -> Client {
 pub async fn r2_10_items_of_a_call_act_in_order(world: &dyn World) {
     let job = build(draft());
     let other = build(carrying("other").id(job.id()));
-    let outcomes = world
-        .backend()
-        .enqueue(&[job.clone(), job.clone(), other])
-        .await;
+    let outcomes = world.backend().enqueue(&[job.clone(), job.clone(), other]).await;
     let existing = job.id();
     assert_eq!(
         outcomes.expect("enqueue"),
@@ -56,15 +53,8 @@ pub async fn r2_10_a_refused_caller_hurts_no_other(world: &dyn World) {
     let client = client(world);
     let calls = (0..20).map(|turn| {
         let huge = turn % 5 == 3;
-        let payload = if huge {
-            "x".repeat(1024 * 1024 + 1)
-        } else {
-            "small".to_owned()
-        };
-        client
-            .enqueue(carrying(payload))
-            .into_future()
-            .map(move |answer| (huge, answer))
+        let payload = if huge { "x".repeat(1024 * 1024 + 1) } else { "small".to_owned() };
+        client.enqueue(carrying(payload)).into_future().map(move |answer| (huge, answer))
     });
     for (huge, answer) in join_all(calls).await {
         match answer {
@@ -88,11 +78,7 @@ pub async fn r2_10_callers_at_once_get_their_own_outcomes(world: &dyn World) {
     let ids = join_all(calls).await;
     for (turn, answer) in ids.iter().enumerate() {
         let id = *answer.as_ref().expect("enqueue");
-        assert_eq!(
-            id,
-            *ids[turn % 25].as_ref().expect("enqueue"),
-            "caller {turn}"
-        );
+        assert_eq!(id, *ids[turn % 25].as_ref().expect("enqueue"), "caller {turn}");
         let key = world.job(id).await.idempotency_key.map(String::from);
         assert_eq!(key, Some(format!("k{}", turn % 25)));
     }
@@ -104,9 +90,7 @@ pub async fn r2_10_a_caller_that_goes_away_harms_none(world: &dyn World) {
     let client = client(world);
     for _ in 0..10 {
         let mut leaver = client.enqueue(draft()).into_future();
-        let stayers: Vec<_> = (0..5)
-            .map(|_| client.enqueue(draft()).into_future())
-            .collect();
+        let stayers: Vec<_> = (0..5).map(|_| client.enqueue(draft()).into_future()).collect();
         // Polled once, so that it has joined a flush; then it goes away.
         let left = (&mut leaver).now_or_never();
         drop((left, leaver));

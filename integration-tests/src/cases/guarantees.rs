@@ -61,11 +61,7 @@ pub async fn r0_1_exchange_settles_before_it_reserves(world: &dyn World) {
         nacks: Vec::new(),
     };
     let reserve = request(default_queue(), 5);
-    let exchanged = world
-        .exchange()
-        .exchange(&settlement, &reserve)
-        .await
-        .expect("exchange");
+    let exchanged = world.exchange().exchange(&settlement, &reserve).await.expect("exchange");
     assert_eq!(exchanged.acks, [AckOutcome::Acked, AckOutcome::AlreadyDone]);
     assert_eq!(world.state(first).await, State::Completed);
     let [lease] = &exchanged.reserved.leases[..] else {
@@ -73,20 +69,9 @@ pub async fn r0_1_exchange_settles_before_it_reserves(world: &dyn World) {
     };
     assert_eq!(lease.id(), second);
 
-    let nack = Nack::new(
-        lease.token.clone(),
-        NackKind::Fatal,
-        "failed",
-        Duration::ZERO,
-    );
-    let settlement = Settlement {
-        acks: Vec::new(),
-        nacks: vec![nack],
-    };
-    let exchanged = world
-        .exchange()
-        .exchange(&settlement, &request(default_queue(), 5))
-        .await;
+    let nack = Nack::new(lease.token.clone(), NackKind::Fatal, "failed", Duration::ZERO);
+    let settlement = Settlement { acks: Vec::new(), nacks: vec![nack] };
+    let exchanged = world.exchange().exchange(&settlement, &request(default_queue(), 5)).await;
     let exchanged = exchanged.expect("exchange");
     assert_eq!(exchanged.nacks, [NackOutcome::Dead]);
     assert_eq!(exchanged.reserved.leases[0].id(), third);
@@ -145,10 +130,7 @@ pub async fn r0_3_never_more_leases_than_max_attempts(world: &dyn World) {
 pub async fn r0_3_a_leased_job_is_leased_to_nobody_else(world: &dyn World) {
     let lease = world.lease(draft()).await;
     for store in world.handles().await {
-        let reserved = store
-            .reserve(&request(default_queue(), 10))
-            .await
-            .expect("reserve");
+        let reserved = store.reserve(&request(default_queue(), 10)).await.expect("reserve");
         assert_eq!(reserved.leases, []);
     }
     world.complete(&lease).await;
@@ -162,10 +144,7 @@ pub async fn r0_4_now_is_the_stores_clock(world: &dyn World) {
     world.advance(400 * DAY).await;
     let id = world.enqueue(draft().delay(HOUR)).await;
     let job = world.job(id).await;
-    assert!(
-        job.created_at >= before + 400 * DAY,
-        "created at the client's time"
-    );
+    assert!(job.created_at >= before + 400 * DAY, "created at the client's time");
     assert_eq!(job.scheduled_at, job.created_at + HOUR);
     world.assert_nothing_to_lease().await;
     world.advance(HOUR).await;

@@ -37,9 +37,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 /// R5.5: leases of one job never overlap, none takes effect twice, none after a later one.
 /// Guard: the conditions of reserve, reclaim and settling hold at the moment of the write.
 pub async fn r5_5_leases_of_a_job_never_overlap(world: &dyn World) {
-    let ids = world
-        .enqueue_all((0..JOBS).map(|_| draft().max_attempts(1000)))
-        .await;
+    let ids = world.enqueue_all((0..JOBS).map(|_| draft().max_attempts(1000))).await;
     let history = Arc::new(History::default());
     let handles = world.handles().await;
     for phase in 0..PHASES {
@@ -63,21 +61,11 @@ async fn work(store: &dyn Backend, history: &History, seed: u64) {
     let mut mine = Vec::new();
     for _ in 0..ROUNDS {
         let limit = dice.below(4) as usize;
-        let reserved = store
-            .reserve(&request(default_queue(), limit))
-            .await
-            .expect("reserve");
+        let reserved = store.reserve(&request(default_queue(), limit)).await.expect("reserve");
         for lease in reserved.leases {
             let seq = lease.token.lease_seq;
-            assert!(
-                lock(&history.held).insert(lease.id()),
-                "{:?} is held twice",
-                lease.token
-            );
-            lock(&history.granted)
-                .entry(lease.id())
-                .or_default()
-                .push(seq);
+            assert!(lock(&history.held).insert(lease.id()), "{:?} is held twice", lease.token);
+            lock(&history.granted).entry(lease.id()).or_default().push(seq);
             mine.push(lease);
         }
         tokio::task::yield_now().await;
@@ -102,30 +90,15 @@ async fn settle(store: &dyn Backend, history: &History, lease: Lease, dice: &mut
     let settled = (id, token.lease_seq);
     if roll == 4 {
         let outcomes = store.ack(&[Ack::new(token)]).await.expect("ack");
-        assert_eq!(
-            outcomes,
-            [AckOutcome::Acked],
-            "the clock stands, so the lease is live"
-        );
+        assert_eq!(outcomes, [AckOutcome::Acked], "the clock stands, so the lease is live");
         lock(&history.acked).insert(id, settled.1);
     } else {
-        let kind = if roll.is_multiple_of(2) {
-            NackKind::Retry
-        } else {
-            NackKind::Release
-        };
+        let kind = if roll.is_multiple_of(2) { NackKind::Retry } else { NackKind::Release };
         let nack = Nack::new(token, kind, "failed", Duration::ZERO);
         let outcomes = store.nack(&[nack]).await.expect("nack");
-        assert_ne!(
-            outcomes,
-            [NackOutcome::LeaseLost],
-            "the clock stands, so the lease is live"
-        );
+        assert_ne!(outcomes, [NackOutcome::LeaseLost], "the clock stands, so the lease is live");
     }
-    assert!(
-        lock(&history.settled).insert(settled),
-        "a lease took effect twice"
-    );
+    assert!(lock(&history.settled).insert(settled), "a lease took effect twice");
 }
 
 async fn settle_a_stale_lease(store: &dyn Backend, history: &History) {
@@ -138,10 +111,7 @@ async fn settle_a_stale_lease(store: &dyn Backend, history: &History) {
     let settled = (token.id, token.lease_seq);
     let outcome = store.ack(&[Ack::new(token)]).await.expect("ack")[0];
     if outcome == AckOutcome::Acked {
-        assert!(
-            lock(&history.settled).insert(settled),
-            "a lease took effect twice"
-        );
+        assert!(lock(&history.settled).insert(settled), "a lease took effect twice");
         lock(&history.acked).insert(settled.0, settled.1);
         lock(&history.held).remove(&settled.0);
     }
@@ -151,26 +121,15 @@ async fn check(world: &dyn World, history: &History, ids: &[JobId], served: &[Jo
     let (granted, acked) = (lock(&history.granted).clone(), lock(&history.acked).clone());
     for (id, mut seqs) in granted {
         seqs.sort_unstable();
-        assert!(
-            seqs.windows(2).all(|pair| pair[0] < pair[1]),
-            "one number, two leases: {seqs:?}"
-        );
+        assert!(seqs.windows(2).all(|pair| pair[0] < pair[1]), "one number, two leases: {seqs:?}");
         if let Some(seq) = acked.get(&id) {
-            assert_eq!(
-                seqs.last(),
-                Some(seq),
-                "{id} was leased after it was completed"
-            );
+            assert_eq!(seqs.last(), Some(seq), "{id} was leased after it was completed");
         }
     }
     for id in ids {
         assert_eq!(world.state(*id).await, State::Completed);
         let times = served.iter().filter(|served| *served == id).count();
-        assert_eq!(
-            times + usize::from(acked.contains_key(id)),
-            1,
-            "{id} was completed {times} x"
-        );
+        assert_eq!(times + usize::from(acked.contains_key(id)), 1, "{id} was completed {times} x");
     }
 }
 
@@ -180,10 +139,7 @@ pub async fn r5_4_a_job_is_deleted_or_leased_never_both(world: &dyn World) {
     let handles = world.handles().await;
     for _ in 0..20 {
         let ids = world.enqueue_n(20).await;
-        let (one, two) = (
-            Arc::clone(&handles[0]),
-            Arc::clone(&handles[handles.len() - 1]),
-        );
+        let (one, two) = (Arc::clone(&handles[0]), Arc::clone(&handles[handles.len() - 1]));
         let reserver = tokio::spawn(async move {
             let mut leases = Vec::new();
             for _ in 0..10 {
@@ -207,10 +163,7 @@ pub async fn r5_4_a_job_is_deleted_or_leased_never_both(world: &dyn World) {
         let leases = reserver.await.expect("the task");
         let deleted = deleter.await.expect("the task");
         for lease in &leases {
-            assert!(
-                !deleted.contains(&lease.id()),
-                "deleted without force while it ran"
-            );
+            assert!(!deleted.contains(&lease.id()), "deleted without force while it ran");
             world.complete(lease).await;
         }
         let rest = world.serve_all(&default_queue()).await;
@@ -226,10 +179,7 @@ pub async fn r5_4_a_late_ack_or_a_reclaim_wins_never_both(world: &dyn World) {
         world.enqueue_n(20).await;
         let late = world.reserve(20).await;
         world.expire().await;
-        let (one, two) = (
-            Arc::clone(&handles[0]),
-            Arc::clone(&handles[handles.len() - 1]),
-        );
+        let (one, two) = (Arc::clone(&handles[0]), Arc::clone(&handles[handles.len() - 1]));
         let reserver = tokio::spawn(async move {
             let mut leases = Vec::new();
             for _ in 0..10 {
@@ -254,10 +204,7 @@ pub async fn r5_4_a_late_ack_or_a_reclaim_wins_never_both(world: &dyn World) {
         let leases = reserver.await.expect("the task");
         let acked = acker.await.expect("the task");
         for lease in &leases {
-            assert!(
-                !acked.contains(&lease.id()),
-                "leased after it was completed"
-            );
+            assert!(!acked.contains(&lease.id()), "leased after it was completed");
             world.complete(lease).await;
         }
         let rest = world.serve_all(&default_queue()).await;
@@ -270,10 +217,8 @@ struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % bound
     }
 }

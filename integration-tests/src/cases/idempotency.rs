@@ -22,28 +22,20 @@ pub async fn r2_5_a_duplicate_changes_nothing(world: &dyn World) {
         .priority(Priority::CRITICAL)
         .max_attempts(9)
         .partition_key("p");
-    assert_eq!(
-        world.try_enqueue(other).await,
-        EnqueueOutcome::Duplicate { existing: first }
-    );
+    assert_eq!(world.try_enqueue(other).await, EnqueueOutcome::Duplicate { existing: first });
     world.assert_unchanged(&before).await;
 }
 
 /// R2.5: a key is of its queue; other queues and other spellings are other keys.
 /// Guard: (queue, key) is compared byte for byte.
 pub async fn r2_5_a_key_is_of_its_queue_and_exact(world: &dyn World) {
-    let keys = [
-        "k", "K", "k ", " k", "k:1", "{k}", "ключ", "k\u{301}", "%", "*", "'", "\"",
-    ];
+    let keys = ["k", "K", "k ", " k", "k:1", "{k}", "ключ", "k\u{301}", "%", "*", "'", "\""];
     for key in keys {
         world.enqueue(unique(key)).await;
         world.enqueue(unique(key).queue("other")).await;
     }
     for key in keys {
-        assert!(
-            !world.try_enqueue(unique(key)).await.is_created(),
-            "{key:?}"
-        );
+        assert!(!world.try_enqueue(unique(key)).await.is_created(), "{key:?}");
     }
 }
 
@@ -64,11 +56,7 @@ pub async fn r2_5_a_key_holds_in_every_state(world: &dyn World) {
         let key = format!("of a {state} job");
         let id = reach(world, unique(&key).delay(Duration::ZERO), state).await;
         let outcome = world.try_enqueue(unique(&key)).await;
-        assert_eq!(
-            outcome,
-            EnqueueOutcome::Duplicate { existing: id },
-            "{state}"
-        );
+        assert_eq!(outcome, EnqueueOutcome::Duplicate { existing: id }, "{state}");
         world.delete(id, true).await.expect("delete_job");
     }
 }
@@ -95,12 +83,7 @@ pub async fn r2_5_a_key_holds_through_retries(world: &dyn World) {
     world.fail(&lease, 3 * DAY).await;
     world.advance(2 * DAY).await;
     let outcome = world.try_enqueue(unique("k")).await;
-    assert_eq!(
-        outcome,
-        EnqueueOutcome::Duplicate {
-            existing: lease.id()
-        }
-    );
+    assert_eq!(outcome, EnqueueOutcome::Duplicate { existing: lease.id() });
 }
 
 /// R2.5: the key is free 24 h after the end of its job, counted from the end.
@@ -118,20 +101,12 @@ pub async fn r2_5_a_key_is_free_after_the_window(world: &dyn World) {
         }
         world.advance(23 * HOUR).await;
         let outcome = world.try_enqueue(unique(&key)).await;
-        assert_eq!(
-            outcome,
-            EnqueueOutcome::Duplicate { existing: id },
-            "{state}"
-        );
+        assert_eq!(outcome, EnqueueOutcome::Duplicate { existing: id }, "{state}");
         world.advance(HOUR).await;
         let next = world.enqueue(unique(&key)).await;
         assert_ne!(next, id, "{state}");
         let outcome = world.try_enqueue(unique(&key)).await;
-        assert_eq!(
-            outcome,
-            EnqueueOutcome::Duplicate { existing: next },
-            "held by the new job"
-        );
+        assert_eq!(outcome, EnqueueOutcome::Duplicate { existing: next }, "held by the new job");
         world.delete(next, false).await.expect("delete_job");
     }
 }
@@ -139,9 +114,7 @@ pub async fn r2_5_a_key_is_free_after_the_window(world: &dyn World) {
 /// R2.5: the window is a setting of the queue.
 /// Guard: the queue's `dedup_window` in the test of a key.
 pub async fn r2_5_the_window_is_a_setting(world: &dyn World) {
-    world
-        .configure(&default_queue(), QueuePatch::default().dedup_window(HOUR))
-        .await;
+    world.configure(&default_queue(), QueuePatch::default().dedup_window(HOUR)).await;
     let lease = world.lease(unique("k")).await;
     world.complete(&lease).await;
     world.advance(30 * MINUTE).await;
@@ -154,25 +127,15 @@ pub async fn r2_5_the_window_is_a_setting(world: &dyn World) {
 /// Guard: keys are kept apart from the jobs that retention removes.
 pub async fn r2_5_a_key_outlives_its_pruned_job(world: &dyn World) {
     let age = Keep::new(Some(10 * MINUTE), None, None).expect("an age");
-    let retention = Retention {
-        done: age,
-        dead: age,
-    };
-    world
-        .configure(&default_queue(), QueuePatch::default().retention(retention))
-        .await;
+    let retention = Retention { done: age, dead: age };
+    world.configure(&default_queue(), QueuePatch::default().retention(retention)).await;
     let lease = world.lease(unique("k")).await;
     world.complete(&lease).await;
     world.advance(HOUR).await;
     assert_eq!(world.prune().await, 1);
     assert!(world.find(lease.id()).await.is_none());
     let outcome = world.try_enqueue(unique("k")).await;
-    assert_eq!(
-        outcome,
-        EnqueueOutcome::Duplicate {
-            existing: lease.id()
-        }
-    );
+    assert_eq!(outcome, EnqueueOutcome::Duplicate { existing: lease.id() });
     world.advance(DAY).await;
     world.prune().await;
     assert!(world.try_enqueue(unique("k")).await.is_created());
@@ -215,9 +178,7 @@ pub async fn r2_5_keys_hold_within_one_call(world: &dyn World) {
     let jobs = [unique("k"), draft(), unique("k"), unique("k").queue("b")].map(build);
     let outcomes = world.backend().enqueue(&jobs).await.expect("enqueue");
     let created = |at: usize| EnqueueOutcome::Created { id: jobs[at].id() };
-    let duplicate = EnqueueOutcome::Duplicate {
-        existing: jobs[0].id(),
-    };
+    let duplicate = EnqueueOutcome::Duplicate { existing: jobs[0].id() };
     assert_eq!(outcomes, [created(0), created(1), duplicate, created(3)]);
 }
 
@@ -228,23 +189,14 @@ pub async fn r2_6_of_enqueues_at_once_one_creates(world: &dyn World) {
     for round in 0..20 {
         let key = format!("k{round}");
         let calls = (0..16).map(|turn| {
-            let (store, job) = (
-                Arc::clone(&handles[turn % handles.len()]),
-                build(unique(&key)),
-            );
+            let (store, job) = (Arc::clone(&handles[turn % handles.len()]), build(unique(&key)));
             async move { store.enqueue(&[job]).await.expect("enqueue")[0] }
         });
         let outcomes = in_parallel(calls).await;
-        let created: Vec<_> = outcomes
-            .iter()
-            .filter(|outcome| outcome.is_created())
-            .collect();
+        let created: Vec<_> = outcomes.iter().filter(|outcome| outcome.is_created()).collect();
         assert_eq!(created.len(), 1, "{outcomes:?}");
         let winner = created[0].job_id();
-        assert!(
-            outcomes.iter().all(|outcome| outcome.job_id() == winner),
-            "{outcomes:?}"
-        );
+        assert!(outcomes.iter().all(|outcome| outcome.job_id() == winner), "{outcomes:?}");
     }
     assert_eq!(world.serve_all(&default_queue()).await.len(), 20);
 }
@@ -263,9 +215,7 @@ pub async fn r2_6_a_refused_job_holds_no_key(world: &dyn World) {
 /// Guard: the limit is tested before the key is taken.
 pub async fn r2_6_a_job_that_found_its_queue_full_holds_no_key(world: &dyn World) {
     let name = queue("small");
-    world
-        .configure(&name, QueuePatch::default().max_pending(Some(1)))
-        .await;
+    world.configure(&name, QueuePatch::default().max_pending(Some(1))).await;
     let first = world.enqueue(draft().queue("small")).await;
     let full = world.try_enqueue(unique("k").queue("small")).await;
     assert!(matches!(full, EnqueueOutcome::QueueFull { .. }), "{full:?}");

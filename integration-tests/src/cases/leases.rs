@@ -9,10 +9,7 @@ use crate::World;
 use crate::kit::{HOUR, MINUTE, TTL, assert_about, default_queue, draft, kind, queue, ttl, worker};
 
 fn extended(length: Duration) -> ExtendOutcome {
-    ExtendOutcome::Extended {
-        ttl: length,
-        cancel_requested: false,
-    }
+    ExtendOutcome::Extended { ttl: length, cancel_requested: false }
 }
 
 /// R3.7: an extended lease lives for its ttl from now, however often, and may be cut short.
@@ -69,10 +66,7 @@ async fn assert_not_extended(world: &dyn World, token: &LeaseToken) {
 pub async fn r3_7_extend_tells_of_a_requested_cancel(world: &dyn World) {
     let lease = world.lease(draft()).await;
     world.request_cancel(lease.id()).await;
-    let asked = ExtendOutcome::Extended {
-        ttl: HOUR,
-        cancel_requested: true,
-    };
+    let asked = ExtendOutcome::Extended { ttl: HOUR, cancel_requested: true };
     assert_eq!(world.extend(&lease.token, HOUR).await, asked);
 }
 
@@ -83,28 +77,14 @@ pub async fn r3_7_a_batch_of_leases_is_answered_per_item(world: &dyn World) {
     let three = world.lease(draft()).await;
     world.complete(&two).await;
     let tokens = [one.token.clone(), two.token.clone(), three.token.clone()];
-    let outcomes = world
-        .leases()
-        .extend(&tokens, ttl(HOUR))
-        .await
-        .expect("extend");
-    assert_eq!(
-        outcomes,
-        [extended(HOUR), ExtendOutcome::LeaseLost, extended(HOUR)]
-    );
-    assert_eq!(
-        world.leases().extend(&[], ttl(HOUR)).await.expect("extend"),
-        []
-    );
+    let outcomes = world.leases().extend(&tokens, ttl(HOUR)).await.expect("extend");
+    assert_eq!(outcomes, [extended(HOUR), ExtendOutcome::LeaseLost, extended(HOUR)]);
+    assert_eq!(world.leases().extend(&[], ttl(HOUR)).await.expect("extend"), []);
     assert_eq!(world.leases().report(&[]).await.expect("report"), []);
 }
 
 fn report(lease: &Lease, lines: impl IntoIterator<Item = String>) -> Report {
-    Report {
-        lease: lease.token.clone(),
-        progress: None,
-        lines: lines.into_iter().collect(),
-    }
+    Report { lease: lease.token.clone(), progress: None, lines: lines.into_iter().collect() }
 }
 
 /// R3.8: progress and lines are stored; a report without progress keeps what was said.
@@ -112,10 +92,7 @@ fn report(lease: &Lease, lines: impl IntoIterator<Item = String>) -> Report {
 pub async fn r3_8_progress_and_lines_are_stored(world: &dyn World) {
     let lease = world.lease(draft()).await;
     let progress = Progress::new(0.5, "half way");
-    let first = Report {
-        progress: Some(progress.clone()),
-        ..report(&lease, ["one".to_owned()])
-    };
+    let first = Report { progress: Some(progress.clone()), ..report(&lease, ["one".to_owned()]) };
     assert_eq!(world.report(first).await, ReportOutcome::Reported);
     let second = report(&lease, ["two".to_owned(), "three".to_owned()]);
     assert_eq!(world.report(second).await, ReportOutcome::Reported);
@@ -131,15 +108,9 @@ pub async fn r3_8_progress_and_lines_are_stored(world: &dyn World) {
 pub async fn r3_8_the_last_lines_are_kept_and_cut(world: &dyn World) {
     let lease = world.lease(draft()).await;
     let numbered = (0..150).map(|n| n.to_string());
-    assert_eq!(
-        world.report(report(&lease, numbered)).await,
-        ReportOutcome::Reported
-    );
+    assert_eq!(world.report(report(&lease, numbered)).await, ReportOutcome::Reported);
     let long = ["é".repeat(1000), "a\0b".to_owned()];
-    assert_eq!(
-        world.report(report(&lease, long)).await,
-        ReportOutcome::Reported
-    );
+    assert_eq!(world.report(report(&lease, long)).await, ReportOutcome::Reported);
     let logs = world.job(lease.id()).await.logs;
     assert_eq!(logs.len(), 100);
     assert_eq!(logs[0].text, "52");
@@ -188,19 +159,12 @@ pub async fn r3_9_a_worker_is_listed_until_three_ttl(world: &dyn World) {
     assert_eq!(listed.len(), 1);
     assert_eq!(listed[0].beat, beat(&id));
     world.advance(2 * TTL).await;
-    let busier = Beat {
-        running: 8,
-        ..beat(&id)
-    };
+    let busier = Beat { running: 8, ..beat(&id) };
     leases.beat(&busier).await.expect("beat");
     world.advance(2 * TTL).await;
     let listed = leases.list_workers().await.expect("list_workers");
     assert_eq!(listed[0].beat.running, 8, "the last beat counts");
-    assert!(
-        listed[0].age >= 2 * TTL && listed[0].age < 3 * TTL,
-        "{:?}",
-        listed[0].age
-    );
+    assert!(listed[0].age >= 2 * TTL && listed[0].age < 3 * TTL, "{:?}", listed[0].age);
     world.advance(TTL).await;
     assert_eq!(leases.list_workers().await.expect("list_workers"), []);
 }
@@ -228,11 +192,7 @@ pub async fn r3_9_leases_do_not_depend_on_presence(world: &dyn World) {
     world.expire().await;
     leases.beat(&beat(&alive)).await.expect("beat");
     let again = world.reserve_as(alive, 1, HOUR).await.remove(0);
-    assert_eq!(
-        again.id(),
-        held.id(),
-        "a living name keeps no expired lease"
-    );
+    assert_eq!(again.id(), held.id(), "a living name keeps no expired lease");
     world.advance(30 * MINUTE).await;
     assert_eq!(leases.list_workers().await.expect("list_workers"), []);
     world.assert_nothing_to_lease().await;

@@ -51,27 +51,13 @@ pub async fn r12_names(world: &dyn World) {
     let longest = "n".repeat(NAME_BYTES);
     for name in ["n", "0", "A.b_c:d-e", &longest] {
         let id = world.enqueue(JobDraft::new(name, "").queue(name)).await;
-        let request = Reserve {
-            worker: worker(name),
-            ..request(queue(name), 1)
-        };
+        let request = Reserve { worker: worker(name), ..request(queue(name), 1) };
         let lease = world.reserve_with(&request).await.leases.remove(0);
         assert_eq!((lease.id(), lease.kind.as_str()), (id, name));
         let job = world.job(id).await;
         assert_eq!((job.queue.as_str(), job.worker), (name, Some(worker(name))));
     }
-    for name in [
-        "",
-        "-n",
-        ".n",
-        "_n",
-        ":n",
-        "n n",
-        "n/n",
-        "n\0",
-        "ñ",
-        &format!("{longest}n"),
-    ] {
+    for name in ["", "-n", ".n", "_n", ":n", "n n", "n/n", "n\0", "ñ", &format!("{longest}n")] {
         assert_invalid(QueueName::new(name), "queue");
         assert_invalid(Kind::new(name), "kind");
         assert_invalid(WorkerId::new(name), "worker");
@@ -95,17 +81,11 @@ pub async fn r12_keys(world: &dyn World) {
     let longest = "k".repeat(KEY_BYTES);
     let wide = "é".repeat(KEY_BYTES / 2);
     for key in ["k", " ", &longest, &wide] {
-        let job = world
-            .job(world.enqueue(unique(key).partition_key(key)).await)
-            .await;
+        let job = world.job(world.enqueue(unique(key).partition_key(key)).await).await;
         assert_eq!(job.idempotency_key.map(String::from).as_deref(), Some(key));
         assert_eq!(job.partition_key.map(String::from).as_deref(), Some(key));
     }
-    for key in [
-        "",
-        &"k".repeat(KEY_BYTES + 1),
-        &"é".repeat(KEY_BYTES / 2 + 1),
-    ] {
+    for key in ["", &"k".repeat(KEY_BYTES + 1), &"é".repeat(KEY_BYTES / 2 + 1)] {
         assert_invalid(IdempotencyKey::new(key), "idempotency_key");
         assert_invalid(PartitionKey::new(key), "partition_key");
         assert_invalid(keyed(key).build(), "partition_key");
@@ -118,15 +98,8 @@ pub async fn r12_payload(world: &dyn World) {
     world.enqueue(carrying("x".repeat(MIB))).await;
     let over = build(carrying("x".repeat(MIB + 1)));
     assert_invalid(world.backend().enqueue(&[over]).await, "payload");
-    assert!(
-        JobDraft::new("work", vec![0; PAYLOAD_BYTES_HARD])
-            .build()
-            .is_ok()
-    );
-    assert_invalid(
-        JobDraft::new("work", vec![0; PAYLOAD_BYTES_HARD + 1]).build(),
-        "payload",
-    );
+    assert!(JobDraft::new("work", vec![0; PAYLOAD_BYTES_HARD]).build().is_ok());
+    assert_invalid(JobDraft::new("work", vec![0; PAYLOAD_BYTES_HARD + 1]).build(), "payload");
 }
 
 /// R12: metadata have at most 4 KiB of names and values.
@@ -144,15 +117,8 @@ pub async fn r12_metadata(world: &dyn World) {
 pub async fn r12_jobs_per_call(world: &dyn World) {
     let jobs: Vec<NewJob> = (0..1001).map(|_| build(draft())).collect();
     assert_invalid(world.backend().enqueue(&jobs).await, "jobs per call");
-    assert!(
-        world.all_jobs().await.is_empty(),
-        "a part of the call is stored"
-    );
-    let outcomes = world
-        .backend()
-        .enqueue(&jobs[..1000])
-        .await
-        .expect("enqueue");
+    assert!(world.all_jobs().await.is_empty(), "a part of the call is stored");
+    let outcomes = world.backend().enqueue(&jobs[..1000]).await.expect("enqueue");
     assert!(outcomes.len() == 1000 && outcomes.iter().all(|outcome| outcome.is_created()));
 }
 
@@ -163,10 +129,7 @@ pub async fn r12_bytes_per_call(world: &dyn World) {
     let mut over = eight.clone();
     over.push(build(carrying("x")));
     assert_invalid(world.backend().enqueue(&over).await, "bytes per call");
-    assert!(
-        world.all_jobs().await.is_empty(),
-        "a part of the call is stored"
-    );
+    assert!(world.all_jobs().await.is_empty(), "a part of the call is stored");
     let outcomes = world.backend().enqueue(&eight).await.expect("enqueue");
     assert!(outcomes.iter().all(|outcome| outcome.is_created()));
 }
@@ -176,13 +139,7 @@ pub async fn r12_bytes_per_call(world: &dyn World) {
 pub async fn r12_jobs_per_reserve(world: &dyn World) {
     world.enqueue_n(1000).await;
     world.enqueue_n(1).await;
-    assert_invalid(
-        world
-            .backend()
-            .reserve(&request(default_queue(), 1001))
-            .await,
-        "limit",
-    );
+    assert_invalid(world.backend().reserve(&request(default_queue(), 1001)).await, "limit");
     assert_eq!(world.reserve(1000).await.len(), 1000);
 }
 
@@ -221,14 +178,8 @@ pub async fn r12_delay_deadline_and_timeout(world: &dyn World) {
     let job = world.job(world.enqueue(longest).await).await;
     assert_eq!(job.scheduled_at, job.created_at + DELAY);
     assert_eq!(job.timeout, TIMEOUT);
-    let shortest = draft()
-        .delay(Duration::ZERO)
-        .deadline(MILLISECOND)
-        .timeout(MILLISECOND);
-    assert_eq!(
-        world.job(world.enqueue(shortest).await).await.timeout,
-        MILLISECOND
-    );
+    let shortest = draft().delay(Duration::ZERO).deadline(MILLISECOND).timeout(MILLISECOND);
+    assert_eq!(world.job(world.enqueue(shortest).await).await.timeout, MILLISECOND);
     assert_invalid(draft().delay(DELAY + MILLISECOND).build(), "delay");
     for length in [Duration::ZERO, DELAY + MILLISECOND] {
         assert_invalid(draft().deadline(length).build(), "deadline");
@@ -244,11 +195,7 @@ pub async fn r12_reschedule(world: &dyn World) {
     let refused = world.admin().reschedule(&[id], DELAY + MILLISECOND).await;
     assert!(matches!(kind_of(refused), ErrorKind::Invalid { .. }));
     world.assert_unchanged(&before).await;
-    world
-        .admin()
-        .reschedule(&[id], DELAY)
-        .await
-        .expect("reschedule");
+    world.admin().reschedule(&[id], DELAY).await.expect("reschedule");
     world.assert_nothing_to_lease().await;
 }
 
@@ -271,14 +218,7 @@ pub async fn r12_result(world: &dyn World) {
     world.assert_unchanged(&before).await;
     let outcomes = world.backend().ack(&ack(64 * KIB)).await.expect("ack");
     assert_eq!(outcomes, [AckOutcome::Acked]);
-    assert_eq!(
-        world
-            .job(lease.id())
-            .await
-            .result
-            .map(|result| result.len()),
-        Some(64 * KIB)
-    );
+    assert_eq!(world.job(lease.id()).await.result.map(|result| result.len()), Some(64 * KIB));
 }
 
 /// R12: a page has 1..=1000 jobs.
@@ -299,24 +239,15 @@ pub async fn r12_page(world: &dyn World) {
 pub async fn r12_settings(world: &dyn World) {
     for leases in [1, PER_KEY] {
         let patch = QueuePatch::default().per_key(leases).expect("per_key");
-        assert_eq!(
-            world.configure(&default_queue(), patch).await.per_key,
-            leases
-        );
+        assert_eq!(world.configure(&default_queue(), patch).await.per_key, leases);
     }
     assert_invalid(QueuePatch::default().per_key(0), "per_key");
     assert_invalid(QueuePatch::default().per_key(PER_KEY + 1), "per_key");
     let ten_minutes = Duration::from_secs(600);
     assert!(Keep::new(Some(ten_minutes), Some(0), Some(0)).is_ok());
-    assert_invalid(
-        Keep::new(Some(ten_minutes - MILLISECOND), None, None),
-        "retention age",
-    );
+    assert_invalid(Keep::new(Some(ten_minutes - MILLISECOND), None, None), "retention age");
     for (weight, valid) in [(0, false), (1, true), (100, true), (101, false)] {
-        assert_eq!(
-            WeightedQueues::new([(default_queue(), weight)]).is_ok(),
-            valid
-        );
+        assert_eq!(WeightedQueues::new([(default_queue(), weight)]).is_ok(), valid);
     }
 }
 
@@ -341,13 +272,5 @@ pub async fn r12_queues(world: &dyn World) {
     let one_more = build(draft().queue("one-more"));
     assert_invalid(world.backend().enqueue(&[one_more]).await, "queues");
     world.enqueue(draft().queue("q0")).await;
-    assert_eq!(
-        world
-            .backend()
-            .list_queues()
-            .await
-            .expect("list_queues")
-            .len(),
-        10_000
-    );
+    assert_eq!(world.backend().list_queues().await.expect("list_queues").len(), 10_000);
 }

@@ -88,11 +88,7 @@ pub async fn r8_2_jobs_are_listed_in_the_documented_order(world: &dyn World) {
         for (key, length) in [("y", 3 * HOUR), ("x", 2 * HOUR)] {
             world.enqueue(make().partition_key(key)).await;
             let request = Reserve::new(name.clone(), 1, ttl(length), worker("w"));
-            let lease = world
-                .reserve_with(&request.expect("a nonce"))
-                .await
-                .leases
-                .remove(0);
+            let lease = world.reserve_with(&request.expect("a nonce")).await.leases.remove(0);
             running.insert(0, lease.id());
         }
         let blocked = [
@@ -100,16 +96,12 @@ pub async fn r8_2_jobs_are_listed_in_the_documented_order(world: &dyn World) {
             world.enqueue(make().partition_key("x")).await,
         ];
         let scheduled = [
-            world
-                .enqueue(make().delay(2 * HOUR).priority(Priority::LOW))
-                .await,
+            world.enqueue(make().delay(2 * HOUR).priority(Priority::LOW)).await,
             world.enqueue(make().delay(3 * HOUR)).await,
             world.enqueue(make().delay(HOUR)).await,
         ];
-        let ready = [
-            world.enqueue(make()).await,
-            world.enqueue(make().priority(Priority::HIGH)).await,
-        ];
+        let ready =
+            [world.enqueue(make()).await, world.enqueue(make().priority(Priority::HIGH)).await];
         let mut of_queue = running;
         of_queue.extend([ready[1], ready[0]]);
         of_queue.extend(failed);
@@ -121,11 +113,7 @@ pub async fn r8_2_jobs_are_listed_in_the_documented_order(world: &dyn World) {
     for size in [1, 2, 7, 1000] {
         let listed = world.list(all().limit(pages_of(size))).await;
         let shown: Vec<_> = listed.iter().map(|job| (job.id, job.status)).collect();
-        assert_eq!(
-            shown.iter().map(|(id, _)| *id).collect::<Vec<_>>(),
-            wanted,
-            "{shown:#?}"
-        );
+        assert_eq!(shown.iter().map(|(id, _)| *id).collect::<Vec<_>>(), wanted, "{shown:#?}");
     }
 }
 
@@ -134,17 +122,12 @@ pub async fn r8_2_jobs_are_listed_in_the_documented_order(world: &dyn World) {
 pub async fn r8_2_blocked_jobs_are_listed_by_key(world: &dyn World) {
     let mut by_key = Vec::new();
     for key in ["b", "a", "c", "a", "b"] {
-        by_key.push((
-            key,
-            world.enqueue(keyed(key).priority(Priority::HIGH)).await,
-        ));
+        by_key.push((key, world.enqueue(keyed(key).priority(Priority::HIGH)).await));
         by_key.push((key, world.enqueue(keyed(key).priority(Priority::LOW)).await));
     }
     by_key.sort_by_key(|(key, _)| *key);
     assert_eq!(world.reserve(10).await.len(), 3);
-    let blocked = world
-        .list_ids(all().status(Status::Blocked).limit(pages_of(2)))
-        .await;
+    let blocked = world.list_ids(all().status(Status::Blocked).limit(pages_of(2))).await;
     let mut heads = Vec::new();
     let wanted: Vec<JobId> = by_key
         .into_iter()
@@ -161,10 +144,7 @@ pub async fn r8_2_blocked_jobs_are_listed_by_key(world: &dyn World) {
 /// R8.2: the ready jobs of a fair queue come by key, then sequence.
 /// Guard: a fair queue has no order by priority to list by.
 pub async fn r8_2_a_fair_queue_is_listed_by_key(world: &dyn World) {
-    let fair = QueuePatch::default()
-        .order(Order::Fair)
-        .per_key(9)
-        .expect("per_key");
+    let fair = QueuePatch::default().order(Order::Fair).per_key(9).expect("per_key");
     world.configure(&default_queue(), fair).await;
     let mut by_key = Vec::new();
     for key in ["b", "a", "b", "a"] {
@@ -172,12 +152,7 @@ pub async fn r8_2_a_fair_queue_is_listed_by_key(world: &dyn World) {
     }
     by_key.sort_by_key(|(key, _)| *key);
     let wanted: Vec<JobId> = by_key.into_iter().map(|(_, id)| id).collect();
-    assert_eq!(
-        world
-            .list_ids(all().status(Status::Ready).limit(pages_of(1)))
-            .await,
-        wanted
-    );
+    assert_eq!(world.list_ids(all().status(Status::Ready).limit(pages_of(1))).await, wanted);
 }
 
 /// R8.2: every part of a filter filters.
@@ -188,24 +163,13 @@ pub async fn r8_2_every_part_of_a_filter_filters(world: &dyn World) {
     let described = JobDraft::new("other", "").queue("q").partition_key("p");
     let late = world.enqueue(described.delay(HOUR)).await;
     let lease = world.reserve_as(worker("w-7"), 1, HOUR).await.remove(0);
-    let nack = Nack::new(
-        lease.token,
-        NackKind::Fatal,
-        "disk is 100% full",
-        Duration::ZERO,
-    );
+    let nack = Nack::new(lease.token, NackKind::Fatal, "disk is 100% full", Duration::ZERO);
     let _ = world.backend().nack(&[nack]).await.expect("nack");
     let (early_job, late_job) = (world.job(early).await, world.job(late).await);
     let created = late_job.created_at;
     let finished = early_job.finished_at.expect("an end");
-    let from = |at| TimeRange {
-        from: Some(at),
-        to: None,
-    };
-    let to = |at| TimeRange {
-        from: None,
-        to: Some(at),
-    };
+    let from = |at| TimeRange { from: Some(at), to: None };
+    let to = |at| TimeRange { from: None, to: Some(at) };
     let filters = [
         (all(), vec![early, late]),
         (all().queue(queue("q")), vec![late]),
@@ -214,76 +178,16 @@ pub async fn r8_2_every_part_of_a_filter_filters(world: &dyn World) {
         (all().status(Status::Scheduled), vec![late]),
         (all().kind(kind("other")), vec![late]),
         (all().kind(kind("othe")), vec![]),
-        (
-            JobFilter {
-                partition_key: Some(partition_key("p")),
-                ..all()
-            },
-            vec![late],
-        ),
-        (
-            JobFilter {
-                worker: Some(worker("w-7")),
-                ..all()
-            },
-            vec![early],
-        ),
-        (
-            JobFilter {
-                worker: Some(worker("w")),
-                ..all()
-            },
-            vec![],
-        ),
-        (
-            JobFilter {
-                error_contains: Some("100% full".to_owned()),
-                ..all()
-            },
-            vec![early],
-        ),
-        (
-            JobFilter {
-                error_contains: Some("100_ full".to_owned()),
-                ..all()
-            },
-            vec![],
-        ),
-        (
-            JobFilter {
-                created: from(created),
-                ..all()
-            },
-            vec![late],
-        ),
-        (
-            JobFilter {
-                created: to(created),
-                ..all()
-            },
-            vec![early],
-        ),
-        (
-            JobFilter {
-                finished: from(finished),
-                ..all()
-            },
-            vec![early],
-        ),
-        (
-            JobFilter {
-                finished: to(finished),
-                ..all()
-            },
-            vec![],
-        ),
-        (
-            all()
-                .queue(default_queue())
-                .kind(kind("work"))
-                .status(State::Dead),
-            vec![early],
-        ),
+        (JobFilter { partition_key: Some(partition_key("p")), ..all() }, vec![late]),
+        (JobFilter { worker: Some(worker("w-7")), ..all() }, vec![early]),
+        (JobFilter { worker: Some(worker("w")), ..all() }, vec![]),
+        (JobFilter { error_contains: Some("100% full".to_owned()), ..all() }, vec![early]),
+        (JobFilter { error_contains: Some("100_ full".to_owned()), ..all() }, vec![]),
+        (JobFilter { created: from(created), ..all() }, vec![late]),
+        (JobFilter { created: to(created), ..all() }, vec![early]),
+        (JobFilter { finished: from(finished), ..all() }, vec![early]),
+        (JobFilter { finished: to(finished), ..all() }, vec![]),
+        (all().queue(default_queue()).kind(kind("work")).status(State::Dead), vec![early]),
         (all().queue(default_queue()).kind(kind("other")), vec![]),
     ];
     for (filter, wanted) in filters {
@@ -302,10 +206,7 @@ pub async fn r8_2_failed_jobs_are_found_by_their_last_error(world: &dyn World) {
     }
     world.enqueue(draft()).await;
     for (text, wanted) in [("second", vec![id]), ("first", vec![]), ("third", vec![])] {
-        let filter = JobFilter {
-            error_contains: Some(text.to_owned()),
-            ..all()
-        };
+        let filter = JobFilter { error_contains: Some(text.to_owned()), ..all() };
         assert_eq!(world.list_ids(filter).await, wanted, "{text}");
     }
 }

@@ -18,16 +18,8 @@ pub async fn r4_1_a_stale_nack_changes_nothing(world: &dyn World) {
     world.expire().await;
     let live = world.reserve_one().await;
     let before = world.dump().await;
-    for kind in [
-        NackKind::Retry,
-        NackKind::Release,
-        NackKind::Fatal,
-        NackKind::Cancelled,
-    ] {
-        assert_eq!(
-            world.nack(&stale.token, kind, HOUR).await,
-            NackOutcome::LeaseLost
-        );
+    for kind in [NackKind::Retry, NackKind::Release, NackKind::Fatal, NackKind::Cancelled] {
+        assert_eq!(world.nack(&stale.token, kind, HOUR).await, NackOutcome::LeaseLost);
     }
     world.assert_unchanged(&before).await;
     world.complete(&live).await;
@@ -36,21 +28,13 @@ pub async fn r4_1_a_stale_nack_changes_nothing(world: &dyn World) {
 /// R4.1: a nack that is repeated changes nothing, and answers its first outcome or LeaseLost.
 /// Guard: a nack ends its lease.
 pub async fn r4_1_a_repeated_nack_changes_nothing(world: &dyn World) {
-    for kind in [
-        NackKind::Retry,
-        NackKind::Release,
-        NackKind::Fatal,
-        NackKind::Cancelled,
-    ] {
+    for kind in [NackKind::Retry, NackKind::Release, NackKind::Fatal, NackKind::Cancelled] {
         let lease = world.lease(draft()).await;
         let first = world.nack(&lease.token, kind, HOUR).await;
         let before = world.dump().await;
         for _ in 0..3 {
             let again = world.nack(&lease.token, kind, HOUR).await;
-            assert!(
-                again == first || again == NackOutcome::LeaseLost,
-                "{kind:?}: {again:?}"
-            );
+            assert!(again == first || again == NackOutcome::LeaseLost, "{kind:?}: {again:?}");
         }
         world.assert_unchanged(&before).await;
     }
@@ -63,10 +47,7 @@ pub async fn r4_2_a_failed_run_waits_for_its_delay(world: &dyn World) {
     world.advance(Duration::from_secs(10)).await;
     world.fail(&lease, HOUR).await;
     let job = world.job(lease.id()).await;
-    assert_eq!(
-        (job.state, job.status, job.attempts),
-        (State::Pending, Status::Failed, 1)
-    );
+    assert_eq!((job.state, job.status, job.attempts), (State::Pending, Status::Failed, 1));
     assert!(job.scheduled_at >= job.created_at + HOUR + Duration::from_secs(10));
     assert_eq!(job.lease_expires_in, None);
     world.assert_nothing_to_lease().await;
@@ -113,10 +94,7 @@ pub async fn r4_4_a_release_spends_nothing(world: &dyn World) {
     let lease = world.lease(draft().max_attempts(1)).await;
     world.release(&lease, HOUR).await;
     let job = world.job(lease.id()).await;
-    assert_eq!(
-        (job.state, job.attempts, job.releases),
-        (State::Pending, 0, 1)
-    );
+    assert_eq!((job.state, job.attempts, job.releases), (State::Pending, 0, 1));
     assert!(job.errors.is_empty(), "{:?}", job.errors);
     assert_eq!(job.status, Status::Scheduled);
     world.assert_nothing_to_lease().await;
@@ -146,39 +124,20 @@ pub async fn r4_5_each_failure_is_remembered(world: &dyn World) {
         let name = worker(&format!("w{attempt}"));
         let lease = world.reserve_as(name.clone(), 1, HOUR).await.remove(0);
         let error = format!("failure {attempt}");
-        let kind = if attempt == 3 {
-            NackKind::Fatal
-        } else {
-            NackKind::Retry
-        };
+        let kind = if attempt == 3 { NackKind::Fatal } else { NackKind::Retry };
         let nack = Nack::new(lease.token.clone(), kind, &error, Duration::ZERO);
         let _ = world.backend().nack_one(nack).await.expect("nack");
-        expected.push((
-            attempt,
-            lease.token.lease_seq,
-            Some(name),
-            ErrorText::from(error),
-        ));
+        expected.push((attempt, lease.token.lease_seq, Some(name), ErrorText::from(error)));
         world.advance(MINUTE).await;
     }
     let job = world.job(id).await;
     assert_eq!(job.state, State::Dead);
     let times: Vec<_> = job.errors.iter().map(|failure| failure.at).collect();
-    assert!(
-        times.is_sorted() && times[2] >= times[0] + 2 * MINUTE,
-        "{times:?}"
-    );
+    assert!(times.is_sorted() && times[2] >= times[0] + 2 * MINUTE, "{times:?}");
     let errors: Vec<_> = job
         .errors
         .into_iter()
-        .map(|failure| {
-            (
-                failure.attempt,
-                failure.lease_seq,
-                failure.worker,
-                failure.error,
-            )
-        })
+        .map(|failure| (failure.attempt, failure.lease_seq, failure.worker, failure.error))
         .collect();
     assert_eq!(errors, expected, "they survive the dead-letter queue");
 }
@@ -214,10 +173,7 @@ pub async fn r4_6_any_text_is_accepted(world: &dyn World) {
         let mut nack = Nack::new(lease.token, NackKind::Retry, "", Duration::ZERO);
         nack.error = text.clone();
         let outcome = world.backend().nack_one(nack).await.expect("nack");
-        assert!(
-            matches!(outcome, NackOutcome::Retrying { .. }),
-            "{outcome:?}"
-        );
+        assert!(matches!(outcome, NackOutcome::Retrying { .. }), "{outcome:?}");
     }
     let errors = world.job(id).await.errors;
     let stored: Vec<_> = errors.into_iter().map(|failure| failure.error).collect();
@@ -252,10 +208,7 @@ pub async fn r1_3_fatal_buries_and_cancelled_cancels(world: &dyn World) {
     let fatal = world.lease(draft()).await;
     world.kill(&fatal).await;
     let job = world.job(fatal.id()).await;
-    assert_eq!(
-        (job.state, job.attempts, job.errors.len()),
-        (State::Dead, 1, 1)
-    );
+    assert_eq!((job.state, job.attempts, job.errors.len()), (State::Dead, 1, 1));
     assert!(job.reason.is_some());
     let off = world.lease(draft()).await;
     world.call_off(&off).await;
@@ -272,30 +225,15 @@ pub async fn r10_1_single_calls_turn_outcomes_into_errors(world: &dyn World) {
     let ack = || Ack::new(lease.token.clone());
     let nack = || Nack::new(lease.token.clone(), NackKind::Retry, "failed", HOUR);
     let bury = || Burial::of_job(lease.id(), "buried");
-    assert!(matches!(
-        kind_of(store.bury_one(bury()).await),
-        ErrorKind::Conflict
-    ));
+    assert!(matches!(kind_of(store.bury_one(bury()).await), ErrorKind::Conflict));
     assert!(store.ack_one(ack()).await.expect("ack"));
     assert!(!store.ack_one(ack()).await.expect("a repeated ack"));
     assert_eq!(world.ack(&lease.token).await, AckOutcome::AlreadyDone);
-    assert!(matches!(
-        kind_of(store.nack_one(nack()).await),
-        ErrorKind::LeaseLost
-    ));
+    assert!(matches!(kind_of(store.nack_one(nack()).await), ErrorKind::LeaseLost));
     world.delete(lease.id(), false).await.expect("delete_job");
-    assert!(matches!(
-        kind_of(store.ack_one(ack()).await),
-        ErrorKind::NotFound
-    ));
-    assert!(matches!(
-        kind_of(store.nack_one(nack()).await),
-        ErrorKind::NotFound
-    ));
-    assert!(matches!(
-        kind_of(store.bury_one(bury()).await),
-        ErrorKind::NotFound
-    ));
+    assert!(matches!(kind_of(store.ack_one(ack()).await), ErrorKind::NotFound));
+    assert!(matches!(kind_of(store.nack_one(nack()).await), ErrorKind::NotFound));
+    assert!(matches!(kind_of(store.bury_one(bury()).await), ErrorKind::NotFound));
     let other = JobDraft::new("work", "a").id(world.enqueue(draft()).await);
     let conflict = store.enqueue_one(crate::kit::build(other)).await;
     assert!(matches!(kind_of(conflict), ErrorKind::Conflict));

@@ -20,21 +20,11 @@ pub async fn r6_3_retry_starts_anew_and_keeps_the_history(world: &dyn World) {
     let later = world.enqueue(draft()).await;
     world.bring_back(lease.id()).await;
     let job = world.job(lease.id()).await;
-    assert_eq!(
-        (job.state, job.status, job.attempts),
-        (State::Pending, Status::Ready, 0)
-    );
+    assert_eq!((job.state, job.status, job.attempts), (State::Pending, Status::Ready, 0));
     assert_eq!(job.errors.len(), 2);
     assert_eq!((job.reason, job.finished_at), (None, None));
-    assert!(
-        job.scheduled_at >= job.created_at + HOUR,
-        "the schedule is not fresh"
-    );
-    assert_eq!(
-        world.reserve_ids(2).await,
-        [later, lease.id()],
-        "the sequence is not fresh"
-    );
+    assert!(job.scheduled_at >= job.created_at + HOUR, "the schedule is not fresh");
+    assert_eq!(world.reserve_ids(2).await, [later, lease.id()], "the sequence is not fresh");
 }
 
 /// R6.3: dead and cancelled jobs come back; what has not ended, or is completed, is a conflict.
@@ -75,12 +65,7 @@ pub async fn r6_3_retry_takes_its_idempotency_key_again(world: &dyn World) {
     world.delete(other, false).await.expect("delete_job");
     world.bring_back(lease.id()).await;
     let outcome = world.try_enqueue(draft()).await;
-    assert_eq!(
-        outcome,
-        EnqueueOutcome::Duplicate {
-            existing: lease.id()
-        }
-    );
+    assert_eq!(outcome, EnqueueOutcome::Duplicate { existing: lease.id() });
 }
 
 /// R6.3: one job of a batch whose key is taken keeps no other from coming back.
@@ -102,9 +87,7 @@ pub async fn r6_3_a_taken_key_keeps_no_other_from_coming_back(world: &dyn World)
 pub async fn r6_3_retry_ignores_max_pending(world: &dyn World) {
     let lease = world.lease(draft()).await;
     world.kill(&lease).await;
-    world
-        .configure(&default_queue(), QueuePatch::default().max_pending(Some(1)))
-        .await;
+    world.configure(&default_queue(), QueuePatch::default().max_pending(Some(1))).await;
     world.enqueue(draft()).await;
     world.bring_back(lease.id()).await;
 }
@@ -114,9 +97,7 @@ pub async fn r6_3_retry_ignores_max_pending(world: &dyn World) {
 /// Guard: the fresh sequence, and its exception.
 pub async fn r6_3_retry_under_hold_keeps_the_place_in_the_key(world: &dyn World) {
     for policy in [KeyOnDead::Continue, KeyOnDead::Hold] {
-        world
-            .configure(&default_queue(), QueuePatch::default().key_on_dead(policy))
-            .await;
+        world.configure(&default_queue(), QueuePatch::default().key_on_dead(policy)).await;
         let head = world.lease(keyed("k")).await;
         let next = world.enqueue(keyed("k")).await;
         world.kill(&head).await;
@@ -125,11 +106,7 @@ pub async fn r6_3_retry_under_hold_keeps_the_place_in_the_key(world: &dyn World)
             KeyOnDead::Hold => [head.id(), next],
             KeyOnDead::Continue => [next, head.id()],
         };
-        assert_eq!(
-            world.serve_all(&default_queue()).await,
-            expected,
-            "{policy:?}"
-        );
+        assert_eq!(world.serve_all(&default_queue()).await, expected, "{policy:?}");
     }
 }
 
@@ -138,15 +115,9 @@ pub async fn r6_3_retry_under_hold_keeps_the_place_in_the_key(world: &dyn World)
 pub async fn r6_4_a_waiting_job_is_rescheduled(world: &dyn World) {
     let id = world.enqueue(draft().delay(DAY)).await;
     world.advance(HOUR).await;
-    assert_eq!(
-        world.reschedule(id, Duration::ZERO).await,
-        RescheduleOutcome::Rescheduled
-    );
+    assert_eq!(world.reschedule(id, Duration::ZERO).await, RescheduleOutcome::Rescheduled);
     assert_eq!(world.status(id).await, Status::Ready);
-    assert_eq!(
-        world.reschedule(id, HOUR).await,
-        RescheduleOutcome::Rescheduled
-    );
+    assert_eq!(world.reschedule(id, HOUR).await, RescheduleOutcome::Rescheduled);
     assert_eq!(world.status(id).await, Status::Scheduled);
     world.assert_nothing_to_lease().await;
     world.advance(59 * MINUTE).await;
@@ -154,22 +125,14 @@ pub async fn r6_4_a_waiting_job_is_rescheduled(world: &dyn World) {
     world.advance(MINUTE).await;
     let lease = world.reserve_one().await;
     world.fail(&lease, DAY).await;
-    assert_eq!(
-        world.reschedule(id, Duration::ZERO).await,
-        RescheduleOutcome::Rescheduled
-    );
+    assert_eq!(world.reschedule(id, Duration::ZERO).await, RescheduleOutcome::Rescheduled);
     assert_eq!(world.reserve_one().await.attempt, 2);
 }
 
 /// R6.4: only pending jobs are rescheduled.
 /// Guard: the state in the condition of reschedule.
 pub async fn r6_4_only_pending_jobs_are_rescheduled(world: &dyn World) {
-    for state in [
-        State::Running,
-        State::Completed,
-        State::Dead,
-        State::Cancelled,
-    ] {
+    for state in [State::Running, State::Completed, State::Dead, State::Cancelled] {
         let lease = world.lease(draft()).await;
         match state {
             State::Completed => world.complete(&lease).await,
@@ -226,11 +189,7 @@ pub async fn r6_6_cancel_answers_by_state(world: &dyn World) {
 pub async fn r6_6_a_cancelled_job_never_runs(world: &dyn World) {
     let ids = world.enqueue_n(3).await;
     let later = world.enqueue(draft().delay(HOUR)).await;
-    let outcomes = world
-        .admin()
-        .cancel(&[ids[0], ids[2], later])
-        .await
-        .expect("cancel");
+    let outcomes = world.admin().cancel(&[ids[0], ids[2], later]).await.expect("cancel");
     assert_eq!(outcomes, [CancelOutcome::Cancelled; 3]);
     world.advance(DAY).await;
     assert_eq!(world.serve_all(&default_queue()).await, [ids[1]]);

@@ -20,12 +20,7 @@ pub async fn r7_1_priority_then_time_then_sequence(world: &dyn World) {
         let priority = Priority::new(level).expect("a priority");
         let due = Duration::from_secs(60 * minutes);
         let id = world.enqueue(draft().priority(priority).delay(due)).await;
-        wanted.push((
-            std::cmp::Reverse(level),
-            world.job(id).await.scheduled_at,
-            at,
-            id,
-        ));
+        wanted.push((std::cmp::Reverse(level), world.job(id).await.scheduled_at, at, id));
     }
     world.advance(HOUR).await;
     wanted.sort();
@@ -116,10 +111,7 @@ pub async fn r7_2_reservers_at_once_take_a_prefix(world: &dyn World) {
     let taken: HashSet<JobId> = calls.iter().flatten().copied().collect();
     let prefix: HashSet<JobId> = wanted.iter().take(160).map(|(.., id)| *id).collect();
     assert_eq!(calls.iter().flatten().count(), 160);
-    assert!(
-        taken == prefix,
-        "the calls together took no prefix of the order"
-    );
+    assert!(taken == prefix, "the calls together took no prefix of the order");
 }
 
 /// R7.4: in a fair queue each key with eligible jobs gets at least half its share.
@@ -134,16 +126,9 @@ pub async fn r7_4_no_key_starves_behind_a_long_backlog(world: &dyn World) {
         let claims = claim(world, 40, limit).await;
         for key in ["long", "a", "b", "c"] {
             let got = claims.get(key).copied().unwrap_or_default();
-            assert!(
-                got >= 5,
-                "{key} got {got} of 40 claims by {limit}: {claims:?}"
-            );
+            assert!(got >= 5, "{key} got {got} of 40 claims by {limit}: {claims:?}");
         }
-        world
-            .admin()
-            .remove_queue(&default_queue(), true)
-            .await
-            .expect("remove_queue");
+        world.admin().remove_queue(&default_queue(), true).await.expect("remove_queue");
     }
 }
 
@@ -202,27 +187,16 @@ pub async fn r7_4_a_late_key_gets_its_turn(world: &dyn World) {
         served.extend(world.reserve_ids(1).await);
     }
     assert!(served.contains(&late), "not among the next 20 of 2 keys");
-    assert_eq!(
-        world.reserve(50).await.len(),
-        50,
-        "a key alone gets every turn"
-    );
+    assert_eq!(world.reserve(50).await.len(), 50, "a key alone gets every turn");
 }
 
 async fn fair(world: &dyn World, per_key: u32) {
-    let patch = QueuePatch::default()
-        .order(Order::Fair)
-        .per_key(per_key)
-        .expect("per_key");
+    let patch = QueuePatch::default().order(Order::Fair).per_key(per_key).expect("per_key");
     world.configure(&default_queue(), patch).await;
 }
 
 fn key_of(lease: &Lease) -> String {
-    lease
-        .partition_key
-        .clone()
-        .map(String::from)
-        .unwrap_or_default()
+    lease.partition_key.clone().map(String::from).unwrap_or_default()
 }
 
 /// Claims so many jobs, some at a time, and completes them; how many of each key.

@@ -18,9 +18,7 @@ fn pages_of(jobs: usize) -> PageSize {
 pub async fn r8_2_what_stays_comes_exactly_once(world: &dyn World) {
     for size in [1, 3, 10] {
         let stay = world.enqueue_n(30).await;
-        let leave = world
-            .enqueue_all((0..10).map(|_| draft().priority(Priority::HIGH)))
-            .await;
+        let leave = world.enqueue_all((0..10).map(|_| draft().priority(Priority::HIGH))).await;
         let mut filter = all().status(State::Pending).limit(pages_of(size));
         let (mut seen, mut pages) = (Vec::new(), 0);
         loop {
@@ -82,10 +80,7 @@ pub async fn r8_2_a_cursor_is_bound_to_its_filter(world: &dyn World) {
     let cursor = page.next.expect("there is more");
     let other = all().queue(queue("other")).after(Some(cursor.clone()));
     assert_invalid(world.backend().list_jobs(&other).await, "cursor");
-    let other = all()
-        .queue(default_queue())
-        .status(State::Dead)
-        .after(Some(cursor.clone()));
+    let other = all().queue(default_queue()).status(State::Dead).after(Some(cursor.clone()));
     assert_invalid(world.backend().list_jobs(&other).await, "cursor");
     let read: Cursor = cursor.to_string().parse().expect("a cursor");
     let rest = filter.clone().limit(PageSize::MAX).after(Some(read));
@@ -100,13 +95,7 @@ pub async fn r8_2_a_cursor_is_bound_to_its_filter(world: &dyn World) {
 pub async fn r8_2_a_forged_position_is_refused_or_harmless(world: &dyn World) {
     let ids = world.enqueue_n(5).await;
     let filter = all().queue(default_queue());
-    for position in [
-        &b""[..],
-        b"\xff",
-        &[0; 64],
-        &[0xff; 300],
-        b"9223372036854775807",
-    ] {
+    for position in [&b""[..], b"\xff", &[0; 64], &[0xff; 300], b"9223372036854775807"] {
         let forged = filter.clone().after(Some(filter.cursor_at(position)));
         if let Ok(page) = world.backend().list_jobs(&forged).await {
             assert!(page.items.len() <= ids.len());
@@ -123,10 +112,5 @@ pub async fn r8_2_a_rare_job_is_found_behind_many(world: &dyn World) {
     }
     let rare = world.enqueue(JobDraft::new("rare", "")).await;
     world.enqueue_n(1000).await;
-    assert_eq!(
-        world
-            .list_ids(all().kind(kind("rare")).limit(pages_of(10)))
-            .await,
-        [rare]
-    );
+    assert_eq!(world.list_ids(all().kind(kind("rare")).limit(pages_of(10))).await, [rare]);
 }

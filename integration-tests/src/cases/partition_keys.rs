@@ -15,20 +15,12 @@ use crate::kit::{HOUR, MINUTE, build, default_queue, draft, in_parallel, keyed, 
 /// R7.3: one at a time, in the order of the enqueues, whatever priority they have.
 /// Guard: the order inside a key is the sequence alone.
 pub async fn r7_3_a_key_is_fifo_whatever_the_priority(world: &dyn World) {
-    let priorities = [
-        Priority::LOW,
-        Priority::CRITICAL,
-        Priority::NORMAL,
-        Priority::HIGH,
-    ];
+    let priorities = [Priority::LOW, Priority::CRITICAL, Priority::NORMAL, Priority::HIGH];
     let drafts = priorities.map(|priority| keyed("k").priority(priority));
     let ids = world.enqueue_all(drafts).await;
     for id in ids {
         let leases = world.reserve(10).await;
-        assert_eq!(
-            leases.iter().map(|lease| lease.id()).collect::<Vec<_>>(),
-            [id]
-        );
+        assert_eq!(leases.iter().map(|lease| lease.id()).collect::<Vec<_>>(), [id]);
         world.assert_nothing_to_lease().await;
         world.complete(&leases[0]).await;
     }
@@ -40,14 +32,8 @@ pub async fn r7_3_other_keys_and_queues_run_on(world: &dyn World) {
     let drafts = [keyed("a"), keyed("a"), keyed("b"), draft(), draft()];
     let ids = world.enqueue_all(drafts).await;
     let elsewhere = world.enqueue(keyed("a").queue("other")).await;
-    assert_eq!(
-        world.reserve_ids(10).await,
-        [ids[0], ids[2], ids[3], ids[4]]
-    );
-    assert_eq!(
-        world.reserve_one_from(&queue("other")).await.id(),
-        elsewhere
-    );
+    assert_eq!(world.reserve_ids(10).await, [ids[0], ids[2], ids[3], ids[4]]);
+    assert_eq!(world.reserve_one_from(&queue("other")).await.id(), elsewhere);
 }
 
 /// R7.3: a head that waits blocks the later ones; a delay does not reorder a key.
@@ -95,9 +81,7 @@ pub async fn r7_3_under_skip_a_waiting_head_is_passed(world: &dyn World) {
 pub async fn r7_3_a_dead_head_continues_or_holds(world: &dyn World) {
     for policy in [KeyOnDead::Continue, KeyOnDead::Hold] {
         let name = queue(&format!("{policy:?}"));
-        world
-            .configure(&name, QueuePatch::default().key_on_dead(policy))
-            .await;
+        world.configure(&name, QueuePatch::default().key_on_dead(policy)).await;
         let first = world.enqueue(keyed("k").queue(&name)).await;
         let second = world.enqueue(keyed("k").queue(&name)).await;
         let lease = world.reserve_one_from(&name).await;
@@ -123,10 +107,7 @@ pub async fn r7_3_per_key_run_at_once_in_order(world: &dyn World) {
     let first = world.reserve(2).await;
     assert_eq!([first[0].id(), first[1].id()], ids[..2]);
     let more = world.reserve(10).await;
-    assert_eq!(
-        more.iter().map(|lease| lease.id()).collect::<Vec<_>>(),
-        ids[2..3]
-    );
+    assert_eq!(more.iter().map(|lease| lease.id()).collect::<Vec<_>>(), ids[2..3]);
     world.complete(&first[1]).await;
     assert_eq!(world.reserve_ids(10).await, ids[3..4]);
     assert_eq!(world.status(ids[4]).await, Status::Blocked);
@@ -165,16 +146,12 @@ pub async fn r7_3_an_expired_head_runs_again_first(world: &dyn World) {
 /// R7.3: a slot that was freed twice is not two slots.
 /// Guard: a stale holder's end frees nothing.
 pub async fn r7_3_a_stale_end_frees_no_second_slot(world: &dyn World) {
-    world
-        .enqueue_all((0..4).map(|_| keyed("k").max_attempts(9)))
-        .await;
+    world.enqueue_all((0..4).map(|_| keyed("k").max_attempts(9))).await;
     let stale = world.reserve_one().await;
     world.expire().await;
     let live = world.reserve_one().await;
     let _ = world.ack(&stale.token).await;
-    let _ = world
-        .nack(&stale.token, NackKind::Fatal, Duration::ZERO)
-        .await;
+    let _ = world.nack(&stale.token, NackKind::Fatal, Duration::ZERO).await;
     world.assert_nothing_to_lease().await;
     world.complete(&live).await;
     let _ = world.ack(&live.token).await;
@@ -188,21 +165,14 @@ pub async fn r7_3_an_enqueue_that_races_the_keys_end_is_served(world: &dyn World
     for round in 0..30 {
         let key = format!("k{round}");
         let last = world.lease(keyed(&key)).await;
-        let (one, two) = (
-            Arc::clone(&handles[0]),
-            Arc::clone(&handles[handles.len() - 1]),
-        );
+        let (one, two) = (Arc::clone(&handles[0]), Arc::clone(&handles[handles.len() - 1]));
         let job = build(keyed(&key));
         let id = job.id();
         let end = tokio::spawn(async move { one.ack(&[Ack::new(last.token)]).await });
         let enqueue = tokio::spawn(async move { two.enqueue(&[job]).await });
         assert!(enqueue.await.expect("the task").expect("enqueue")[0].is_created());
         let _ = end.await.expect("the task").expect("ack");
-        assert_eq!(
-            world.serve_all(&default_queue()).await,
-            [id],
-            "round {round}"
-        );
+        assert_eq!(world.serve_all(&default_queue()).await, [id], "round {round}");
     }
 }
 
@@ -215,10 +185,7 @@ pub async fn r7_3_exclusion_holds_among_many_reservers(world: &dyn World) {
     let running = Arc::new(std::sync::Mutex::new(HashMap::<PartitionKey, JobId>::new()));
     let handles = world.handles().await;
     let workers = (0..6).map(|at| {
-        let (store, running) = (
-            Arc::clone(&handles[at % handles.len()]),
-            Arc::clone(&running),
-        );
+        let (store, running) = (Arc::clone(&handles[at % handles.len()]), Arc::clone(&running));
         async move { run_keyed(&*store, &running).await }
     });
     let done: usize = in_parallel(workers).await.iter().sum();

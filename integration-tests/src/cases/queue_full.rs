@@ -24,23 +24,12 @@ pub async fn r2_8_a_full_queue_stores_nothing_more(world: &dyn World) {
     world.enqueue_n(3).await;
     let before = world.dump().await;
     let refused = build(draft());
-    let outcomes = world
-        .backend()
-        .enqueue(std::slice::from_ref(&refused))
-        .await
-        .expect("enqueue");
+    let outcomes = world.backend().enqueue(std::slice::from_ref(&refused)).await.expect("enqueue");
     assert!(is_full(&outcomes[0]), "{outcomes:?}");
     assert!(world.find(refused.id()).await.is_none());
     world.assert_unchanged(&before).await;
-    let error = world
-        .backend()
-        .enqueue_one(refused)
-        .await
-        .expect_err("full");
-    assert!(
-        matches!(error.kind(), ErrorKind::QueueFull { .. }),
-        "{error}"
-    );
+    let error = world.backend().enqueue_one(refused).await.expect_err("full");
+    assert!(matches!(error.kind(), ErrorKind::QueueFull { .. }), "{error}");
     assert!(error.is_retryable());
     world.enqueue(draft().queue("other")).await;
 }
@@ -52,10 +41,7 @@ pub async fn r2_8_the_limit_is_exact_for_one_caller(world: &dyn World) {
     world.enqueue(draft()).await;
     let jobs: Vec<NewJob> = (0..5).map(|_| build(draft())).collect();
     let outcomes = world.backend().enqueue(&jobs).await.expect("enqueue");
-    assert!(
-        outcomes[..2].iter().all(|outcome| outcome.is_created()),
-        "{outcomes:?}"
-    );
+    assert!(outcomes[..2].iter().all(|outcome| outcome.is_created()), "{outcomes:?}");
     assert!(outcomes[2..].iter().all(is_full), "{outcomes:?}");
 }
 
@@ -63,13 +49,8 @@ pub async fn r2_8_the_limit_is_exact_for_one_caller(world: &dyn World) {
 /// Guard: what the limit counts, and that it is read from the queue's settings.
 pub async fn r2_8_only_pending_jobs_count(world: &dyn World) {
     limit(world, 1).await;
-    world
-        .enqueue(draft().delay(Duration::from_secs(3600)))
-        .await;
-    assert!(
-        is_full(&world.try_enqueue(draft()).await),
-        "a scheduled job is pending"
-    );
+    world.enqueue(draft().delay(Duration::from_secs(3600))).await;
+    assert!(is_full(&world.try_enqueue(draft()).await), "a scheduled job is pending");
     limit(world, 2).await;
     let lease = world.lease(draft()).await;
     world.enqueue(draft()).await;
@@ -86,18 +67,11 @@ pub async fn r2_8_only_pending_jobs_count(world: &dyn World) {
 pub async fn r2_8_a_full_queue_still_knows_its_jobs(world: &dyn World) {
     limit(world, 1).await;
     let job: NewJob = build(unique("k"));
-    world
-        .backend()
-        .enqueue(std::slice::from_ref(&job))
-        .await
-        .expect("enqueue");
+    world.backend().enqueue(std::slice::from_ref(&job)).await.expect("enqueue");
     let duplicate = EnqueueOutcome::Duplicate { existing: job.id() };
     let again: JobDraft = unique("k");
     assert_eq!(world.try_enqueue(again).await, duplicate);
     let repeat = [job.repeated()];
-    assert_eq!(
-        world.backend().enqueue(&repeat).await.expect("enqueue"),
-        [duplicate]
-    );
+    assert_eq!(world.backend().enqueue(&repeat).await.expect("enqueue"), [duplicate]);
     assert!(world.find_queue(&queue("default")).await.is_some());
 }

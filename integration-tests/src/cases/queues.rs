@@ -50,62 +50,37 @@ pub async fn r6_7_settings_come_before_the_first_job(world: &dyn World) {
 /// Guard: settings are merged in the store, in one step.
 pub async fn r6_7_a_patch_changes_only_what_it_names(world: &dyn World) {
     let name = default_queue();
-    let patch = QueuePatch::default()
-        .max_pending(Some(7))
-        .per_key(5)
-        .expect("per_key");
+    let patch = QueuePatch::default().max_pending(Some(7)).per_key(5).expect("per_key");
     let first = world.configure(&name, patch).await;
-    let second = world
-        .configure(&name, QueuePatch::default().dedup_window(DAY / 2))
-        .await;
+    let second = world.configure(&name, QueuePatch::default().dedup_window(DAY / 2)).await;
     let mut expected = first;
     expected.dedup_window = DAY / 2;
     assert_eq!(second, expected);
     assert_eq!(world.queue(&name).await.settings, expected);
-    assert_eq!(
-        world.configure(&name, QueuePatch::default()).await,
-        expected
-    );
+    assert_eq!(world.configure(&name, QueuePatch::default()).await, expected);
 }
 
 /// R6.7: only an empty queue is removed, another with force, and one with running jobs never.
 /// Guard: the conditions of `remove_queue`, in one step with the removal.
 pub async fn r6_7_a_queue_is_removed_when_nobody_needs_it(world: &dyn World) {
     let (admin, name) = (world.admin(), default_queue());
-    assert!(
-        !admin
-            .remove_queue(&queue("unknown"), false)
-            .await
-            .expect("remove_queue")
-    );
+    assert!(!admin.remove_queue(&queue("unknown"), false).await.expect("remove_queue"));
     let lease = world.lease(draft()).await;
-    let waiting = world
-        .enqueue(draft().delay(HOUR).idempotency_key("k"))
-        .await;
+    let waiting = world.enqueue(draft().delay(HOUR).idempotency_key("k")).await;
     let before = world.dump().await;
     for force in [false, true] {
-        assert_eq!(
-            kind_of(admin.remove_queue(&name, force).await),
-            ErrorKind::Conflict
-        );
+        assert_eq!(kind_of(admin.remove_queue(&name, force).await), ErrorKind::Conflict);
     }
     world.assert_unchanged(&before).await;
     world.complete(&lease).await;
-    assert_eq!(
-        kind_of(admin.remove_queue(&name, false).await),
-        ErrorKind::Conflict
-    );
+    assert_eq!(kind_of(admin.remove_queue(&name, false).await), ErrorKind::Conflict);
     assert!(admin.remove_queue(&name, true).await.expect("remove_queue"));
     assert!(world.find_queue(&name).await.is_none());
     assert!(world.find(waiting).await.is_none() && world.find(lease.id()).await.is_none());
     assert!(world.all_jobs().await.is_empty());
 
     let again = world.enqueue(draft().idempotency_key("k")).await;
-    assert_eq!(
-        world.reserve_ids(5).await,
-        [again],
-        "nothing of the old queue is left"
-    );
+    assert_eq!(world.reserve_ids(5).await, [again], "nothing of the old queue is left");
 }
 
 /// R6.7: an empty queue is removed without force, with its settings.
@@ -115,29 +90,14 @@ pub async fn r6_7_an_empty_queue_goes_with_its_settings(world: &dyn World) {
     admin.pause(&name).await.expect("pause");
     let id = world.enqueue(draft().idempotency_key("k")).await;
     world.delete(id, false).await.expect("delete_job");
-    assert!(
-        admin
-            .remove_queue(&name, false)
-            .await
-            .expect("remove_queue")
-    );
-    assert!(
-        !admin
-            .remove_queue(&name, false)
-            .await
-            .expect("remove_queue")
-    );
+    assert!(admin.remove_queue(&name, false).await.expect("remove_queue"));
+    assert!(!admin.remove_queue(&name, false).await.expect("remove_queue"));
     let id = world.enqueue(draft().idempotency_key("k")).await;
     assert_eq!(world.reserve_ids(5).await, [id]);
 }
 
 async fn why(world: &dyn World, id: JobId) -> Why {
-    let why = world
-        .admin()
-        .why(id)
-        .await
-        .expect("why")
-        .expect("the job is stored");
+    let why = world.admin().why(id).await.expect("why").expect("the job is stored");
     assert!(!why.to_string().is_empty());
     why
 }
@@ -153,11 +113,7 @@ pub async fn r6_9_why_a_waiting_job_waits(world: &dyn World) {
     let failed = world.lease(draft()).await;
     world.fail(&failed, HOUR).await;
     match why(world, failed.id()).await {
-        Why::WaitingForRetry {
-            in_,
-            attempts: 1,
-            max_attempts: 3,
-        } => assert_about(Some(in_), HOUR),
+        Why::WaitingForRetry { in_, attempts: 1, max_attempts: 3 } => assert_about(Some(in_), HOUR),
         other => panic!("{other:?}"),
     }
     let head = world.enqueue(keyed("k")).await;
@@ -171,19 +127,11 @@ pub async fn r6_9_why_a_waiting_job_waits(world: &dyn World) {
     }
     assert!(matches!(why(world, head).await, Why::NoLiveWorker { .. }));
     beat(world, "other").await;
-    assert!(
-        matches!(why(world, head).await, Why::NoLiveWorker { .. }),
-        "not for this kind"
-    );
+    assert!(matches!(why(world, head).await, Why::NoLiveWorker { .. }), "not for this kind");
     beat(world, "work").await;
     assert!(matches!(why(world, head).await, Why::Ready { .. }));
     world.admin().pause(&default_queue()).await.expect("pause");
-    assert_eq!(
-        why(world, head).await,
-        Why::Paused {
-            queue: default_queue()
-        }
-    );
+    assert_eq!(why(world, head).await, Why::Paused { queue: default_queue() });
 }
 
 async fn beat(world: &dyn World, serves: &str) {
@@ -204,10 +152,7 @@ async fn beat(world: &dyn World, serves: &str) {
 pub async fn r6_9_why_a_job_does_not_wait(world: &dyn World) {
     let lease = world.lease(draft()).await;
     match why(world, lease.id()).await {
-        Why::Running {
-            worker: holder,
-            lease_expires_in,
-        } => {
+        Why::Running { worker: holder, lease_expires_in } => {
             assert_eq!(holder, worker("w"));
             assert_about(Some(lease_expires_in), TTL);
         }
@@ -215,10 +160,7 @@ pub async fn r6_9_why_a_job_does_not_wait(world: &dyn World) {
     }
     world.advance(TTL + Duration::from_secs(5)).await;
     match why(world, lease.id()).await {
-        Why::Expired {
-            worker: holder,
-            ago,
-        } => {
+        Why::Expired { worker: holder, ago } => {
             assert_eq!(holder, worker("w"));
             assert!(ago >= Duration::from_secs(5), "{ago:?}");
         }
@@ -226,21 +168,9 @@ pub async fn r6_9_why_a_job_does_not_wait(world: &dyn World) {
     }
     world.complete(&lease).await;
     let completed = why(world, lease.id()).await;
-    assert!(
-        matches!(
-            completed,
-            Why::Ended {
-                state: State::Completed,
-                ..
-            }
-        ),
-        "{completed:?}"
-    );
+    assert!(matches!(completed, Why::Ended { state: State::Completed, .. }), "{completed:?}");
     let buried = world.enqueue(draft()).await;
     world.bury_waiting(buried).await;
-    let dead = Why::Ended {
-        state: State::Dead,
-        reason: Some("buried".to_owned()),
-    };
+    let dead = Why::Ended { state: State::Dead, reason: Some("buried".to_owned()) };
     assert_eq!(why(world, buried).await, dead);
 }

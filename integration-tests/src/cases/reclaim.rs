@@ -23,11 +23,7 @@ pub async fn r5_6_any_worker_reclaims(world: &dyn World) {
     let id = world.enqueue(draft().max_attempts(10)).await;
     for name in ["w", "w", "other", "w-2"] {
         let leases = world.reserve_as(worker(name), 1, TTL).await;
-        assert_eq!(
-            leases.iter().map(Lease::id).collect::<Vec<_>>(),
-            [id],
-            "{name}"
-        );
+        assert_eq!(leases.iter().map(Lease::id).collect::<Vec<_>>(), [id], "{name}");
         world.expire().await;
     }
 }
@@ -37,25 +33,16 @@ pub async fn r5_6_any_worker_reclaims(world: &dyn World) {
 pub async fn r5_6_reclaim_is_bounded_and_in_order_of_expiry(world: &dyn World) {
     // Leased in one order, expiring in the other.
     world.enqueue_n(250).await;
-    let late = world
-        .reserve_as(worker("w"), 250 - reclaims_per_reserve(1), HOUR)
-        .await;
+    let late = world.reserve_as(worker("w"), 250 - reclaims_per_reserve(1), HOUR).await;
     let soon = world.reserve_as(worker("w"), 250, MINUTE).await;
     assert_eq!(late.len() + soon.len(), 250);
     world.advance(2 * HOUR).await;
     assert_eq!(world.count(Status::Expired).await, 250);
     let again = world.reserve_one().await;
-    assert!(
-        soon.iter().any(|lease| lease.id() == again.id()),
-        "not the earliest first"
-    );
+    assert!(soon.iter().any(|lease| lease.id() == again.id()), "not the earliest first");
     for lease in &late {
         let status = world.status(lease.id()).await;
-        assert_eq!(
-            status,
-            Status::Expired,
-            "more than max(2 x limit, 100) reclaimed"
-        );
+        assert_eq!(status, Status::Expired, "more than max(2 x limit, 100) reclaimed");
     }
     assert_eq!(world.serve_all(&default_queue()).await.len(), 249);
 }
@@ -73,9 +60,7 @@ pub async fn r5_6_live_leases_hide_no_expired_one(world: &dyn World) {
 /// R5.6: every eligible job is served while calls succeed, whatever happened to earlier runs.
 /// Guard: no state but an end takes a job out of the order.
 pub async fn r5_6_every_eligible_job_is_served_at_last(world: &dyn World) {
-    let mut ids = world
-        .enqueue_all((0..40).map(|_| draft().max_attempts(100)))
-        .await;
+    let mut ids = world.enqueue_all((0..40).map(|_| draft().max_attempts(100))).await;
     for round in 0..12 {
         for (at, lease) in world.reserve(7).await.iter().enumerate() {
             match (round + at) % 3 {
@@ -151,13 +136,9 @@ pub async fn r5_7_burials_are_bounded_and_say_more(world: &dyn World) {
     for doom in ["deadline", "lease"] {
         let name = queue(doom);
         if doom == "deadline" {
-            world
-                .enqueue_all((0..250).map(|_| draft().queue(doom).deadline(MINUTE)))
-                .await;
+            world.enqueue_all((0..250).map(|_| draft().queue(doom).deadline(MINUTE))).await;
         } else {
-            world
-                .enqueue_all((0..250).map(|_| draft().queue(doom).max_attempts(1)))
-                .await;
+            world.enqueue_all((0..250).map(|_| draft().queue(doom).max_attempts(1))).await;
             assert_eq!(world.reserve_from(&name, 250).await.len(), 250);
         }
         world.advance(HOUR).await;
@@ -168,19 +149,12 @@ pub async fn r5_7_burials_are_bounded_and_say_more(world: &dyn World) {
             let reserved = world.reserve_with(&request(name.clone(), 5)).await;
             assert_eq!(reserved.leases, []);
             let now_dead = world.list(filter.clone()).await.len();
-            assert!(
-                now_dead - dead <= BURIALS_PER_RESERVE,
-                "{} in one call",
-                now_dead - dead
-            );
+            assert!(now_dead - dead <= BURIALS_PER_RESERVE, "{} in one call", now_dead - dead);
             dead = now_dead;
             if dead == 250 {
                 break;
             }
-            assert!(
-                reserved.more,
-                "{doom}: call {call} buried and said there is no more"
-            );
+            assert!(reserved.more, "{doom}: call {call} buried and said there is no more");
         }
     }
 }
@@ -189,10 +163,7 @@ pub async fn r5_7_burials_are_bounded_and_say_more(world: &dyn World) {
 /// Guard: a record that cannot be read is set aside where it is met.
 pub async fn r5_8_an_unreadable_record_stops_nobody(world: &dyn World) {
     let ids = world.enqueue_n(5).await;
-    assert!(
-        world.corrupt(ids[0]).await && world.corrupt(ids[2]).await,
-        "the harness said it can"
-    );
+    assert!(world.corrupt(ids[0]).await && world.corrupt(ids[2]).await, "the harness said it can");
     let served = world.serve_all(&default_queue()).await;
     assert_eq!(served, [ids[1], ids[3], ids[4]]);
     for id in [ids[0], ids[2]] {
@@ -227,10 +198,7 @@ pub async fn r5_8_reads_show_an_unreadable_record(world: &dyn World) {
         assert_eq!(world.reserve(5).await.len(), 2);
         world.expire().await;
     }
-    assert!(
-        world.delete(ids[1], true).await.expect("delete_job"),
-        "it can be deleted"
-    );
+    assert!(world.delete(ids[1], true).await.expect("delete_job"), "it can be deleted");
 }
 
 async fn assert_corrupt(world: &dyn World, id: JobId) {

@@ -27,13 +27,7 @@ pub async fn r5_1_no_work_is_an_empty_answer(world: &dyn World) {
 pub async fn r5_1_the_hint_is_the_next_due_time(world: &dyn World) {
     world.enqueue(draft().delay(2 * HOUR)).await;
     world.enqueue(draft().delay(HOUR)).await;
-    assert_about(
-        world
-            .reserve_with(&request(default_queue(), 5))
-            .await
-            .next_due_in,
-        HOUR,
-    );
+    assert_about(world.reserve_with(&request(default_queue(), 5)).await.next_due_in, HOUR);
     let running = world.lease(draft()).await;
     let reserved = world.reserve_with(&request(default_queue(), 5)).await;
     assert_about(reserved.next_due_in, TTL);
@@ -117,33 +111,13 @@ pub async fn r5_3_a_paused_queue_leases_nothing(world: &dyn World) {
     use queuekit_core::capability::AdminExt;
     world.enqueue_n(2).await;
     let other = world.enqueue(draft().queue("other")).await;
-    assert!(
-        world
-            .admin()
-            .pause(&default_queue())
-            .await
-            .expect("pause")
-            .paused
-    );
+    assert!(world.admin().pause(&default_queue()).await.expect("pause").paused);
     world.assert_nothing_to_lease().await;
     let both = vec![default_queue(), queue("other")];
     let both = Reserve::new(both, 5, ttl(TTL), worker("w")).expect("a nonce");
-    let leased: Vec<JobId> = world
-        .reserve_with(&both)
-        .await
-        .leases
-        .iter()
-        .map(Lease::id)
-        .collect();
+    let leased: Vec<JobId> = world.reserve_with(&both).await.leases.iter().map(Lease::id).collect();
     assert_eq!(leased, [other]);
-    assert!(
-        !world
-            .admin()
-            .resume(&default_queue())
-            .await
-            .expect("resume")
-            .paused
-    );
+    assert!(!world.admin().resume(&default_queue()).await.expect("resume").paused);
     assert_eq!(world.reserve(5).await.len(), 2);
 }
 
@@ -168,19 +142,13 @@ pub async fn r5_10_a_repeat_under_one_nonce_is_safe(world: &dyn World) {
     let second = world.reserve_with(&request).await.leases;
     let ids = |leases: &[Lease]| leases.iter().map(Lease::id).collect::<Vec<_>>();
     let repeated = ids(&first) == ids(&second);
-    let disjoint = second
-        .iter()
-        .all(|lease| !ids(&first).contains(&lease.id()));
+    let disjoint = second.iter().all(|lease| !ids(&first).contains(&lease.id()));
     assert!(repeated || disjoint, "{first:?} {second:?}");
     for lease in &first {
         world.complete(lease).await;
     }
     for lease in &second {
-        let expected = if repeated {
-            AckOutcome::AlreadyDone
-        } else {
-            AckOutcome::Acked
-        };
+        let expected = if repeated { AckOutcome::AlreadyDone } else { AckOutcome::Acked };
         assert_eq!(world.ack(&lease.token).await, expected);
     }
 }
@@ -209,9 +177,7 @@ pub async fn r7_5_strict_queues_are_served_in_their_order(world: &dyn World) {
 pub async fn r7_5_weighted_queues_get_their_share(world: &dyn World) {
     let weights = [("a", 60_u8), ("b", 30), ("c", 10)];
     for (name, _) in weights {
-        world
-            .enqueue_all((0..400).map(|_| draft().queue(name)))
-            .await;
+        world.enqueue_all((0..400).map(|_| draft().queue(name))).await;
     }
     let named = weights.map(|(name, weight)| (queue(name), weight));
     let queues: Queues = WeightedQueues::new(named).expect("weights").into();
@@ -227,10 +193,7 @@ pub async fn r7_5_weighted_queues_get_their_share(world: &dyn World) {
         }
         for (name, weight) in weights {
             let got = claims.iter().filter(|claim| claim.as_str() == name).count();
-            assert!(
-                2 * got >= usize::from(weight),
-                "{name} got {got} of 100 by {limit}"
-            );
+            assert!(2 * got >= usize::from(weight), "{name} got {got} of 100 by {limit}");
         }
     }
 }

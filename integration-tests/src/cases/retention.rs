@@ -12,9 +12,7 @@ use crate::kit::{DAY, HOUR, MINUTE, default_queue, draft, in_parallel, worker};
 
 async fn keep(world: &dyn World, done: Keep, dead: Keep) {
     let retention = Retention { done, dead };
-    world
-        .configure(&default_queue(), QueuePatch::default().retention(retention))
-        .await;
+    world.configure(&default_queue(), QueuePatch::default().retention(retention)).await;
 }
 
 fn keep_for(age: Duration) -> Keep {
@@ -83,12 +81,7 @@ pub async fn r12_retention_by_age_counts_from_the_end(world: &dyn World) {
 /// R12: retention by number keeps the newest; what ended less than 60 s ago is spared.
 /// Guard: the order of pruning, and its grace.
 pub async fn r12_retention_by_number_keeps_the_newest(world: &dyn World) {
-    keep(
-        world,
-        Keep::new(None, Some(2), None).expect("a number"),
-        Keep::ALL,
-    )
-    .await;
+    keep(world, Keep::new(None, Some(2), None).expect("a number"), Keep::ALL).await;
     let mut ids = Vec::new();
     for _ in 0..5 {
         ids.push(completed(world, draft()).await);
@@ -103,12 +96,7 @@ pub async fn r12_retention_by_number_keeps_the_newest(world: &dyn World) {
 /// R12: retention by bytes keeps the newest that fit, with the same grace.
 /// Guard: payloads and results are counted.
 pub async fn r12_retention_by_bytes_keeps_the_newest(world: &dyn World) {
-    keep(
-        world,
-        Keep::new(None, None, Some(2500)).expect("bytes"),
-        Keep::ALL,
-    )
-    .await;
+    keep(world, Keep::new(None, None, Some(2500)).expect("bytes"), Keep::ALL).await;
     let mut ids = Vec::new();
     for _ in 0..5 {
         ids.push(completed(world, JobDraft::new("work", vec![0; 1000])).await);
@@ -131,26 +119,13 @@ pub async fn r5_4_a_job_is_brought_back_or_pruned_never_both(world: &dyn World) 
             world.bury_waiting(*id).await;
         }
         world.advance(HOUR).await;
-        let (one, two) = (
-            Arc::clone(&handles[0]),
-            Arc::clone(&handles[handles.len() - 1]),
-        );
+        let (one, two) = (Arc::clone(&handles[0]), Arc::clone(&handles[handles.len() - 1]));
         let batch = ids.clone();
         let retry = tokio::spawn(async move {
-            one.capabilities()
-                .admin
-                .expect("Admin")
-                .retry(&batch)
-                .await
-                .expect("retry")
+            one.capabilities().admin.expect("Admin").retry(&batch).await.expect("retry")
         });
         let prune = tokio::spawn(async move {
-            two.capabilities()
-                .upkeep
-                .expect("Upkeep")
-                .prune()
-                .await
-                .expect("prune")
+            two.capabilities().upkeep.expect("Upkeep").prune().await.expect("prune")
         });
         let retried = retry.await.expect("the task");
         prune.await.expect("the task");
@@ -179,21 +154,9 @@ pub async fn r13_7_any_number_may_run_upkeep(world: &dyn World) {
     let handles = world.handles().await;
     let helpers = (0..4).map(|at| {
         let store = Arc::clone(&handles[at % handles.len()]);
-        async move {
-            store
-                .capabilities()
-                .upkeep
-                .expect("Upkeep")
-                .prune()
-                .await
-                .expect("prune")
-        }
+        async move { store.capabilities().upkeep.expect("Upkeep").prune().await.expect("prune") }
     });
-    let removed: u64 = in_parallel(helpers)
-        .await
-        .iter()
-        .map(|report| report.changed)
-        .sum();
+    let removed: u64 = in_parallel(helpers).await.iter().map(|report| report.changed).sum();
     assert_eq!(removed + world.prune().await, 300);
     assert_eq!(stored(world, &ids[..3]).await, [false; 3]);
 }
@@ -201,12 +164,8 @@ pub async fn r13_7_any_number_may_run_upkeep(world: &dyn World) {
 /// R13.7: repair finds nothing to mend in a store that only ever kept the rules.
 /// Guard: what the store derives is changed in the step that changes its source.
 pub async fn r13_7_repair_finds_nothing_to_mend(world: &dyn World) {
-    world
-        .enqueue_all((0..40).map(|at| draft().partition_key(format!("k{}", at % 7))))
-        .await;
-    world
-        .enqueue_all((0..20).map(|at| draft().idempotency_key(format!("k{at}"))))
-        .await;
+    world.enqueue_all((0..40).map(|at| draft().partition_key(format!("k{}", at % 7)))).await;
+    world.enqueue_all((0..20).map(|at| draft().idempotency_key(format!("k{at}")))).await;
     for (at, lease) in world.reserve(25).await.iter().enumerate() {
         match at % 5 {
             0 => world.complete(lease).await,

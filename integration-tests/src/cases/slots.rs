@@ -80,10 +80,7 @@ pub async fn r6_5_every_end_frees_the_slot(world: &dyn World) {
 /// Guard: cancel frees the slot in its own step.
 pub async fn r6_5_a_cancelled_job_frees_the_slot(world: &dyn World) {
     for place in PLACES {
-        check(world, End::Cancelled, place, |world, job| {
-            Box::pin(cancel(world, job))
-        })
-        .await;
+        check(world, End::Cancelled, place, |world, job| Box::pin(cancel(world, job))).await;
     }
 }
 
@@ -91,10 +88,7 @@ pub async fn r6_5_a_cancelled_job_frees_the_slot(world: &dyn World) {
 /// Guard: setting aside frees the slot in its own step.
 pub async fn r6_5_an_unreadable_job_frees_the_slot(world: &dyn World) {
     for place in PLACES {
-        check(world, End::Corrupt, place, |world, job| {
-            Box::pin(corrupt(world, job))
-        })
-        .await;
+        check(world, End::Corrupt, place, |world, job| Box::pin(corrupt(world, job))).await;
     }
 }
 
@@ -102,24 +96,15 @@ pub async fn r6_5_an_unreadable_job_frees_the_slot(world: &dyn World) {
 /// Guard: prune, delete and retry let go of the key that a dead head held.
 pub async fn r6_5_a_held_key_is_freed_when_its_dead_head_goes(world: &dyn World) {
     let age = Keep::new(Some(10 * MINUTE), None, None).expect("an age");
-    let retention = Retention {
-        done: age,
-        dead: age,
-    };
+    let retention = Retention { done: age, dead: age };
     for way in ["prune", "delete", "retry"] {
         let name = queue(way);
-        let patch = QueuePatch::default()
-            .key_on_dead(KeyOnDead::Hold)
-            .retention(retention);
+        let patch = QueuePatch::default().key_on_dead(KeyOnDead::Hold).retention(retention);
         world.configure(&name, patch).await;
         let [head, next] = keyed_jobs(world, &name).await;
         let lease = world.reserve_one_from(&name).await;
         world.kill(&lease).await;
-        assert_eq!(
-            world.reserve_from(&name, 5).await,
-            [],
-            "the dead head holds its key"
-        );
+        assert_eq!(world.reserve_from(&name, 5).await, [], "the dead head holds its key");
         world.advance(HOUR).await;
         let mut served = vec![next];
         match way {
@@ -161,10 +146,8 @@ async fn every_end_frees_the_slot(world: &dyn World, ends: &[End]) {
     for end in ends {
         for place in PLACES {
             let end = *end;
-            check(world, end, place, move |world, job| {
-                Box::pin(bring_about(world, end, job))
-            })
-            .await;
+            check(world, end, place, move |world, job| Box::pin(bring_about(world, end, job)))
+                .await;
         }
     }
 }
@@ -202,16 +185,9 @@ where
     let ending = Ending { id: ids[at], lease };
     bring_about(world, &ending).await;
     let others: Vec<JobId> = ids.into_iter().filter(|id| *id != ending.id).collect();
-    assert_eq!(
-        world.serve_all(&name).await,
-        others,
-        "after {end:?} of {place:?}"
-    );
+    assert_eq!(world.serve_all(&name).await, others, "after {end:?} of {place:?}");
     let left = world.find(ending.id).await;
-    assert!(
-        left.is_none_or(|job| job.state.is_terminal()),
-        "{end:?} of {place:?} did not end it"
-    );
+    assert!(left.is_none_or(|job| job.state.is_terminal()), "{end:?} of {place:?} did not end it");
 }
 
 async fn bring_about(world: &dyn World, end: End, job: &Ending) {

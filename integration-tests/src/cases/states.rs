@@ -15,11 +15,7 @@ pub async fn r1_1_every_job_shows_one_status_everywhere(world: &dyn World) {
     let jobs = one_of_each_status(world).await;
     for (status, id) in &jobs {
         let job = world.job(*id).await;
-        assert_eq!(
-            (job.status, job.state),
-            (*status, status.state()),
-            "{status}"
-        );
+        assert_eq!((job.status, job.state), (*status, status.state()), "{status}");
         let filter = JobFilter::default().queue(default_queue()).status(*status);
         assert_eq!(world.list_ids(filter).await, [*id], "listed as {status}");
     }
@@ -37,12 +33,7 @@ pub async fn r1_1_every_job_shows_one_status_everywhere(world: &dyn World) {
 /// One job of each status, all in the queue `default`.
 async fn one_of_each_status(world: &dyn World) -> Vec<(Status, JobId)> {
     let mut jobs = Vec::new();
-    for status in [
-        Status::Completed,
-        Status::Dead,
-        Status::Cancelled,
-        Status::Failed,
-    ] {
+    for status in [Status::Completed, Status::Dead, Status::Cancelled, Status::Failed] {
         let lease = world.lease(draft()).await;
         match status {
             Status::Completed => world.complete(&lease).await,
@@ -110,10 +101,7 @@ pub async fn r1_2_an_ended_job_never_runs_by_itself(world: &dyn World) {
         world.advance(HOUR).await;
         world.assert_nothing_to_lease().await;
     }
-    for (lease, state) in leases
-        .iter()
-        .zip([State::Completed, State::Dead, State::Cancelled])
-    {
+    for (lease, state) in leases.iter().zip([State::Completed, State::Dead, State::Cancelled]) {
         assert_eq!(world.state(lease.id()).await, state);
     }
 }
@@ -188,11 +176,7 @@ pub async fn r1_5_lease_seq_rises_with_every_lease(world: &dyn World) {
     let mut latest = 0;
     for round in 0..6 {
         let lease = world.reserve_one().await;
-        assert!(
-            lease.token.lease_seq > latest,
-            "{} after {latest}",
-            lease.token.lease_seq
-        );
+        assert!(lease.token.lease_seq > latest, "{} after {latest}", lease.token.lease_seq);
         latest = lease.token.lease_seq;
         assert_eq!(world.job(id).await.lease_seq, latest);
         match round % 3 {
@@ -228,20 +212,13 @@ pub async fn r1_6_an_ack_wins_over_a_requested_cancel(world: &dyn World) {
 /// R1.6: with a cancel requested, retry and release end cancelled, also on the final attempt.
 /// Guard: the request is asked before the attempts.
 pub async fn r1_6_retry_and_release_end_cancelled(world: &dyn World) {
-    for (kind, max_attempts) in [
-        (NackKind::Retry, 3),
-        (NackKind::Retry, 1),
-        (NackKind::Release, 3),
-        (NackKind::Release, 1),
-    ] {
+    for (kind, max_attempts) in
+        [(NackKind::Retry, 3), (NackKind::Retry, 1), (NackKind::Release, 3), (NackKind::Release, 1)]
+    {
         let lease = world.lease(draft().max_attempts(max_attempts)).await;
         world.request_cancel(lease.id()).await;
         let outcome = world.nack(&lease.token, kind, Duration::ZERO).await;
-        assert_eq!(
-            outcome,
-            NackOutcome::Cancelled,
-            "{kind:?} of {max_attempts}"
-        );
+        assert_eq!(outcome, NackOutcome::Cancelled, "{kind:?} of {max_attempts}");
         assert_eq!(world.state(lease.id()).await, State::Cancelled);
     }
     world.assert_nothing_to_lease().await;
@@ -255,11 +232,7 @@ pub async fn r1_6_expiry_ends_cancelled(world: &dyn World) {
         world.request_cancel(lease.id()).await;
         world.expire().await;
         world.assert_nothing_to_lease().await;
-        assert_eq!(
-            world.state(lease.id()).await,
-            State::Cancelled,
-            "of {max_attempts}"
-        );
+        assert_eq!(world.state(lease.id()).await, State::Cancelled, "of {max_attempts}");
     }
 }
 
@@ -273,9 +246,7 @@ pub async fn r1_6_fatal_and_burial_stay_dead(world: &dyn World) {
 
     let buried = world.lease(draft()).await;
     world.request_cancel(buried.id()).await;
-    let outcome = world
-        .bury(Burial::of_lease(buried.token.clone(), "poison"))
-        .await;
+    let outcome = world.bury(Burial::of_lease(buried.token.clone(), "poison")).await;
     assert_eq!(outcome, BuryOutcome::Buried);
     assert_eq!(world.state(buried.id()).await, State::Dead);
 }

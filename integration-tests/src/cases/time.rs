@@ -28,10 +28,7 @@ pub async fn r9_1_every_instant_is_of_the_stores_clock(world: &dyn World) {
     for (at, hours) in instants.iter().zip([0, 0, 1, 2, 3, 3]) {
         let passed = at.since(start);
         let wanted = hours * HOUR;
-        assert!(
-            passed >= wanted && passed < wanted + SLACK,
-            "{passed:?} after {wanted:?}"
-        );
+        assert!(passed >= wanted && passed < wanted + SLACK, "{passed:?} after {wanted:?}");
     }
 }
 
@@ -93,9 +90,7 @@ pub async fn r9_3_schedules_resolve_to_a_millisecond(world: &dyn World) {
         assert_eq!(world.job(id).await.scheduled_at, due(millis));
         ids.push(id);
     }
-    let odd = world
-        .enqueue(draft().delay(Duration::from_micros(1500)))
-        .await;
+    let odd = world.enqueue(draft().delay(Duration::from_micros(1500))).await;
     let job = world.job(odd).await;
     let wait = job.scheduled_at.since(job.created_at);
     assert!(wait >= Duration::from_micros(1500), "{wait:?} is early");

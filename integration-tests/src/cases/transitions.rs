@@ -45,11 +45,7 @@ pub async fn r1_3_only_the_listed_transitions(world: &dyn World) {
             let (id, token) = job_in(world, state).await;
             apply(world, operation, &token).await;
             let after = world.find(id).await.map(|job| job.state);
-            assert_eq!(
-                after,
-                expected(operation, state),
-                "{operation:?} of a {state} job"
-            );
+            assert_eq!(after, expected(operation, state), "{operation:?} of a {state} job");
             world.delete(id, true).await.expect("delete_job");
         }
     }

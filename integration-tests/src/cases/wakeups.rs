@@ -14,10 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Guard: enqueue rings for its queues.
 pub async fn r13_6_an_enqueue_rings(world: &dyn World) {
     let longest = "q".repeat(NAME_BYTES);
-    let wakeup = world
-        .wakeups()
-        .subscribe(&[default_queue(), queue(&longest)])
-        .expect("subscribe");
+    let wakeup = world.wakeups().subscribe(&[default_queue(), queue(&longest)]).expect("subscribe");
     for name in ["default", &longest, "default"] {
         world.enqueue(draft().queue(name)).await;
         let rung = tokio::time::timeout(PATIENCE, wakeup.rung()).await;
@@ -29,10 +26,7 @@ pub async fn r13_6_an_enqueue_rings(world: &dyn World) {
 /// Guard: whatever makes a job ready rings.
 pub async fn r13_6_a_release_rings(world: &dyn World) {
     let lease = world.lease(draft()).await;
-    let wakeup = world
-        .wakeups()
-        .subscribe(&[default_queue()])
-        .expect("subscribe");
+    let wakeup = world.wakeups().subscribe(&[default_queue()]).expect("subscribe");
     world.release(&lease, Duration::ZERO).await;
     let rung = tokio::time::timeout(PATIENCE, wakeup.rung()).await;
     rung.expect("a release did not ring");

@@ -41,10 +41,7 @@ impl<'w> dyn World + 'w {
 
     /// Changes settings of a queue.
     pub async fn configure(&self, queue: &QueueName, patch: QueuePatch) -> QueueSettings {
-        self.admin()
-            .configure(queue, &patch)
-            .await
-            .expect("configure")
+        self.admin().configure(queue, &patch).await.expect("configure")
     }
 
     /// Calls one job off.
@@ -74,11 +71,7 @@ impl<'w> dyn World + 'w {
 
     /// Extends one lease.
     pub async fn extend(&self, token: &LeaseToken, length: Duration) -> ExtendOutcome {
-        only(
-            self.leases()
-                .extend(std::slice::from_ref(token), ttl(length))
-                .await,
-        )
+        only(self.leases().extend(std::slice::from_ref(token), ttl(length)).await)
     }
 
     /// Stores what one run has to say.
@@ -90,10 +83,7 @@ impl<'w> dyn World + 'w {
     pub async fn prune(&self) -> u64 {
         let mut changed = 0;
         for _ in 0..STEPS {
-            let UpkeepReport {
-                changed: step,
-                more,
-            } = self.upkeep().prune().await.expect("prune");
+            let UpkeepReport { changed: step, more } = self.upkeep().prune().await.expect("prune");
             assert!(step <= 1000, "one step removed {step} jobs");
             changed += step;
             if !more {

@@ -26,22 +26,13 @@ impl Dump {
     /// Asserts that both show the same.
     pub fn assert_same(&self, other: &Self) {
         let ids = |dump: &Self| dump.jobs.iter().map(|job| job.id).collect::<Vec<_>>();
-        assert_eq!(
-            ids(self),
-            ids(other),
-            "the stored jobs or their order changed"
-        );
+        assert_eq!(ids(self), ids(other), "the stored jobs or their order changed");
         for (before, after) in self.jobs.iter().zip(&other.jobs) {
             assert_eq!(before, after, "job {} changed", before.id);
         }
         for ((id, before), (_, after)) in self.expiries.iter().zip(&other.expiries) {
-            let moved = before
-                .unwrap_or_default()
-                .abs_diff(after.unwrap_or_default());
-            assert!(
-                moved < SLACK,
-                "the lease of job {id} changed: {before:?} to {after:?}"
-            );
+            let moved = before.unwrap_or_default().abs_diff(after.unwrap_or_default());
+            assert!(moved < SLACK, "the lease of job {id} changed: {before:?} to {after:?}");
         }
         assert_eq!(self.queues, other.queues, "the queues changed");
     }
@@ -52,10 +43,7 @@ impl<'w> dyn World + 'w {
     pub async fn dump(&self) -> Dump {
         let filter = queuekit_core::JobFilter::default().limit(PageSize::MAX);
         let mut jobs = self.list(filter).await;
-        let expiries = jobs
-            .iter()
-            .map(|job| (job.id, job.lease_expires_in))
-            .collect();
+        let expiries = jobs.iter().map(|job| (job.id, job.lease_expires_in)).collect();
         for job in &mut jobs {
             job.lease_expires_in = None;
             job.deadline_in = None;
@@ -66,11 +54,7 @@ impl<'w> dyn World + 'w {
             queue.oldest_ready_age = None;
             queue.health = Health::default();
         }
-        Dump {
-            jobs,
-            expiries,
-            queues,
-        }
+        Dump { jobs, expiries, queues }
     }
 
     /// Asserts that the store shows what it showed then.

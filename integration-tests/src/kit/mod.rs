@@ -119,8 +119,5 @@ pub fn assert_invalid<T: std::fmt::Debug>(answer: Result<T>, wanted: &str) {
 #[track_caller]
 pub fn assert_about(actual: Option<Duration>, wanted: Duration) {
     let actual = actual.expect("a duration");
-    assert!(
-        actual <= wanted && actual + SLACK >= wanted,
-        "{actual:?} is not about {wanted:?}"
-    );
+    assert!(actual <= wanted && actual + SLACK >= wanted, "{actual:?} is not about {wanted:?}");
 }

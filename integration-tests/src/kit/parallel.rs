@@ -26,9 +26,6 @@ impl<'w> dyn World + 'w {
     /// Every handle the harness can open: one or two.
     pub async fn handles(&self) -> Vec<Arc<dyn Backend>> {
         let first = Arc::clone(self.backend());
-        [Some(first), self.second_handle().await]
-            .into_iter()
-            .flatten()
-            .collect()
+        [Some(first), self.second_handle().await].into_iter().flatten().collect()
     }
 }

@@ -14,10 +14,7 @@ impl<'w> dyn World + 'w {
     /// The job, if it is stored.
     pub async fn find(&self, id: JobId) -> Option<Job> {
         let job = self.backend().get_job(id).await.expect("get_job");
-        assert!(
-            job.as_ref().is_none_or(|job| job.id == id),
-            "another job was read"
-        );
+        assert!(job.as_ref().is_none_or(|job| job.id == id), "another job was read");
         job
     }
 
@@ -39,10 +36,7 @@ impl<'w> dyn World + 'w {
     /// One page of a listing.
     pub async fn page(&self, filter: &JobFilter) -> Page<Job> {
         let page = self.backend().list_jobs(filter).await.expect("list_jobs");
-        assert!(
-            page.items.len() <= filter.limit.get(),
-            "more jobs than a page holds"
-        );
+        assert!(page.items.len() <= filter.limit.get(), "more jobs than a page holds");
         page
     }
 

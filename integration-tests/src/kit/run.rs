@@ -23,11 +23,7 @@ impl<'w> dyn World + 'w {
 
     /// What became of one job.
     pub async fn try_enqueue(&self, draft: JobDraft) -> EnqueueOutcome {
-        let outcomes = self
-            .backend()
-            .enqueue(&[build(draft)])
-            .await
-            .expect("enqueue");
+        let outcomes = self.backend().enqueue(&[build(draft)]).await.expect("enqueue");
         assert_eq!(outcomes.len(), 1, "an outcome per job");
         outcomes[0]
     }
@@ -37,10 +33,7 @@ impl<'w> dyn World + 'w {
         let jobs: Vec<_> = drafts.into_iter().map(build).collect();
         let outcomes = self.backend().enqueue(&jobs).await.expect("enqueue");
         assert_eq!(outcomes.len(), jobs.len(), "an outcome per job");
-        assert!(
-            outcomes.iter().all(|outcome| outcome.is_created()),
-            "{outcomes:?}"
-        );
+        assert!(outcomes.iter().all(|outcome| outcome.is_created()), "{outcomes:?}");
         jobs.iter().map(|job| job.id()).collect()
     }
 
@@ -52,18 +45,13 @@ impl<'w> dyn World + 'w {
     /// The whole answer to a request for leases.
     pub async fn reserve_with(&self, request: &Reserve) -> Reserved {
         let reserved = self.backend().reserve(request).await.expect("reserve");
-        assert!(
-            reserved.leases.len() <= request.limit,
-            "more leases than asked for"
-        );
+        assert!(reserved.leases.len() <= request.limit, "more leases than asked for");
         reserved
     }
 
     /// Leases from one queue.
     pub async fn reserve_from(&self, queue: &QueueName, limit: usize) -> Vec<Lease> {
-        self.reserve_with(&request(queue.clone(), limit))
-            .await
-            .leases
+        self.reserve_with(&request(queue.clone(), limit)).await.leases
     }
 
     /// Leases from the queue `default`.
@@ -89,10 +77,7 @@ impl<'w> dyn World + 'w {
 
     /// One lease from this queue, which has a job to lease.
     pub async fn reserve_one_from(&self, queue: &QueueName) -> Lease {
-        self.reserve_from(queue, 1)
-            .await
-            .pop()
-            .expect("a job to lease")
+        self.reserve_from(queue, 1).await.pop().expect("a job to lease")
     }
 
     /// Stores a job and leases it.

@@ -17,12 +17,7 @@ impl<'w> dyn World + 'w {
 
     /// Records one success that must take effect.
     pub async fn complete(&self, lease: &Lease) {
-        assert_eq!(
-            self.ack(&lease.token).await,
-            AckOutcome::Acked,
-            "{:?}",
-            lease.token
-        );
+        assert_eq!(self.ack(&lease.token).await, AckOutcome::Acked, "{:?}", lease.token);
     }
 
     /// Records one failure, release or cancellation.
@@ -34,38 +29,24 @@ impl<'w> dyn World + 'w {
     /// Fails a run that has attempts left; the job is due after the delay.
     pub async fn fail(&self, lease: &Lease, delay: Duration) {
         let outcome = self.nack(&lease.token, NackKind::Retry, delay).await;
-        assert_eq!(
-            outcome,
-            NackOutcome::Retrying { after: delay },
-            "{:?}",
-            lease.token
-        );
+        assert_eq!(outcome, NackOutcome::Retrying { after: delay }, "{:?}", lease.token);
     }
 
     /// Gives a run back; the job is due after the delay.
     pub async fn release(&self, lease: &Lease, delay: Duration) {
         let outcome = self.nack(&lease.token, NackKind::Release, delay).await;
-        assert_eq!(
-            outcome,
-            NackOutcome::Released { after: delay },
-            "{:?}",
-            lease.token
-        );
+        assert_eq!(outcome, NackOutcome::Released { after: delay }, "{:?}", lease.token);
     }
 
     /// Fails a run for good.
     pub async fn kill(&self, lease: &Lease) {
-        let outcome = self
-            .nack(&lease.token, NackKind::Fatal, Duration::ZERO)
-            .await;
+        let outcome = self.nack(&lease.token, NackKind::Fatal, Duration::ZERO).await;
         assert_eq!(outcome, NackOutcome::Dead, "{:?}", lease.token);
     }
 
     /// Ends a run as called off.
     pub async fn call_off(&self, lease: &Lease) {
-        let outcome = self
-            .nack(&lease.token, NackKind::Cancelled, Duration::ZERO)
-            .await;
+        let outcome = self.nack(&lease.token, NackKind::Cancelled, Duration::ZERO).await;
         assert_eq!(outcome, NackOutcome::Cancelled, "{:?}", lease.token);
     }
 
@@ -76,10 +57,7 @@ impl<'w> dyn World + 'w {
 
     /// Buries a waiting job.
     pub async fn bury_waiting(&self, id: JobId) {
-        assert_eq!(
-            self.bury(Burial::of_job(id, "buried")).await,
-            BuryOutcome::Buried
-        );
+        assert_eq!(self.bury(Burial::of_job(id, "buried")).await, BuryOutcome::Buried);
     }
 
     /// Deletes one job.

@@ -30,8 +30,6 @@ impl Lockstep<'_> {
 
     pub(super) fn pick<T: Clone>(&mut self, of: impl Fn(&Self) -> &Vec<T>) -> Option<T> {
         let count = of(self).len();
-        (count > 0)
-            .then(|| self.rng.usize(..count))
-            .map(|at| of(self)[at].clone())
+        (count > 0).then(|| self.rng.usize(..count)).map(|at| of(self)[at].clone())
     }
 }

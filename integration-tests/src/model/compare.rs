@@ -11,15 +11,9 @@ use super::machine::{Machine, ModelJob};
 /// Compares every job, the order of the listing and the figures of the queues.
 pub(super) async fn everything(store: &dyn Backend, machine: &Machine, rng: &mut Rng) {
     let listed = list(store, rng.usize(1..=20)).await;
-    assert_eq!(
-        listed.len(),
-        machine.jobs.len(),
-        "as many jobs are listed as are stored"
-    );
+    assert_eq!(listed.len(), machine.jobs.len(), "as many jobs are listed as are stored");
     for job in &listed {
-        let model = machine
-            .job(job.id)
-            .unwrap_or_else(|| panic!("{} is not stored", job.id));
+        let model = machine.job(job.id).unwrap_or_else(|| panic!("{} is not stored", job.id));
         same_job(job, model, machine);
     }
     let places: Vec<_> = listed
@@ -31,11 +25,7 @@ pub(super) async fn everything(store: &dyn Backend, machine: &Machine, rng: &mut
         for (status, count) in queue.counts.iter() {
             let of_queue = machine.jobs.iter().filter(|job| job.queue == queue.name);
             let expected = of_queue.filter(|job| machine.status(job) == status).count() as u64;
-            assert_eq!(
-                count.value, expected,
-                "{status} jobs of queue {}",
-                queue.name
-            );
+            assert_eq!(count.value, expected, "{status} jobs of queue {}", queue.name);
         }
     }
 }
@@ -62,28 +52,15 @@ fn same_job(job: &Job, model: &ModelJob, machine: &Machine) {
     assert_eq!(job.max_attempts, model.max_attempts, "max_attempts of {id}");
     assert_eq!(job.releases, model.releases, "releases of {id}");
     assert_eq!(job.lease_seq, model.lease_seq, "lease_seq of {id}");
-    assert_eq!(
-        job.cancel_requested, model.cancel_requested,
-        "cancel_requested of {id}"
-    );
-    assert_eq!(
-        job.partition_key, model.partition_key,
-        "partition_key of {id}"
-    );
-    assert_eq!(
-        job.idempotency_key, model.idempotency_key,
-        "idempotency_key of {id}"
-    );
+    assert_eq!(job.cancel_requested, model.cancel_requested, "cancel_requested of {id}");
+    assert_eq!(job.partition_key, model.partition_key, "partition_key of {id}");
+    assert_eq!(job.idempotency_key, model.idempotency_key, "idempotency_key of {id}");
     assert_eq!(job.logs.len(), model.lines, "log lines of {id}");
     let result = job.result.as_ref().map(|result| result.to_vec());
     assert_eq!(result, model.result, "result of {id}");
     let reason = job.reason.as_ref().map(|reason| reason.as_str().to_owned());
     assert_eq!(reason, model.reason, "reason of {id}");
-    let errors: Vec<_> = job
-        .errors
-        .iter()
-        .map(|failure| failure.error.as_str())
-        .collect();
+    let errors: Vec<_> = job.errors.iter().map(|failure| failure.error.as_str()).collect();
     let kept = model.errors.len().saturating_sub(20);
     assert_eq!(errors, model.errors[kept..], "errors of {id}");
     if !model.corrupt {
@@ -93,10 +70,7 @@ fn same_job(job: &Job, model: &ModelJob, machine: &Machine) {
         let left = Duration::from_millis((model.lease_expires_at - machine.now).max(0) as u64);
         let told = job.lease_expires_in.expect("a running job has a lease");
         let real_time_may_pass = Duration::from_secs(5);
-        assert!(
-            told <= left && told + real_time_may_pass >= left,
-            "lease of {id}: {told:?}"
-        );
+        assert!(told <= left && told + real_time_may_pass >= left, "lease of {id}: {told:?}");
     }
 }
 
@@ -121,15 +95,8 @@ type Place = (QueueName, usize, Option<PartitionKey>, (u8, i64, u64));
 /// Where R8.2 lists a job; jobs that may come in any order have equal places.
 fn place(job: &ModelJob, machine: &Machine) -> Place {
     let status = machine.status(job);
-    let section = if status == Status::Expired {
-        Status::Running
-    } else {
-        status
-    };
-    let fair = machine
-        .queues
-        .get(&job.queue)
-        .is_some_and(|queue| queue.order == Order::Fair);
+    let section = if status == Status::Expired { Status::Running } else { status };
+    let fair = machine.queues.get(&job.queue).is_some_and(|queue| queue.order == Order::Fair);
     let (key, within) = match job.state {
         State::Pending if fair || status == Status::Blocked => {
             (job.partition_key.clone(), (0, 0, job.seq))

@@ -118,20 +118,14 @@ impl<'a> Lockstep<'a> {
         assert_eq!(outcomes.len(), jobs.len());
         for (job, outcome) in jobs.iter().zip(outcomes) {
             let expected = self.machine.enqueue(job);
-            assert!(
-                expected.fits(outcome),
-                "{}: {outcome:?}, not {expected:?}",
-                job.id()
-            );
+            assert!(expected.fits(outcome), "{}: {outcome:?}, not {expected:?}", job.id());
         }
         self.jobs.extend(jobs);
     }
 
     async fn reserve(&mut self) {
-        let mut queues: Vec<QueueName> = QUEUES
-            .iter()
-            .map(|name| QueueName::new(name).expect("a name"))
-            .collect();
+        let mut queues: Vec<QueueName> =
+            QUEUES.iter().map(|name| QueueName::new(name).expect("a name")).collect();
         self.rng.shuffle(&mut queues);
         queues.truncate(self.rng.usize(1..=3));
         let limit = self.rng.usize(0..=4);
@@ -140,23 +134,17 @@ impl<'a> Lockstep<'a> {
         let request = Reserve::new(queues, limit, ttl, self.worker.clone()).expect("a nonce");
         let reserved = self.store.reserve(&request).await.expect("reserve");
         let ids: Vec<_> = reserved.leases.iter().map(|lease| lease.id()).collect();
-        self.log.push(format!(
-            "reserve {limit} of {:?} -> {ids:?}",
-            request.queues.names()
-        ));
+        self.log.push(format!("reserve {limit} of {:?} -> {ids:?}", request.queues.names()));
         self.machine.reserve(&request, &reserved.leases);
         let full = limit > 0 && ids.len() == limit;
         assert!(!full || reserved.more, "a full batch says more");
-        self.leases
-            .extend(reserved.leases.into_iter().map(|lease| lease.token));
+        self.leases.extend(reserved.leases.into_iter().map(|lease| lease.token));
     }
 
     async fn ack(&mut self) {
         let leases = self.some_leases();
-        let acks: Vec<Ack> = leases
-            .into_iter()
-            .map(|lease| Ack::new(lease).with_result("done"))
-            .collect();
+        let acks: Vec<Ack> =
+            leases.into_iter().map(|lease| Ack::new(lease).with_result("done")).collect();
         self.log.push(format!("ack {acks:?}"));
         let outcomes = self.store.ack(&acks).await.expect("ack");
         let expected: Vec<_> = acks.iter().map(|ack| self.machine.ack(ack)).collect();
@@ -181,22 +169,14 @@ impl<'a> Lockstep<'a> {
 
     async fn bury_lease(&mut self) {
         let leases = self.some_leases();
-        self.bury(
-            leases
-                .into_iter()
-                .map(|lease| Burial::of_lease(lease, "unwanted")),
-        )
-        .await;
+        self.bury(leases.into_iter().map(|lease| Burial::of_lease(lease, "unwanted"))).await;
     }
 
     async fn bury_job(&mut self) {
         let Some(id) = self.some_id() else { return };
         let force = self.rng.bool();
-        let burial = if force {
-            Burial::forced(id, "forced")
-        } else {
-            Burial::of_job(id, "unwanted")
-        };
+        let burial =
+            if force { Burial::forced(id, "forced") } else { Burial::of_job(id, "unwanted") };
         self.bury([burial].into_iter()).await;
     }
 
@@ -204,10 +184,7 @@ impl<'a> Lockstep<'a> {
         let burials: Vec<_> = burials.collect();
         self.log.push(format!("move_to_dlq {burials:?}"));
         let outcomes = self.store.move_to_dlq(&burials).await.expect("move_to_dlq");
-        let expected: Vec<_> = burials
-            .iter()
-            .map(|burial| self.machine.bury(burial))
-            .collect();
+        let expected: Vec<_> = burials.iter().map(|burial| self.machine.bury(burial)).collect();
         assert_eq!(outcomes, expected, "move_to_dlq");
     }
 
@@ -222,11 +199,7 @@ impl<'a> Lockstep<'a> {
         let Some(id) = self.some_id() else { return };
         let force = self.rng.bool();
         self.log.push(format!("delete {id}, force {force}"));
-        let outcome = self
-            .store
-            .delete_job(id, force)
-            .await
-            .map_err(|error| error.kind().clone());
+        let outcome = self.store.delete_job(id, force).await.map_err(|error| error.kind().clone());
         assert_eq!(outcome, self.machine.delete(id, force), "delete {id}");
     }
 
@@ -241,16 +214,8 @@ impl<'a> Lockstep<'a> {
         let Some(id) = self.some_id() else { return };
         let delay = sequence::seconds(&mut self.rng, &[0, 10]);
         self.log.push(format!("reschedule {id} in {delay:?}"));
-        let outcome = self
-            .admin()
-            .reschedule(&[id], delay)
-            .await
-            .expect("reschedule");
-        assert_eq!(
-            outcome,
-            [self.machine.reschedule(id, delay)],
-            "reschedule {id}"
-        );
+        let outcome = self.admin().reschedule(&[id], delay).await.expect("reschedule");
+        assert_eq!(outcome, [self.machine.reschedule(id, delay)], "reschedule {id}");
     }
 
     async fn extend(&mut self) {
@@ -258,10 +223,7 @@ impl<'a> Lockstep<'a> {
         let ttl = LeaseTtl::default();
         self.log.push(format!("extend {leases:?}"));
         let outcomes = self.leases().extend(&leases, ttl).await.expect("extend");
-        let expected: Vec<_> = leases
-            .iter()
-            .map(|lease| self.machine.extend(lease, ttl))
-            .collect();
+        let expected: Vec<_> = leases.iter().map(|lease| self.machine.extend(lease, ttl)).collect();
         assert_eq!(outcomes, expected, "extend");
     }
 
@@ -269,17 +231,9 @@ impl<'a> Lockstep<'a> {
         let Some(lease) = self.pick(|lockstep| &lockstep.leases) else {
             return;
         };
-        let report = Report {
-            lease,
-            progress: None,
-            lines: vec!["a line".to_owned()],
-        };
+        let report = Report { lease, progress: None, lines: vec!["a line".to_owned()] };
         self.log.push(format!("report {:?}", report.lease));
-        let outcome = self
-            .leases()
-            .report(std::slice::from_ref(&report))
-            .await
-            .expect("report");
+        let outcome = self.leases().report(std::slice::from_ref(&report)).await.expect("report");
         assert_eq!(outcome, [self.machine.report(&report)], "report");
     }
 
@@ -295,20 +249,14 @@ impl<'a> Lockstep<'a> {
         }
         self.log.push(format!("corrupt {id}"));
         assert!(self.world.corrupt(id).await, "the harness can corrupt");
-        let job = self
-            .machine
-            .jobs
-            .iter_mut()
-            .find(|job| job.id == id)
-            .expect("stored");
+        let job = self.machine.jobs.iter_mut().find(|job| job.id == id).expect("stored");
         job.corrupt = true;
     }
 
     async fn pause(&mut self) {
         let queue = QUEUES[self.rng.usize(..QUEUES.len())];
         let paused = self.rng.u8(..3) == 0;
-        self.configure(queue, QueuePatch::default().paused(paused))
-            .await;
+        self.configure(queue, QueuePatch::default().paused(paused)).await;
     }
 
     async fn configure(&mut self, queue: &str, patch: QueuePatch) {
@@ -317,11 +265,7 @@ impl<'a> Lockstep<'a> {
         let expected = self.machine.queues.entry(queue.clone()).or_default();
         *expected = expected.clone().patched(&patch);
         let expected = expected.clone();
-        let settings = self
-            .admin()
-            .configure(&queue, &patch)
-            .await
-            .expect("configure");
+        let settings = self.admin().configure(&queue, &patch).await.expect("configure");
         assert_eq!(settings, expected, "configure {queue}");
     }
 
@@ -337,24 +281,15 @@ impl<'a> Lockstep<'a> {
     }
 
     fn admin(&self) -> &dyn Admin {
-        self.store
-            .capabilities()
-            .admin
-            .expect("the model test needs Admin")
+        self.store.capabilities().admin.expect("the model test needs Admin")
     }
 
     fn leases(&self) -> &dyn Leases {
-        self.store
-            .capabilities()
-            .leases
-            .expect("the model test needs Leases")
+        self.store.capabilities().leases.expect("the model test needs Leases")
     }
 
     fn upkeep(&self) -> &dyn Upkeep {
-        self.store
-            .capabilities()
-            .upkeep
-            .expect("the model test needs Upkeep")
+        self.store.capabilities().upkeep.expect("the model test needs Upkeep")
     }
 }
 
@@ -363,10 +298,7 @@ impl Drop for Lockstep<'_> {
     #[expect(clippy::print_stderr, reason = "a failing test says what led to it")]
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!(
-                "model: seed {} (QUEUEKIT_TEST_SEED={} repeats it):",
-                self.seed, self.seed
-            );
+            eprintln!("model: seed {} (QUEUEKIT_TEST_SEED={} repeats it):", self.seed, self.seed);
             self.log.iter().for_each(|line| eprintln!("  {line}"));
         }
     }

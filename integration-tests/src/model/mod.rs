@@ -33,11 +33,7 @@ impl Default for Plan {
     /// 800 sequences of 80 operations; `QUEUEKIT_TEST_LONG=1` runs ten times as many, and
     /// `QUEUEKIT_TEST_SEED` starts elsewhere.
     fn default() -> Self {
-        let number = |name| {
-            std::env::var(name)
-                .ok()
-                .and_then(|value| value.parse().ok())
-        };
+        let number = |name| std::env::var(name).ok().and_then(|value| value.parse().ok());
         let long = std::env::var_os("QUEUEKIT_TEST_LONG").is_some();
         Self {
             seed: number("QUEUEKIT_TEST_SEED").unwrap_or(1),

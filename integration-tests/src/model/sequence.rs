@@ -69,28 +69,13 @@ pub(super) fn settings(rng: &mut Rng, queue: &str) -> QueuePatch {
     let some = |rng: &mut Rng, value| rng.bool().then_some(value);
     let ten_minutes = Some(Duration::from_secs(600));
     let keep = |rng: &mut Rng| Keep::new(ten_minutes, some(rng, 3), None).expect("ten minutes");
-    let retention = Retention {
-        done: keep(rng),
-        dead: keep(rng),
-    };
+    let retention = Retention { done: keep(rng), dead: keep(rng) };
     QueuePatch::default()
         .per_key(rng.u32(1..=3))
         .expect("in range")
-        .key_on_wait(if rng.bool() {
-            KeyOnWait::Block
-        } else {
-            KeyOnWait::Skip
-        })
-        .key_on_dead(if rng.bool() {
-            KeyOnDead::Continue
-        } else {
-            KeyOnDead::Hold
-        })
-        .order(if queue == FAIR {
-            Order::Fair
-        } else {
-            Order::Strict
-        })
+        .key_on_wait(if rng.bool() { KeyOnWait::Block } else { KeyOnWait::Skip })
+        .key_on_dead(if rng.bool() { KeyOnDead::Continue } else { KeyOnDead::Hold })
+        .order(if queue == FAIR { Order::Fair } else { Order::Strict })
         .max_pending(some(rng, 6))
         .dedup_window(Duration::from_secs(60))
         .retention(retention)

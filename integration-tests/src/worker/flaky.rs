@@ -66,23 +66,14 @@ impl Flaky {
 
     fn after_settling(&self) -> Result<()> {
         let less = |left: u32| left.checked_sub(1);
-        match self
-            .replies_lost
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, less)
-        {
-            Ok(_) => Err(Error::new(
-                ErrorKind::Indeterminate,
-                "the reply was lost on purpose",
-            )),
+        match self.replies_lost.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less) {
+            Ok(_) => Err(Error::new(ErrorKind::Indeterminate, "the reply was lost on purpose")),
             Err(_) => Ok(()),
         }
     }
 
     fn inner_leases(&self) -> &dyn Leases {
-        self.inner
-            .capabilities()
-            .leases
-            .expect("the inner store has Leases")
+        self.inner.capabilities().leases.expect("the inner store has Leases")
     }
 }
 
@@ -192,11 +183,7 @@ impl Leases for Flaky {
 impl Exchange for Flaky {
     async fn exchange(&self, settlement: &Settlement, request: &Reserve) -> Result<Exchanged> {
         self.before_settling(settlement.acks.len())?;
-        let exchange = self
-            .inner
-            .capabilities()
-            .exchange
-            .expect("the inner store has Exchange");
+        let exchange = self.inner.capabilities().exchange.expect("the inner store has Exchange");
         let exchanged = exchange.exchange(settlement, request).await?;
         self.reserves.fetch_add(1, Ordering::SeqCst);
         self.after_settling()?;
@@ -208,11 +195,7 @@ impl Exchange for Flaky {
 impl Upkeep for Flaky {
     async fn prune(&self) -> Result<UpkeepReport> {
         self.up()?;
-        let upkeep = self
-            .inner
-            .capabilities()
-            .upkeep
-            .expect("the inner store has Upkeep");
+        let upkeep = self.inner.capabilities().upkeep.expect("the inner store has Upkeep");
         let report = upkeep.prune().await?;
         self.prunes.fetch_add(1, Ordering::SeqCst);
         Ok(report)
@@ -220,11 +203,7 @@ impl Upkeep for Flaky {
 
     async fn repair(&self) -> Result<UpkeepReport> {
         self.up()?;
-        let upkeep = self
-            .inner
-            .capabilities()
-            .upkeep
-            .expect("the inner store has Upkeep");
+        let upkeep = self.inner.capabilities().upkeep.expect("the inner store has Upkeep");
         upkeep.repair().await
     }
 }

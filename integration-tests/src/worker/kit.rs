@@ -41,9 +41,7 @@ pub struct Live {
 
 impl std::fmt::Debug for Live {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Live")
-            .field("store", &self.store)
-            .finish_non_exhaustive()
+        f.debug_struct("Live").field("store", &self.store).finish_non_exhaustive()
     }
 }
 
@@ -51,19 +49,13 @@ impl Live {
     pub(super) fn new(world: Arc<dyn World>) -> Self {
         let store = Arc::new(Flaky::new(Arc::clone(world.backend())));
         let client = Client::shared(Arc::clone(&store) as Arc<dyn Backend>);
-        Self {
-            world,
-            store,
-            client,
-        }
+        Self { world, store, client }
     }
 
     /// A worker of the queue `default`, with leases of [`SHORT_TTL`].
     pub(super) fn worker(&self) -> Worker {
         let ttl = LeaseTtl::for_tests(SHORT_TTL);
-        Worker::new(self.client.clone())
-            .name("suite")
-            .lease_ttl(ttl)
+        Worker::new(self.client.clone()).name("suite").lease_ttl(ttl)
     }
 
     pub(super) async fn enqueue(&self, n: u32) -> JobId {
@@ -73,45 +65,25 @@ impl Live {
     pub(super) async fn enqueue_many(&self, count: u32) -> Vec<JobId> {
         let tasks = (0..count).map(|n| Task { n });
         let outcomes = self.client.enqueue_all(tasks).await.expect("enqueue");
-        outcomes
-            .into_iter()
-            .map(|outcome| outcome.job_id().expect("created"))
-            .collect()
+        outcomes.into_iter().map(|outcome| outcome.job_id().expect("created")).collect()
     }
 
     pub(super) async fn enqueue_once(&self, max_attempts: u32) -> JobId {
-        let request = self
-            .client
-            .enqueue(Task { n: 0 })
-            .max_attempts(max_attempts);
+        let request = self.client.enqueue(Task { n: 0 }).max_attempts(max_attempts);
         request.await.expect("enqueue")
     }
 
     pub(super) async fn enqueue_raw(&self, kind: &str, payload: &'static str) -> JobId {
-        self.client
-            .enqueue(JobDraft::new(kind, payload))
-            .await
-            .expect("enqueue")
+        self.client.enqueue(JobDraft::new(kind, payload)).await.expect("enqueue")
     }
 
     pub(super) async fn job(&self, id: JobId) -> Job {
-        self.world
-            .backend()
-            .get_job(id)
-            .await
-            .expect("get_job")
-            .expect("the job is stored")
+        self.world.backend().get_job(id).await.expect("get_job").expect("the job is stored")
     }
 
     pub(super) async fn count(&self, status: Status) -> usize {
         let filter = JobFilter::default().status(status);
-        self.world
-            .backend()
-            .list_jobs(&filter)
-            .await
-            .expect("list_jobs")
-            .items
-            .len()
+        self.world.backend().list_jobs(&filter).await.expect("list_jobs").items.len()
     }
 
     /// Waits until the job is as it should be. Nothing tells of changes, so it looks now and then.
@@ -136,19 +108,13 @@ impl Live {
     }
 
     pub(super) fn admin(&self) -> &dyn Admin {
-        self.world
-            .backend()
-            .capabilities()
-            .admin
-            .expect("the store has Admin")
+        self.world.backend().capabilities().admin.expect("the store has Admin")
     }
 }
 
 /// Waits for what must happen.
 pub(super) async fn soon<T>(what: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, what)
-        .await
-        .expect("it happens in time")
+    tokio::time::timeout(PATIENCE, what).await.expect("it happens in time")
 }
 
 /// Looks now and then until it is so.

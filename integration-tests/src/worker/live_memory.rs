@@ -19,11 +19,7 @@ impl Harness for LiveMemoryHarness {
         let clock = OffsetClock::default();
         let store = MemoryStore::with_clock(clock.clone());
         let backend = Arc::new(store.clone());
-        Arc::new(LiveMemory {
-            backend,
-            store,
-            clock,
-        })
+        Arc::new(LiveMemory { backend, store, clock })
     }
 }
 
@@ -36,11 +32,7 @@ struct LiveMemory {
 #[async_trait]
 impl World for LiveMemory {
     fn expect(&self) -> Expect {
-        Expect {
-            can_corrupt: true,
-            can_rewind: true,
-            ..Expect::FULL
-        }
+        Expect { can_corrupt: true, can_rewind: true, ..Expect::FULL }
     }
 
     fn backend(&self) -> &Arc<dyn Backend> {

@@ -122,10 +122,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// # Panics
 /// If the case fails.
 pub fn run(harness: &dyn Harness, name: &str) {
-    let (_, case) = CASES
-        .iter()
-        .find(|(each, _)| *each == name)
-        .expect("a case of this name");
+    let (_, case) = CASES.iter().find(|(each, _)| *each == name).expect("a case of this name");
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(4)
         .enable_all()

@@ -95,11 +95,7 @@ impl JobFilter {
 
     /// All but limit and cursor: a page may have another size than the one before it.
     fn fingerprint(&self) -> [u8; 8] {
-        let all = Self {
-            limit: PageSize::default(),
-            cursor: None,
-            ..self.clone()
-        };
+        let all = Self { limit: PageSize::default(), cursor: None, ..self.clone() };
         let digest = Sha256::digest(format!("{all:?}"));
         let mut fingerprint = [0; 8];
         fingerprint.copy_from_slice(&digest[..8]);

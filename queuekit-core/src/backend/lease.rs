@@ -106,19 +106,10 @@ impl FromStr for LeaseToken {
             let lease_seq = parts.next()?.parse().ok()?;
             let nonce = u128::from_str_radix(parts.next()?, 16).ok()?.to_be_bytes();
             let whole = parts.next().is_none() && id.belongs_to(&queue);
-            whole.then_some(Self {
-                queue,
-                id,
-                lease_seq,
-                nonce: Nonce(nonce),
-            })
+            whole.then_some(Self { queue, id, lease_seq, nonce: Nonce(nonce) })
         };
         parse().ok_or_else(|| {
-            Error::invalid(
-                "token",
-                "a lease token as reserve answered it",
-                "something else",
-            )
+            Error::invalid("token", "a lease token as reserve answered it", "something else")
         })
     }
 }
@@ -206,31 +197,15 @@ mod tests {
     fn token() -> LeaseToken {
         let queue = QueueName::default();
         let id = JobId::generate(&queue, Timestamp::default());
-        LeaseToken {
-            queue,
-            id,
-            lease_seq: 7,
-            nonce: Nonce([0xab; 16]),
-        }
+        LeaseToken { queue, id, lease_seq: 7, nonce: Nonce([0xab; 16]) }
     }
 
     #[test]
     fn r3_1_a_token_survives_its_text_form_and_debug_hides_the_nonce() {
         let token = token();
-        assert_eq!(
-            token.to_secret_string().parse::<LeaseToken>().unwrap(),
-            token
-        );
-        assert!(
-            !format!("{token:?} {:?}", token.nonce).contains("abab"),
-            "{token:?}"
-        );
-        for bad in [
-            "",
-            "a~b",
-            "default~x~1~00",
-            &format!("{}~", token.to_secret_string()),
-        ] {
+        assert_eq!(token.to_secret_string().parse::<LeaseToken>().unwrap(), token);
+        assert!(!format!("{token:?} {:?}", token.nonce).contains("abab"), "{token:?}");
+        for bad in ["", "a~b", "default~x~1~00", &format!("{}~", token.to_secret_string())] {
             assert!(bad.parse::<LeaseToken>().is_err(), "{bad}");
         }
     }

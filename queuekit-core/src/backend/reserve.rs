@@ -32,13 +32,7 @@ impl Reserve {
         ttl: LeaseTtl,
         worker: WorkerId,
     ) -> Result<Self> {
-        Ok(Self {
-            queues: queues.into(),
-            limit,
-            ttl,
-            worker,
-            nonce: Nonce::draw()?,
-        })
+        Ok(Self { queues: queues.into(), limit, ttl, worker, nonce: Nonce::draw()? })
     }
 }
 

@@ -20,10 +20,7 @@ pub struct Ack {
 impl Ack {
     /// Success without a result.
     pub fn new(lease: LeaseToken) -> Self {
-        Self {
-            lease,
-            result: None,
-        }
+        Self { lease, result: None }
     }
 
     /// The same with a result.
@@ -81,12 +78,7 @@ impl Nack {
         error: impl Into<ErrorText>,
         delay: Duration,
     ) -> Self {
-        Self {
-            lease,
-            kind,
-            error: error.into(),
-            delay: clamp_nack_delay(delay),
-        }
+        Self { lease, kind, error: error.into(), delay: clamp_nack_delay(delay) }
     }
 
     /// How long the job waits before it can run again.
@@ -145,26 +137,17 @@ pub enum BurialTarget {
 impl Burial {
     /// Buries the job of a lease.
     pub fn of_lease(lease: LeaseToken, reason: impl Into<ErrorText>) -> Self {
-        Self {
-            target: BurialTarget::Lease(lease),
-            reason: reason.into(),
-        }
+        Self { target: BurialTarget::Lease(lease), reason: reason.into() }
     }
 
     /// Buries a waiting job.
     pub fn of_job(id: JobId, reason: impl Into<ErrorText>) -> Self {
-        Self {
-            target: BurialTarget::Job { id, force: false },
-            reason: reason.into(),
-        }
+        Self { target: BurialTarget::Job { id, force: false }, reason: reason.into() }
     }
 
     /// Buries a job even if somebody runs it.
     pub fn forced(id: JobId, reason: impl Into<ErrorText>) -> Self {
-        Self {
-            target: BurialTarget::Job { id, force: true },
-            reason: reason.into(),
-        }
+        Self { target: BurialTarget::Job { id, force: true }, reason: reason.into() }
     }
 }
 

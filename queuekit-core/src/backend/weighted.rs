@@ -28,10 +28,7 @@ impl WeightedQueues {
             return Err(Error::invalid("weight", "1..=100", weight));
         }
         // A random start, so that requests that are never repeated do not all favour one queue.
-        let credits = weights
-            .iter()
-            .map(|weight| fastrand::i64(0..=i64::from(*weight)))
-            .collect();
+        let credits = weights.iter().map(|weight| fastrand::i64(0..=i64::from(*weight))).collect();
         Ok(Self {
             names: names.into(),
             weights: weights.into(),
@@ -54,11 +51,7 @@ impl WeightedQueues {
         let mut left = limit;
         while left > 0 && backlogged.contains(&true) {
             let shares = self.turns(left, &backlogged);
-            for (at, share) in shares
-                .into_iter()
-                .enumerate()
-                .filter(|(_, share)| *share > 0)
-            {
+            for (at, share) in shares.into_iter().enumerate().filter(|(_, share)| *share > 0) {
                 let got = take(&self.names[at], share)?.min(share);
                 left -= got;
                 if got < share {
@@ -103,9 +96,7 @@ mod tests {
     use super::*;
 
     fn queues(weights: &[(&str, u8)]) -> WeightedQueues {
-        let named = weights
-            .iter()
-            .map(|(name, weight)| (QueueName::new(name).unwrap(), *weight));
+        let named = weights.iter().map(|(name, weight)| (QueueName::new(name).unwrap(), *weight));
         WeightedQueues::new(named).unwrap()
     }
 
@@ -120,10 +111,7 @@ mod tests {
             };
             queues.divide(1, count).unwrap();
         }
-        assert!(
-            got[0] >= 69 && got[1] >= 28 && got.iter().sum::<usize>() == 100,
-            "{got:?}"
-        );
+        assert!(got[0] >= 69 && got[1] >= 28 && got.iter().sum::<usize>() == 100, "{got:?}");
     }
 
     #[test]

@@ -61,10 +61,7 @@ pub trait AdminExt: Admin {
     /// # Errors
     /// Those of [`Admin::configure`].
     fn pause(&self, queue: &QueueName) -> impl Future<Output = Result<QueueSettings>> + Send {
-        async move {
-            self.configure(queue, &QueuePatch::default().paused(true))
-                .await
-        }
+        async move { self.configure(queue, &QueuePatch::default().paused(true)).await }
     }
 
     /// Ends a pause.
@@ -72,10 +69,7 @@ pub trait AdminExt: Admin {
     /// # Errors
     /// Those of [`Admin::configure`].
     fn resume(&self, queue: &QueueName) -> impl Future<Output = Result<QueueSettings>> + Send {
-        async move {
-            self.configure(queue, &QueuePatch::default().paused(false))
-                .await
-        }
+        async move { self.configure(queue, &QueuePatch::default().paused(false)).await }
     }
 }
 

@@ -57,10 +57,7 @@ impl WakeupHub {
     /// Rings for one queue.
     pub fn ring(&self, queue: &QueueName) {
         if let Some(subscribers) = self.by_queue().get(queue) {
-            subscribers
-                .iter()
-                .filter_map(Weak::upgrade)
-                .for_each(|notify| notify.notify_one());
+            subscribers.iter().filter_map(Weak::upgrade).for_each(|notify| notify.notify_one());
         }
     }
 
@@ -68,9 +65,7 @@ impl WakeupHub {
     pub fn ring_all(&self) {
         let by_queue = self.by_queue();
         let subscribers = by_queue.values().flatten();
-        subscribers
-            .filter_map(Weak::upgrade)
-            .for_each(|notify| notify.notify_one());
+        subscribers.filter_map(Weak::upgrade).for_each(|notify| notify.notify_one());
     }
 
     fn by_queue(&self) -> MutexGuard<'_, HashMap<QueueName, Vec<Weak<Notify>>>> {

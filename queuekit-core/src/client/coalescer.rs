@@ -61,17 +61,8 @@ struct Call<F: Flush> {
 
 impl<F: Flush> Coalescer<F> {
     pub(super) fn new(flush: F) -> Self {
-        let state = State {
-            waiting: VecDeque::new(),
-            next: None,
-            last: None,
-        };
-        Self {
-            shared: Arc::new(Lane {
-                flush,
-                state: Mutex::new(state),
-            }),
-        }
+        let state = State { waiting: VecDeque::new(), next: None, last: None };
+        Self { shared: Arc::new(Lane { flush, state: Mutex::new(state) }) }
     }
 
     /// An outcome per item, in order.
@@ -79,10 +70,7 @@ impl<F: Flush> Coalescer<F> {
         if items.is_empty() {
             return Ok(Vec::new());
         }
-        let call = Arc::new(Call {
-            items,
-            answer: Mutex::new(None),
-        });
+        let call = Arc::new(Call { items, answer: Mutex::new(None) });
         let mut flushing = self.join(&call);
         loop {
             flushing.await;
@@ -146,10 +134,7 @@ impl<F: Flush> Lane<F> {
             call.answer(self.flush.flush(&call.items).await);
             return;
         }
-        let items: Vec<_> = calls
-            .iter()
-            .flat_map(|call| call.items.iter().cloned())
-            .collect();
+        let items: Vec<_> = calls.iter().flat_map(|call| call.items.iter().cloned()).collect();
         match self.flush.flush(&items).await {
             Ok(outcomes) => {
                 let mut outcomes = outcomes.into_iter();
@@ -163,9 +148,7 @@ impl<F: Flush> Lane<F> {
                     call.answer(self.flush.flush(&call.items).await);
                 }
             }
-            Err(error) => calls
-                .iter()
-                .for_each(|call| call.answer(Err(error.clone()))),
+            Err(error) => calls.iter().for_each(|call| call.answer(Err(error.clone()))),
         }
     }
 }
@@ -295,11 +278,7 @@ mod tests {
         drop((first, gone_before_it_began));
         gate.permits.add_permits(2);
         assert_eq!(stays.await.unwrap(), [6]);
-        assert_eq!(
-            lock(&gate.flushed).last(),
-            Some(&1),
-            "it was left out of the flush"
-        );
+        assert_eq!(lock(&gate.flushed).last(), Some(&1), "it was left out of the flush");
     }
 
     #[tokio::test]
@@ -320,10 +299,7 @@ mod tests {
         let mut answers = pin!(join_all(calls));
         assert!(poll_immediate(&mut answers).await.is_none());
         gate.permits.add_permits(3);
-        let counts = answers
-            .await
-            .into_iter()
-            .map(|answer| answer.unwrap().len());
+        let counts = answers.await.into_iter().map(|answer| answer.unwrap().len());
         assert_eq!(counts.collect::<Vec<_>>(), [1, 600, 600, 300]);
         assert_eq!(*lock(&gate.flushed), [1, 600, 900]);
     }

@@ -121,11 +121,7 @@ impl Client {
 
     async fn enqueue_jobs(&self, jobs: Vec<NewJob>) -> Result<Vec<EnqueueOutcome>> {
         let keyed = jobs.iter().any(|job| job.idempotency_key().is_some());
-        let lane = if keyed {
-            &self.lanes.keyed
-        } else {
-            &self.lanes.plain
-        };
+        let lane = if keyed { &self.lanes.keyed } else { &self.lanes.plain };
         lane.submit(jobs).await
     }
 }

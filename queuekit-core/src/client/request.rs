@@ -28,11 +28,7 @@ pub struct EnqueueRequest<'a> {
 
 impl<'a> EnqueueRequest<'a> {
     pub(super) fn new(client: &'a Client, draft: JobDraft) -> Self {
-        Self {
-            client,
-            draft,
-            repeat: false,
-        }
+        Self { client, draft, repeat: false }
     }
 
     /// See [`JobDraft::queue`].
@@ -113,10 +109,7 @@ impl<'a> EnqueueRequest<'a> {
     }
 
     fn build(self) -> Result<NewJob> {
-        let job = self
-            .draft
-            .build()
-            .map_err(|error| error.during("enqueue"))?;
+        let job = self.draft.build().map_err(|error| error.during("enqueue"))?;
         Ok(if self.repeat { job.repeated() } else { job })
     }
 
@@ -150,14 +143,9 @@ pub struct EnqueueAll<'a> {
 impl<'a> EnqueueAll<'a> {
     pub(super) fn new(client: &'a Client, drafts: impl Iterator<Item = JobDraft>) -> Self {
         let build = |(item, draft): (usize, JobDraft)| {
-            draft
-                .build()
-                .map_err(|error| error.at_item(item).during("enqueue"))
+            draft.build().map_err(|error| error.at_item(item).during("enqueue"))
         };
-        Self {
-            client,
-            jobs: drafts.enumerate().map(build).collect(),
-        }
+        Self { client, jobs: drafts.enumerate().map(build).collect() }
     }
 }
 

@@ -33,12 +33,7 @@ impl JobDraft {
         let payload = payload.into();
         let job = kind.try_into().map_err(Into::into).and_then(|kind| {
             let got = format!("{} bytes", payload.len());
-            within(
-                "payload",
-                payload.len() <= PAYLOAD_BYTES_HARD,
-                "at most 16 MiB",
-                got,
-            )?;
+            within("payload", payload.len() <= PAYLOAD_BYTES_HARD, "at most 16 MiB", got)?;
             Ok(NewJob::with_defaults(kind, payload))
         });
         Self { job, id: None }
@@ -48,10 +43,7 @@ impl JobDraft {
     pub fn of<P: Payload>(payload: &P) -> Self {
         match payload.encode() {
             Ok(bytes) => P::defaults(Self::new(P::KIND, bytes)),
-            Err(error) => Self {
-                job: Err(error),
-                id: None,
-            },
+            Err(error) => Self { job: Err(error), id: None },
         }
     }
 
@@ -81,12 +73,7 @@ impl JobDraft {
     /// Waits this long before the first run [0]; at most 366 days.
     pub fn delay(self, delay: Duration) -> Self {
         self.check(|job| {
-            within(
-                "delay",
-                delay <= DELAY,
-                "at most 366 days",
-                format!("{delay:?}"),
-            )?;
+            within("delay", delay <= DELAY, "at most 366 days", format!("{delay:?}"))?;
             job.start = Start::After(delay);
             Ok(())
         })
@@ -113,12 +100,7 @@ impl JobDraft {
     pub fn deadline(self, deadline: Duration) -> Self {
         self.check(|job| {
             let valid = (MILLISECOND..=DELAY).contains(&deadline);
-            within(
-                "deadline",
-                valid,
-                "1 ms..=366 days",
-                format!("{deadline:?}"),
-            )?;
+            within("deadline", valid, "1 ms..=366 days", format!("{deadline:?}"))?;
             job.deadline = Some(deadline);
             Ok(())
         })
@@ -169,12 +151,7 @@ impl JobDraft {
         let mut job = self.job?;
         let queue = &job.queue;
         let open = !queue.is_reserved();
-        within(
-            "queue",
-            open,
-            "outside the reserved prefixes event. and queuekit.",
-            queue,
-        )?;
+        within("queue", open, "outside the reserved prefixes event. and queuekit.", queue)?;
         job.id = match (self.id, job.moved_from) {
             (Some(id), _) => {
                 within("id", id.belongs_to(queue), "an id of the job's queue", id)?;
@@ -224,11 +201,7 @@ fn within(
     limit: &str,
     got: impl std::fmt::Display,
 ) -> Result<()> {
-    if valid {
-        Ok(())
-    } else {
-        Err(Error::invalid(field, limit, got))
-    }
+    if valid { Ok(()) } else { Err(Error::invalid(field, limit, got)) }
 }
 
 impl<P: Payload> From<P> for JobDraft {
@@ -239,9 +212,6 @@ impl<P: Payload> From<P> for JobDraft {
 
 impl From<NewJob> for JobDraft {
     fn from(job: NewJob) -> Self {
-        Self {
-            id: Some(job.id),
-            job: Ok(job),
-        }
+        Self { id: Some(job.id), job: Ok(job) }
     }
 }

@@ -53,11 +53,7 @@ impl fmt::Debug for ErrorText {
 pub(crate) fn storable(text: &str, most_bytes: usize) -> String {
     let mut kept = String::with_capacity(text.len().min(most_bytes));
     for c in text.chars() {
-        let c = if c == '\0' {
-            char::REPLACEMENT_CHARACTER
-        } else {
-            c
-        };
+        let c = if c == '\0' { char::REPLACEMENT_CHARACTER } else { c };
         if kept.len() + c.len_utf8() > most_bytes {
             break;
         }
@@ -73,10 +69,7 @@ mod tests {
     #[test]
     fn r4_6_text_is_made_storable() {
         assert_eq!(ErrorText::from("a\0b").as_str(), "a\u{fffd}b");
-        assert_eq!(
-            ErrorText::from_bytes(b"a\xff\xfeb").as_str(),
-            "a\u{fffd}\u{fffd}b"
-        );
+        assert_eq!(ErrorText::from_bytes(b"a\xff\xfeb").as_str(), "a\u{fffd}\u{fffd}b");
         let long = ErrorText::from("é".repeat(10_000));
         assert_eq!(long.as_str().len(), ERROR_BYTES);
         let odd = ErrorText::from(format!("a{}", "é".repeat(10_000)));

@@ -33,14 +33,10 @@ impl JobId {
     /// a move that is repeated creates nothing twice.
     #[must_use]
     pub fn moved_to(self, queue: &QueueName) -> Self {
-        let digest = Sha256::new()
-            .chain_update(self.0.as_bytes())
-            .chain_update(queue.as_str());
+        let digest = Sha256::new().chain_update(self.0.as_bytes()).chain_update(queue.as_str());
         let digest = digest.finalize();
         let bytes = self.0.as_bytes();
-        let millis = bytes[..6]
-            .iter()
-            .fold(0, |millis, byte| millis << 8 | u64::from(*byte));
+        let millis = bytes[..6].iter().fold(0, |millis, byte| millis << 8 | u64::from(*byte));
         let mut random = [0; 10];
         random[..8].copy_from_slice(&digest[..8]);
         random[8..].copy_from_slice(&queue.id_tag());
@@ -88,11 +84,7 @@ impl FromStr for JobId {
         let refuse =
             || Error::invalid("id", "a UUIDv7 as printed by queuekit", format!("{text:?}"));
         let id = Uuid::parse_str(text).map_err(|error| refuse().caused_by(error))?;
-        if id.get_version_num() == 7 {
-            Ok(Self(id))
-        } else {
-            Err(refuse())
-        }
+        if id.get_version_num() == 7 { Ok(Self(id)) } else { Err(refuse()) }
     }
 }
 
@@ -130,9 +122,6 @@ mod tests {
         let to = QueueName::new("emails").unwrap();
         assert_eq!(id.moved_to(&to), id.moved_to(&to));
         assert!(id.moved_to(&to).belongs_to(&to));
-        assert_ne!(
-            id.moved_to(&to),
-            id.moved_to(&QueueName::new("other").unwrap())
-        );
+        assert_ne!(id.moved_to(&to), id.moved_to(&QueueName::new("other").unwrap()));
     }
 }

@@ -22,9 +22,7 @@ impl Metadata {
 
     /// Names and values, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.as_str()))
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     /// Whether it is empty.
@@ -34,20 +32,12 @@ impl Metadata {
 
     /// The bytes that count towards the limit: those of all names and values.
     pub fn bytes(&self) -> usize {
-        self.0
-            .iter()
-            .map(|(name, value)| name.len() + value.len())
-            .sum()
+        self.0.iter().map(|(name, value)| name.len() + value.len()).sum()
     }
 }
 
 impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Metadata {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(pairs: I) -> Self {
-        Self(
-            pairs
-                .into_iter()
-                .map(|(name, value)| (name.into(), value.into()))
-                .collect(),
-        )
+        Self(pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
     }
 }

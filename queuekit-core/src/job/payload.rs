@@ -46,16 +46,9 @@ pub trait Payload: Serialize + DeserializeOwned + Send + Sync + 'static {
     fn encode(&self) -> Result<Bytes> {
         serde_json::to_vec(self).map(Bytes::from).map_err(|error| {
             let limit = "a value that serde_json can write".to_owned();
-            let kind = ErrorKind::Invalid {
-                item: None,
-                field: "payload",
-                limit,
-            };
-            Error::new(
-                kind,
-                format!("payload of {} cannot be encoded: {error}", Self::KIND),
-            )
-            .caused_by(error)
+            let kind = ErrorKind::Invalid { item: None, field: "payload", limit };
+            Error::new(kind, format!("payload of {} cannot be encoded: {error}", Self::KIND))
+                .caused_by(error)
         })
     }
 
@@ -68,12 +61,8 @@ pub trait Payload: Serialize + DeserializeOwned + Send + Sync + 'static {
             // Only what failed is parsed again, by the slower parser that knows where it is.
             let parser = &mut serde_json::Deserializer::from_slice(bytes);
             serde_path_to_error::deserialize(parser).map_err(|error| {
-                let message = format!(
-                    "payload of {} at {}: {}",
-                    Self::KIND,
-                    error.path(),
-                    error.inner()
-                );
+                let message =
+                    format!("payload of {} at {}: {}", Self::KIND, error.path(), error.inner());
                 Error::new(ErrorKind::Corrupt, message).caused_by(error)
             })
         })

@@ -77,14 +77,10 @@ impl FromStr for Priority {
             "normal" => Ok(Self::NORMAL),
             "high" => Ok(Self::HIGH),
             "critical" => Ok(Self::CRITICAL),
-            _ => text
-                .parse()
-                .ok()
-                .and_then(|level| Self::new(level).ok())
-                .ok_or_else(|| {
-                    let limit = "0..=31 or low, normal, high, critical";
-                    Error::invalid("priority", limit, format!("{text:?}"))
-                }),
+            _ => text.parse().ok().and_then(|level| Self::new(level).ok()).ok_or_else(|| {
+                let limit = "0..=31 or low, normal, high, critical";
+                Error::invalid("priority", limit, format!("{text:?}"))
+            }),
         }
     }
 }

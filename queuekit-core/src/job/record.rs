@@ -13,10 +13,7 @@ use crate::names::{IdempotencyKey, Kind, PartitionKey, QueueName, WorkerId};
 /// Everything a reader may know of a job; the nonce of its lease is not part of it (R3.1).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-#[expect(
-    missing_docs,
-    reason = "each name says it; what does not is documented"
-)]
+#[expect(missing_docs, reason = "each name says it; what does not is documented")]
 pub struct Job {
     pub id: JobId,
     pub queue: QueueName,
@@ -128,15 +125,8 @@ pub struct Progress {
 impl Progress {
     /// Progress with the fraction clamped to 0..=1 and the message to 1 KiB.
     pub fn new(fraction: f32, message: &str) -> Self {
-        let fraction = if fraction.is_nan() {
-            0.0
-        } else {
-            fraction.clamp(0.0, 1.0)
-        };
-        Self {
-            fraction,
-            message: storable(message, LOG_LINE_BYTES),
-        }
+        let fraction = if fraction.is_nan() { 0.0 } else { fraction.clamp(0.0, 1.0) };
+        Self { fraction, message: storable(message, LOG_LINE_BYTES) }
     }
 }
 

@@ -25,13 +25,8 @@ pub enum State {
 
 impl State {
     /// Every state.
-    pub const ALL: [Self; 5] = [
-        Self::Pending,
-        Self::Running,
-        Self::Completed,
-        Self::Dead,
-        Self::Cancelled,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::Pending, Self::Running, Self::Completed, Self::Dead, Self::Cancelled];
 
     /// Whether the job has ended.
     pub const fn is_terminal(self) -> bool {
@@ -177,9 +172,7 @@ impl StatusSet {
 
     /// The statuses in it, in the order of listings.
     pub fn iter(self) -> impl Iterator<Item = Status> {
-        Status::ALL
-            .into_iter()
-            .filter(move |status| self.contains(*status))
+        Status::ALL.into_iter().filter(move |status| self.contains(*status))
     }
 }
 
@@ -222,9 +215,7 @@ impl FromStr for StatusSet {
         if let Some(state) = State::ALL.into_iter().find(|state| state.as_str() == text) {
             return Ok(state.statuses());
         }
-        let status = Status::ALL
-            .into_iter()
-            .find(|status| status.as_str() == text);
+        let status = Status::ALL.into_iter().find(|status| status.as_str() == text);
         status.map(Self::from).ok_or_else(|| {
             let names: Vec<_> = Status::ALL.iter().map(|status| status.as_str()).collect();
             let limit = format!("pending or one of {}", names.join(", "));

@@ -94,10 +94,7 @@ mod tests {
             for force in [false, true] {
                 let verdicts = [cancel(state), bury(state, force), delete(state, force)];
                 for transition in verdicts.into_iter().chain([retry(state)]).flatten() {
-                    assert!(
-                        transition.from().contains(&state),
-                        "{transition:?} from {state}"
-                    );
+                    assert!(transition.from().contains(&state), "{transition:?} from {state}");
                 }
             }
         }
@@ -107,10 +104,7 @@ mod tests {
     fn r1_6_a_requested_cancel_goes_before_retry_and_expiry_but_not_before_fatal() {
         assert_eq!(nack(NackKind::Retry, 1, 3, true), Transition::CancelRunning);
         assert_eq!(nack(NackKind::Retry, 3, 3, true), Transition::CancelRunning);
-        assert_eq!(
-            nack(NackKind::Release, 1, 3, true),
-            Transition::CancelRunning
-        );
+        assert_eq!(nack(NackKind::Release, 1, 3, true), Transition::CancelRunning);
         assert_eq!(nack(NackKind::Fatal, 1, 3, true), Transition::Fatal);
         assert_eq!(expired(3, 3, true), Transition::ExpireCancelled);
     }

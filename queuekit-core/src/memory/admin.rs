@@ -18,37 +18,25 @@ use crate::queue::{QueuePatch, QueueSettings};
 impl Admin for MemoryStore {
     async fn configure(&self, queue: &QueueName, patch: &QueuePatch) -> Result<QueueSettings> {
         let limits = &self.shared.limits;
-        self.step(Operation::Configure, |tables| {
-            tables.configure(queue, patch, limits)
-        })
+        self.step(Operation::Configure, |tables| tables.configure(queue, patch, limits))
     }
 
     async fn remove_queue(&self, queue: &QueueName, force: bool) -> Result<bool> {
-        self.step(Operation::RemoveQueue, |tables| {
-            tables.remove_queue(queue, force)
-        })
+        self.step(Operation::RemoveQueue, |tables| tables.remove_queue(queue, force))
     }
 
     async fn cancel(&self, ids: &[JobId]) -> Result<Vec<CancelOutcome>> {
-        self.step(Operation::Cancel, |tables| {
-            Ok(ids.iter().map(|id| tables.cancel(*id)).collect())
-        })
+        self.step(Operation::Cancel, |tables| Ok(ids.iter().map(|id| tables.cancel(*id)).collect()))
     }
 
     async fn retry(&self, ids: &[JobId]) -> Result<Vec<RetryOutcome>> {
-        self.step(Operation::Retry, |tables| {
-            Ok(ids.iter().map(|id| tables.retry(*id)).collect())
-        })
+        self.step(Operation::Retry, |tables| Ok(ids.iter().map(|id| tables.retry(*id)).collect()))
     }
 
     async fn reschedule(&self, ids: &[JobId], delay: Duration) -> Result<Vec<RescheduleOutcome>> {
         self.step(Operation::Reschedule, |tables| {
             if delay > DELAY {
-                return Err(Error::invalid(
-                    "delay",
-                    "at most 366 days",
-                    format!("{delay:?}"),
-                ));
+                return Err(Error::invalid("delay", "at most 366 days", format!("{delay:?}")));
             }
             Ok(ids.iter().map(|id| tables.reschedule(*id, delay)).collect())
         })
@@ -78,10 +66,7 @@ impl Tables {
         let Some(queue) = self.queues.get(name) else {
             return Ok(false);
         };
-        let (jobs, running) = (
-            queue.counts.iter().sum::<u64>(),
-            queue.count(State::Running),
-        );
+        let (jobs, running) = (queue.counts.iter().sum::<u64>(), queue.count(State::Running));
         if running > 0 || (jobs > 0 && !force) {
             let message = format!(
                 "it has {jobs} jobs, {running} of them running; drain it, or use force once none \
@@ -145,9 +130,7 @@ impl Tables {
             None => RescheduleOutcome::NotFound,
             Some(State::Pending) => {
                 let at = self.now + delay;
-                self.apply(id, Transition::Reschedule, |record| {
-                    record.scheduled_at = at
-                });
+                self.apply(id, Transition::Reschedule, |record| record.scheduled_at = at);
                 RescheduleOutcome::Rescheduled
             }
             Some(_) => RescheduleOutcome::Conflict,

@@ -30,16 +30,8 @@ impl Tables {
         let Some(queue) = self.queues.get_mut(&record.queue) else {
             return false;
         };
-        debug_assert!(
-            transition.from().contains(&record.state),
-            "{transition:?} of {record:?}"
-        );
-        let held = |key| {
-            queue
-                .partitions
-                .get(key)
-                .is_some_and(|keyed| keyed.holds(record.seq))
-        };
+        debug_assert!(transition.from().contains(&record.state), "{transition:?} of {record:?}");
+        let held = |key| queue.partitions.get(key).is_some_and(|keyed| keyed.holds(record.seq));
         let keeps_place = record.partition_key.as_ref().is_some_and(held);
 
         queue.leave(record);
@@ -98,10 +90,7 @@ impl Tables {
     /// Takes a lease back as if it had run out; what became of the job.
     pub(super) fn expire(&mut self, id: JobId) -> Option<Transition> {
         let now = self.now;
-        let record = self
-            .jobs
-            .get(&id)
-            .filter(|record| record.state == State::Running)?;
+        let record = self.jobs.get(&id).filter(|record| record.state == State::Running)?;
         let cancelled = record.cancel_requested;
         let transition = lifecycle::expired(record.attempts, record.max_attempts, cancelled);
         self.apply(id, transition, |record| {
@@ -128,9 +117,7 @@ impl Tables {
             (Transition::Delete | Transition::DeleteForced, _) => self.keys.free(queue, key, id),
             (_, Some(state)) if state.is_terminal() && !was.is_terminal() => {
                 let table = self.queues.get(queue);
-                let window = table
-                    .map(|table| table.settings.dedup_window)
-                    .unwrap_or_default();
+                let window = table.map(|table| table.settings.dedup_window).unwrap_or_default();
                 if record.unique_until_done {
                     self.keys.free(queue, key, id);
                 } else {
@@ -147,14 +134,10 @@ impl Tables {
         names: impl Iterator<Item = &'a QueueName>,
         limits: &Limits,
     ) -> Result<()> {
-        let unknown: BTreeSet<_> = names
-            .filter(|name| !self.queues.contains_key(*name))
-            .collect();
+        let unknown: BTreeSet<_> = names.filter(|name| !self.queues.contains_key(*name)).collect();
         if let Some(name) = unknown.last() {
             let existing = self.queues.len() + unknown.len() - 1;
-            limits
-                .admit_queue(existing)
-                .map_err(|error| error.on(name))?;
+            limits.admit_queue(existing).map_err(|error| error.on(name))?;
         }
         for name in unknown {
             self.queues.insert(name.clone(), QueueTable::default());

@@ -25,9 +25,7 @@ impl Backend for MemoryStore {
     }
 
     async fn reserve(&self, request: &Reserve) -> Result<Reserved> {
-        self.step(Operation::Reserve, |tables| {
-            self.reserve_in(tables, request)
-        })
+        self.step(Operation::Reserve, |tables| self.reserve_in(tables, request))
     }
 
     async fn ack(&self, acks: &[Ack]) -> Result<Vec<AckOutcome>> {
@@ -49,10 +47,7 @@ impl Backend for MemoryStore {
             return Ok(Vec::new());
         }
         self.step(Operation::MoveToDlq, |tables| {
-            Ok(burials
-                .iter()
-                .map(|burial| tables.move_to_dlq(burial))
-                .collect())
+            Ok(burials.iter().map(|burial| tables.move_to_dlq(burial)).collect())
         })
     }
 
@@ -82,11 +77,8 @@ impl Backend for MemoryStore {
     }
 
     async fn close(&self) -> Result<()> {
-        let mut tables = self
-            .shared
-            .tables
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut tables =
+            self.shared.tables.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         tables.closed = true;
         drop(tables);
         self.shared.wakeups.ring_all();
@@ -110,9 +102,7 @@ impl Backend for MemoryStore {
 
 impl Wakeups for MemoryStore {
     fn subscribe(&self, queues: &[QueueName]) -> Result<Wakeup> {
-        self.step(Operation::Subscribe, |_| {
-            Ok(self.shared.wakeups.subscribe(queues))
-        })
+        self.step(Operation::Subscribe, |_| Ok(self.shared.wakeups.subscribe(queues)))
     }
 }
 
@@ -125,12 +115,7 @@ impl Exchange for MemoryStore {
             (Operation::Nack, !settlement.nacks.is_empty()),
             (Operation::Reserve, request.limit > 0),
         ];
-        let parts = || {
-            parts
-                .iter()
-                .filter(|(_, present)| *present)
-                .map(|(part, _)| *part)
-        };
+        let parts = || parts.iter().filter(|(_, present)| *present).map(|(part, _)| *part);
         parts().try_for_each(|part| faults.before(part))?;
         let exchanged = self.step(Operation::Exchange, |tables| {
             self.shared.limits.admit_reserve(request.limit)?;
@@ -163,16 +148,10 @@ impl MemoryStore {
             let admitted = self.shared.limits.admit_result(result_bytes(ack));
             admitted.map_err(|error| error.at_item(item).on(ack.lease.id))?;
         }
-        Ok(acks
-            .iter()
-            .map(|ack| tables.ack(ack, &self.shared.faults))
-            .collect())
+        Ok(acks.iter().map(|ack| tables.ack(ack, &self.shared.faults)).collect())
     }
 
     fn nack_in(&self, tables: &mut Tables, nacks: &[Nack]) -> Vec<NackOutcome> {
-        nacks
-            .iter()
-            .map(|nack| tables.nack(nack, &self.shared.faults))
-            .collect()
+        nacks.iter().map(|nack| tables.nack(nack, &self.shared.faults)).collect()
     }
 }

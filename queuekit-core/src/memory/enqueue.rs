@@ -24,9 +24,7 @@ impl Tables {
         self.open_queues(jobs.iter().map(NewJob::queue), limits)?;
         self.jobs.reserve(jobs.len());
         let placed = jobs.iter().zip(places);
-        Ok(placed
-            .map(|(job, scheduled_at)| self.enqueue_one(job, scheduled_at))
-            .collect())
+        Ok(placed.map(|(job, scheduled_at)| self.enqueue_one(job, scheduled_at)).collect())
     }
 
     fn enqueue_one(&mut self, job: &NewJob, scheduled_at: Timestamp) -> EnqueueOutcome {
@@ -48,9 +46,7 @@ impl Tables {
             && let Some(max) = queue.settings.max_pending
             && queue.count(State::Pending) >= max
         {
-            return EnqueueOutcome::QueueFull {
-                retry_after: queue_full_retry_after(),
-            };
+            return EnqueueOutcome::QueueFull { retry_after: queue_full_retry_after() };
         }
         let seq = self.next_seq();
         self.add(Record::new(job, scheduled_at, seq, self.now));

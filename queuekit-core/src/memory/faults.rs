@@ -116,9 +116,7 @@ impl Faults {
     /// The n-th call of an operation from now (1 for the next) fails before or after it took
     /// effect. An exchange counts as a reserve, and as an ack and a nack where it has some.
     pub fn fail(&self, operation: Operation, nth: u32, when: When) {
-        self.pending()
-            .failures
-            .insert((operation, when), nth.max(1));
+        self.pending().failures.insert((operation, when), nth.max(1));
     }
 
     pub(super) fn before(&self, operation: Operation) -> Result<()> {

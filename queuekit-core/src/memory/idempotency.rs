@@ -31,9 +31,7 @@ impl Keys {
         now: Timestamp,
     ) -> Option<JobId> {
         let hold = self.holds.get(&(queue.clone(), key.clone()))?;
-        hold.free_at
-            .is_none_or(|free_at| free_at > now)
-            .then_some(hold.job)
+        hold.free_at.is_none_or(|free_at| free_at > now).then_some(hold.job)
     }
 
     /// The job holds the key until told otherwise.
@@ -50,14 +48,7 @@ impl Keys {
         at: Timestamp,
     ) {
         if self.is_held(queue, key, job) {
-            self.set(
-                queue,
-                key,
-                Hold {
-                    job,
-                    free_at: Some(at),
-                },
-            );
+            self.set(queue, key, Hold { job, free_at: Some(at) });
         }
     }
 
@@ -70,20 +61,14 @@ impl Keys {
 
     /// Forgets at most this many keys that are free by now; how many it forgot.
     pub(super) fn forget(&mut self, now: Timestamp, most: usize) -> usize {
-        let due = self
-            .freeing
-            .iter()
-            .take_while(|(at, _)| *at <= now)
-            .take(most);
+        let due = self.freeing.iter().take_while(|(at, _)| *at <= now).take(most);
         let scoped: Vec<_> = due.map(|(_, scoped)| scoped.clone()).collect();
         scoped.iter().for_each(|scoped| self.drop_hold(scoped));
         scoped.len()
     }
 
     fn is_held(&self, queue: &QueueName, key: &IdempotencyKey, job: JobId) -> bool {
-        self.holds
-            .get(&(queue.clone(), key.clone()))
-            .is_some_and(|hold| hold.job == job)
+        self.holds.get(&(queue.clone(), key.clone())).is_some_and(|hold| hold.job == job)
     }
 
     fn set(&mut self, queue: &QueueName, key: &IdempotencyKey, hold: Hold) {
@@ -96,10 +81,7 @@ impl Keys {
     }
 
     fn drop_hold(&mut self, scoped: &Scoped) {
-        if let Some(Hold {
-            free_at: Some(at), ..
-        }) = self.holds.remove(scoped)
-        {
+        if let Some(Hold { free_at: Some(at), .. }) = self.holds.remove(scoped) {
             self.freeing.remove(&(at, scoped.clone()));
         }
     }

@@ -16,10 +16,7 @@ impl Leases for MemoryStore {
     async fn extend(&self, leases: &[LeaseToken], ttl: LeaseTtl) -> Result<Vec<ExtendOutcome>> {
         self.step(Operation::Extend, |tables| {
             let faults = &self.shared.faults;
-            Ok(leases
-                .iter()
-                .map(|lease| tables.extend(lease, ttl, faults))
-                .collect())
+            Ok(leases.iter().map(|lease| tables.extend(lease, ttl, faults)).collect())
         })
     }
 
@@ -32,9 +29,7 @@ impl Leases for MemoryStore {
     async fn beat(&self, beat: &Beat) -> Result<()> {
         self.step(Operation::Beat, |tables| {
             let now = tables.now;
-            tables
-                .workers
-                .retain(|_, (beat, at)| is_live(beat, *at, now));
+            tables.workers.retain(|_, (beat, at)| is_live(beat, *at, now));
             tables.workers.insert(beat.id.clone(), (beat.clone(), now));
             Ok(())
         })
@@ -43,15 +38,9 @@ impl Leases for MemoryStore {
     async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {
         self.step(Operation::ListWorkers, |tables| {
             let now = tables.now;
-            let live = tables
-                .workers
-                .values()
-                .filter(|(beat, at)| is_live(beat, *at, now));
+            let live = tables.workers.values().filter(|(beat, at)| is_live(beat, *at, now));
             Ok(live
-                .map(|(beat, at)| WorkerInfo {
-                    beat: beat.clone(),
-                    age: now.since(*at),
-                })
+                .map(|(beat, at)| WorkerInfo { beat: beat.clone(), age: now.since(*at) })
                 .collect())
         })
     }
@@ -59,10 +48,7 @@ impl Leases for MemoryStore {
 
 impl Tables {
     pub(super) fn live_workers(&self) -> impl Iterator<Item = &Beat> {
-        let live = self
-            .workers
-            .values()
-            .filter(|(beat, at)| is_live(beat, *at, self.now));
+        let live = self.workers.values().filter(|(beat, at)| is_live(beat, *at, self.now));
         live.map(|(beat, _)| beat)
     }
 
@@ -79,13 +65,8 @@ impl Tables {
         }
         let cancel_requested = record.cancel_requested;
         let expires_at = self.now + ttl.get();
-        self.apply(lease.id, Transition::Extend, |record| {
-            record.lease_expires_at = expires_at
-        });
-        ExtendOutcome::Extended {
-            ttl: ttl.get(),
-            cancel_requested,
-        }
+        self.apply(lease.id, Transition::Extend, |record| record.lease_expires_at = expires_at);
+        ExtendOutcome::Extended { ttl: ttl.get(), cancel_requested }
     }
 
     fn report(&mut self, report: &Report) -> ReportOutcome {

@@ -53,10 +53,7 @@ type Entries<'a> = Box<dyn Iterator<Item = (Place, JobId)> + 'a>;
 impl Tables {
     pub(super) fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {
         let position = filter.position()?.map(position_of).transpose()?;
-        let mut page = Page {
-            items: Vec::new(),
-            next: None,
-        };
+        let mut page = Page { items: Vec::new(), next: None };
         let mut examined = 0;
         let mut frontiers = Frontiers::default();
         for (name, queue) in self.queues_from(filter, position.as_ref()) {
@@ -76,11 +73,7 @@ impl Tables {
                         }
                     }
                     if page.items.len() == filter.limit.get() || examined == EXAMINED {
-                        let position = Position {
-                            queue: name.clone(),
-                            section,
-                            place,
-                        };
+                        let position = Position { queue: name.clone(), section, place };
                         let bytes = serde_json::to_vec(&position).map_err(unreadable)?;
                         page.next = Some(filter.cursor_at(&bytes));
                         return Ok(page);
@@ -138,14 +131,9 @@ impl Frontiers {
         now: Timestamp,
     ) -> u64 {
         let partition = queue.partitions.get(key);
-        *self
-            .0
-            .entry((name.clone(), key.clone()))
-            .or_insert_with(|| {
-                partition
-                    .and_then(|keyed| keyed.frontier(&queue.settings, now))
-                    .unwrap_or(0)
-            })
+        *self.0.entry((name.clone(), key.clone())).or_insert_with(|| {
+            partition.and_then(|keyed| keyed.frontier(&queue.settings, now)).unwrap_or(0)
+        })
     }
 }
 
@@ -198,12 +186,7 @@ impl QueueTable {
             Some(Place::Serving(level, at, seq)) => (*level, Some((*at, *seq))),
             _ => (0, None),
         };
-        let levels = self
-            .levels
-            .iter()
-            .rev()
-            .enumerate()
-            .skip(usize::from(level));
+        let levels = self.levels.iter().rev().enumerate().skip(usize::from(level));
         let plain = levels.flat_map(move |(place, level_jobs)| {
             let place = place as u8;
             let from = from.filter(|_| place == level).map_or(Unbounded, Excluded);
@@ -211,10 +194,7 @@ impl QueueTable {
             jobs.map(move |((at, seq), id)| ((place, *at, *seq), *id))
         });
         let from = from.map_or(Unbounded, |(at, seq)| Excluded((level, at, seq)));
-        let keyed = self
-            .keyed
-            .range((from, Unbounded))
-            .map(|(place, (id, _))| (*place, *id));
+        let keyed = self.keyed.range((from, Unbounded)).map(|(place, (id, _))| (*place, *id));
         // The next job of each key stands in both: it is told by its equal place.
         let (mut plain, mut keyed) = (plain.peekable(), keyed.peekable());
         Box::new(std::iter::from_fn(move || {
@@ -249,26 +229,16 @@ fn matches(filter: &JobFilter, record: &Record, status: Status) -> bool {
     filter.statuses.contains(status)
         && filter.kind.as_ref().is_none_or(|kind| *kind == record.kind)
         && equal(&filter.partition_key, &record.partition_key)
-        && filter
-            .worker
-            .as_ref()
-            .is_none_or(|worker| record.worker.as_ref() == Some(worker))
+        && filter.worker.as_ref().is_none_or(|worker| record.worker.as_ref() == Some(worker))
         && in_time
-        && filter
-            .error_contains
-            .as_ref()
-            .is_none_or(|text| has_error(record, status, text))
+        && filter.error_contains.as_ref().is_none_or(|text| has_error(record, status, text))
 }
 
 fn has_error(record: &Record, status: Status, text: &str) -> bool {
     let last = record.errors.back().map(|failure| failure.error.as_str());
     let reason = record.reason.as_ref().map(|reason| reason.as_str());
     let shows = matches!(status, Status::Dead | Status::Failed);
-    shows
-        && [last, reason]
-            .into_iter()
-            .flatten()
-            .any(|error| error.contains(text))
+    shows && [last, reason].into_iter().flatten().any(|error| error.contains(text))
 }
 
 fn position_of(bytes: &[u8]) -> Result<Position> {

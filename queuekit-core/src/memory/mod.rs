@@ -86,9 +86,7 @@ impl MemoryStore {
             wakeups: WakeupHub::default(),
             faults: Faults::default(),
         };
-        Self {
-            shared: Arc::new(shared),
-        }
+        Self { shared: Arc::new(shared) }
     }
 
     /// What goes wrong on purpose.
@@ -98,16 +96,8 @@ impl MemoryStore {
 
     /// Makes a job's record unreadable, as a broken disk would; false if it is not stored.
     pub fn corrupt(&self, id: JobId) -> bool {
-        let mut tables = self
-            .shared
-            .tables
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        tables
-            .jobs
-            .get_mut(&id)
-            .map(|record| record.corrupt = true)
-            .is_some()
+        let mut tables = self.shared.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        tables.jobs.get_mut(&id).map(|record| record.corrupt = true).is_some()
     }
 
     /// One step on the tables: everything that happens inside is one instant. Rings for the
@@ -119,11 +109,7 @@ impl MemoryStore {
     ) -> Result<T> {
         self.shared.faults.before(operation)?;
         let (answer, stirred) = {
-            let mut tables = self
-                .shared
-                .tables
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let mut tables = self.shared.tables.lock().unwrap_or_else(PoisonError::into_inner);
             if tables.closed {
                 return Err(closed(operation));
             }
@@ -137,9 +123,7 @@ impl MemoryStore {
     }
 
     fn ring(&self, stirred: &BTreeSet<QueueName>) {
-        stirred
-            .iter()
-            .for_each(|queue| self.shared.wakeups.ring(queue));
+        stirred.iter().for_each(|queue| self.shared.wakeups.ring(queue));
     }
 }
 
@@ -151,9 +135,7 @@ impl Default for MemoryStore {
 
 impl fmt::Debug for MemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryStore")
-            .field("clock", &self.shared.clock)
-            .finish_non_exhaustive()
+        f.debug_struct("MemoryStore").field("clock", &self.shared.clock).finish_non_exhaustive()
     }
 }
 

@@ -124,14 +124,8 @@ impl Partition {
 
     /// Under `skip`, the job whose time comes next, if it is not the one to lease next.
     pub(super) fn next_alarm(&self, settings: &QueueSettings, next: &Waiting) -> Option<Waiting> {
-        let later = self
-            .later
-            .first()
-            .filter(|_| settings.key_on_wait == KeyOnWait::Skip);
-        later
-            .and_then(|(_, seq)| self.waiting.get(seq))
-            .filter(|alarm| *alarm != next)
-            .copied()
+        let later = self.later.first().filter(|_| settings.key_on_wait == KeyOnWait::Skip);
+        later.and_then(|(_, seq)| self.waiting.get(seq)).filter(|alarm| *alarm != next).copied()
     }
 
     /// The last sequence that is not blocked: the unblocked jobs are always the first few. None
@@ -162,8 +156,7 @@ impl Partition {
     pub(super) fn blocker(&self) -> Option<JobId> {
         let held = self.held_by.values().next().copied();
         let running = self.running.values().next().copied();
-        held.or(running)
-            .or_else(|| self.waiting.values().next().map(|waiting| waiting.id))
+        held.or(running).or_else(|| self.waiting.values().next().map(|waiting| waiting.id))
     }
 
     fn free_leases(&self, settings: &QueueSettings) -> usize {

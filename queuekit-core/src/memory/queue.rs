@@ -75,8 +75,7 @@ impl QueueTable {
                 self.leased.remove(&(record.lease_expires_at, record.seq));
             }
             (ended, _) => {
-                self.ended(ended)
-                    .remove(&(record.finished_at, record.end_seq));
+                self.ended(ended).remove(&(record.finished_at, record.end_seq));
             }
         }
         if let Some(partition) = key.and_then(|key| self.partitions.get_mut(key)) {
@@ -94,12 +93,10 @@ impl QueueTable {
         self.counts[record.state as usize] += 1;
         self.bytes[record.state as usize] += record.bytes();
         if record.state.is_terminal() {
-            self.ended(record.state)
-                .insert((record.finished_at, record.end_seq), record.id);
+            self.ended(record.state).insert((record.finished_at, record.end_seq), record.id);
             self.remember_end(record.state);
         } else if record.state == State::Running {
-            self.leased
-                .insert((record.lease_expires_at, record.seq), record.id);
+            self.leased.insert((record.lease_expires_at, record.seq), record.id);
         }
         match (&record.partition_key, record.state) {
             (Some(key), state) => {
@@ -108,8 +105,7 @@ impl QueueTable {
                 match state {
                     State::Pending => {
                         partition.add_waiting(Waiting::of(record), now);
-                        self.keyed
-                            .insert(serving_place(record), (record.id, key.clone()));
+                        self.keyed.insert(serving_place(record), (record.id, key.clone()));
                     }
                     State::Running => partition.add_running(record.seq, record.id),
                     State::Dead => partition.add_dead(record.seq, record.id, settings),
@@ -155,8 +151,7 @@ impl QueueTable {
                         }
                         Entry::Level(next)
                     } else {
-                        self.fair
-                            .insert(&mut partition.turn, Some(key), next.scheduled_at, now)
+                        self.fair.insert(&mut partition.turn, Some(key), next.scheduled_at, now)
                     });
                 }
                 if partition.is_empty() {
@@ -176,10 +171,7 @@ impl QueueTable {
 
     /// When the next job becomes ready or the next lease runs out.
     pub(super) fn next_event(&self) -> Option<Timestamp> {
-        let levels = self
-            .levels
-            .iter()
-            .filter_map(|level| level.first_key_value());
+        let levels = self.levels.iter().filter_map(|level| level.first_key_value());
         let level = levels.map(|((at, _), _)| *at).min();
         let lease = self.leased.first_key_value().map(|((at, _), _)| *at);
         let turn = (!self.fair.turns.is_empty()).then_some(Timestamp::from_millis(i64::MIN));
@@ -214,11 +206,7 @@ impl QueueTable {
         }
         self.settings = settings;
         if self.settings.order == Order::Fair && !unchanged_order {
-            let plain = self
-                .levels
-                .iter()
-                .flatten()
-                .map(|((_, seq), id)| (*seq, *id));
+            let plain = self.levels.iter().flatten().map(|((_, seq), id)| (*seq, *id));
             self.fair.plain.by_seq = plain.collect();
         }
         keys.iter().for_each(|key| self.refresh(Some(key), now));
@@ -249,10 +237,7 @@ impl QueueTable {
                 return Some(id);
             };
             let partition = self.partitions.get_mut(&key)?;
-            if partition
-                .next(&self.settings, now)
-                .is_some_and(|next| next.id == id)
-            {
+            if partition.next(&self.settings, now).is_some_and(|next| next.id == id) {
                 return Some(id);
             }
             // Time has changed which job that is.
@@ -261,24 +246,14 @@ impl QueueTable {
     }
 
     fn first_due(&self, now: Timestamp) -> Option<((u8, Timestamp, u64), JobId)> {
-        self.levels
-            .iter()
-            .rev()
-            .zip(0..)
-            .find_map(|(level, place)| {
-                let ((at, seq), id) = level.first_key_value()?;
-                (*at <= now).then_some(((place, *at, *seq), *id))
-            })
+        self.levels.iter().rev().zip(0..).find_map(|(level, place)| {
+            let ((at, seq), id) = level.first_key_value()?;
+            (*at <= now).then_some(((place, *at, *seq), *id))
+        })
     }
 
     fn fair_candidate(&mut self, now: Timestamp) -> Option<JobId> {
-        while let Some((_, key)) = self
-            .fair
-            .later
-            .first()
-            .filter(|(at, _)| *at <= now)
-            .cloned()
-        {
+        while let Some((_, key)) = self.fair.later.first().filter(|(at, _)| *at <= now).cloned() {
             self.refresh(key.as_ref(), now);
         }
         while let Some((_, key)) = self.fair.turns.first().cloned() {
@@ -336,11 +311,7 @@ impl Fair {
             return Entry::Later(at);
         }
         // A newcomer joins the coming round; who waited long is not owed what it missed.
-        *turn = if *turn == 0 {
-            self.clock + 1
-        } else {
-            (*turn).max(self.clock)
-        };
+        *turn = if *turn == 0 { self.clock + 1 } else { (*turn).max(self.clock) };
         self.turns.insert((*turn, key.cloned()));
         Entry::Turn(*turn)
     }
@@ -356,9 +327,5 @@ impl Fair {
 
 /// Highest priority first.
 pub(super) fn serving_place(record: &Record) -> (u8, Timestamp, u64) {
-    (
-        Priority::LEVELS as u8 - 1 - record.priority.level(),
-        record.scheduled_at,
-        record.seq,
-    )
+    (Priority::LEVELS as u8 - 1 - record.priority.level(), record.scheduled_at, record.seq)
 }

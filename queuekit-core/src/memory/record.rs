@@ -168,11 +168,7 @@ impl Record {
         let queue = self.queue.clone();
         let mut job = Job::pending(self.id, queue, self.kind.clone(), self.created_at);
         let running = self.state == State::Running;
-        job.payload = if self.corrupt {
-            Bytes::new()
-        } else {
-            self.payload.clone()
-        };
+        job.payload = if self.corrupt { Bytes::new() } else { self.payload.clone() };
         job.state = self.state;
         job.status = status;
         job.priority = self.priority;

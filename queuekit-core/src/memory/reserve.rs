@@ -22,10 +22,7 @@ impl Tables {
             return Ok(reserved);
         }
         let reclaims = reclaims_per_reserve(request.limit);
-        let mut budget = Budget {
-            reclaims,
-            burials: BURIALS_PER_RESERVE,
-        };
+        let mut budget = Budget { reclaims, burials: BURIALS_PER_RESERVE };
         for name in request.queues.names() {
             self.reclaim(name, &mut budget);
         }
@@ -45,10 +42,7 @@ impl Tables {
         let Some(queue) = self.queues.get(name).filter(|queue| !queue.settings.paused) else {
             return;
         };
-        let due = queue
-            .leased
-            .iter()
-            .take_while(|((expires_at, _), _)| *expires_at <= now);
+        let due = queue.leased.iter().take_while(|((expires_at, _), _)| *expires_at <= now);
         let expired: Vec<JobId> = due.map(|(_, id)| *id).take(budget.reclaims).collect();
         for id in expired {
             budget.reclaims -= 1;
@@ -141,9 +135,6 @@ impl Tables {
     fn next_due_in(&self, names: &[QueueName]) -> Option<std::time::Duration> {
         let queues = names.iter().filter_map(|name| self.queues.get(name));
         let awake = queues.filter(|queue| !queue.settings.paused);
-        awake
-            .filter_map(|queue| queue.next_event())
-            .min()
-            .map(|at| at.since(self.now))
+        awake.filter_map(|queue| queue.next_event()).min().map(|at| at.since(self.now))
     }
 }

@@ -26,9 +26,7 @@ impl Tables {
             self.expire(ack.lease.id);
             return AckOutcome::LeaseLost;
         }
-        self.apply(ack.lease.id, Transition::Ack, |record| {
-            record.result = ack.result.clone()
-        });
+        self.apply(ack.lease.id, Transition::Ack, |record| record.result = ack.result.clone());
         AckOutcome::Acked
     }
 

@@ -9,10 +9,7 @@ use crate::queue::{Count, HealthInput, Queue, health};
 
 impl Tables {
     pub(super) fn list_queues(&self) -> Vec<Queue> {
-        self.queues
-            .iter()
-            .map(|(name, table)| self.figures(name, table))
-            .collect()
+        self.queues.iter().map(|(name, table)| self.figures(name, table)).collect()
     }
 
     fn figures(&self, name: &QueueName, table: &QueueTable) -> Queue {
@@ -33,9 +30,7 @@ impl Tables {
             }
         }
         for status in State::Pending.statuses().iter() {
-            queue
-                .counts
-                .set(status, Count::exact(waiting[status as usize]));
+            queue.counts.set(status, Count::exact(waiting[status as usize]));
         }
         let expired = table.leased.keys().take_while(|(at, _)| *at <= now).count() as u64;
         let running = table.count(State::Running) - expired;
@@ -48,10 +43,8 @@ impl Tables {
         ] {
             queue.counts.set(status, Count::exact(table.count(state)));
         }
-        queue.workers = self
-            .live_workers()
-            .filter(|beat| beat.queues.contains(name))
-            .count() as u64;
+        queue.workers =
+            self.live_workers().filter(|beat| beat.queues.contains(name)).count() as u64;
         queue.oldest_ready_age = oldest_due.map(|due| now.since(due));
         queue.corrupt = table.corrupt;
         queue.health = health(HealthInput {

@@ -36,9 +36,7 @@ impl Tables {
     /// The queue of this name, which comes to exist if need be.
     pub(super) fn queue(&mut self, name: &QueueName, limits: &Limits) -> Result<&mut QueueTable> {
         if !self.queues.contains_key(name) {
-            limits
-                .admit_queue(self.queues.len())
-                .map_err(|error| error.on(name))?;
+            limits.admit_queue(self.queues.len()).map_err(|error| error.on(name))?;
         }
         Ok(self.queues.entry(name.clone()).or_default())
     }

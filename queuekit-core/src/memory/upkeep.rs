@@ -45,10 +45,7 @@ impl Tables {
             }
         }
         let forgotten = self.keys.forget(now, STEP);
-        UpkeepReport {
-            changed: removed as u64,
-            more: removed == STEP || forgotten == STEP,
-        }
+        UpkeepReport { changed: removed as u64, more: removed == STEP || forgotten == STEP }
     }
 }
 
@@ -61,15 +58,9 @@ impl QueueTable {
         let done = [first(&self.completed), first(&self.cancelled)];
         let retention = &self.settings.retention;
         let states = [State::Completed, State::Cancelled];
-        self.oldest_beyond(done, &states, &retention.done, now)
-            .or_else(|| {
-                self.oldest_beyond(
-                    [first(&self.dead), None],
-                    &[State::Dead],
-                    &retention.dead,
-                    now,
-                )
-            })
+        self.oldest_beyond(done, &states, &retention.done, now).or_else(|| {
+            self.oldest_beyond([first(&self.dead), None], &[State::Dead], &retention.dead, now)
+        })
     }
 
     fn oldest_beyond(
@@ -97,14 +88,8 @@ impl Inspect for MemoryStore {
 
     async fn facts(&self) -> Result<Vec<Fact>> {
         self.step(Operation::Inspect, |tables| {
-            let fact = |name, value: usize| Fact {
-                name,
-                value: value.to_string(),
-            };
-            Ok(vec![
-                fact("jobs", tables.jobs.len()),
-                fact("queues", tables.queues.len()),
-            ])
+            let fact = |name, value: usize| Fact { name, value: value.to_string() };
+            Ok(vec![fact("jobs", tables.jobs.len()), fact("queues", tables.queues.len())])
         })
     }
 
@@ -123,12 +108,7 @@ impl Inspect for MemoryStore {
 #[async_trait]
 impl Migrations for MemoryStore {
     async fn status(&self) -> Result<SchemaStatus> {
-        self.step(Operation::Inspect, |_| {
-            Ok(SchemaStatus {
-                stored: 1,
-                wanted: 1,
-            })
-        })
+        self.step(Operation::Inspect, |_| Ok(SchemaStatus { stored: 1, wanted: 1 }))
     }
 
     async fn up(&self) -> Result<SchemaStatus> {

@@ -25,26 +25,17 @@ pub struct Health {
 /// 100 - min(40, oldest ready age / 300 s x 40) - min(40, dead share x 100) - 20 if ready jobs
 /// and no live worker; each part in whole points, so that the reasons add up to what is lost.
 pub fn health(input: HealthInput) -> Health {
-    let mut health = Health {
-        score: 100,
-        reasons: Vec::new(),
-    };
+    let mut health = Health { score: 100, reasons: Vec::new() };
     if let Some(age) = input.oldest_ready_age {
         let seconds = age.as_secs_f64();
         let why = format!("the oldest ready job waits {seconds:.0} s");
         health.lose((seconds / 300.0 * 40.0).min(40.0), why);
         if !input.has_live_worker {
-            health.lose(
-                20.0,
-                "jobs are ready and no live worker serves the queue".to_owned(),
-            );
+            health.lose(20.0, "jobs are ready and no live worker serves the queue".to_owned());
         }
     }
     let percent = input.dead_share * 100.0;
-    health.lose(
-        percent.clamp(0.0, 40.0),
-        format!("{percent:.1} % of the last ended jobs died"),
-    );
+    health.lose(percent.clamp(0.0, 40.0), format!("{percent:.1} % of the last ended jobs died"));
     health
 }
 
@@ -64,12 +55,7 @@ mod tests {
 
     fn score(age_s: Option<u64>, dead_share: f64, has_live_worker: bool) -> u8 {
         let oldest_ready_age = age_s.map(Duration::from_secs);
-        health(HealthInput {
-            oldest_ready_age,
-            dead_share,
-            has_live_worker,
-        })
-        .score
+        health(HealthInput { oldest_ready_age, dead_share, has_live_worker }).score
     }
 
     #[test]

@@ -175,14 +175,7 @@ pub struct Retention {
 impl Default for Retention {
     fn default() -> Self {
         let day = Duration::from_secs(24 * 3600);
-        Self {
-            done: Keep {
-                age: Some(day),
-                jobs: Some(100_000),
-                bytes: None,
-            },
-            dead: Keep::ALL,
-        }
+        Self { done: Keep { age: Some(day), jobs: Some(100_000), bytes: None }, dead: Keep::ALL }
     }
 }
 
@@ -196,11 +189,7 @@ pub struct Keep {
 
 impl Keep {
     /// Everything, until deleted.
-    pub const ALL: Self = Self {
-        age: None,
-        jobs: None,
-        bytes: None,
-    };
+    pub const ALL: Self = Self { age: None, jobs: None, bytes: None };
 
     /// Bounds by age (at least 10 min), number and bytes of payloads and results; none is no
     /// bound. Number and bytes spare jobs that ended less than 60 s ago.
@@ -209,11 +198,7 @@ impl Keep {
     /// `Invalid` if the age is under 10 min.
     pub fn new(age: Option<Duration>, jobs: Option<u64>, bytes: Option<u64>) -> Result<Self> {
         if let Some(age) = age.filter(|age| *age < RETENTION_AGE_MIN) {
-            return Err(Error::invalid(
-                "retention age",
-                "at least 10 min",
-                format!("{age:?}"),
-            ));
+            return Err(Error::invalid("retention age", "at least 10 min", format!("{age:?}")));
         }
         Ok(Self { age, jobs, bytes })
     }

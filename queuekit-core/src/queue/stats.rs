@@ -62,10 +62,7 @@ impl Count {
 
     /// A number that was estimated.
     pub const fn estimate(value: u64) -> Self {
-        Self {
-            value,
-            exact: false,
-        }
+        Self { value, exact: false }
     }
 }
 

@@ -27,11 +27,7 @@ struct Answer {
 /// Calls are made side by side: one that hangs delays no other lease.
 pub(super) async fn extend(shared: &Arc<Shared>) {
     // After a panic here, calls that were under way never answer.
-    shared
-        .registry
-        .lock()
-        .iter_mut()
-        .for_each(|entry| entry.extending = false);
+    shared.registry.lock().iter_mut().for_each(|entry| entry.extending = false);
     let mut ticks = interval(look_every(shared.ttl.get()));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut calls = FuturesUnordered::new();
@@ -76,11 +72,7 @@ async fn call(shared: &Shared, runs: Vec<Arc<Run>>) -> Answer {
         Some(leases) => leases.extend(&tokens, shared.ttl).await,
         None => Ok(Vec::new()),
     };
-    Answer {
-        runs,
-        asked_at,
-        outcomes,
-    }
+    Answer { runs, asked_at, outcomes }
 }
 
 /// Takes in the answer of one call; answers how many calls have failed in a row.
@@ -101,10 +93,7 @@ fn apply(shared: &Shared, answer: Answer, failures: u32) -> u32 {
         let Some(entry) = runs.of(&run) else { continue };
         entry.extending = false;
         match outcome {
-            Some(ExtendOutcome::Extended {
-                ttl,
-                cancel_requested,
-            }) => {
+            Some(ExtendOutcome::Extended { ttl, cancel_requested }) => {
                 entry.held_since = answer.asked_at;
                 entry.extend_at = answer.asked_at + third(ttl, shared.ttl.get());
                 if cancel_requested {

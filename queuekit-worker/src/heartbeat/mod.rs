@@ -40,10 +40,7 @@ impl Heartbeat {
             let message = format!("the system gave no thread for heartbeats: {error}");
             Error::new(ErrorKind::Unavailable, message).during("start")
         };
-        let runtime = Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(unavailable)?;
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(unavailable)?;
         let stopped = stop.clone();
         let body = move || {
             while !stopped.is_cancelled() {

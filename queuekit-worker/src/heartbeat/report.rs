@@ -51,8 +51,7 @@ async fn tell(shared: &Shared, told: &[(Arc<Run>, Report)]) {
         Ok(outcomes) => outcomes,
         Err(error) => {
             shared.store_error(&error);
-            told.iter()
-                .for_each(|(run, report)| run.reports.sent(Some(report.clone())));
+            told.iter().for_each(|(run, report)| run.reports.sent(Some(report.clone())));
             shared.registry.report_soon();
             return shared.inbox.nudge();
         }

@@ -64,9 +64,8 @@ fn steps(shared: &Shared, entry: &Entry) -> impl Iterator<Item = (Instant, Due)>
     let timeout = times_out
         .filter(|_| !run.has(Flag::TimedOut))
         .map(|at| (at, Due::Cancel(Arc::clone(run), Flag::TimedOut)));
-    let given_up = give_up
-        .filter(|_| !run.is_abandoned())
-        .map(|at| (at, Due::GiveUp(Arc::clone(run))));
+    let given_up =
+        give_up.filter(|_| !run.is_abandoned()).map(|at| (at, Due::GiveUp(Arc::clone(run))));
     let stuck = give_up
         .filter(|_| run.is_abandoned() && !run.has(Flag::Stuck))
         .map(|at| (at + GONE_AFTER, Due::Stuck(Arc::clone(run))));

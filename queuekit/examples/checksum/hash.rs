@@ -24,9 +24,7 @@ impl Payload for Checksum {
     const KIND: &'static str = "checksum";
 
     fn encode(&self) -> queuekit::Result<Bytes> {
-        Ok(Bytes::copy_from_slice(
-            self.path.as_os_str().as_encoded_bytes(),
-        ))
+        Ok(Bytes::copy_from_slice(self.path.as_os_str().as_encoded_bytes()))
     }
 
     fn decode(bytes: &[u8]) -> queuekit::Result<Self> {
@@ -69,9 +67,7 @@ fn hash_file(path: &Path, ctx: &Ctx, hashed: &AtomicU64) -> JobResult<String> {
     let mut buffer = vec![0; BUFFER_BYTES];
     loop {
         if ctx.is_cancelled() {
-            return Err(
-                io::Error::other("stopped: called off, too slow, or its lease lost").into(),
-            );
+            return Err(io::Error::other("stopped: called off, too slow, or its lease lost").into());
         }
         match file.read(&mut buffer) {
             Ok(0) => return Ok(hex(&digest.finalize())),
@@ -105,12 +101,7 @@ mod tests {
     #[test]
     fn any_path_survives_its_way_through_the_store() {
         use std::os::unix::ffi::OsStrExt;
-        for bytes in [
-            &b"plain"[..],
-            b"new\nline",
-            b"not utf-8 \xff\xfe",
-            b"back\\slash",
-        ] {
+        for bytes in [&b"plain"[..], b"new\nline", b"not utf-8 \xff\xfe", b"back\\slash"] {
             let path = PathBuf::from(std::ffi::OsStr::from_bytes(bytes));
             let payload = Checksum { path: path.clone() }.encode().unwrap();
             assert_eq!(payload, bytes);

@@ -79,18 +79,14 @@ impl Options {
 
 fn text(option: &str, value: Option<OsString>) -> Result<String, String> {
     let value = value.ok_or_else(|| format!("{option} needs a value"))?;
-    value
-        .into_string()
-        .map_err(|value| format!("{option} must be UTF-8; got {value:?}"))
+    value.into_string().map_err(|value| format!("{option} must be UTF-8; got {value:?}"))
 }
 
 fn workers(value: Option<OsString>) -> Result<usize, String> {
     let value = text("--workers", value)?;
     match value.parse() {
         Ok(workers) if (1..=WORKERS_MAX).contains(&workers) => Ok(workers),
-        _ => Err(format!(
-            "--workers must be 1 to {WORKERS_MAX}; got {value:?}"
-        )),
+        _ => Err(format!("--workers must be 1 to {WORKERS_MAX}; got {value:?}")),
     }
 }
 
@@ -124,21 +120,9 @@ mod tests {
 
     #[test]
     fn options_come_in_any_order_and_a_directory_may_begin_with_a_dash() {
-        let wanted = Options {
-            url: "memory:".into(),
-            workers: 3,
-            print: true,
-            directory: "--help".into(),
-        };
-        let args = [
-            "--print",
-            "--workers",
-            "3",
-            "--url",
-            "memory:",
-            "--",
-            "--help",
-        ];
+        let wanted =
+            Options { url: "memory:".into(), workers: 3, print: true, directory: "--help".into() };
+        let args = ["--print", "--workers", "3", "--url", "memory:", "--", "--help"];
         assert_eq!(parse(&args), Ok(Request::Run(wanted)));
         assert_eq!(parse(&[]), Ok(Request::Run(Options::default())));
         assert_eq!(parse(&["docs", "--help"]), Ok(Request::Help));

@@ -45,19 +45,9 @@ impl Progress {
     ) -> Result<Self> {
         let style = "{elapsed} {wide_bar} {human_pos} of {human_len} files, {msg}";
         let style = ProgressStyle::with_template(style)?;
-        let bar = stderr()
-            .is_terminal()
-            .then(|| ProgressBar::new(0).with_style(style));
+        let bar = stderr().is_terminal().then(|| ProgressBar::new(0).with_style(style));
         let last_line = Instant::now();
-        Ok(Self {
-            client,
-            queue,
-            found,
-            hasher,
-            bar,
-            last_line,
-            pause: TICK,
-        })
+        Ok(Self { client, queue, found, hasher, bar, last_line, pause: TICK })
     }
 
     /// Files found so far.
@@ -91,11 +81,7 @@ impl Progress {
         if let Some(queue) = queues.iter().find(|queue| queue.name == self.queue) {
             for state in State::ALL {
                 let jobs = queue.counts.of_state(state).value;
-                if state.is_terminal() {
-                    counts.ended += jobs
-                } else {
-                    counts.open += jobs
-                }
+                if state.is_terminal() { counts.ended += jobs } else { counts.open += jobs }
             }
         }
         Ok(counts)

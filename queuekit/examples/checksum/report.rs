@@ -57,10 +57,7 @@ impl Report {
         match &job.result {
             Some(result) if print => self.digests.push((path, serde_json::from_slice(result)?)),
             Some(_) => {}
-            None => self.failures.push(Failure {
-                path,
-                reason: reason(job),
-            }),
+            None => self.failures.push(Failure { path, reason: reason(job) }),
         }
         Ok(())
     }
@@ -72,8 +69,7 @@ impl Report {
             return self.write_summary(io::stdout().lock());
         }
         // By bytes: `Path` itself is ordered component by component.
-        self.digests
-            .sort_unstable_by(|(a, _), (b, _)| a.as_os_str().cmp(b.as_os_str()));
+        self.digests.sort_unstable_by(|(a, _), (b, _)| a.as_os_str().cmp(b.as_os_str()));
         let mut out = BufWriter::new(io::stdout().lock());
         for (path, digest) in &self.digests {
             write_line(&mut out, path.as_os_str().as_encoded_bytes(), digest)?;
@@ -104,9 +100,7 @@ impl Report {
 /// Why the job has no digest: the error of its last attempt, or why it ended without one.
 fn reason(job: &Job) -> String {
     let error = job.errors.last().map(|failure| &failure.error);
-    error
-        .or(job.reason.as_ref())
-        .map_or_else(|| job.state.to_string(), ToString::to_string)
+    error.or(job.reason.as_ref()).map_or_else(|| job.state.to_string(), ToString::to_string)
 }
 
 /// A line as sha256sum prints it: a backslash, newline or carriage return in a path is escaped

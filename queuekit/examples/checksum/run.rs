@@ -55,12 +55,7 @@ pub(crate) async fn run(client: &Client, options: &Options) -> Result<Report> {
     report.elapsed = started.elapsed();
     worker.stop().await;
     // What was collected may go in its time.
-    admin
-        .configure(
-            &queue,
-            &QueuePatch::default().retention(Retention::default()),
-        )
-        .await?;
+    admin.configure(&queue, &QueuePatch::default().retention(Retention::default())).await?;
     Ok(report)
 }
 
@@ -89,13 +84,8 @@ async fn collect(progress: &mut Progress, print: bool) -> Result<Report> {
 async fn open_queue(admin: &dyn Admin) -> Result<QueueName> {
     let name = format!("checksum-{:016x}", RandomState::new().hash_one(0));
     let queue = QueueName::new(name)?;
-    let keep_all = Retention {
-        done: Keep::ALL,
-        ..Retention::default()
-    };
-    admin
-        .configure(&queue, &QueuePatch::default().retention(keep_all))
-        .await?;
+    let keep_all = Retention { done: Keep::ALL, ..Retention::default() };
+    admin.configure(&queue, &QueuePatch::default().retention(keep_all)).await?;
     Ok(queue)
 }
 

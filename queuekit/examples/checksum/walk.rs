@@ -33,11 +33,6 @@ pub(crate) fn send_files(directory: &Path, chunks: &mpsc::Sender<Vec<PathBuf>>) 
 }
 
 fn failure(directory: &Path, error: &walkdir::Error) -> Failure {
-    let reason = error
-        .io_error()
-        .map_or_else(|| error.to_string(), ToString::to_string);
-    Failure {
-        path: error.path().unwrap_or(directory).to_owned(),
-        reason,
-    }
+    let reason = error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
+    Failure { path: error.path().unwrap_or(directory).to_owned(), reason }
 }

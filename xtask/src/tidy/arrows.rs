@@ -23,10 +23,7 @@ const ARROWS: &[(&str, May)] = &[
             "queuekit-redis",
         ]),
     ),
-    (
-        "queuekit-server",
-        May::Only(&["queuekit", "queuekit-core", "queuekit-worker"]),
-    ),
+    ("queuekit-server", May::Only(&["queuekit", "queuekit-core", "queuekit-worker"])),
     ("queuekit-integration-tests", May::Anything),
     ("queuekit-benches", May::Anything),
     ("xtask", May::Anything),
@@ -56,11 +53,7 @@ pub(crate) fn check(crates: &[Crate]) -> Vec<Finding> {
 }
 
 fn forbidden_arrow(from: &str, to: &str, allowed: &[&str]) -> Finding {
-    let allowed = if allowed.is_empty() {
-        "none of ours".to_owned()
-    } else {
-        allowed.join(", ")
-    };
+    let allowed = if allowed.is_empty() { "none of ours".to_owned() } else { allowed.join(", ") };
     let message = format!(
         "crate `{from}` depends on `{to}`, and may depend on: {allowed}; \
          move what it needs there, or what needs it out of here"
@@ -93,25 +86,16 @@ mod tests {
 
     #[test]
     fn a_store_that_knows_the_worker_fails() {
-        let crates = [
-            krate("queuekit-sqlite", &["queuekit-worker"]),
-            krate("queuekit-worker", &[]),
-        ];
+        let crates =
+            [krate("queuekit-sqlite", &["queuekit-worker"]), krate("queuekit-worker", &[])];
         let findings = check(&crates);
         assert_eq!(findings.len(), 1);
-        assert!(
-            findings[0]
-                .message
-                .contains("`queuekit-sqlite` depends on `queuekit-worker`")
-        );
+        assert!(findings[0].message.contains("`queuekit-sqlite` depends on `queuekit-worker`"));
     }
 
     #[test]
     fn core_depends_on_none_of_ours() {
-        let crates = [
-            krate("queuekit-core", &["queuekit"]),
-            krate("queuekit", &[]),
-        ];
+        let crates = [krate("queuekit-core", &["queuekit"]), krate("queuekit", &[])];
         assert!(check(&crates)[0].message.contains("none of ours"));
     }
 

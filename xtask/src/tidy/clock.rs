@@ -38,10 +38,7 @@ mod tests {
 
     #[test]
     fn a_read_anywhere_else_fails_with_its_line() {
-        for path in [
-            "queuekit-worker/src/beat.rs",
-            "integration-tests/tests/memory.rs",
-        ] {
+        for path in ["queuekit-worker/src/beat.rs", "integration-tests/tests/memory.rs"] {
             let findings = check(&[Source::new(path, READ)]);
             assert_eq!(findings.len(), 1, "{path}");
             assert_eq!(findings[0].line, Some(2));
@@ -52,9 +49,6 @@ mod tests {
     fn the_clock_itself_instants_and_prose_pass() {
         assert_eq!(check(&[Source::new(ALLOWED, READ)]), []);
         let text = "// SystemTime::now is not for us\nlet started = Instant::now();";
-        assert_eq!(
-            check(&[Source::new("queuekit-worker/src/run.rs", text)]),
-            []
-        );
+        assert_eq!(check(&[Source::new("queuekit-worker/src/run.rs", text)]), []);
     }
 }

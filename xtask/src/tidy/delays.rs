@@ -10,16 +10,8 @@ const NEAR: usize = 3;
 const SUBJECTS: &[&str] = &["backoff", "back_off", "delay", "jitter"];
 
 /// Calls and operators with which a value grows from attempt to attempt, or is drawn at random.
-const COMPUTATIONS: &[&str] = &[
-    "pow(",
-    "powi(",
-    "powf(",
-    "exp2(",
-    "<<",
-    "fastrand::",
-    "random_range(",
-    "mul_f64(",
-];
+const COMPUTATIONS: &[&str] =
+    &["pow(", "powi(", "powf(", "exp2(", "<<", "fastrand::", "random_range(", "mul_f64("];
 
 /// A delay is computed in one file, once for all stores: two back-offs drift apart.
 ///
@@ -28,9 +20,7 @@ const COMPUTATIONS: &[&str] = &[
 /// subject that is doubled. It can be fooled by other names; it is there for the honest mistake.
 /// Unit tests are free: they make up delays and compute none.
 pub(crate) fn check(sources: &[Source]) -> Vec<Finding> {
-    let product = sources
-        .iter()
-        .filter(|source| source.is_product() && source.path != ALLOWED);
+    let product = sources.iter().filter(|source| source.is_product() && source.path != ALLOWED);
     product.flat_map(check_file).collect()
 }
 
@@ -54,14 +44,7 @@ fn check_file(source: &Source) -> Vec<Finding> {
 /// A name in an import is used elsewhere, or it is not.
 fn without_imports(line: &str) -> &str {
     let import = ["use ", "pub use ", "pub(crate) use "];
-    if import
-        .iter()
-        .any(|start| line.trim_start().starts_with(start))
-    {
-        ""
-    } else {
-        line
-    }
+    if import.iter().any(|start| line.trim_start().starts_with(start)) { "" } else { line }
 }
 
 fn has_subject(line: &str) -> bool {
@@ -85,10 +68,7 @@ mod tests {
     use super::*;
 
     fn lines(path: &str, text: &str) -> Vec<Option<usize>> {
-        check(&[Source::new(path, text)])
-            .into_iter()
-            .map(|finding| finding.line)
-            .collect()
+        check(&[Source::new(path, text)]).into_iter().map(|finding| finding.line).collect()
     }
 
     fn fails(text: &str) -> bool {
@@ -100,9 +80,7 @@ mod tests {
         assert!(fails("let delay = base * 2_u32.pow(attempts);"));
         assert!(fails("let delay_ms = 100 << attempt;"));
         assert!(fails("let backoff = base.mul_f64(1.5_f64.powi(n));"));
-        assert!(fails(
-            "let spread = fastrand::u64(..1000);\nlet wait = delay + spread;"
-        ));
+        assert!(fails("let spread = fastrand::u64(..1000);\nlet wait = delay + spread;"));
         assert!(fails("delay *= 2;"));
         assert!(fails("let next = delay.saturating_mul(2).min(max);"));
         assert!(fails("self.backoff = self.backoff * 2;"));
@@ -116,9 +94,7 @@ mod tests {
 
     #[test]
     fn a_delay_that_is_passed_on_converted_or_clamped_passes() {
-        assert!(!fails(
-            "let delay = policy.delay(attempt).min(limits::DELAY_MAX);"
-        ));
+        assert!(!fails("let delay = policy.delay(attempt).min(limits::DELAY_MAX);"));
         assert!(!fails("let delay_ms = delay_s * 1000 + delay_s * 20;"));
         assert!(!fails(
             "pub use queuekit_core::retry::{Backoff, Jitter};\nlet n = fastrand::u8(..);"

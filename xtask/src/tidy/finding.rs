@@ -19,10 +19,7 @@ pub(crate) enum Severity {
 
 impl Finding {
     pub(crate) fn at(path: &str, line: usize, message: impl Into<String>) -> Self {
-        Self {
-            line: Some(line),
-            ..Self::file(path, message)
-        }
+        Self { line: Some(line), ..Self::file(path, message) }
     }
 
     pub(crate) fn file(path: &str, message: impl Into<String>) -> Self {
@@ -35,10 +32,7 @@ impl Finding {
     }
 
     pub(crate) fn into_warning(self) -> Self {
-        Self {
-            severity: Severity::Warning,
-            ..self
-        }
+        Self { severity: Severity::Warning, ..self }
     }
 }
 
@@ -65,9 +59,6 @@ mod tests {
     fn is_shown_as_a_link_with_its_severity() {
         let finding = Finding::at("a/b.rs", 7, "no");
         assert_eq!(finding.to_string(), "a/b.rs:7: error: no");
-        assert_eq!(
-            Finding::file("a.rs", "no").into_warning().to_string(),
-            "a.rs: warning: no"
-        );
+        assert_eq!(Finding::file("a.rs", "no").into_warning().to_string(), "a.rs: warning: no");
     }
 }

@@ -9,10 +9,7 @@ pub(crate) fn check(sources: &[Source]) -> Vec<Finding> {
     let found = |source: &Source| -> Vec<Finding> {
         let lines = source.code_lines();
         let at = |(number, message)| Finding::at(&source.path, number, message);
-        lines
-            .flat_map(|(number, line)| leftovers(line).map(move |m| (number, m)))
-            .map(at)
-            .collect()
+        lines.flat_map(|(number, line)| leftovers(line).map(move |m| (number, m))).map(at).collect()
     };
     sources.iter().flat_map(found).collect()
 }
@@ -70,13 +67,7 @@ mod tests {
 
     #[test]
     fn prose_strings_and_other_names_pass() {
-        for text in [
-            "// todo!()",
-            "f(\"#[ignore]\")",
-            "my_todo!()",
-            "todo != x",
-            "#[ignored]",
-        ] {
+        for text in ["// todo!()", "f(\"#[ignore]\")", "my_todo!()", "todo != x", "#[ignored]"] {
             assert_eq!(findings(text), 0, "{text}");
         }
     }

@@ -11,10 +11,7 @@ pub(crate) struct Literal {
 /// line breaks stay: lines and columns are those of the file. Escapes inside strings are left as
 /// they are written.
 pub(crate) fn split(text: &str) -> (String, Vec<Literal>) {
-    let mut lexer = Lexer {
-        chars: text.chars().collect(),
-        ..Lexer::default()
-    };
+    let mut lexer = Lexer { chars: text.chars().collect(), ..Lexer::default() };
     while lexer.at < lexer.chars.len() {
         lexer.next();
     }
@@ -112,10 +109,7 @@ impl Lexer {
 
     fn literal(&mut self, start: usize, end: usize) {
         let line = 1 + self.chars[..start].iter().filter(|&&c| c == '\n').count();
-        self.literals.push(Literal {
-            line,
-            text: self.chars[start..end].iter().collect(),
-        });
+        self.literals.push(Literal { line, text: self.chars[start..end].iter().collect() });
     }
 
     /// A NUL after the end, which no comparison here takes for anything.
@@ -131,9 +125,7 @@ impl Lexer {
 
     fn blank(&mut self, count: usize) {
         let end = (self.at + count).min(self.chars.len());
-        let blanks = self.chars[self.at..end]
-            .iter()
-            .map(|&c| if c == '\n' { c } else { ' ' });
+        let blanks = self.chars[self.at..end].iter().map(|&c| if c == '\n' { c } else { ' ' });
         self.code.extend(blanks);
         self.at = end;
     }
@@ -154,11 +146,7 @@ mod tests {
     }
 
     fn strings(text: &str) -> Vec<String> {
-        split(text)
-            .1
-            .into_iter()
-            .map(|literal| literal.text)
-            .collect()
+        split(text).1.into_iter().map(|literal| literal.text).collect()
     }
 
     #[test]
@@ -172,10 +160,7 @@ mod tests {
     fn strings_are_blanked_and_collected() {
         assert_eq!(code(r#"f("a // b", x)"#), r#"f("      ", x)"#);
         assert_eq!(strings(r#"f("a\"b", b"c")"#), [r#"a\"b"#, "c"]);
-        assert_eq!(
-            strings("let s = r##\"a\"# b\"##; r#type(\"c\")"),
-            ["a\"# b", "c"]
-        );
+        assert_eq!(strings("let s = r##\"a\"# b\"##; r#type(\"c\")"), ["a\"# b", "c"]);
         assert_eq!(strings("// \"no\"\n\"yes\""), ["yes"]);
         assert_eq!(strings("var\"x\""), ["x"]);
     }
@@ -183,13 +168,7 @@ mod tests {
     #[test]
     fn a_string_knows_the_line_it_begins_on() {
         let (_, literals) = split("a\n\"b\nc\"\n\"d\"");
-        assert_eq!(
-            literals
-                .iter()
-                .map(|literal| literal.line)
-                .collect::<Vec<_>>(),
-            [2, 4]
-        );
+        assert_eq!(literals.iter().map(|literal| literal.line).collect::<Vec<_>>(), [2, 4]);
     }
 
     #[test]

@@ -34,19 +34,11 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     for finding in &findings {
         println!("{finding}");
     }
-    let failures = findings
-        .iter()
-        .filter(|finding| finding.severity == Severity::Failure)
-        .count();
+    let failures = findings.iter().filter(|finding| finding.severity == Severity::Failure).count();
     let warnings = findings.len() - failures;
-    println!(
-        "tidy: {} .rs files, {failures} failures, {warnings} warnings",
-        tree.rust.len()
-    );
+    println!("tidy: {} .rs files, {failures} failures, {warnings} warnings", tree.rust.len());
     if failures > 0 {
-        return Err(Error::failed(format!(
-            "tidy: {failures} findings, listed above"
-        )));
+        return Err(Error::failed(format!("tidy: {failures} findings, listed above")));
     }
     Ok(())
 }

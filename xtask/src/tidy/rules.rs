@@ -26,13 +26,8 @@ pub(crate) fn check(semantics: Option<&str>, sources: &[Source]) -> Vec<Finding>
 
 /// Mentioned in the document, but no function of the suite has this name.
 fn missing_cases(semantics: &str, sources: &[Source]) -> Vec<Finding> {
-    let suite = sources
-        .iter()
-        .filter(|source| source.path.starts_with(SUITE));
-    let functions: BTreeSet<&str> = suite
-        .flat_map(case_functions)
-        .map(|(_, name)| name)
-        .collect();
+    let suite = sources.iter().filter(|source| source.path.starts_with(SUITE));
+    let functions: BTreeSet<&str> = suite.flat_map(case_functions).map(|(_, name)| name).collect();
     let mut findings = Vec::new();
     for (number, line) in (1..).zip(semantics.lines()) {
         let missing = words(line).filter(|word| is_case(word) && !functions.contains(word));
@@ -47,9 +42,7 @@ fn missing_cases(semantics: &str, sources: &[Source]) -> Vec<Finding> {
 /// A function of the suite that the document does not name.
 fn unmentioned_cases(semantics: &str, sources: &[Source]) -> Vec<Finding> {
     let mentioned: BTreeSet<&str> = words(semantics).filter(|word| is_case(word)).collect();
-    let cases = sources
-        .iter()
-        .filter(|source| source.path.starts_with(CASES));
+    let cases = sources.iter().filter(|source| source.path.starts_with(CASES));
     let unmentioned = cases.flat_map(|source| {
         let unmentioned = case_functions(source).filter(|(_, name)| !mentioned.contains(name));
         unmentioned.map(|(number, name)| {
@@ -77,10 +70,7 @@ fn rules_without_case(semantics: &str) -> Vec<Finding> {
 /// backticks or a link.
 fn rule_of_row(line: &str) -> Option<&str> {
     let cell = line.trim_start().strip_prefix('|')?.split('|').next()?;
-    let rule = cell
-        .trim_matches(|c: char| !c.is_alphanumeric())
-        .split(']')
-        .next()?;
+    let rule = cell.trim_matches(|c: char| !c.is_alphanumeric()).split(']').next()?;
     let mut numbers = rule.strip_prefix('R')?.split('.');
     numbers.all(is_number).then_some(rule)
 }
@@ -131,10 +121,7 @@ mod tests {
         let findings = check(Some(TABLE), &suite("async fn r3_3_stale_ack() {}"));
         assert_eq!(findings.len(), 1);
         assert_eq!(findings[0].severity, Severity::Failure);
-        assert_eq!(
-            (findings[0].path.as_str(), findings[0].line),
-            (SEMANTICS, Some(3))
-        );
+        assert_eq!((findings[0].path.as_str(), findings[0].line), (SEMANTICS, Some(3)));
         assert!(findings[0].message.contains("r3_3_twice"));
     }
 
@@ -142,10 +129,7 @@ mod tests {
     fn a_comment_or_another_crate_is_no_case() {
         let commented = suite("// fn r3_3_twice() {}\nfn r3_3_stale_ack() {}");
         assert_eq!(check(Some(TABLE), &commented).len(), 1);
-        let elsewhere = [Source::new(
-            "queuekit-core/src/a.rs",
-            "fn r3_3_stale_ack() {}",
-        )];
+        let elsewhere = [Source::new("queuekit-core/src/a.rs", "fn r3_3_stale_ack() {}")];
         assert_eq!(check(Some(TABLE), &elsewhere).len(), 2);
     }
 
@@ -167,16 +151,9 @@ mod tests {
 
     #[test]
     fn a_rule_without_a_case_warns() {
-        let findings = check(
-            Some("| **R3.4** | none yet |\n| R3.4 | see `r3_3_...` |"),
-            &[],
-        );
+        let findings = check(Some("| **R3.4** | none yet |\n| R3.4 | see `r3_3_...` |"), &[]);
         assert_eq!(findings.len(), 2);
-        assert!(
-            findings
-                .iter()
-                .all(|finding| finding.severity == Severity::Warning)
-        );
+        assert!(findings.iter().all(|finding| finding.severity == Severity::Warning));
     }
 
     #[test]

@@ -9,10 +9,7 @@ const COLUMNS_MAX: usize = 100;
 
 /// A file that is read in one sitting, and two of them side by side on one screen.
 pub(crate) fn check(sources: &[Source]) -> Vec<Finding> {
-    sources
-        .iter()
-        .flat_map(|source| check_lines(source).chain(check_columns(source)))
-        .collect()
+    sources.iter().flat_map(|source| check_lines(source).chain(check_columns(source))).collect()
 }
 
 fn check_lines(source: &Source) -> impl Iterator<Item = Finding> {
@@ -33,10 +30,7 @@ fn check_columns(source: &Source) -> impl Iterator<Item = Finding> {
     let lines = (1..).zip(source.text.lines());
     let long = lines.filter(|(_, line)| columns(line) > COLUMNS_MAX);
     long.map(|(number, line)| {
-        let message = format!(
-            "{} columns, over {COLUMNS_MAX}; break the line",
-            columns(line)
-        );
+        let message = format!("{} columns, over {COLUMNS_MAX}; break the line", columns(line));
         Finding::at(&source.path, number, message)
     })
 }
@@ -44,9 +38,7 @@ fn check_columns(source: &Source) -> impl Iterator<Item = Finding> {
 /// An address in a comment cannot be broken and does not count.
 fn columns(line: &str) -> usize {
     let is_comment = line.trim_start().starts_with("//");
-    let address = line
-        .split_whitespace()
-        .find(|word| is_comment && word.contains("://"));
+    let address = line.split_whitespace().find(|word| is_comment && word.contains("://"));
     line.chars().count() - address.map_or(0, |word| word.chars().count())
 }
 
@@ -57,10 +49,7 @@ mod tests {
 
     fn severities(text: &str) -> Vec<Severity> {
         let findings = check(&[Source::new("a.rs", text)]);
-        findings
-            .into_iter()
-            .map(|finding| finding.severity)
-            .collect()
+        findings.into_iter().map(|finding| finding.severity).collect()
     }
 
     #[test]
@@ -83,14 +72,8 @@ mod tests {
     fn an_address_in_a_comment_is_free_but_not_in_code() {
         let address = format!("https://example.org/{}", "x".repeat(100));
         assert_eq!(severities(&format!("/// [x]: {address}")), []);
-        assert_eq!(
-            severities(&format!("f(\"{address}\")")),
-            [Severity::Failure]
-        );
+        assert_eq!(severities(&format!("f(\"{address}\")")), [Severity::Failure]);
         let words = "word ".repeat(20);
-        assert_eq!(
-            severities(&format!("// {words} {address}")),
-            [Severity::Failure]
-        );
+        assert_eq!(severities(&format!("// {words} {address}")), [Severity::Failure]);
     }
 }

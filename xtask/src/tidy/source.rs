@@ -14,12 +14,7 @@ pub(crate) struct Source {
 impl Source {
     pub(crate) fn new(path: &str, text: &str) -> Self {
         let (code, strings) = lexer::split(text);
-        Self {
-            path: path.to_owned(),
-            text: text.to_owned(),
-            code,
-            strings,
-        }
+        Self { path: path.to_owned(), text: text.to_owned(), code, strings }
     }
 
     /// Numbered from 1.
@@ -29,19 +24,14 @@ impl Source {
 
     /// The code up to the unit tests, which stand last in a file.
     pub(crate) fn product_code(&self) -> &str {
-        self.code
-            .split("#[cfg(test)]\nmod tests {")
-            .next()
-            .unwrap_or(&self.code)
+        self.code.split("#[cfg(test)]\nmod tests {").next().unwrap_or(&self.code)
     }
 
     /// Whether it is part of what users get: the `src` of a crate called `queuekit` or
     /// `queuekit-...`.
     pub(crate) fn is_product(&self) -> bool {
         let mut parts = self.path.split('/');
-        let in_product = parts
-            .next()
-            .is_some_and(|name| name.starts_with("queuekit"));
+        let in_product = parts.next().is_some_and(|name| name.starts_with("queuekit"));
         in_product && parts.next() == Some("src")
     }
 }
@@ -57,8 +47,7 @@ pub(crate) fn has_word(text: &str, word: &str) -> bool {
 
 /// The identifiers, keywords and numbers of `text`, in order.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c| !is_identifier(c))
-        .filter(|word| !word.is_empty())
+    text.split(|c| !is_identifier(c)).filter(|word| !word.is_empty())
 }
 
 fn is_identifier(c: char) -> bool {
@@ -80,10 +69,7 @@ mod tests {
 
     #[test]
     fn product_code_ends_where_the_unit_tests_begin() {
-        let source = Source::new(
-            "a.rs",
-            "fn a() {}\n#[cfg(test)]\nmod tests {\n fn b() {}\n}\n",
-        );
+        let source = Source::new("a.rs", "fn a() {}\n#[cfg(test)]\nmod tests {\n fn b() {}\n}\n");
         assert_eq!(source.product_code(), "fn a() {}\n");
         let source = Source::new("a.rs", "#[cfg(test)]\nmod tests;\nfn a() {}\n");
         assert!(source.product_code().contains("fn a"));

@@ -38,16 +38,8 @@ const OBJECTS: &[&str] = &[
 ];
 
 /// What may stand between CREATE and its object.
-const MODIFIERS: &[&str] = &[
-    "OR",
-    "REPLACE",
-    "UNIQUE",
-    "TEMP",
-    "TEMPORARY",
-    "UNLOGGED",
-    "MATERIALIZED",
-    "VIRTUAL",
-];
+const MODIFIERS: &[&str] =
+    &["OR", "REPLACE", "UNIQUE", "TEMP", "TEMPORARY", "UNLOGGED", "MATERIALIZED", "VIRTUAL"];
 
 /// SQL and Lua stand in files of their own, each valid as it stands: there they can be read, run
 /// and explained by themselves, and no store builds a statement out of pieces.
@@ -89,9 +81,7 @@ fn begins_in_capitals(text: &str) -> bool {
     }
     let goes_on =
         |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || "_-:".contains(c));
-    OPENINGS
-        .iter()
-        .any(|opening| text.strip_prefix(opening).is_some_and(goes_on))
+    OPENINGS.iter().any(|opening| text.strip_prefix(opening).is_some_and(goes_on))
 }
 
 /// In capitals or not: what follows the first word tells it from prose.
@@ -143,11 +133,7 @@ mod tests {
         ];
         for statement in statements {
             let text = format!("const S: &str = \"{statement}\";");
-            assert_eq!(
-                findings("queuekit-sqlite/src/a.rs", &text).len(),
-                1,
-                "{statement}"
-            );
+            assert_eq!(findings("queuekit-sqlite/src/a.rs", &text).len(), 1, "{statement}");
         }
     }
 
@@ -175,9 +161,6 @@ mod tests {
     fn the_line_is_named_and_comments_and_tests_of_the_workspace_are_free() {
         let found = findings("queuekit-core/src/a.rs", "\n// SELECT 1\nf(\"SELECT 1\");");
         assert_eq!(found[0].line, Some(3));
-        assert_eq!(
-            findings("integration-tests/src/a.rs", "f(\"SELECT 1\");"),
-            []
-        );
+        assert_eq!(findings("integration-tests/src/a.rs", "f(\"SELECT 1\");"), []);
     }
 }

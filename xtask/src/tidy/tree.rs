@@ -36,16 +36,10 @@ impl Tree {
 
     /// `prefix` is the path below the root, with `/` on every system, so that rules can name files.
     fn read_directory(&mut self, directory: &Path, prefix: &str) -> Result<()> {
-        let failed = |error| {
-            Error::failed(format!(
-                "tidy: cannot list {}: {error}",
-                directory.display()
-            ))
-        };
+        let failed =
+            |error| Error::failed(format!("tidy: cannot list {}: {error}", directory.display()));
         let entries = directory.read_dir().map_err(failed)?;
-        let mut entries = entries
-            .collect::<std::io::Result<Vec<_>>>()
-            .map_err(failed)?;
+        let mut entries = entries.collect::<std::io::Result<Vec<_>>>().map_err(failed)?;
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
             let name = entry.file_name().to_string_lossy().into_owned();
@@ -91,23 +85,14 @@ mod tests {
     #[test]
     fn reads_this_workspace_and_not_what_cargo_built() {
         let tree = Tree::read(&Workspace::load().unwrap().root).unwrap();
-        let paths: Vec<&str> = tree
-            .rust
-            .iter()
-            .map(|source| source.path.as_str())
-            .collect();
+        let paths: Vec<&str> = tree.rust.iter().map(|source| source.path.as_str()).collect();
         assert!(paths.contains(&"xtask/src/tidy/tree.rs"));
-        assert!(
-            paths.iter().all(|path| !path.starts_with("target/")),
-            "{paths:?}"
-        );
+        assert!(paths.iter().all(|path| !path.starts_with("target/")), "{paths:?}");
     }
 
     #[test]
     fn a_directory_that_cannot_be_read_is_named() {
-        let error = Tree::read(Path::new("no/such/directory"))
-            .unwrap_err()
-            .to_string();
+        let error = Tree::read(Path::new("no/such/directory")).unwrap_err().to_string();
         assert!(error.contains("no/such/directory"), "{error}");
     }
 }

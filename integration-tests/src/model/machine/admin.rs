@@ -39,25 +39,12 @@ impl Machine {
         }
         if let Some(key) = &job.idempotency_key {
             let scoped = (job.queue.clone(), key.clone());
-            if self
-                .key_holder(&scoped.0, &scoped.1)
-                .is_some_and(|holder| holder != id)
-            {
+            if self.key_holder(&scoped.0, &scoped.1).is_some_and(|holder| holder != id) {
                 return RetryOutcome::Conflict;
             }
-            self.keys.insert(
-                scoped,
-                KeyHold {
-                    job: id,
-                    free_at: None,
-                },
-            );
+            self.keys.insert(scoped, KeyHold { job: id, free_at: None });
         }
-        let seq = if self.jobs[at].holds_key {
-            self.jobs[at].seq
-        } else {
-            self.count_up()
-        };
+        let seq = if self.jobs[at].holds_key { self.jobs[at].seq } else { self.count_up() };
         let now = self.now;
         let job = &mut self.jobs[at];
         job.seq = seq;
@@ -103,11 +90,7 @@ impl Machine {
         let queues: Vec<_> = self.queues.keys().cloned().collect();
         for queue in queues {
             let retention = self.settings(&queue).retention;
-            self.prune_class(
-                &queue,
-                &[State::Completed, State::Cancelled],
-                &retention.done,
-            );
+            self.prune_class(&queue, &[State::Completed, State::Cancelled], &retention.done);
             self.prune_class(&queue, &[State::Dead], &retention.dead);
         }
     }
@@ -118,10 +101,7 @@ impl Machine {
                 self.jobs[*at].queue == *queue && states.contains(&self.jobs[*at].state)
             };
             let ended: Vec<usize> = (0..self.jobs.len()).filter(of_class).collect();
-            let oldest = ended
-                .iter()
-                .copied()
-                .min_by_key(|at| self.jobs[*at].finished);
+            let oldest = ended.iter().copied().min_by_key(|at| self.jobs[*at].finished);
             let Some(at) = oldest else { return };
             let age = self.now - self.jobs[at].finished.expect("it has ended").0;
             let millis = |age: Duration| i64::try_from(age.as_millis()).expect("fits");

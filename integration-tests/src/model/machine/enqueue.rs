@@ -23,21 +23,14 @@ impl Machine {
         }
         let pending = self.jobs.iter().filter(|each| each.queue == *job.queue());
         let pending = pending.filter(|each| each.state == State::Pending).count() as u64;
-        if self
-            .settings(job.queue())
-            .max_pending
-            .is_some_and(|max| pending >= max)
-        {
+        if self.settings(job.queue()).max_pending.is_some_and(|max| pending >= max) {
             return Expected(None);
         }
         self.coverage.took(Transition::Enqueue);
         let seq = self.count_up();
         self.jobs.push(ModelJob::new(job, seq, self.now));
         if let Some(key) = job.idempotency_key() {
-            let hold = KeyHold {
-                job: job.id(),
-                free_at: None,
-            };
+            let hold = KeyHold { job: job.id(), free_at: None };
             self.keys.insert((job.queue().clone(), key.clone()), hold);
         }
         Expected(Some(EnqueueOutcome::Created { id: job.id() }))

@@ -75,22 +75,12 @@ impl Machine {
         if let Some(key) = &job.idempotency_key {
             let scoped = (job.queue.clone(), key.clone());
             let window = i64::try_from(settings.dedup_window.as_millis()).expect("short");
-            if self
-                .keys
-                .get(&scoped)
-                .is_some_and(|hold| hold.job == job.id)
-            {
+            if self.keys.get(&scoped).is_some_and(|hold| hold.job == job.id) {
                 if job.unique_until_done {
                     self.keys.remove(&scoped);
                 } else {
                     let free_at = Some(now + window);
-                    self.keys.insert(
-                        scoped,
-                        KeyHold {
-                            job: job.id,
-                            free_at,
-                        },
-                    );
+                    self.keys.insert(scoped, KeyHold { job: job.id, free_at });
                 }
             }
         }
@@ -100,9 +90,7 @@ impl Machine {
     fn is_head(&self, at: usize) -> bool {
         let job = &self.jobs[at];
         let key = job.partition_key.is_some();
-        key && !self
-            .same_key(job)
-            .any(|other| !other.state.is_terminal() && other.seq < job.seq)
+        key && !self.same_key(job).any(|other| !other.state.is_terminal() && other.seq < job.seq)
     }
 
     fn same_key<'a>(&'a self, job: &'a ModelJob) -> impl Iterator<Item = &'a ModelJob> {
@@ -120,9 +108,7 @@ impl Machine {
 
     fn key_holder(&self, queue: &QueueName, key: &IdempotencyKey) -> Option<JobId> {
         let hold = self.keys.get(&(queue.clone(), key.clone()))?;
-        hold.free_at
-            .is_none_or(|free_at| free_at > self.now)
-            .then_some(hold.job)
+        hold.free_at.is_none_or(|free_at| free_at > self.now).then_some(hold.job)
     }
 
     /// Removes a job on request: its idempotency key is free at once.
@@ -131,11 +117,7 @@ impl Machine {
         let job = self.jobs.remove(at);
         if let Some(key) = job.idempotency_key {
             let scoped = (job.queue, key);
-            if self
-                .keys
-                .get(&scoped)
-                .is_some_and(|hold| hold.job == job.id)
-            {
+            if self.keys.get(&scoped).is_some_and(|hold| hold.job == job.id) {
                 self.keys.remove(&scoped);
             }
         }

@@ -28,19 +28,12 @@ impl Machine {
                     panic!("nothing more was leased, but {candidates:?} could be")
                 });
                 let id = lease.id();
-                assert!(
-                    candidates.contains(&id),
-                    "{id} was leased, not one of {candidates:?}"
-                );
+                assert!(candidates.contains(&id), "{id} was leased, not one of {candidates:?}");
                 self.grant(request, lease);
                 left -= 1;
             }
         }
-        assert_eq!(
-            granted.next().map(Lease::id),
-            None,
-            "leased more than could be"
-        );
+        assert_eq!(granted.next().map(Lease::id), None, "leased more than could be");
     }
 
     /// The jobs of a queue of which the next lease must be: one in a strict queue, one per key in
@@ -70,25 +63,16 @@ impl Machine {
             }
             // In a fair queue a doomed head dies when its turn comes; sequences give fair queues
             // no doomed jobs, so that all of this is decided here.
-            let doomed = heads
-                .iter()
-                .map(|(_, at)| *at)
-                .find(|at| self.is_doomed(*at));
+            let doomed = heads.iter().map(|(_, at)| *at).find(|at| self.is_doomed(*at));
             let Some(at) = doomed else {
-                let ids = heads
-                    .iter()
-                    .map(|(_, at)| self.jobs[*at].id)
-                    .collect::<Vec<_>>();
+                let ids = heads.iter().map(|(_, at)| self.jobs[*at].id).collect::<Vec<_>>();
                 return (!ids.is_empty()).then_some(ids);
             };
             let corrupt = self.jobs[at].corrupt;
             self.jobs[at].token = None;
             self.jobs[at].reason = Some(if corrupt { "corrupt" } else { "deadline" }.to_owned());
-            let transition = if corrupt {
-                Transition::Quarantine
-            } else {
-                Transition::MissDeadline
-            };
+            let transition =
+                if corrupt { Transition::Quarantine } else { Transition::MissDeadline };
             self.end(at, transition);
         }
     }
@@ -125,18 +109,12 @@ impl Machine {
         if held && settings.key_on_dead == KeyOnDead::Hold {
             return true;
         }
-        let running = self
-            .same_key(job)
-            .filter(|other| other.state == State::Running)
-            .count();
+        let running = self.same_key(job).filter(|other| other.state == State::Running).count();
         let free = (settings.per_key as usize).saturating_sub(running);
         let earlier = || {
-            self.same_key(job)
-                .filter(|other| other.state == State::Pending && other.seq < job.seq)
+            self.same_key(job).filter(|other| other.state == State::Pending && other.seq < job.seq)
         };
-        let due = earlier()
-            .filter(|other| other.scheduled_at <= self.now)
-            .count();
+        let due = earlier().filter(|other| other.scheduled_at <= self.now).count();
         let waits_for_later = due < earlier().count();
         match settings.key_on_wait {
             KeyOnWait::Block => waits_for_later || due >= free,
@@ -194,21 +172,10 @@ impl Machine {
         job.lease_seq += 1;
         job.lease_expires_at = self.now + ttl;
         job.token = Some(lease.token.clone());
-        assert_eq!(
-            lease.token.nonce, request.nonce,
-            "a lease has the nonce of its call"
-        );
-        assert_eq!(
-            lease.token.lease_seq, job.lease_seq,
-            "lease_seq of {}",
-            job.id
-        );
+        assert_eq!(lease.token.nonce, request.nonce, "a lease has the nonce of its call");
+        assert_eq!(lease.token.lease_seq, job.lease_seq, "lease_seq of {}", job.id);
         assert_eq!(lease.attempt, job.attempts, "attempt of {}", job.id);
-        assert_eq!(
-            lease.max_attempts, job.max_attempts,
-            "max_attempts of {}",
-            job.id
-        );
+        assert_eq!(lease.max_attempts, job.max_attempts, "max_attempts of {}", job.id);
         assert_eq!(lease.releases, job.releases, "releases of {}", job.id);
         assert_eq!(lease.payload[..], job.payload[..], "payload of {}", job.id);
         self.coverage.took(Transition::Reserve);

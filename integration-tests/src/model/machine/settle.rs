@@ -36,12 +36,8 @@ impl Machine {
         let after = nack.delay();
         let job = &mut self.jobs[at];
         job.token = None;
-        let transition = lifecycle::nack(
-            nack.kind,
-            job.attempts,
-            job.max_attempts,
-            job.cancel_requested,
-        );
+        let transition =
+            lifecycle::nack(nack.kind, job.attempts, job.max_attempts, job.cancel_requested);
         if matches!(nack.kind, NackKind::Retry | NackKind::Fatal) {
             job.errors.push(nack.error.as_str().to_owned());
         }
@@ -118,10 +114,7 @@ impl Machine {
         let job = &mut self.jobs[at];
         job.lease_expires_at = self.now + i64::try_from(ttl.get().as_millis()).expect("fits");
         self.coverage.took(Transition::Extend);
-        ExtendOutcome::Extended {
-            ttl: ttl.get(),
-            cancel_requested: job.cancel_requested,
-        }
+        ExtendOutcome::Extended { ttl: ttl.get(), cancel_requested: job.cancel_requested }
     }
 
     pub(in crate::model) fn report(&mut self, report: &Report) -> ReportOutcome {

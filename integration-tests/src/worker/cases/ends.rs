@@ -33,11 +33,7 @@ pub(in crate::worker) async fn r13_5_a_drain_waits_for_what_runs(live: Live) {
     let (summary, late) = soon(futures_util::future::join(drain, late)).await;
     assert_eq!((summary.completed, summary.released), (1, 0));
     assert_eq!(live.job(running).await.status, Status::Completed);
-    assert_eq!(
-        live.job(late).await.lease_seq,
-        0,
-        "a draining worker takes no more"
-    );
+    assert_eq!(live.job(late).await.lease_seq, 0, "a draining worker takes no more");
 }
 
 /// R13.5: what does not end in time is given back, with its attempt. Guard: the release.
@@ -53,10 +49,7 @@ pub(in crate::worker) async fn r13_5_a_drain_releases_what_goes_on_too_long(live
     let summary = soon(worker.drain(Duration::from_millis(50))).await;
     assert_eq!(summary.released, 1);
     let job = live.job(id).await;
-    assert_eq!(
-        (job.status, job.attempts, job.releases),
-        (Status::Ready, 0, 1)
-    );
+    assert_eq!((job.status, job.attempts, job.releases), (Status::Ready, 0, 1));
 }
 
 /// R13.5: a worker that is merely dropped does not keep its jobs. Guard: its end on drop.
@@ -78,12 +71,7 @@ pub(in crate::worker) async fn r13_5_a_worker_that_is_dropped_gives_its_jobs_bac
 pub(in crate::worker) async fn r13_5_until_idle_leaves_what_is_due_later(live: Live) {
     let now = live.enqueue(1).await;
     let hour = Duration::from_secs(3600);
-    let later = live
-        .client
-        .enqueue(Task { n: 2 })
-        .delay(hour)
-        .await
-        .expect("enqueue");
+    let later = live.client.enqueue(Task { n: 2 }).delay(hour).await.expect("enqueue");
     let handler = |_: Task, ctx: Ctx| async move {
         // A job that a job enqueues is work too.
         if ctx.attempt() == 1 && ctx.metadata().is_empty() {
@@ -93,9 +81,7 @@ pub(in crate::worker) async fn r13_5_until_idle_leaves_what_is_due_later(live: L
         }
         JobResult::Ok(())
     };
-    let summary = soon(live.worker().handle(handler).run_until_idle())
-        .await
-        .expect("run");
+    let summary = soon(live.worker().handle(handler).run_until_idle()).await.expect("run");
     assert_eq!(summary.completed, 2);
     assert_eq!(live.job(now).await.status, Status::Completed);
     assert_eq!(live.job(later).await.status, Status::Scheduled);

@@ -35,10 +35,7 @@ pub(in crate::worker) async fn r13_6_without_wakeups_polling_finds_work(live: Li
         tell.send(task.n).expect("heard");
         async { JobResult::Ok(()) }
     };
-    let worker = live
-        .worker()
-        .poll_interval(Duration::from_millis(50))
-        .handle(handler);
+    let worker = live.worker().poll_interval(Duration::from_millis(50)).handle(handler);
     let worker = worker.start().await.expect("start");
     until(|| live.store.reserves.load(Ordering::SeqCst) > 0).await;
     live.enqueue(7).await;
@@ -54,11 +51,7 @@ pub(in crate::worker) async fn r13_6_a_job_that_becomes_due_is_not_polled_for(li
         async { JobResult::Ok(()) }
     };
     let soon = Duration::from_millis(200);
-    live.client
-        .enqueue(Task { n: 7 })
-        .delay(soon)
-        .await
-        .expect("enqueue");
+    live.client.enqueue(Task { n: 7 }).delay(soon).await.expect("enqueue");
     let worker = live.worker().poll_interval(LONG).handle(handler);
     let worker = worker.start().await.expect("start");
     assert_eq!(next(&mut told).await, 7);
@@ -89,12 +82,7 @@ pub(in crate::worker) async fn r13_6_a_worker_of_a_store_without_exchange_works(
     live.store.no_exchange.store(true, Ordering::SeqCst);
     live.enqueue_many(100).await;
     let handler = |_: Task, _: Ctx| async { JobResult::Ok(()) };
-    let summary = live
-        .worker()
-        .handle(handler)
-        .run_until_idle()
-        .await
-        .expect("run");
+    let summary = live.worker().handle(handler).run_until_idle().await.expect("run");
     assert_eq!(summary.completed, 100);
 }
 

@@ -20,18 +20,10 @@ pub(in crate::worker) async fn r13_1_a_handler_that_blocks_its_thread_keeps_its_
         std::thread::sleep(SHORT_TTL * 3);
         JobResult::Ok(())
     };
-    let summary = live
-        .worker()
-        .handle(handler)
-        .run_until_idle()
-        .await
-        .expect("run");
+    let summary = live.worker().handle(handler).run_until_idle().await.expect("run");
     assert_eq!((summary.completed, summary.lease_lost), (1, 0));
     let job = live.job(id).await;
-    assert_eq!(
-        (job.status, job.attempts, job.lease_seq),
-        (Status::Completed, 1, 1)
-    );
+    assert_eq!((job.status, job.attempts, job.lease_seq), (Status::Completed, 1, 1));
 }
 
 /// R13.1: a handler whose lease is gone is told to stop, and its outcome does not count. Guard:
@@ -50,13 +42,7 @@ pub(in crate::worker) async fn r13_1_a_lost_lease_stops_its_handler(live: Live) 
     };
     let worker = live.worker().handle(handler).start().await.expect("start");
     assert_eq!(next(&mut told).await, "started");
-    assert!(
-        live.world
-            .backend()
-            .delete_job(id, true)
-            .await
-            .expect("delete")
-    );
+    assert!(live.world.backend().delete_job(id, true).await.expect("delete"));
     assert_eq!(next(&mut told).await, "stopped");
     let summary = worker.drain(Duration::from_secs(5)).await;
     assert_eq!((summary.completed, summary.lease_lost), (0, 1));
@@ -86,11 +72,7 @@ pub(in crate::worker) async fn r13_1_a_requested_cancel_stops_the_handler(live: 
 /// Guard: the run's deadline.
 pub(in crate::worker) async fn r13_1_a_run_that_times_out_is_stopped_then_given_up(live: Live) {
     let timeout = Duration::from_millis(100);
-    let request = live
-        .client
-        .enqueue(Task { n: 1 })
-        .timeout(timeout)
-        .max_attempts(1);
+    let request = live.client.enqueue(Task { n: 1 }).timeout(timeout).max_attempts(1);
     let id = request.await.expect("enqueue");
     let (tell, mut told) = events();
     let handler = move |_: Task, ctx: Ctx| {
@@ -116,11 +98,7 @@ pub(in crate::worker) async fn r13_1_a_handler_that_never_yields_is_given_up_and
     live: Live,
 ) {
     let timeout = Duration::from_millis(100);
-    let request = live
-        .client
-        .enqueue(Task { n: 0 })
-        .timeout(timeout)
-        .max_attempts(1);
+    let request = live.client.enqueue(Task { n: 0 }).timeout(timeout).max_attempts(1);
     let stuck = request.await.expect("enqueue");
     let (let_go, gate) = blocking::channel::<()>();
     let gate = std::sync::Mutex::new(gate);
@@ -130,30 +108,16 @@ pub(in crate::worker) async fn r13_1_a_handler_that_never_yields_is_given_up_and
         }
         async { JobResult::Ok(()) }
     };
-    let worker = live
-        .worker()
-        .concurrency(2)
-        .timeout_grace(NO_GRACE)
-        .handle(handler);
+    let worker = live.worker().concurrency(2).timeout_grace(NO_GRACE).handle(handler);
     let worker = worker.start().await.expect("start");
     live.until_status(stuck, Status::Dead).await;
     until(|| worker.snapshot().counters.stuck == 1).await;
-    assert!(
-        worker
-            .snapshot()
-            .jobs
-            .iter()
-            .any(|job| job.id == stuck && job.stuck)
-    );
+    assert!(worker.snapshot().jobs.iter().any(|job| job.id == stuck && job.stuck));
     let other = live.enqueue(1).await;
     live.until_status(other, Status::Completed).await;
     drop(let_go);
     until(|| worker.snapshot().jobs.is_empty()).await;
-    assert_eq!(
-        live.job(stuck).await.status,
-        Status::Dead,
-        "its late answer changes nothing"
-    );
+    assert_eq!(live.job(stuck).await.status, Status::Dead, "its late answer changes nothing");
     worker.drain(Duration::from_secs(5)).await;
 }
 
@@ -174,35 +138,20 @@ pub(in crate::worker) async fn r13_1_a_lease_that_cannot_be_extended_stops_its_h
     live.store.extend_fails.store(true, Ordering::SeqCst);
     let worker = live.worker().handle(handler).start().await.expect("start");
     let after = next(&mut told).await;
-    assert!(
-        after < SHORT_TTL,
-        "stopped after {after:?}, when the lease may have run out"
-    );
+    assert!(after < SHORT_TTL, "stopped after {after:?}, when the lease may have run out");
     worker.stop().await;
-    assert!(
-        !live.job(id).await.state.is_terminal(),
-        "the job runs again"
-    );
+    assert!(!live.job(id).await.state.is_terminal(), "the job runs again");
 }
 
 /// R13.1, R3.9: a worker says what it serves and runs. Guard: the beat.
 pub(in crate::worker) async fn r13_1_presence_is_told(live: Live) {
     let handler = |_: Task, _: Ctx| async { JobResult::Ok(()) };
-    let worker = live
-        .worker()
-        .concurrency(7)
-        .handle(handler)
-        .start()
-        .await
-        .expect("start");
+    let worker = live.worker().concurrency(7).handle(handler).start().await.expect("start");
     let leases = live.store.capabilities().leases.expect("Leases");
     let beat = crate::worker::kit::soon(async {
         loop {
             let workers = leases.list_workers().await.expect("list_workers");
-            if let Some(info) = workers
-                .into_iter()
-                .find(|info| info.beat.id == *worker.id())
-            {
+            if let Some(info) = workers.into_iter().find(|info| info.beat.id == *worker.id()) {
                 return info.beat;
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -210,19 +159,7 @@ pub(in crate::worker) async fn r13_1_presence_is_told(live: Live) {
     })
     .await;
     assert_eq!((beat.name.as_str(), beat.slots), ("suite", 7));
-    assert_eq!(
-        beat.kinds
-            .iter()
-            .map(|kind| kind.as_str())
-            .collect::<Vec<_>>(),
-        ["task"]
-    );
-    assert_eq!(
-        beat.queues
-            .iter()
-            .map(|queue| queue.as_str())
-            .collect::<Vec<_>>(),
-        ["default"]
-    );
+    assert_eq!(beat.kinds.iter().map(|kind| kind.as_str()).collect::<Vec<_>>(), ["task"]);
+    assert_eq!(beat.queues.iter().map(|queue| queue.as_str()).collect::<Vec<_>>(), ["default"]);
     worker.drain(Duration::from_secs(5)).await;
 }

@@ -21,18 +21,9 @@ pub(in crate::worker) async fn r13_2_an_ack_whose_reply_was_lost_is_repeated(liv
         async { JobResult::Ok("done") }
     };
     live.store.replies_lost.store(3, Ordering::SeqCst);
-    let summary = live
-        .worker()
-        .handle(handler)
-        .run_until_idle()
-        .await
-        .expect("run");
+    let summary = live.worker().handle(handler).run_until_idle().await.expect("run");
     assert_eq!((summary.completed, runs.load(Ordering::SeqCst)), (1, 1));
-    assert_eq!(
-        live.store.replies_lost.load(Ordering::SeqCst),
-        0,
-        "it was repeated each time"
-    );
+    assert_eq!(live.store.replies_lost.load(Ordering::SeqCst), 0, "it was repeated each time");
     let job = live.job(id).await;
     assert_eq!((job.status, job.attempts), (Status::Completed, 1));
     assert_eq!(job.result.as_deref(), Some(&b"\"done\""[..]));
@@ -73,13 +64,7 @@ pub(in crate::worker) async fn r13_2_outcomes_are_recorded_while_the_worker_drai
             JobResult::Ok(())
         }
     };
-    let worker = live
-        .worker()
-        .concurrency(50)
-        .handle(handler)
-        .start()
-        .await
-        .expect("start");
+    let worker = live.worker().concurrency(50).handle(handler).start().await.expect("start");
     for _ in 0..50 {
         next(&mut told).await;
     }
@@ -97,20 +82,11 @@ pub(in crate::worker) async fn r13_3_a_panic_is_a_failed_attempt_with_its_text(l
         assert_ne!(task.n, 0, "zero was too much");
         JobResult::Ok(())
     };
-    let summary = live
-        .worker()
-        .handle(handler)
-        .run_until_idle()
-        .await
-        .expect("run");
+    let summary = live.worker().handle(handler).run_until_idle().await.expect("run");
     assert_eq!(summary.dead, 1);
     let job = live.job(id).await;
     assert_eq!(job.status, Status::Dead);
-    assert!(
-        job.errors[0].error.as_str().contains("zero was too much"),
-        "{:?}",
-        job.errors
-    );
+    assert!(job.errors[0].error.as_str().contains("zero was too much"), "{:?}", job.errors);
 }
 
 /// R13.3: an error fails the attempt, and it and its causes are kept. Guard: the nack's text.
@@ -120,22 +96,12 @@ pub(in crate::worker) async fn r13_3_an_error_is_a_failed_attempt_with_its_cause
         let number: u32 = "twelve".parse()?;
         JobResult::Ok(number)
     };
-    let worker = live
-        .worker()
-        .retry(RetryPolicy::Fixed(Duration::ZERO))
-        .handle(handler);
+    let worker = live.worker().retry(RetryPolicy::Fixed(Duration::ZERO)).handle(handler);
     let summary = worker.run_until_idle().await.expect("run");
     assert_eq!((summary.failed, summary.dead), (1, 1));
     let job = live.job(id).await;
-    assert_eq!(
-        (job.status, job.attempts, job.errors.len()),
-        (Status::Dead, 2, 2)
-    );
-    assert!(
-        job.errors[0].error.as_str().contains("invalid digit"),
-        "{:?}",
-        job.errors
-    );
+    assert_eq!((job.status, job.attempts, job.errors.len()), (Status::Dead, 2, 2));
+    assert!(job.errors[0].error.as_str().contains("invalid digit"), "{:?}", job.errors);
 }
 
 /// R13.3: a payload that is not the handler's fails the attempt with the field's name, and takes
@@ -146,23 +112,13 @@ pub(in crate::worker) async fn r13_3_a_payload_that_does_not_fit_names_its_field
     let garbage = live.enqueue_raw("task", "\u{0}not json").await;
     let good = live.enqueue(1).await;
     let handler = |_: Task, _: Ctx| async { JobResult::Ok(()) };
-    let summary = live
-        .worker()
-        .handle(handler)
-        .run_until_idle()
-        .await
-        .expect("run");
+    let summary = live.worker().handle(handler).run_until_idle().await.expect("run");
     assert_eq!((summary.completed, summary.failed), (1, 3));
     for id in [wrong, missing] {
         let error = live.job(id).await.errors[0].error.to_string();
         assert!(error.contains('n') && error.contains("task"), "{error}");
     }
-    assert!(
-        live.job(wrong).await.errors[0]
-            .error
-            .as_str()
-            .contains(" at n: ")
-    );
+    assert!(live.job(wrong).await.errors[0].error.as_str().contains(" at n: "));
     assert_eq!(live.job(garbage).await.status, Status::Failed);
     assert_eq!(live.job(good).await.status, Status::Completed);
 }
@@ -193,12 +149,7 @@ pub(in crate::worker) async fn r13_3_a_lost_lease_is_counted_and_the_worker_goes
 pub(in crate::worker) async fn r13_3_a_result_that_is_too_large_fails_the_attempt(live: Live) {
     let large = live.enqueue_once(1).await;
     let handler = |_: Task, _: Ctx| async { JobResult::Ok("x".repeat(64 * 1024)) };
-    let summary = live
-        .worker()
-        .handle(handler)
-        .run_until_idle()
-        .await
-        .expect("run");
+    let summary = live.worker().handle(handler).run_until_idle().await.expect("run");
     assert_eq!(summary.dead, 1);
     let error = live.job(large).await.errors[0].error.to_string();
     assert!(error.contains("65536"), "{error}");
@@ -216,18 +167,8 @@ pub(in crate::worker) async fn r13_3_errors_decide_what_becomes_of_the_job(live:
             _ => JobError::cancel(),
         })
     };
-    let summary = live
-        .worker()
-        .handle(handler)
-        .run_until_idle()
-        .await
-        .expect("run");
-    let counts = (
-        summary.failed,
-        summary.dead,
-        summary.released,
-        summary.cancelled,
-    );
+    let summary = live.worker().handle(handler).run_until_idle().await.expect("run");
+    let counts = (summary.failed, summary.dead, summary.released, summary.cancelled);
     assert_eq!(counts, (1, 1, 1, 1));
     let mut seen = Vec::new();
     for id in ids {
@@ -255,18 +196,11 @@ pub(in crate::worker) async fn r13_3_results_progress_and_lines_are_stored(live:
         ctx.log("second");
         JobResult::Ok(task.n + 1)
     };
-    live.worker()
-        .handle(handler)
-        .run_until_idle()
-        .await
-        .expect("run");
+    live.worker().handle(handler).run_until_idle().await.expect("run");
     let job = live.job(id).await;
     assert_eq!(job.result.as_deref(), Some(&b"21"[..]));
     let progress = job.progress.expect("progress is stored");
-    assert_eq!(
-        (progress.fraction, progress.message.as_str()),
-        (0.5, "half way")
-    );
+    assert_eq!((progress.fraction, progress.message.as_str()), (0.5, "half way"));
     let lines: Vec<_> = job.logs.iter().map(|line| line.text.as_str()).collect();
     assert_eq!(lines, ["first", "second"]);
 }

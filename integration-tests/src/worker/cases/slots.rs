@@ -25,13 +25,7 @@ pub(in crate::worker) async fn r13_4_a_worker_reserves_only_what_it_has_slots_fo
             JobResult::Ok(())
         }
     };
-    let worker = live
-        .worker()
-        .concurrency(3)
-        .handle(handler)
-        .start()
-        .await
-        .expect("start");
+    let worker = live.worker().concurrency(3).handle(handler).start().await.expect("start");
     for started in 3..=20 {
         while told.len() < 3 && started == 3 {
             tokio::task::yield_now().await;
@@ -50,16 +44,8 @@ pub(in crate::worker) async fn r13_4_a_worker_reserves_only_what_it_has_slots_fo
 /// queue's own count.
 pub(in crate::worker) async fn r13_4_a_queue_keeps_to_its_own_concurrency(live: Live) {
     for n in 0..6 {
-        live.client
-            .enqueue(Task { n: 0 })
-            .queue("narrow")
-            .await
-            .expect("enqueue");
-        live.client
-            .enqueue(Task { n: n + 1 })
-            .queue("wide")
-            .await
-            .expect("enqueue");
+        live.client.enqueue(Task { n: 0 }).queue("narrow").await.expect("enqueue");
+        live.client.enqueue(Task { n: n + 1 }).queue("wide").await.expect("enqueue");
     }
     let most = Arc::new(AtomicUsize::new(0));
     let now = Arc::new(AtomicUsize::new(0));
@@ -90,27 +76,14 @@ pub(in crate::worker) async fn r13_4_a_kind_without_handler_waits_and_spends_no_
     let unknown = live.enqueue_raw("newer", "{}").await;
     let known = live.enqueue(1).await;
     let handler = |_: Task, _: Ctx| async { JobResult::Ok(()) };
-    let summary = live
-        .worker()
-        .handle(handler)
-        .run_until_idle()
-        .await
-        .expect("run");
+    let summary = live.worker().handle(handler).run_until_idle().await.expect("run");
     assert_eq!((summary.completed, summary.released), (1, 1));
     assert_eq!(live.job(known).await.status, Status::Completed);
     let job = live.job(unknown).await;
-    assert_eq!(
-        (job.status, job.attempts, job.releases),
-        (Status::Scheduled, 0, 1)
-    );
+    assert_eq!((job.status, job.attempts, job.releases), (Status::Scheduled, 0, 1));
     assert!(job.errors.is_empty(), "{:?}", job.errors);
-    let wait = job
-        .scheduled_at
-        .since(job.started_at.expect("it was leased"));
-    assert!(
-        (1000..2000).contains(&wait.as_millis()),
-        "1 s at first, not {wait:?}"
-    );
+    let wait = job.scheduled_at.since(job.started_at.expect("it was leased"));
+    assert!((1000..2000).contains(&wait.as_millis()), "1 s at first, not {wait:?}");
 }
 
 /// R13.4: while the store takes no acks, a worker does not go on taking jobs. Guard: the bound on
@@ -125,10 +98,7 @@ pub(in crate::worker) async fn r13_4_unanswered_acks_stop_the_fetching(live: Liv
     };
     live.store.settling_fails.store(true, Ordering::SeqCst);
     live.store.no_exchange.store(true, Ordering::SeqCst);
-    let worker = live
-        .worker()
-        .concurrency(4)
-        .poll_interval(Duration::from_millis(10));
+    let worker = live.worker().concurrency(4).poll_interval(Duration::from_millis(10));
     let worker = worker.handle(handler).start().await.expect("start");
     until(|| runs.load(Ordering::SeqCst) >= 4).await;
     // It would take them all within a few polls.
@@ -147,12 +117,7 @@ pub(in crate::worker) async fn r13_4_a_batch_that_a_poison_item_fails_is_told_ap
     live.enqueue_many(30).await;
     live.store.refuses_batches.store(true, Ordering::SeqCst);
     let handler = |_: Task, _: Ctx| async { JobResult::Ok(()) };
-    let summary = live
-        .worker()
-        .concurrency(10)
-        .handle(handler)
-        .run_until_idle()
-        .await;
+    let summary = live.worker().concurrency(10).handle(handler).run_until_idle().await;
     assert_eq!(summary.expect("run").completed, 30);
     assert_eq!(live.count(Status::Completed).await, 30);
 }
