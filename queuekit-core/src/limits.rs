@@ -79,7 +79,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Largest payload, in bytes [1 MiB]; at most [`PAYLOAD_BYTES_HARD`].
+    /// Largest payload, in bytes (default 1 MiB); at most [`PAYLOAD_BYTES_HARD`].
     #[must_use]
     pub fn with_payload_bytes(mut self, bytes: usize) -> Self {
         self.payload_bytes = bytes.min(PAYLOAD_BYTES_HARD);
@@ -88,42 +88,42 @@ impl Limits {
         self
     }
 
-    /// Largest result, in bytes [64 KiB]; only downwards.
+    /// Largest result, in bytes (default 64 KiB); only downwards.
     #[must_use]
     pub fn with_result_bytes(mut self, bytes: usize) -> Self {
         self.result_bytes = self.result_bytes.min(bytes);
         self
     }
 
-    /// Largest metadata, in bytes of keys and values [4 KiB]; only downwards.
+    /// Largest metadata, in bytes of keys and values (default 4 KiB); only downwards.
     #[must_use]
     pub fn with_metadata_bytes(mut self, bytes: usize) -> Self {
         self.metadata_bytes = self.metadata_bytes.min(bytes);
         self
     }
 
-    /// Most jobs in one enqueue call [1,000]; only downwards.
+    /// Most jobs in one enqueue call (default 1,000); only downwards.
     #[must_use]
     pub fn with_enqueue_jobs(mut self, jobs: usize) -> Self {
         self.enqueue_jobs = self.enqueue_jobs.min(jobs);
         self
     }
 
-    /// Most bytes of payloads and metadata in one enqueue call [8 MiB]; only downwards.
+    /// Most bytes of payloads and metadata in one enqueue call (default 8 MiB); only downwards.
     #[must_use]
     pub fn with_enqueue_bytes(mut self, bytes: usize) -> Self {
         self.enqueue_bytes = self.enqueue_bytes.min(bytes);
         self
     }
 
-    /// Most jobs in one reserve call [1,000]; only downwards.
+    /// Most jobs in one reserve call (default 1,000); only downwards.
     #[must_use]
     pub fn with_reserve_jobs(mut self, jobs: usize) -> Self {
         self.reserve_jobs = self.reserve_jobs.min(jobs);
         self
     }
 
-    /// Most queues of a store [10,000]; only downwards.
+    /// Most queues of a store (default 10,000); only downwards.
     #[must_use]
     pub fn with_queues(mut self, queues: usize) -> Self {
         self.queues = self.queues.min(queues);

@@ -141,14 +141,14 @@ impl Worker {
         self
     }
 
-    /// How long a lease lives without being extended [30 s]: the time after which jobs of a
+    /// How long a lease lives without being extended (default 30 s): the time after which jobs of a
     /// worker that died are taken over. It is extended at a third of that.
     pub fn lease_ttl(mut self, ttl: LeaseTtl) -> Self {
         self.ttl = ttl;
         self
     }
 
-    /// How often to look for work when no wake-up comes [1 s], moved by up to 10 %.
+    /// How often to look for work when no wake-up comes (default 1 s), moved by up to 10 %.
     pub fn poll_interval(mut self, interval: Duration) -> Self {
         if interval.is_zero() {
             self.check(Err(Error::invalid("poll_interval", "at least 1 ms", "0 ms")));
@@ -157,14 +157,14 @@ impl Worker {
         self
     }
 
-    /// How long a handler may go on after its timeout [10 s]. Then its run counts as failed, and
+    /// How long a handler may go on after its timeout (default 10 s). Then its run counts as failed, and
     /// its future is dropped as soon as it yields; until then its slot stays taken.
     pub fn timeout_grace(mut self, grace: Duration) -> Self {
         self.timeout_grace = grace;
         self
     }
 
-    /// How long [`run_until`](Self::run_until) waits for handlers at its end [30 s].
+    /// How long [`run_until`](Self::run_until) waits for handlers at its end (default 30 s).
     pub fn drain_timeout(mut self, timeout: Duration) -> Self {
         self.drain_timeout = timeout;
         self

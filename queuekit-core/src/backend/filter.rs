@@ -124,7 +124,7 @@ impl TimeRange {
     }
 }
 
-/// Jobs on a page: 1..=1000 [100].
+/// Jobs on a page: 1..=1000 (default 100).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageSize(usize);
 

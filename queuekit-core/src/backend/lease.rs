@@ -156,7 +156,7 @@ impl fmt::Debug for Nonce {
     }
 }
 
-/// How long a lease lives without being extended: 1 s..=12 h [30 s].
+/// How long a lease lives without being extended: 1 s..=12 h (default 30 s).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LeaseTtl(Duration);
 

@@ -47,7 +47,7 @@ impl JobDraft {
         }
     }
 
-    /// The queue [`default`].
+    /// The queue (default `default`).
     pub fn queue<Q>(self, queue: Q) -> Self
     where
         Q: TryInto<QueueName, Error: Into<Error>>,
@@ -55,12 +55,12 @@ impl JobDraft {
         self.try_set(queue, |job, queue| job.queue = queue)
     }
 
-    /// The priority [normal].
+    /// The priority (default normal).
     pub fn priority(self, priority: Priority) -> Self {
         self.set(|job| job.priority = priority)
     }
 
-    /// How many leases may be granted before the job is dead [3]; 1..=1000.
+    /// How many leases may be granted before the job is dead (default 3); 1..=1000.
     pub fn max_attempts(self, max_attempts: u32) -> Self {
         self.check(|job| {
             let valid = (1..=MAX_ATTEMPTS).contains(&max_attempts);
@@ -70,7 +70,7 @@ impl JobDraft {
         })
     }
 
-    /// Waits this long before the first run [0]; at most 366 days.
+    /// Waits this long before the first run (default 0); at most 366 days.
     pub fn delay(self, delay: Duration) -> Self {
         self.check(|job| {
             within("delay", delay <= DELAY, "at most 366 days", format!("{delay:?}"))?;
@@ -86,7 +86,7 @@ impl JobDraft {
         self.set(|job| job.start = Start::At(at))
     }
 
-    /// How long one run may take [30 min].
+    /// How long one run may take (default 30 min).
     pub fn timeout(self, timeout: Duration) -> Self {
         self.check(|job| {
             let valid = (MILLISECOND..=TIMEOUT).contains(&timeout);
@@ -96,7 +96,7 @@ impl JobDraft {
         })
     }
 
-    /// Not worth starting later than this after the enqueue [none]; at most 366 days.
+    /// Not worth starting later than this after the enqueue (default none); at most 366 days.
     pub fn deadline(self, deadline: Duration) -> Self {
         self.check(|job| {
             let valid = (MILLISECOND..=DELAY).contains(&deadline);
@@ -127,7 +127,7 @@ impl JobDraft {
         self.try_set(key, |job, key| job.partition_key = Some(key))
     }
 
-    /// Small facts that travel with the job [none].
+    /// Small facts that travel with the job (default none).
     pub fn metadata(self, metadata: Metadata) -> Self {
         self.set(|job| job.metadata = metadata)
     }

@@ -9,19 +9,19 @@ use crate::limits::{PER_KEY, RETENTION_AGE_MIN};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct QueueSettings {
-    /// Reserve does nothing here (R6.7) [false].
+    /// Reserve does nothing here (R6.7) (default false).
     pub paused: bool,
-    /// Enqueue answers `QueueFull` at this many pending jobs (R2.8) [none].
+    /// Enqueue answers `QueueFull` at this many pending jobs (R2.8) (default none).
     pub max_pending: Option<u64>,
-    /// Live leases a partition key may have at once (R7.3) [1].
+    /// Live leases a partition key may have at once (R7.3) (default 1).
     pub per_key: u32,
-    /// Whether a waiting head of a key holds up the later ones [block].
+    /// Whether a waiting head of a key holds up the later ones (default block).
     pub key_on_wait: KeyOnWait,
-    /// Whether a dead head of a key holds up the later ones [continue].
+    /// Whether a dead head of a key holds up the later ones (default continue).
     pub key_on_dead: KeyOnDead,
-    /// Whether keys are served in turn [strict].
+    /// Whether keys are served in turn (default strict).
     pub order: Order,
-    /// How long an idempotency key outlives the end of its job (R2.5) [24 h].
+    /// How long an idempotency key outlives the end of its job (R2.5) (default 24 h).
     pub dedup_window: Duration,
     /// How long ended jobs are kept.
     pub retention: Retention,
@@ -166,9 +166,9 @@ pub enum Order {
 /// How long ended jobs are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
-    /// Completed and cancelled jobs, together [24 h, 100,000 jobs].
+    /// Completed and cancelled jobs, together (default 24 h, 100,000 jobs).
     pub done: Keep,
-    /// Dead jobs [until deleted].
+    /// Dead jobs (default until deleted).
     pub dead: Keep,
 }
 
