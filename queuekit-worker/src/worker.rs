@@ -157,8 +157,8 @@ impl Worker {
         self
     }
 
-    /// How long a handler may go on after its timeout (default 10 s). Then its run counts as failed, and
-    /// its future is dropped as soon as it yields; until then its slot stays taken.
+    /// How long a handler may go on after its timeout (default 10 s). Then its run counts as
+    /// failed, and its future is dropped as soon as it yields; until then its slot stays taken.
     pub fn timeout_grace(mut self, grace: Duration) -> Self {
         self.timeout_grace = grace;
         self
