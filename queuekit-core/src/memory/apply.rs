@@ -15,27 +15,26 @@ use crate::names::QueueName;
 impl Tables {
     /// Takes a job through a transition: its record, its place in the queue, its keys and the
     /// counters change together. `change` sets what the transition says of the record itself.
-    /// False if it is not stored.
-    pub(super) fn apply(
+    /// None if it is not stored.
+    pub(super) fn apply<T>(
         &mut self,
         id: JobId,
         transition: Transition,
-        change: impl FnOnce(&mut Record),
-    ) -> bool {
+        change: impl FnOnce(&mut Record) -> T,
+    ) -> Option<T> {
         let now = self.now;
         let fresh_seq = self.seq + 1;
-        let Some(record) = self.jobs.get_mut(&id) else {
-            return false;
-        };
-        let Some(queue) = self.queues.get_mut(&record.queue) else {
-            return false;
-        };
+        let record = self.jobs.get_mut(&id)?;
+        let queue = self.queues.get_mut(&record.queue)?;
         debug_assert!(transition.from().contains(&record.state), "{transition:?} of {record:?}");
         let held = |key| queue.partitions.get(key).is_some_and(|keyed| keyed.holds(record.seq));
         let keeps_place = record.partition_key.as_ref().is_some_and(held);
 
         queue.leave(record);
-        change(record);
+        if transition == Transition::Reserve {
+            queue.served(record.partition_key.as_ref());
+        }
+        let changed = change(record);
         if transition == Transition::Retry && !keeps_place {
             record.seq = fresh_seq;
             self.seq = fresh_seq;
@@ -54,11 +53,13 @@ impl Tables {
         if transition.to() == Some(State::Pending) || record.partition_key.is_some() {
             self.stirred.insert(record.queue.clone());
         }
-        self.settle_key(id, was, transition);
+        if record.idempotency_key.is_some() {
+            self.settle_key(id, was, transition);
+        }
         if transition.to().is_none() {
             self.jobs.remove(&id);
         }
-        true
+        Some(changed)
     }
 
     /// Stores a new job.

@@ -72,7 +72,7 @@ impl Backend for MemoryStore {
                 let message = "it is running; delete it by force, or cancel it first";
                 return Err(Error::new(ErrorKind::Conflict, message).on(id));
             };
-            Ok(tables.apply(id, transition, |_| {}))
+            Ok(tables.apply(id, transition, |_| {}).is_some())
         })
     }
 

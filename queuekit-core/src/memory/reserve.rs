@@ -106,10 +106,6 @@ impl Tables {
 
     fn grant(&mut self, id: JobId, request: &Reserve) -> Option<Lease> {
         let now = self.now;
-        let record = self.jobs.get(&id)?;
-        if let Some(queue) = self.queues.get_mut(&record.queue) {
-            queue.served(record.partition_key.as_ref());
-        }
         self.apply(id, Transition::Reserve, |record| {
             record.attempts += 1;
             record.lease_seq += 1;
@@ -117,8 +113,8 @@ impl Tables {
             record.lease_expires_at = now + request.ttl.get();
             record.started_at = Some(now);
             record.worker = Some(request.worker.clone());
-        });
-        self.jobs.get(&id).map(|record| record.lease(now))
+            record.lease(now)
+        })
     }
 
     fn quarantine(&mut self, id: JobId, budget: &mut Budget) {
