@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use criterion::Criterion;
 use queuekit_core::queue::{Keep, Retention};
-use queuekit_core::{Backend, Lease, Nack, NackKind, QueueName, QueuePatch};
+use queuekit_core::{Backend, Lease, Nack, NackKind, Priority, QueueName, QueuePatch};
 
 use crate::BenchStore;
 use crate::reserve::drain;
@@ -26,7 +26,9 @@ pub(crate) fn backlog<S: BenchStore>(criterion: &mut Criterion) {
         (format!("{wanted} waiting"), Beside::Nothing),
         (format!("{many} waiting"), Beside::Waiting(many - wanted)),
         (format!("{huge} waiting"), Beside::Waiting(huge - wanted)),
+        (format!("{wanted} waiting, {many} future"), Beside::Future(many)),
         (format!("{wanted} waiting, {huge} future"), Beside::Future(huge)),
+        (format!("{wanted} waiting, {many} finished"), Beside::Finished(many)),
         (format!("{wanted} waiting, {huge} finished"), Beside::Finished(huge)),
         (format!("{wanted} waiting, {huge} of one key"), Beside::OneKey(huge)),
     ] {
@@ -68,7 +70,7 @@ enum Beside {
     Nothing,
     /// More jobs that could be reserved.
     Waiting(usize),
-    /// Jobs whose time has not come.
+    /// More urgent jobs whose time has not come.
     Future(usize),
     /// Completed jobs.
     Finished(usize),
@@ -81,7 +83,9 @@ async fn open_with<S: BenchStore>(wanted: usize, beside: Beside) -> Arc<dyn Back
     match beside {
         Beside::Nothing => {}
         Beside::Waiting(jobs) => fill(&store, jobs, |job| job).await,
-        Beside::Future(jobs) => fill(&store, jobs, |job| job.delay(HOUR)).await,
+        Beside::Future(jobs) => {
+            fill(&store, jobs, |job| job.priority(Priority::HIGH).delay(HOUR)).await;
+        }
         Beside::OneKey(jobs) => fill(&store, jobs, |job| job.partition_key("one")).await,
         Beside::Finished(jobs) => {
             keep_all(&store).await;
