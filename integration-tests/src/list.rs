@@ -16,6 +16,7 @@ macro_rules! __for_each_case {
 
             bulk {
                 core r6_8_a_dry_run_only_counts
+                full r6_8_a_bulk_reschedule_ends
                 core r6_8_a_purge_deletes_all_that_matches
                 core r6_8_what_runs_is_skipped
                 full r6_8_the_dead_are_brought_back

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::backend::{Backend, Burial, BuryOutcome, Cursor, JobFilter};
 use crate::capability::{Admin, CancelOutcome, RescheduleOutcome, RetryOutcome};
+use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::{Job, JobId};
 
@@ -32,6 +33,22 @@ pub struct BulkRequest {
     pub filter: JobFilter,
     /// Count what would match, change nothing.
     pub dry_run: bool,
+    /// None in the first step, the first report's `since` in the later ones: jobs that were
+    /// rescheduled since then are met again behind the cursor, and skipped.
+    pub since: Option<Timestamp>,
+}
+
+impl BulkRequest {
+    /// The first step of an action on the jobs of a filter.
+    pub fn new(action: BulkAction, filter: JobFilter) -> Self {
+        Self { action, filter, dry_run: false, since: None }
+    }
+
+    /// The step after the one that answered this; none at the end.
+    pub fn after(&self, report: &BulkReport) -> Option<Self> {
+        let filter = self.filter.clone().after(Some(report.cursor.clone()?));
+        Some(Self { filter, since: report.since, ..self.clone() })
+    }
 }
 
 /// What one step did.
@@ -45,6 +62,8 @@ pub struct BulkReport {
     pub skipped: u64,
     /// Where to go on; none at the end.
     pub cursor: Option<Cursor>,
+    /// The store's time before the first step, where the action needs it.
+    pub since: Option<Timestamp>,
 }
 
 /// Purges, retries, cancels, buries or reschedules the jobs of a filter, a page per call: every
@@ -53,18 +72,32 @@ pub struct BulkReport {
 /// # Errors
 /// `Unsupported` if the store lacks [`Admin`]; those of listing and of the action.
 pub async fn bulk<B: Backend + ?Sized>(backend: &B, request: &BulkRequest) -> Result<BulkReport> {
+    let since = match (&request.action, request.since) {
+        (BulkAction::Reschedule(_), None) => store_now(backend).await?,
+        (_, since) => since,
+    };
     let page = backend.list_jobs(&request.filter).await?;
-    let mut report =
-        BulkReport { matched: page.items.len() as u64, changed: 0, skipped: 0, cursor: page.next };
+    let mut report = BulkReport {
+        matched: page.items.len() as u64,
+        changed: 0,
+        skipped: 0,
+        cursor: page.next,
+        since,
+    };
     if request.dry_run || page.items.is_empty() {
         return Ok(report);
     }
-    report.changed = apply(backend, &request.action, &page.items).await?;
+    report.changed = apply(backend, &request.action, &page.items, since).await?;
     report.skipped = report.matched - report.changed;
     Ok(report)
 }
 
-async fn apply<B: Backend + ?Sized>(backend: &B, action: &BulkAction, jobs: &[Job]) -> Result<u64> {
+async fn apply<B: Backend + ?Sized>(
+    backend: &B,
+    action: &BulkAction,
+    jobs: &[Job],
+    since: Option<Timestamp>,
+) -> Result<u64> {
     let ids: Vec<JobId> = jobs.iter().map(|job| job.id).collect();
     Ok(match action {
         BulkAction::Retry => {
@@ -77,6 +110,8 @@ async fn apply<B: Backend + ?Sized>(backend: &B, action: &BulkAction, jobs: &[Jo
             count(&outcomes, |outcome| done.contains(outcome))
         }
         BulkAction::Reschedule(delay) => {
+            let done = |job: &&Job| since.is_some_and(|since| job.scheduled_at >= since + *delay);
+            let ids: Vec<JobId> = jobs.iter().filter(|job| !done(job)).map(|job| job.id).collect();
             let outcomes = admin(backend)?.reschedule(&ids, *delay).await?;
             count(&outcomes, |outcome| *outcome == RescheduleOutcome::Rescheduled)
         }
@@ -98,6 +133,11 @@ async fn apply<B: Backend + ?Sized>(backend: &B, action: &BulkAction, jobs: &[Jo
             deleted
         }
     })
+}
+
+/// The store's clock, as its figures tell it; none if it has no queue.
+async fn store_now<B: Backend + ?Sized>(backend: &B) -> Result<Option<Timestamp>> {
+    Ok(backend.list_queues().await?.iter().map(|queue| queue.as_of).max())
 }
 
 fn count<T>(outcomes: &[T], changed: impl Fn(&T) -> bool) -> u64 {

@@ -110,7 +110,7 @@ pub fn queue_full_retry_after() -> Duration {
 
 /// A poll interval moved by up to 10 %, so that workers do not poll in step.
 pub fn jittered(interval: Duration, chance: f64) -> Duration {
-    interval.mul_f64(0.9 + 0.2 * chance)
+    interval.min(NACK_DELAY).mul_f64(0.9 + 0.2 * chance)
 }
 
 /// The delay a nack may ask for: 0..=30 days (contract R4.7).

@@ -73,7 +73,12 @@ impl Fetcher {
     /// # Errors
     /// `Unavailable` if the system has no randomness to give.
     pub(crate) fn request(&mut self, free: usize) -> Result<Option<Reserve>> {
-        if free == 0 || Instant::now() < self.look_at {
+        if free == 0 {
+            // The next free slot belongs to the first queue again, not to the next one.
+            self.look.asks.clear();
+            return Ok(None);
+        }
+        if Instant::now() < self.look_at {
             return Ok(None);
         }
         if self.look.asks.is_empty() {

@@ -73,7 +73,10 @@ impl Pump {
             self.collect();
             self.end_step();
             self.settler.flush_reports().await;
-            self.settler.repeat().await;
+            if self.settler.repeat().await {
+                // What was told may have made a job ready.
+                self.fetcher.hurry();
+            }
             self.settle_and_fetch().await;
             if self.is_done() {
                 return;

@@ -69,11 +69,10 @@ impl RunningWorker {
     /// Called again with a shorter timeout, it hurries. What cannot be recorded within 5 s more
     /// because the store does not answer is left to run out.
     pub async fn drain(&self, timeout: Duration) -> RunSummary {
-        // Instants do not reach as far as durations.
-        let timeout = timeout.min(Duration::from_secs(366 * 24 * 3600));
         self.begin_drain(timeout);
-        // Its only error concerns a worker that runs until idle, which nobody drains.
-        let _ = self.ended().await;
+        if let Err(error) = self.ended().await {
+            tracing::error!(worker = %self.id(), %error, "the worker had ended before its drain");
+        }
         self.shared.counters.read()
     }
 
@@ -87,8 +86,9 @@ impl RunningWorker {
     /// Waits until the worker has ended by itself, e.g. because its store was closed.
     ///
     /// # Errors
-    /// A fault of the store that waiting will not cure.
-    pub(crate) async fn ended(&self) -> Result<RunSummary> {
+    /// A fault of the store that waiting will not cure, or `Closed` if the worker's task died
+    /// with its runtime or in a panic of the store.
+    pub async fn ended(&self) -> Result<RunSummary> {
         let mut ended = self.ended.clone();
         let result = ended.wait_for(Option::is_some).await.map(|result| result.clone());
         match result {
@@ -103,6 +103,8 @@ impl RunningWorker {
     }
 
     pub(crate) fn begin_drain(&self, timeout: Duration) {
+        // Instants do not reach as far as durations.
+        let timeout = timeout.min(Duration::from_secs(366 * 24 * 3600));
         self.shared.advance(Phase::Draining { until: Instant::now() + timeout });
     }
 

@@ -43,13 +43,20 @@ impl Serving {
     /// The requests that fill this many free slots, in the order of the queues.
     ///
     /// No queue gets more than it has room for, and none holds up another: those with room for
-    /// all of them are asked together, each of the others by itself. By weights, the others come
-    /// first.
+    /// all of them are asked together, each of the others by itself. By weights all are asked
+    /// together, for as many as the one with the least room can take, so that the turns are kept.
     ///
     /// # Errors
     /// `Invalid` if a weight is outside its range.
     pub(crate) fn asks(&mut self, free: usize) -> Result<Vec<Ask>> {
         let rooms: Vec<usize> = self.caps.iter().map(|cap| room(*cap).min(free)).collect();
+        if self.weights.is_some() {
+            let open: Vec<_> = (0..rooms.len()).filter(|at| rooms[*at] > 0).collect();
+            let Some(least) = open.iter().map(|at| rooms[*at]).min() else {
+                return Ok(Vec::new());
+            };
+            return Ok(vec![Ask { queues: self.request(open)?, limit: least }]);
+        }
         let mut asks = Vec::new();
         let mut together = Vec::new();
         for at in (0..rooms.len()).filter(|at| rooms[*at] > 0) {
@@ -57,7 +64,7 @@ impl Serving {
                 together.push(at);
                 continue;
             }
-            if self.weights.is_none() && !together.is_empty() {
+            if !together.is_empty() {
                 asks.push((std::mem::take(&mut together), free));
             }
             asks.push((vec![at], rooms[at]));
@@ -151,11 +158,11 @@ mod tests {
     }
 
     #[test]
-    fn by_weights_those_with_less_room_are_asked_first() {
+    fn by_weights_all_are_asked_together_for_the_least_room() {
         let caps = HashMap::from([(name("b"), 1)]);
         let mut serving =
             Serving::new(["a", "b", "c"].map(name).to_vec(), Some(vec![3, 2, 1]), &caps);
-        assert_eq!(asked(&mut serving, 5), [(queues(&["b"]), 1), (queues(&["a", "c"]), 5)]);
+        assert_eq!(asked(&mut serving, 5), [(queues(&["a", "b", "c"]), 1)]);
     }
 
     #[test]

@@ -138,14 +138,14 @@ impl Settler {
         self.tell(batch.nacks).await;
     }
 
-    /// Tells again what was not answered, once it is time.
-    pub(crate) async fn repeat(&mut self) {
+    /// Tells again what was not answered, once it is time; whether it was.
+    pub(crate) async fn repeat(&mut self) -> bool {
         if self.repeats.is_empty() || Instant::now() < self.repeat_at {
-            return;
+            return false;
         }
         let repeats = std::mem::take(&mut self.repeats);
         let (lost, held): (Vec<_>, Vec<_>) =
-            repeats.into_iter().partition(|item| item.run.has(Flag::Lost));
+            repeats.into_iter().partition(|item| item.run.has(Flag::Lost) && !item.unclear);
         self.drop_lost(lost);
         let mut held = held.into_iter().peekable();
         while held.peek().is_some() {
@@ -153,6 +153,7 @@ impl Settler {
             held.by_ref().take(MOST).for_each(|item| batch.push(item));
             self.settle(batch).await;
         }
+        true
     }
 
     /// Gives up what the store never answered: the leases run out by themselves.

@@ -42,6 +42,9 @@ pub struct Worker {
     fault: Option<Error>,
 }
 
+/// Wake-ups may be lost: who polls less often than this does not mean to run jobs.
+const POLL_MOST: Duration = Duration::from_secs(3600);
+
 impl Worker {
     /// A worker of this store that serves the queue `default` and knows no kinds yet.
     pub fn new(client: Client) -> Self {
@@ -150,8 +153,9 @@ impl Worker {
 
     /// How often to look for work when no wake-up comes (default 1 s), moved by up to 10 %.
     pub fn poll_interval(mut self, interval: Duration) -> Self {
-        if interval.is_zero() {
-            self.check(Err(Error::invalid("poll_interval", "at least 1 ms", "0 ms")));
+        if interval.is_zero() || interval > POLL_MOST {
+            let got = format!("{interval:?}");
+            self.check(Err(Error::invalid("poll_interval", "1 ms..=1 h", got)));
         }
         self.poll_interval = interval;
         self

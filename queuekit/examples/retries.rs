@@ -89,7 +89,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     bank.is_down.store(false, Ordering::Relaxed);
     let mut filter = JobFilter::default().status(State::Dead);
     filter.error_contains = Some("does not answer".into());
-    let request = BulkRequest { action: BulkAction::Retry, filter, dry_run: false };
+    let request = BulkRequest::new(BulkAction::Retry, filter);
     let report = queuekit::bulk(client.backend(), &request).await?;
     println!("  {} of {} retried", report.changed, report.matched);
     clock.advance(Duration::from_secs(90));

@@ -1,11 +1,13 @@
 //! R6.8: one function for every action on many jobs.
 
+use std::time::Duration;
+
 use queuekit_core::{
     BulkAction, BulkReport, BulkRequest, JobFilter, JobId, PageSize, State, Status, bulk,
 };
 
 use crate::World;
-use crate::kit::{HOUR, default_queue, draft};
+use crate::kit::{HOUR, MINUTE, default_queue, draft};
 
 /// More steps than any case needs.
 const STEPS: usize = 1000;
@@ -24,20 +26,20 @@ async fn run(world: &dyn World, mut request: BulkRequest, per_call: usize) -> Bu
         sum.matched += report.matched;
         sum.changed += report.changed;
         sum.skipped += report.skipped;
-        if report.cursor.is_none() {
-            return sum;
-        }
-        request.filter = request.filter.after(report.cursor);
+        let Some(next) = request.after(&report) else { return sum };
+        request = next;
+        // Time goes on between two steps.
+        world.advance(Duration::from_millis(1)).await;
     }
     panic!("the action never ends: {sum:?}");
 }
 
 fn request(action: BulkAction, filter: JobFilter) -> BulkRequest {
-    BulkRequest { action, filter, dry_run: false }
+    BulkRequest::new(action, filter)
 }
 
 fn sum(matched: u64, changed: u64) -> BulkReport {
-    BulkReport { matched, changed, skipped: matched - changed, cursor: None }
+    BulkReport { matched, changed, skipped: matched - changed, cursor: None, since: None }
 }
 
 async fn dead_jobs(world: &dyn World, n: usize) -> Vec<JobId> {
@@ -111,4 +113,14 @@ pub async fn r6_8_waiting_jobs_are_rescheduled_and_called_off(world: &dyn World)
     assert_eq!(run(world, cancel, 100).await, sum(4, 4));
     assert_eq!(world.count(Status::Cancelled).await, 3);
     assert!(world.job(running.id()).await.cancel_requested);
+}
+
+/// R6.8: rescheduled jobs move on behind the cursor, and are met again: each is changed once.
+/// Guard: the time of the first step.
+pub async fn r6_8_a_bulk_reschedule_ends(world: &dyn World) {
+    for _ in 0..10 {
+        world.enqueue(draft().delay(MINUTE)).await;
+    }
+    let request = request(BulkAction::Reschedule(HOUR), JobFilter::default());
+    assert_eq!(run(world, request, 3).await.changed, 10);
 }

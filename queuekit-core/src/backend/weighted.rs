@@ -21,9 +21,12 @@ impl WeightedQueues {
     /// Queues with their weights.
     ///
     /// # Errors
-    /// `Invalid` if a weight is outside 1..=100.
+    /// `Invalid` if a weight is outside 1..=100, or there is no queue.
     pub fn new(queues: impl IntoIterator<Item = (QueueName, u8)>) -> Result<Self> {
         let (names, weights): (Vec<_>, Vec<_>) = queues.into_iter().unzip();
+        if names.is_empty() {
+            return Err(Error::invalid("queues", "at least one", "none"));
+        }
         if let Some(weight) = weights.iter().find(|weight| !(1..=100).contains(*weight)) {
             return Err(Error::invalid("weight", "1..=100", weight));
         }

@@ -1,6 +1,7 @@
 //! Merging calls made at the same time into one flush (contract R2.10).
 
 use std::collections::VecDeque;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use async_trait::async_trait;
@@ -129,13 +130,23 @@ impl<F: Flush> Lane<F> {
         calls
     }
 
+    /// One call of the store. A panic inside it must reach every caller as an error: a shared
+    /// future that panics never wakes those who did not poll it.
+    async fn flush(&self, items: &[F::Item]) -> Result<Vec<F::Outcome>> {
+        let flush = AssertUnwindSafe(self.flush.flush(items)).catch_unwind();
+        flush.await.unwrap_or_else(|_| {
+            let message = "the store panicked; whether the call took effect is unknown";
+            Err(Error::new(ErrorKind::Indeterminate, message))
+        })
+    }
+
     async fn run(&self, calls: Vec<Arc<Call<F>>>) {
         if let [call] = &calls[..] {
-            call.answer(self.flush.flush(&call.items).await);
+            call.answer(self.flush(&call.items).await);
             return;
         }
         let items: Vec<_> = calls.iter().flat_map(|call| call.items.iter().cloned()).collect();
-        match self.flush.flush(&items).await {
+        match self.flush(&items).await {
             Ok(outcomes) => {
                 let mut outcomes = outcomes.into_iter();
                 for call in calls {
@@ -145,7 +156,7 @@ impl<F: Flush> Lane<F> {
             // One caller's fault, or one that only fits alone: nobody else answers for it.
             Err(error) if !error.is_retryable() || *error.kind() == ErrorKind::StorageFull => {
                 for call in calls {
-                    call.answer(self.flush.flush(&call.items).await);
+                    call.answer(self.flush(&call.items).await);
                 }
             }
             Err(error) => calls.iter().for_each(|call| call.answer(Err(error.clone()))),
@@ -214,6 +225,7 @@ mod tests {
             let mut under_way = CountDrop(&self.0, false);
             self.0.permits.acquire().await.unwrap().forget();
             under_way.1 = true;
+            assert!(!items.contains(&13), "a store that panics");
             if items.contains(&0) {
                 return Err(Error::invalid("item", "over 0", 0));
             }
@@ -290,6 +302,22 @@ mod tests {
         assert_eq!(*lock(&gate.dropped), 1);
         gate.permits.add_permits(1);
         assert_eq!(coalescer.submit(vec![2]).await.unwrap(), [4]);
+    }
+
+    #[tokio::test]
+    async fn r2_10_a_panic_of_the_store_reaches_every_caller() {
+        let (coalescer, gate) = coalescer();
+        let calls = [vec![1], vec![2], vec![13]].map(|items| coalescer.submit(items));
+        let mut answers = pin!(join_all(calls));
+        assert!(poll_immediate(&mut answers).await.is_none());
+        gate.permits.add_permits(3);
+        let answers = answers.await;
+        assert!(answers[0].is_ok());
+        for answer in &answers[1..] {
+            assert_eq!(answer.as_ref().unwrap_err().kind(), &ErrorKind::Indeterminate);
+        }
+        gate.permits.add_permits(1);
+        assert_eq!(coalescer.submit(vec![4]).await.unwrap(), [8], "and none after it");
     }
 
     #[tokio::test]

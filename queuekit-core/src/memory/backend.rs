@@ -133,10 +133,11 @@ impl Exchange for MemoryStore {
 impl MemoryStore {
     fn reserve_in(&self, tables: &mut Tables, request: &Reserve) -> Result<Reserved> {
         let reserved = tables.reserve(request, &self.shared.limits)?;
-        if let Some(first) = reserved.leases.first()
+        let again = |lease: &&Lease| lease.attempt < lease.max_attempts;
+        if let Some(lease) = reserved.leases.iter().find(again)
             && self.shared.faults.take_double_delivery()
         {
-            tables.expire(first.id());
+            tables.expire(lease.id());
         }
         Ok(reserved)
     }

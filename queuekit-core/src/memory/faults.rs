@@ -22,8 +22,8 @@ struct Pending {
     crashes_before_ack: u32,
     lost_leases: u32,
     double_deliveries: u32,
-    /// Calls left until the failure.
-    failures: HashMap<(Operation, When), u32>,
+    /// Calls left until each failure.
+    failures: HashMap<(Operation, When), Vec<u32>>,
 }
 
 /// An operation that can fail.
@@ -96,8 +96,8 @@ pub enum When {
 }
 
 impl Faults {
-    /// The next ack is lost with the process that made it: nothing is recorded, the job runs
-    /// again, and the caller is told `LeaseLost`.
+    /// The next ack is lost with the process that made it: nothing is recorded, the lease runs out
+    /// at once, and the caller is told `LeaseLost`.
     pub fn crash_before_ack(&self) {
         self.pending().crashes_before_ack += 1;
     }
@@ -107,8 +107,8 @@ impl Faults {
         self.pending().lost_leases += 1;
     }
 
-    /// The next reserved job is handed out a second time while its first run goes on; only the
-    /// second run can be acked.
+    /// The next reserved job that has an attempt left is handed out a second time while its first
+    /// run goes on; only the second run can be acked.
     pub fn deliver_twice(&self) {
         self.pending().double_deliveries += 1;
     }
@@ -116,7 +116,7 @@ impl Faults {
     /// The n-th call of an operation from now (1 for the next) fails before or after it took
     /// effect. An exchange counts as a reserve, and as an ack and a nack where it has some.
     pub fn fail(&self, operation: Operation, nth: u32, when: When) {
-        self.pending().failures.insert((operation, when), nth.max(1));
+        self.pending().failures.entry((operation, when)).or_default().push(nth.max(1));
     }
 
     pub(super) fn before(&self, operation: Operation) -> Result<()> {
@@ -152,14 +152,14 @@ impl Faults {
         if pending.failures.is_empty() {
             return false;
         }
-        match pending.failures.get_mut(&(operation, when)) {
-            Some(1) => pending.failures.remove(&(operation, when)).is_some(),
-            Some(calls) => {
-                *calls -= 1;
-                false
-            }
-            None => false,
+        let Some(calls) = pending.failures.get_mut(&(operation, when)) else { return false };
+        let due = calls.contains(&1);
+        calls.retain(|left| *left > 1);
+        calls.iter_mut().for_each(|left| *left -= 1);
+        if calls.is_empty() {
+            pending.failures.remove(&(operation, when));
         }
+        due
     }
 
     fn pending(&self) -> MutexGuard<'_, Pending> {

@@ -1,7 +1,7 @@
 //! Reading jobs, page by page (contract R8.2).
 
 use std::collections::HashMap;
-use std::ops::Bound::{Excluded, Unbounded};
+use std::ops::Bound::{Excluded, Included, Unbounded};
 
 use serde::{Deserialize, Serialize};
 
@@ -167,11 +167,8 @@ impl QueueTable {
         let plain_from = if key.is_none() { seq } else { u64::MAX };
         let plain = self.plain_by_seq().range((Excluded(plain_from), Unbounded));
         let plain = plain.map(|(seq, id)| (Place::Key(None, *seq), *id));
-        let first = key.clone();
-        let partitions = self
-            .partitions
-            .iter()
-            .skip_while(move |(each, _)| first.as_ref().is_some_and(|first| *each < first));
+        let first = key.clone().map_or(Unbounded, Included);
+        let partitions = self.partitions.range((first, Unbounded));
         let keyed = partitions.flat_map(move |(each, partition)| {
             let from = if key.as_ref() == Some(each) { seq } else { 0 };
             let waiting = partition.waiting().range((Excluded(from), Unbounded));
