@@ -1,6 +1,7 @@
 //! A worker that runs.
 
 use std::fmt;
+use std::panic::catch_unwind;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,6 +37,7 @@ impl RunningWorker {
             Error::new(ErrorKind::Unsupported, message).caused_by(error)
         })?;
         let wakeup = subscribe(&shared)?;
+        needs_timers(&runtime)?;
         let pump = Pump::new(Arc::clone(&shared), serving, until_idle);
         let heartbeat = Heartbeat::start(Arc::clone(&shared))?;
         let beside = StopGuard { shared: Arc::clone(&shared), stop: CancellationToken::new() };
@@ -111,6 +113,17 @@ impl RunningWorker {
     pub(crate) fn force(&self) {
         self.shared.advance(Phase::Forced);
     }
+}
+
+/// tokio panics where a runtime without timers is asked for one; later would be too late.
+fn needs_timers(runtime: &Handle) -> Result<()> {
+    let _inside = runtime.enter();
+    let timer = catch_unwind(|| drop(tokio::time::sleep(Duration::ZERO)));
+    timer.map_err(|_| {
+        let message = "a worker needs timers; call `enable_time` or `enable_all` on the builder \
+                       of its tokio runtime";
+        Error::new(ErrorKind::Unsupported, message)
+    })
 }
 
 impl Drop for RunningWorker {

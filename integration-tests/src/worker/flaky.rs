@@ -21,6 +21,8 @@ pub struct Flaky {
     pub extend_fails: AtomicBool,
     /// Settling fails, certainly not applied.
     pub settling_fails: AtomicBool,
+    /// This many settling calls fail, certainly not applied.
+    pub settling_failures: AtomicU32,
     /// This many settling calls take effect and their replies are lost.
     pub replies_lost: AtomicU32,
     /// A batch with more than one ack is refused as a whole, as if one item were poison.
@@ -42,6 +44,7 @@ impl Flaky {
             outage: AtomicBool::new(false),
             extend_fails: AtomicBool::new(false),
             settling_fails: AtomicBool::new(false),
+            settling_failures: AtomicU32::new(0),
             replies_lost: AtomicU32::new(0),
             refuses_batches: AtomicBool::new(false),
             silent: AtomicBool::new(false),
@@ -58,6 +61,7 @@ impl Flaky {
     fn before_settling(&self, acks: usize) -> Result<()> {
         self.up()?;
         unavailable_if(self.settling_fails.load(Ordering::SeqCst))?;
+        unavailable_if(take(&self.settling_failures))?;
         if acks > 1 && self.refuses_batches.load(Ordering::SeqCst) {
             return Err(Error::invalid("result", "what this store takes", "poison"));
         }
@@ -65,16 +69,21 @@ impl Flaky {
     }
 
     fn after_settling(&self) -> Result<()> {
-        let less = |left: u32| left.checked_sub(1);
-        match self.replies_lost.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less) {
-            Ok(_) => Err(Error::new(ErrorKind::Indeterminate, "the reply was lost on purpose")),
-            Err(_) => Ok(()),
+        if take(&self.replies_lost) {
+            return Err(Error::new(ErrorKind::Indeterminate, "the reply was lost on purpose"));
         }
+        Ok(())
     }
 
     fn inner_leases(&self) -> &dyn Leases {
         self.inner.capabilities().leases.expect("the inner store has Leases")
     }
+}
+
+/// One less, if there is one.
+fn take(left: &AtomicU32) -> bool {
+    let less = |left: u32| left.checked_sub(1);
+    left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less).is_ok()
 }
 
 fn unavailable_if(broken: bool) -> Result<()> {

@@ -78,6 +78,7 @@ macro_rules! __for_each_worker_case {
             slots {
                 r13_4_a_worker_reserves_only_what_it_has_slots_for
                 r13_4_a_queue_keeps_to_its_own_concurrency
+                r13_4_a_bounded_queue_does_not_overtake
                 r13_4_a_kind_without_handler_waits_and_spends_no_attempt
                 r13_4_unanswered_acks_stop_the_fetching
                 r13_4_a_batch_that_a_poison_item_fails_is_told_apart
@@ -88,6 +89,7 @@ macro_rules! __for_each_worker_case {
                 r13_5_a_drain_releases_what_goes_on_too_long
                 r13_5_a_worker_that_is_dropped_gives_its_jobs_back
                 r13_5_until_idle_leaves_what_is_due_later
+                r13_5_until_idle_sees_what_late_outcomes_free
             }
 
             hints {

@@ -1,9 +1,10 @@
 //! R13.5: how a worker ends.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use queuekit_core::Status;
-use queuekit_worker::{Ctx, JobResult};
+use queuekit_worker::{Ctx, JobError, JobResult};
 
 use crate::worker::Live;
 use crate::worker::kit::{Task, events, next, soon};
@@ -85,4 +86,20 @@ pub(in crate::worker) async fn r13_5_until_idle_leaves_what_is_due_later(live: L
     assert_eq!(summary.completed, 2);
     assert_eq!(live.job(now).await.status, Status::Completed);
     assert_eq!(live.job(later).await.status, Status::Scheduled);
+}
+
+/// A job that an outcome makes ready again, told late because the store failed, is work too.
+/// Guard: looking again after outcomes were told.
+pub(in crate::worker) async fn r13_5_until_idle_sees_what_late_outcomes_free(live: Live) {
+    let id = live.enqueue(1).await;
+    let handler = |_: Task, ctx: Ctx| async move {
+        if ctx.attempt() == 1 {
+            return Err(JobError::retry_after("not yet", Duration::ZERO));
+        }
+        JobResult::Ok(())
+    };
+    live.store.settling_failures.store(1, Ordering::SeqCst);
+    let summary = soon(live.worker().handle(handler).run_until_idle()).await.expect("run");
+    assert_eq!((summary.failed, summary.completed), (1, 1));
+    assert_eq!(live.job(id).await.status, Status::Completed);
 }

@@ -121,3 +121,25 @@ pub(in crate::worker) async fn r13_4_a_batch_that_a_poison_item_fails_is_told_ap
     assert_eq!(summary.expect("run").completed, 30);
     assert_eq!(live.count(Status::Completed).await, 30);
 }
+
+/// R7.5: a bound on one queue leaves the order of the queues as it is. Guard: every look begins
+/// with the first queue.
+pub(in crate::worker) async fn r13_4_a_bounded_queue_does_not_overtake(live: Live) {
+    for _ in 0..20 {
+        live.client.enqueue(Task { n: 1 }).queue("second").await.expect("enqueue");
+    }
+    for _ in 0..60 {
+        live.client.enqueue(Task { n: 0 }).queue("first").await.expect("enqueue");
+    }
+    let (tell, mut told) = events();
+    let handler = move |task: Task, _: Ctx| {
+        tell.send(task.n).expect("heard");
+        async { JobResult::Ok(()) }
+    };
+    let worker = live.worker().queues(["first", "second"]).concurrency(6);
+    let worker = worker.queue_concurrency("second", 2).handle(handler);
+    assert_eq!(worker.run_until_idle().await.expect("run").completed, 80);
+    for _ in 0..50 {
+        assert_eq!(next(&mut told).await, 0, "the first queue had jobs");
+    }
+}
