@@ -90,7 +90,9 @@ macro_rules! __for_each_case {
                 core r8_3_every_queue_ever_used_is_listed
                 core r8_3_counts_follow_every_transition
                 core r8_3_the_oldest_age_counts_from_when_it_was_due
+                core r8_3_the_oldest_is_not_the_next
                 core r8_3_health_says_why
+                core r8_3_health_forgets_deaths_of_long_ago
                 full r8_3_live_workers_are_counted
                 core r8_3_figures_say_of_when_they_are
             }
@@ -180,6 +182,7 @@ macro_rules! __for_each_case {
                 full r8_2_a_fair_queue_is_listed_by_key
                 core r8_2_every_part_of_a_filter_filters
                 core r8_2_failed_jobs_are_found_by_their_last_error
+                core r8_2_an_error_is_found_in_dead_and_failed_jobs_only
             }
 
             nack {
@@ -222,6 +225,7 @@ macro_rules! __for_each_case {
                 full r7_4_jobs_without_a_key_share_one_turn
                 full r7_4_within_a_key_the_order_holds
                 full r7_4_a_late_key_gets_its_turn
+                full r7_4_a_key_that_was_idle_is_owed_nothing
                 core r7_1_nothing_else_has_a_place_in_the_order
             }
 
@@ -239,6 +243,7 @@ macro_rules! __for_each_case {
                 core r7_3_a_waiting_head_blocks
                 full r7_3_under_skip_a_waiting_head_is_passed
                 full r7_3_a_dead_head_continues_or_holds
+                full r7_3_a_hold_that_is_lifted_frees_the_key
                 full r7_3_per_key_run_at_once_in_order
                 full r7_3_a_changed_per_key_binds_as_leases_end
                 core r7_3_an_expired_head_runs_again_first
@@ -260,7 +265,9 @@ macro_rules! __for_each_case {
                 full r6_7_a_patch_changes_only_what_it_names
                 full r6_7_a_queue_is_removed_when_nobody_needs_it
                 full r6_7_an_empty_queue_goes_with_its_settings
+                full r12_a_change_of_order_loses_and_doubles_no_job
                 full r6_9_why_a_waiting_job_waits
+                full r6_9_why_names_the_dead_head_that_holds
                 full r6_9_why_a_job_does_not_wait
             }
 
@@ -275,6 +282,7 @@ macro_rules! __for_each_case {
                 core r5_7_a_deadline_is_for_the_start
                 core r5_7_a_retry_after_the_deadline_is_buried
                 core r5_7_burials_are_bounded_and_say_more
+                core r5_7_a_call_that_only_buried_one_says_more
                 core(Corrupt) r5_8_an_unreadable_record_stops_nobody
                 core(Corrupt) r5_8_a_running_record_that_became_unreadable_is_buried
                 core(Corrupt) r5_8_reads_show_an_unreadable_record
@@ -293,6 +301,8 @@ macro_rules! __for_each_case {
                 core r7_5_strict_queues_are_served_in_their_order
                 core r7_5_weighted_queues_get_their_share
                 core r7_5_what_a_queue_leaves_goes_to_the_others
+                core r7_5_shares_hold_across_calls_of_any_size
+                core r7_5_an_idle_queue_is_owed_nothing
             }
 
             retention {
@@ -302,6 +312,7 @@ macro_rules! __for_each_case {
                 full r12_retention_by_bytes_keeps_the_newest
                 full r5_4_a_job_is_brought_back_or_pruned_never_both
                 full r13_7_any_number_may_run_upkeep
+                full r13_7_a_step_is_bounded_and_says_more
                 full r13_7_repair_finds_nothing_to_mend
             }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queuekit_core::capability::Beat;
-use queuekit_core::{Queue, Status, Timestamp};
+use queuekit_core::{Ack, AckOutcome, Priority, Queue, Status, Timestamp};
 
 use crate::World;
 use crate::kit::{HOUR, MINUTE, SLACK, TTL, default_queue, draft, keyed, kind, queue, ttl, worker};
@@ -93,6 +93,42 @@ pub async fn r8_3_the_oldest_age_counts_from_when_it_was_due(world: &dyn World) 
     world.complete(&due).await;
     world.reserve_one().await;
     assert_eq!(listed(world).await.oldest_ready_age, None);
+}
+
+/// R8.3: the age is of the oldest ready job, also behind a younger one that is served first.
+/// Guard: the least time of all ready jobs, not that of the first in the order.
+pub async fn r8_3_the_oldest_is_not_the_next(world: &dyn World) {
+    for oldest in [draft(), keyed("oldest")] {
+        world.enqueue(oldest).await;
+        world.advance(20 * MINUTE).await;
+        for priority in [Priority::CRITICAL, Priority::LOW] {
+            world.enqueue(draft().priority(priority)).await;
+            world.enqueue(keyed(&priority.to_string()).priority(priority)).await;
+        }
+        let age = listed(world).await.oldest_ready_age.expect("a ready job");
+        assert!(age >= 20 * MINUTE && age < 20 * MINUTE + SLACK, "{age:?}");
+        world.serve_all(&default_queue()).await;
+    }
+}
+
+/// R8.3: deaths count among the last 1,000 jobs that ended, then no more.
+/// Guard: what falls out of the window is taken off.
+pub async fn r8_3_health_forgets_deaths_of_long_ago(world: &dyn World) {
+    world.enqueue_n(10).await;
+    for lease in world.reserve(10).await {
+        world.kill(&lease).await;
+    }
+    assert_eq!(listed(world).await.health.score, 60, "all that ended died");
+    for (jobs, score) in [(90, 90), (910, 100)] {
+        world.enqueue_n(jobs).await;
+        let leases = world.reserve(jobs).await;
+        let acks: Vec<_> = leases.into_iter().map(|lease| Ack::new(lease.token)).collect();
+        let outcomes = world.backend().ack(&acks).await.expect("ack");
+        assert_eq!(outcomes, vec![AckOutcome::Acked; jobs]);
+        let health = listed(world).await.health;
+        assert_eq!(health.score, score, "after {jobs} more: {health:?}");
+    }
+    assert_eq!(listed(world).await.health.reasons, Vec::<String>::new());
 }
 
 /// R8.3: health takes its points for age, deaths and absent workers, and says why.

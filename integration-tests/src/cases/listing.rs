@@ -210,3 +210,26 @@ pub async fn r8_2_failed_jobs_are_found_by_their_last_error(world: &dyn World) {
         assert_eq!(world.list_ids(filter).await, wanted, "{text}");
     }
 }
+
+/// R8.2: an error is looked for in dead and failed jobs only, whatever others went through.
+/// Guard: the error filter asks for the status.
+pub async fn r8_2_an_error_is_found_in_dead_and_failed_jobs_only(world: &dyn World) {
+    let again = || async {
+        let lease = world.lease(draft()).await;
+        world.fail(&lease, Duration::ZERO).await;
+        world.reserve_one().await
+    };
+    let (completed, called_off, dead) = (again().await, again().await, again().await);
+    world.complete(&completed).await;
+    world.call_off(&called_off).await;
+    world.kill(&dead).await;
+    let failed = world.lease(draft()).await;
+    world.fail(&failed, HOUR).await;
+    let running = again().await;
+    let ready = world.lease(draft()).await;
+    world.fail(&ready, Duration::ZERO).await;
+    assert_eq!(world.status(ready.id()).await, Status::Ready);
+    assert_eq!(world.state(running.id()).await, State::Running);
+    let filter = JobFilter { error_contains: Some("went wrong".to_owned()), ..all() };
+    assert_eq!(world.list_ids(filter).await, [failed.id(), dead.id()]);
+}

@@ -190,6 +190,35 @@ pub async fn r7_4_a_late_key_gets_its_turn(world: &dyn World) {
     assert_eq!(world.reserve(50).await.len(), 50, "a key alone gets every turn");
 }
 
+/// R7.4: a key that took no turns while another took many is owed none: they alternate.
+/// Guard: a key comes back at the present turn, not at its last.
+pub async fn r7_4_a_key_that_was_idle_is_owed_nothing(world: &dyn World) {
+    fair(world, 1).await;
+    for way in ["running", "scheduled", "gone", "plain"] {
+        let idle = || if way == "plain" { draft() } else { keyed("idle") };
+        let first = world.lease(idle()).await;
+        if way != "running" {
+            world.complete(&first).await;
+        }
+        match way {
+            "running" => drop(world.enqueue_all((0..20).map(|_| idle())).await),
+            "scheduled" => drop(world.enqueue_all((0..20).map(|_| idle().delay(MINUTE))).await),
+            _ => {}
+        }
+        world.enqueue_all((0..120).map(|_| keyed("busy"))).await;
+        assert_eq!(claim(world, 100, 1).await, BTreeMap::from([("busy".to_owned(), 100)]));
+        match way {
+            "running" => world.complete(&first).await,
+            "scheduled" => world.advance(MINUTE).await,
+            _ => drop(world.enqueue_all((0..20).map(|_| idle())).await),
+        }
+        // One turn more for who comes back is no debt; from then on they alternate.
+        let claims = claim(world, 20, 1).await;
+        assert!(claims.len() == 2 && claims.values().all(|got| *got >= 9), "{way}: {claims:?}");
+        world.serve_all(&default_queue()).await;
+    }
+}
+
 async fn fair(world: &dyn World, per_key: u32) {
     let patch = QueuePatch::default().order(Order::Fair).per_key(per_key).expect("per_key");
     world.configure(&default_queue(), patch).await;

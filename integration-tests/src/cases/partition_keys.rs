@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use queuekit_core::queue::{KeyOnDead, KeyOnWait};
+use queuekit_core::queue::{KeyOnDead, KeyOnWait, Order};
 use queuekit_core::{
     Ack, Backend, JobId, NackKind, PartitionKey, Priority, QueuePatch, State, Status,
 };
@@ -95,6 +95,25 @@ pub async fn r7_3_a_dead_head_continues_or_holds(world: &dyn World) {
                 assert_eq!(world.serve_all(&name).await, [first, second]);
             }
         }
+    }
+}
+
+/// R7.3: a key that a dead head holds is free once the queue goes on after deaths.
+/// Guard: a change of `key_on_dead` asks every key anew.
+pub async fn r7_3_a_hold_that_is_lifted_frees_the_key(world: &dyn World) {
+    let name = default_queue();
+    for order in [Order::Strict, Order::Fair] {
+        let hold = QueuePatch::default().order(order).key_on_dead(KeyOnDead::Hold);
+        world.configure(&name, hold).await;
+        let ids = world.enqueue_all((0..3).map(|_| keyed("k"))).await;
+        let head = world.reserve_one().await;
+        world.kill(&head).await;
+        world.assert_nothing_to_lease().await;
+        world.configure(&name, QueuePatch::default().key_on_dead(KeyOnDead::Continue)).await;
+        assert_eq!(world.status(ids[1]).await, Status::Ready, "{order:?}");
+        assert_eq!(world.serve_all(&name).await, ids[1..], "{order:?}");
+        assert_eq!(world.state(head.id()).await, State::Dead);
+        assert!(world.delete(head.id(), false).await.expect("delete_job"));
     }
 }
 

@@ -1,9 +1,10 @@
-//! R6.7 and R6.9: pausing and removing queues, and why a job is not running.
+//! R6.7, R6.9 and R12: pausing, changing and removing queues, and why a job is not running.
 
 use std::time::Duration;
 
 use queuekit_core::capability::{AdminExt, Beat, ExtendOutcome, Why};
-use queuekit_core::{ErrorKind, JobId, QueuePatch, State};
+use queuekit_core::queue::{KeyOnDead, Order};
+use queuekit_core::{ErrorKind, JobFilter, JobId, PageSize, QueuePatch, State};
 
 use crate::World;
 use crate::kit::{
@@ -96,6 +97,44 @@ pub async fn r6_7_an_empty_queue_goes_with_its_settings(world: &dyn World) {
     assert_eq!(world.reserve_ids(5).await, [id]);
 }
 
+/// R12: a queue that changes its order, back and forth, serves and lists every job once.
+/// Guard: a change of `order` takes each waiting job from one order into the other.
+pub async fn r12_a_change_of_order_loses_and_doubles_no_job(world: &dyn World) {
+    let name = default_queue();
+    let filter = || JobFilter::default().status(State::Pending).limit(PageSize::MAX);
+    let (mut stored, mut served) = (Vec::new(), Vec::new());
+    let orders = [Order::Strict, Order::Fair, Order::Strict, Order::Fair, Order::Strict];
+    for order in orders {
+        world.configure(&name, QueuePatch::default().order(order)).await;
+        for delay in [Duration::ZERO, HOUR] {
+            let plain = (0..3).map(|_| draft().delay(delay));
+            let keyed = (0..6).map(|at| keyed(["a", "b", "c"][at % 3]).delay(delay));
+            stored.extend(world.enqueue_all(plain.chain(keyed)).await);
+        }
+        for lease in world.reserve(4).await {
+            world.complete(&lease).await;
+            served.push(lease.id());
+        }
+        let mut waiting = world.list_ids(filter()).await;
+        waiting.extend(&served);
+        assert_same_jobs(waiting, &stored);
+    }
+    for order in [Order::Fair, Order::Strict, Order::Fair] {
+        world.configure(&name, QueuePatch::default().order(order)).await;
+    }
+    world.advance(2 * HOUR).await;
+    served.extend(world.serve_all(&name).await);
+    assert_same_jobs(served, &stored);
+}
+
+/// Asserts that these are the same jobs, each once, in any order.
+fn assert_same_jobs(mut jobs: Vec<JobId>, expected: &[JobId]) {
+    let mut expected = expected.to_vec();
+    jobs.sort();
+    expected.sort();
+    assert_eq!(jobs, expected);
+}
+
 async fn why(world: &dyn World, id: JobId) -> Why {
     let why = world.admin().why(id).await.expect("why").expect("the job is stored");
     assert!(!why.to_string().is_empty());
@@ -132,6 +171,20 @@ pub async fn r6_9_why_a_waiting_job_waits(world: &dyn World) {
     assert!(matches!(why(world, head).await, Why::Ready { .. }));
     world.admin().pause(&default_queue()).await.expect("pause");
     assert_eq!(why(world, head).await, Why::Paused { queue: default_queue() });
+}
+
+/// R6.9: a job whose key a dead head holds is told that head, whatever its place behind it.
+/// Guard: who holds the key comes before who waits in it.
+pub async fn r6_9_why_names_the_dead_head_that_holds(world: &dyn World) {
+    let hold = QueuePatch::default().key_on_dead(KeyOnDead::Hold);
+    world.configure(&default_queue(), hold).await;
+    let ids = world.enqueue_all((0..3).map(|_| keyed("k"))).await;
+    let head = world.reserve_one().await;
+    world.kill(&head).await;
+    for id in &ids[1..] {
+        let held = Why::Blocked { key: partition_key("k"), behind: Some(head.id()) };
+        assert_eq!(why(world, *id).await, held);
+    }
 }
 
 async fn beat(world: &dyn World, serves: &str) {

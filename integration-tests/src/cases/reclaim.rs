@@ -159,6 +159,19 @@ pub async fn r5_7_burials_are_bounded_and_say_more(world: &dyn World) {
     }
 }
 
+/// R5.7: a call that did nothing but bury one job says `more`; the next, which did nothing, not.
+/// Guard: `more` after any burial without a lease, not at the bound only.
+pub async fn r5_7_a_call_that_only_buried_one_says_more(world: &dyn World) {
+    let doomed = world.enqueue(draft().deadline(MINUTE)).await;
+    world.advance(HOUR).await;
+    let reserved = world.reserve_with(&request(default_queue(), 5)).await;
+    assert_eq!(reserved.leases, []);
+    assert!(reserved.more, "it buried and said there is no more");
+    assert_eq!(world.state(doomed).await, State::Dead);
+    let reserved = world.reserve_with(&request(default_queue(), 5)).await;
+    assert!(reserved.leases.is_empty() && !reserved.more, "nothing is left: {reserved:?}");
+}
+
 /// R5.8: an unreadable record stops nobody: it is buried as `corrupt` and counted.
 /// Guard: a record that cannot be read is set aside where it is met.
 pub async fn r5_8_an_unreadable_record_stops_nobody(world: &dyn World) {

@@ -1,7 +1,8 @@
 //! R5.1 to R5.3 and R5.10: asking for work.
 
 use queuekit_core::{
-    AckOutcome, Burial, JobId, Lease, Nonce, Priority, Queues, Reserve, State, WeightedQueues,
+    AckOutcome, Burial, JobId, Lease, Nonce, Priority, QueueName, Queues, Reserve, State,
+    WeightedQueues,
 };
 
 use crate::World;
@@ -206,4 +207,62 @@ pub async fn r7_5_what_a_queue_leaves_goes_to_the_others(world: &dyn World) {
     let queues: Queues = WeightedQueues::new(named).expect("weights").into();
     let request = Reserve::new(queues, 20, ttl(HOUR), worker("w")).expect("a nonce");
     assert_eq!(world.reserve_with(&request).await.leases.len(), 20);
+}
+
+/// R7.5: one claim at a time or ten, over 100 claims each queue gets at least half its share.
+/// Guard: the turns are remembered between calls, however few a call asks for.
+pub async fn r7_5_shares_hold_across_calls_of_any_size(world: &dyn World) {
+    let queues = three_to_one();
+    for limit in [1, 10] {
+        backlog(world, &["a", "b"], 100).await;
+        assert_shares(&claim(world, &queues, 100, limit).await);
+    }
+}
+
+/// R7.5: a queue that had nothing for long gets its share again, not what it missed.
+/// Guard: an idle queue gathers no credit.
+pub async fn r7_5_an_idle_queue_is_owed_nothing(world: &dyn World) {
+    for (idle, busy) in [("a", "b"), ("b", "a")] {
+        let queues = three_to_one();
+        backlog(world, &[busy], 600).await;
+        let claims = claim(world, &queues, 600, 10).await;
+        assert!(claims.iter().all(|claim| *claim == queue(busy)), "{idle} is idle");
+        for limit in [1, 10] {
+            backlog(world, &["a", "b"], 100).await;
+            assert_shares(&claim(world, &queues, 100, limit).await);
+        }
+        for name in ["a", "b"] {
+            while !world.reserve_from(&queue(name), 100).await.is_empty() {}
+        }
+    }
+}
+
+fn three_to_one() -> Queues {
+    WeightedQueues::new([(queue("a"), 3), (queue("b"), 1)]).expect("weights").into()
+}
+
+async fn backlog(world: &dyn World, names: &[&str], jobs: usize) {
+    for name in names {
+        world.enqueue_all((0..jobs).map(|_| draft().queue(*name))).await;
+    }
+}
+
+/// The queues of so many claims, some at a time.
+async fn claim(world: &dyn World, queues: &Queues, jobs: usize, limit: usize) -> Vec<QueueName> {
+    let mut claims = Vec::new();
+    while claims.len() < jobs {
+        let request =
+            Reserve::new(queues.clone(), limit, ttl(DAY / 2), worker("w")).expect("a nonce");
+        let leases = world.reserve_with(&request).await.leases;
+        assert_eq!(leases.len(), limit, "there is a backlog");
+        claims.extend(leases.into_iter().map(|lease| lease.token.queue));
+    }
+    claims
+}
+
+/// At least half of three quarters, and half of one quarter.
+fn assert_shares(claims: &[QueueName]) {
+    let of_a = claims.iter().filter(|claim| **claim == queue("a")).count();
+    let of_b = claims.len() - of_a;
+    assert!(8 * of_a >= 3 * claims.len() && 8 * of_b >= claims.len(), "a: {of_a}, b: {of_b}");
 }

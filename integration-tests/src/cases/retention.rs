@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use queuekit_core::capability::RetryOutcome;
 use queuekit_core::queue::{Keep, Retention};
-use queuekit_core::{JobDraft, JobId, QueuePatch, State, Status};
+use queuekit_core::{Ack, AckOutcome, JobDraft, JobId, QueuePatch, State, Status};
 
 use crate::World;
-use crate::kit::{DAY, HOUR, MINUTE, default_queue, draft, in_parallel, worker};
+use crate::kit::{DAY, HOUR, MINUTE, default_queue, draft, in_parallel, queue, worker};
 
 async fn keep(world: &dyn World, done: Keep, dead: Keep) {
     let retention = Retention { done, dead };
@@ -159,6 +159,25 @@ pub async fn r13_7_any_number_may_run_upkeep(world: &dyn World) {
     let removed: u64 = in_parallel(helpers).await.iter().map(|report| report.changed).sum();
     assert_eq!(removed + world.prune().await, 300);
     assert_eq!(stored(world, &ids[..3]).await, [false; 3]);
+}
+
+/// R13.7: one step of upkeep is short: it removes at most 1,000 jobs, and says that there is more.
+/// Guard: the bound of a step, over all queues.
+pub async fn r13_7_a_step_is_bounded_and_says_more(world: &dyn World) {
+    for name in ["a", "b"] {
+        let drafts = (0..800).map(|_| draft().queue(name));
+        world.enqueue_all(drafts).await;
+        let leases = world.reserve_from(&queue(name), 800).await;
+        let acks: Vec<_> = leases.into_iter().map(|lease| Ack::new(lease.token)).collect();
+        let outcomes = world.backend().ack(&acks).await.expect("ack");
+        assert_eq!(outcomes, vec![AckOutcome::Acked; 800]);
+    }
+    world.advance(2 * DAY).await;
+    let first = world.upkeep().prune().await.expect("prune");
+    assert!(first.changed <= 1000, "one step removed {}", first.changed);
+    assert!(first.more, "{} of 1600 are removed", first.changed);
+    assert_eq!(first.changed + world.prune().await, 1600);
+    assert_eq!(world.all_jobs().await, []);
 }
 
 /// R13.7: repair finds nothing to mend in a store that only ever kept the rules.
