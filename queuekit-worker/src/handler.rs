@@ -31,6 +31,15 @@ use crate::{Ctx, JobError, JobResult};
 /// }
 /// ```
 ///
+/// When the compiler refuses one, it is mostly for one of these:
+///
+/// - "expected to take 2 arguments": the second one, `_ctx: Ctx`, is missing.
+/// - "expected `Result<_, JobError>`": it answers another error type. Write `-> JobResult`; `?`
+///   turns any error into a failed attempt.
+/// - "future cannot be sent between threads": it holds something that is not `Send`, such as an
+///   `Rc` or the guard of a lock, across an `.await`.
+/// - "`T: Serialize` is not satisfied": what it answers is stored as JSON; answer `()` for nothing.
+///
 /// A handler shares its thread with others: work that blocks for long belongs into
 /// `tokio::task::spawn_blocking`. A job is run at least once, so a handler must stand being run
 /// again; [`Ctx::lease_seq`] is the number to fence other systems with.
