@@ -1,5 +1,8 @@
-//! The memory store in lock-step with the plain state machine.
+//! Each store in lock-step with the plain state machine.
 
+mod common;
+
+use common::sqlite::SqliteHarness;
 use queuekit_core::lifecycle::Transition;
 use queuekit_integration_tests::MemoryHarness;
 use queuekit_integration_tests::model::{self, Plan};
@@ -12,4 +15,10 @@ async fn memory_and_the_machine_answer_and_hold_the_same() {
         println!("{transition:?}: {taken}");
         assert!(taken >= 100, "{transition:?} was taken {taken} times; the sequences miss it");
     }
+}
+
+/// The same sequences as above, so that the two stores are in lock-step with each other too.
+#[tokio::test]
+async fn sqlite_and_the_machine_answer_and_hold_the_same() {
+    model::run(&SqliteHarness, Plan { sequences: 800, ..Plan::default() }).await;
 }

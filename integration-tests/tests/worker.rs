@@ -1,6 +1,10 @@
-//! The worker suite on the in-memory store.
+//! The worker suite on every store.
 
+mod common;
+
+use common::sqlite::LiveSqliteHarness;
 use queuekit_integration_tests::worker::LiveMemoryHarness;
 use queuekit_integration_tests::worker_suite;
 
 worker_suite!(memory, LiveMemoryHarness);
+worker_suite!(sqlite, LiveSqliteHarness);

@@ -98,6 +98,13 @@ pub fn reconnect_delay(failures: u32, chance: f64) -> Duration {
         .mul_f64(0.5 + chance / 2.0)
 }
 
+/// The wait before a lock that another process holds is tried again: 0.2 ms doubling to 5 ms, of
+/// which `chance` in 0.0..1.0 picks a random share, so that waiting processes do not collide again.
+pub fn lock_delay(tries: u32, chance: f64) -> Duration {
+    doubling(Duration::from_micros(200), Duration::from_millis(5), tries)
+        .mul_f64(0.5 + chance / 2.0)
+}
+
 /// A random number in 0.0..1.0, for the delays above and below.
 pub fn chance() -> f64 {
     fastrand::f64()

@@ -12,7 +12,6 @@ mod state;
 
 pub use draft::JobDraft;
 pub use error_text::ErrorText;
-pub(crate) use error_text::storable;
 pub use id::JobId;
 pub use metadata::Metadata;
 pub use new_job::{NewJob, Start};

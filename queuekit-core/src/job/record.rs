@@ -138,3 +138,10 @@ pub struct LogLine {
     /// At most 1 KiB.
     pub text: String,
 }
+
+impl LogLine {
+    /// A line as it is stored: NUL replaced, cut at 1 KiB on a char boundary.
+    pub fn new(at: Timestamp, line: &str) -> Self {
+        Self { at, text: storable(line, LOG_LINE_BYTES) }
+    }
+}

@@ -7,9 +7,9 @@ use super::{Faults, MemoryStore, Operation};
 use crate::backend::{LeaseToken, LeaseTtl};
 use crate::capability::{Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo};
 use crate::error::Result;
-use crate::job::{LogLine, storable};
+use crate::job::LogLine;
 use crate::lifecycle::Transition;
-use crate::limits::{LOG_LINE_BYTES, LOG_LINES_KEPT};
+use crate::limits::LOG_LINES_KEPT;
 
 #[async_trait]
 impl Leases for MemoryStore {
@@ -80,8 +80,7 @@ impl Tables {
             record.progress.clone_from(&report.progress);
         }
         for line in &report.lines {
-            let text = storable(line, LOG_LINE_BYTES);
-            record.logs.push_back(LogLine { at: self.now, text });
+            record.logs.push_back(LogLine::new(self.now, line));
         }
         while record.logs.len() > LOG_LINES_KEPT {
             record.logs.pop_front();

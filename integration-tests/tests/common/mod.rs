@@ -1,0 +1,4 @@
+//! Harnesses of the stores that have servers or files.
+#![allow(dead_code, reason = "each test target uses what it needs of it")]
+
+pub(crate) mod sqlite;

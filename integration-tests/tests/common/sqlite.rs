@@ -1,0 +1,119 @@
+//! The SQLite store under the suite: each case has a file of its own.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use queuekit_core::capability::Durability;
+use queuekit_core::{Backend, Clock, JobId, ManualClock, OffsetClock};
+use queuekit_integration_tests::{Expect, Harness, World};
+use queuekit_sqlite::{SqliteConfig, SqliteStore, rusqlite};
+use tempfile::TempDir;
+
+/// Opens stores on clocks that only the suite moves.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SqliteHarness;
+
+/// Opens stores whose time passes by itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LiveSqliteHarness;
+
+#[async_trait]
+impl Harness for SqliteHarness {
+    async fn open(&self) -> Arc<dyn World> {
+        open(ManualClock::default()).await
+    }
+}
+
+#[async_trait]
+impl Harness for LiveSqliteHarness {
+    async fn open(&self) -> Arc<dyn World> {
+        open(OffsetClock::default()).await
+    }
+}
+
+/// A clock that jumps when told to.
+pub(crate) trait TestClock: Clock + Clone {
+    fn jump(&self, by: Duration);
+    fn jump_back(&self, by: Duration);
+}
+
+impl TestClock for ManualClock {
+    fn jump(&self, by: Duration) {
+        self.advance(by);
+    }
+
+    fn jump_back(&self, by: Duration) {
+        self.set(self.now().minus(by));
+    }
+}
+
+impl TestClock for OffsetClock {
+    fn jump(&self, by: Duration) {
+        self.advance(by);
+    }
+
+    fn jump_back(&self, by: Duration) {
+        self.rewind(by);
+    }
+}
+
+struct SqliteWorld<C> {
+    config: SqliteConfig,
+    backend: Arc<dyn Backend>,
+    store: SqliteStore,
+    clock: C,
+    _directory: TempDir,
+}
+
+async fn open<C: TestClock>(clock: C) -> Arc<dyn World> {
+    let directory = tempfile::tempdir().expect("a directory for the store");
+    let config = SqliteConfig::new(directory.path().join("jobs.db")).clock(clock.clone());
+    let store = SqliteStore::connect(config.clone()).await.expect("the store opens");
+    let backend = Arc::new(store.clone());
+    Arc::new(SqliteWorld { config, backend, store, clock, _directory: directory })
+}
+
+#[async_trait]
+impl<C: TestClock> World for SqliteWorld<C> {
+    fn expect(&self) -> Expect {
+        Expect {
+            can_corrupt: true,
+            can_rewind: true,
+            second_handle: true,
+            migrations: true,
+            atomic_across_queues: true,
+            durability: Some(Durability::PowerLoss),
+            ..Expect::FULL
+        }
+    }
+
+    fn backend(&self) -> &Arc<dyn Backend> {
+        &self.backend
+    }
+
+    async fn advance(&self, by: Duration) {
+        self.clock.jump(by);
+    }
+
+    async fn rewind(&self, by: Duration) -> bool {
+        self.clock.jump_back(by);
+        true
+    }
+
+    async fn second_handle(&self) -> Option<Arc<dyn Backend>> {
+        let second = SqliteStore::connect(self.config.clone()).await;
+        Some(Arc::new(second.expect("a second handle opens")))
+    }
+
+    async fn corrupt(&self, id: JobId) -> bool {
+        let conn = rusqlite::Connection::open(self.store.path()).expect("the file opens");
+        conn.busy_timeout(Duration::from_secs(10)).expect("a timeout");
+        let corrupt = include_str!("../../sql/sqlite_corrupt.sql");
+        conn.execute(corrupt, [id.as_bytes()]).expect("the file is written") == 1
+    }
+
+    async fn dispose(&self) {
+        self.backend.close().await.expect("the store closes");
+    }
+}

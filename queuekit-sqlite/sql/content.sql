@@ -1,0 +1,8 @@
+-- Purpose: reads a job's kind and payload, to compare them with those of an equal id.
+-- Parameters: 1 key.
+-- Result: kind, payload.
+-- Index: the primary keys.
+SELECT jobs.kind, coalesce(jobs.payload, large.payload)
+FROM queuekit_jobs AS jobs
+LEFT JOIN queuekit_payloads AS large ON large.job = jobs.key AND jobs.payload IS NULL
+WHERE jobs.key = ?1;

@@ -1,0 +1,9 @@
+-- Purpose: keeps the last failures of a job.
+-- Parameters: 1 the job's key, 2 how many are kept.
+-- Index: the primary key.
+-- Locks: runs inside a step.
+DELETE FROM queuekit_failures
+WHERE job = ?1 AND lease_seq <= (
+    SELECT lease_seq FROM queuekit_failures WHERE job = ?1
+    ORDER BY lease_seq DESC LIMIT 1 OFFSET ?2
+);

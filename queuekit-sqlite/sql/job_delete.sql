@@ -1,0 +1,5 @@
+-- Purpose: a job ceases to exist.
+-- Parameters: 1 key.
+-- Index: the primary key.
+-- Locks: runs inside a step.
+DELETE FROM queuekit_jobs WHERE key = ?1;

@@ -1,0 +1,6 @@
+-- Purpose: an idempotency key is free at once, if the job holds it.
+-- Parameters: 1 queue, 2 key, 3 the job's id.
+-- Index: the primary key.
+-- Locks: runs inside a step.
+DELETE FROM queuekit_idempotency
+WHERE queue = ?1 AND key = ?2 AND job = ?3;

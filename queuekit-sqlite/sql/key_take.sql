@@ -1,0 +1,6 @@
+-- Purpose: a job holds an idempotency key until told otherwise.
+-- Parameters: 1 queue, 2 key, 3 the job's id.
+-- Index: the primary key.
+-- Locks: runs inside a step.
+INSERT OR REPLACE INTO queuekit_idempotency (queue, key, job, free_at)
+VALUES (?1, ?2, ?3, NULL);

@@ -1,0 +1,22 @@
+-- Purpose: finds the job that the blocked ones of a key wait for: one that holds the key dead, one
+-- that runs, or the first that waits.
+-- Parameters: 1 queue, 2 lane.
+-- Result: its id, or none.
+-- Index: queuekit_jobs_held, queuekit_jobs_lane.
+SELECT coalesce(
+    (
+        SELECT id FROM queuekit_jobs
+        WHERE queue = ?1 AND lane = ?2 AND holds = 1 ORDER BY seq LIMIT 1
+    ),
+    (
+        SELECT id FROM queuekit_jobs
+        WHERE queue = ?1 AND lane = ?2 AND state = 1 AND finished_at IS NULL
+        ORDER BY seq LIMIT 1
+    ),
+    (
+        SELECT id FROM queuekit_jobs
+        WHERE queue = ?1 AND lane = ?2 AND state = 0 AND finished_at IS NULL
+        ORDER BY seq LIMIT 1
+    )
+) AS blocker
+WHERE blocker IS NOT NULL;

@@ -1,0 +1,13 @@
+-- Purpose: tells whether a key has a waiting or running job before a sequence.
+-- Parameters: 1 queue, 2 lane, 3 seq.
+-- Result: 1 or 0.
+-- Index: queuekit_jobs_lane, covering, once per state.
+SELECT
+    EXISTS (
+        SELECT 1 FROM queuekit_jobs
+        WHERE queue = ?1 AND lane = ?2 AND state = 0 AND finished_at IS NULL AND seq < ?3
+    )
+    OR EXISTS (
+        SELECT 1 FROM queuekit_jobs
+        WHERE queue = ?1 AND lane = ?2 AND state = 1 AND finished_at IS NULL AND seq < ?3
+    );

@@ -1,0 +1,7 @@
+-- Purpose: lists the waiting jobs of all keys after one, by key and sequence.
+-- Parameters: 1 queue, 2 lane, 3 how many.
+-- Result: key, lane, seq.
+-- Index: queuekit_jobs_lane.
+SELECT key, lane, seq FROM queuekit_jobs INDEXED BY queuekit_jobs_lane
+WHERE queue = ?1 AND lane > ?2 AND state = 0 AND finished_at IS NULL
+ORDER BY lane, state, seq LIMIT ?3;

@@ -1,0 +1,8 @@
+-- Purpose: finds the next less urgent priority of which a queue has open jobs: the priorities are
+-- probed one by one, so that future jobs of one never stand before due jobs of another.
+-- Parameters: 1 queue, 2 the rank probed last, -1 to begin.
+-- Result: a rank, or none.
+-- Index: queuekit_jobs_pending.
+SELECT rank FROM queuekit_jobs
+WHERE queue = ?1 AND state = 0 AND open = 1 AND rank > ?2
+ORDER BY rank LIMIT 1;

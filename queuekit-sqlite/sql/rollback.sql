@@ -1,0 +1,3 @@
+-- Purpose: undoes a step.
+-- Locks: releases the file's write lock.
+ROLLBACK;

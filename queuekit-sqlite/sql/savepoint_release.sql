@@ -1,0 +1,2 @@
+-- Purpose: forgets the mark: the call's work is the transaction's now.
+RELEASE queuekit;

@@ -1,0 +1,2 @@
+-- Purpose: undoes a call that failed, and nothing else of the transaction.
+ROLLBACK TO queuekit;

@@ -1,0 +1,10 @@
+-- Purpose: reads what is shown of a job beside its record.
+-- Parameters: 1 key.
+-- Result: payload, metadata, result, moved_from, progress and its message.
+-- Index: the primary keys.
+SELECT
+    coalesce(jobs.payload, large.payload), jobs.metadata,
+    jobs.result, jobs.moved_from, jobs.progress, jobs.progress_message
+FROM queuekit_jobs AS jobs
+LEFT JOIN queuekit_payloads AS large ON large.job = jobs.key AND jobs.payload IS NULL
+WHERE jobs.key = ?1;

@@ -1,0 +1,101 @@
+//! The ten operations, and which capabilities there are.
+
+use async_trait::async_trait;
+use queuekit_core::backend::*;
+use queuekit_core::capability::{Exchange, Exchanged, Settlement};
+use queuekit_core::{Job, JobId, NewJob, Queue, Result};
+
+use crate::SqliteStore;
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl Backend for SqliteStore {
+    async fn enqueue(&self, jobs: &[NewJob]) -> Result<Vec<EnqueueOutcome>> {
+        if jobs.is_empty() {
+            return Ok(Vec::new());
+        }
+        let jobs = jobs.to_vec();
+        self.write("enqueue", move |step| step.enqueue(&jobs)).await
+    }
+
+    async fn reserve(&self, request: &Reserve) -> Result<Reserved> {
+        let request = request.clone();
+        self.write("reserve", move |step| step.reserve(&request)).await
+    }
+
+    async fn ack(&self, acks: &[Ack]) -> Result<Vec<AckOutcome>> {
+        if acks.is_empty() {
+            return Ok(Vec::new());
+        }
+        let acks = acks.to_vec();
+        self.write("ack", move |step| step.ack(&acks)).await
+    }
+
+    async fn nack(&self, nacks: &[Nack]) -> Result<Vec<NackOutcome>> {
+        if nacks.is_empty() {
+            return Ok(Vec::new());
+        }
+        let nacks = nacks.to_vec();
+        self.write("nack", move |step| step.nack(&nacks)).await
+    }
+
+    async fn move_to_dlq(&self, burials: &[Burial]) -> Result<Vec<BuryOutcome>> {
+        if burials.is_empty() {
+            return Ok(Vec::new());
+        }
+        let burials = burials.to_vec();
+        self.write("move_to_dlq", move |step| step.move_to_dlq(&burials)).await
+    }
+
+    async fn list_queues(&self) -> Result<Vec<Queue>> {
+        self.read("list_queues", |step| step.list_queues()).await
+    }
+
+    async fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {
+        let filter = filter.clone();
+        self.read("list_jobs", move |step| step.list_jobs(&filter)).await
+    }
+
+    async fn get_job(&self, id: JobId) -> Result<Option<Job>> {
+        self.read("get_job", move |step| step.get_job(id)).await
+    }
+
+    async fn delete_job(&self, id: JobId, force: bool) -> Result<bool> {
+        self.write("delete_job", move |step| step.delete_job(id, force)).await
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.end().await;
+        Ok(())
+    }
+
+    fn capabilities(&self) -> Capabilities<'_> {
+        let mut capabilities = Capabilities::default();
+        capabilities.leases = Some(self);
+        capabilities.wakeups = Some(self);
+        capabilities.upkeep = Some(self);
+        capabilities.exchange = Some(self);
+        capabilities.admin = Some(self);
+        capabilities.inspect = Some(self);
+        capabilities.migrations = Some(self);
+        capabilities.atomic_across_queues = true;
+        capabilities.limits = self.shared.limits;
+        capabilities
+    }
+}
+
+#[async_trait]
+impl Exchange for SqliteStore {
+    async fn exchange(&self, settlement: &Settlement, request: &Reserve) -> Result<Exchanged> {
+        let (settlement, request) = (settlement.clone(), request.clone());
+        let exchange = move |step: &mut crate::Step<'_>| {
+            step.limits.admit_reserve(request.limit)?;
+            Ok(Exchanged {
+                acks: step.ack(&settlement.acks)?,
+                nacks: step.nack(&settlement.nacks)?,
+                reserved: step.reserve(&request)?,
+            })
+        };
+        self.write("exchange", exchange).await
+    }
+}

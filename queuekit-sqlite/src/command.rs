@@ -1,0 +1,67 @@
+//! A call on its way to a thread of the store and back.
+
+use std::time::Instant;
+
+use queuekit_core::{Error, Result};
+use tokio::sync::oneshot;
+
+use crate::step::Step;
+
+/// A call whose answer is typed where it was made.
+pub(crate) trait Command: Send {
+    /// Runs it; it keeps its answer. The error is the answer too.
+    fn run(&mut self, step: &mut Step<'_>) -> Result<()>;
+
+    /// Sends the answer, or why what was done was undone.
+    fn answer(self: Box<Self>, failure: Option<Error>);
+
+    /// Whether nobody waits for the answer any more.
+    fn is_abandoned(&self) -> bool;
+
+    /// When it must be answered.
+    fn deadline(&self) -> Instant;
+}
+
+pub(crate) struct Typed<T, F> {
+    step: F,
+    answer: Option<Result<T>>,
+    reply: oneshot::Sender<Result<T>>,
+    deadline: Instant,
+}
+
+impl<T, F> Typed<T, F> {
+    pub(crate) fn new(step: F, reply: oneshot::Sender<Result<T>>, deadline: Instant) -> Self {
+        Self { step, answer: None, reply, deadline }
+    }
+}
+
+impl<T, F> Command for Typed<T, F>
+where
+    T: Send,
+    F: FnMut(&mut Step<'_>) -> Result<T> + Send,
+{
+    fn run(&mut self, step: &mut Step<'_>) -> Result<()> {
+        let answer = (self.step)(step);
+        let told = answer.as_ref().map(drop).map_err(Error::clone);
+        self.answer = Some(answer);
+        told
+    }
+
+    fn answer(self: Box<Self>, failure: Option<Error>) {
+        let answer = match (failure, self.answer) {
+            (Some(error), _) => Err(error),
+            (None, Some(answer)) => answer,
+            (None, None) => Err(crate::error::closed()),
+        };
+        // The caller may have gone away.
+        let _ = self.reply.send(answer);
+    }
+
+    fn is_abandoned(&self) -> bool {
+        self.reply.is_closed()
+    }
+
+    fn deadline(&self) -> Instant {
+        self.deadline
+    }
+}

@@ -1,0 +1,135 @@
+//! What can be set about a store.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use queuekit_core::{Clock, Error, Limits, Result, SystemClock};
+
+/// How to open a store: a file and its settings.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct SqliteConfig {
+    pub(crate) path: PathBuf,
+    pub(crate) synchronous: Synchronous,
+    pub(crate) create: Create,
+    pub(crate) migrate: bool,
+    pub(crate) own_journal: bool,
+    pub(crate) op_timeout: Duration,
+    pub(crate) limits: Limits,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+/// When a commit is on disk (contract R11.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Synchronous {
+    /// When the call returns: an Ok survives loss of power.
+    #[default]
+    Full,
+    /// Some time later: an Ok survives the end of the process, not loss of power.
+    Normal,
+}
+
+/// What opening may create.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Create {
+    /// The file, and the tables in a file that is empty. A database of another application is
+    /// refused.
+    #[default]
+    File,
+    /// The tables, in a database of another application too.
+    Tables,
+    /// Nothing.
+    Nothing,
+}
+
+impl SqliteConfig {
+    /// The store in this file, which is created if there is none.
+    pub fn new(path: impl AsRef<Path>) -> Self {
+        Self {
+            path: path.as_ref().to_owned(),
+            synchronous: Synchronous::default(),
+            create: Create::default(),
+            migrate: true,
+            own_journal: false,
+            op_timeout: Duration::from_secs(10),
+            limits: Limits::default(),
+            clock: Arc::new(SystemClock::default()),
+        }
+    }
+
+    /// The store of a URL, `sqlite://PATH?setting=value&..`: see [`SqliteStore::connect_url`] for
+    /// the settings. In the path `%XX` stands for a byte.
+    ///
+    /// [`SqliteStore::connect_url`]: crate::SqliteStore::connect_url
+    ///
+    /// # Errors
+    /// `Invalid`, naming what is wrong with it.
+    pub fn from_url(url: &str) -> Result<Self> {
+        crate::url::parse(url)
+    }
+
+    /// When a commit is on disk (default [`Synchronous::Full`]).
+    pub fn synchronous(mut self, synchronous: Synchronous) -> Self {
+        self.synchronous = synchronous;
+        self
+    }
+
+    /// What opening may create (default [`Create::File`]).
+    pub fn create(mut self, create: Create) -> Self {
+        self.create = create;
+        self
+    }
+
+    /// Whether opening brings an older schema up to date (default true).
+    pub fn migrate(mut self, migrate: bool) -> Self {
+        self.migrate = migrate;
+        self
+    }
+
+    /// Lets opening switch an application's database to the write-ahead log (default false). A
+    /// file of the store's own always uses it.
+    pub fn switch_to_wal(mut self, switch: bool) -> Self {
+        self.own_journal = switch;
+        self
+    }
+
+    /// How long a call waits for the file's write lock (default 10 s).
+    pub fn op_timeout(mut self, timeout: Duration) -> Self {
+        self.op_timeout = timeout;
+        self
+    }
+
+    /// The limits the store applies.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The clock that is "now" (default the machine's).
+    pub fn clock(mut self, clock: impl Clock) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+}
+
+impl Synchronous {
+    pub(crate) fn parse(text: &str) -> Result<Self> {
+        match text {
+            "full" => Ok(Self::Full),
+            "normal" => Ok(Self::Normal),
+            _ => Err(Error::invalid("synchronous", "full or normal", format!("{text:?}"))),
+        }
+    }
+}
+
+impl Create {
+    pub(crate) fn parse(text: &str) -> Result<Self> {
+        match text {
+            "file" => Ok(Self::File),
+            "tables" => Ok(Self::Tables),
+            "nothing" => Ok(Self::Nothing),
+            _ => Err(Error::invalid("create", "file, tables or nothing", format!("{text:?}"))),
+        }
+    }
+}

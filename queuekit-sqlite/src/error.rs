@@ -1,0 +1,74 @@
+//! What SQLite says, as the contract says it (R10).
+
+use queuekit_core::{Error, ErrorKind};
+use rusqlite::ffi::ErrorCode;
+
+/// The error of a statement that failed inside a step: the step is rolled back, so that nothing
+/// of it was applied.
+pub(crate) fn failed(error: rusqlite::Error) -> Error {
+    let (kind, message) = match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => (
+            ErrorKind::StorageFull,
+            "no room is left for the database file or its write-ahead log; free some space: \
+             the store goes on by itself"
+                .to_owned(),
+        ),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => (
+            ErrorKind::Unavailable,
+            "another process or transaction holds the file's only write lock; end the long \
+             transaction, and never call the client while one of your own is open"
+                .to_owned(),
+        ),
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => (
+            ErrorKind::Unavailable,
+            "the database cannot be written; give this user write permission for the file and \
+             for its directory, and check that the disk is not mounted read-only"
+                .to_owned(),
+        ),
+        Some(ErrorCode::CannotOpen) => (
+            ErrorKind::Unavailable,
+            "the database file cannot be opened; check that its directory exists and that this \
+             user may read and write there"
+                .to_owned(),
+        ),
+        Some(ErrorCode::NotADatabase) => (
+            ErrorKind::Corrupt,
+            "this file is no SQLite database (or is encrypted); name another file, nothing was \
+             changed in this one"
+                .to_owned(),
+        ),
+        Some(ErrorCode::DatabaseCorrupt) => (
+            ErrorKind::Corrupt,
+            "the database file is damaged; stop its users, keep a copy, and restore a backup or \
+             rebuild it with the `.recover` command of the sqlite3 shell"
+                .to_owned(),
+        ),
+        Some(ErrorCode::SystemIoFailure) => (
+            ErrorKind::Unavailable,
+            format!("the disk failed: {error}; look into the system's log"),
+        ),
+        _ => (ErrorKind::Unavailable, format!("SQLite refused a statement: {error}")),
+    };
+    Error::new(kind, message).caused_by(error)
+}
+
+/// The error of a commit that failed: unless SQLite says that nothing was written, a log that
+/// was written and not synced may still be found after a crash.
+pub(crate) fn failed_to_commit(error: rusqlite::Error) -> Error {
+    let certain = [ErrorCode::DiskFull, ErrorCode::DatabaseBusy, ErrorCode::ReadOnly];
+    if error.sqlite_error_code().is_some_and(|code| certain.contains(&code)) {
+        return failed(error);
+    }
+    let message = format!("the commit failed: {error}; repeat the call, which is safe");
+    Error::new(ErrorKind::Indeterminate, message).caused_by(error)
+}
+
+/// Whether trying again soon may succeed.
+pub(crate) fn is_busy(error: &rusqlite::Error) -> bool {
+    let busy = [ErrorCode::DatabaseBusy, ErrorCode::DatabaseLocked];
+    error.sqlite_error_code().is_some_and(|code| busy.contains(&code))
+}
+
+pub(crate) fn closed() -> Error {
+    Error::new(ErrorKind::Closed, "this handle was closed; open a new one")
+}

@@ -1,0 +1,103 @@
+//! What `doctor` asks.
+
+use std::path::Path;
+
+use async_trait::async_trait;
+use queuekit_core::Result;
+use queuekit_core::capability::{Durability, Fact, Finding, Inspect, Severity};
+use rusqlite::Connection;
+
+use crate::error::failed;
+use crate::migrate;
+use crate::{SqliteStore, Synchronous};
+
+/// A log this large means that a reader has held on to it for long.
+const LARGE_LOG_BYTES: u64 = 1 << 30;
+
+#[async_trait]
+impl Inspect for SqliteStore {
+    async fn durability(&self) -> Result<Durability> {
+        self.check_open().map_err(|error| error.during("inspect"))?;
+        Ok(match self.shared.synchronous {
+            Synchronous::Full => Durability::PowerLoss,
+            Synchronous::Normal => Durability::ProcessKill,
+        })
+    }
+
+    async fn facts(&self) -> Result<Vec<Fact>> {
+        let path = self.path().to_owned();
+        let synchronous = match self.shared.synchronous {
+            Synchronous::Full => "full",
+            Synchronous::Normal => "normal",
+        };
+        self.read("inspect", move |step| {
+            let schema = migrate::status(step.conn)?;
+            let mut facts = vec![
+                ("sqlite version", rusqlite::version().to_owned()),
+                ("file", path.display().to_string()),
+                ("file bytes", bytes_of(&path, "").to_string()),
+                ("log bytes", bytes_of(&path, "-wal").to_string()),
+                ("synchronous", synchronous.to_owned()),
+                ("schema version", schema.stored.to_string()),
+            ];
+            for pragma in ["journal_mode", "page_size", "page_count", "freelist_count"] {
+                facts.push((pragma, pragma_text(step.conn, pragma)?));
+            }
+            let fact = |(name, value)| Fact { name, value };
+            Ok(facts.into_iter().map(fact).collect())
+        })
+        .await
+    }
+
+    async fn findings(&self) -> Result<Vec<Finding>> {
+        let path = self.path().to_owned();
+        let synchronous = self.shared.synchronous;
+        self.read("inspect", move |step| {
+            let mut findings = Vec::new();
+            let mut find = |severity, message: &str, remedy: &str| {
+                let (message, remedy) = (message.to_owned(), remedy.to_owned());
+                findings.push(Finding { severity, message, remedy });
+            };
+            if synchronous == Synchronous::Normal {
+                find(
+                    Severity::Warning,
+                    "synchronous is normal: an Ok survives the end of the process, not loss of \
+                     power; a lease_seq given to another system may repeat after one",
+                    "open the store with synchronous=full",
+                );
+            }
+            if pragma_text(step.conn, "auto_vacuum")? != "2" {
+                find(
+                    Severity::Note,
+                    "the file never shrinks: it was made without auto_vacuum=INCREMENTAL",
+                    "with every user stopped, set PRAGMA auto_vacuum=INCREMENTAL and run VACUUM",
+                );
+            }
+            if bytes_of(&path, "-wal") > LARGE_LOG_BYTES {
+                find(
+                    Severity::Warning,
+                    "the write-ahead log has outgrown 1 GiB: a long read transaction keeps it \
+                     from being moved into the database",
+                    "end the long read transaction of the other program",
+                );
+            }
+            Ok(findings)
+        })
+        .await
+    }
+}
+
+fn bytes_of(path: &Path, suffix: &str) -> u64 {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    std::fs::metadata(name).map_or(0, |metadata| metadata.len())
+}
+
+fn pragma_text(conn: &Connection, pragma: &str) -> Result<String> {
+    let text = |value: rusqlite::types::Value| match value {
+        rusqlite::types::Value::Integer(number) => number.to_string(),
+        rusqlite::types::Value::Text(text) => text,
+        other => format!("{other:?}"),
+    };
+    conn.pragma_query_value(None, pragma, |row| row.get(0)).map(text).map_err(failed)
+}

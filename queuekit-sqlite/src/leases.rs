@@ -1,0 +1,35 @@
+//! Extending leases, reports, presence of workers.
+
+use async_trait::async_trait;
+use queuekit_core::capability::{Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo};
+use queuekit_core::{LeaseToken, LeaseTtl, Result};
+
+use crate::SqliteStore;
+
+#[async_trait]
+impl Leases for SqliteStore {
+    async fn extend(&self, leases: &[LeaseToken], ttl: LeaseTtl) -> Result<Vec<ExtendOutcome>> {
+        if leases.is_empty() {
+            return Ok(Vec::new());
+        }
+        let leases = leases.to_vec();
+        self.write("extend", move |step| step.extend(&leases, ttl)).await
+    }
+
+    async fn report(&self, reports: &[Report]) -> Result<Vec<ReportOutcome>> {
+        if reports.is_empty() {
+            return Ok(Vec::new());
+        }
+        let reports = reports.to_vec();
+        self.write("report", move |step| step.report(&reports)).await
+    }
+
+    async fn beat(&self, beat: &Beat) -> Result<()> {
+        let beat = beat.clone();
+        self.write("beat", move |step| step.beat(&beat)).await
+    }
+
+    async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {
+        self.read("list_workers", |step| step.list_workers()).await
+    }
+}

@@ -1,0 +1,203 @@
+//! Durable jobs in one SQLite file: the embedded default.
+//!
+//! One thread writes, and takes all calls that wait into one transaction (group commit); others
+//! read beside it. Several processes may share the file. `docs/sqlite.md` has the schema, the
+//! guarantees and the settings; `docs/semantics.md` the rules that every store keeps.
+//!
+//! ```
+//! use queuekit_core::{Backend, BackendExt, JobDraft};
+//! use queuekit_sqlite::SqliteStore;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> queuekit_core::Result<()> {
+//! # let directory = tempfile::tempdir().unwrap();
+//! # let path = directory.path().join("jobs.db");
+//! let store = SqliteStore::open(path).await?;
+//! let id = store.enqueue_one(JobDraft::new("report", "{}").build()?).await?;
+//! assert_eq!(store.get_job(id).await?.unwrap().status.as_str(), "ready");
+//! store.close().await?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod admin;
+mod backend;
+mod command;
+mod config;
+mod error;
+mod inspect;
+mod leases;
+mod migrate;
+mod open;
+mod read;
+mod readers;
+mod row;
+mod statements;
+mod step;
+mod tx;
+mod upkeep;
+mod url;
+mod wakeups;
+mod writer;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use queuekit_core::capability::WakeupHub;
+use queuekit_core::{Clock, Limits, Result};
+use tokio::sync::oneshot;
+
+pub use config::{Create, SqliteConfig, Synchronous};
+/// The version of rusqlite whose transactions [`SqliteStore::enqueue_in`] takes.
+pub use rusqlite;
+
+use readers::Readers;
+use step::Step;
+use writer::Writer;
+
+/// A store in an SQLite file; clones share it.
+#[derive(Clone)]
+pub struct SqliteStore {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    path: PathBuf,
+    synchronous: Synchronous,
+    limits: Limits,
+    clock: Arc<dyn Clock>,
+    writer: Writer,
+    readers: Readers,
+    wakeups: Arc<WakeupHub>,
+    closed: AtomicBool,
+    /// One per thread; answered when it has let go of the file.
+    ended: Mutex<Vec<oneshot::Receiver<()>>>,
+    repair: Mutex<upkeep::Cursor>,
+}
+
+impl SqliteStore {
+    /// Opens the store in this file with the default settings; creates it if there is none.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect).
+    pub async fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::connect(SqliteConfig::new(path)).await
+    }
+
+    /// Opens the store of a URL, `sqlite://PATH?setting=value&..`.
+    ///
+    /// | setting | values | meaning |
+    /// |---|---|---|
+    /// | `synchronous` | `full` (default), `normal` | [`Synchronous`] |
+    /// | `create` | `file` (default), `tables`, `nothing` | [`Create`] |
+    /// | `migrate` | `on` (default), `off` | [`SqliteConfig::migrate`] |
+    /// | `journal` | `keep` (default), `wal` | [`SqliteConfig::switch_to_wal`] |
+    /// | `op_timeout_ms` | 10000 | [`SqliteConfig::op_timeout`] |
+    ///
+    /// # Errors
+    /// `Invalid` if the URL is none; else as [`connect`](Self::connect).
+    pub async fn connect_url(url: &str) -> Result<Self> {
+        Self::connect(SqliteConfig::from_url(url)?).await
+    }
+
+    /// Opens a store, and brings its schema up to date.
+    ///
+    /// # Errors
+    /// `Unavailable` if the file cannot be read and written, `Corrupt` if it is damaged or no
+    /// database, `Conflict` if it is another application's, `Unsupported` if its schema is newer
+    /// than this build or older and migrations are off. Nothing of the file was changed then.
+    pub async fn connect(config: SqliteConfig) -> Result<Self> {
+        Self::start(config, true).await.map_err(|error| error.during("connect"))
+    }
+
+    /// Opens a store without looking at its schema: for `doctor` and `migrate`.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect), but for what it says of schemas.
+    pub async fn connect_unchecked(config: SqliteConfig) -> Result<Self> {
+        Self::start(config, false).await.map_err(|error| error.during("connect"))
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.shared.path
+    }
+
+    async fn start(config: SqliteConfig, checked: bool) -> Result<Self> {
+        let opened = open::connections(config.clone(), checked).await?;
+        let wakeups = Arc::new(WakeupHub::default());
+        let mut ended = Vec::new();
+        let mut end = || {
+            let (send, receive) = oneshot::channel();
+            ended.push(receive);
+            send
+        };
+        let settings = writer::Settings {
+            limits: config.limits,
+            clock: Arc::clone(&config.clock),
+            op_timeout: config.op_timeout,
+            wakeups: Arc::clone(&wakeups),
+        };
+        let writer = Writer::start(opened.writer, settings, end())?;
+        let readers = opened.readers.into_iter().map(|conn| (conn, end())).collect();
+        let readers = Readers::start(readers, config.limits, &config.clock)?;
+        let shared = Shared {
+            path: opened.path,
+            synchronous: config.synchronous,
+            limits: config.limits,
+            clock: config.clock,
+            writer,
+            readers,
+            wakeups,
+            closed: AtomicBool::new(false),
+            ended: Mutex::new(ended),
+            repair: Mutex::default(),
+        };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// Runs a step on the writer.
+    async fn write<T: Send + 'static>(
+        &self,
+        operation: &'static str,
+        step: impl FnMut(&mut Step<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.check_open().map_err(|error| error.during(operation))?;
+        self.shared.writer.run(step).await.map_err(|error| error.during(operation))
+    }
+
+    /// Runs a step on a reader.
+    async fn read<T: Send + 'static>(
+        &self,
+        operation: &'static str,
+        step: impl FnMut(&mut Step<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.check_open().map_err(|error| error.during(operation))?;
+        self.shared.readers.run(step).await.map_err(|error| error.during(operation))
+    }
+
+    fn check_open(&self) -> Result<()> {
+        if self.shared.closed.load(Ordering::Acquire) { Err(error::closed()) } else { Ok(()) }
+    }
+
+    async fn end(&self) {
+        self.shared.closed.store(true, Ordering::Release);
+        self.shared.writer.close();
+        self.shared.readers.close();
+        let ended: Vec<_> =
+            self.shared.ended.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect();
+        for thread in ended {
+            // A thread that is gone has let go too.
+            let _ = thread.await;
+        }
+        self.shared.wakeups.ring_all();
+    }
+}
+
+impl fmt::Debug for SqliteStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteStore").field("path", &self.shared.path).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,190 @@
+//! Opening the file: what it is, who may write to it, and how durable it is.
+
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
+
+use queuekit_core::{Error, ErrorKind, Result};
+use rusqlite::{Connection, MAIN_DB, OpenFlags};
+use tokio::sync::oneshot;
+
+use crate::config::{Create, SqliteConfig, Synchronous};
+use crate::error::failed;
+use crate::migrate::{self, Tables};
+use crate::statements::{BEGIN, COMMIT, ROLLBACK};
+
+/// Connections that read beside the one that writes.
+const READERS: usize = 2;
+/// Prepared statements kept per connection: more than there are.
+const STATEMENTS: usize = 128;
+/// Pages of log after which a commit moves them into the database: 16 MiB, so that pages that
+/// change with every job are moved once for many commits.
+const CHECKPOINT_PAGES: i64 = 4000;
+/// What remains of a log that grew while a reader held on to it.
+const LOG_BYTES: i64 = 64 * 1024 * 1024;
+/// Memory for pages, per connection, in KiB.
+const CACHE_KIB: i64 = 16 * 1024;
+
+#[derive(Debug)]
+pub(crate) struct Opened {
+    /// As SQLite names it.
+    pub(crate) path: PathBuf,
+    pub(crate) writer: Connection,
+    pub(crate) readers: Vec<Connection>,
+}
+
+/// Opens a file on a thread of its own: another process may hold it for a while.
+pub(crate) async fn connections(config: SqliteConfig, checked: bool) -> Result<Opened> {
+    let (reply, opened) = oneshot::channel();
+    let on = config.path.display().to_string();
+    let open = move || {
+        // The caller may have gone away.
+        let _ = reply.send(open(&config, checked));
+    };
+    let thread = thread::Builder::new().name("queuekit-sqlite-open".to_owned()).spawn(open);
+    let unavailable = |message: &str| Error::new(ErrorKind::Unavailable, message);
+    thread.map_err(|error| unavailable("the system gave no thread").caused_by(error))?;
+    let opened = opened.await.map_err(|_| unavailable("the thread that opens the file died"))?;
+    opened.map_err(|error| error.on(on))
+}
+
+fn open(config: &SqliteConfig, checked: bool) -> Result<Opened> {
+    let writer = connection(config)?;
+    if writer.is_readonly(MAIN_DB).map_err(failed)? {
+        let message = "the file is read-only; give this user write permission for it and for \
+                       its directory";
+        return Err(Error::new(ErrorKind::Unavailable, message));
+    }
+    let tables = Tables::of(&writer).map_err(failed)?;
+    if checked {
+        admit(config, tables)?;
+    }
+    set_journal(&writer, config, tables, checked)?;
+    set_pragmas(&writer, config)?;
+    if checked {
+        bring_up(&writer, config)?;
+    }
+    let path = PathBuf::from(writer.path().unwrap_or_default());
+    let reader = |_| {
+        let conn = connection(config)?;
+        set_pragmas(&conn, config)?;
+        conn.pragma_update(None, "query_only", true).map_err(failed)?;
+        Ok(conn)
+    };
+    let readers = (0..READERS).map(reader).collect::<Result<_>>()?;
+    // From here on the writer itself waits for the lock, call by call.
+    writer.busy_timeout(Duration::ZERO).map_err(failed)?;
+    Ok(Opened { path, writer, readers })
+}
+
+fn connection(config: &SqliteConfig) -> Result<Connection> {
+    let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    if config.create != Create::Nothing {
+        flags |= OpenFlags::SQLITE_OPEN_CREATE;
+    }
+    let conn = Connection::open_with_flags(&config.path, flags).map_err(failed)?;
+    conn.busy_timeout(config.op_timeout).map_err(failed)?;
+    conn.set_prepared_statement_cache_capacity(STATEMENTS);
+    Ok(conn)
+}
+
+/// Nothing is created where nobody asked for it.
+fn admit(config: &SqliteConfig, tables: Tables) -> Result<()> {
+    if tables.own {
+        return Ok(());
+    }
+    let message = match config.create {
+        Create::Tables => return Ok(()),
+        Create::File if !tables.foreign => return Ok(()),
+        Create::File => {
+            "it is another application's database; add create=tables to the URL to let queuekit \
+             keep its tables (queuekit_*) beside the others, or name another file"
+        }
+        Create::Nothing => {
+            "it has no tables of queuekit, and create=nothing forbids making them; run \
+             `queuekit migrate up`, or name another file"
+        }
+    };
+    Err(Error::new(ErrorKind::Conflict, message))
+}
+
+/// The write-ahead log, read back: SQLite keeps the old mode without a word where it cannot
+/// change it. An application's own file is changed only when asked.
+fn set_journal(
+    conn: &Connection,
+    config: &SqliteConfig,
+    tables: Tables,
+    checked: bool,
+) -> Result<()> {
+    if !tables.own && !tables.foreign {
+        // It takes effect only before the first table.
+        conn.pragma_update(None, "auto_vacuum", "INCREMENTAL").map_err(failed)?;
+    }
+    let mode = |row: &rusqlite::Row<'_>| row.get::<_, String>(0);
+    let found = conn.pragma_query_value(None, "journal_mode", mode).map_err(failed)?;
+    if found == "wal" {
+        return Ok(());
+    }
+    if tables.foreign && !config.own_journal {
+        if !checked {
+            return Ok(());
+        }
+        let message = format!(
+            "its journal mode is {found}, queuekit needs the write-ahead log; add journal=wal \
+             to the URL to let it switch the file (once, for all its users)"
+        );
+        return Err(Error::new(ErrorKind::Conflict, message));
+    }
+    let now = conn.pragma_update_and_check(None, "journal_mode", "WAL", mode).map_err(failed)?;
+    if now == "wal" {
+        return Ok(());
+    }
+    let message = format!(
+        "SQLite keeps journal mode {now} here; the write-ahead log needs a local file system \
+         with shared memory, not one over a network"
+    );
+    Err(Error::new(ErrorKind::Unsupported, message))
+}
+
+/// All of these are of the connection, none of the file.
+fn set_pragmas(conn: &Connection, config: &SqliteConfig) -> Result<()> {
+    let (name, wanted) = match config.synchronous {
+        Synchronous::Full => ("FULL", 2),
+        Synchronous::Normal => ("NORMAL", 1),
+    };
+    conn.pragma_update(None, "synchronous", name).map_err(failed)?;
+    let found = conn.pragma_query_value(None, "synchronous", |row| row.get::<_, i64>(0));
+    if found.map_err(failed)? != wanted {
+        let message = format!(
+            "SQLite did not take synchronous={name}; this build cannot promise \
+                               what an Ok survives"
+        );
+        return Err(Error::new(ErrorKind::Unsupported, message));
+    }
+    let pragmas = [
+        ("wal_autocheckpoint", CHECKPOINT_PAGES),
+        ("journal_size_limit", LOG_BYTES),
+        ("cache_size", -CACHE_KIB),
+    ];
+    for (pragma, value) in pragmas {
+        // Some of them answer the value that holds now.
+        conn.pragma_update_and_check(None, pragma, value, |_| Ok(()))
+            .or_else(|error| match error {
+                rusqlite::Error::QueryReturnedNoRows => Ok(()),
+                error => Err(error),
+            })
+            .map_err(failed)?;
+    }
+    Ok(())
+}
+
+fn bring_up(conn: &Connection, config: &SqliteConfig) -> Result<()> {
+    let status = migrate::status(conn)?;
+    if status.stored == status.wanted || !config.migrate {
+        return migrate::check(status);
+    }
+    conn.execute(BEGIN, []).map_err(failed)?;
+    let done = migrate::up(conn, config.clock.now().as_millis()).and_then(migrate::check);
+    conn.execute(if done.is_ok() { COMMIT } else { ROLLBACK }, []).map_err(failed)?;
+    done
+}

@@ -1,0 +1,227 @@
+//! Reading jobs, page by page (contract R8.2).
+
+use queuekit_core::{
+    Error, ErrorKind, Job, JobFilter, Page, QueueName, Result, State, Status, StatusSet,
+};
+use rusqlite::{Row, params};
+use serde::{Deserialize, Serialize};
+
+use super::status::Frontiers;
+use crate::row::{PLAIN, Record};
+use crate::statements::*;
+use crate::step::{QueueRow, Step};
+
+/// Jobs a page looks at, whether they match or not.
+const EXAMINED: usize = 10_000;
+/// Entries of an index that are read at once.
+const SLICE: usize = 500;
+
+/// Where a page ended: the last job it looked at, by its place in its section.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Position {
+    queue: QueueName,
+    section: usize,
+    place: Place,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum Place {
+    /// Running and ended jobs: when, and which of that time.
+    Time(i64, i64),
+    /// Waiting jobs in serving order: rank, when due, sequence.
+    Serving(i64, i64, i64),
+    /// Blocked jobs, and all that wait in a fair queue: lane, sequence.
+    Lane(String, i64),
+}
+
+/// The statuses of a queue's jobs, in the order they are listed in.
+const SECTIONS: [StatusSet; 8] = [
+    State::Running.statuses(),
+    StatusSet::NONE.with(Status::Ready),
+    StatusSet::NONE.with(Status::Failed),
+    StatusSet::NONE.with(Status::Scheduled),
+    StatusSet::NONE.with(Status::Blocked),
+    State::Dead.statuses(),
+    State::Cancelled.statuses(),
+    State::Completed.statuses(),
+];
+
+/// One page in the making.
+struct Pager<'f> {
+    filter: &'f JobFilter,
+    items: Vec<Job>,
+    examined: usize,
+    frontiers: Frontiers,
+}
+
+impl Step<'_> {
+    pub(crate) fn list_jobs(&mut self, filter: &JobFilter) -> Result<Page<Job>> {
+        let position = filter.position()?.map(position_of).transpose()?;
+        let mut pager =
+            Pager { filter, items: Vec::new(), examined: 0, frontiers: Frontiers::default() };
+        for queue in self.listed_queues(filter, position.as_ref())? {
+            let after = position.as_ref().filter(|position| position.queue == queue.name);
+            let first = after.map_or(0, |position| position.section);
+            for (section, statuses) in SECTIONS.into_iter().enumerate().skip(first) {
+                if !statuses.meets(filter.statuses) {
+                    continue;
+                }
+                let after = after.filter(|after| after.section == section);
+                let after = after.map(|after| after.place.clone());
+                if let Some(place) = self.list_section(&queue, statuses, after, &mut pager)? {
+                    let position = Position { queue: queue.name, section, place };
+                    let bytes = serde_json::to_vec(&position).map_err(unwritable)?;
+                    let next = Some(filter.cursor_at(&bytes));
+                    return Ok(Page { items: pager.items, next });
+                }
+            }
+        }
+        Ok(Page { items: pager.items, next: None })
+    }
+
+    fn listed_queues(
+        &mut self,
+        filter: &JobFilter,
+        position: Option<&Position>,
+    ) -> Result<Vec<QueueRow>> {
+        let mut queues = match &filter.queue {
+            Some(name) => {
+                let queue = self.queue(name)?;
+                queue.map(|at| self.queue_at(at).clone()).into_iter().collect()
+            }
+            None => self.all_queues()?,
+        };
+        queues.retain(|queue| position.is_none_or(|position| queue.name >= position.queue));
+        Ok(queues)
+    }
+
+    /// Adds the jobs of a section to the page; where the page ended, if it is full.
+    fn list_section(
+        &mut self,
+        queue: &QueueRow,
+        statuses: StatusSet,
+        mut after: Option<Place>,
+        pager: &mut Pager<'_>,
+    ) -> Result<Option<Place>> {
+        loop {
+            let slice = self.slice(queue, statuses, after.as_ref())?;
+            let is_last = slice.len() < SLICE;
+            for (key, place) in slice {
+                pager.examined += 1;
+                if let Some(record) = self.job_of_key(key)? {
+                    let status = self.status(&record, &mut pager.frontiers)?;
+                    if statuses.contains(status) && self.matches(pager.filter, &record, status)? {
+                        pager.items.push(self.view(&record, status)?);
+                    }
+                }
+                if pager.is_full() {
+                    return Ok(Some(place));
+                }
+                after = Some(place);
+            }
+            if is_last {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The next jobs that can have these statuses, in their order, after a place.
+    fn slice(
+        &self,
+        queue: &QueueRow,
+        statuses: StatusSet,
+        after: Option<&Place>,
+    ) -> Result<Vec<(i64, Place)>> {
+        let time = |row: &Row<'_>| Ok((row.get(0)?, Place::Time(row.get(1)?, row.get(2)?)));
+        let ended = |state: State| {
+            let (at, seq) = match after {
+                Some(Place::Time(at, seq)) => (*at, *seq),
+                _ => (i64::MAX, i64::MAX),
+            };
+            self.rows(LIST_ENDED, params![queue.id, state as i64, at, seq, SLICE], time)
+        };
+        match () {
+            () if statuses.contains(Status::Running) => {
+                let (at, seq) = match after {
+                    Some(Place::Time(at, seq)) => (*at, *seq),
+                    _ => (i64::MIN, i64::MIN),
+                };
+                self.rows(LIST_LEASED, params![queue.id, at, seq, SLICE], time)
+            }
+            () if statuses.contains(Status::Dead) => ended(State::Dead),
+            () if statuses.contains(Status::Cancelled) => ended(State::Cancelled),
+            () if statuses.contains(Status::Completed) => ended(State::Completed),
+            () if statuses.contains(Status::Blocked) || queue.is_fair() => {
+                self.slice_by_lane(queue, after)
+            }
+            () => {
+                let (rank, at, seq) = match after {
+                    Some(Place::Serving(rank, at, seq)) => (*rank, *at, *seq),
+                    _ => (-1, 0, 0),
+                };
+                let serving = |row: &Row<'_>| {
+                    let place = Place::Serving(row.get(1)?, row.get(2)?, row.get(3)?);
+                    Ok((row.get(0)?, place))
+                };
+                self.rows(LIST_WAITING, params![queue.id, rank, at, seq, SLICE], serving)
+            }
+        }
+    }
+
+    /// The rest of the key where the last slice ended, then the keys after it.
+    fn slice_by_lane(&self, queue: &QueueRow, after: Option<&Place>) -> Result<Vec<(i64, Place)>> {
+        let (lane, seq) = match after {
+            Some(Place::Lane(lane, seq)) => (lane.as_str(), *seq),
+            _ => (PLAIN, 0),
+        };
+        let read =
+            |row: &Row<'_>| Ok((row.get(0)?, Place::Lane(row.get::<_, String>(1)?, row.get(2)?)));
+        let mut slice = self.rows(LIST_LANE, params![queue.id, lane, seq, SLICE], read)?;
+        if slice.len() < SLICE {
+            let rest = params![queue.id, lane, SLICE - slice.len()];
+            slice.extend(self.rows(LIST_LANES, rest, read)?);
+        }
+        Ok(slice)
+    }
+
+    fn matches(&self, filter: &JobFilter, record: &Record, status: Status) -> Result<bool> {
+        let key = filter.partition_key.as_ref();
+        let worker = filter.worker.as_ref().map(|worker| worker.as_str());
+        let in_time = filter.created.contains(record.created_at)
+            && (filter.finished.is_unbounded()
+                || record.finished_at.is_some_and(|at| filter.finished.contains(at)));
+        let matches = filter.statuses.contains(status)
+            && filter.kind.as_ref().is_none_or(|kind| kind.as_str() == record.kind)
+            && key.is_none_or(|key| record.partition_key() == Some(key.as_str()))
+            && worker.is_none_or(|worker| record.worker.as_deref() == Some(worker))
+            && in_time;
+        match &filter.error_contains {
+            Some(text) if matches => self.has_error(record, status, text),
+            _ => Ok(matches),
+        }
+    }
+
+    fn has_error(&self, record: &Record, status: Status, text: &str) -> Result<bool> {
+        if !matches!(status, Status::Dead | Status::Failed) {
+            return Ok(false);
+        }
+        let last = self.row(LAST_FAILURE, [record.key], |row| row.get::<_, String>(0))?;
+        Ok([&last, &record.reason].into_iter().flatten().any(|error| error.contains(text)))
+    }
+}
+
+impl Pager<'_> {
+    fn is_full(&self) -> bool {
+        self.items.len() == self.filter.limit.get() || self.examined == EXAMINED
+    }
+}
+
+fn position_of(bytes: &[u8]) -> Result<Position> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        Error::invalid("cursor", "the text a page answered", "an altered one").caused_by(error)
+    })
+}
+
+fn unwritable(error: serde_json::Error) -> Error {
+    Error::new(ErrorKind::Corrupt, "the page's cursor cannot be written").caused_by(error)
+}

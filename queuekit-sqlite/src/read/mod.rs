@@ -1,0 +1,9 @@
+//! Reading jobs and queues. Reads run on connections of their own, each in a transaction that
+//! sees one instant, and change nothing.
+
+mod figures;
+mod listing;
+mod status;
+mod view;
+mod why;
+mod workers;

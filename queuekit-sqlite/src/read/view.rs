@@ -1,0 +1,93 @@
+//! A job as it is shown.
+
+use queuekit_core::{
+    Bytes, ErrorText, Failure, IdempotencyKey, Job, JobId, Kind, LogLine, PartitionKey, Priority,
+    Progress, Result, State, Status, Timestamp, WorkerId,
+};
+use rusqlite::Row;
+
+use super::status::Frontiers;
+use crate::row::{Reader, Record, unsigned};
+use crate::statements::{FAILURES, LOGS, VIEW};
+use crate::step::Step;
+
+impl Step<'_> {
+    pub(crate) fn get_job(&mut self, id: JobId) -> Result<Option<Job>> {
+        let Some(record) = self.job(id)? else {
+            return Ok(None);
+        };
+        let status = self.status(&record, &mut Frontiers::default())?;
+        self.view(&record, status).map(Some)
+    }
+
+    /// What cannot be read is left out: a list never fails on one record (contract R5.8).
+    pub(super) fn view(&mut self, record: &Record, status: Status) -> Result<Job> {
+        let queue = self.queue_of(record)?;
+        let name = self.queue_at(queue).name.clone();
+        let kind = match Kind::new(&record.kind) {
+            Ok(kind) => kind,
+            Err(_) => Kind::new("unreadable")?,
+        };
+        let mut job = Job::pending(record.id, name, kind, record.created_at);
+        self.row(VIEW, [record.key], |row| Ok(show(&mut job, row)))?;
+        if record.corrupt {
+            job.payload = Bytes::new();
+        }
+        job.state = record.state;
+        job.status = status;
+        if let Some(Ok(priority)) = u8::try_from(31 - record.rank).ok().map(Priority::new) {
+            job.priority = priority;
+        }
+        job.timeout = record.timeout.unwrap_or_default();
+        job.attempts = record.attempts;
+        job.max_attempts = record.max_attempts;
+        job.releases = record.releases;
+        job.lease_seq = record.lease_seq;
+        job.scheduled_at = record.scheduled_at;
+        job.started_at = record.started_at;
+        job.finished_at = record.finished_at;
+        let running = record.lease_expires_at.filter(|_| record.state == State::Running);
+        job.lease_expires_in = running.map(|at| at.since(self.now));
+        job.worker = record.worker.as_deref().and_then(|id| WorkerId::new(id).ok());
+        job.partition_key = record.partition_key().and_then(|key| PartitionKey::new(key).ok());
+        let key = record.idempotency_key.as_deref();
+        job.idempotency_key = key.and_then(|key| IdempotencyKey::new(key).ok());
+        job.unique_until_done = record.unique_until_done;
+        job.deadline_in = record.deadline_at.map(|deadline| deadline.since(self.now));
+        job.cancel_requested = record.cancel_requested;
+        job.reason = record.reason.as_deref().map(ErrorText::from);
+        if record.lease_seq > 0 {
+            job.errors = self.rows(FAILURES, [record.key], failure)?;
+            job.logs = self.rows(LOGS, [record.key], log_line)?;
+        }
+        Ok(job)
+    }
+}
+
+fn show(job: &mut Job, row: &Row<'_>) {
+    let mut read = Reader { row, corrupt: false };
+    job.payload = read.bytes(0).unwrap_or_default();
+    let metadata = read.text(1).and_then(|text| serde_json::from_str(&text).ok());
+    job.metadata = metadata.unwrap_or_default();
+    job.result = read.bytes(2);
+    job.moved_from = read.id(3);
+    let fraction: Option<f64> = row.get(4).unwrap_or_default();
+    let message = read.text(5).unwrap_or_default();
+    job.progress = fraction.map(|fraction| Progress::new(fraction as f32, &message));
+}
+
+fn failure(row: &Row<'_>) -> rusqlite::Result<Failure> {
+    let mut read = Reader { row, corrupt: false };
+    Ok(Failure {
+        lease_seq: unsigned(row.get(0)?),
+        attempt: row.get(1)?,
+        at: Timestamp::from_millis(row.get(2)?),
+        worker: read.text(3).and_then(|id| WorkerId::new(id).ok()),
+        error: ErrorText::from(read.text(4).unwrap_or_default()),
+    })
+}
+
+fn log_line(row: &Row<'_>) -> rusqlite::Result<LogLine> {
+    let text = Reader { row, corrupt: false }.text(1).unwrap_or_default();
+    Ok(LogLine { at: Timestamp::from_millis(row.get(0)?), text })
+}

@@ -1,0 +1,41 @@
+//! Presence of workers (contract R3.9).
+
+use std::time::Duration;
+
+use queuekit_core::capability::{Beat, WorkerInfo};
+use queuekit_core::{LeaseTtl, QueueName, Result, Timestamp, WorkerId};
+use rusqlite::Row;
+
+use crate::row::unsigned;
+use crate::statements::WORKERS;
+use crate::step::Step;
+
+impl Step<'_> {
+    /// A row that is no worker's is passed over.
+    pub(crate) fn list_workers(&self) -> Result<Vec<WorkerInfo>> {
+        let now = self.now;
+        let read = |row: &Row<'_>| worker(row, now);
+        let workers = self.rows(WORKERS, [now.as_millis()], read)?;
+        Ok(workers.into_iter().flatten().collect())
+    }
+}
+
+fn worker(row: &Row<'_>, now: Timestamp) -> rusqlite::Result<Option<WorkerInfo>> {
+    let text = |at: usize| row.get::<_, String>(at);
+    let Ok(id) = WorkerId::new(text(0)?) else {
+        return Ok(None);
+    };
+    let (queues, kinds) = (text(2)?, text(3)?);
+    let ttl = Duration::from_millis(unsigned(row.get(6)?));
+    let beat = Beat {
+        id,
+        name: text(1)?,
+        queues: queues.split_whitespace().flat_map(QueueName::new).collect(),
+        kinds: kinds.split_whitespace().flat_map(queuekit_core::Kind::new).collect(),
+        slots: row.get(4)?,
+        running: row.get(5)?,
+        ttl: LeaseTtl::for_tests(ttl),
+    };
+    let age = now.since(Timestamp::from_millis(row.get(7)?));
+    Ok(Some(WorkerInfo { beat, age }))
+}

@@ -1,0 +1,92 @@
+//! Threads that read beside the writer, each on a connection of its own.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use queuekit_core::{Clock, Error, ErrorKind, Limits, Result};
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use crate::command::{Command, Typed};
+use crate::error::{closed, failed};
+use crate::statements::{BEGIN_READ, ROLLBACK};
+use crate::step::Step;
+
+#[derive(Debug)]
+pub(crate) struct Readers {
+    commands: Mutex<Option<Sender<Box<dyn Command>>>>,
+}
+
+impl Readers {
+    /// Starts a thread per connection; `ended` is answered as each of them ends.
+    pub(crate) fn start(
+        connections: Vec<(Connection, oneshot::Sender<()>)>,
+        limits: Limits,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Self> {
+        let (commands, received) = channel::<Box<dyn Command>>();
+        let received = Arc::new(Mutex::new(received));
+        for (conn, ended) in connections {
+            let (received, clock) = (Arc::clone(&received), Arc::clone(clock));
+            let run = move || {
+                while let Some(command) = next(&received) {
+                    read(&conn, &limits, &*clock, command);
+                }
+                drop(conn);
+                // Nobody waits for it unless the store is being closed.
+                let _ = ended.send(());
+            };
+            let builder = thread::Builder::new().name("queuekit-sqlite-read".to_owned());
+            builder.spawn(run).map_err(|error| {
+                let message = "the system gave no thread to read from";
+                Error::new(ErrorKind::Unavailable, message).caused_by(error)
+            })?;
+        }
+        Ok(Self { commands: Mutex::new(Some(commands)) })
+    }
+
+    /// Runs a step that only reads, and sees one instant.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        step: impl FnMut(&mut Step<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (reply, answered) = oneshot::channel();
+        let command = Box::new(Typed::new(step, reply, Instant::now()));
+        let sent = {
+            let commands = self.commands.lock().unwrap_or_else(PoisonError::into_inner);
+            commands.as_ref().map(|commands| commands.send(command))
+        };
+        match sent {
+            Some(Ok(())) => answered.await.map_err(|_| closed())?,
+            _ => Err(closed()),
+        }
+    }
+
+    /// Lets the threads finish what was asked of them, and end.
+    pub(crate) fn close(&self) {
+        self.commands.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+fn next(received: &Mutex<Receiver<Box<dyn Command>>>) -> Option<Box<dyn Command>> {
+    received.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
+}
+
+fn read(conn: &Connection, limits: &Limits, clock: &dyn Clock, mut command: Box<dyn Command>) {
+    if command.is_abandoned() {
+        return;
+    }
+    let begun = conn.prepare_cached(BEGIN_READ).and_then(|mut begin| begin.execute([]));
+    if let Err(error) = begun {
+        return command.answer(Some(failed(error)));
+    }
+    let mut step = Step::new(conn, limits, clock.now());
+    // The error is its answer too.
+    let _ = command.run(&mut step);
+    drop(step);
+    // A transaction that only read has nothing to undo.
+    let _ = conn.prepare_cached(ROLLBACK).and_then(|mut end| end.execute([]));
+    command.answer(None);
+}

@@ -1,0 +1,183 @@
+//! What an operator does (contract R6).
+
+use std::time::Duration;
+
+use queuekit_core::capability::{CancelOutcome, RescheduleOutcome, RetryOutcome};
+use queuekit_core::lifecycle::{self, Transition};
+use queuekit_core::limits::DELAY;
+use queuekit_core::queue::{QueuePatch, QueueSettings};
+use queuekit_core::{Error, ErrorKind, JobId, QueueName, Result, State};
+use rusqlite::params;
+
+use super::Step;
+use super::queue::write_settings;
+use crate::row::PLAIN;
+use crate::statements::*;
+
+/// Jobs that one step of removing a queue deletes.
+const SLICE: usize = 1000;
+
+impl Step<'_> {
+    pub(crate) fn configure(
+        &mut self,
+        name: &QueueName,
+        patch: &QueuePatch,
+    ) -> Result<QueueSettings> {
+        let at = self.open_queue(name)?;
+        let was = self.queues[at].settings.clone();
+        let settings = was.clone().patched(patch);
+        self.queues[at].settings = settings.clone();
+        let id = self.queues[at].id;
+        let columns = write_settings(&settings);
+        let mut values: Vec<&dyn rusqlite::ToSql> = vec![&id];
+        values.extend(columns.iter().map(|column| &**column));
+        self.execute(QUEUE_CONFIGURE, &values[..])?;
+        let places = |of: &QueueSettings| (of.per_key, of.key_on_wait, of.key_on_dead, of.order);
+        if places(&was) != places(&settings) {
+            self.replace_lanes(at, &was)?;
+        }
+        self.stir(at);
+        Ok(settings)
+    }
+
+    /// Removes up to a slice of a queue's jobs, and the queue once it has none. True when it is
+    /// gone; none if there is no such queue.
+    pub(crate) fn remove_queue(&mut self, name: &QueueName, force: bool) -> Result<Option<bool>> {
+        let Some(at) = self.queue(name)? else {
+            return Ok(None);
+        };
+        let (jobs, running) =
+            (self.queues[at].counts.iter().sum::<i64>(), self.queues[at].count(State::Running));
+        if running > 0 || (jobs > 0 && !force) {
+            let message = format!(
+                "it has {jobs} jobs, {running} of them running; drain it, or use force once none \
+                 runs"
+            );
+            return Err(Error::new(ErrorKind::Conflict, message).on(name));
+        }
+        let id = self.queues[at].id;
+        for key in self.keys(JOBS_OF_QUEUE, params![id, SLICE])? {
+            if let Some(mut record) = self.job_of_key(key)? {
+                self.apply(&mut record, Transition::Delete, |_| {})?;
+            }
+        }
+        if jobs > SLICE as i64 {
+            return Ok(Some(false));
+        }
+        self.execute(KEYS_OF_QUEUE_DELETE, [id])?;
+        self.execute(LANES_OF_QUEUE_DELETE, [id])?;
+        self.execute(QUEUE_DELETE, [id])?;
+        self.forget(at);
+        Ok(Some(true))
+    }
+
+    pub(crate) fn cancel(&mut self, ids: &[JobId]) -> Result<Vec<CancelOutcome>> {
+        ids.iter().map(|id| self.cancel_one(*id)).collect()
+    }
+
+    pub(crate) fn retry(&mut self, ids: &[JobId]) -> Result<Vec<RetryOutcome>> {
+        ids.iter().map(|id| self.retry_one(*id)).collect()
+    }
+
+    pub(crate) fn reschedule(
+        &mut self,
+        ids: &[JobId],
+        delay: Duration,
+    ) -> Result<Vec<RescheduleOutcome>> {
+        if delay > DELAY {
+            return Err(Error::invalid("delay", "at most 366 days", format!("{delay:?}")));
+        }
+        ids.iter().map(|id| self.reschedule_one(*id, delay)).collect()
+    }
+
+    fn cancel_one(&mut self, id: JobId) -> Result<CancelOutcome> {
+        let Some(mut record) = self.job(id)? else {
+            return Ok(CancelOutcome::NotFound);
+        };
+        match lifecycle::cancel(record.state) {
+            Some(transition @ Transition::RequestCancel) => {
+                self.apply(&mut record, transition, |record| record.cancel_requested = true)?;
+                Ok(CancelOutcome::Requested)
+            }
+            Some(transition) => {
+                self.apply(&mut record, transition, |_| {})?;
+                Ok(CancelOutcome::Cancelled)
+            }
+            None if record.state == State::Cancelled => Ok(CancelOutcome::AlreadyDone),
+            None => Ok(CancelOutcome::Conflict),
+        }
+    }
+
+    fn retry_one(&mut self, id: JobId) -> Result<RetryOutcome> {
+        let Some(mut record) = self.job(id)? else {
+            return Ok(RetryOutcome::NotFound);
+        };
+        let Some(transition) = lifecycle::retry(record.state) else {
+            return Ok(RetryOutcome::Conflict);
+        };
+        if let Some(key) = &record.idempotency_key {
+            let queue = self.queue_of(&record)?;
+            if self.key_holder(queue, key)?.is_some_and(|holder| holder != id) {
+                return Ok(RetryOutcome::Conflict);
+            }
+        }
+        let now = self.now;
+        self.apply(&mut record, transition, |record| {
+            record.attempts = 0;
+            record.releases = 0;
+            record.scheduled_at = now;
+            record.deadline_at = record.deadline.map(|deadline| now + deadline);
+            record.cancel_requested = false;
+            record.reason = None;
+        })?;
+        Ok(RetryOutcome::Retried)
+    }
+
+    fn reschedule_one(&mut self, id: JobId, delay: Duration) -> Result<RescheduleOutcome> {
+        let Some(mut record) = self.job(id)? else {
+            return Ok(RescheduleOutcome::NotFound);
+        };
+        if record.state != State::Pending {
+            return Ok(RescheduleOutcome::Conflict);
+        }
+        let at = self.now + delay;
+        self.apply(&mut record, Transition::Reschedule, |record| record.scheduled_at = at)?;
+        Ok(RescheduleOutcome::Rescheduled)
+    }
+
+    /// Puts every key of a queue where its new settings want it.
+    fn replace_lanes(&mut self, at: usize, was: &QueueSettings) -> Result<()> {
+        let (id, now) = (self.queues[at].id, self.now.as_millis());
+        let (fair, skips) = (self.queues[at].is_fair(), self.queues[at].skips());
+        if was.key_on_wait != self.queues[at].settings.key_on_wait {
+            self.execute(LANES_SKIP, params![id, skips.then_some(now)])?;
+        }
+        if was.order != self.queues[at].settings.order {
+            self.execute(if fair { LANES_FAIR } else { LANES_STRICT }, [id])?;
+            let mut plain = self.lane(at, PLAIN)?;
+            plain.waiting = self.row(PLAIN_COUNT, [id], |row| row.get(0))?.unwrap_or_default();
+            self.refresh(&mut plain)?;
+        }
+        let mut last = None;
+        loop {
+            let slice = self.lane_names(id, last.as_deref(), SLICE)?;
+            let Some(end) = slice.last().cloned() else {
+                return Ok(());
+            };
+            for name in &slice {
+                let mut lane = self.lane(at, name)?;
+                self.refresh(&mut lane)?;
+            }
+            last = Some(end);
+        }
+    }
+
+    pub(super) fn lane_names(
+        &self,
+        queue_id: i64,
+        after: Option<&str>,
+        most: usize,
+    ) -> Result<Vec<String>> {
+        self.column(LANES, params![queue_id, after, most])
+    }
+}

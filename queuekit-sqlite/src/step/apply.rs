@@ -1,0 +1,193 @@
+//! The one place where a stored job changes its state.
+
+use queuekit_core::lifecycle::{self, Transition};
+use queuekit_core::limits::FAILURES_KEPT;
+use queuekit_core::{ErrorText, Result, State};
+use rusqlite::params;
+
+use super::Step;
+use super::lane::Lane;
+use crate::row::{PLAIN, Record};
+use crate::statements::*;
+
+impl Step<'_> {
+    /// Takes a job through a transition: its row, its place in the queue, its keys and the
+    /// counters change together. `change` sets what the transition says of the record itself.
+    pub(super) fn apply(
+        &mut self,
+        record: &mut Record,
+        transition: Transition,
+        change: impl FnOnce(&mut Record),
+    ) -> Result<()> {
+        debug_assert!(transition.from().contains(&record.state), "{transition:?} of {record:?}");
+        let queue = self.queue_of(record)?;
+        let was = record.state;
+        let keeps_place = record.holds;
+        let mut lane = match &record.lane {
+            Some(name) => Some(self.lane(queue, name)?),
+            None => None,
+        };
+        self.leave(queue, record, lane.as_mut());
+        if transition == Transition::Reserve
+            && let Some(lane) = lane.as_mut().filter(|_| self.queues[queue].is_fair())
+        {
+            self.served(lane);
+        }
+        change(record);
+        if transition == Transition::Retry && !keeps_place {
+            record.seq = self.queues[queue].next_seq();
+        }
+        match transition.to() {
+            Some(state) => {
+                record.state = state;
+                self.enter(queue, record, &mut lane)?;
+                record.write(self.conn).map_err(crate::error::failed)?;
+            }
+            None => self.delete(record)?,
+        }
+        if let Some(lane) = &mut lane {
+            self.refresh(lane)?;
+        }
+        if transition.to() == Some(State::Pending) || lane.is_some() {
+            self.stir(queue);
+        }
+        if record.idempotency_key.is_some() {
+            self.settle_key(queue, record, was, transition)?;
+        }
+        Ok(())
+    }
+
+    /// Moves a job to the dead-letter queue.
+    pub(super) fn bury(
+        &mut self,
+        record: &mut Record,
+        transition: Transition,
+        reason: &ErrorText,
+    ) -> Result<()> {
+        self.apply(record, transition, |record| {
+            record.reason = Some(reason.as_str().to_owned());
+            if transition != Transition::BuryLease {
+                // The lease was broken: its holder did not do this.
+                record.nonce = None;
+            }
+        })
+    }
+
+    /// Takes back a lease that ran out.
+    pub(super) fn expire(&mut self, record: &mut Record) -> Result<()> {
+        let transition =
+            lifecycle::expired(record.attempts, record.max_attempts, record.cancel_requested);
+        let text = ErrorText::from("lease expired");
+        self.add_failure(record, &text)?;
+        self.apply(record, transition, |record| {
+            if transition == Transition::ExpireDead {
+                record.reason = Some(text.as_str().to_owned());
+            }
+            // The nonce goes too, so that nothing can match the old lease.
+            record.nonce = None;
+        })
+    }
+
+    /// Appends to a job's history (contract R4.5).
+    pub(super) fn add_failure(&self, record: &Record, error: &ErrorText) -> Result<()> {
+        let failure = params![
+            record.key,
+            record.lease_seq as i64,
+            record.attempts,
+            self.now.as_millis(),
+            record.worker,
+            error.as_str(),
+        ];
+        self.execute(FAILURE_INSERT, failure)?;
+        self.execute(FAILURES_TRIM, params![record.key, FAILURES_KEPT])?;
+        Ok(())
+    }
+
+    pub(super) fn stir(&mut self, queue: usize) {
+        let name = &self.queues[queue].name;
+        if !self.stirred.contains(name) {
+            self.stirred.insert(name.clone());
+        }
+    }
+
+    fn leave(&mut self, queue: usize, record: &mut Record, lane: Option<&mut Lane>) {
+        self.queues[queue].count_job(record.state, record.size, -1);
+        if let Some(lane) = lane {
+            lane.leave(record);
+        }
+        record.open = false;
+        record.due = None;
+        record.holds = false;
+    }
+
+    /// Puts a record into the structures of its new state; its lane must be refreshed after it
+    /// is written.
+    pub(super) fn enter(
+        &mut self,
+        queue: usize,
+        record: &mut Record,
+        lane: &mut Option<Lane>,
+    ) -> Result<()> {
+        let now = self.now;
+        let table = &mut self.queues[queue];
+        table.count_job(record.state, record.size, 1);
+        (record.finished_at, record.end_seq) = (None, None);
+        if record.state.is_terminal() {
+            record.finished_at = Some(now);
+            record.end_seq = Some(table.add_end(record.state));
+        }
+        if record.state != State::Running {
+            record.lease_expires_at = None;
+        }
+        let (fair, skips, holds) = (table.is_fair(), table.skips(), table.holds());
+        if record.partition_key().is_none() {
+            record.open = record.state == State::Pending;
+            if record.open {
+                self.share_turn(queue, record, lane, fair)?;
+            }
+            if let Some(lane) = lane.as_mut().filter(|_| record.open) {
+                lane.waiting += 1;
+            }
+            return Ok(());
+        }
+        let Some(lane) = lane else {
+            return Ok(());
+        };
+        match record.state {
+            State::Pending => {
+                lane.waiting += 1;
+                record.due = skips.then_some(record.scheduled_at <= now);
+            }
+            State::Running => lane.running += 1,
+            State::Dead => {
+                record.holds = holds && self.is_head(record, lane)?;
+                lane.held += i64::from(record.holds);
+            }
+            State::Completed | State::Cancelled => {}
+        }
+        Ok(())
+    }
+
+    /// A job without a key waits again: in a fair queue it shares the turn of those.
+    fn share_turn(
+        &self,
+        queue: usize,
+        record: &mut Record,
+        lane: &mut Option<Lane>,
+        fair: bool,
+    ) -> Result<()> {
+        record.lane = fair.then(|| PLAIN.to_owned());
+        match (fair, lane.is_some()) {
+            (true, false) => *lane = Some(self.lane(queue, PLAIN)?),
+            // Its row went when the queue ceased to be fair.
+            (false, true) => *lane = None,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn delete(&self, record: &Record) -> Result<()> {
+        let statements = [JOB_DELETE, PAYLOAD_DELETE, FAILURES_DELETE, LOGS_DELETE];
+        statements.into_iter().try_for_each(|sql| self.execute(sql, [record.key]).map(drop))
+    }
+}

@@ -1,0 +1,131 @@
+//! Storing new jobs (contract R2).
+
+use queuekit_core::retry::queue_full_retry_after;
+use queuekit_core::{EnqueueOutcome, Error, ErrorKind, NewJob, Priority, Result, State, Timestamp};
+use rusqlite::params;
+
+use super::Step;
+use crate::row::{PLAIN, millis};
+use crate::statements::{CONTENT, JOB_INSERT, PAYLOAD_INSERT};
+
+/// A larger payload stands apart from its job: a quarter of a page, so that the pages of jobs
+/// that wait and run stay few, and that a large payload is written only once.
+const INLINE_BYTES: usize = 1024;
+
+impl Step<'_> {
+    pub(crate) fn enqueue(&mut self, jobs: &[NewJob]) -> Result<Vec<EnqueueOutcome>> {
+        self.limits.admit_jobs(jobs)?;
+        let now = self.now;
+        let place = |(item, job): (usize, &NewJob)| {
+            job.scheduled_at(now).map_err(|error| error.at_item(item))
+        };
+        let places: Vec<_> = jobs.iter().enumerate().map(place).collect::<Result<_>>()?;
+        for job in jobs {
+            self.open_queue(job.queue())?;
+        }
+        let placed = jobs.iter().zip(places);
+        placed.map(|(job, scheduled_at)| self.enqueue_one(job, scheduled_at)).collect()
+    }
+
+    fn enqueue_one(&mut self, job: &NewJob, scheduled_at: Timestamp) -> Result<EnqueueOutcome> {
+        let queue = self.open_queue(job.queue())?;
+        let settings = &self.queues[queue].settings;
+        let max_pending = settings.max_pending;
+        // What else could refuse the job comes after an equal id, so that is looked for first.
+        if job.idempotency_key().is_some() || max_pending.is_some() {
+            if let Some(stored) = self.job(job.id())? {
+                return self.taken(job, stored.key);
+            }
+            if let Some(key) = job.idempotency_key()
+                && let Some(existing) = self.key_holder(queue, key.as_str())?
+            {
+                return Ok(EnqueueOutcome::Duplicate { existing });
+            }
+            if max_pending.is_some_and(|max| self.queues[queue].count(State::Pending) >= max) {
+                return Ok(EnqueueOutcome::QueueFull { retry_after: queue_full_retry_after() });
+            }
+        }
+        self.add(queue, job, scheduled_at)
+    }
+
+    fn add(
+        &mut self,
+        queue: usize,
+        job: &NewJob,
+        scheduled_at: Timestamp,
+    ) -> Result<EnqueueOutcome> {
+        let fair = self.queues[queue].is_fair();
+        let key = job.partition_key().map(|key| key.as_str());
+        let lane_name = key.or(fair.then_some(PLAIN));
+        let mut lane = lane_name.map(|name| self.lane(queue, name)).transpose()?;
+        let due = (self.queues[queue].skips() && key.is_some()).then_some(scheduled_at <= self.now);
+        let seq = self.queues[queue].next_seq();
+        let inline = job.payload().len() <= INLINE_BYTES;
+        let metadata = (!job.metadata().is_empty()).then(|| metadata_text(job)).transpose()?;
+        let (id, moved_from) = (job.id(), job.moved_from());
+        let row = params![
+            id.as_bytes(),
+            self.queues[queue].id,
+            job.kind().as_str(),
+            rank(job.priority()),
+            scheduled_at.as_millis(),
+            seq,
+            key.is_none(),
+            lane_name,
+            due,
+            job.max_attempts(),
+            self.now.as_millis(),
+            millis(job.timeout()),
+            job.deadline().map(millis),
+            job.deadline().map(|deadline| (self.now + deadline).as_millis()),
+            job.idempotency_key().map(|key| key.as_str()),
+            job.unique_until_done(),
+            moved_from.as_ref().map(|id| &id.as_bytes()[..]),
+            metadata,
+            job.payload().len(),
+            inline.then_some(&job.payload()[..]),
+        ];
+        let Some(stored) = self.row(JOB_INSERT, row, |row| row.get::<_, i64>(0))? else {
+            let stored = self.job(job.id())?.map(|record| record.key).unwrap_or_default();
+            return self.taken(job, stored);
+        };
+        if !inline {
+            self.execute(PAYLOAD_INSERT, params![stored, &job.payload()[..]])?;
+        }
+        self.queues[queue].count_job(State::Pending, 0, 1);
+        if let Some(key) = job.idempotency_key() {
+            self.take_key(queue, key.as_str(), job.id())?;
+        }
+        if let Some(lane) = &mut lane {
+            lane.waiting += 1;
+            self.refresh(lane)?;
+        }
+        self.stir(queue);
+        Ok(EnqueueOutcome::Created { id: job.id() })
+    }
+
+    /// The outcome for a job whose id is stored already.
+    fn taken(&self, job: &NewJob, key: i64) -> Result<EnqueueOutcome> {
+        let existing = job.id();
+        let same = self.row(CONTENT, [key], |row| {
+            let kind = row.get_ref(0)?.as_bytes()? == job.kind().as_str().as_bytes();
+            Ok(kind && row.get_ref(1)?.as_bytes_or_null()? == Some(&job.payload()[..]))
+        })?;
+        Ok(if same == Some(true) {
+            EnqueueOutcome::Duplicate { existing }
+        } else {
+            EnqueueOutcome::Conflict { existing }
+        })
+    }
+}
+
+fn rank(priority: Priority) -> i64 {
+    Priority::LEVELS as i64 - 1 - i64::from(priority.level())
+}
+
+fn metadata_text(job: &NewJob) -> Result<String> {
+    serde_json::to_string(job.metadata()).map_err(|error| {
+        let message = "its metadata cannot be written as JSON";
+        Error::new(ErrorKind::Corrupt, message).on(job.id()).caused_by(error)
+    })
+}

@@ -1,0 +1,222 @@
+//! The jobs of one partition key (contract R7.3).
+//!
+//! A key has a row of its own, which says how many of its jobs wait, run, or hold it dead, and
+//! where it stands in its queue's serving structures: in a strict queue its next job is open, as
+//! jobs without a key are; in a fair one the row itself has a turn.
+
+use queuekit_core::{Result, State, Timestamp};
+use rusqlite::{Row, params};
+
+use super::Step;
+use crate::row::{PLAIN, Record};
+use crate::statements::*;
+
+/// Jobs of one key that are marked as due in one look.
+const LOOK: i64 = 1000;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Lane {
+    /// Place of its queue among those of the step.
+    pub(super) queue: usize,
+    pub(super) name: String,
+    pub(super) waiting: i64,
+    pub(super) running: i64,
+    pub(super) held: i64,
+    pub(super) head: Option<i64>,
+    pub(super) alarm: Option<i64>,
+    pub(super) turn: i64,
+    pub(super) ready: Option<bool>,
+    pub(super) next_at: Option<Timestamp>,
+    stored: bool,
+}
+
+/// A waiting job of a key.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Next {
+    pub(super) key: i64,
+    pub(super) scheduled_at: Timestamp,
+}
+
+impl Lane {
+    fn new(queue: usize, name: &str) -> Self {
+        Self {
+            queue,
+            name: name.to_owned(),
+            waiting: 0,
+            running: 0,
+            held: 0,
+            head: None,
+            alarm: None,
+            turn: 0,
+            ready: None,
+            next_at: None,
+            stored: false,
+        }
+    }
+
+    fn read(queue: usize, name: &str, row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            queue,
+            name: name.to_owned(),
+            waiting: row.get(0)?,
+            running: row.get(1)?,
+            held: row.get(2)?,
+            head: row.get(3)?,
+            alarm: row.get(4)?,
+            turn: row.get(5)?,
+            ready: row.get(6)?,
+            next_at: row.get::<_, Option<i64>>(7)?.map(Timestamp::from_millis),
+            stored: true,
+        })
+    }
+
+    pub(super) fn is_plain(&self) -> bool {
+        self.name == PLAIN
+    }
+
+    /// A job leaves the state that its record still says.
+    pub(super) fn leave(&mut self, record: &Record) {
+        match record.state {
+            State::Pending => {
+                self.waiting -= 1;
+                // The record's own update closes it.
+                self.head = self.head.filter(|head| *head != record.key);
+                self.alarm = self.alarm.filter(|alarm| *alarm != record.key);
+            }
+            State::Running if !self.is_plain() => self.running -= 1,
+            State::Dead if record.holds => self.held -= 1,
+            _ => {}
+        }
+    }
+
+    /// Whether nothing was to be mended.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        let parts =
+            |of: &Self| (of.waiting, of.running, of.held, of.head, of.alarm, of.ready, of.next_at);
+        parts(self) == parts(other)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.waiting == 0 && self.running == 0 && self.held == 0
+    }
+}
+
+impl Step<'_> {
+    /// The key of this name, which comes to exist if need be.
+    pub(crate) fn lane(&self, queue: usize, name: &str) -> Result<Lane> {
+        let read = |row: &Row<'_>| Lane::read(queue, name, row);
+        let stored = self.row(LANE, params![self.queues[queue].id, name], read)?;
+        Ok(stored.unwrap_or_else(|| Lane::new(queue, name)))
+    }
+
+    /// Puts a key where its next job is served, and writes its row.
+    pub(super) fn refresh(&mut self, lane: &mut Lane) -> Result<()> {
+        let (was_head, was_alarm) = (lane.head.take(), lane.alarm.take());
+        let (mut head, mut alarm) = (None, None);
+        if lane.is_plain() {
+            self.place_plain(lane)?;
+        } else {
+            let next = self.next(lane)?;
+            if self.queues[lane.queue].is_fair() {
+                self.place(lane, next.map(|next| next.scheduled_at));
+            } else {
+                (lane.ready, lane.next_at) = (None, None);
+                head = next.map(|next| next.key);
+                alarm = self.alarm(lane, next)?;
+            }
+        }
+        for key in [was_head, was_alarm].into_iter().flatten() {
+            if ![head, alarm].contains(&Some(key)) {
+                self.execute(JOB_OPEN, params![key, false])?;
+            }
+        }
+        for key in [head, alarm].into_iter().flatten() {
+            if ![was_head, was_alarm].contains(&Some(key)) {
+                self.execute(JOB_OPEN, params![key, true])?;
+                self.opened = true;
+            }
+        }
+        (lane.head, lane.alarm) = (head, alarm);
+        self.write_lane(lane)
+    }
+
+    /// The job to lease next, now or at its time; none while the key lets no lease start.
+    pub(super) fn next(&self, lane: &Lane) -> Result<Option<Next>> {
+        if lane.waiting == 0 || self.free_leases(lane) <= 0 {
+            return Ok(None);
+        }
+        if !self.queues[lane.queue].skips() {
+            return self.waiting_job(LANE_FIRST, lane);
+        }
+        let id = self.queues[lane.queue].id;
+        let now = self.now.as_millis();
+        self.execute(LANE_PROMOTE, params![id, lane.name, now, LOOK])?;
+        while let Some(due) = self.waiting_job(LANE_FIRST_DUE, lane)? {
+            if due.scheduled_at <= self.now {
+                return Ok(Some(due));
+            }
+            self.execute(LANE_DEMOTE, [due.key])?;
+        }
+        self.waiting_job(LANE_FIRST_LATER, lane)
+    }
+
+    /// Whether a job that dies now is the head of its key, which then holds it under `hold`.
+    pub(super) fn is_head(&self, record: &Record, lane: &Lane) -> Result<bool> {
+        let place = params![self.queues[lane.queue].id, lane.name, record.seq];
+        let before = self.row(LANE_IS_BEFORE, place, |row| row.get(0))?;
+        Ok(before == Some(false))
+    }
+
+    /// Strict, where waiting jobs are passed: the job whose time comes next. It stands open too,
+    /// because it may then go before the head.
+    fn alarm(&self, lane: &Lane, next: Option<Next>) -> Result<Option<i64>> {
+        let Some(next) = next.filter(|_| self.queues[lane.queue].skips()) else {
+            return Ok(None);
+        };
+        let later = self.waiting_job(LANE_FIRST_LATER, lane)?;
+        Ok(later.map(|later| later.key).filter(|key| *key != next.key))
+    }
+
+    pub(crate) fn free_leases(&self, lane: &Lane) -> i64 {
+        let queue = &self.queues[lane.queue];
+        if queue.holds() && lane.held > 0 {
+            return 0;
+        }
+        i64::from(queue.settings.per_key) - lane.running
+    }
+
+    fn waiting_job(&self, sql: &str, lane: &Lane) -> Result<Option<Next>> {
+        let read = |row: &Row<'_>| {
+            let scheduled_at = Timestamp::from_millis(row.get(1)?);
+            Ok(Next { key: row.get(0)?, scheduled_at })
+        };
+        self.row(sql, params![self.queues[lane.queue].id, lane.name], read)
+    }
+
+    fn write_lane(&self, lane: &mut Lane) -> Result<()> {
+        let id = self.queues[lane.queue].id;
+        // The jobs without a key keep their turn though none of them waits.
+        let gone =
+            if lane.is_plain() { !self.queues[lane.queue].is_fair() } else { lane.is_empty() };
+        if gone {
+            if std::mem::take(&mut lane.stored) {
+                self.execute(LANE_DELETE, params![id, lane.name])?;
+            }
+            return Ok(());
+        }
+        lane.stored = true;
+        let row = params![
+            id,
+            lane.name,
+            lane.waiting,
+            lane.running,
+            lane.held,
+            lane.head,
+            lane.alarm,
+            lane.turn,
+            lane.ready,
+            lane.next_at.map(Timestamp::as_millis),
+        ];
+        self.execute(LANE_PUT, row).map(drop)
+    }
+}

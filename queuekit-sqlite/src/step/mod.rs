@@ -1,0 +1,230 @@
+//! One step: what a transaction does, told in terms of the contract.
+//!
+//! The store's writer runs many steps in one transaction (group commit), and an application runs
+//! one inside its own. A step holds the file's write lock, so that what it has read stays true
+//! until it writes.
+
+mod admin;
+mod apply;
+mod ends;
+mod enqueue;
+mod idempotency;
+mod lane;
+mod leases;
+mod queue;
+mod reserve;
+mod settle;
+mod turns;
+mod upkeep;
+
+use std::collections::{BTreeSet, HashMap};
+
+use queuekit_core::queue::QueueSettings;
+use queuekit_core::{JobId, Limits, QueueName, Result, Timestamp};
+use rusqlite::types::FromSql;
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, Row, params};
+
+pub(crate) use queue::QueueRow;
+pub(crate) use upkeep::Drift;
+
+use crate::error::failed;
+use crate::row::Record;
+use crate::statements::{JOB, QUEUE, QUEUE_COUNT, QUEUE_COUNT_UP, QUEUE_INSERT, QUEUES};
+use ends::Ends;
+
+#[derive(Debug)]
+pub(crate) struct Step<'c> {
+    pub(crate) conn: &'c Connection,
+    pub(crate) limits: &'c Limits,
+    /// The instant of the present call.
+    pub(crate) now: Timestamp,
+    /// The queues touched so far; their counters are written at the end.
+    queues: Vec<QueueRow>,
+    by_name: HashMap<QueueName, usize>,
+    /// A job of a key was opened since this was last reset.
+    opened: bool,
+    /// Queues that gained work.
+    pub(crate) stirred: BTreeSet<QueueName>,
+}
+
+impl<'c> Step<'c> {
+    pub(crate) fn new(conn: &'c Connection, limits: &'c Limits, now: Timestamp) -> Self {
+        Self {
+            conn,
+            limits,
+            now,
+            queues: Vec::new(),
+            by_name: HashMap::new(),
+            opened: false,
+            stirred: BTreeSet::new(),
+        }
+    }
+
+    /// Writes the counters of the queues whose jobs changed; what they are for is whose work
+    /// was stirred.
+    pub(crate) fn finish(mut self) -> Result<BTreeSet<QueueName>> {
+        for queue in self.queues.iter().filter(|queue| queue.changed) {
+            let ends = queue.ends.changed.then(|| queue.ends.to_bytes());
+            let [pending, running, completed, dead, cancelled] = queue.counts;
+            let [_, _, completed_size, dead_size, cancelled_size] = queue.sizes;
+            let counters = params![
+                queue.id,
+                pending,
+                running,
+                completed,
+                dead,
+                cancelled,
+                completed_size,
+                dead_size,
+                cancelled_size,
+                queue.last_seq,
+                queue.last_end_seq,
+                queue.last_turn,
+                queue.corrupt,
+                ends,
+            ];
+            self.execute(QUEUE_COUNT_UP, counters)?;
+        }
+        Ok(std::mem::take(&mut self.stirred))
+    }
+
+    /// The queue of this name, if it exists: its place among those of this step.
+    pub(crate) fn queue(&mut self, name: &QueueName) -> Result<Option<usize>> {
+        if let Some(at) = self.by_name.get(name) {
+            return Ok(Some(*at));
+        }
+        let row = self.row(QUEUE, params![None::<i64>, name.as_str()], QueueRow::read)?;
+        Ok(row.flatten().map(|queue| self.keep(queue)))
+    }
+
+    /// The queue of a job's row.
+    pub(crate) fn queue_of(&mut self, record: &Record) -> Result<usize> {
+        if let Some(at) = self.queues.iter().position(|queue| queue.id == record.queue) {
+            return Ok(at);
+        }
+        let row = self.row(QUEUE, params![record.queue, None::<&str>], QueueRow::read)?;
+        match row.flatten() {
+            Some(queue) => Ok(self.keep(queue)),
+            None => Err(orphan(record)),
+        }
+    }
+
+    /// The queue of this name, which comes to exist if need be.
+    pub(crate) fn open_queue(&mut self, name: &QueueName) -> Result<usize> {
+        if let Some(at) = self.queue(name)? {
+            return Ok(at);
+        }
+        let existing = self.row(QUEUE_COUNT, [], |row| row.get::<_, usize>(0))?;
+        self.limits.admit_queue(existing.unwrap_or(0)).map_err(|error| error.on(name))?;
+        let settings = QueueSettings::default();
+        let ends = Ends::NONE;
+        let ring = ends.to_bytes();
+        let columns = queue::write_settings(&settings);
+        let name_column = name.as_str();
+        let mut values: Vec<&dyn rusqlite::ToSql> = vec![&name_column];
+        values.extend(columns.iter().map(|column| &**column));
+        values.push(&ring);
+        let id = self.row(QUEUE_INSERT, &values[..], |row| row.get(0))?;
+        Ok(self.keep(QueueRow {
+            id: id.unwrap_or_default(),
+            name: name.clone(),
+            settings,
+            counts: [0; 5],
+            sizes: [0; 5],
+            last_seq: 0,
+            last_end_seq: 0,
+            last_turn: 0,
+            corrupt: 0,
+            ends,
+            changed: false,
+        }))
+    }
+
+    /// Makes every queue one of this step; how many there are.
+    fn touch_all_queues(&mut self) -> Result<usize> {
+        for queue in self.all_queues()? {
+            if !self.by_name.contains_key(&queue.name) {
+                self.keep(queue);
+            }
+        }
+        Ok(self.queues.len())
+    }
+
+    pub(crate) fn queue_at(&self, at: usize) -> &QueueRow {
+        &self.queues[at]
+    }
+
+    /// Every queue, by name.
+    pub(crate) fn all_queues(&self) -> Result<Vec<QueueRow>> {
+        let queues = self.rows(QUEUES, [], QueueRow::read)?;
+        Ok(queues.into_iter().flatten().collect())
+    }
+
+    pub(crate) fn job(&self, id: JobId) -> Result<Option<Record>> {
+        self.row(JOB, params![None::<i64>, id.as_bytes()], Record::read)
+    }
+
+    pub(crate) fn job_of_key(&self, key: i64) -> Result<Option<Record>> {
+        self.row(JOB, params![key, None::<&[u8]>], Record::read)
+    }
+
+    /// Runs a statement that answers at most one row.
+    pub(crate) fn row<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>> {
+        self.prepare(sql)?.query_row(params, read).optional().map_err(failed)
+    }
+
+    /// Runs a statement that answers keys of jobs.
+    pub(crate) fn keys(&self, sql: &str, params: impl Params) -> Result<Vec<i64>> {
+        self.column(sql, params)
+    }
+
+    /// Runs a statement that answers rows of one column.
+    pub(crate) fn column<T: FromSql>(&self, sql: &str, params: impl Params) -> Result<Vec<T>> {
+        self.rows(sql, params, |row| row.get(0))
+    }
+
+    /// Runs a statement that answers rows.
+    pub(crate) fn rows<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut statement = self.prepare(sql)?;
+        let rows = statement.query_map(params, read).map_err(failed)?;
+        rows.collect::<rusqlite::Result<_>>().map_err(failed)
+    }
+
+    /// Runs a statement that answers nothing; how many rows it changed.
+    pub(crate) fn execute(&self, sql: &str, params: impl Params) -> Result<usize> {
+        self.prepare(sql)?.execute(params).map_err(failed)
+    }
+
+    fn prepare(&self, sql: &str) -> Result<CachedStatement<'c>> {
+        self.conn.prepare_cached(sql).map_err(failed)
+    }
+
+    /// The queue has ceased to exist.
+    fn forget(&mut self, at: usize) {
+        self.by_name.remove(&self.queues[at].name);
+        self.queues[at].changed = false;
+        self.queues[at].id = -1;
+    }
+
+    fn keep(&mut self, queue: QueueRow) -> usize {
+        let at = self.queues.len();
+        self.by_name.insert(queue.name.clone(), at);
+        self.queues.push(queue);
+        at
+    }
+}
+
+fn orphan(record: &Record) -> queuekit_core::Error {
+    let message = "its queue is not stored: the database was altered by hand";
+    queuekit_core::Error::new(queuekit_core::ErrorKind::Corrupt, message).on(record.id)
+}

@@ -1,0 +1,264 @@
+//! Leasing jobs (contract R5).
+
+use queuekit_core::lifecycle::Transition;
+use queuekit_core::limits::{BURIALS_PER_RESERVE, reclaims_per_reserve};
+use queuekit_core::{
+    ErrorText, Kind, Lease, LeaseToken, Metadata, PartitionKey, Priority, QueueName, Reserve,
+    Reserved, Result, Timestamp,
+};
+use rusqlite::params;
+use std::time::Duration;
+
+use super::Step;
+use crate::row::{Reader, Record};
+use crate::statements::*;
+
+/// Candidates that are looked up at once.
+const SLICE: usize = 100;
+
+/// What one call may still do.
+struct Budget {
+    reclaims: usize,
+    burials: usize,
+}
+
+impl Step<'_> {
+    pub(crate) fn reserve(&mut self, request: &Reserve) -> Result<Reserved> {
+        self.limits.admit_reserve(request.limit)?;
+        let mut reserved = Reserved::default();
+        if request.limit == 0 {
+            return Ok(reserved);
+        }
+        let reclaims = reclaims_per_reserve(request.limit);
+        let mut budget = Budget { reclaims, burials: BURIALS_PER_RESERVE };
+        for name in request.queues.names() {
+            if let Some(queue) = self.awake(name)? {
+                self.reclaim(queue, &mut budget)?;
+            }
+        }
+        request.queues.divide(request.limit, |name, most| match self.awake(name)? {
+            Some(queue) => self.lease_from(queue, most, request, &mut budget, &mut reserved.leases),
+            None => Ok(0),
+        })?;
+        let buried = budget.burials < BURIALS_PER_RESERVE;
+        let full = reserved.leases.len() == request.limit;
+        reserved.more = full || budget.burials == 0 || (buried && reserved.leases.is_empty());
+        reserved.next_due_in = self.next_due_in(request.queues.names())?;
+        Ok(reserved)
+    }
+
+    /// The queue, unless it is unknown or paused.
+    fn awake(&mut self, name: &QueueName) -> Result<Option<usize>> {
+        let queue = self.queue(name)?;
+        Ok(queue.filter(|queue| !self.queues[*queue].settings.paused))
+    }
+
+    /// Takes back leases that ran out, earliest first.
+    fn reclaim(&mut self, queue: usize, budget: &mut Budget) -> Result<()> {
+        let expired = params![self.queues[queue].id, self.now.as_millis(), budget.reclaims];
+        for key in self.keys(EXPIRED, expired)? {
+            budget.reclaims -= 1;
+            let Some(mut record) = self.job_of_key(key)? else {
+                continue;
+            };
+            let last = record.attempts >= record.max_attempts;
+            let dies = record.corrupt || (last && !record.cancel_requested);
+            if dies && budget.burials == 0 {
+                continue;
+            }
+            if record.corrupt {
+                self.quarantine(&mut record, budget)?;
+                continue;
+            }
+            budget.burials -= usize::from(dies);
+            self.expire(&mut record)?;
+        }
+        Ok(())
+    }
+
+    fn lease_from(
+        &mut self,
+        queue: usize,
+        most: usize,
+        request: &Reserve,
+        budget: &mut Budget,
+        leases: &mut Vec<Lease>,
+    ) -> Result<usize> {
+        let mut got = 0;
+        while got < most {
+            let candidates = self.candidates(queue, SLICE.min(most - got))?;
+            if candidates.is_empty() {
+                break;
+            }
+            self.opened = false;
+            for key in candidates {
+                let Some(mut record) = self.job_of_key(key)? else {
+                    continue;
+                };
+                if !self.is_next(queue, &record)? {
+                    break;
+                }
+                let lease = if record.corrupt || record.is_past_deadline(self.now) {
+                    None
+                } else {
+                    self.readable(queue, &record, request)?
+                };
+                match lease {
+                    Some(lease) => {
+                        self.grant(&mut record, request)?;
+                        leases.push(lease);
+                        got += 1;
+                    }
+                    None if budget.burials == 0 => return Ok(got),
+                    None => self.refuse(&mut record, budget)?,
+                }
+                // The next job of its key may go before the other candidates.
+                if self.opened {
+                    break;
+                }
+            }
+        }
+        Ok(got)
+    }
+
+    /// The next jobs to lease, if some are ready now.
+    fn candidates(&mut self, queue: usize, most: usize) -> Result<Vec<i64>> {
+        if self.queues[queue].is_fair() {
+            return Ok(self.fair_candidate(queue)?.into_iter().collect());
+        }
+        self.first_due(queue, most)
+    }
+
+    /// The first open jobs whose time has come, in serving order, all of one priority.
+    pub(super) fn first_due(&self, queue: usize, most: usize) -> Result<Vec<i64>> {
+        let id = self.queues[queue].id;
+        let mut rank = -1;
+        while let Some(next) = self.row(NEXT_RANK, params![id, rank], |row| row.get(0))? {
+            rank = next;
+            let due = params![id, rank, self.now.as_millis(), most];
+            let keys = self.keys(DUE_OF_RANK, due)?;
+            if !keys.is_empty() {
+                return Ok(keys);
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// When the first open job is due.
+    pub(crate) fn first_open(&self, queue: usize) -> Result<Option<Timestamp>> {
+        let id = self.queues[queue].id;
+        let mut first = None;
+        let mut rank = -1;
+        while let Some(next) = self.row(NEXT_RANK, params![id, rank], |row| row.get(0))? {
+            rank = next;
+            let at = self.row(FIRST_OF_RANK, params![id, rank], |row| row.get(0))?;
+            first = first.into_iter().chain(at.map(Timestamp::from_millis)).min();
+            if first.is_some_and(|at| at <= self.now) {
+                break;
+            }
+        }
+        Ok(first)
+    }
+
+    /// Whether the key of an open job would give it next. Where waiting jobs are passed, time
+    /// changes which job that is.
+    fn is_next(&mut self, queue: usize, record: &Record) -> Result<bool> {
+        let skips = self.queues[queue].skips();
+        let Some(name) = record.partition_key().filter(|_| skips) else {
+            return Ok(true);
+        };
+        let mut lane = self.lane(queue, name)?;
+        if self.next(&lane)?.is_some_and(|next| next.key == record.key) {
+            return Ok(true);
+        }
+        self.refresh(&mut lane)?;
+        Ok(false)
+    }
+
+    fn grant(&mut self, record: &mut Record, request: &Reserve) -> Result<()> {
+        let now = self.now;
+        self.apply(record, Transition::Reserve, |record| {
+            record.attempts += 1;
+            record.lease_seq += 1;
+            record.nonce = Some(request.nonce);
+            record.lease_expires_at = Some(now + request.ttl.get());
+            record.started_at = Some(now);
+            record.worker = Some(request.worker.as_str().to_owned());
+        })
+    }
+
+    /// The lease on a job as it will stand once granted; none if something cannot be read.
+    fn readable(&self, queue: usize, record: &Record, request: &Reserve) -> Result<Option<Lease>> {
+        let rest = self.row(LEASE, [record.key], |row| {
+            let mut read = Reader { row, corrupt: false };
+            let (payload, metadata) = (read.bytes(0), read.text(1));
+            let readable = !read.corrupt && payload.is_some();
+            Ok(readable.then(|| (payload.unwrap_or_default(), metadata)))
+        })?;
+        let Some((payload, metadata)) = rest.flatten() else {
+            return Ok(None);
+        };
+        let token = LeaseToken {
+            queue: self.queues[queue].name.clone(),
+            id: record.id,
+            lease_seq: record.lease_seq + 1,
+            nonce: request.nonce,
+        };
+        let metadata = metadata.map(|text| serde_json::from_str::<Metadata>(&text)).transpose();
+        let partition_key = record.partition_key().map(PartitionKey::new).transpose();
+        let level = u8::try_from(31 - record.rank).ok().map(Priority::new);
+        let (Ok(kind), Ok(metadata), Ok(partition_key), Some(Ok(priority))) =
+            (Kind::new(&record.kind), metadata, partition_key, level)
+        else {
+            return Ok(None);
+        };
+        let mut lease = Lease::new(token, kind, payload);
+        lease.attempt = record.attempts + 1;
+        lease.max_attempts = record.max_attempts;
+        lease.releases = record.releases;
+        lease.priority = priority;
+        lease.timeout = record.timeout.unwrap_or_default();
+        lease.deadline_in = record.deadline_at.map(|deadline| deadline.since(self.now));
+        lease.created_at = record.created_at;
+        lease.scheduled_at = record.scheduled_at;
+        lease.partition_key = partition_key;
+        lease.metadata = metadata.unwrap_or_default();
+        Ok(Some(lease))
+    }
+
+    /// Buries a job that cannot be leased any more.
+    fn refuse(&mut self, record: &mut Record, budget: &mut Budget) -> Result<()> {
+        if !record.corrupt && record.is_past_deadline(self.now) {
+            budget.burials -= 1;
+            return self.bury(record, Transition::MissDeadline, &ErrorText::from("deadline"));
+        }
+        self.quarantine(record, budget)
+    }
+
+    fn quarantine(&mut self, record: &mut Record, budget: &mut Budget) -> Result<()> {
+        budget.burials -= 1;
+        let queue = self.queue_of(record)?;
+        self.queues[queue].corrupt += 1;
+        self.bury(record, Transition::Quarantine, &ErrorText::from("corrupt"))
+    }
+
+    /// When the next job becomes ready or the next lease runs out.
+    fn next_due_in(&mut self, names: &[QueueName]) -> Result<Option<Duration>> {
+        let mut first = None;
+        for name in names {
+            let Some(queue) = self.awake(name)? else {
+                continue;
+            };
+            let id = self.queues[queue].id;
+            let expiry = self.row(FIRST_EXPIRY, [id], |row| row.get(0))?;
+            let expiry = expiry.map(Timestamp::from_millis);
+            let open = if self.queues[queue].is_fair() {
+                self.next_turn(queue)?
+            } else {
+                self.first_open(queue)?
+            };
+            first = [first, expiry, open].into_iter().flatten().min();
+        }
+        Ok(first.map(|at| at.since(self.now)))
+    }
+}

@@ -1,0 +1,147 @@
+//! Ending leases (contract R3, R4, R6.1), fenced.
+
+use std::time::Duration;
+
+use queuekit_core::lifecycle::{self, Transition};
+use queuekit_core::{
+    Ack, AckOutcome, Burial, BurialTarget, BuryOutcome, Error, ErrorKind, ErrorText, JobId,
+    LeaseToken, Nack, NackKind, NackOutcome, Result, State,
+};
+
+use super::Step;
+use crate::row::Record;
+
+impl Step<'_> {
+    /// Checks all before the first takes effect: an Invalid call changes nothing.
+    pub(crate) fn ack(&mut self, acks: &[Ack]) -> Result<Vec<AckOutcome>> {
+        for (item, ack) in acks.iter().enumerate() {
+            let bytes = ack.result.as_ref().map_or(0, bytes::Bytes::len);
+            let admitted = self.limits.admit_result(bytes);
+            admitted.map_err(|error| error.at_item(item).on(ack.lease.id))?;
+        }
+        acks.iter().map(|ack| self.ack_one(ack)).collect()
+    }
+
+    pub(crate) fn nack(&mut self, nacks: &[Nack]) -> Result<Vec<NackOutcome>> {
+        nacks.iter().map(|nack| self.nack_one(nack)).collect()
+    }
+
+    pub(crate) fn move_to_dlq(&mut self, burials: &[Burial]) -> Result<Vec<BuryOutcome>> {
+        let bury = |burial: &Burial| match &burial.target {
+            BurialTarget::Lease(lease) => self.bury_lease(lease, &burial.reason),
+            BurialTarget::Job { id, force } => self.bury_job(*id, *force, &burial.reason),
+        };
+        burials.iter().map(bury).collect()
+    }
+
+    pub(crate) fn delete_job(&mut self, id: JobId, force: bool) -> Result<bool> {
+        let Some(mut record) = self.job(id)? else {
+            return Ok(false);
+        };
+        let Some(transition) = lifecycle::delete(record.state, force) else {
+            let message = "it is running; delete it by force, or cancel it first";
+            return Err(Error::new(ErrorKind::Conflict, message).on(id));
+        };
+        self.apply(&mut record, transition, |_| {})?;
+        Ok(true)
+    }
+
+    /// The job of a lease; none if another queue's job has its id.
+    pub(super) fn job_of_lease(&mut self, lease: &LeaseToken) -> Result<Option<(Record, bool)>> {
+        let Some(record) = self.job(lease.id)? else {
+            return Ok(None);
+        };
+        let queue = self.queue_of(&record)?;
+        let of_queue = self.queues[queue].name == lease.queue;
+        Ok(Some((record, of_queue)))
+    }
+
+    fn ack_one(&mut self, ack: &Ack) -> Result<AckOutcome> {
+        let Some((mut record, of_queue)) = self.job_of_lease(&ack.lease)? else {
+            return Ok(AckOutcome::NotFound);
+        };
+        let last_held = of_queue && record.was_last_held_by(&ack.lease);
+        match record.state {
+            State::Completed if last_held => return Ok(AckOutcome::AlreadyDone),
+            State::Running if last_held => {}
+            _ => return Ok(AckOutcome::LeaseLost),
+        }
+        self.apply(&mut record, Transition::Ack, |record| {
+            record.size += ack.result.as_ref().map_or(0, bytes::Bytes::len) as i64;
+            record.result.clone_from(&ack.result);
+        })?;
+        Ok(AckOutcome::Acked)
+    }
+
+    fn nack_one(&mut self, nack: &Nack) -> Result<NackOutcome> {
+        let Some((mut record, of_queue)) = self.job_of_lease(&nack.lease)? else {
+            return Ok(NackOutcome::NotFound);
+        };
+        if !of_queue || !record.is_held_by(&nack.lease) {
+            return Ok(NackOutcome::LeaseLost);
+        }
+        let transition = lifecycle::nack(
+            nack.kind,
+            record.attempts,
+            record.max_attempts,
+            record.cancel_requested,
+        );
+        if matches!(nack.kind, NackKind::Retry | NackKind::Fatal) {
+            self.add_failure(&record, &nack.error)?;
+        }
+        let (now, after) = (self.now, nack.delay());
+        self.apply(&mut record, transition, |record| {
+            record.nonce = None;
+            match transition {
+                Transition::RetryLater => record.scheduled_at = now + after,
+                Transition::Release => {
+                    record.attempts -= 1;
+                    record.releases += 1;
+                    record.scheduled_at = now + after;
+                }
+                Transition::Exhaust | Transition::Fatal => {
+                    record.reason = Some(nack.error.as_str().to_owned());
+                }
+                _ => {}
+            }
+        })?;
+        Ok(nack_outcome(transition, after))
+    }
+
+    fn bury_lease(&mut self, lease: &LeaseToken, reason: &ErrorText) -> Result<BuryOutcome> {
+        let Some((mut record, of_queue)) = self.job_of_lease(lease)? else {
+            return Ok(BuryOutcome::NotFound);
+        };
+        let last_held = of_queue && record.was_last_held_by(lease);
+        match record.state {
+            State::Dead if last_held => return Ok(BuryOutcome::AlreadyDone),
+            State::Running if last_held => {}
+            _ => return Ok(BuryOutcome::LeaseLost),
+        }
+        self.bury(&mut record, Transition::BuryLease, reason)?;
+        Ok(BuryOutcome::Buried)
+    }
+
+    fn bury_job(&mut self, id: JobId, force: bool, reason: &ErrorText) -> Result<BuryOutcome> {
+        let Some(mut record) = self.job(id)? else {
+            return Ok(BuryOutcome::NotFound);
+        };
+        if record.state == State::Dead {
+            return Ok(BuryOutcome::AlreadyDone);
+        }
+        let Some(transition) = lifecycle::bury(record.state, force) else {
+            return Ok(BuryOutcome::Conflict);
+        };
+        self.bury(&mut record, transition, reason)?;
+        Ok(BuryOutcome::Buried)
+    }
+}
+
+fn nack_outcome(transition: Transition, after: Duration) -> NackOutcome {
+    match transition {
+        Transition::RetryLater => NackOutcome::Retrying { after },
+        Transition::Release => NackOutcome::Released { after },
+        Transition::CancelRunning => NackOutcome::Cancelled,
+        _ => NackOutcome::Dead,
+    }
+}

@@ -1,0 +1,81 @@
+//! Whose turn it is in a fair queue (contract R7.4). Jobs without a key share one turn.
+
+use queuekit_core::{Result, Timestamp};
+use rusqlite::params;
+
+use super::Step;
+use super::lane::Lane;
+use crate::row::PLAIN;
+use crate::statements::{TURN_FIRST, TURN_LATER};
+
+/// Keys whose time has come that one call looks at.
+const LOOK: usize = 1000;
+
+impl Step<'_> {
+    /// The job to lease next in a fair queue, if one is ready now.
+    pub(super) fn fair_candidate(&mut self, queue: usize) -> Result<Option<i64>> {
+        let id = self.queues[queue].id;
+        for _ in 0..LOOK {
+            let later = self.row(TURN_LATER, [id], |row| {
+                Ok((row.get::<_, String>(0)?, Timestamp::from_millis(row.get(1)?)))
+            })?;
+            let Some((name, _)) = later.filter(|(_, at)| *at <= self.now) else {
+                break;
+            };
+            let mut lane = self.lane(queue, &name)?;
+            self.refresh(&mut lane)?;
+        }
+        loop {
+            let Some(name) = self.row(TURN_FIRST, [id], |row| row.get::<_, String>(0))? else {
+                return Ok(None);
+            };
+            let mut lane = self.lane(queue, &name)?;
+            let next = if name == PLAIN {
+                self.first_due(queue, 1)?.pop()
+            } else {
+                let next = self.next(&lane)?;
+                next.filter(|next| next.scheduled_at <= self.now).map(|next| next.key)
+            };
+            if next.is_some() {
+                return Ok(next);
+            }
+            self.refresh(&mut lane)?;
+        }
+    }
+
+    /// When the first key of a fair queue can be served.
+    pub(super) fn next_turn(&self, queue: usize) -> Result<Option<Timestamp>> {
+        let id = self.queues[queue].id;
+        if self.row(TURN_FIRST, params![id], |_| Ok(()))?.is_some() {
+            return Ok(Some(self.now));
+        }
+        self.row(TURN_LATER, [id], |row| Ok(Timestamp::from_millis(row.get(1)?)))
+    }
+
+    /// A job of this key is leased: its next turn comes after everybody else's.
+    pub(super) fn served(&mut self, lane: &mut Lane) {
+        let queue = &mut self.queues[lane.queue];
+        queue.last_turn = queue.last_turn.max(lane.turn);
+        queue.changed = true;
+        lane.turn = queue.last_turn + 1;
+    }
+
+    /// Gives a key its turn, or a time to look again.
+    pub(super) fn place(&self, lane: &mut Lane, at: Option<Timestamp>) {
+        let queue = &self.queues[lane.queue];
+        lane.ready = at.map(|at| at <= self.now);
+        lane.next_at = at.filter(|at| *at > self.now);
+        if lane.ready == Some(true) {
+            // A newcomer joins the coming round; who waited long is not owed what it missed.
+            let last = queue.last_turn;
+            lane.turn = if lane.turn == 0 { last + 1 } else { lane.turn.max(last) };
+        }
+    }
+
+    pub(super) fn place_plain(&self, lane: &mut Lane) -> Result<()> {
+        let at =
+            if self.queues[lane.queue].is_fair() { self.first_open(lane.queue)? } else { None };
+        self.place(lane, at);
+        Ok(())
+    }
+}

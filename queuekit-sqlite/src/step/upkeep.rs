@@ -1,0 +1,152 @@
+//! Retention (contract R12), and mending what is derived.
+
+use queuekit_core::capability::UpkeepReport;
+use queuekit_core::lifecycle::Transition;
+use queuekit_core::{QueueName, Result, State, Timestamp};
+use rusqlite::params;
+
+use super::Step;
+use crate::error::failed;
+use crate::statements::*;
+
+/// Jobs one step removes at most.
+const STEP: usize = 1000;
+
+impl Step<'_> {
+    /// One step of retention.
+    pub(crate) fn prune(&mut self) -> Result<UpkeepReport> {
+        let mut removed = 0;
+        for queue in 0..self.touch_all_queues()? {
+            while removed < STEP
+                && let Some(key) = self.beyond_retention(queue)?
+                && let Some(mut record) = self.job_of_key(key)?
+            {
+                self.apply(&mut record, Transition::Prune, |_| {})?;
+                removed += 1;
+            }
+        }
+        let forgotten = self.execute(KEYS_FORGET, params![self.now.as_millis(), STEP])?;
+        if removed > 0 {
+            self.vacuum()?;
+        }
+        Ok(UpkeepReport { changed: removed as u64, more: removed == STEP || forgotten == STEP })
+    }
+
+    /// The pragma frees a page per step: it is stepped to its end.
+    fn vacuum(&self) -> Result<()> {
+        let mut statement = self.prepare(VACUUM)?;
+        let mut pages = statement.query([]).map_err(failed)?;
+        while pages.next().map_err(failed)?.is_some() {}
+        Ok(())
+    }
+
+    /// A job that retention no longer covers: the oldest of its kind.
+    fn beyond_retention(&self, queue: usize) -> Result<Option<i64>> {
+        let retention = self.queues[queue].settings.retention;
+        let groups: [(&[State], _); 2] = [
+            (&[State::Completed, State::Cancelled], retention.done),
+            (&[State::Dead], retention.dead),
+        ];
+        for (states, keep) in groups {
+            let mut oldest: Option<(Timestamp, i64, i64)> = None;
+            for state in states {
+                let ended = params![self.queues[queue].id, *state as i64];
+                let first = self.row(FIRST_ENDED, ended, |row| {
+                    Ok((Timestamp::from_millis(row.get(0)?), row.get(1)?, row.get(2)?))
+                })?;
+                oldest = oldest.into_iter().chain(first).min();
+            }
+            let beyond = oldest
+                .filter(|(at, _, _)| self.queues[queue].is_beyond(states, &keep, *at, self.now));
+            if let Some((_, _, key)) = beyond {
+                return Ok(Some(key));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Compares some partition keys of a queue with its jobs, and mends what differs; the last
+    /// key looked at, none at the end of the queue.
+    pub(crate) fn repair_lanes(
+        &mut self,
+        name: &QueueName,
+        after: Option<&str>,
+        most: usize,
+    ) -> Result<(u64, Option<String>)> {
+        let Some(queue) = self.queue(name)? else {
+            return Ok((0, None));
+        };
+        let names = self.lane_names(self.queues[queue].id, after, most)?;
+        let mut mended = 0;
+        for name in &names {
+            let was = self.lane(queue, name)?;
+            let mut lane = was.clone();
+            let place = params![self.queues[queue].id, name];
+            let counted =
+                self.row(LANE_COUNT, place, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+            (lane.waiting, lane.running, lane.held) = counted.unwrap_or_default();
+            if lane.is_plain() {
+                (lane.running, lane.held) = (0, 0);
+            }
+            self.refresh(&mut lane)?;
+            mended += u64::from(!lane.is_like(&was));
+        }
+        Ok((mended, names.last().filter(|_| names.len() == most).cloned()))
+    }
+
+    /// The queue after this one, or this one itself where its keys are not done.
+    pub(crate) fn next_to_repair(
+        &self,
+        after: Option<&QueueName>,
+        again: bool,
+    ) -> Result<Option<QueueName>> {
+        let mut names = self.all_queues()?.into_iter().map(|queue| queue.name);
+        let is_next = |name: &QueueName| {
+            after.is_none_or(|after| if again { name >= after } else { name > after })
+        };
+        Ok(names.find(is_next))
+    }
+
+    /// How far a queue's counters are off; of a queue with more jobs than this, not at all.
+    pub(crate) fn drift(&mut self, name: &QueueName, most: u64) -> Result<Drift> {
+        let mut drift = Drift::default();
+        let Some(queue) = self.queue(name)? else {
+            return Ok(drift);
+        };
+        let stored = self.queue_at(queue).clone();
+        if State::ALL.iter().map(|state| stored.count(*state)).sum::<u64>() > most {
+            return Ok(drift);
+        }
+        let counted = self.rows(ACTUAL_COUNTS, [stored.id], |row| {
+            Ok((row.get::<_, usize>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
+        })?;
+        for state in State::ALL.map(|state| state as usize) {
+            let actual = counted.iter().find(|(code, _, _)| *code == state);
+            let (jobs, size) = actual.map_or((0, 0), |(_, jobs, size)| (*jobs, *size));
+            drift.jobs[state] = jobs - stored.counts[state];
+            drift.sizes[state] = size - stored.sizes[state];
+        }
+        Ok(drift)
+    }
+
+    /// Moves a queue's counters by what a reader found them to be off by.
+    pub(crate) fn repair_counts(&mut self, name: &QueueName, drift: Drift) -> Result<()> {
+        let Some(queue) = self.queue(name)? else {
+            return Ok(());
+        };
+        let queue = &mut self.queues[queue];
+        for state in State::ALL.map(|state| state as usize) {
+            queue.counts[state] += drift.jobs[state];
+            queue.sizes[state] += drift.sizes[state];
+        }
+        queue.changed = true;
+        Ok(())
+    }
+}
+
+/// How far a queue's counters are off, by state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Drift {
+    pub(crate) jobs: [i64; State::ALL.len()],
+    pub(crate) sizes: [i64; State::ALL.len()],
+}

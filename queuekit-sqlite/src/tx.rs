@@ -1,0 +1,73 @@
+//! Enqueue and ack inside the application's own transaction (contract R2.9).
+
+use queuekit_core::{Ack, AckOutcome, EnqueueOutcome, Error, NewJob, Result};
+use rusqlite::Transaction;
+
+use crate::SqliteStore;
+use crate::error::failed;
+use crate::statements::{SAVEPOINT, SAVEPOINT_RELEASE, SAVEPOINT_ROLLBACK};
+use crate::step::Step;
+
+impl SqliteStore {
+    /// Stores jobs in a transaction of the application on the same file: they exist if and only
+    /// if it commits. A call that fails leaves the transaction as it was.
+    ///
+    /// While the transaction is open it holds the file's only write lock: every other writer,
+    /// this store's own thread included, waits for its end. So never call the client inside it:
+    /// that call would wait for you, and you for it, until it gives up after
+    /// [`op_timeout`](crate::SqliteConfig::op_timeout). Begin it with
+    /// [`Immediate`](rusqlite::TransactionBehavior::Immediate): one that has read before another
+    /// process wrote cannot write any more. Workers see the jobs within 20 ms of the commit.
+    ///
+    /// # Errors
+    /// As [`enqueue`](queuekit_core::Backend::enqueue), and `Invalid` if the transaction is on
+    /// another file.
+    pub fn enqueue_in(&self, tx: &Transaction<'_>, jobs: &[NewJob]) -> Result<Vec<EnqueueOutcome>> {
+        self.step_in(tx, |step| step.enqueue(jobs)).map_err(|error| error.during("enqueue_in"))
+    }
+
+    /// Records success in a transaction of the application on the same file: the job is completed
+    /// if and only if it commits, in the same instant as what else it wrote. An outcome other
+    /// than `Acked` means that somebody else has the job now: roll back.
+    ///
+    /// What [`enqueue_in`](Self::enqueue_in) says of open transactions holds here too; the
+    /// leases of this process cannot be extended while it is open, so keep it short.
+    ///
+    /// # Errors
+    /// As [`ack`](queuekit_core::Backend::ack), and `Invalid` if the transaction is on another
+    /// file.
+    pub fn ack_in(&self, tx: &Transaction<'_>, acks: &[Ack]) -> Result<Vec<AckOutcome>> {
+        self.step_in(tx, |step| step.ack(acks)).map_err(|error| error.during("ack_in"))
+    }
+
+    fn step_in<T>(
+        &self,
+        tx: &Transaction<'_>,
+        run: impl FnOnce(&mut Step<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.check_open()?;
+        self.check_file(tx)?;
+        let execute = |sql: &str| {
+            tx.prepare_cached(sql).and_then(|mut statement| statement.execute([])).map_err(failed)
+        };
+        execute(SAVEPOINT)?;
+        let mut step = Step::new(tx, &self.shared.limits, self.shared.clock.now());
+        let ran = run(&mut step).and_then(|answer| step.finish().map(|_| answer));
+        if ran.is_err() && !tx.is_autocommit() {
+            execute(SAVEPOINT_ROLLBACK)?;
+        }
+        if !tx.is_autocommit() {
+            execute(SAVEPOINT_RELEASE)?;
+        }
+        ran
+    }
+
+    fn check_file(&self, tx: &Transaction<'_>) -> Result<()> {
+        let path = tx.path().unwrap_or_default();
+        if std::path::Path::new(path) == self.path() {
+            return Ok(());
+        }
+        let limit = format!("on the store's own file, {}", self.path().display());
+        Err(Error::invalid("transaction", limit, format!("one on {path:?}")))
+    }
+}

@@ -1,0 +1,82 @@
+//! Retention, and mending what is derived.
+
+use std::sync::PoisonError;
+
+use async_trait::async_trait;
+use queuekit_core::capability::{Upkeep, UpkeepReport};
+use queuekit_core::{QueueName, Result, State};
+
+use crate::SqliteStore;
+use crate::step::Drift;
+
+/// Partition keys that one step of repair compares with their jobs.
+const KEYS: usize = 100;
+
+/// Jobs of a queue up to which a step of repair counts them all: more would take too long.
+const COUNTED: u64 = 100_000;
+
+/// Where the next step of repair goes on: after a queue and one of its keys.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cursor {
+    queue: Option<QueueName>,
+    key: Option<String>,
+}
+
+#[async_trait]
+impl Upkeep for SqliteStore {
+    async fn prune(&self) -> Result<UpkeepReport> {
+        self.write("prune", |step| step.prune()).await
+    }
+
+    /// One queue per call, and of its partition keys a hundred.
+    async fn repair(&self) -> Result<UpkeepReport> {
+        let cursor = self.cursor();
+        let after = cursor.clone();
+        let step = self.read("repair", move |step| {
+            step.next_to_repair(after.queue.as_ref(), after.key.is_some())
+        });
+        let Some(queue) = step.await? else {
+            self.set_cursor(Cursor::default());
+            return Ok(UpkeepReport::default());
+        };
+        let mut changed = 0;
+        if cursor.key.is_none() {
+            changed += self.repair_counts(&queue).await?;
+        }
+        let name = queue.clone();
+        let step =
+            self.write("repair", move |step| step.repair_lanes(&name, cursor.key.as_deref(), KEYS));
+        let (mended, key) = step.await?;
+        self.set_cursor(Cursor { queue: Some(queue), key });
+        Ok(UpkeepReport { changed: changed + mended, more: true })
+    }
+}
+
+impl SqliteStore {
+    /// A reader finds how far the counters are off, and the writer moves them by that: what
+    /// changes in between changes both.
+    async fn repair_counts(&self, queue: &QueueName) -> Result<u64> {
+        let name = queue.clone();
+        let drift = self.read("repair", move |step| step.drift(&name, COUNTED)).await?;
+        if drift.is_none() {
+            return Ok(0);
+        }
+        let name = queue.clone();
+        self.write("repair", move |step| step.repair_counts(&name, drift)).await?;
+        Ok(State::ALL.iter().filter(|state| drift.jobs[**state as usize] != 0).count() as u64)
+    }
+
+    fn cursor(&self) -> Cursor {
+        self.shared.repair.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set_cursor(&self, cursor: Cursor) {
+        *self.shared.repair.lock().unwrap_or_else(PoisonError::into_inner) = cursor;
+    }
+}
+
+impl Drift {
+    fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
