@@ -1,4 +1,4 @@
-//! Everything a person or CI runs: `cargo xtask test | ci | tidy | bench`.
+//! Everything a person or CI runs: `cargo xtask test | ci | tidy | bench | peers`.
 //!
 //! It is a program of this workspace and not a shell script, so that a laptop and CI run the same
 //! steps on every system, and so that the rules it enforces have tests of their own.
@@ -13,6 +13,7 @@ mod ci;
 mod command_line;
 mod error;
 mod examples;
+mod peers;
 mod steps;
 mod test;
 mod tidy;
@@ -46,6 +47,7 @@ fn run(request: Request) -> Result<()> {
         Request::Ci => ci::run(),
         Request::Tidy => tidy::run(),
         Request::Bench { args } => bench::run(&args),
+        Request::Peers(options) => peers::run(&options),
         Request::Help => {
             println!("{USAGE}");
             Ok(())

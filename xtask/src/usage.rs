@@ -1,4 +1,5 @@
 use crate::error::{Error, Result};
+use crate::peers;
 
 pub(crate) const USAGE: &str = "\
 Usage: cargo xtask <command>
@@ -10,6 +11,10 @@ Commands:
                      MSRV, and last the same as `test`
   tidy               the rules of this project that no compiler checks
   bench [-- ARGS]    run the benchmarks; ARGS go to criterion
+  peers [--rounds N] [--only WHAT] [--dir DIR]
+                     measure our store on SQLite beside other queues, in turns (3 rounds)
+                     --only: one of drain, enqueue64, enqueue1, bulk
+                     --dir: where the files are to be; without it, in the target directory
   help               print this
 
 Exit codes: 0 all well, 1 a step failed, 2 wrong usage.";
@@ -21,6 +26,7 @@ pub(crate) enum Request {
     Ci,
     Tidy,
     Bench { args: Vec<String> },
+    Peers(peers::Options),
     Help,
 }
 
@@ -41,6 +47,7 @@ impl Request {
             ["bench", arg, ..] => Err(Error::Usage(format!(
                 "bench: unexpected `{arg}`; arguments for criterion go after `--`"
             ))),
+            ["peers", rest @ ..] => Ok(Self::Peers(peers::Options::parse(rest)?)),
             [command @ ("test" | "ci" | "tidy"), rest @ ..] => {
                 Err(Error::Usage(format!("{command}: unexpected `{}`", rest.join(" "))))
             }
@@ -65,6 +72,7 @@ mod tests {
         assert_eq!(parse("test --long"), Ok(Request::Test { long: true }));
         assert_eq!(parse("ci"), Ok(Request::Ci));
         assert_eq!(parse("tidy"), Ok(Request::Tidy));
+        assert_eq!(parse("peers"), Ok(Request::Peers(peers::Options::default())));
         for help in ["help", "--help", "-h", "test --help"] {
             assert_eq!(parse(help), Ok(Request::Help), "{help}");
         }
@@ -78,7 +86,9 @@ mod tests {
 
     #[test]
     fn wrong_usage_is_an_error_of_its_own_kind() {
-        for line in ["", "tests", "test --lnog", "test --long twice", "ci x", "bench --quick"] {
+        for line in
+            ["", "tests", "test --lnog", "test --long twice", "ci x", "bench --quick", "peers x"]
+        {
             let answer = parse(line);
             assert!(matches!(answer, Err(Error::Usage(_))), "{line:?}: {answer:?}");
         }
