@@ -1,0 +1,92 @@
+//! Our store on SQLite, measured as `cargo xtask peers` wants it.
+
+#[path = "../../peers/harness.rs"]
+mod harness;
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use harness::{Peer, Result, Settings};
+use queuekit_core::{Backend, Client, Payload, State};
+use queuekit_sqlite::SqliteStore;
+use queuekit_worker::{Ctx, Worker};
+use serde::{Deserialize, Serialize};
+use tokio::runtime::Runtime;
+use tokio::sync::Notify;
+
+fn main() -> Result<()> {
+    // A runtime as `#[tokio::main]` makes it.
+    Runtime::new()?.block_on(harness::run::<QueueKit>())
+}
+
+#[derive(Serialize, Deserialize)]
+struct Noop {
+    number: usize,
+}
+
+impl Payload for Noop {
+    const KIND: &'static str = "noop";
+}
+
+#[derive(Clone)]
+struct QueueKit {
+    client: Client,
+    slots: usize,
+}
+
+impl Peer for QueueKit {
+    const NAME: &'static str = "queuekit";
+
+    const SETTINGS: &'static [(&'static str, &'static str)] = &[("slots", "100")];
+
+    async fn open(directory: &Path, settings: &Settings) -> Result<Self> {
+        let path = directory.join("jobs.db");
+        let store = SqliteStore::open(path.to_str().ok_or("--dir is to be UTF-8")?).await?;
+        Ok(Self { client: Client::new(store), slots: settings.get("slots")? })
+    }
+
+    async fn sqlite(&self) -> Result<String> {
+        Ok("as queuekit-sqlite sets it".to_owned())
+    }
+
+    async fn enqueue(&self, number: usize) -> Result<()> {
+        self.client.enqueue(Noop { number }).await?;
+        Ok(())
+    }
+
+    async fn enqueue_all(&self, numbers: Range<usize>) -> Result<()> {
+        self.client.enqueue_all(numbers.map(|number| Noop { number })).await?;
+        Ok(())
+    }
+
+    async fn drain(&self, jobs: usize) -> Result<Instant> {
+        let called = AtomicUsize::new(0);
+        let last = Arc::new(Notify::new());
+        let ring = Arc::clone(&last);
+        let handler = move |_job: Noop, _ctx: Ctx| {
+            if called.fetch_add(1, Ordering::Relaxed) + 1 == jobs {
+                ring.notify_one();
+            }
+            async { Ok(()) }
+        };
+        let worker = Worker::new(self.client.clone()).concurrency(self.slots).handle(handler);
+        let worker = worker.start().await?;
+        last.notified().await;
+        // Until the last ack is stored, and the rest of the worker's end with it.
+        worker.drain(Duration::from_secs(10)).await;
+        Ok(Instant::now())
+    }
+
+    async fn completed(&self) -> Result<usize> {
+        let queues = self.client.backend().list_queues().await?;
+        let of_queue = queues.iter().map(|queue| queue.counts.of_state(State::Completed).value);
+        Ok(usize::try_from(of_queue.sum::<u64>())?)
+    }
+
+    async fn close(self) -> Result<()> {
+        Ok(self.client.close().await?)
+    }
+}
