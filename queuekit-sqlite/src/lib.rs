@@ -29,6 +29,8 @@ mod inspect;
 mod leases;
 mod migrate;
 mod open;
+#[cfg(test)]
+mod plans;
 mod read;
 mod readers;
 mod row;
