@@ -24,6 +24,8 @@ mod admin;
 mod backend;
 mod command;
 mod config;
+#[cfg(test)]
+mod cost;
 mod error;
 mod inspect;
 mod leases;

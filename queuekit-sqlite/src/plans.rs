@@ -65,9 +65,8 @@ fn r5_9_every_statement_uses_the_indexes_its_header_names() {
             let used: Vec<&String> = plan.iter().filter(uses).collect();
             assert!(!used.is_empty(), "{name} does not use `{index}`: {plan:#?}");
             // A table without row ids is its own index.
-            let covers_all = |line: &&String| {
-                line.contains("COVERING") || line.contains("USING PRIMARY KEY")
-            };
+            let covers_all =
+                |line: &&String| line.contains("COVERING") || line.contains("USING PRIMARY KEY");
             let covered = used.iter().all(covers_all);
             assert!(covered || !covers, "{name}: `{index}` does not cover: {plan:#?}");
         }
