@@ -17,7 +17,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use crate::command::{Command, Typed};
-use crate::error::{closed, failed, failed_to_commit, is_busy};
+use crate::error::{closed, failed, failed_to_commit, is_busy, is_fault};
 use crate::statements::{BEGIN, COMMIT, DATA_VERSION, ROLLBACK};
 use crate::step::Step;
 
@@ -213,13 +213,16 @@ impl Thread {
     fn attempt(&self, batch: &mut [Box<dyn Command>]) -> Result<BTreeSet<QueueName>> {
         let Settings { limits, clock, .. } = &self.settings;
         let mut step = Step::new(&self.conn, limits, clock.now());
-        let ran = batch.iter_mut().try_for_each(|command| {
+        // Nobody would ever know of the leases of a call whose caller has gone.
+        let mut awaited = batch.iter_mut().filter(|command| !command.is_abandoned());
+        let ran = awaited.try_for_each(|command| {
             step.now = clock.now();
             let before = self.conn.total_changes();
             let ran = command.run(&mut step);
-            // A refused call has changed nothing, or what it has changed must be undone.
-            let clean = self.conn.total_changes() == before && !self.conn.is_autocommit();
-            ran.or_else(|error| if clean { Ok(()) } else { Err(error) })
+            // A call that a rule refused has changed nothing, or what it has changed must be
+            // undone. After an error of SQLite's the step may count what was not written.
+            let changed = self.conn.total_changes() != before || self.conn.is_autocommit();
+            ran.or_else(|error| if changed || is_fault(&error) { Err(error) } else { Ok(()) })
         });
         let finished = ran.and_then(|()| step.finish()).and_then(|stirred| {
             let commit = self.conn.prepare_cached(COMMIT).and_then(|mut commit| commit.execute([]));
