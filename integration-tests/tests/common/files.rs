@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use queuekit_core::queue::Queue;
-use queuekit_core::{
-    Ack, AckOutcome, Backend, EnqueueOutcome, JobFilter, Lease, QueueName, Status,
-};
+use queuekit_core::{Ack, AckOutcome, Backend, EnqueueOutcome, Lease, QueueName};
 use queuekit_integration_tests::kit::{build, draft, request};
 use queuekit_sqlite::{SqliteConfig, SqliteStore, rusqlite};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
