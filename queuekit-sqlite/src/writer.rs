@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use queuekit_core::capability::WakeupHub;
 use queuekit_core::{Clock, Error, ErrorKind, Limits, QueueName, Result, retry};
 use rusqlite::Connection;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use crate::command::{Command, Typed};
 use crate::error::{closed, failed, failed_to_commit, is_busy, is_fault};
@@ -57,11 +57,14 @@ pub(crate) struct Settings {
 }
 
 impl Writer {
-    /// Starts the thread; `ended` is answered when it has let go of the file.
+    /// Starts the thread; `ends` is dropped when it has let go of the file. It does that after
+    /// the readers: of two connections that let go at once neither is the last, and only the
+    /// last moves the log into the database and removes it.
     pub(crate) fn start(
         conn: Connection,
         settings: Settings,
-        ended: oneshot::Sender<()>,
+        reading: Receiver<()>,
+        ends: watch::Sender<()>,
     ) -> Result<Self> {
         let (commands, received) = channel();
         let op_timeout = settings.op_timeout;
@@ -78,9 +81,9 @@ impl Writer {
         };
         let run = move || {
             thread.run();
+            while reading.recv().is_ok() {}
             drop(thread);
-            // Nobody waits for it unless the store is being closed.
-            let _ = ended.send(());
+            drop(ends);
         };
         let builder = thread::Builder::new().name("queuekit-sqlite".to_owned());
         builder.spawn(run).map_err(|error| {
