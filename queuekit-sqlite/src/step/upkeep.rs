@@ -7,6 +7,7 @@ use rusqlite::params;
 
 use super::Step;
 use crate::error::failed;
+use crate::row::PLAIN;
 use crate::statements::*;
 
 /// Jobs one step removes at most.
@@ -26,9 +27,7 @@ impl Step<'_> {
             }
         }
         let forgotten = self.execute(KEYS_FORGET, params![self.now.as_millis(), STEP])?;
-        if removed > 0 {
-            self.vacuum()?;
-        }
+        self.vacuum()?;
         Ok(UpkeepReport { changed: removed as u64, more: removed == STEP || forgotten == STEP })
     }
 
@@ -76,22 +75,62 @@ impl Step<'_> {
         let Some(queue) = self.queue(name)? else {
             return Ok((0, None));
         };
-        let names = self.lane_names(self.queues[queue].id, after, most)?;
-        let mut mended = 0;
-        for name in &names {
-            let was = self.lane(queue, name)?;
-            let mut lane = was.clone();
-            let place = params![self.queues[queue].id, name];
-            let counted =
-                self.row(LANE_COUNT, place, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-            (lane.waiting, lane.running, lane.held) = counted.unwrap_or_default();
-            if lane.is_plain() {
-                (lane.running, lane.held) = (0, 0);
-            }
-            self.refresh(&mut lane)?;
-            mended += u64::from(!lane.is_like(&was));
+        let id = self.queues[queue].id;
+        let (mut mended, mut last) = (0, after.unwrap_or(PLAIN).to_owned());
+        if after.is_none() {
+            mended += u64::from(self.repair_lane(queue, PLAIN)?);
         }
-        Ok((mended, names.last().filter(|_| names.len() == most).cloned()))
+        for _ in 0..most {
+            let next = self.row(LANE_AFTER, params![id, last], |row| row.get(0))?;
+            let Some(name) = next.flatten() else {
+                return Ok((mended, None));
+            };
+            last = name;
+            mended += u64::from(self.repair_lane(queue, &last)?);
+        }
+        Ok((mended, Some(last)))
+    }
+
+    /// Whether something was to be mended.
+    fn repair_lane(&mut self, queue: usize, name: &str) -> Result<bool> {
+        let was = self.lane(queue, name)?;
+        let mut lane = was.clone();
+        let place = params![self.queues[queue].id, name];
+        let counted =
+            self.row(LANE_COUNT, place, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        (lane.waiting, lane.running, lane.held) = counted.unwrap_or_default();
+        if lane.is_plain() {
+            (lane.running, lane.held) = (0, 0);
+        }
+        self.refresh(&mut lane)?;
+        Ok(!lane.is_like(&was))
+    }
+
+    /// Some waiting jobs that are open and not the next of their key, or the other way round; of
+    /// a queue with more waiting jobs than this, none.
+    pub(crate) fn wrongly_open(&mut self, name: &QueueName, most: u64) -> Result<Vec<i64>> {
+        match self.queue(name)? {
+            Some(queue) if self.queues[queue].count(State::Pending) <= most => {
+                self.keys(OPEN_WRONG, params![self.queues[queue].id, STEP])
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Opens or closes jobs as their keys say.
+    pub(crate) fn repair_open(&mut self, name: &QueueName, jobs: &[i64]) -> Result<u64> {
+        let Some(queue) = self.queue(name)? else {
+            return Ok(0);
+        };
+        let mended: usize =
+            jobs.iter().map(|key| self.execute(OPEN_MEND, [key])).sum::<Result<_>>()?;
+        if self.queues[queue].is_fair() {
+            // Where those without a key stand in turn depends on which of them are open.
+            let mut plain = self.lane(queue, PLAIN)?;
+            self.refresh(&mut plain)?;
+        }
+        self.stir(queue);
+        Ok(mended as u64)
     }
 
     /// The queue after this one, or this one itself where its keys are not done.
@@ -129,10 +168,11 @@ impl Step<'_> {
         Ok(drift)
     }
 
-    /// Moves a queue's counters by what a reader found them to be off by.
-    pub(crate) fn repair_counts(&mut self, name: &QueueName, drift: Drift) -> Result<()> {
-        let Some(queue) = self.queue(name)? else {
-            return Ok(());
+    /// Sets a queue's counters to what is there; how many were off.
+    pub(crate) fn repair_counts(&mut self, name: &QueueName, most: u64) -> Result<u64> {
+        let drift = self.drift(name, most)?;
+        let Some(queue) = self.queue(name)?.filter(|_| drift.is_some()) else {
+            return Ok(0);
         };
         let queue = &mut self.queues[queue];
         for state in State::ALL.map(|state| state as usize) {
@@ -140,7 +180,8 @@ impl Step<'_> {
             queue.sizes[state] += drift.sizes[state];
         }
         queue.changed = true;
-        Ok(())
+        let is_off = |state: &usize| (drift.jobs[*state], drift.sizes[*state]) != (0, 0);
+        Ok((0..State::ALL.len()).filter(is_off).count() as u64)
     }
 }
 
@@ -149,4 +190,10 @@ impl Step<'_> {
 pub(crate) struct Drift {
     pub(crate) jobs: [i64; State::ALL.len()],
     pub(crate) sizes: [i64; State::ALL.len()],
+}
+
+impl Drift {
+    pub(crate) fn is_some(&self) -> bool {
+        *self != Self::default()
+    }
 }
