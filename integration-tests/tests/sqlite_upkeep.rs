@@ -10,6 +10,7 @@ use queuekit_core::queue::{Keep, KeyOnWait, Order, QueuePatch, Retention};
 use queuekit_core::{Ack, Backend, EnqueueOutcome, ManualClock, QueueName, Reserved, Status};
 use queuekit_integration_tests::kit::{DAY, HOUR, MINUTE, build, carrying, keyed, request};
 use queuekit_sqlite::SqliteStore;
+use tokio::time::timeout;
 
 async fn with_clock() -> (File, SqliteStore, ManualClock) {
     let file = File::new();
@@ -201,4 +202,21 @@ async fn r13_7_repair_mends_keys_that_are_gone() {
 async fn r13_7_repair_mends_open_flags() {
     assert_mended("closed", include_str!("../sql/sqlite_all_closed.sql")).await;
     assert_mended("open", include_str!("../sql/sqlite_all_open.sql")).await;
+}
+
+/// Also before anything is mended a reserve comes to its end.
+#[tokio::test]
+async fn r5_1_a_reserve_ends_whatever_is_open() {
+    for (at, policy) in policies().into_iter().enumerate() {
+        let (file, store, _clock) = with_clock().await;
+        configure(&store, policy).await;
+        let jobs: Vec<_> = (0..12).map(|n| build(keyed(&format!("k{}", n % 4)))).collect();
+        store.enqueue(&jobs).await.unwrap();
+        by_hand(&file, include_str!("../sql/sqlite_all_open.sql"));
+        let leases = timeout(Duration::from_secs(10), lease(&store, 1)).await;
+        assert_eq!(leases.expect("it ends").len(), 1, "policy {at}");
+        let leases = timeout(Duration::from_secs(10), lease(&store, 1000)).await;
+        assert!(leases.expect("it ends").len() <= 11, "policy {at}");
+        store.close().await.unwrap();
+    }
 }
