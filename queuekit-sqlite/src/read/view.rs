@@ -29,7 +29,10 @@ impl Step<'_> {
             Err(_) => Kind::new("unreadable")?,
         };
         let mut job = Job::pending(record.id, name, kind, record.created_at);
-        self.row(VIEW, [record.key], |row| Ok(show(&mut job, row)))?;
+        self.row(VIEW, [record.key], |row| {
+            show(&mut job, row);
+            Ok(())
+        })?;
         if record.corrupt {
             job.payload = Bytes::new();
         }
