@@ -104,7 +104,7 @@ CREATE INDEX queuekit_jobs_leased ON queuekit_jobs (queue, lease_expires_at, seq
 CREATE INDEX queuekit_jobs_ended ON queuekit_jobs (queue, state, finished_at, end_seq)
     WHERE state >= 2;
 CREATE INDEX queuekit_jobs_lane ON queuekit_jobs (queue, lane, state, seq)
-    WHERE lane IS NOT NULL AND finished_at IS NULL;
+    WHERE lane IS NOT NULL AND state < 2;
 CREATE INDEX queuekit_jobs_due ON queuekit_jobs (queue, lane, seq)
     WHERE due = 1;
 CREATE INDEX queuekit_jobs_later ON queuekit_jobs (queue, lane, scheduled_at, seq)

@@ -1,6 +1,6 @@
 -- Purpose: forgets idempotency keys that are free by now.
 -- Parameters: 1 now, 2 how many at most.
--- Index: queuekit_idempotency_freeing.
+-- Index: queuekit_idempotency_freeing, covering; the primary key.
 -- Locks: runs inside a step.
 DELETE FROM queuekit_idempotency
 WHERE (queue, key) IN (

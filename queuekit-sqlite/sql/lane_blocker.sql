@@ -10,12 +10,12 @@ SELECT coalesce(
     ),
     (
         SELECT id FROM queuekit_jobs
-        WHERE queue = ?1 AND lane = ?2 AND state = 1 AND finished_at IS NULL
+        WHERE queue = ?1 AND lane = ?2 AND state = 1 AND state < 2
         ORDER BY seq LIMIT 1
     ),
     (
         SELECT id FROM queuekit_jobs
-        WHERE queue = ?1 AND lane = ?2 AND state = 0 AND finished_at IS NULL
+        WHERE queue = ?1 AND lane = ?2 AND state = 0 AND state < 2
         ORDER BY seq LIMIT 1
     )
 ) AS blocker

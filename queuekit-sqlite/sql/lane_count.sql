@@ -5,11 +5,11 @@
 SELECT
     (
         SELECT count(*) FROM queuekit_jobs
-        WHERE queue = ?1 AND lane = ?2 AND state = 0 AND finished_at IS NULL
+        WHERE queue = ?1 AND lane = ?2 AND state = 0 AND state < 2
     ),
     (
         SELECT count(*) FROM queuekit_jobs
-        WHERE queue = ?1 AND lane = ?2 AND state = 1 AND finished_at IS NULL
+        WHERE queue = ?1 AND lane = ?2 AND state = 1 AND state < 2
     ),
     (
         SELECT count(*) FROM queuekit_jobs WHERE queue = ?1 AND lane = ?2 AND holds = 1

@@ -5,9 +5,9 @@
 SELECT
     EXISTS (
         SELECT 1 FROM queuekit_jobs
-        WHERE queue = ?1 AND lane = ?2 AND state = 0 AND finished_at IS NULL AND seq < ?3
+        WHERE queue = ?1 AND lane = ?2 AND state = 0 AND state < 2 AND seq < ?3
     )
     OR EXISTS (
         SELECT 1 FROM queuekit_jobs
-        WHERE queue = ?1 AND lane = ?2 AND state = 1 AND finished_at IS NULL AND seq < ?3
+        WHERE queue = ?1 AND lane = ?2 AND state = 1 AND state < 2 AND seq < ?3
     );

@@ -1,7 +1,7 @@
 -- Purpose: where waiting jobs are passed, marks those of a key whose time has come. Each is marked
 -- once, unless the clock steps back.
 -- Parameters: 1 queue, 2 lane, 3 now, 4 how many at most.
--- Index: queuekit_jobs_later.
+-- Index: queuekit_jobs_later, covering; the primary key.
 -- Locks: runs inside a step.
 UPDATE queuekit_jobs SET due = 1
 WHERE key IN (

@@ -3,4 +3,4 @@
 -- Index: queuekit_jobs_lane.
 -- Locks: runs inside a step; takes about 3 us a job.
 UPDATE queuekit_jobs SET lane = NULL
-WHERE queue = ?1 AND lane = '' AND state = 0 AND finished_at IS NULL;
+WHERE queue = ?1 AND lane = '' AND state = 0 AND state < 2;

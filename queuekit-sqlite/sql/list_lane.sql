@@ -3,5 +3,5 @@
 -- Result: key, lane, seq.
 -- Index: queuekit_jobs_lane.
 SELECT key, lane, seq FROM queuekit_jobs
-WHERE queue = ?1 AND lane = ?2 AND state = 0 AND finished_at IS NULL AND seq > ?3
+WHERE queue = ?1 AND lane = ?2 AND state = 0 AND state < 2 AND seq > ?3
 ORDER BY seq LIMIT ?4;

@@ -24,11 +24,15 @@ mod admin;
 mod backend;
 mod command;
 mod config;
+#[cfg(test)]
+mod cost;
 mod error;
 mod inspect;
 mod leases;
 mod migrate;
 mod open;
+#[cfg(test)]
+mod plans;
 mod read;
 mod readers;
 mod row;
