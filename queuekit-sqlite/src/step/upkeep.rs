@@ -6,7 +6,9 @@ use queuekit_core::{QueueName, Result, State, Timestamp};
 use rusqlite::params;
 
 use super::Step;
+use super::lane::Lane;
 use crate::error::failed;
+use crate::row::Record;
 use crate::statements::*;
 
 /// Jobs one step removes at most.
@@ -65,33 +67,79 @@ impl Step<'_> {
         Ok(None)
     }
 
-    /// Compares some partition keys of a queue with its jobs, and mends what differs; the last
-    /// key looked at, none at the end of the queue.
-    pub(crate) fn repair_lanes(
+    /// Which of some partition keys of a queue differ from their jobs, and the last key looked
+    /// at; none at the end of the queue.
+    pub(crate) fn crooked_lanes(
         &mut self,
         name: &QueueName,
         after: Option<&str>,
         most: usize,
-    ) -> Result<(u64, Option<String>)> {
+    ) -> Result<(Vec<String>, Option<String>)> {
         let Some(queue) = self.queue(name)? else {
-            return Ok((0, None));
+            return Ok((Vec::new(), None));
         };
-        let names = self.lane_names(self.queues[queue].id, after, most)?;
-        let mut mended = 0;
-        for name in &names {
-            let was = self.lane(queue, name)?;
-            let mut lane = was.clone();
-            let place = params![self.queues[queue].id, name];
-            let counted =
-                self.row(LANE_COUNT, place, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-            (lane.waiting, lane.running, lane.held) = counted.unwrap_or_default();
-            if lane.is_plain() {
-                (lane.running, lane.held) = (0, 0);
+        let mut names = self.lane_names(self.queues[queue].id, after, most)?;
+        let last = names.last().filter(|_| names.len() == most).cloned();
+        let mut crooked = Vec::new();
+        for name in names.drain(..) {
+            let lane = self.lane(queue, &name)?;
+            if !self.is_straight(&lane, &self.counted(&lane)?)? {
+                crooked.push(name);
             }
-            self.refresh(&mut lane)?;
-            mended += u64::from(!lane.is_like(&was));
         }
-        Ok((mended, names.last().filter(|_| names.len() == most).cloned()))
+        Ok((crooked, last))
+    }
+
+    /// Counts the jobs of partition keys anew, and puts each key where its next job is served.
+    pub(crate) fn mend_lanes(&mut self, name: &QueueName, lanes: &[String]) -> Result<()> {
+        let Some(queue) = self.queue(name)? else {
+            return Ok(());
+        };
+        for name in lanes {
+            let lane = self.lane(queue, name)?;
+            let mut counted = self.counted(&lane)?;
+            self.refresh(&mut counted)?;
+        }
+        self.stir(queue);
+        Ok(())
+    }
+
+    /// The key as its jobs say it is.
+    fn counted(&self, lane: &Lane) -> Result<Lane> {
+        let mut counted = lane.clone();
+        let place = params![self.queues[lane.queue].id, lane.name];
+        let counts =
+            self.row(LANE_COUNT, place, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        (counted.waiting, counted.running, counted.held) = counts.unwrap_or_default();
+        if lane.is_plain() {
+            (counted.running, counted.held) = (0, 0);
+        }
+        Ok(counted)
+    }
+
+    /// Whether a key's row says what its jobs say, and the key stands somewhere if and only if it
+    /// has a job to give.
+    fn is_straight(&self, lane: &Lane, counted: &Lane) -> Result<bool> {
+        let counts = |lane: &Lane| (lane.waiting, lane.running, lane.held);
+        if counts(lane) != counts(counted) {
+            return Ok(false);
+        }
+        let queue = &self.queues[lane.queue];
+        if queue.is_fair() {
+            let gives = if lane.is_plain() {
+                lane.waiting > 0
+            } else {
+                lane.waiting > 0 && self.free_leases(lane) > 0
+            };
+            return Ok(lane.ready.is_some() == gives);
+        }
+        let gives = lane.waiting > 0 && self.free_leases(lane) > 0;
+        let Some(head) = lane.head.filter(|_| gives) else {
+            return Ok(lane.head.is_some() == gives);
+        };
+        let head = self.job_of_key(head)?;
+        let stands = |record: &Record| record.open && record.state == State::Pending;
+        Ok(head.as_ref().is_some_and(stands))
     }
 
     /// The queue after this one, or this one itself where its keys are not done.

@@ -38,7 +38,8 @@ fn missing_cases(semantics: &str, sources: &[Source]) -> Vec<Finding> {
     for (number, line) in (1..).zip(semantics.lines()) {
         let missing = words(line).filter(|word| is_case(word) && !functions.contains(word));
         findings.extend(missing.map(|name| {
-            let message = format!("names the case `{name}`, and {SUITE} has no such fn, nor a store");
+            let message =
+                format!("names the case `{name}`, and {SUITE} has no such fn, nor a store");
             Finding::at(SEMANTICS, number, message)
         }));
     }
