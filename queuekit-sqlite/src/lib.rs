@@ -31,6 +31,7 @@ mod inspect;
 mod leases;
 mod migrate;
 mod open;
+mod place;
 #[cfg(test)]
 mod plans;
 mod read;
@@ -57,6 +58,7 @@ pub use config::{Create, SqliteConfig, Synchronous};
 /// The version of rusqlite whose transactions [`SqliteStore::enqueue_in`] takes.
 pub use rusqlite;
 
+use place::Place;
 use readers::Readers;
 use step::Step;
 use writer::Writer;
@@ -144,7 +146,7 @@ impl SqliteStore {
             op_timeout: config.op_timeout,
             wakeups: Arc::clone(&wakeups),
         };
-        let writer = Writer::start(opened.writer, settings, end())?;
+        let writer = Writer::start(opened.writer, settings, Place::of(&opened.path), end())?;
         let readers = opened.readers.into_iter().map(|conn| (conn, end())).collect();
         let readers = Readers::start(readers, config.limits, &config.clock)?;
         let shared = Shared {
