@@ -5,9 +5,10 @@ macro_rules! statements {
         $(pub(crate) const $name: &str =
             without_header(include_str!(concat!("../sql/", $file, ".sql")));)*
 
-        /// Every statement, by the name of its file.
+        /// Every statement with its header, by the name of its file.
         #[cfg(test)]
-        pub(crate) const ALL: &[(&str, &str)] = &[$(($file, $name)),*];
+        pub(crate) const ALL: &[(&str, &str)] =
+            &[$(($file, include_str!(concat!("../sql/", $file, ".sql")))),*];
     };
 }
 
