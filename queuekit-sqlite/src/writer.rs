@@ -5,9 +5,9 @@
 //! durability and an idle one answers at once.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -28,6 +28,10 @@ const BATCH: usize = 1024;
 /// How often the file is asked whether another process has written: 1.5 us each time.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// How long calls may still wait for the file's write lock once the store is being closed, which
+/// is to take less than 5 s (contract R10.4).
+const GRACE: Duration = Duration::from_secs(2);
+
 /// The thread and its queue of calls.
 #[derive(Debug)]
 pub(crate) struct Writer {
@@ -35,6 +39,8 @@ pub(crate) struct Writer {
     op_timeout: Duration,
     /// Somebody waits for work: commits of other processes are of interest.
     pub(crate) watched: Arc<AtomicBool>,
+    /// When nobody may wait any longer: set by close.
+    ends_at: Arc<OnceLock<Instant>>,
 }
 
 enum Message {
@@ -62,12 +68,14 @@ impl Writer {
         let (commands, received) = channel();
         let op_timeout = settings.op_timeout;
         let watched = Arc::new(AtomicBool::new(false));
+        let ends_at = Arc::new(OnceLock::new());
         let mut thread = Thread {
             conn,
             place,
             settings,
             received,
             watched: Arc::clone(&watched),
+            ends_at: Arc::clone(&ends_at),
             looked: Instant::now(),
             version: None,
         };
@@ -82,7 +90,7 @@ impl Writer {
             let message = "the system gave no thread to write from";
             Error::new(ErrorKind::Unavailable, message).caused_by(error)
         })?;
-        Ok(Self { commands, op_timeout, watched })
+        Ok(Self { commands, op_timeout, watched, ends_at })
     }
 
     /// Runs a step on the thread and answers once it is committed. The step may run more than
@@ -105,6 +113,8 @@ impl Writer {
 
     /// Lets the thread finish what was asked of it, and end.
     pub(crate) fn close(&self) {
+        // Whoever closes it twice waits no longer for that.
+        let _ = self.ends_at.set(Instant::now() + GRACE);
         // It may have ended already.
         let _ = self.commands.send(Message::Close);
     }
@@ -116,6 +126,7 @@ struct Thread {
     settings: Settings,
     received: Receiver<Message>,
     watched: Arc<AtomicBool>,
+    ends_at: Arc<OnceLock<Instant>>,
     looked: Instant,
     version: Option<i64>,
 }
@@ -191,9 +202,10 @@ impl Thread {
                     Err(error) => error,
                 };
             let busy = is_busy(&error);
-            let error = failed(error);
             let now = Instant::now();
-            let late = |command: &mut Box<dyn Command>| !busy || command.deadline() <= now;
+            let ends = busy && self.ends_at.get().is_some_and(|at| *at <= now);
+            let error = if ends { closed() } else { failed(error) };
+            let late = |command: &mut Box<dyn Command>| !busy || ends || command.deadline() <= now;
             for command in batch.extract_if(.., late) {
                 command.answer(Some(error.clone()));
             }

@@ -1,0 +1,129 @@
+//! A file of its own for each test of the SQLite store, and what is done to it from outside.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use queuekit_core::queue::Queue;
+use queuekit_core::{
+    Ack, AckOutcome, Backend, EnqueueOutcome, JobFilter, Lease, QueueName, Status,
+};
+use queuekit_integration_tests::kit::{build, draft, request};
+use queuekit_sqlite::{SqliteConfig, SqliteStore, rusqlite};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+use tempfile::TempDir;
+
+/// A directory with a file for a store in it; both are removed at the end.
+#[derive(Debug)]
+pub(crate) struct File {
+    pub(crate) directory: TempDir,
+    pub(crate) path: PathBuf,
+}
+
+impl File {
+    pub(crate) fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("jobs.db");
+        Self { directory, path }
+    }
+
+    pub(crate) fn config(&self) -> SqliteConfig {
+        SqliteConfig::new(&self.path)
+    }
+
+    pub(crate) async fn store(&self) -> SqliteStore {
+        self.config().open().await
+    }
+
+    /// A connection as an application has one.
+    pub(crate) fn connection(&self) -> Connection {
+        connection(&self.path)
+    }
+
+    /// The file beside it with this ending.
+    pub(crate) fn beside(&self, ending: &str) -> PathBuf {
+        let mut name = self.path.clone().into_os_string();
+        name.push(ending);
+        name.into()
+    }
+
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        std::fs::read(&self.path).expect("the file is read")
+    }
+}
+
+pub(crate) trait Open {
+    async fn open(self) -> SqliteStore;
+}
+
+impl Open for SqliteConfig {
+    async fn open(self) -> SqliteStore {
+        SqliteStore::connect(self).await.expect("the store opens")
+    }
+}
+
+pub(crate) fn connection(path: &Path) -> Connection {
+    let conn = Connection::open(path).expect("a connection");
+    conn.busy_timeout(Duration::from_secs(10)).expect("a timeout");
+    conn
+}
+
+/// Begins a transaction that holds the write lock.
+pub(crate) fn begin(conn: &mut Connection) -> Transaction<'_> {
+    conn.transaction_with_behavior(TransactionBehavior::Immediate).expect("the write lock")
+}
+
+/// Stores this many plain jobs.
+pub(crate) async fn add(store: &SqliteStore, n: usize) {
+    let jobs: Vec<_> = (0..n).map(|_| build(draft())).collect();
+    for slice in jobs.chunks(1000) {
+        let outcomes = store.enqueue(slice).await.expect("jobs are stored");
+        let created = |outcome: &EnqueueOutcome| matches!(outcome, EnqueueOutcome::Created { .. });
+        assert!(outcomes.iter().all(created), "{outcomes:?}");
+    }
+}
+
+pub(crate) async fn lease(store: &SqliteStore, limit: usize) -> Vec<Lease> {
+    let reserved = store.reserve(&request(QueueName::default(), limit)).await;
+    reserved.expect("a reserve").leases
+}
+
+pub(crate) async fn complete(store: &SqliteStore, leases: Vec<Lease>) {
+    let acks: Vec<Ack> = leases.into_iter().map(|lease| Ack::new(lease.token)).collect();
+    let outcomes = store.ack(&acks).await.expect("acks");
+    assert!(outcomes.iter().all(|outcome| *outcome == AckOutcome::Acked), "{outcomes:?}");
+}
+
+/// The figures of the queue `default`.
+pub(crate) async fn figures(store: &SqliteStore) -> Queue {
+    let queues = store.list_queues().await.expect("the queues");
+    let default = QueueName::default();
+    queues.into_iter().find(|queue| queue.name == default).expect("the queue")
+}
+
+/// The counters of every queue are what a listing of its jobs finds.
+pub(crate) async fn assert_counters_exact(store: &SqliteStore) {
+    for queue in store.list_queues().await.expect("the queues") {
+        let mut filter = JobFilter { queue: Some(queue.name.clone()), ..JobFilter::default() };
+        let mut found = [0_u64; Status::ALL.len()];
+        loop {
+            let page = store.list_jobs(&filter).await.expect("a page");
+            page.items.iter().for_each(|job| found[job.status as usize] += 1);
+            match page.next {
+                Some(next) => filter.cursor = Some(next),
+                None => break,
+            }
+        }
+        for status in Status::ALL {
+            let counted = queue.counts.get(status).value;
+            assert_eq!(counted, found[status as usize], "{} of {}", status.as_str(), queue.name);
+        }
+    }
+}
+
+/// Tells that a test could not be run here, also where the output of tests is captured.
+pub(crate) fn skipped(test: &str, why: &str) {
+    let line = format!("SKIPPED {test}: {why}\n");
+    // Nobody is left to tell if this fails.
+    let _ = std::io::stderr().write_all(line.as_bytes());
+}
