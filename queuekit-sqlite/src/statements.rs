@@ -13,7 +13,7 @@ macro_rules! statements {
 }
 
 /// Statements are found by their text among the prepared ones: a short text is found sooner.
-const fn without_header(mut sql: &str) -> &str {
+pub(crate) const fn without_header(mut sql: &str) -> &str {
     while let [b'-', b'-', ..] = sql.as_bytes() {
         let mut end = 0;
         while end < sql.len() && sql.as_bytes()[end] != b'\n' {
