@@ -78,7 +78,7 @@ struct Shared {
     readers: Readers,
     wakeups: Arc<WakeupHub>,
     closed: AtomicBool,
-    /// One per thread; answered when it has let go of the file.
+    /// One per thread, the writer's first; answered when it has let go of the file.
     ended: Mutex<Vec<oneshot::Receiver<()>>>,
     repair: Mutex<upkeep::Cursor>,
 }
@@ -190,13 +190,20 @@ impl SqliteStore {
 
     async fn end(&self) {
         self.shared.closed.store(true, Ordering::Release);
-        self.shared.writer.close();
         self.shared.readers.close();
         let ended: Vec<_> =
             self.shared.ended.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect();
-        for thread in ended {
+        let mut ended = ended.into_iter();
+        let writer = ended.next();
+        for reader in ended {
             // A thread that is gone has let go too.
-            let _ = thread.await;
+            let _ = reader.await;
+        }
+        // Last and alone: SQLite moves the log into the file, and removes it, when the only
+        // connection that is left closes. Of several that close at once none may be that one.
+        self.shared.writer.close();
+        if let Some(writer) = writer {
+            let _ = writer.await;
         }
         self.shared.wakeups.ring_all();
     }

@@ -153,7 +153,8 @@ mod tests {
             client.enqueue(queuekit_core::JobDraft::new("greet", "{}")).await.unwrap();
             client.close().await.unwrap();
         }
-        assert!(path.exists());
+        let left = std::fs::read_dir(directory.path()).unwrap().map(|file| file.unwrap().path());
+        assert_eq!(left.collect::<Vec<_>>(), [path], "a store that was closed is one file");
     }
 
     #[cfg(feature = "sqlite")]
