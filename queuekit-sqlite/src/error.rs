@@ -69,6 +69,12 @@ pub(crate) fn is_busy(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code().is_some_and(|code| busy.contains(&code))
 }
 
+/// Whether something failed, as opposed to what a rule refuses.
+pub(crate) fn is_fault(error: &Error) -> bool {
+    use ErrorKind::{Corrupt, Indeterminate, StorageFull, Unavailable};
+    matches!(error.kind(), Corrupt | Indeterminate | StorageFull | Unavailable)
+}
+
 pub(crate) fn closed() -> Error {
     Error::new(ErrorKind::Closed, "this handle was closed; open a new one")
 }

@@ -48,11 +48,11 @@ mod writer;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use queuekit_core::capability::WakeupHub;
 use queuekit_core::{Clock, Limits, Result};
-use tokio::sync::oneshot;
+use tokio::sync::watch;
 
 pub use config::{Create, SqliteConfig, Synchronous};
 /// The version of rusqlite whose transactions [`SqliteStore::enqueue_in`] takes.
@@ -78,8 +78,8 @@ struct Shared {
     readers: Readers,
     wakeups: Arc<WakeupHub>,
     closed: AtomicBool,
-    /// One per thread, the writer's first; answered when it has let go of the file.
-    ended: Mutex<Vec<oneshot::Receiver<()>>>,
+    /// Ends when every thread has let go of the file.
+    ended: watch::Receiver<()>,
     repair: Mutex<upkeep::Cursor>,
 }
 
@@ -134,21 +134,16 @@ impl SqliteStore {
     async fn start(config: SqliteConfig, checked: bool) -> Result<Self> {
         let opened = open::connections(config.clone(), checked).await?;
         let wakeups = Arc::new(WakeupHub::default());
-        let mut ended = Vec::new();
-        let mut end = || {
-            let (send, receive) = oneshot::channel();
-            ended.push(receive);
-            send
-        };
+        let (ends, ended) = watch::channel(());
         let settings = writer::Settings {
             limits: config.limits,
             clock: Arc::clone(&config.clock),
             op_timeout: config.op_timeout,
             wakeups: Arc::clone(&wakeups),
         };
-        let writer = Writer::start(opened.writer, settings, Place::of(&opened.path), end())?;
-        let readers = opened.readers.into_iter().map(|conn| (conn, end())).collect();
-        let readers = Readers::start(readers, config.limits, &config.clock)?;
+        let (readers, reading) = Readers::start(opened.readers, config.limits, &config.clock)?;
+        let writer =
+            Writer::start(opened.writer, settings, Place::of(&opened.path), reading, ends)?;
         let shared = Shared {
             path: opened.path,
             synchronous: config.synchronous,
@@ -158,7 +153,7 @@ impl SqliteStore {
             readers,
             wakeups,
             closed: AtomicBool::new(false),
-            ended: Mutex::new(ended),
+            ended,
             repair: Mutex::default(),
         };
         Ok(Self { shared: Arc::new(shared) })
@@ -190,21 +185,10 @@ impl SqliteStore {
 
     async fn end(&self) {
         self.shared.closed.store(true, Ordering::Release);
-        self.shared.readers.close();
-        let ended: Vec<_> =
-            self.shared.ended.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect();
-        let mut ended = ended.into_iter();
-        let writer = ended.next();
-        for reader in ended {
-            // A thread that is gone has let go too.
-            let _ = reader.await;
-        }
-        // Last and alone: SQLite moves the log into the file, and removes it, when the only
-        // connection that is left closes. Of several that close at once none may be that one.
         self.shared.writer.close();
-        if let Some(writer) = writer {
-            let _ = writer.await;
-        }
+        self.shared.readers.close();
+        // Nothing is ever sent: it ends with the thread that holds the other half.
+        let _ = self.shared.ended.clone().changed().await;
         self.shared.wakeups.ring_all();
     }
 }

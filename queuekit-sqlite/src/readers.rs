@@ -20,23 +20,24 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    /// Starts a thread per connection; `ended` is answered as each of them ends.
+    /// Starts a thread per connection; what is answered too ends with the last of them.
     pub(crate) fn start(
-        connections: Vec<(Connection, oneshot::Sender<()>)>,
+        connections: Vec<Connection>,
         limits: Limits,
         clock: &Arc<dyn Clock>,
-    ) -> Result<Self> {
+    ) -> Result<(Self, Receiver<()>)> {
         let (commands, received) = channel::<Box<dyn Command>>();
         let received = Arc::new(Mutex::new(received));
-        for (conn, ended) in connections {
+        let (reads, reading) = channel();
+        for conn in connections {
             let (received, clock) = (Arc::clone(&received), Arc::clone(clock));
+            let reads = reads.clone();
             let run = move || {
                 while let Some(command) = next(&received) {
                     read(&conn, &limits, &*clock, command);
                 }
                 drop(conn);
-                // Nobody waits for it unless the store is being closed.
-                let _ = ended.send(());
+                drop(reads);
             };
             let builder = thread::Builder::new().name("queuekit-sqlite-read".to_owned());
             builder.spawn(run).map_err(|error| {
@@ -44,7 +45,7 @@ impl Readers {
                 Error::new(ErrorKind::Unavailable, message).caused_by(error)
             })?;
         }
-        Ok(Self { commands: Mutex::new(Some(commands)) })
+        Ok((Self { commands: Mutex::new(Some(commands)) }, reading))
     }
 
     /// Runs a step that only reads, and sees one instant.

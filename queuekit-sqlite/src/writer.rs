@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 use queuekit_core::capability::WakeupHub;
 use queuekit_core::{Clock, Error, ErrorKind, Limits, QueueName, Result, retry};
 use rusqlite::Connection;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use crate::command::{Command, Typed};
-use crate::error::{closed, failed, failed_to_commit, is_busy};
+use crate::error::{closed, failed, failed_to_commit, is_busy, is_fault};
 use crate::place::Place;
 use crate::statements::{BEGIN, COMMIT, DATA_VERSION, ROLLBACK};
 use crate::step::Step;
@@ -58,12 +58,15 @@ pub(crate) struct Settings {
 }
 
 impl Writer {
-    /// Starts the thread; `ended` is answered when it has let go of the file.
+    /// Starts the thread; `ends` is dropped when it has let go of the file. It does that after
+    /// the readers: of two connections that let go at once neither is the last, and only the
+    /// last moves the log into the database and removes it.
     pub(crate) fn start(
         conn: Connection,
         settings: Settings,
         place: Place,
-        ended: oneshot::Sender<()>,
+        reading: Receiver<()>,
+        ends: watch::Sender<()>,
     ) -> Result<Self> {
         let (commands, received) = channel();
         let op_timeout = settings.op_timeout;
@@ -81,9 +84,9 @@ impl Writer {
         };
         let run = move || {
             thread.run();
+            while reading.recv().is_ok() {}
             drop(thread);
-            // Nobody waits for it unless the store is being closed.
-            let _ = ended.send(());
+            drop(ends);
         };
         let builder = thread::Builder::new().name("queuekit-sqlite".to_owned());
         builder.spawn(run).map_err(|error| {
@@ -221,13 +224,16 @@ impl Thread {
     fn attempt(&self, batch: &mut [Box<dyn Command>]) -> Result<BTreeSet<QueueName>> {
         let Settings { limits, clock, .. } = &self.settings;
         let mut step = Step::new(&self.conn, limits, clock.now());
-        let ran = batch.iter_mut().try_for_each(|command| {
+        // Nobody would ever know of the leases of a call whose caller has gone.
+        let mut awaited = batch.iter_mut().filter(|command| !command.is_abandoned());
+        let ran = awaited.try_for_each(|command| {
             step.now = clock.now();
             let before = self.conn.total_changes();
             let ran = command.run(&mut step);
-            // A refused call has changed nothing, or what it has changed must be undone.
-            let clean = self.conn.total_changes() == before && !self.conn.is_autocommit();
-            ran.or_else(|error| if clean { Ok(()) } else { Err(error) })
+            // A call that a rule refused has changed nothing, or what it has changed must be
+            // undone. After an error of SQLite's the step may count what was not written.
+            let changed = self.conn.total_changes() != before || self.conn.is_autocommit();
+            ran.or_else(|error| if changed || is_fault(&error) { Err(error) } else { Ok(()) })
         });
         let finished = ran.and_then(|()| step.finish()).and_then(|stirred| {
             let commit = self.conn.prepare_cached(COMMIT).and_then(|mut commit| commit.execute([]));

@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use queuekit_core::queue::Queue;
-use queuekit_core::{
-    Ack, AckOutcome, Backend, EnqueueOutcome, JobFilter, Lease, QueueName, Status,
-};
+use queuekit_core::{Ack, AckOutcome, Backend, EnqueueOutcome, Lease, QueueName};
 use queuekit_integration_tests::kit::{build, draft, request};
 use queuekit_sqlite::{SqliteConfig, SqliteStore, rusqlite};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -101,24 +99,19 @@ pub(crate) async fn figures(store: &SqliteStore) -> Queue {
     queues.into_iter().find(|queue| queue.name == default).expect("the queue")
 }
 
-/// The counters of every queue are what a listing of its jobs finds.
-pub(crate) async fn assert_counters_exact(store: &SqliteStore) {
-    for queue in store.list_queues().await.expect("the queues") {
-        let mut filter = JobFilter { queue: Some(queue.name.clone()), ..JobFilter::default() };
-        let mut found = [0_u64; Status::ALL.len()];
-        loop {
-            let page = store.list_jobs(&filter).await.expect("a page");
-            page.items.iter().for_each(|job| found[job.status as usize] += 1);
-            match page.next {
-                Some(next) => filter.cursor = Some(next),
-                None => break,
-            }
-        }
-        for status in Status::ALL {
-            let counted = queue.counts.get(status).value;
-            assert_eq!(counted, found[status as usize], "{} of {}", status.as_str(), queue.name);
-        }
+/// Everything that is derived of jobs is as they are: counters, keys, which jobs are open.
+#[track_caller]
+pub(crate) fn assert_exact(conn: &Connection) {
+    let mut counters = conn.prepare(include_str!("../../sql/sqlite_counters.sql")).unwrap();
+    let mut rows = counters.query([]).unwrap();
+    while let Some(row) = rows.next().unwrap() {
+        let [counted, found] = [0, 1].map(|column| row.get::<_, String>(column).unwrap());
+        assert_eq!(counted, found, "the counters of a queue, and its jobs");
     }
+    let mut lanes = conn.prepare(include_str!("../../sql/sqlite_lane_counters.sql")).unwrap();
+    let lanes = lanes.query_map([], |row| row.get::<_, String>(0)).unwrap();
+    let differ: Vec<String> = lanes.map(Result::unwrap).collect();
+    assert!(differ.is_empty(), "{differ:#?}");
 }
 
 /// Tells that a test could not be run here, also where the output of tests is captured.

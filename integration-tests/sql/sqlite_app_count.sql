@@ -1,0 +1,3 @@
+-- Purpose: counts an application's own rows.
+-- Result: one number.
+SELECT count(*) FROM orders;

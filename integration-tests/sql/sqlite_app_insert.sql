@@ -1,0 +1,2 @@
+-- Purpose: an application's own row.
+INSERT INTO orders (item) VALUES ('book');

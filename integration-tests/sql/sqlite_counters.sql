@@ -1,0 +1,15 @@
+-- Purpose: compares what a queue's row counts with its jobs.
+-- Result: a text per queue, what is counted and what is there.
+SELECT
+    printf('%s: %d %d %d %d %d, %d %d %d', name, pending, running, completed, dead, cancelled,
+        completed_size, dead_size, cancelled_size),
+    printf('%s: %d %d %d %d %d, %d %d %d', name,
+        (SELECT count(*) FROM queuekit_jobs WHERE queue = queues.id AND state = 0),
+        (SELECT count(*) FROM queuekit_jobs WHERE queue = queues.id AND state = 1),
+        (SELECT count(*) FROM queuekit_jobs WHERE queue = queues.id AND state = 2),
+        (SELECT count(*) FROM queuekit_jobs WHERE queue = queues.id AND state = 3),
+        (SELECT count(*) FROM queuekit_jobs WHERE queue = queues.id AND state = 4),
+        (SELECT sum(size) FROM queuekit_jobs WHERE queue = queues.id AND state = 2),
+        (SELECT sum(size) FROM queuekit_jobs WHERE queue = queues.id AND state = 3),
+        (SELECT sum(size) FROM queuekit_jobs WHERE queue = queues.id AND state = 4))
+FROM queuekit_queues AS queues;
