@@ -65,7 +65,7 @@ async fn store_cpu<S: BenchStore>() -> Duration {
 }
 
 /// User and system time of all threads there are and were; none where Linux does not tell.
-fn process_cpu() -> Option<Duration> {
+pub(crate) fn process_cpu() -> Option<Duration> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
     // The second field is the program's name, which may contain anything; utime and stime are
     // the 14th and the 15th, in ticks of 10 ms.

@@ -10,11 +10,14 @@
 //! [`run`]. What criterion cannot say (percentiles, ratios, CPU time) is printed after the group
 //! it belongs to. `docs/performance.md` has the figures.
 #![expect(clippy::print_stdout, reason = "figures are printed")]
+#![expect(clippy::panic, reason = "a benchmark that fails has no figure to give")]
 #![expect(clippy::expect_used, reason = "a benchmark that fails has no figure to give")]
 
+mod across;
 mod backlog;
 mod cpu;
 mod enqueue;
+mod idle;
 mod pickup;
 mod reserve;
 mod setup;
@@ -33,16 +36,33 @@ pub trait BenchStore: 'static {
 
     /// Opens a store without jobs, which is dropped when it was measured.
     fn open() -> impl Future<Output = Arc<dyn Backend>> + Send;
+
+    /// Opens a store without jobs that another process can open too, by its address; none where
+    /// that cannot be.
+    fn open_shared() -> impl Future<Output = Option<(Arc<dyn Backend>, String)>> + Send {
+        async { None }
+    }
+
+    /// Opens the store of this address.
+    fn open_at(address: &str) -> impl Future<Output = Arc<dyn Backend>> + Send {
+        let address = address.to_owned();
+        async move { panic!("no other process can open this store, not at {address} either") }
+    }
 }
 
 /// Runs every benchmark that the arguments of the process ask for.
 pub fn run<S: BenchStore>() {
+    if across::is_other::<S>() {
+        return;
+    }
     let mut criterion = Criterion::default().configure_from_args();
     enqueue::enqueue::<S>(&mut criterion);
     reserve::reserve_and_ack::<S>(&mut criterion);
     worker::cycle::<S>(&mut criterion);
     cpu::cpu_per_job::<S>(&mut criterion);
     pickup::pickup::<S>(&mut criterion);
+    across::pickup::<S>(&mut criterion);
+    idle::idle::<S>(&mut criterion);
     backlog::backlog::<S>(&mut criterion);
     criterion.final_summary();
 }

@@ -21,7 +21,8 @@ pub(crate) fn pickup<S: BenchStore>(criterion: &mut Criterion) {
     group.sample_size(10).sampling_mode(SamplingMode::Flat);
     let mut latencies = Vec::new();
     group.bench_function("idle worker", |bencher| {
-        let (client, mut starts) = idle_worker::<S>(&runtime);
+        let client = Client::shared(runtime.block_on(S::open()));
+        let mut starts = idle_worker(&runtime, &client);
         bencher.iter_custom(|jobs| {
             let measure = measure(&client, &mut starts, jobs);
             let measured = runtime.block_on(measure);
@@ -29,22 +30,21 @@ pub(crate) fn pickup<S: BenchStore>(criterion: &mut Criterion) {
             measured.iter().sum()
         });
     });
+    print_latencies("idle pickup", &mut latencies);
+}
+
+pub(crate) fn print_latencies(what: &str, latencies: &mut [Duration]) {
     latencies.sort_unstable();
     if let Some(max) = latencies.last() {
         let at = |percent: usize| latencies[(latencies.len() - 1) * percent / 100];
-        println!(
-            "idle pickup over {} jobs: p50 {:?}, p99 {:?}, max {max:?}",
-            latencies.len(),
-            at(50),
-            at(99)
-        );
+        let (jobs, p50, p99) = (latencies.len(), at(50), at(99));
+        println!("{what} over {jobs} jobs: p50 {p50:?}, p99 {p99:?}, max {max:?}");
     }
 }
 
 /// A worker whose handler tells when it starts; it ends when the receiver is gone.
-fn idle_worker<S: BenchStore>(runtime: &Runtime) -> (Client, UnboundedReceiver<Instant>) {
+pub(crate) fn idle_worker(runtime: &Runtime, client: &Client) -> UnboundedReceiver<Instant> {
     let (send, starts) = mpsc::unbounded_channel();
-    let client = Client::shared(runtime.block_on(S::open()));
     let worker = Worker::new(client.clone()).handle(move |_job: Noop, _ctx: Ctx| {
         let sent = send.send(Instant::now());
         async move { Ok(sent?) }
@@ -55,7 +55,7 @@ fn idle_worker<S: BenchStore>(runtime: &Runtime) -> (Client, UnboundedReceiver<I
         std::future::pending::<()>().await;
         drop(worker);
     });
-    (client, starts)
+    starts
 }
 
 async fn measure(

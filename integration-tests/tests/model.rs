@@ -20,5 +20,5 @@ async fn memory_and_the_machine_answer_and_hold_the_same() {
 /// The same sequences as above, so that the two stores are in lock-step with each other too.
 #[tokio::test]
 async fn sqlite_and_the_machine_answer_and_hold_the_same() {
-    model::run(&SqliteHarness, Plan { sequences: 800, ..Plan::default() }).await;
+    model::run(&SqliteHarness, Plan { sequences: 200, ..Plan::default() }).await;
 }

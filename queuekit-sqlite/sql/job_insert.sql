@@ -1,6 +1,6 @@
 -- Purpose: stores a new job.
 -- Parameters: in the order of the columns.
--- Result: its key, or none if the id is taken.
+-- Result: one changed row, or none if the id is taken.
 -- Index: the unique index on id.
 -- Locks: runs inside a step.
 INSERT INTO queuekit_jobs (
@@ -12,5 +12,4 @@ VALUES (
     ?1, ?2, ?3, 0, ?4, ?5, ?6, ?7, ?8, ?9,
     ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20
 )
-ON CONFLICT (id) DO NOTHING
-RETURNING key;
+ON CONFLICT (id) DO NOTHING;

@@ -9,7 +9,7 @@ use queuekit_core::{
 };
 use rusqlite::{Connection, StatementStatus};
 
-use crate::statements::{ALL, BEGIN};
+use crate::statements::{ALL, BEGIN, without_header};
 use crate::step::Step;
 
 const FEW: usize = 100;
@@ -94,7 +94,7 @@ fn steps(conn: &Connection) -> i64 {
         let statement = conn.prepare_cached(sql).unwrap();
         i64::from(statement.reset_status(StatementStatus::VmStep))
     };
-    ALL.iter().map(|(_, sql)| of(sql)).sum()
+    ALL.iter().map(|(_, sql)| of(without_header(sql))).sum()
 }
 
 fn add(step: &mut Step<'_>, n: usize, change: impl Fn(JobDraft) -> JobDraft) {

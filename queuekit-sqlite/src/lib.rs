@@ -31,6 +31,7 @@ mod inspect;
 mod leases;
 mod migrate;
 mod open;
+mod place;
 #[cfg(test)]
 mod plans;
 mod read;
@@ -57,6 +58,7 @@ pub use config::{Create, SqliteConfig, Synchronous};
 /// The version of rusqlite whose transactions [`SqliteStore::enqueue_in`] takes.
 pub use rusqlite;
 
+use place::Place;
 use readers::Readers;
 use step::Step;
 use writer::Writer;
@@ -140,7 +142,8 @@ impl SqliteStore {
             wakeups: Arc::clone(&wakeups),
         };
         let (readers, reading) = Readers::start(opened.readers, config.limits, &config.clock)?;
-        let writer = Writer::start(opened.writer, settings, reading, ends)?;
+        let writer =
+            Writer::start(opened.writer, settings, Place::of(&opened.path), reading, ends)?;
         let shared = Shared {
             path: opened.path,
             synchronous: config.synchronous,

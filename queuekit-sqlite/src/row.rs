@@ -12,6 +12,9 @@ use crate::statements::JOB_UPDATE;
 /// The lane of the jobs without a partition key in a fair queue.
 pub(crate) const PLAIN: &str = "";
 
+/// How many columns `job.sql` answers.
+pub(crate) const RECORD_COLUMNS: usize = 31;
+
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
     pub(crate) key: i64,
@@ -55,7 +58,7 @@ impl Record {
     /// Reads a row of `job.sql`. What cannot be read makes the record corrupt, never an error:
     /// one broken row must not stop the others (contract R5.8).
     pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let mut read = Reader { row, corrupt: false };
+        let mut read = Reader::of(row);
         let id = read.id(1);
         let mut record = Self {
             key: row.get(0)?,
@@ -152,11 +155,19 @@ impl Record {
 
 /// What became of each column; see [`Record::read`].
 pub(crate) struct Reader<'r, 's> {
-    pub(crate) row: &'r Row<'s>,
+    row: &'r Row<'s>,
     pub(crate) corrupt: bool,
 }
 
-impl Reader<'_, '_> {
+impl<'r, 's> Reader<'r, 's> {
+    pub(crate) fn of(row: &'r Row<'s>) -> Self {
+        Self { row, corrupt: false }
+    }
+
+    pub(crate) fn required_bytes(&mut self, at: usize) -> rusqlite::Result<Bytes> {
+        self.row.get_ref(at)?.as_blob().map(Bytes::copy_from_slice).map_err(Into::into)
+    }
+
     pub(crate) fn text(&mut self, at: usize) -> Option<String> {
         match self.row.get_ref(at) {
             Ok(ValueRef::Null) => None,

@@ -2,12 +2,28 @@
 
 macro_rules! statements {
     ($($name:ident $file:literal)*) => {
-        $(pub(crate) const $name: &str = include_str!(concat!("../sql/", $file, ".sql"));)*
+        $(pub(crate) const $name: &str =
+            without_header(include_str!(concat!("../sql/", $file, ".sql")));)*
 
-        /// Every statement, by the name of its file.
+        /// Every statement with its header, by the name of its file.
         #[cfg(test)]
-        pub(crate) const ALL: &[(&str, &str)] = &[$(($file, $name)),*];
+        pub(crate) const ALL: &[(&str, &str)] =
+            &[$(($file, include_str!(concat!("../sql/", $file, ".sql")))),*];
     };
+}
+
+/// Statements are found by their text among the prepared ones: a short text is found sooner.
+pub(crate) const fn without_header(mut sql: &str) -> &str {
+    while let [b'-', b'-', ..] = sql.as_bytes() {
+        let mut end = 0;
+        while end < sql.len() && sql.as_bytes()[end] != b'\n' {
+            end += 1;
+        }
+        // The newline goes too, if the text does not end here.
+        let next = if end < sql.len() { end + 1 } else { end };
+        sql = sql.split_at(next).1;
+    }
+    sql
 }
 
 statements! {
@@ -38,7 +54,8 @@ statements! {
     PAYLOAD_INSERT "payload_insert"
     PAYLOAD_DELETE "payload_delete"
     CONTENT "content"
-    LEASE "lease"
+    CANDIDATE "candidate"
+    PAYLOAD "payload"
     VIEW "view"
     FAILURE_INSERT "failure_insert"
     FAILURES_TRIM "failures_trim"
@@ -91,14 +108,14 @@ statements! {
     LANE_FRONTIER "lane_frontier"
     LANE_BLOCKER "lane_blocker"
     COUNT_BEFORE "count_before"
-    COUNT_AFTER "count_after"
+    FUTURE_KEYS "future_keys"
+    CLOSED_KEYS "closed_keys"
     COUNT_EXPIRED "count_expired"
     LIST_LEASED "list_leased"
     LIST_ENDED "list_ended"
     LIST_WAITING "list_waiting"
     LIST_LANE "list_lane"
     LIST_LANES "list_lanes"
-    LANES_WAITING "lanes_waiting"
     LAST_FAILURE "last_failure"
     WAITING_KEYS "waiting_keys"
     ACTUAL_COUNTS "actual_counts"

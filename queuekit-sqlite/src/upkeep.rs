@@ -7,6 +7,7 @@ use queuekit_core::capability::{Upkeep, UpkeepReport};
 use queuekit_core::{QueueName, Result};
 
 use crate::SqliteStore;
+use crate::step::Step;
 
 /// Partition keys that one step of repair compares with their jobs.
 const KEYS: usize = 100;
@@ -27,7 +28,8 @@ impl Upkeep for SqliteStore {
         self.write("prune", |step| step.prune()).await
     }
 
-    /// One queue per call, and of its partition keys a hundred.
+    /// One queue per call, and of its partition keys a hundred. A reader looks: where nothing
+    /// differs nothing is written, and no other process is woken.
     async fn repair(&self) -> Result<UpkeepReport> {
         let cursor = self.cursor();
         let after = cursor.clone();
@@ -42,11 +44,14 @@ impl Upkeep for SqliteStore {
         if cursor.key.is_none() {
             changed += self.repair_counts(&queue).await?;
         }
-        let name = queue.clone();
-        let step =
-            self.write("repair", move |step| step.repair_lanes(&name, cursor.key.as_deref(), KEYS));
-        let (mended, key) = step.await?;
-        changed += mended;
+        let (name, after) = (queue.clone(), cursor.key);
+        let look = move |step: &mut Step<'_>| step.crooked_lanes(&name, after.as_deref(), KEYS);
+        let (crooked, key) = self.read("repair", look).await?;
+        if !crooked.is_empty() {
+            changed += crooked.len() as u64;
+            let name = queue.clone();
+            self.write("repair", move |step| step.mend_lanes(&name, &crooked)).await?;
+        }
         if key.is_none() {
             changed += self.repair_open(&queue).await?;
         }

@@ -28,8 +28,8 @@ pub(crate) fn parse(url: &str) -> Result<SqliteConfig> {
         ":memory:" => return Err(refuse("a database in memory; use memory: for that")),
         _ => {}
     }
-    let settings = query.split('&').filter(|setting| !setting.is_empty());
-    settings.fold(Ok(SqliteConfig::new(path)), |config, setting| apply(config?, setting))
+    let mut settings = query.split('&').filter(|setting| !setting.is_empty());
+    settings.try_fold(SqliteConfig::new(path), apply)
 }
 
 fn apply(config: SqliteConfig, setting: &str) -> Result<SqliteConfig> {

@@ -18,6 +18,7 @@ use tokio::sync::{oneshot, watch};
 
 use crate::command::{Command, Typed};
 use crate::error::{closed, failed, failed_to_commit, is_busy, is_fault};
+use crate::place::Place;
 use crate::statements::{BEGIN, COMMIT, DATA_VERSION, ROLLBACK};
 use crate::step::Step;
 
@@ -63,6 +64,7 @@ impl Writer {
     pub(crate) fn start(
         conn: Connection,
         settings: Settings,
+        place: Place,
         reading: Receiver<()>,
         ends: watch::Sender<()>,
     ) -> Result<Self> {
@@ -72,6 +74,7 @@ impl Writer {
         let ends_at = Arc::new(OnceLock::new());
         let mut thread = Thread {
             conn,
+            place,
             settings,
             received,
             watched: Arc::clone(&watched),
@@ -122,6 +125,7 @@ impl Writer {
 
 struct Thread {
     conn: Connection,
+    place: Place,
     settings: Settings,
     received: Receiver<Message>,
     watched: Arc<AtomicBool>,
@@ -188,7 +192,11 @@ impl Thread {
 
     /// Takes the write lock; false if every call has run out of time or the file is in trouble,
     /// and was told so.
-    fn begin(&self, batch: &mut Vec<Box<dyn Command>>) -> bool {
+    fn begin(&mut self, batch: &mut Vec<Box<dyn Command>>) -> bool {
+        if let Err(error) = self.place.check() {
+            batch.drain(..).for_each(|command| command.answer(Some(error.clone())));
+            return false;
+        }
         let mut tries = 0;
         loop {
             let error =

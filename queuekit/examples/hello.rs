@@ -1,4 +1,7 @@
 //! Ten lines from nothing to a job that has run.
+//!
+//! The jobs are in the file `jobs.db` of the current directory. It stays, and each run adds one
+//! more job that has ended; those go after a day, or are gone with the file.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use queuekit::prelude::*;
@@ -20,7 +23,7 @@ async fn greet(job: Greet, _ctx: Ctx) -> JobResult {
 
 #[tokio::main]
 async fn main() -> queuekit::Result<()> {
-    let client = queuekit::connect("memory:").await?;
+    let client = queuekit::connect("sqlite://jobs.db").await?;
     client.enqueue(Greet { name: "Ada".into() }).await?;
     Worker::new(client).handle(greet).run_until_idle().await?;
     Ok(())

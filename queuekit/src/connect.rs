@@ -11,18 +11,45 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 ///
 /// | URL | store |
 /// |---|---|
+/// | `sqlite://jobs.db` | a file, relative to the current directory; feature `sqlite` |
+/// | `sqlite:///var/lib/app/jobs.db` | the same by its absolute path (three slashes) |
 /// | `memory:` | a new store in this process, feature `memory`; gone when its last client is |
 ///
-/// Stores for `sqlite:`, `postgres:` and `redis:` are on their way; today these are refused.
+/// The file is created if there is none. Its settings follow a `?`, joined by `&`:
+///
+/// | setting | meaning |
+/// |---|---|
+/// | `synchronous=full` | default: an Ok survives loss of power |
+/// | `synchronous=normal` | an Ok survives the end of the process, and calls are faster |
+/// | `create=file` | default: makes file and tables, refuses another application's database |
+/// | `create=tables` | keeps our tables (`queuekit_*`) beside those of another application |
+/// | `create=nothing` | opens only what was made before |
+/// | `journal=wal` | switches another application's database to the write-ahead log, if need be |
+/// | `migrate=off` | refuses an older schema instead of bringing it up to date |
+/// | `op_timeout_ms=10000` | how long a call waits for the file's write lock |
+///
+/// `sqlite:///app.db?create=tables&journal=wal` is a database of the application's own. In a path,
+/// `%XX` stands for a byte, as in `%3F` for `?`. Whoever needs more than a client opens the store
+/// itself, with `queuekit::sqlite::SqliteStore`, and hands it to [`Client::new`].
+///
+/// Stores for `postgres:` and `redis:` are on their way; today these are refused.
 ///
 /// # Errors
 /// `Invalid` if this is not a URL of a store; `Unsupported` if this build cannot open it, with
-/// what to change. An error never tells the URL's password.
+/// what to change; else what the store says: `Unavailable` if a file cannot be read and written,
+/// `Corrupt` if it is no database, `Conflict` if it is another application's. An error never
+/// tells the URL's password.
 ///
-#[cfg_attr(feature = "memory", doc = "```")]
-#[cfg_attr(not(feature = "memory"), doc = "```ignore")]
+#[cfg_attr(all(feature = "memory", feature = "sqlite"), doc = "```")]
+#[cfg_attr(not(all(feature = "memory", feature = "sqlite")), doc = "```ignore")]
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> queuekit::Result<()> {
+/// # let directory = tempfile::tempdir().unwrap();
+/// # let path = directory.path().join("jobs.db").display().to_string().replace('\\', "/");
+/// let client = queuekit::connect(&format!("sqlite://{path}?synchronous=normal")).await?;
+/// assert!(client.backend().list_queues().await?.is_empty());
+/// client.close().await?;
+///
 /// let client = queuekit::connect("memory:").await?;
 /// assert!(client.backend().list_queues().await?.is_empty());
 ///
@@ -32,21 +59,31 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// # }
 /// ```
 pub async fn connect(url: &str) -> Result<Client> {
-    open(url).map_err(|error| error.during("connect"))
+    open(url).await.map_err(|error| error.during("connect"))
 }
 
-fn open(url: &str) -> Result<Client> {
-    let url = StoreUrl::parse(url)?;
+async fn open(text: &str) -> Result<Client> {
+    let url = StoreUrl::parse(text)?;
     let opened = match url.scheme.to_ascii_lowercase().as_str() {
         "memory" if cfg!(feature = "memory") => open_memory(url),
         "memory" => Err(feature_is_off("memory")),
-        "sqlite" => Err(to_come("SQLite")),
+        "sqlite" => open_sqlite(text).await,
         "postgres" | "postgresql" => Err(to_come("Postgres")),
         "redis" | "rediss" => Err(to_come("Redis")),
         // Without the rest: where the scheme is wrong, anything may be a password.
         _ => return Err(unknown_scheme(url.scheme)),
     };
     opened.map_err(|error| error.on(url))
+}
+
+#[cfg(feature = "sqlite")]
+async fn open_sqlite(url: &str) -> Result<Client> {
+    queuekit_sqlite::SqliteStore::connect_url(url).await.map(Client::new)
+}
+
+#[cfg(not(feature = "sqlite"))]
+async fn open_sqlite(_: &str) -> Result<Client> {
+    Err(feature_is_off("sqlite"))
 }
 
 fn open_memory(url: StoreUrl<'_>) -> Result<Client> {
@@ -71,10 +108,11 @@ fn feature_is_off(feature: &str) -> Error {
 }
 
 fn to_come(store: &str) -> Error {
-    let has = if cfg!(feature = "memory") {
-        "this build opens memory: only"
-    } else {
-        "this build opens no store; the feature `memory` adds memory:"
+    let has = match (cfg!(feature = "memory"), cfg!(feature = "sqlite")) {
+        (true, true) => "this build opens memory: and sqlite:",
+        (true, false) => "this build opens memory: only; the feature `sqlite` adds sqlite:",
+        (false, true) => "this build opens sqlite: only; the feature `memory` adds memory:",
+        (false, false) => "this build opens no store; the features are `memory` and `sqlite`",
     };
     let message = format!("queuekit {VERSION} has no {store} store yet; {has}");
     Error::new(ErrorKind::Unsupported, message)
@@ -84,26 +122,66 @@ fn to_come(store: &str) -> Error {
 mod tests {
     use super::*;
 
-    fn refused(url: &str) -> (String, String) {
-        let error = open(url).unwrap_err();
+    async fn refused(url: &str) -> (String, String) {
+        let error = open(url).await.unwrap_err();
         (error.kind().as_str().to_owned(), error.to_string())
     }
 
-    #[test]
-    fn memory_opens_in_any_case_and_only_without_a_name() {
+    #[tokio::test]
+    async fn memory_opens_in_any_case_and_only_without_a_name() {
         for url in ["memory:", "memory://", "MEMORY:"] {
-            assert_eq!(open(url).is_ok(), cfg!(feature = "memory"), "{url}");
+            assert_eq!(open(url).await.is_ok(), cfg!(feature = "memory"), "{url}");
         }
         for url in ["memory:jobs", "memory:///jobs", "memory://u:hunter2@jobs", "memory: "] {
-            let (kind, text) = refused(url);
+            let (kind, text) = refused(url).await;
             let wanted = if cfg!(feature = "memory") { "invalid" } else { "unsupported" };
             assert_eq!(kind, wanted, "{text}");
             assert!(!text.contains("hunter2"), "{text}");
         }
     }
 
-    #[test]
-    fn what_is_no_url_is_invalid_and_not_repeated() {
+    #[cfg(feature = "sqlite")]
+    #[tokio::test]
+    async fn sqlite_opens_a_file_which_keeps_what_was_enqueued() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("jobs @ 1#2.db");
+        for (scheme, jobs) in [("sqlite", 0), ("SQLite", 1)] {
+            let url = format!("{scheme}://{}?synchronous=normal", path.display());
+            let client = open(&url).await.unwrap();
+            let found = client.backend().list_jobs(&Default::default()).await.unwrap().items.len();
+            assert_eq!(found, jobs);
+            client.enqueue(queuekit_core::JobDraft::new("greet", "{}")).await.unwrap();
+            client.close().await.unwrap();
+        }
+        let left = std::fs::read_dir(directory.path()).unwrap().map(|file| file.unwrap().path());
+        assert_eq!(left.collect::<Vec<_>>(), [path], "a store that was closed is one file");
+    }
+
+    #[cfg(feature = "sqlite")]
+    #[tokio::test]
+    async fn what_sqlite_cannot_open_is_named_with_what_to_do() {
+        let directory = tempfile::tempdir().unwrap();
+        let text = directory.path().join("notes.txt");
+        std::fs::write(&text, "no database\n".repeat(100)).unwrap();
+        let missing = directory.path().join("missing/jobs.db");
+        let urls = [
+            ("sqlite://".to_owned(), "invalid", "sqlite://: url must be sqlite://PATH"),
+            ("sqlite::memory:".to_owned(), "invalid", "use memory:"),
+            ("sqlite://jobs.db?sync=full".to_owned(), "invalid", "synchronous=full|normal"),
+            (format!("sqlite://{}", text.display()), "corrupt", "name another file"),
+            (format!("sqlite://{}", missing.display()), "unavailable", "its directory exists"),
+        ];
+        for (url, wanted, advice) in urls {
+            let (kind, text) = refused(&url).await;
+            assert_eq!(kind, wanted, "{text}");
+            assert!(text.contains(advice), "{text}");
+        }
+        let (_, text) = refused("sqlite://jobs.db?key=hunter2").await;
+        assert!(!text.contains("hunter2"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn what_is_no_url_is_invalid_and_not_repeated() {
         let no_urls = [
             "",
             " ",
@@ -119,45 +197,50 @@ mod tests {
             "/var/lib/jobs:hunter2",
         ];
         for url in no_urls {
-            let (kind, text) = refused(url);
+            let (kind, text) = refused(url).await;
             assert_eq!(kind, "invalid", "{url:?}");
-            assert!(text.contains("memory:") && !text.contains("hunter2"), "{text}");
+            assert!(text.contains("sqlite://jobs.db") && !text.contains("hunter2"), "{text}");
         }
     }
 
-    #[test]
-    fn an_unknown_scheme_is_invalid_and_the_known_ones_are_listed() {
+    #[tokio::test]
+    async fn an_unknown_scheme_is_invalid_and_the_known_ones_are_listed() {
         for url in ["mysql://ada:hunter2@db", "memori:", "ada:hunter2@db", "sqlite3:x", "c:\\jobs"]
         {
-            let (kind, text) = refused(url);
+            let (kind, text) = refused(url).await;
             assert_eq!(kind, "invalid", "{text}");
             assert!(text.contains("memory:, sqlite:, postgres:, redis:"), "{text}");
             assert!(!text.contains("hunter2"), "{text}");
         }
     }
 
-    #[test]
-    fn a_store_to_come_is_unsupported_and_says_what_there_is() {
+    #[tokio::test]
+    async fn a_store_to_come_is_unsupported_and_says_what_there_is() {
         let urls = [
-            ("sqlite://jobs.db", "no SQLite store yet"),
             ("postgres://ada:hunter2@db/jobs", "no Postgres store yet"),
             ("PostgreSQL://db", "no Postgres store yet"),
             ("redis://:hunter2@cache", "no Redis store yet"),
             ("rediss://cache?password=hunter2", "no Redis store yet"),
         ];
         for (url, wanted) in urls {
-            let (kind, text) = refused(url);
+            let (kind, text) = refused(url).await;
             assert_eq!(kind, "unsupported", "{text}");
-            assert!(text.contains(wanted) && text.contains("memory:"), "{text}");
-            assert!(!text.contains("hunter2"), "{text}");
+            assert!(text.contains(wanted) && text.contains("memory"), "{text}");
+            assert!(text.contains("sqlite") && !text.contains("hunter2"), "{text}");
         }
     }
 
-    #[test]
-    fn a_feature_that_is_off_is_named_with_its_cargo_line() {
-        let text = feature_is_off("memory").to_string();
-        assert!(text.contains("lacks the feature `memory`"), "{text}");
-        assert!(text.contains("features = [\"memory\"]"), "{text}");
-        assert_eq!(open("memory:").is_err(), !cfg!(feature = "memory"));
+    #[tokio::test]
+    async fn a_feature_that_is_off_is_named_with_its_cargo_line() {
+        let stores = [("memory", cfg!(feature = "memory")), ("sqlite", cfg!(feature = "sqlite"))];
+        for (feature, is_on) in stores {
+            let text = feature_is_off(feature).to_string();
+            assert!(text.contains(&format!("lacks the feature `{feature}`")), "{text}");
+            assert!(text.contains(&format!("features = [\"{feature}\"]")), "{text}");
+            if !is_on {
+                let (_, refused) = refused(&format!("{feature}:")).await;
+                assert!(refused.contains(&text), "{refused}");
+            }
+        }
     }
 }

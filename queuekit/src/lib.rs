@@ -13,6 +13,8 @@
 //!   kept with its errors until somebody [retries](capability::Admin::retry) or deletes it.
 //! - [`Admin`](capability::Admin) pauses queues, cancels jobs, and says
 //!   [why](capability::Admin::why) a job is not running.
+//! - With SQLite a job can be enqueued [inside a transaction](sqlite::SqliteStore::enqueue_in) of
+//!   the application's own: it exists if and only if that commits.
 //! - [`memory::MemoryStore`] is what handlers are tested with: a clock that is moved by hand, and
 //!   [faults](memory::MemoryStore::faults) on demand.
 //!
@@ -22,8 +24,9 @@
 //! `queuekit-integration-tests` is the suite that holds a store to it.
 //!
 //! - **At least once.** When `enqueue` has returned `Ok`, the job ends as completed, dead or
-//!   cancelled, or is still stored; it is never lost. How much an `Ok` survives (the end of the
-//!   process, loss of power) depends on the store: what is in memory survives nothing.
+//!   cancelled, or is still stored; it is never lost. How much an `Ok` survives depends on
+//!   the store: in an SQLite file it survives loss of power (with `synchronous=normal` the end of
+//!   the process only), in memory nothing.
 //! - **One holder at a time.** A job is leased for a while, and the lease is extended while the
 //!   handler runs. Two leases of one job never live at once, and whoever has lost its lease
 //!   changes nothing any more: every outcome is fenced.
@@ -37,8 +40,11 @@
 //!
 //! # Example
 //!
-#![cfg_attr(all(feature = "memory", feature = "worker"), doc = "```")]
-#![cfg_attr(not(all(feature = "memory", feature = "worker")), doc = "```ignore")]
+//! What is enqueued is in the file `jobs.db` when `enqueue` returns, and is still there when the
+//! program is started again.
+//!
+#![cfg_attr(all(feature = "sqlite", feature = "worker"), doc = "```no_run")]
+#![cfg_attr(not(all(feature = "sqlite", feature = "worker")), doc = "```ignore")]
 //! use queuekit::prelude::*;
 //! use serde::{Deserialize, Serialize};
 //!
@@ -53,10 +59,9 @@
 //!
 //! #[tokio::main]
 //! async fn main() -> queuekit::Result<()> {
-//!     let client = queuekit::connect("memory:").await?;
+//!     let client = queuekit::connect("sqlite://jobs.db").await?;
 //!     client.enqueue(Greet { name: "Ada".into() }).await?;
-//!     let summary = Worker::new(client).handle(greet).run_until_idle().await?;
-//!     assert_eq!(summary.completed, 1);
+//!     Worker::new(client).handle(greet).run_until_idle().await?;
 //!     Ok(())
 //! }
 //! ```
@@ -67,14 +72,15 @@
 //!
 //! | feature | default | what it adds |
 //! |---|---|---|
+//! | `sqlite` | yes | `connect("sqlite://jobs.db")`: a store in a file; SQLite itself is compiled in |
 //! | `memory` | yes | `connect("memory:")`: a store that lives and dies with the process |
 //! | `worker` | yes | [`Worker`], [`Handler`] and what belongs to them |
 //! | `signal` | yes | `worker`, and ending it by SIGINT and SIGTERM |
 //!
 //! Without features this is the contract alone: for processes that bring a store of their own.
 #![cfg_attr(
-    not(feature = "worker"),
-    allow(rustdoc::broken_intra_doc_links, reason = "Worker and Handler are not there")
+    not(all(feature = "sqlite", feature = "worker")),
+    allow(rustdoc::broken_intra_doc_links, reason = "what the features add is not there")
 )]
 
 mod connect;
@@ -85,6 +91,11 @@ pub mod prelude;
 pub use connect::connect;
 #[doc(inline)]
 pub use queuekit_core::*;
+/// The store in an SQLite file: its settings, transactions of the application's own, and the
+/// version of `rusqlite` these are of.
+#[cfg(feature = "sqlite")]
+#[doc(inline)]
+pub use queuekit_sqlite as sqlite;
 #[cfg(feature = "worker")]
 #[doc(inline)]
 pub use queuekit_worker::*;

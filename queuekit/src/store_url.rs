@@ -5,6 +5,7 @@ use std::fmt;
 use queuekit_core::{Error, Result};
 
 /// A URL split at its first colon. Displayed without userinfo and query: both can hold secrets.
+/// The path of an SQLite file is shown as it is: there is no userinfo in front of it.
 #[derive(Clone, Copy)]
 pub(crate) struct StoreUrl<'a> {
     pub(crate) scheme: &'a str,
@@ -16,7 +17,7 @@ impl<'a> StoreUrl<'a> {
     /// can tell which part of it is a password.
     pub(crate) fn parse(url: &'a str) -> Result<Self> {
         let malformed = |got: &str| {
-            let limit = "a store's URL, such as memory: (a scheme, a colon, what it says)";
+            let limit = "a store's URL, such as sqlite://jobs.db (a scheme, a colon, what it says)";
             Error::invalid("url", limit, got)
         };
         if url.is_empty() {
@@ -45,6 +46,10 @@ impl fmt::Display for StoreUrl<'_> {
             Some(rest) => ("//", rest),
             None => ("", *rest),
         };
+        if scheme.eq_ignore_ascii_case("sqlite") {
+            let (path, query) = rest.split_once('?').map_or((rest, ""), |(path, _)| (path, "?***"));
+            return write!(f, "{scheme}:{slashes}{}{query}", path.escape_debug());
+        }
         let (place, query) = match rest.split_once(['?', '#']) {
             Some((place, query)) => (place, Some(query)),
             None => (rest, None),
@@ -76,6 +81,16 @@ mod tests {
         for url in ["memory:", "sqlite://jobs.db", "redis://localhost:6379/0"] {
             assert_eq!(shown(url), url);
         }
+    }
+
+    #[test]
+    fn the_path_of_a_file_is_shown_and_its_settings_are_not() {
+        for url in ["sqlite://me@work/jobs.db", "sqlite:///var/a#1@2.db", "SQLite:a:b@c.db"] {
+            assert_eq!(shown(url), url);
+        }
+        assert_eq!(shown("sqlite://me@work/jobs.db?key=a@b"), "sqlite://me@work/jobs.db?***");
+        assert_eq!(shown("sqlite://jobs\n.db"), "sqlite://jobs\\n.db");
+        assert_eq!(shown("sqlite3://me:pw@work/jobs.db"), "sqlite3://***@work/jobs.db");
     }
 
     #[test]

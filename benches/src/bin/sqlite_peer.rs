@@ -49,7 +49,13 @@ impl Peer for QueueKit {
     }
 
     async fn sqlite(&self) -> Result<String> {
-        Ok("as queuekit-sqlite sets it".to_owned())
+        let capabilities = self.client.backend().capabilities();
+        let facts = capabilities.inspect.ok_or("the store has Inspect")?.facts().await?;
+        let told = ["sqlite version", "journal_mode", "synchronous"].map(|name| {
+            let fact = facts.iter().find(|fact| fact.name == name);
+            format!("{name} {}", fact.map_or("unknown", |fact| &fact.value))
+        });
+        Ok(told.join(", "))
     }
 
     async fn enqueue(&self, number: usize) -> Result<()> {

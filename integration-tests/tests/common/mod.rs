@@ -1,5 +1,11 @@
 //! Harnesses of the stores that have servers or files.
 #![allow(dead_code, reason = "each test target uses what it needs of it")]
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that fails panics"
+)]
 
 pub(crate) mod files;
 pub(crate) mod sqlite;

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
-use crate::job::StatusSet;
+use crate::job::{Status, StatusSet};
 use crate::limits::PAGE_JOBS;
 use crate::names::{Kind, PartitionKey, QueueName, WorkerId};
 
@@ -68,6 +68,30 @@ impl JobFilter {
         self
     }
 
+    /// Whether a job is among those it wants, as far as this tells.
+    pub fn admits(&self, job: &Listed<'_>) -> bool {
+        let in_time = self.created.contains(job.created_at)
+            && (self.finished.is_unbounded()
+                || job.finished_at.is_some_and(|at| self.finished.contains(at)));
+        let key = self.partition_key.as_ref().map(|key| key.as_str());
+        let worker = self.worker.as_ref().map(|worker| worker.as_str());
+        self.statuses.contains(job.status)
+            && self.kind.as_ref().is_none_or(|kind| kind.as_str() == job.kind)
+            && (key.is_none() || job.partition_key == key)
+            && (worker.is_none() || job.worker == worker)
+            && in_time
+    }
+
+    /// Whether a job of this status and with these texts (its last error, its reason) has the
+    /// error that it wants: only dead and failed jobs show one.
+    pub fn admits_error(&self, status: Status, texts: [Option<&str>; 2]) -> bool {
+        let Some(wanted) = &self.error_contains else {
+            return true;
+        };
+        let shows = matches!(status, Status::Dead | Status::Failed);
+        shows && texts.into_iter().flatten().any(|text| text.contains(wanted))
+    }
+
     /// The cursor of a page of this filter that ended at this position.
     pub fn cursor_at(&self, position: &[u8]) -> Cursor {
         let mut bytes = self.fingerprint().to_vec();
@@ -101,6 +125,18 @@ impl JobFilter {
         fingerprint.copy_from_slice(&digest[..8]);
         fingerprint
     }
+}
+
+/// What a filter asks of a job.
+#[derive(Clone, Copy, Debug)]
+#[expect(missing_docs, reason = "as in `Job`")]
+pub struct Listed<'a> {
+    pub status: Status,
+    pub kind: &'a str,
+    pub partition_key: Option<&'a str>,
+    pub worker: Option<&'a str>,
+    pub created_at: Timestamp,
+    pub finished_at: Option<Timestamp>,
 }
 
 /// From (inclusive) and to (exclusive) an instant of store time.

@@ -18,7 +18,7 @@ pub use capabilities::Capabilities;
 pub use enqueue::EnqueueOutcome;
 pub use ext::BackendExt;
 pub(crate) use ext::{enqueued, only};
-pub use filter::{Cursor, JobFilter, Page, PageSize, TimeRange};
+pub use filter::{Cursor, JobFilter, Listed, Page, PageSize, TimeRange};
 pub use lease::{Lease, LeaseToken, LeaseTtl, Nonce};
 pub use reserve::{Queues, Reserve, Reserved};
 pub use settle::{Ack, AckOutcome, Burial, BurialTarget, BuryOutcome, Nack, NackKind, NackOutcome};

@@ -147,6 +147,18 @@ impl StatusSet {
     pub const NONE: Self = Self(0);
     /// Every status.
     pub const ALL: Self = Self(0x1ff);
+    /// The statuses of a queue's jobs in the order of listings (contract R8.2), those together
+    /// that are listed together: a job goes from one to another only by a change of its state.
+    pub const SECTIONS: [Self; 8] = [
+        State::Running.statuses(),
+        Self::NONE.with(Status::Ready),
+        Self::NONE.with(Status::Failed),
+        Self::NONE.with(Status::Scheduled),
+        Self::NONE.with(Status::Blocked),
+        State::Dead.statuses(),
+        State::Cancelled.statuses(),
+        State::Completed.statuses(),
+    ];
 
     /// This set and one more.
     #[must_use]

@@ -6,4 +6,4 @@ mod transition;
 mod verdict;
 
 pub use transition::Transition;
-pub use verdict::{bury, cancel, delete, expired, nack, retry, waiting_status};
+pub use verdict::{bury, cancel, delete, expired, nack, nack_outcome, retry, waiting_status};

@@ -1,7 +1,9 @@
 //! Which transition an operation takes: pure functions of what is stored.
 
+use std::time::Duration;
+
 use super::Transition;
-use crate::backend::NackKind;
+use crate::backend::{NackKind, NackOutcome};
 use crate::clock::Timestamp;
 use crate::job::{State, Status};
 
@@ -14,6 +16,16 @@ pub fn nack(kind: NackKind, attempts: u32, max: u32, cancel_requested: bool) -> 
         NackKind::Release => Transition::Release,
         NackKind::Retry if attempts >= max => Transition::Exhaust,
         NackKind::Retry => Transition::RetryLater,
+    }
+}
+
+/// What a nack is answered that took this transition.
+pub fn nack_outcome(transition: Transition, after: Duration) -> NackOutcome {
+    match transition {
+        Transition::RetryLater => NackOutcome::Retrying { after },
+        Transition::Release => NackOutcome::Released { after },
+        Transition::CancelRunning => NackOutcome::Cancelled,
+        _ => NackOutcome::Dead,
     }
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::queue::{QueueTable, serving_place};
 use super::record::Record;
 use super::tables::Tables;
-use crate::backend::{JobFilter, Page};
+use crate::backend::{JobFilter, Listed, Page};
 use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::{Job, JobId, State, Status, StatusSet};
@@ -36,18 +36,6 @@ enum Place {
     Key(Option<PartitionKey>, u64),
 }
 
-/// The statuses of a queue's jobs, in the order they are listed in.
-const SECTIONS: [StatusSet; 8] = [
-    State::Running.statuses(),
-    StatusSet::NONE.with(Status::Ready),
-    StatusSet::NONE.with(Status::Failed),
-    StatusSet::NONE.with(Status::Scheduled),
-    StatusSet::NONE.with(Status::Blocked),
-    State::Dead.statuses(),
-    State::Cancelled.statuses(),
-    State::Completed.statuses(),
-];
-
 type Entries<'a> = Box<dyn Iterator<Item = (Place, JobId)> + 'a>;
 
 impl Tables {
@@ -59,7 +47,7 @@ impl Tables {
         for (name, queue) in self.queues_from(filter, position.as_ref()) {
             let after = position.as_ref().filter(|position| position.queue == *name);
             let first = after.map_or(0, |position| position.section);
-            for (section, statuses) in SECTIONS.into_iter().enumerate().skip(first) {
+            for (section, statuses) in StatusSet::SECTIONS.into_iter().enumerate().skip(first) {
                 if !statuses.meets(filter.statuses) {
                     continue;
                 }
@@ -219,23 +207,17 @@ fn newest_first(
 }
 
 fn matches(filter: &JobFilter, record: &Record, status: Status) -> bool {
-    let equal = |wanted: &Option<_>, has: &Option<_>| wanted.is_none() || wanted == has;
-    let in_time = filter.created.contains(record.created_at)
-        && (filter.finished.is_unbounded()
-            || record.state.is_terminal() && filter.finished.contains(record.finished_at));
-    filter.statuses.contains(status)
-        && filter.kind.as_ref().is_none_or(|kind| *kind == record.kind)
-        && equal(&filter.partition_key, &record.partition_key)
-        && filter.worker.as_ref().is_none_or(|worker| record.worker.as_ref() == Some(worker))
-        && in_time
-        && filter.error_contains.as_ref().is_none_or(|text| has_error(record, status, text))
-}
-
-fn has_error(record: &Record, status: Status, text: &str) -> bool {
+    let listed = Listed {
+        status,
+        kind: record.kind.as_str(),
+        partition_key: record.partition_key.as_ref().map(|key| key.as_str()),
+        worker: record.worker.as_ref().map(|worker| worker.as_str()),
+        created_at: record.created_at,
+        finished_at: record.state.is_terminal().then_some(record.finished_at),
+    };
     let last = record.errors.back().map(|failure| failure.error.as_str());
     let reason = record.reason.as_ref().map(|reason| reason.as_str());
-    let shows = matches!(status, Status::Dead | Status::Failed);
-    shows && [last, reason].into_iter().flatten().any(|error| error.contains(text))
+    filter.admits(&listed) && filter.admits_error(status, [last, reason])
 }
 
 fn position_of(bytes: &[u8]) -> Result<Position> {

@@ -1,7 +1,5 @@
 //! Ending leases (contract R3, R4, R6.1), fenced.
 
-use std::time::Duration;
-
 use super::Faults;
 use super::tables::Tables;
 use crate::backend::{
@@ -63,7 +61,7 @@ impl Tables {
                 _ => {}
             }
         });
-        nack_outcome(transition, after)
+        lifecycle::nack_outcome(transition, after)
     }
 
     pub(super) fn move_to_dlq(&mut self, burial: &Burial) -> BuryOutcome {
@@ -100,14 +98,5 @@ impl Tables {
                 BuryOutcome::Buried
             }
         }
-    }
-}
-
-fn nack_outcome(transition: Transition, after: Duration) -> NackOutcome {
-    match transition {
-        Transition::RetryLater => NackOutcome::Retrying { after },
-        Transition::Release => NackOutcome::Released { after },
-        Transition::CancelRunning => NackOutcome::Cancelled,
-        _ => NackOutcome::Dead,
     }
 }

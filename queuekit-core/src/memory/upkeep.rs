@@ -12,7 +12,6 @@ use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::job::{JobId, State};
 use crate::lifecycle::Transition;
-use crate::limits::RETENTION_GRACE;
 use crate::queue::Keep;
 
 /// Jobs one step removes at most.
@@ -72,11 +71,8 @@ impl QueueTable {
     ) -> Option<JobId> {
         let ((ended_at, _), id) = oldest.into_iter().flatten().min()?;
         let sum = |of: &[u64]| states.iter().map(|state| of[*state as usize]).sum::<u64>();
-        let age = now.since(ended_at);
-        let too_old = keep.age().is_some_and(|most| age >= most);
-        let too_many = keep.jobs().is_some_and(|most| sum(&self.counts) > most)
-            || keep.bytes().is_some_and(|most| sum(&self.bytes) > most);
-        (too_old || (too_many && age >= RETENTION_GRACE)).then_some(id)
+        let (jobs, bytes) = (sum(&self.counts), sum(&self.bytes));
+        keep.lets_go(now.since(ended_at), jobs, bytes).then_some(id)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::error::{Error, Result};
-use crate::limits::{PER_KEY, RETENTION_AGE_MIN};
+use crate::limits::{PER_KEY, RETENTION_AGE_MIN, RETENTION_GRACE};
 
 /// The settings of a queue; in force within 1 s of their change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -201,6 +201,14 @@ impl Keep {
             return Err(Error::invalid("retention age", "at least 10 min", format!("{age:?}")));
         }
         Ok(Self { age, jobs, bytes })
+    }
+
+    /// Whether the job that ended so long ago, the oldest of so many with so many bytes, goes.
+    pub fn lets_go(&self, age: Duration, jobs: u64, bytes: u64) -> bool {
+        let too_old = self.age.is_some_and(|most| age >= most);
+        let too_many = self.jobs.is_some_and(|most| jobs > most)
+            || self.bytes.is_some_and(|most| bytes > most);
+        too_old || (too_many && age >= RETENTION_GRACE)
     }
 
     /// Longest time since the end.

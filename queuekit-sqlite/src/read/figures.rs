@@ -10,8 +10,10 @@ use crate::row::unsigned;
 use crate::statements::*;
 use crate::step::{QueueRow, Step};
 
-/// Waiting jobs of a queue that are looked at one by one; of more, the counts are estimates.
+/// Jobs up to which each is looked at.
 const EXAMINED: i64 = EXACT_COUNT as i64;
+/// Of more, so many stand for all.
+const SAMPLE: usize = 1000;
 
 /// What is known of the jobs that wait.
 #[derive(Default)]
@@ -34,11 +36,7 @@ impl Step<'_> {
     }
 
     fn figures(&mut self, row: QueueRow, workers: u64) -> Result<Queue> {
-        let waiting = if row.counts[State::Pending as usize] <= EXAMINED {
-            self.examine_waiting(&row)?
-        } else {
-            self.estimate_waiting(&row)?
-        };
+        let waiting = self.waiting(&row)?;
         let mut queue = Queue::empty(row.name.clone(), row.settings.clone(), self.now);
         queue.counts = waiting.counts;
         let expired = params![row.id, self.now.as_millis(), EXAMINED + 1];
@@ -62,74 +60,100 @@ impl Step<'_> {
         Ok(queue)
     }
 
-    /// Tells the status of each.
-    fn examine_waiting(&mut self, row: &QueueRow) -> Result<Waiting> {
+    /// The waiting jobs by status. Of a long queue the open jobs that are due are counted in the
+    /// index; the others are looked at, and where they are many, some stand for all.
+    fn waiting(&mut self, row: &QueueRow) -> Result<Waiting> {
+        let pending = row.counts[State::Pending as usize];
         let mut waiting = Waiting::default();
+        if pending <= EXAMINED {
+            let keys = self.keys(WAITING_KEYS, params![row.id, EXAMINED])?;
+            self.tell(&keys, keys.len() as i64, true, &mut waiting)?;
+            return Ok(waiting);
+        }
+        let (due, future) = self.open_jobs(row, &mut waiting)?;
+        let closed = self.keys(CLOSED_KEYS, params![row.id, EXAMINED + 1])?;
+        let mut sizes = [due, future.len() as i64, closed.len() as i64];
+        let exact = fill_up(&mut sizes, pending);
+        waiting.add(Status::Ready, sizes[0], exact);
+        self.tell(&future, sizes[1], exact, &mut waiting)?;
+        self.tell(&closed, sizes[2], exact, &mut waiting)?;
+        Ok(waiting)
+    }
+
+    /// How many open jobs are due, and which are not, each up to a bound.
+    fn open_jobs(&self, row: &QueueRow, waiting: &mut Waiting) -> Result<(i64, Vec<i64>)> {
+        let (now, bound) = (self.now.as_millis(), EXAMINED + 1);
+        let (mut due, mut future, mut rank) = (0, Vec::new(), -1);
+        while let Some(next) = self.row(NEXT_RANK, params![row.id, rank], |row| row.get(0))? {
+            rank = next;
+            let counted = params![row.id, rank, now, i64::MAX, bound];
+            due += self.row(COUNT_BEFORE, counted, |row| row.get::<_, i64>(0))?.unwrap_or(0);
+            let left = bound - future.len() as i64;
+            future.extend(self.keys(FUTURE_KEYS, params![row.id, rank, now, left])?);
+            let first = self.row(FIRST_OF_RANK, params![row.id, rank], |row| row.get(0))?;
+            waiting.due_since(first.map(Timestamp::from_millis).filter(|at| *at <= self.now));
+        }
+        Ok((due, future))
+    }
+
+    /// Looks at jobs, or at some that stand for so many.
+    fn tell(&mut self, keys: &[i64], jobs: i64, exact: bool, waiting: &mut Waiting) -> Result<()> {
+        let looked_at = if jobs <= EXAMINED { keys } else { &keys[..SAMPLE.min(keys.len())] };
         let mut frontiers = Frontiers::default();
-        let mut counts = [0_u64; Status::ALL.len()];
-        for key in self.keys(WAITING_KEYS, params![row.id, EXAMINED])? {
-            let Some(record) = self.job_of_key(key)? else {
+        let mut counts = [0_i64; Status::ALL.len()];
+        for key in looked_at {
+            let Some(record) = self.job_of_key(*key)? else {
                 continue;
             };
             let status = self.status(&record, &mut frontiers)?;
             counts[status as usize] += 1;
-            if status == Status::Ready {
-                let due = waiting.oldest_due.get_or_insert(record.scheduled_at);
-                *due = record.scheduled_at.min(*due);
-            }
+            let is_ready = status == Status::Ready;
+            waiting.due_since(is_ready.then_some(record.scheduled_at));
         }
+        let of = (looked_at.len() as i64).max(1);
         for status in State::Pending.statuses().iter() {
-            waiting.counts.set(status, Count::exact(counts[status as usize]));
+            let share = counts[status as usize] * jobs / of;
+            waiting.add(status, share, exact && of >= jobs);
         }
-        Ok(waiting)
+        Ok(())
+    }
+}
+
+impl Waiting {
+    fn add(&mut self, status: Status, jobs: i64, exact: bool) {
+        let Count { value, exact: was_exact } = self.counts.get(status);
+        let sum = Count { value: value + unsigned(jobs), exact: exact && was_exact };
+        self.counts.set(status, sum);
     }
 
-    /// Counts the open jobs that are due and those that are not, each up to a bound, and takes
-    /// the others for blocked: they wait behind the head of their key.
-    fn estimate_waiting(&mut self, row: &QueueRow) -> Result<Waiting> {
-        let now = self.now.as_millis();
-        let (mut ready, mut future, mut rank) = (0, 0, -1);
-        let mut oldest_due: Option<Timestamp> = None;
-        while let Some(next) = self.row(NEXT_RANK, params![row.id, rank], |row| row.get(0))? {
-            rank = next;
-            let bound = EXAMINED + 1;
-            let due = params![row.id, rank, now, i64::MAX, bound];
-            ready += self.row(COUNT_BEFORE, due, |row| row.get::<_, i64>(0))?.unwrap_or(0);
-            let later = params![row.id, rank, now, bound];
-            future += self.row(COUNT_AFTER, later, |row| row.get::<_, i64>(0))?.unwrap_or(0);
-            let first = self.row(FIRST_OF_RANK, params![row.id, rank], |row| row.get(0))?;
-            let first = first.map(Timestamp::from_millis).filter(|at| *at <= self.now);
-            oldest_due = oldest_due.into_iter().chain(first).min();
-        }
-        let pending = row.counts[State::Pending as usize];
-        // What was not counted to its end is most of what waits.
-        let blocked = self.waiting_behind(row)?;
-        let open = pending - blocked;
-        match (ready > EXAMINED, future > EXAMINED) {
-            (true, false) => ready = open - future,
-            (false, true) => future = open - ready,
-            (true, true) => {
-                ready = open / 2;
-                future = open - ready;
-            }
-            (false, false) => {}
-        }
-        let mut counts = Counts::default();
-        let parts = [
-            (Status::Ready, ready),
-            (Status::Scheduled, future),
-            (Status::Failed, 0),
-            (Status::Blocked, blocked),
-        ];
-        for (status, value) in parts {
-            counts.set(status, Count::estimate(unsigned(value)));
-        }
-        Ok(Waiting { counts, oldest_due })
+    fn due_since(&mut self, at: Option<Timestamp>) {
+        self.oldest_due = self.oldest_due.into_iter().chain(at).min();
     }
+}
 
-    /// How many jobs wait that are not open.
-    fn waiting_behind(&self, row: &QueueRow) -> Result<i64> {
-        let closed = self.row(LANES_WAITING, [row.id], |row| row.get::<_, Option<i64>>(0))?;
-        Ok(closed.flatten().unwrap_or(0))
+/// Of sizes that were counted up to a bound, the one that reached it is what the others leave of
+/// the whole; if several did, they share it, and false says that they are estimates.
+fn fill_up(sizes: &mut [i64], whole: i64) -> bool {
+    let (many, few): (Vec<_>, Vec<_>) = sizes.iter_mut().partition(|size| **size > EXAMINED);
+    let left = whole - few.into_iter().map(|size| *size).sum::<i64>();
+    let exact = many.len() <= 1;
+    let share = left / (many.len() as i64).max(1);
+    many.into_iter().for_each(|size| *size = share);
+    exact
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r8_3_what_was_not_counted_to_its_end_is_what_the_others_leave() {
+        let bound = EXAMINED + 1;
+        let mut one = [5, bound, 20];
+        assert!(fill_up(&mut one, 1_000_000));
+        assert_eq!(one, [5, 999_975, 20]);
+        let mut two = [bound, bound, 20];
+        assert!(!fill_up(&mut two, 1_000_020));
+        assert_eq!(two, [500_000, 500_000, 20]);
     }
 }

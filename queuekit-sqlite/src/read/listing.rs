@@ -1,5 +1,6 @@
 //! Reading jobs, page by page (contract R8.2).
 
+use queuekit_core::backend::Listed;
 use queuekit_core::{
     Error, ErrorKind, Job, JobFilter, Page, QueueName, Result, State, Status, StatusSet,
 };
@@ -34,18 +35,6 @@ enum Place {
     Lane(String, i64),
 }
 
-/// The statuses of a queue's jobs, in the order they are listed in.
-const SECTIONS: [StatusSet; 8] = [
-    State::Running.statuses(),
-    StatusSet::NONE.with(Status::Ready),
-    StatusSet::NONE.with(Status::Failed),
-    StatusSet::NONE.with(Status::Scheduled),
-    StatusSet::NONE.with(Status::Blocked),
-    State::Dead.statuses(),
-    State::Cancelled.statuses(),
-    State::Completed.statuses(),
-];
-
 /// One page in the making.
 struct Pager<'f> {
     filter: &'f JobFilter,
@@ -62,7 +51,7 @@ impl Step<'_> {
         for queue in self.listed_queues(filter, position.as_ref())? {
             let after = position.as_ref().filter(|position| position.queue == queue.name);
             let first = after.map_or(0, |position| position.section);
-            for (section, statuses) in SECTIONS.into_iter().enumerate().skip(first) {
+            for (section, statuses) in StatusSet::SECTIONS.into_iter().enumerate().skip(first) {
                 if !statuses.meets(filter.statuses) {
                     continue;
                 }
@@ -185,28 +174,19 @@ impl Step<'_> {
     }
 
     fn matches(&self, filter: &JobFilter, record: &Record, status: Status) -> Result<bool> {
-        let key = filter.partition_key.as_ref();
-        let worker = filter.worker.as_ref().map(|worker| worker.as_str());
-        let in_time = filter.created.contains(record.created_at)
-            && (filter.finished.is_unbounded()
-                || record.finished_at.is_some_and(|at| filter.finished.contains(at)));
-        let matches = filter.statuses.contains(status)
-            && filter.kind.as_ref().is_none_or(|kind| kind.as_str() == record.kind)
-            && key.is_none_or(|key| record.partition_key() == Some(key.as_str()))
-            && worker.is_none_or(|worker| record.worker.as_deref() == Some(worker))
-            && in_time;
-        match &filter.error_contains {
-            Some(text) if matches => self.has_error(record, status, text),
-            _ => Ok(matches),
-        }
-    }
-
-    fn has_error(&self, record: &Record, status: Status, text: &str) -> Result<bool> {
-        if !matches!(status, Status::Dead | Status::Failed) {
-            return Ok(false);
+        let listed = Listed {
+            status,
+            kind: &record.kind,
+            partition_key: record.partition_key(),
+            worker: record.worker.as_deref(),
+            created_at: record.created_at,
+            finished_at: record.finished_at,
+        };
+        if !filter.admits(&listed) || filter.error_contains.is_none() {
+            return Ok(filter.admits(&listed));
         }
         let last = self.row(LAST_FAILURE, [record.key], |row| row.get::<_, String>(0))?;
-        Ok([&last, &record.reason].into_iter().flatten().any(|error| error.contains(text)))
+        Ok(filter.admits_error(status, [last.as_deref(), record.reason.as_deref()]))
     }
 }
 

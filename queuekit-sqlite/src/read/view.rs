@@ -29,7 +29,10 @@ impl Step<'_> {
             Err(_) => Kind::new("unreadable")?,
         };
         let mut job = Job::pending(record.id, name, kind, record.created_at);
-        self.row(VIEW, [record.key], |row| Ok(show(&mut job, row)))?;
+        self.row(VIEW, [record.key], |row| {
+            show(&mut job, row);
+            Ok(())
+        })?;
         if record.corrupt {
             job.payload = Bytes::new();
         }
@@ -65,7 +68,7 @@ impl Step<'_> {
 }
 
 fn show(job: &mut Job, row: &Row<'_>) {
-    let mut read = Reader { row, corrupt: false };
+    let mut read = Reader::of(row);
     job.payload = read.bytes(0).unwrap_or_default();
     let metadata = read.text(1).and_then(|text| serde_json::from_str(&text).ok());
     job.metadata = metadata.unwrap_or_default();
@@ -77,7 +80,7 @@ fn show(job: &mut Job, row: &Row<'_>) {
 }
 
 fn failure(row: &Row<'_>) -> rusqlite::Result<Failure> {
-    let mut read = Reader { row, corrupt: false };
+    let mut read = Reader::of(row);
     Ok(Failure {
         lease_seq: unsigned(row.get(0)?),
         attempt: row.get(1)?,
@@ -88,6 +91,6 @@ fn failure(row: &Row<'_>) -> rusqlite::Result<Failure> {
 }
 
 fn log_line(row: &Row<'_>) -> rusqlite::Result<LogLine> {
-    let text = Reader { row, corrupt: false }.text(1).unwrap_or_default();
+    let text = Reader::of(row).text(1).unwrap_or_default();
     Ok(LogLine { at: Timestamp::from_millis(row.get(0)?), text })
 }

@@ -85,12 +85,13 @@ impl Step<'_> {
             job.payload().len(),
             inline.then_some(&job.payload()[..]),
         ];
-        let Some(stored) = self.row(JOB_INSERT, row, |row| row.get::<_, i64>(0))? else {
+        if self.execute(JOB_INSERT, row)? == 0 {
             let stored = self.job(job.id())?.map(|record| record.key).unwrap_or_default();
             return self.taken(job, stored);
-        };
+        }
         if !inline {
-            self.execute(PAYLOAD_INSERT, params![stored, &job.payload()[..]])?;
+            let key = self.conn.last_insert_rowid();
+            self.execute(PAYLOAD_INSERT, params![key, &job.payload()[..]])?;
         }
         self.queues[queue].count_job(State::Pending, 0, 1);
         if let Some(key) = job.idempotency_key() {

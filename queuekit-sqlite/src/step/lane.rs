@@ -89,13 +89,6 @@ impl Lane {
         }
     }
 
-    /// Whether nothing was to be mended.
-    pub(super) fn is_like(&self, other: &Self) -> bool {
-        let parts =
-            |of: &Self| (of.waiting, of.running, of.held, of.head, of.alarm, of.ready, of.next_at);
-        parts(self) == parts(other)
-    }
-
     fn is_empty(&self) -> bool {
         self.waiting == 0 && self.running == 0 && self.held == 0
     }

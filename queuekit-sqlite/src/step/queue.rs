@@ -100,11 +100,7 @@ impl QueueRow {
         let sum = |of: &[i64; State::ALL.len()]| {
             unsigned(states.iter().map(|state| of[*state as usize]).sum())
         };
-        let age = now.since(ended_at);
-        let too_old = keep.age().is_some_and(|most| age >= most);
-        let too_many = keep.jobs().is_some_and(|most| sum(&self.counts) > most)
-            || keep.bytes().is_some_and(|most| sum(&self.sizes) > most);
-        too_old || (too_many && age >= queuekit_core::limits::RETENTION_GRACE)
+        keep.lets_go(now.since(ended_at), sum(&self.counts), sum(&self.sizes))
     }
 }
 

@@ -1,20 +1,38 @@
 //! Leasing jobs (contract R5).
 
+use bytes::Bytes;
 use queuekit_core::lifecycle::Transition;
 use queuekit_core::limits::{BURIALS_PER_RESERVE, reclaims_per_reserve};
 use queuekit_core::{
     ErrorText, Kind, Lease, LeaseToken, Metadata, PartitionKey, Priority, QueueName, Reserve,
     Reserved, Result, Timestamp,
 };
-use rusqlite::params;
+use rusqlite::{Row, params};
 use std::time::Duration;
 
 use super::Step;
-use crate::row::{Reader, Record};
+use crate::row::{RECORD_COLUMNS, Reader, Record};
 use crate::statements::*;
 
 /// Candidates that are looked up at once.
 const SLICE: usize = 100;
+
+/// A job that may be leased, with what a worker needs of it beside its record.
+pub(super) struct Candidate {
+    record: Record,
+    payload: Option<Bytes>,
+    metadata: Option<String>,
+}
+
+impl Candidate {
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut record = Record::read(row)?;
+        let mut rest = Reader::of(row);
+        let (payload, metadata) = (rest.bytes(RECORD_COLUMNS), rest.text(RECORD_COLUMNS + 1));
+        record.corrupt |= rest.corrupt;
+        Ok(Self { record, payload, metadata })
+    }
+}
 
 /// What one call may still do.
 struct Budget {
@@ -91,26 +109,18 @@ impl Step<'_> {
                 break;
             }
             self.opened = false;
-            for key in candidates {
-                let Some(mut record) = self.job_of_key(key)? else {
-                    continue;
-                };
-                if !self.is_next(queue, &record)? {
+            for mut candidate in candidates {
+                if !self.is_next(queue, &candidate.record)? {
                     break;
                 }
-                let lease = if record.corrupt || record.is_past_deadline(self.now) {
-                    None
-                } else {
-                    self.readable(queue, &record, request)?
-                };
-                match lease {
+                match self.lease(queue, &mut candidate, request)? {
                     Some(lease) => {
-                        self.grant(&mut record, request)?;
+                        self.grant(&mut candidate.record, request)?;
                         leases.push(lease);
                         got += 1;
                     }
                     None if budget.burials == 0 => return Ok(got),
-                    None => self.refuse(&mut record, budget)?,
+                    None => self.refuse(&mut candidate.record, budget)?,
                 }
                 // The next job of its key may go before the other candidates.
                 if self.opened {
@@ -122,7 +132,7 @@ impl Step<'_> {
     }
 
     /// The next jobs to lease, if some are ready now.
-    fn candidates(&mut self, queue: usize, most: usize) -> Result<Vec<i64>> {
+    fn candidates(&mut self, queue: usize, most: usize) -> Result<Vec<Candidate>> {
         if self.queues[queue].is_fair() {
             return Ok(self.fair_candidate(queue)?.into_iter().collect());
         }
@@ -130,15 +140,15 @@ impl Step<'_> {
     }
 
     /// The first open jobs whose time has come, in serving order, all of one priority.
-    pub(super) fn first_due(&self, queue: usize, most: usize) -> Result<Vec<i64>> {
+    pub(super) fn first_due(&self, queue: usize, most: usize) -> Result<Vec<Candidate>> {
         let id = self.queues[queue].id;
         let mut rank = -1;
         while let Some(next) = self.row(NEXT_RANK, params![id, rank], |row| row.get(0))? {
             rank = next;
             let due = params![id, rank, self.now.as_millis(), most];
-            let keys = self.keys(DUE_OF_RANK, due)?;
-            if !keys.is_empty() {
-                return Ok(keys);
+            let candidates = self.rows(DUE_OF_RANK, due, Candidate::read)?;
+            if !candidates.is_empty() {
+                return Ok(candidates);
             }
         }
         Ok(Vec::new())
@@ -191,15 +201,22 @@ impl Step<'_> {
         })
     }
 
-    /// The lease on a job as it will stand once granted; none if something cannot be read.
-    fn readable(&self, queue: usize, record: &Record, request: &Reserve) -> Result<Option<Lease>> {
-        let rest = self.row(LEASE, [record.key], |row| {
-            let mut read = Reader { row, corrupt: false };
-            let (payload, metadata) = (read.bytes(0), read.text(1));
-            let readable = !read.corrupt && payload.is_some();
-            Ok(readable.then(|| (payload.unwrap_or_default(), metadata)))
-        })?;
-        let Some((payload, metadata)) = rest.flatten() else {
+    /// The lease on a job as it will stand once granted; none if it must not be leased.
+    fn lease(
+        &self,
+        queue: usize,
+        candidate: &mut Candidate,
+        request: &Reserve,
+    ) -> Result<Option<Lease>> {
+        let record = &candidate.record;
+        if record.corrupt || record.is_past_deadline(self.now) {
+            return Ok(None);
+        }
+        let payload = match candidate.payload.take() {
+            None => self.row(PAYLOAD, [record.key], |row| Reader::of(row).required_bytes(0))?,
+            payload => payload,
+        };
+        let Some(payload) = payload else {
             return Ok(None);
         };
         let token = LeaseToken {
@@ -208,7 +225,8 @@ impl Step<'_> {
             lease_seq: record.lease_seq + 1,
             nonce: request.nonce,
         };
-        let metadata = metadata.map(|text| serde_json::from_str::<Metadata>(&text)).transpose();
+        let metadata = candidate.metadata.as_deref();
+        let metadata = metadata.map(serde_json::from_str::<Metadata>).transpose();
         let partition_key = record.partition_key().map(PartitionKey::new).transpose();
         let level = u8::try_from(31 - record.rank).ok().map(Priority::new);
         let (Ok(kind), Ok(metadata), Ok(partition_key), Some(Ok(priority))) =

@@ -1,7 +1,5 @@
 //! Ending leases (contract R3, R4, R6.1), fenced.
 
-use std::time::Duration;
-
 use queuekit_core::lifecycle::{self, Transition};
 use queuekit_core::{
     Ack, AckOutcome, Burial, BurialTarget, BuryOutcome, Error, ErrorKind, ErrorText, JobId,
@@ -105,7 +103,7 @@ impl Step<'_> {
                 _ => {}
             }
         })?;
-        Ok(nack_outcome(transition, after))
+        Ok(lifecycle::nack_outcome(transition, after))
     }
 
     fn bury_lease(&mut self, lease: &LeaseToken, reason: &ErrorText) -> Result<BuryOutcome> {
@@ -134,14 +132,5 @@ impl Step<'_> {
         };
         self.bury(&mut record, transition, reason)?;
         Ok(BuryOutcome::Buried)
-    }
-}
-
-fn nack_outcome(transition: Transition, after: Duration) -> NackOutcome {
-    match transition {
-        Transition::RetryLater => NackOutcome::Retrying { after },
-        Transition::Release => NackOutcome::Released { after },
-        Transition::CancelRunning => NackOutcome::Cancelled,
-        _ => NackOutcome::Dead,
     }
 }

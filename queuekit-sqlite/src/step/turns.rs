@@ -5,15 +5,16 @@ use rusqlite::params;
 
 use super::Step;
 use super::lane::Lane;
+use super::reserve::Candidate;
 use crate::row::PLAIN;
-use crate::statements::{TURN_FIRST, TURN_LATER};
+use crate::statements::{CANDIDATE, TURN_FIRST, TURN_LATER};
 
 /// Keys whose time has come that one call looks at.
 const LOOK: usize = 1000;
 
 impl Step<'_> {
     /// The job to lease next in a fair queue, if one is ready now.
-    pub(super) fn fair_candidate(&mut self, queue: usize) -> Result<Option<i64>> {
+    pub(super) fn fair_candidate(&mut self, queue: usize) -> Result<Option<Candidate>> {
         let id = self.queues[queue].id;
         for _ in 0..LOOK {
             let later = self.row(TURN_LATER, [id], |row| {
@@ -33,8 +34,11 @@ impl Step<'_> {
             let next = if name == PLAIN {
                 self.first_due(queue, 1)?.pop()
             } else {
-                let next = self.next(&lane)?;
-                next.filter(|next| next.scheduled_at <= self.now).map(|next| next.key)
+                let next = self.next(&lane)?.filter(|next| next.scheduled_at <= self.now);
+                match next {
+                    Some(next) => self.row(CANDIDATE, [next.key], Candidate::read)?,
+                    None => None,
+                }
             };
             if next.is_some() {
                 return Ok(next);

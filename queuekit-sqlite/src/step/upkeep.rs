@@ -6,8 +6,9 @@ use queuekit_core::{QueueName, Result, State, Timestamp};
 use rusqlite::params;
 
 use super::Step;
+use super::lane::Lane;
 use crate::error::failed;
-use crate::row::PLAIN;
+use crate::row::{PLAIN, Record};
 use crate::statements::*;
 
 /// Jobs one step removes at most.
@@ -64,46 +65,86 @@ impl Step<'_> {
         Ok(None)
     }
 
-    /// Compares some partition keys of a queue with its jobs, and mends what differs; the last
-    /// key looked at, none at the end of the queue.
-    pub(crate) fn repair_lanes(
+    /// Which of some partition keys of a queue differ from their jobs, and the last key looked
+    /// at; none at the end of the queue.
+    pub(crate) fn crooked_lanes(
         &mut self,
         name: &QueueName,
         after: Option<&str>,
         most: usize,
-    ) -> Result<(u64, Option<String>)> {
+    ) -> Result<(Vec<String>, Option<String>)> {
         let Some(queue) = self.queue(name)? else {
-            return Ok((0, None));
+            return Ok((Vec::new(), None));
         };
         let id = self.queues[queue].id;
-        let (mut mended, mut last) = (0, after.unwrap_or(PLAIN).to_owned());
-        if after.is_none() {
-            mended += u64::from(self.repair_lane(queue, PLAIN)?);
+        let mut crooked = Vec::new();
+        let mut name = after.unwrap_or(PLAIN).to_owned();
+        for at in 0..most {
+            if at > 0 || after.is_some() {
+                let next = self.row(LANE_AFTER, params![id, name], |row| row.get(0))?;
+                let Some(next) = next.flatten() else {
+                    return Ok((crooked, None));
+                };
+                name = next;
+            }
+            let lane = self.lane(queue, &name)?;
+            if !self.is_straight(&lane, &self.counted(&lane)?)? {
+                crooked.push(name.clone());
+            }
         }
-        for _ in 0..most {
-            let next = self.row(LANE_AFTER, params![id, last], |row| row.get(0))?;
-            let Some(name) = next.flatten() else {
-                return Ok((mended, None));
-            };
-            last = name;
-            mended += u64::from(self.repair_lane(queue, &last)?);
-        }
-        Ok((mended, Some(last)))
+        Ok((crooked, Some(name)))
     }
 
-    /// Whether something was to be mended.
-    fn repair_lane(&mut self, queue: usize, name: &str) -> Result<bool> {
-        let was = self.lane(queue, name)?;
-        let mut lane = was.clone();
-        let place = params![self.queues[queue].id, name];
-        let counted =
-            self.row(LANE_COUNT, place, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-        (lane.waiting, lane.running, lane.held) = counted.unwrap_or_default();
-        if lane.is_plain() {
-            (lane.running, lane.held) = (0, 0);
+    /// Counts the jobs of partition keys anew, and puts each key where its next job is served.
+    pub(crate) fn mend_lanes(&mut self, name: &QueueName, lanes: &[String]) -> Result<()> {
+        let Some(queue) = self.queue(name)? else {
+            return Ok(());
+        };
+        for name in lanes {
+            let lane = self.lane(queue, name)?;
+            let mut counted = self.counted(&lane)?;
+            self.refresh(&mut counted)?;
         }
-        self.refresh(&mut lane)?;
-        Ok(!lane.is_like(&was))
+        self.stir(queue);
+        Ok(())
+    }
+
+    /// The key as its jobs say it is.
+    fn counted(&self, lane: &Lane) -> Result<Lane> {
+        let mut counted = lane.clone();
+        let place = params![self.queues[lane.queue].id, lane.name];
+        let counts =
+            self.row(LANE_COUNT, place, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        (counted.waiting, counted.running, counted.held) = counts.unwrap_or_default();
+        if lane.is_plain() {
+            (counted.running, counted.held) = (0, 0);
+        }
+        Ok(counted)
+    }
+
+    /// Whether a key's row says what its jobs say, and the key stands somewhere if and only if it
+    /// has a job to give.
+    fn is_straight(&self, lane: &Lane, counted: &Lane) -> Result<bool> {
+        let counts = |lane: &Lane| (lane.waiting, lane.running, lane.held);
+        if counts(lane) != counts(counted) {
+            return Ok(false);
+        }
+        let queue = &self.queues[lane.queue];
+        if queue.is_fair() {
+            let gives = if lane.is_plain() {
+                lane.waiting > 0
+            } else {
+                lane.waiting > 0 && self.free_leases(lane) > 0
+            };
+            return Ok(lane.ready.is_some() == gives);
+        }
+        let gives = lane.waiting > 0 && self.free_leases(lane) > 0;
+        let Some(head) = lane.head.filter(|_| gives) else {
+            return Ok(lane.head.is_some() == gives);
+        };
+        let head = self.job_of_key(head)?;
+        let stands = |record: &Record| record.open && record.state == State::Pending;
+        Ok(head.as_ref().is_some_and(stands))
     }
 
     /// Some waiting jobs that are open and not the next of their key, or the other way round; of

@@ -1,0 +1,12 @@
+-- Purpose: reads a job that may be leased.
+-- Parameters: 1 key.
+-- Result: the columns of job.sql, then payload (NULL if it is large) and metadata.
+-- Index: the primary key.
+SELECT
+    key, id, queue, kind, state, rank, scheduled_at, seq, open, lane, due, holds,
+    attempts, max_attempts, releases, lease_seq, nonce, lease_expires_at, worker, started_at,
+    cancel_requested, finished_at, end_seq, deadline_ms, deadline_at,
+    idempotency_key, unique_until_done, size, reason, created_at, timeout_ms,
+    payload, metadata
+FROM queuekit_jobs
+WHERE key = ?1;
