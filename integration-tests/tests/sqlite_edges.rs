@@ -186,3 +186,13 @@ async fn r13_7_repair_looks_at_each_queue_once() {
     assert_eq!(steps, 50);
     store.close().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_time_out_of_any_length_is_taken() {
+    for timeout in [Duration::ZERO, Duration::MAX] {
+        let file = File::new();
+        let store = file.config().op_timeout(timeout).open().await;
+        add(&store, 1).await;
+        store.close().await.unwrap();
+    }
+}
