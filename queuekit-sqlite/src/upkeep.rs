@@ -4,10 +4,10 @@ use std::sync::PoisonError;
 
 use async_trait::async_trait;
 use queuekit_core::capability::{Upkeep, UpkeepReport};
-use queuekit_core::{QueueName, Result, State};
+use queuekit_core::{QueueName, Result};
 
 use crate::SqliteStore;
-use crate::step::{Drift, Step};
+use crate::step::Step;
 
 /// Partition keys that one step of repair compares with their jobs.
 const KEYS: usize = 100;
@@ -28,8 +28,7 @@ impl Upkeep for SqliteStore {
         self.write("prune", |step| step.prune()).await
     }
 
-    /// One queue per call, and of its partition keys a hundred. A reader looks: where nothing
-    /// differs nothing is written, and no other process is woken.
+    /// One queue per call, and of its partition keys a hundred.
     async fn repair(&self) -> Result<UpkeepReport> {
         let cursor = self.cursor();
         let after = cursor.clone();
@@ -52,23 +51,36 @@ impl Upkeep for SqliteStore {
             let name = queue.clone();
             self.write("repair", move |step| step.mend_lanes(&name, &crooked)).await?;
         }
+        if key.is_none() {
+            changed += self.repair_open(&queue).await?;
+        }
         self.set_cursor(Cursor { queue: Some(queue), key });
         Ok(UpkeepReport { changed, more: true })
     }
 }
 
 impl SqliteStore {
-    /// A reader finds how far the counters are off, and the writer moves them by that: what
-    /// changes in between changes both.
+    /// A reader looks, which holds nobody up. What it found wrong the writer looks at again:
+    /// another process may have mended it meanwhile.
     async fn repair_counts(&self, queue: &QueueName) -> Result<u64> {
         let name = queue.clone();
         let drift = self.read("repair", move |step| step.drift(&name, COUNTED)).await?;
-        if drift.is_none() {
+        if !drift.is_some() {
             return Ok(0);
         }
         let name = queue.clone();
-        self.write("repair", move |step| step.repair_counts(&name, drift)).await?;
-        Ok(State::ALL.iter().filter(|state| drift.jobs[**state as usize] != 0).count() as u64)
+        self.write("repair", move |step| step.repair_counts(&name, COUNTED)).await
+    }
+
+    /// Likewise, once all keys of the queue are mended.
+    async fn repair_open(&self, queue: &QueueName) -> Result<u64> {
+        let name = queue.clone();
+        let wrong = self.read("repair", move |step| step.wrongly_open(&name, COUNTED)).await?;
+        if wrong.is_empty() {
+            return Ok(0);
+        }
+        let name = queue.clone();
+        self.write("repair", move |step| step.repair_open(&name, &wrong)).await
     }
 
     fn cursor(&self) -> Cursor {
@@ -77,11 +89,5 @@ impl SqliteStore {
 
     fn set_cursor(&self, cursor: Cursor) {
         *self.shared.repair.lock().unwrap_or_else(PoisonError::into_inner) = cursor;
-    }
-}
-
-impl Drift {
-    fn is_none(&self) -> bool {
-        *self == Self::default()
     }
 }

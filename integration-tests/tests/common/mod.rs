@@ -9,3 +9,4 @@
 
 pub(crate) mod files;
 pub(crate) mod sqlite;
+pub(crate) mod system;

@@ -182,6 +182,10 @@ impl Step<'_> {
             return Ok(true);
         }
         self.refresh(&mut lane)?;
+        if ![lane.head, lane.alarm].contains(&Some(record.key)) {
+            // Its key does not know that it is open: it would be met here again, without end.
+            self.execute(JOB_OPEN, params![record.key, false])?;
+        }
         Ok(false)
     }
 
