@@ -28,8 +28,7 @@ impl Upkeep for SqliteStore {
         self.write("prune", |step| step.prune()).await
     }
 
-    /// One queue per call, and of its partition keys a hundred. A reader looks: where nothing
-    /// differs nothing is written, and no other process is woken.
+    /// One queue per call, and of its partition keys a hundred.
     async fn repair(&self) -> Result<UpkeepReport> {
         let cursor = self.cursor();
         let after = cursor.clone();

@@ -77,22 +77,22 @@ impl Step<'_> {
             return Ok((Vec::new(), None));
         };
         let id = self.queues[queue].id;
+        let mut last = after.unwrap_or(PLAIN).to_owned();
         let mut crooked = Vec::new();
-        let mut name = after.unwrap_or(PLAIN).to_owned();
-        for at in 0..most {
-            if at > 0 || after.is_some() {
-                let next = self.row(LANE_AFTER, params![id, name], |row| row.get(0))?;
-                let Some(next) = next.flatten() else {
-                    return Ok((crooked, None));
-                };
-                name = next;
-            }
-            let lane = self.lane(queue, &name)?;
-            if !self.is_straight(&lane, &self.counted(&lane)?)? {
-                crooked.push(name.clone());
+        if after.is_none() && !self.is_straight(queue, PLAIN)? {
+            crooked.push(last.clone());
+        }
+        for _ in 0..most {
+            let next = self.row(LANE_AFTER, params![id, last], |row| row.get(0))?;
+            let Some(name) = next.flatten() else {
+                return Ok((crooked, None));
+            };
+            last = name;
+            if !self.is_straight(queue, &last)? {
+                crooked.push(last.clone());
             }
         }
-        Ok((crooked, Some(name)))
+        Ok((crooked, Some(last)))
     }
 
     /// Counts the jobs of partition keys anew, and puts each key where its next job is served.
@@ -124,7 +124,9 @@ impl Step<'_> {
 
     /// Whether a key's row says what its jobs say, and the key stands somewhere if and only if it
     /// has a job to give.
-    fn is_straight(&self, lane: &Lane, counted: &Lane) -> Result<bool> {
+    fn is_straight(&self, queue: usize, name: &str) -> Result<bool> {
+        let lane = &self.lane(queue, name)?;
+        let counted = &self.counted(lane)?;
         let counts = |lane: &Lane| (lane.waiting, lane.running, lane.held);
         if counts(lane) != counts(counted) {
             return Ok(false);
