@@ -10,7 +10,7 @@ mod program;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use queuekit::{Job, JobFilter, PageSize};
 use sha2::{Digest, Sha256};
@@ -18,6 +18,9 @@ use tempfile::TempDir;
 
 /// So many that their digests do not fit into a pipe: nobody ends who is not read from.
 const FILES: usize = 2500;
+
+/// Far longer than anything here takes.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A directory of files, beside the store that knows their digests.
 struct Trial {
@@ -55,6 +58,7 @@ impl Trial {
     async fn kill_when(&self, is_right: impl Fn(usize, usize) -> bool) {
         let mut child = self.start();
         let client = queuekit::connect(&self.url).await.unwrap();
+        let started = Instant::now();
         loop {
             let mut counts = (0, 0);
             for queue in client.backend().list_queues().await.unwrap() {
@@ -67,6 +71,7 @@ impl Trial {
                 break;
             }
             assert_eq!(child.try_wait().unwrap(), None, "it ended by itself, with {counts:?}");
+            assert!(started.elapsed() < PATIENCE, "it never came so far: {counts:?}");
             // How far another process has come is no event; asking all the time would slow it.
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
