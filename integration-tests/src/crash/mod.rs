@@ -1,5 +1,5 @@
-//! Crash tests: what is left of a store, and of its promises, when processes are
-//! killed.
+//! Crash tests: what is left of a store, and of its promises, when processes are killed or the
+//! power goes.
 //!
 //! A test starts its own program again, several times, to enqueue and to work on one store
 //! ([`Role`]), kills the processes at random moments, and judges in the end ([`Verdict`]) by what
@@ -10,6 +10,8 @@ mod history;
 mod journal;
 mod judge;
 mod kill;
+#[cfg(target_os = "linux")]
+pub mod power;
 mod process;
 mod role;
 
