@@ -1,4 +1,10 @@
 //! Closing a handle lets go of the file (contract R10.4).
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that fails panics"
+)]
 
 mod common;
 

@@ -1,4 +1,10 @@
 //! Files that are damaged, or no databases: nothing is overwritten, and the remedy is named.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that fails panics"
+)]
 
 mod common;
 
@@ -48,8 +54,7 @@ async fn r10_1_a_damaged_page_is_told_and_not_overwritten() {
     damage(&mut bytes);
     fs::write(&file.path, &bytes).unwrap();
     let store = SqliteStore::open(&file.path).await.expect("the schema is whole");
-    let mut filter = JobFilter::default();
-    filter.limit = PageSize::new(1000).unwrap();
+    let filter = JobFilter::default().limit(PageSize::new(1000).unwrap());
     assert_corrupt(&store.list_jobs(&filter).await.unwrap_err(), "restore a backup");
     let request = queuekit_integration_tests::kit::request(Default::default(), 1000);
     assert_corrupt(&store.reserve(&request).await.unwrap_err(), "`.recover`");

@@ -1,4 +1,10 @@
 //! The SQLite store in the database of another application.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that fails panics"
+)]
 
 mod common;
 

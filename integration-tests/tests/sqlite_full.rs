@@ -1,4 +1,10 @@
 //! A disk that is full (contract R10.2): on a real one, of a few MiB.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that fails panics"
+)]
 
 mod common;
 
@@ -98,8 +104,7 @@ async fn fill(store: &SqliteStore, at_once: usize) -> BTreeSet<JobId> {
 }
 
 async fn ids(store: &SqliteStore) -> BTreeSet<JobId> {
-    let mut filter = JobFilter::default();
-    filter.limit = PageSize::new(1000).unwrap();
+    let mut filter = JobFilter::default().limit(PageSize::new(1000).unwrap());
     let mut ids = BTreeSet::new();
     loop {
         let page = store.list_jobs(&filter).await.unwrap();

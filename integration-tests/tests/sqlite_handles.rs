@@ -1,4 +1,10 @@
 //! Several handles on one file, as several processes have them.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that fails panics"
+)]
 
 mod common;
 

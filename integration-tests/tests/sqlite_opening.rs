@@ -1,4 +1,10 @@
 //! Opening a file of the SQLite store's own (contract R11.2).
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that fails panics"
+)]
 
 mod common;
 

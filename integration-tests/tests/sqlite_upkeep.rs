@@ -1,4 +1,10 @@
 //! Retention, and mending what was altered by hand (contract R12, R13.7).
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that fails panics"
+)]
 
 mod common;
 

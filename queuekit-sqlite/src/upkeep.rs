@@ -39,11 +39,13 @@ impl Upkeep for SqliteStore {
             self.set_cursor(Cursor::default());
             return Ok(UpkeepReport::default());
         };
+        // Of a queue that was removed meanwhile there is no rest to look at.
+        let rest = cursor.key.filter(|_| cursor.queue.as_ref() == Some(&queue));
         let mut changed = 0;
-        if cursor.key.is_none() {
+        if rest.is_none() {
             changed += self.repair_counts(&queue).await?;
         }
-        let (name, after) = (queue.clone(), cursor.key);
+        let (name, after) = (queue.clone(), rest);
         let look = move |step: &mut Step<'_>| step.crooked_lanes(&name, after.as_deref(), KEYS);
         let (crooked, key) = self.read("repair", look).await?;
         if !crooked.is_empty() {

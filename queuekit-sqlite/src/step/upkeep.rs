@@ -178,15 +178,26 @@ impl Step<'_> {
 
     /// The queue after this one, or this one itself where its keys are not done.
     pub(crate) fn next_to_repair(
-        &self,
+        &mut self,
         after: Option<&QueueName>,
         again: bool,
     ) -> Result<Option<QueueName>> {
-        let mut names = self.all_queues()?.into_iter().map(|queue| queue.name);
-        let is_next = |name: &QueueName| {
-            after.is_none_or(|after| if again { name >= after } else { name > after })
-        };
-        Ok(names.find(is_next))
+        if let Some(name) = after.filter(|_| again)
+            && self.queue(name)?.is_some()
+        {
+            return Ok(Some(name.clone()));
+        }
+        let mut last = after.map_or("", QueueName::as_str).to_owned();
+        loop {
+            let Some(next) = self.row(QUEUE_AFTER, [last], |row| row.get::<_, String>(0))? else {
+                return Ok(None);
+            };
+            // A name that is none belongs to no job.
+            if let Ok(name) = QueueName::new(next.as_str()) {
+                return Ok(Some(name));
+            }
+            last = next;
+        }
     }
 
     /// How far a queue's counters are off; of a queue with more jobs than this, not at all.
