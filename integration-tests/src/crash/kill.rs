@@ -44,6 +44,32 @@ pub fn kill(site: &dyn Site, test: &str) {
     assert_eq!((verdict.kills, verdict.early), (kills, 0), "{verdict}");
 }
 
+/// Processes open a new store at the same time, one of them is killed meanwhile, and the others
+/// open it nevertheless; 20 times over, or 200 in the long tier. `test` as for [`kill`].
+///
+/// # Panics
+/// If one does not open it, or it is damaged.
+pub fn open_at_once(site: &dyn Site, test: &str) {
+    if let Some(role) = Role::of_this_process() {
+        return runtime().block_on(super::role::play(site, role));
+    }
+    let runtime = runtime();
+    for _ in 0..if super::is_long() { 200 } else { 20 } {
+        let scratch = Scratch::new();
+        let place = runtime.block_on(site.create(scratch.path()));
+        let stage = Stage { site, test, journal: scratch.path().join("journal"), place };
+        let only_opens = |role: Role| Role { callers: 0, worker: None, ..role };
+        let roles = stage.roles().into_iter().map(only_opens);
+        let mut processes: Vec<Process> = roles.map(|role| stage.start(&role)).collect();
+        std::thread::sleep(Duration::from_millis(fastrand::u64(..30)));
+        let process = processes.swap_remove(fastrand::usize(..processes.len()));
+        process.kill(&Journal::open(&stage.journal));
+        finish(processes);
+        runtime.block_on(site.check(&stage.place));
+        runtime.block_on(site.dispose(&stage.place));
+    }
+}
+
 struct Stage<'a> {
     site: &'a dyn Site,
     test: &'a str,

@@ -24,7 +24,7 @@ use queuekit_core::Backend;
 pub use call::Call;
 pub use journal::{Entry, Event, Journal, Run, RunId};
 pub use judge::{Fault, Verdict};
-pub use kill::kill;
+pub use kill::{kill, open_at_once};
 pub use process::{Process, Scratch, until};
 pub use role::{Role, TTL};
 
