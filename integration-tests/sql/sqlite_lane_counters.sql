@@ -18,4 +18,4 @@ FROM queuekit_jobs AS jobs
 LEFT JOIN queuekit_lanes AS lanes ON lanes.queue = jobs.queue AND lanes.lane = jobs.lane
 WHERE jobs.state = 0 AND jobs.open <> (
     coalesce(jobs.lane, '') = ''
-    OR coalesce(jobs.key IN (lanes.head, lanes.alarm), 0));
+    OR coalesce(jobs.key = lanes.head, 0));

@@ -242,6 +242,7 @@ macro_rules! __for_each_case {
                 core r7_3_other_keys_and_queues_run_on
                 core r7_3_a_waiting_head_blocks
                 full r7_3_under_skip_a_waiting_head_is_passed
+                full r7_3_under_skip_each_job_counts_from_its_time
                 full r7_3_a_dead_head_continues_or_holds
                 full r7_3_a_hold_that_is_lifted_frees_the_key
                 full r7_3_per_key_run_at_once_in_order

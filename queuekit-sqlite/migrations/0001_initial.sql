@@ -145,13 +145,13 @@ CREATE TABLE queuekit_lanes (
     waiting INTEGER NOT NULL,
     running INTEGER NOT NULL,
     held INTEGER NOT NULL,
-    -- Strict: the open job of the key; and where waiting jobs are passed, the one whose time
-    -- comes next, if that is another.
+    -- Strict: the open job of the key.
     head INTEGER,
-    alarm INTEGER,
-    -- Fair: the turn in which it is served next; whether it can be served now, or when.
+    -- Fair: the turn in which it is served next, and whether that can be now.
     turn INTEGER NOT NULL,
     ready INTEGER,
+    -- Not ready: when to look again which job is next. In a strict queue only where waiting jobs
+    -- are passed, because time changes it there.
     next_at INTEGER,
     PRIMARY KEY (queue, lane)
 ) STRICT, WITHOUT ROWID;

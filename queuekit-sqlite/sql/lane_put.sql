@@ -3,10 +3,10 @@
 -- Index: the primary key.
 -- Locks: runs inside a step.
 INSERT INTO queuekit_lanes (
-    queue, lane, waiting, running, held, head, alarm, turn, ready, next_at
+    queue, lane, waiting, running, held, head, turn, ready, next_at
 )
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
 ON CONFLICT (queue, lane) DO UPDATE SET
     waiting = excluded.waiting, running = excluded.running, held = excluded.held,
-    head = excluded.head, alarm = excluded.alarm, turn = excluded.turn,
-    ready = excluded.ready, next_at = excluded.next_at;
+    head = excluded.head, turn = excluded.turn, ready = excluded.ready,
+    next_at = excluded.next_at;

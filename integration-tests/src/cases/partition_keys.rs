@@ -76,6 +76,19 @@ pub async fn r7_3_under_skip_a_waiting_head_is_passed(world: &dyn World) {
     assert_eq!(world.serve_all(&default_queue()).await, [failing.id()]);
 }
 
+/// R7.3: under `skip` a job counts from its time on, also if another of its key came due before it.
+/// Guard: of a key it is not only the job whose time comes next that is looked for.
+pub async fn r7_3_under_skip_each_job_counts_from_its_time(world: &dyn World) {
+    let skip = QueuePatch::default().key_on_wait(KeyOnWait::Skip);
+    world.configure(&default_queue(), skip).await;
+    let later = Duration::from_secs(10);
+    let urgent = world.enqueue(keyed("k").priority(Priority::CRITICAL).delay(2 * later)).await;
+    let low = world.enqueue(keyed("k").priority(Priority::LOW).delay(later)).await;
+    let plain = world.enqueue(draft()).await;
+    world.advance(MINUTE).await;
+    assert_eq!(world.serve_all(&default_queue()).await, [urgent, plain, low]);
+}
+
 /// R7.3: a dead head lets the next go; under `hold` it holds the key.
 /// Guard: the setting `key_on_dead`.
 pub async fn r7_3_a_dead_head_continues_or_holds(world: &dyn World) {

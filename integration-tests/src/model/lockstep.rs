@@ -81,6 +81,11 @@ impl<'a> Lockstep<'a> {
             Action::Report => self.report().await,
             Action::Corrupt => self.corrupt().await,
             Action::Pause => self.pause().await,
+            Action::Configure => {
+                let queue = QUEUES[self.rng.usize(..QUEUES.len())];
+                let patch = sequence::change(&mut self.rng, queue);
+                self.configure(queue, patch).await;
+            }
             Action::Advance => {
                 let by = sequence::pause_of_time(&mut self.rng);
                 self.log.push(format!("advance {by:?}"));

@@ -29,11 +29,12 @@ pub(super) enum Action {
     Report,
     Corrupt,
     Pause,
+    Configure,
     Advance,
     Prune,
 }
 
-const WEIGHTS: [(Action, u32); 17] = [
+const WEIGHTS: [(Action, u32); 18] = [
     (Action::Enqueue, 18),
     (Action::Repeat, 3),
     (Action::Reserve, 22),
@@ -41,7 +42,7 @@ const WEIGHTS: [(Action, u32); 17] = [
     (Action::Nack, 12),
     (Action::BuryLease, 2),
     (Action::BuryJob, 5),
-    (Action::Cancel, 6),
+    (Action::Cancel, 8),
     (Action::Delete, 5),
     (Action::Retry, 6),
     (Action::Reschedule, 3),
@@ -49,6 +50,7 @@ const WEIGHTS: [(Action, u32); 17] = [
     (Action::Report, 3),
     (Action::Corrupt, 2),
     (Action::Pause, 1),
+    (Action::Configure, 2),
     (Action::Advance, 12),
     (Action::Prune, 3),
 ];
@@ -79,6 +81,17 @@ pub(super) fn settings(rng: &mut Rng, queue: &str) -> QueuePatch {
         .max_pending(some(rng, 6))
         .dedup_window(Duration::from_secs(60))
         .retention(retention)
+}
+
+/// One change of what decides which jobs of a key are next, while jobs wait and run.
+pub(super) fn change(rng: &mut Rng, queue: &str) -> QueuePatch {
+    let patch = QueuePatch::default();
+    match rng.u8(..if queue == FAIR { 4 } else { 3 }) {
+        0 => patch.per_key(rng.u32(1..=4)).expect("in range"),
+        1 => patch.key_on_wait(if rng.bool() { KeyOnWait::Block } else { KeyOnWait::Skip }),
+        2 => patch.key_on_dead(if rng.bool() { KeyOnDead::Continue } else { KeyOnDead::Hold }),
+        _ => patch.order(if rng.bool() { Order::Fair } else { Order::Strict }),
+    }
 }
 
 pub(super) fn job(rng: &mut Rng) -> NewJob {

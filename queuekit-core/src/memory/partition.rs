@@ -21,9 +21,9 @@ pub(super) struct Partition {
     held_by: BTreeMap<u64, JobId>,
     /// Where the key stands in the queue's serving structures.
     pub(super) entry: Option<Entry>,
-    /// Strict, under `skip`: the next job whose time comes. It stands among the jobs of its
-    /// priority too, because it may then go before the one at `entry`.
-    pub(super) alarm: Option<Waiting>,
+    /// Strict, under `skip`: when the time of the next job comes, which may then go before the
+    /// one at `entry`.
+    pub(super) alarm: Option<Timestamp>,
     /// The turn in which a fair queue serves it next.
     pub(super) turn: u64,
 }
@@ -122,10 +122,10 @@ impl Partition {
         }
     }
 
-    /// Under `skip`, the job whose time comes next, if it is not the one to lease next.
-    pub(super) fn next_alarm(&self, settings: &QueueSettings, next: &Waiting) -> Option<Waiting> {
+    /// Under `skip`, when to look again which job is next.
+    pub(super) fn next_alarm(&self, settings: &QueueSettings) -> Option<Timestamp> {
         let later = self.later.first().filter(|_| settings.key_on_wait == KeyOnWait::Skip);
-        later.and_then(|(_, seq)| self.waiting.get(seq)).filter(|alarm| *alarm != next).copied()
+        later.map(|(at, _)| *at)
     }
 
     /// The last sequence that is not blocked: the unblocked jobs are always the first few. None

@@ -44,6 +44,7 @@ pub(super) struct Fair {
     /// The turn served last.
     clock: u64,
     turns: BTreeSet<(u64, Option<PartitionKey>)>,
+    /// When to look again at a key; in strict queues those that have an alarm.
     later: BTreeSet<(Timestamp, Option<PartitionKey>)>,
     plain: Plain,
 }
@@ -133,7 +134,7 @@ impl QueueTable {
                     return;
                 };
                 let level = |waiting: &Waiting| usize::from(waiting.level);
-                let alarm = partition.alarm.take().map(Entry::Level);
+                let alarm = partition.alarm.take().map(Entry::Later);
                 for entry in partition.entry.take().into_iter().chain(alarm) {
                     match entry {
                         Entry::Level(old) => {
@@ -144,11 +145,10 @@ impl QueueTable {
                 }
                 if let Some(next) = partition.next(&self.settings, now) {
                     partition.entry = Some(if order == Order::Strict {
-                        partition.alarm = partition.next_alarm(&self.settings, &next);
-                        for each in [Some(next), partition.alarm].into_iter().flatten() {
-                            let place = (each.scheduled_at, each.seq);
-                            self.levels[level(&each)].insert(place, each.id);
-                        }
+                        partition.alarm = partition.next_alarm(&self.settings);
+                        self.fair.later.extend(partition.alarm.map(|at| (at, Some(key.clone()))));
+                        let place = (next.scheduled_at, next.seq);
+                        self.levels[level(&next)].insert(place, next.id);
                         Entry::Level(next)
                     } else {
                         self.fair.insert(&mut partition.turn, Some(key), next.scheduled_at, now)
@@ -163,8 +163,11 @@ impl QueueTable {
 
     /// The next job to lease, if one is ready now.
     pub(super) fn candidate(&mut self, now: Timestamp) -> Option<JobId> {
+        while let Some((_, key)) = self.fair.later.first().filter(|(at, _)| *at <= now).cloned() {
+            self.refresh(key.as_ref(), now);
+        }
         match self.settings.order {
-            Order::Strict => self.strict_candidate(now),
+            Order::Strict => self.first_due(now),
             Order::Fair => self.fair_candidate(now),
         }
     }
@@ -229,37 +232,18 @@ impl QueueTable {
         self.counts[state as usize]
     }
 
-    /// The first that is due; one of a key only if the key would give it next.
-    fn strict_candidate(&mut self, now: Timestamp) -> Option<JobId> {
-        loop {
-            let (place, id) = self.first_due(now)?;
-            let Some(key) = self.keyed.get(&place).map(|(_, key)| key.clone()) else {
-                return Some(id);
-            };
-            let partition = self.partitions.get_mut(&key)?;
-            if partition.next(&self.settings, now).is_some_and(|next| next.id == id) {
-                return Some(id);
-            }
-            // Time has changed which job that is.
-            self.refresh(Some(&key), now);
-        }
-    }
-
-    fn first_due(&self, now: Timestamp) -> Option<((u8, Timestamp, u64), JobId)> {
-        self.levels.iter().rev().zip(0..).find_map(|(level, place)| {
-            let ((at, seq), id) = level.first_key_value()?;
-            (*at <= now).then_some(((place, *at, *seq), *id))
+    fn first_due(&self, now: Timestamp) -> Option<JobId> {
+        self.levels.iter().rev().find_map(|level| {
+            let ((at, _), id) = level.first_key_value()?;
+            (*at <= now).then_some(*id)
         })
     }
 
     fn fair_candidate(&mut self, now: Timestamp) -> Option<JobId> {
-        while let Some((_, key)) = self.fair.later.first().filter(|(at, _)| *at <= now).cloned() {
-            self.refresh(key.as_ref(), now);
-        }
         while let Some((_, key)) = self.fair.turns.first().cloned() {
             let Some(key) = key else {
                 match self.first_due(now) {
-                    Some((_, id)) => return Some(id),
+                    Some(id) => return Some(id),
                     None => self.refresh(None, now),
                 }
                 continue;

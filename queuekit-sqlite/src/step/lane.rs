@@ -23,7 +23,6 @@ pub(crate) struct Lane {
     pub(super) running: i64,
     pub(super) held: i64,
     pub(super) head: Option<i64>,
-    pub(super) alarm: Option<i64>,
     pub(super) turn: i64,
     pub(super) ready: Option<bool>,
     pub(super) next_at: Option<Timestamp>,
@@ -46,7 +45,6 @@ impl Lane {
             running: 0,
             held: 0,
             head: None,
-            alarm: None,
             turn: 0,
             ready: None,
             next_at: None,
@@ -62,10 +60,9 @@ impl Lane {
             running: row.get(1)?,
             held: row.get(2)?,
             head: row.get(3)?,
-            alarm: row.get(4)?,
-            turn: row.get(5)?,
-            ready: row.get(6)?,
-            next_at: row.get::<_, Option<i64>>(7)?.map(Timestamp::from_millis),
+            turn: row.get(4)?,
+            ready: row.get(5)?,
+            next_at: row.get::<_, Option<i64>>(6)?.map(Timestamp::from_millis),
             stored: true,
         })
     }
@@ -81,7 +78,6 @@ impl Lane {
                 self.waiting -= 1;
                 // The record's own update closes it.
                 self.head = self.head.filter(|head| *head != record.key);
-                self.alarm = self.alarm.filter(|alarm| *alarm != record.key);
             }
             State::Running if !self.is_plain() => self.running -= 1,
             State::Dead if record.holds => self.held -= 1,
@@ -104,8 +100,7 @@ impl Step<'_> {
 
     /// Puts a key where its next job is served, and writes its row.
     pub(super) fn refresh(&mut self, lane: &mut Lane) -> Result<()> {
-        let (was_head, was_alarm) = (lane.head.take(), lane.alarm.take());
-        let (mut head, mut alarm) = (None, None);
+        let was_head = lane.head.take();
         if lane.is_plain() {
             self.place_plain(lane)?;
         } else {
@@ -113,24 +108,27 @@ impl Step<'_> {
             if self.queues[lane.queue].is_fair() {
                 self.place(lane, next.map(|next| next.scheduled_at));
             } else {
-                (lane.ready, lane.next_at) = (None, None);
-                head = next.map(|next| next.key);
-                alarm = self.alarm(lane, next)?;
+                lane.head = next.map(|next| next.key);
+                lane.next_at = self.next_alarm(lane)?;
+                lane.ready = lane.next_at.map(|_| false);
             }
         }
-        for key in [was_head, was_alarm].into_iter().flatten() {
-            if ![head, alarm].contains(&Some(key)) {
-                self.execute(JOB_OPEN, params![key, false])?;
-            }
+        if lane.head != was_head {
+            self.move_opening(was_head, lane.head)?;
         }
-        for key in [head, alarm].into_iter().flatten() {
-            if ![was_head, was_alarm].contains(&Some(key)) {
-                self.execute(JOB_OPEN, params![key, true])?;
-                self.opened = true;
-            }
-        }
-        (lane.head, lane.alarm) = (head, alarm);
         self.write_lane(lane)
+    }
+
+    /// Another job of a key is its next.
+    fn move_opening(&mut self, from: Option<i64>, to: Option<i64>) -> Result<()> {
+        if let Some(key) = from {
+            self.execute(JOB_OPEN, params![key, false])?;
+        }
+        if let Some(key) = to {
+            self.execute(JOB_OPEN, params![key, true])?;
+            self.opened = true;
+        }
+        Ok(())
     }
 
     /// The job to lease next, now or at its time; none while the key lets no lease start.
@@ -160,14 +158,14 @@ impl Step<'_> {
         Ok(before == Some(false))
     }
 
-    /// Strict, where waiting jobs are passed: the job whose time comes next. It stands open too,
-    /// because it may then go before the head.
-    fn alarm(&self, lane: &Lane, next: Option<Next>) -> Result<Option<i64>> {
-        let Some(next) = next.filter(|_| self.queues[lane.queue].skips()) else {
+    /// Strict, where waiting jobs are passed: when the time of the next job comes, which may then
+    /// go before the head.
+    fn next_alarm(&self, lane: &Lane) -> Result<Option<Timestamp>> {
+        if lane.head.is_none() || !self.queues[lane.queue].skips() {
             return Ok(None);
-        };
+        }
         let later = self.waiting_job(LANE_FIRST_LATER, lane)?;
-        Ok(later.map(|later| later.key).filter(|key| *key != next.key))
+        Ok(later.map(|later| later.scheduled_at))
     }
 
     pub(crate) fn free_leases(&self, lane: &Lane) -> i64 {
@@ -205,7 +203,6 @@ impl Step<'_> {
             lane.running,
             lane.held,
             lane.head,
-            lane.alarm,
             lane.turn,
             lane.ready,
             lane.next_at.map(Timestamp::as_millis),

@@ -102,6 +102,7 @@ impl Step<'_> {
         budget: &mut Budget,
         leases: &mut Vec<Lease>,
     ) -> Result<usize> {
+        self.wake_keys(queue)?;
         let mut got = 0;
         while got < most {
             let candidates = self.candidates(queue, SLICE.min(most - got))?;
@@ -110,9 +111,6 @@ impl Step<'_> {
             }
             self.opened = false;
             for mut candidate in candidates {
-                if !self.is_next(queue, &candidate.record)? {
-                    break;
-                }
                 match self.lease(queue, &mut candidate, request)? {
                     Some(lease) => {
                         self.grant(&mut candidate.record, request)?;
@@ -168,25 +166,6 @@ impl Step<'_> {
             }
         }
         Ok(first)
-    }
-
-    /// Whether the key of an open job would give it next. Where waiting jobs are passed, time
-    /// changes which job that is.
-    fn is_next(&mut self, queue: usize, record: &Record) -> Result<bool> {
-        let skips = self.queues[queue].skips();
-        let Some(name) = record.partition_key().filter(|_| skips) else {
-            return Ok(true);
-        };
-        let mut lane = self.lane(queue, name)?;
-        if self.next(&lane)?.is_some_and(|next| next.key == record.key) {
-            return Ok(true);
-        }
-        self.refresh(&mut lane)?;
-        if ![lane.head, lane.alarm].contains(&Some(record.key)) {
-            // Its key does not know that it is open: it would be met here again, without end.
-            self.execute(JOB_OPEN, params![record.key, false])?;
-        }
-        Ok(false)
     }
 
     fn grant(&mut self, record: &mut Record, request: &Reserve) -> Result<()> {
@@ -274,12 +253,13 @@ impl Step<'_> {
             let id = self.queues[queue].id;
             let expiry = self.row(FIRST_EXPIRY, [id], |row| row.get(0))?;
             let expiry = expiry.map(Timestamp::from_millis);
-            let open = if self.queues[queue].is_fair() {
+            let ready = if self.queues[queue].is_fair() {
                 self.next_turn(queue)?
             } else {
                 self.first_open(queue)?
             };
-            first = [first, expiry, open].into_iter().flatten().min();
+            let woken = self.next_woken(queue)?;
+            first = [first, expiry, ready, woken].into_iter().flatten().min();
         }
         Ok(first.map(|at| at.since(self.now)))
     }

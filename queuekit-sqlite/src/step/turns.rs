@@ -1,4 +1,5 @@
-//! Whose turn it is in a fair queue (contract R7.4). Jobs without a key share one turn.
+//! When to look at a partition key again, and whose turn it is in a fair queue (contract R7.4).
+//! Jobs without a key share one turn.
 
 use queuekit_core::{Result, Timestamp};
 use rusqlite::params;
@@ -7,25 +8,32 @@ use super::Step;
 use super::lane::Lane;
 use super::reserve::Candidate;
 use crate::row::PLAIN;
-use crate::statements::{CANDIDATE, TURN_FIRST, TURN_LATER};
+use crate::statements::{CANDIDATE, LANES_DUE, LANES_LATER, TURN_FIRST};
 
-/// Keys whose time has come that one call looks at.
+/// Keys whose time has come that one call looks at: as many as it may lease.
 const LOOK: usize = 1000;
 
 impl Step<'_> {
-    /// The job to lease next in a fair queue, if one is ready now.
-    pub(super) fn fair_candidate(&mut self, queue: usize) -> Result<Option<Candidate>> {
-        let id = self.queues[queue].id;
-        for _ in 0..LOOK {
-            let later = self.row(TURN_LATER, [id], |row| {
-                Ok((row.get::<_, String>(0)?, Timestamp::from_millis(row.get(1)?)))
-            })?;
-            let Some((name, _)) = later.filter(|(_, at)| *at <= self.now) else {
-                break;
-            };
+    /// Puts keys whose time has come where their next job is served. What is left is due when
+    /// the caller is told to look again: at once.
+    pub(super) fn wake_keys(&mut self, queue: usize) -> Result<()> {
+        let due = params![self.queues[queue].id, self.now.as_millis(), LOOK];
+        for name in self.column::<String>(LANES_DUE, due)? {
             let mut lane = self.lane(queue, &name)?;
             self.refresh(&mut lane)?;
         }
+        Ok(())
+    }
+
+    /// When the time of the next key comes.
+    pub(super) fn next_woken(&self, queue: usize) -> Result<Option<Timestamp>> {
+        let later = self.row(LANES_LATER, [self.queues[queue].id], |row| row.get(0))?;
+        Ok(later.map(Timestamp::from_millis))
+    }
+
+    /// The job to lease next in a fair queue, if one is ready now.
+    pub(super) fn fair_candidate(&mut self, queue: usize) -> Result<Option<Candidate>> {
+        let id = self.queues[queue].id;
         loop {
             let Some(name) = self.row(TURN_FIRST, [id], |row| row.get::<_, String>(0))? else {
                 return Ok(None);
@@ -47,13 +55,10 @@ impl Step<'_> {
         }
     }
 
-    /// When the first key of a fair queue can be served.
+    /// Now, if some key of a fair queue can be served.
     pub(super) fn next_turn(&self, queue: usize) -> Result<Option<Timestamp>> {
-        let id = self.queues[queue].id;
-        if self.row(TURN_FIRST, params![id], |_| Ok(()))?.is_some() {
-            return Ok(Some(self.now));
-        }
-        self.row(TURN_LATER, [id], |row| Ok(Timestamp::from_millis(row.get(1)?)))
+        let ready = self.row(TURN_FIRST, [self.queues[queue].id], |_| Ok(()))?;
+        Ok(ready.map(|()| self.now))
     }
 
     /// A job of this key is leased: its next turn comes after everybody else's.
