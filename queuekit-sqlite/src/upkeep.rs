@@ -7,7 +7,7 @@ use queuekit_core::capability::{Upkeep, UpkeepReport};
 use queuekit_core::{QueueName, Result, State};
 
 use crate::SqliteStore;
-use crate::step::{Drift, Step};
+use crate::step::Step;
 
 /// Partition keys that one step of repair compares with their jobs.
 const KEYS: usize = 100;
@@ -58,8 +58,8 @@ impl Upkeep for SqliteStore {
 }
 
 impl SqliteStore {
-    /// A reader finds how far the counters are off, and the writer moves them by that: what
-    /// changes in between changes both.
+    /// The writer counts again what a reader found to be off: another process may have mended it
+    /// meanwhile.
     async fn repair_counts(&self, queue: &QueueName) -> Result<u64> {
         let name = queue.clone();
         let drift = self.read("repair", move |step| step.drift(&name, COUNTED)).await?;
@@ -67,7 +67,8 @@ impl SqliteStore {
             return Ok(0);
         }
         let name = queue.clone();
-        self.write("repair", move |step| step.repair_counts(&name, drift)).await?;
+        let mend = move |step: &mut Step<'_>| step.repair_counts(&name, COUNTED);
+        let drift = self.write("repair", mend).await?;
         Ok(State::ALL.iter().filter(|state| drift.jobs[**state as usize] != 0).count() as u64)
     }
 
@@ -77,11 +78,5 @@ impl SqliteStore {
 
     fn set_cursor(&self, cursor: Cursor) {
         *self.shared.repair.lock().unwrap_or_else(PoisonError::into_inner) = cursor;
-    }
-}
-
-impl Drift {
-    fn is_none(&self) -> bool {
-        *self == Self::default()
     }
 }

@@ -25,7 +25,6 @@ use rusqlite::types::FromSql;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, Row, params};
 
 pub(crate) use queue::QueueRow;
-pub(crate) use upkeep::Drift;
 
 use crate::error::failed;
 use crate::row::Record;

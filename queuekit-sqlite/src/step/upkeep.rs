@@ -177,10 +177,11 @@ impl Step<'_> {
         Ok(drift)
     }
 
-    /// Moves a queue's counters by what a reader found them to be off by.
-    pub(crate) fn repair_counts(&mut self, name: &QueueName, drift: Drift) -> Result<()> {
-        let Some(queue) = self.queue(name)? else {
-            return Ok(());
+    /// Makes a queue's counters say what is there; by how much they were off.
+    pub(crate) fn repair_counts(&mut self, name: &QueueName, most: u64) -> Result<Drift> {
+        let drift = self.drift(name, most)?;
+        let Some(queue) = self.queue(name)?.filter(|_| !drift.is_none()) else {
+            return Ok(drift);
         };
         let queue = &mut self.queues[queue];
         for state in State::ALL.map(|state| state as usize) {
@@ -188,7 +189,7 @@ impl Step<'_> {
             queue.sizes[state] += drift.sizes[state];
         }
         queue.changed = true;
-        Ok(())
+        Ok(drift)
     }
 }
 
@@ -197,4 +198,35 @@ impl Step<'_> {
 pub(crate) struct Drift {
     pub(crate) jobs: [i64; State::ALL.len()],
     pub(crate) sizes: [i64; State::ALL.len()],
+}
+
+impl Drift {
+    pub(crate) fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use queuekit_core::{JobDraft, Limits};
+    use rusqlite::Connection;
+
+    use super::*;
+
+    #[test]
+    fn r13_7_counters_that_two_processes_mend_are_mended_once() {
+        let conn = Connection::open_in_memory().unwrap();
+        crate::migrate::up(&conn, 0).unwrap();
+        let limits = Limits::default();
+        let mut step = Step::new(&conn, &limits, Timestamp::default());
+        step.enqueue(&[JobDraft::new("work", "payload").build().unwrap()]).unwrap();
+        step.queues[0].counts[State::Pending as usize] += 5;
+        step.finish().unwrap();
+        for found in [-5, 0] {
+            let mut step = Step::new(&conn, &limits, Timestamp::default());
+            let drift = step.repair_counts(&QueueName::default(), 100).unwrap();
+            assert_eq!(drift.jobs[State::Pending as usize], found);
+            step.finish().unwrap();
+        }
+    }
 }
