@@ -51,7 +51,8 @@ impl Step<'_> {
         ];
         for (states, keep) in groups {
             let mut oldest: Option<(Timestamp, i64, i64)> = None;
-            for state in states {
+            let there = |state: &&State| self.queues[queue].count(**state) > 0;
+            for state in states.iter().filter(there) {
                 let ended = params![self.queues[queue].id, *state as i64];
                 let first = self.row(FIRST_ENDED, ended, |row| {
                     Ok((Timestamp::from_millis(row.get(0)?), row.get(1)?, row.get(2)?))
