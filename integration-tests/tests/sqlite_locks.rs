@@ -20,6 +20,8 @@ use tokio::time::timeout;
 const OP_TIMEOUT: Duration = Duration::from_millis(300);
 /// By which everything must have been answered (contract R10.2).
 const LATEST: Duration = Duration::from_millis(1300);
+/// After which an answer never comes.
+const HANGS: Duration = Duration::from_secs(20);
 
 #[tokio::test]
 async fn r10_2_an_enqueue_waits_for_the_write_lock() {
@@ -56,12 +58,15 @@ async fn r10_2_a_lock_that_is_not_released_makes_every_call_unavailable() {
     let request = request(QueueName::default(), 1);
     let leases_of = store.capabilities().leases.unwrap();
     let tokens = [token];
-    let (enqueued, reserved, acked, extended) = tokio::join!(
-        store.enqueue(&new),
-        store.reserve(&request),
-        store.ack(&acks),
-        leases_of.extend(&tokens, ttl(TTL)),
-    );
+    let calls = async {
+        tokio::join!(
+            store.enqueue(&new),
+            store.reserve(&request),
+            store.ack(&acks),
+            leases_of.extend(&tokens, ttl(TTL)),
+        )
+    };
+    let (enqueued, reserved, acked, extended) = timeout(HANGS, calls).await.expect("an answer");
     assert!(begun.elapsed() >= OP_TIMEOUT && begun.elapsed() < LATEST, "{:?}", begun.elapsed());
     assert_locked(&enqueued.unwrap_err());
     assert_locked(&reserved.unwrap_err());
@@ -92,7 +97,8 @@ async fn r10_2_each_call_in_the_queue_has_its_own_time() {
     };
     // The later ones of a task begin as their predecessors give up.
     let three = || async { [call().await, call().await, call().await] };
-    for took in join_all((0..50).map(|_| three())).await.into_iter().flatten() {
+    let calls = join_all((0..50).map(|_| three()));
+    for took in timeout(HANGS, calls).await.expect("answers").into_iter().flatten() {
         assert!(took >= OP_TIMEOUT && took < LATEST, "answered after {took:?}");
     }
     drop(lock);
