@@ -8,6 +8,6 @@ WHERE key = ?1 AND state = 0 AND open <> (
     OR EXISTS (
         SELECT 1 FROM queuekit_lanes AS lanes
         WHERE lanes.queue = queuekit_jobs.queue AND lanes.lane = queuekit_jobs.lane
-            AND queuekit_jobs.key IN (lanes.head, lanes.alarm)
+            AND queuekit_jobs.key = lanes.head
     )
 );

@@ -7,6 +7,6 @@ SELECT jobs.key
 FROM queuekit_jobs AS jobs
 LEFT JOIN queuekit_lanes AS lanes ON lanes.queue = jobs.queue AND lanes.lane = jobs.lane
 WHERE jobs.queue = ?1 AND jobs.state = 0 AND jobs.open <> (
-    coalesce(jobs.lane, '') = '' OR coalesce(jobs.key IN (lanes.head, lanes.alarm), 0)
+    coalesce(jobs.lane, '') = '' OR coalesce(jobs.key = lanes.head, 0)
 )
 LIMIT ?2;
