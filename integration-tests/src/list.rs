@@ -265,8 +265,10 @@ macro_rules! __for_each_case {
                 full r6_7_settings_come_before_the_first_job
                 full r6_7_a_patch_changes_only_what_it_names
                 full r6_7_a_queue_is_removed_when_nobody_needs_it
+                full r6_7_a_long_queue_goes_with_every_job
                 full r6_7_an_empty_queue_goes_with_its_settings
                 full r12_a_change_of_order_loses_and_doubles_no_job
+                full r12_a_change_of_settings_reaches_every_key
                 full r6_9_why_a_waiting_job_waits
                 full r6_9_why_names_the_dead_head_that_holds
                 full r6_9_why_a_job_does_not_wait
@@ -351,6 +353,7 @@ macro_rules! __for_each_case {
                 core r9_3_schedules_resolve_to_a_millisecond
                 core r9_4_a_jump_forward_loses_no_job
                 core(Rewind) r9_4_a_jump_back_loses_no_job
+                full(Rewind) r9_4_after_a_jump_back_a_waiting_head_is_passed
             }
 
             transitions {
@@ -360,6 +363,7 @@ macro_rules! __for_each_case {
             wakeups {
                 full r13_6_an_enqueue_rings
                 full r13_6_a_release_rings
+                full r13_6_the_end_of_a_pause_rings
             }
         }
     };

@@ -62,19 +62,21 @@ impl Upkeep for SqliteStore {
 }
 
 impl SqliteStore {
-    /// A reader looks, which holds nobody up. What it found wrong the writer looks at again:
-    /// another process may have mended it meanwhile.
+    /// The writer counts again what a reader found to be off: another process may have mended it
+    /// meanwhile.
     async fn repair_counts(&self, queue: &QueueName) -> Result<u64> {
         let name = queue.clone();
         let drift = self.read("repair", move |step| step.drift(&name, COUNTED)).await?;
-        if !drift.is_some() {
+        if drift.is_none() {
             return Ok(0);
         }
         let name = queue.clone();
-        self.write("repair", move |step| step.repair_counts(&name, COUNTED)).await
+        let mend = move |step: &mut Step<'_>| step.repair_counts(&name, COUNTED);
+        let drift = self.write("repair", mend).await?;
+        Ok(drift.counters() as u64)
     }
 
-    /// Likewise, once all keys of the queue are mended.
+    /// Likewise the jobs that are open, once all keys of the queue are mended.
     async fn repair_open(&self, queue: &QueueName) -> Result<u64> {
         let name = queue.clone();
         let wrong = self.read("repair", move |step| step.wrongly_open(&name, COUNTED)).await?;

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use queuekit_core::capability::ExtendOutcome;
 use queuekit_core::{
     Ack, AckOutcome, Burial, BuryOutcome, JobId, Lease, LeaseToken, NackKind, NackOutcome, Nonce,
     Priority, State, Timestamp,
 };
 
 use crate::World;
-use crate::kit::{HOUR, default_queue, draft, queue, request};
+use crate::kit::{HOUR, default_queue, draft, queue, request, ttl};
 
 /// R3.1: each reserve draws a nonce of its own; the token survives its text form.
 /// Guard: the nonce of the request is that of the leases it is granted.
@@ -58,6 +59,13 @@ pub async fn r3_1_another_queue_settles_nothing(world: &dyn World) {
     let before = world.dump().await;
     let outcome = world.ack(&moved).await;
     assert!(matches!(outcome, AckOutcome::LeaseLost | AckOutcome::NotFound), "{outcome:?}");
+    let outcome = world.nack(&moved, NackKind::Fatal, Duration::ZERO).await;
+    assert!(matches!(outcome, NackOutcome::LeaseLost | NackOutcome::NotFound), "{outcome:?}");
+    if let Some(leases) = world.capabilities().leases {
+        let outcomes = leases.extend(&[moved], ttl(HOUR)).await.expect("extend");
+        let lost = [ExtendOutcome::LeaseLost, ExtendOutcome::NotFound];
+        assert!(lost.contains(&outcomes[0]), "{outcomes:?}");
+    }
     world.assert_unchanged(&before).await;
 }
 

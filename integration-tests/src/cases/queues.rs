@@ -84,6 +84,19 @@ pub async fn r6_7_a_queue_is_removed_when_nobody_needs_it(world: &dyn World) {
     assert_eq!(world.reserve_ids(5).await, [again], "nothing of the old queue is left");
 }
 
+/// R6.7: of a queue with more jobs than one step of a store takes, all are gone.
+/// Guard: the queue goes after its last job, never before.
+pub async fn r6_7_a_long_queue_goes_with_every_job(world: &dyn World) {
+    let mut ids = world.enqueue_n(1000).await;
+    ids.extend(world.enqueue_all((0..200).map(|_| draft().partition_key("k"))).await);
+    assert!(world.admin().remove_queue(&default_queue(), true).await.expect("remove_queue"));
+    for id in [ids[0], ids[600], ids[999], ids[1000], ids[1199]] {
+        assert!(world.find(id).await.is_none());
+    }
+    let again = world.enqueue(draft().partition_key("k")).await;
+    assert_eq!(world.reserve_ids(5).await, [again], "nothing of the old queue is left");
+}
+
 /// R6.7: an empty queue is removed without force, with its settings.
 /// Guard: a queue that comes again comes with the defaults.
 pub async fn r6_7_an_empty_queue_goes_with_its_settings(world: &dyn World) {
@@ -95,6 +108,19 @@ pub async fn r6_7_an_empty_queue_goes_with_its_settings(world: &dyn World) {
     assert!(!admin.remove_queue(&name, false).await.expect("remove_queue"));
     let id = world.enqueue(draft().idempotency_key("k")).await;
     assert_eq!(world.reserve_ids(5).await, [id]);
+}
+
+/// R12: a change of what keys do reaches every key of a queue, however many there are.
+/// Guard: the keys after the first slice of them.
+pub async fn r12_a_change_of_settings_reaches_every_key(world: &dyn World) {
+    let keys = 1100;
+    let job = |at| draft().partition_key(format!("k{}", at % keys));
+    world.enqueue_all((0..1000).map(job)).await;
+    world.enqueue_all((1000..2 * keys - 1000).map(job)).await;
+    world.enqueue_all((2 * keys - 1000..2 * keys).map(job)).await;
+    assert_eq!(world.reserve(1000).await.len() + world.reserve(1000).await.len(), keys);
+    world.configure(&default_queue(), QueuePatch::default().per_key(2).expect("in range")).await;
+    assert_eq!(world.reserve(1000).await.len() + world.reserve(1000).await.len(), keys);
 }
 
 /// R12: a queue that changes its order, back and forth, serves and lists every job once.

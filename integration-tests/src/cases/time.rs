@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use queuekit_core::{AckOutcome, State};
+use queuekit_core::queue::{KeyOnWait, Order};
+use queuekit_core::{AckOutcome, QueuePatch, State};
 
 use crate::World;
-use crate::kit::{DAY, HOUR, MINUTE, SLACK, assert_about, default_queue, draft};
+use crate::kit::{DAY, HOUR, MINUTE, SLACK, assert_about, default_queue, draft, keyed};
 
 /// R9.1: every instant a store answers is of its one clock, which the harness moves.
 /// Guard: each operation reads the store's clock, once.
@@ -112,6 +113,21 @@ pub async fn r9_4_a_jump_forward_loses_no_job(world: &dyn World) {
         world.complete(lease).await;
     }
     assert_eq!(world.serve_all(&default_queue()).await, ids[2..]);
+}
+
+/// R9.4: a jump back makes a head wait again, and under `skip` the fair turn of its key goes on.
+/// Guard: what was due when last looked is looked at again.
+pub async fn r9_4_after_a_jump_back_a_waiting_head_is_passed(world: &dyn World) {
+    let settings = QueuePatch::default().key_on_wait(KeyOnWait::Skip).order(Order::Fair);
+    world.configure(&default_queue(), settings).await;
+    let head = world.enqueue(keyed("k").delay(HOUR)).await;
+    let next = world.enqueue(keyed("k")).await;
+    world.advance(HOUR).await;
+    let last = world.enqueue(keyed("k")).await;
+    assert!(world.rewind(MINUTE).await, "the harness said it can");
+    assert_eq!(world.serve_all(&default_queue()).await, [next]);
+    world.advance(MINUTE).await;
+    assert_eq!(world.serve_all(&default_queue()).await, [head, last]);
 }
 
 /// R9.4: a jump back expires leases late, and neither loses a job nor leases one twice.

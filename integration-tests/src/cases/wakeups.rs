@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use queuekit_core::QueuePatch;
 use queuekit_core::limits::NAME_BYTES;
 
 use crate::World;
@@ -20,6 +21,19 @@ pub async fn r13_6_an_enqueue_rings(world: &dyn World) {
         let rung = tokio::time::timeout(PATIENCE, wakeup.rung()).await;
         rung.unwrap_or_else(|_| panic!("an enqueue into {name} did not ring"));
     }
+}
+
+/// R13.6: a queue that goes on after a pause rings.
+/// Guard: a change of settings can make jobs ready.
+pub async fn r13_6_the_end_of_a_pause_rings(world: &dyn World) {
+    world.enqueue(draft()).await;
+    world.configure(&default_queue(), QueuePatch::default().paused(true)).await;
+    let wakeup = world.wakeups().subscribe(&[default_queue()]).expect("subscribe");
+    // A store may ring once at the start.
+    while tokio::time::timeout(Duration::from_millis(100), wakeup.rung()).await.is_ok() {}
+    world.configure(&default_queue(), QueuePatch::default().paused(false)).await;
+    let rung = tokio::time::timeout(PATIENCE, wakeup.rung()).await;
+    rung.expect("the end of a pause did not ring");
 }
 
 /// R13.6: a run that is given back without delay rings for its queue.

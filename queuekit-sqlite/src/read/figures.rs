@@ -60,12 +60,14 @@ impl Step<'_> {
         Ok(queue)
     }
 
-    /// The waiting jobs by status. Of a long queue the open jobs that are due are counted in the
-    /// index; the others are looked at, and where they are many, some stand for all.
+    /// The waiting jobs by status. The open jobs that are due are counted in the index; the others
+    /// are looked at, and where they are many, some stand for all.
     fn waiting(&mut self, row: &QueueRow) -> Result<Waiting> {
         let pending = row.counts[State::Pending as usize];
         let mut waiting = Waiting::default();
-        if pending <= EXAMINED {
+        // Where waiting jobs are passed, time changes which job of a key is ready: a short queue
+        // is looked at job by job.
+        if row.skips() && pending <= EXAMINED {
             let keys = self.keys(WAITING_KEYS, params![row.id, EXAMINED])?;
             self.tell(&keys, keys.len() as i64, true, &mut waiting)?;
             return Ok(waiting);

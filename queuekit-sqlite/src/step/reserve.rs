@@ -14,7 +14,7 @@ use super::Step;
 use crate::row::{RECORD_COLUMNS, Reader, Record};
 use crate::statements::*;
 
-/// Candidates that are looked up at once.
+/// Candidates that are looked up at once, at most.
 const SLICE: usize = 100;
 
 /// A job that may be leased, with what a worker needs of it beside its record.
@@ -103,14 +103,15 @@ impl Step<'_> {
         leases: &mut Vec<Lease>,
     ) -> Result<usize> {
         self.wake_keys(queue)?;
-        let mut got = 0;
+        let (mut got, mut slice) = (0, SLICE);
         while got < most {
-            let candidates = self.candidates(queue, SLICE.min(most - got))?;
+            let candidates = self.candidates(queue, slice.min(most - got))?;
             if candidates.is_empty() {
                 break;
             }
             self.opened = false;
-            for mut candidate in candidates {
+            slice = SLICE;
+            for (used, mut candidate) in (1..).zip(candidates) {
                 match self.lease(queue, &mut candidate, request)? {
                     Some(lease) => {
                         self.grant(&mut candidate.record, request)?;
@@ -122,6 +123,8 @@ impl Step<'_> {
                 }
                 // The next job of its key may go before the other candidates.
                 if self.opened {
+                    // Most likely it will happen again as soon.
+                    slice = SLICE.min(2 * used);
                     break;
                 }
             }
