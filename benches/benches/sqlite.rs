@@ -1,4 +1,5 @@
 //! The benchmarks on the SQLite store, at its default durability, on a file on disk.
+#![expect(clippy::expect_used, reason = "a benchmark that fails has no figure to give")]
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};

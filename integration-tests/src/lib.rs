@@ -60,6 +60,8 @@
 
 pub mod broken;
 pub mod cases;
+#[cfg(unix)]
+pub mod crash;
 pub mod kit;
 pub mod model;
 pub mod worker;

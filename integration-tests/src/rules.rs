@@ -22,7 +22,8 @@ pub const RULES: &[&str] = &[
 pub const STORE_RULES: &[(&str, &str)] = &[
     (
         "R2.9",
-        "Postgres and SQLite only: enqueue inside the caller's transaction is inherent on them",
+        "Postgres and SQLite only: enqueue inside the caller's transaction is inherent on them; \
+         `tests/sqlite_transactions.rs`",
     ),
     ("R2.10", "the lock timeout of items that wait for a foreign transaction: Postgres and SQLite"),
     ("R3.7", "the outcome Settling needs an ack inside an open transaction: Postgres and SQLite"),
@@ -33,11 +34,12 @@ pub const STORE_RULES: &[(&str, &str)] = &[
     (
         "R5.9",
         "a benchmark, and per store a case that bounds rows, buffers or commands examined: \
-         black-box and on memory only time could be measured",
+         black-box and on memory only time could be measured; `queuekit-sqlite/src/cost.rs`",
     ),
     (
         "R10.2",
-        "the faults are of Postgres, Redis and SQLite: SQLSTATEs, error replies, SQLITE_BUSY",
+        "the faults are of Postgres, Redis and SQLite: SQLSTATEs, error replies, SQLITE_BUSY; \
+         `tests/sqlite_locks.rs`, `tests/sqlite_full.rs`",
     ),
     (
         "R11.2",

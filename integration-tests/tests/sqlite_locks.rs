@@ -1,4 +1,10 @@
 //! Somebody else holds the file's only write lock (contract R10.2, R10.4).
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that fails panics"
+)]
 
 mod common;
 

@@ -1,4 +1,10 @@
 //! Calls that share a transaction of the SQLite store cannot hurt each other (contract R2.10).
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that fails panics"
+)]
 
 mod common;
 
@@ -8,8 +14,8 @@ use common::files::{File, Open, add, assert_exact, begin, complete, lease};
 use futures_util::future::join_all;
 use queuekit_core::capability::Settlement;
 use queuekit_core::{
-    Ack, AckOutcome, Backend, BackendExt, ErrorKind, JobDraft, JobFilter, Limits, QueueName,
-    Reserve, State,
+    Ack, AckOutcome, Backend, BackendExt, ErrorKind, JobDraft, JobFilter, Limits, PageSize,
+    QueueName, Reserve, State,
 };
 use queuekit_integration_tests::kit::{TTL, build, carrying, draft, queue, request, ttl, worker};
 use queuekit_sqlite::rusqlite::Connection;
@@ -58,8 +64,7 @@ async fn r2_10_of_200_calls_at_once_only_the_poisoned_fail() {
             _ => assert!(matches!(kind, Err(ErrorKind::Invalid { .. })), "{answer:?}"),
         }
     }
-    let mut filter = JobFilter::default();
-    filter.limit = queuekit_core::PageSize::new(1000).unwrap();
+    let filter = JobFilter::default().limit(PageSize::new(1000).unwrap());
     assert_eq!(store.list_jobs(&filter).await.unwrap().items.len(), 180);
     assert_exact(&file.connection());
     store.close().await.unwrap();

@@ -1,4 +1,10 @@
 //! Jobs inside the application's own transactions (contract R2.6, R2.9, R3.4).
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that fails panics"
+)]
 
 mod common;
 

@@ -162,8 +162,9 @@ CREATE INDEX queuekit_lanes_later ON queuekit_lanes (queue, next_at)
     WHERE ready = 0;
 
 -- Which job holds which idempotency key; the key can outlive its job.
+-- The queue stands here by its name, because the key can outlive the queue too.
 CREATE TABLE queuekit_idempotency (
-    queue INTEGER NOT NULL,
+    queue TEXT NOT NULL,
     key TEXT NOT NULL,
     job BLOB NOT NULL,
     free_at INTEGER,

@@ -1,5 +1,5 @@
 -- Purpose: an idempotency key is free at once, if the job holds it.
--- Parameters: 1 queue, 2 key, 3 the job's id.
+-- Parameters: 1 the queue's name, 2 key, 3 the job's id.
 -- Index: the primary key.
 -- Locks: runs inside a step.
 DELETE FROM queuekit_idempotency

@@ -1,5 +1,5 @@
 -- Purpose: finds the job that holds an idempotency key.
--- Parameters: 1 queue, 2 key, 3 now.
+-- Parameters: 1 the queue's name, 2 key, 3 now.
 -- Result: the job's id, or none.
 -- Index: the primary key.
 SELECT job FROM queuekit_idempotency

@@ -1,5 +1,5 @@
 -- Purpose: a job holds an idempotency key until told otherwise.
--- Parameters: 1 queue, 2 key, 3 the job's id.
+-- Parameters: 1 the queue's name, 2 key, 3 the job's id.
 -- Index: the primary key.
 -- Locks: runs inside a step.
 INSERT OR REPLACE INTO queuekit_idempotency (queue, key, job, free_at)

@@ -6,6 +6,9 @@ use std::time::Duration;
 
 use queuekit_core::{Clock, Error, Limits, Result, SystemClock};
 
+/// More cannot be told to SQLite in its own units, nor be added to every instant.
+const OP_TIMEOUT_MAX: Duration = Duration::from_secs(24 * 3600);
+
 /// How to open a store: a file and its settings.
 #[derive(Clone, Debug)]
 #[must_use]
@@ -94,9 +97,9 @@ impl SqliteConfig {
         self
     }
 
-    /// How long a call waits for the file's write lock (default 10 s).
+    /// How long a call waits for the file's write lock (default 10 s, at most a day).
     pub fn op_timeout(mut self, timeout: Duration) -> Self {
-        self.op_timeout = timeout;
+        self.op_timeout = timeout.min(OP_TIMEOUT_MAX);
         self
     }
 

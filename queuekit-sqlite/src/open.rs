@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use queuekit_core::{Error, ErrorKind, Result};
+use queuekit_core::{Error, ErrorKind, Result, retry};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
 use tokio::sync::oneshot;
 
 use crate::config::{Create, SqliteConfig, Synchronous};
-use crate::error::failed;
+use crate::error::{failed, is_busy};
 use crate::migrate::{self, Tables};
 use crate::statements::{BEGIN, COMMIT, ROLLBACK};
 
@@ -139,7 +139,8 @@ fn set_journal(
         );
         return Err(Error::new(ErrorKind::Conflict, message));
     }
-    let now = conn.pragma_update_and_check(None, "journal_mode", "WAL", mode).map_err(failed)?;
+    let switch = || conn.pragma_update_and_check(None, "journal_mode", "WAL", mode);
+    let now = patiently(config.op_timeout, switch)?;
     if now == "wal" {
         return Ok(());
     }
@@ -148,6 +149,22 @@ fn set_journal(
          with shared memory, not one over a network"
     );
     Err(Error::new(ErrorKind::Unsupported, message))
+}
+
+/// Tries again while others have the file: SQLite itself does not wait with a lock in its hands,
+/// as those that open a new file at once would for each other.
+fn patiently<T>(most: Duration, run: impl Fn() -> rusqlite::Result<T>) -> Result<T> {
+    let begun = Instant::now();
+    let mut tries = 0;
+    loop {
+        match run() {
+            Err(error) if is_busy(&error) && begun.elapsed() < most => {
+                thread::sleep(retry::lock_delay(tries, retry::chance()));
+                tries += 1;
+            }
+            done => return done.map_err(failed),
+        }
+    }
 }
 
 /// All of these are of the connection, none of the file.

@@ -4,7 +4,7 @@ use std::sync::PoisonError;
 
 use async_trait::async_trait;
 use queuekit_core::capability::{Upkeep, UpkeepReport};
-use queuekit_core::{QueueName, Result, State};
+use queuekit_core::{QueueName, Result};
 
 use crate::SqliteStore;
 use crate::step::Step;
@@ -28,8 +28,7 @@ impl Upkeep for SqliteStore {
         self.write("prune", |step| step.prune()).await
     }
 
-    /// One queue per call, and of its partition keys a hundred. A reader looks: where nothing
-    /// differs nothing is written, and no other process is woken.
+    /// One queue per call, and of its partition keys a hundred.
     async fn repair(&self) -> Result<UpkeepReport> {
         let cursor = self.cursor();
         let after = cursor.clone();
@@ -40,11 +39,13 @@ impl Upkeep for SqliteStore {
             self.set_cursor(Cursor::default());
             return Ok(UpkeepReport::default());
         };
+        // Of a queue that was removed meanwhile there is no rest to look at.
+        let rest = cursor.key.filter(|_| cursor.queue.as_ref() == Some(&queue));
         let mut changed = 0;
-        if cursor.key.is_none() {
+        if rest.is_none() {
             changed += self.repair_counts(&queue).await?;
         }
-        let (name, after) = (queue.clone(), cursor.key);
+        let (name, after) = (queue.clone(), rest);
         let look = move |step: &mut Step<'_>| step.crooked_lanes(&name, after.as_deref(), KEYS);
         let (crooked, key) = self.read("repair", look).await?;
         if !crooked.is_empty() {
@@ -52,24 +53,36 @@ impl Upkeep for SqliteStore {
             let name = queue.clone();
             self.write("repair", move |step| step.mend_lanes(&name, &crooked)).await?;
         }
+        if key.is_none() {
+            changed += self.repair_open(&queue).await?;
+        }
         self.set_cursor(Cursor { queue: Some(queue), key });
         Ok(UpkeepReport { changed, more: true })
     }
 }
 
 impl SqliteStore {
-    /// The writer counts again what a reader found to be off: another process may have mended it
-    /// meanwhile.
+    /// A reader looks, which holds nobody up. What it found wrong the writer looks at again:
+    /// another process may have mended it meanwhile.
     async fn repair_counts(&self, queue: &QueueName) -> Result<u64> {
         let name = queue.clone();
         let drift = self.read("repair", move |step| step.drift(&name, COUNTED)).await?;
-        if drift.is_none() {
+        if !drift.is_some() {
             return Ok(0);
         }
         let name = queue.clone();
-        let mend = move |step: &mut Step<'_>| step.repair_counts(&name, COUNTED);
-        let drift = self.write("repair", mend).await?;
-        Ok(State::ALL.iter().filter(|state| drift.jobs[**state as usize] != 0).count() as u64)
+        self.write("repair", move |step| step.repair_counts(&name, COUNTED)).await
+    }
+
+    /// Likewise, once all keys of the queue are mended.
+    async fn repair_open(&self, queue: &QueueName) -> Result<u64> {
+        let name = queue.clone();
+        let wrong = self.read("repair", move |step| step.wrongly_open(&name, COUNTED)).await?;
+        if wrong.is_empty() {
+            return Ok(0);
+        }
+        let name = queue.clone();
+        self.write("repair", move |step| step.repair_open(&name, &wrong)).await
     }
 
     fn cursor(&self) -> Cursor {

@@ -58,7 +58,9 @@ fn arguments(example: &str, workspace: &Workspace) -> Result<Vec<String>> {
         "checksum" => {
             let directory = workspace.target_directory.join("xtask/checksum");
             generate_files(&directory)?;
-            Ok(vec!["--".to_owned(), directory.display().to_string()])
+            let url = format!("sqlite://{}", directory.with_extension("db").display());
+            let directory = directory.display().to_string();
+            Ok(["--", "--url", &url, &directory].map(str::to_owned).to_vec())
         }
         _ => Ok(Vec::new()),
     }
@@ -105,12 +107,15 @@ mod tests {
     }
 
     #[test]
-    fn only_checksum_gets_an_argument_and_it_is_a_directory_with_files() {
+    fn only_checksum_gets_arguments_a_store_and_a_directory_with_files() {
         let workspace = Workspace::load().unwrap();
         assert!(arguments("hello", &workspace).unwrap().is_empty());
         let given = arguments("checksum", &workspace).unwrap();
-        let directory = Path::new(&given[1]);
-        assert!(directory.starts_with(&workspace.target_directory));
+        let store = Path::new(given[2].strip_prefix("sqlite://").unwrap());
+        let directory = Path::new(&given[3]);
+        assert!(
+            [store, directory].iter().all(|path| path.starts_with(&workspace.target_directory))
+        );
         assert!(directory.join("below/file-01.txt").exists());
     }
 }

@@ -8,4 +8,7 @@
 )]
 
 pub(crate) mod files;
+#[cfg(unix)]
+pub(crate) mod site;
 pub(crate) mod sqlite;
+pub(crate) mod system;

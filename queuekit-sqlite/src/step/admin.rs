@@ -56,15 +56,16 @@ impl Step<'_> {
             return Err(Error::new(ErrorKind::Conflict, message).on(name));
         }
         let id = self.queues[at].id;
-        for key in self.keys(JOBS_OF_QUEUE, params![id, SLICE])? {
+        let keys = self.keys(JOBS_OF_QUEUE, params![id, SLICE])?;
+        let more = keys.len() == SLICE;
+        for key in keys {
             if let Some(mut record) = self.job_of_key(key)? {
                 self.apply(&mut record, Transition::Delete, |_| {})?;
             }
         }
-        if jobs > SLICE as i64 {
+        if more {
             return Ok(Some(false));
         }
-        self.execute(KEYS_OF_QUEUE_DELETE, [id])?;
         self.execute(LANES_OF_QUEUE_DELETE, [id])?;
         self.execute(QUEUE_DELETE, [id])?;
         self.forget(at);

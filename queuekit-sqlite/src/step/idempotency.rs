@@ -11,13 +11,13 @@ use crate::statements::{KEY_FREE, KEY_FREE_AT, KEY_HOLDER, KEY_TAKE};
 impl Step<'_> {
     /// The job that holds the key now.
     pub(super) fn key_holder(&self, queue: usize, key: &str) -> Result<Option<JobId>> {
-        let scoped = params![self.queues[queue].id, key, self.now.as_millis()];
+        let scoped = params![self.queues[queue].name.as_str(), key, self.now.as_millis()];
         self.row(KEY_HOLDER, scoped, |row| Ok(JobId::from_bytes(row.get(0)?)))
     }
 
     /// The job holds its key until told otherwise.
     pub(super) fn take_key(&self, queue: usize, key: &str, id: JobId) -> Result<()> {
-        let hold = params![self.queues[queue].id, key, id.as_bytes()];
+        let hold = params![self.queues[queue].name.as_str(), key, id.as_bytes()];
         self.execute(KEY_TAKE, hold).map(drop)
     }
 
@@ -32,8 +32,8 @@ impl Step<'_> {
         let Some(key) = &record.idempotency_key else {
             return Ok(());
         };
-        let queue_id = self.queues[queue].id;
-        let hold = params![queue_id, key, record.id.as_bytes()];
+        let name = self.queues[queue].name.as_str();
+        let hold = params![name, key, record.id.as_bytes()];
         match (transition, transition.to()) {
             (Transition::Retry, _) => self.take_key(queue, key, record.id),
             (Transition::Delete | Transition::DeleteForced, _) => {
@@ -45,7 +45,7 @@ impl Step<'_> {
                 }
                 let window = millis(self.queues[queue].settings.dedup_window);
                 let free_at = self.now.as_millis().saturating_add(window);
-                let hold = params![queue_id, key, record.id.as_bytes(), free_at];
+                let hold = params![name, key, record.id.as_bytes(), free_at];
                 self.execute(KEY_FREE_AT, hold).map(drop)
             }
             _ => Ok(()),

@@ -8,7 +8,7 @@ use rusqlite::params;
 use super::Step;
 use super::lane::Lane;
 use crate::error::failed;
-use crate::row::Record;
+use crate::row::{PLAIN, Record};
 use crate::statements::*;
 
 /// Jobs one step removes at most.
@@ -28,9 +28,7 @@ impl Step<'_> {
             }
         }
         let forgotten = self.execute(KEYS_FORGET, params![self.now.as_millis(), STEP])?;
-        if removed > 0 {
-            self.vacuum()?;
-        }
+        self.vacuum()?;
         Ok(UpkeepReport { changed: removed as u64, more: removed == STEP || forgotten == STEP })
     }
 
@@ -79,16 +77,23 @@ impl Step<'_> {
         let Some(queue) = self.queue(name)? else {
             return Ok((Vec::new(), None));
         };
-        let mut names = self.lane_names(self.queues[queue].id, after, most)?;
-        let last = names.last().filter(|_| names.len() == most).cloned();
+        let id = self.queues[queue].id;
+        let mut last = after.unwrap_or(PLAIN).to_owned();
         let mut crooked = Vec::new();
-        for name in names.drain(..) {
-            let lane = self.lane(queue, &name)?;
-            if !self.is_straight(&lane, &self.counted(&lane)?)? {
-                crooked.push(name);
+        if after.is_none() && !self.is_straight(queue, PLAIN)? {
+            crooked.push(last.clone());
+        }
+        for _ in 0..most {
+            let next = self.row(LANE_AFTER, params![id, last], |row| row.get(0))?;
+            let Some(name) = next.flatten() else {
+                return Ok((crooked, None));
+            };
+            last = name;
+            if !self.is_straight(queue, &last)? {
+                crooked.push(last.clone());
             }
         }
-        Ok((crooked, last))
+        Ok((crooked, Some(last)))
     }
 
     /// Counts the jobs of partition keys anew, and puts each key where its next job is served.
@@ -120,7 +125,9 @@ impl Step<'_> {
 
     /// Whether a key's row says what its jobs say, and the key stands somewhere if and only if it
     /// has a job to give.
-    fn is_straight(&self, lane: &Lane, counted: &Lane) -> Result<bool> {
+    fn is_straight(&self, queue: usize, name: &str) -> Result<bool> {
+        let lane = &self.lane(queue, name)?;
+        let counted = &self.counted(lane)?;
         let counts = |lane: &Lane| (lane.waiting, lane.running, lane.held);
         if counts(lane) != counts(counted) {
             return Ok(false);
@@ -143,17 +150,55 @@ impl Step<'_> {
         Ok(head.as_ref().is_some_and(stands))
     }
 
+    /// Some waiting jobs that are open and not the next of their key, or the other way round; of
+    /// a queue with more waiting jobs than this, none.
+    pub(crate) fn wrongly_open(&mut self, name: &QueueName, most: u64) -> Result<Vec<i64>> {
+        match self.queue(name)? {
+            Some(queue) if self.queues[queue].count(State::Pending) <= most => {
+                self.keys(OPEN_WRONG, params![self.queues[queue].id, STEP])
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Opens or closes jobs as their keys say.
+    pub(crate) fn repair_open(&mut self, name: &QueueName, jobs: &[i64]) -> Result<u64> {
+        let Some(queue) = self.queue(name)? else {
+            return Ok(0);
+        };
+        let mended: usize =
+            jobs.iter().map(|key| self.execute(OPEN_MEND, [key])).sum::<Result<_>>()?;
+        if self.queues[queue].is_fair() {
+            // Where those without a key stand in turn depends on which of them are open.
+            let mut plain = self.lane(queue, PLAIN)?;
+            self.refresh(&mut plain)?;
+        }
+        self.stir(queue);
+        Ok(mended as u64)
+    }
+
     /// The queue after this one, or this one itself where its keys are not done.
     pub(crate) fn next_to_repair(
-        &self,
+        &mut self,
         after: Option<&QueueName>,
         again: bool,
     ) -> Result<Option<QueueName>> {
-        let mut names = self.all_queues()?.into_iter().map(|queue| queue.name);
-        let is_next = |name: &QueueName| {
-            after.is_none_or(|after| if again { name >= after } else { name > after })
-        };
-        Ok(names.find(is_next))
+        if let Some(name) = after.filter(|_| again)
+            && self.queue(name)?.is_some()
+        {
+            return Ok(Some(name.clone()));
+        }
+        let mut last = after.map_or("", QueueName::as_str).to_owned();
+        loop {
+            let Some(next) = self.row(QUEUE_AFTER, [last], |row| row.get::<_, String>(0))? else {
+                return Ok(None);
+            };
+            // A name that is none belongs to no job.
+            if let Ok(name) = QueueName::new(next.as_str()) {
+                return Ok(Some(name));
+            }
+            last = next;
+        }
     }
 
     /// How far a queue's counters are off; of a queue with more jobs than this, not at all.
@@ -178,11 +223,11 @@ impl Step<'_> {
         Ok(drift)
     }
 
-    /// Makes a queue's counters say what is there; by how much they were off.
-    pub(crate) fn repair_counts(&mut self, name: &QueueName, most: u64) -> Result<Drift> {
+    /// Sets a queue's counters to what is there; how many were off.
+    pub(crate) fn repair_counts(&mut self, name: &QueueName, most: u64) -> Result<u64> {
         let drift = self.drift(name, most)?;
-        let Some(queue) = self.queue(name)?.filter(|_| !drift.is_none()) else {
-            return Ok(drift);
+        let Some(queue) = self.queue(name)?.filter(|_| drift.is_some()) else {
+            return Ok(0);
         };
         let queue = &mut self.queues[queue];
         for state in State::ALL.map(|state| state as usize) {
@@ -190,7 +235,8 @@ impl Step<'_> {
             queue.sizes[state] += drift.sizes[state];
         }
         queue.changed = true;
-        Ok(drift)
+        let is_off = |state: &usize| (drift.jobs[*state], drift.sizes[*state]) != (0, 0);
+        Ok((0..State::ALL.len()).filter(is_off).count() as u64)
     }
 }
 
@@ -202,32 +248,7 @@ pub(crate) struct Drift {
 }
 
 impl Drift {
-    pub(crate) fn is_none(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use queuekit_core::{JobDraft, Limits};
-    use rusqlite::Connection;
-
-    use super::*;
-
-    #[test]
-    fn r13_7_counters_that_two_processes_mend_are_mended_once() {
-        let conn = Connection::open_in_memory().unwrap();
-        crate::migrate::up(&conn, 0).unwrap();
-        let limits = Limits::default();
-        let mut step = Step::new(&conn, &limits, Timestamp::default());
-        step.enqueue(&[JobDraft::new("work", "payload").build().unwrap()]).unwrap();
-        step.queues[0].counts[State::Pending as usize] += 5;
-        step.finish().unwrap();
-        for found in [-5, 0] {
-            let mut step = Step::new(&conn, &limits, Timestamp::default());
-            let drift = step.repair_counts(&QueueName::default(), 100).unwrap();
-            assert_eq!(drift.jobs[State::Pending as usize], found);
-            step.finish().unwrap();
-        }
+    pub(crate) fn is_some(&self) -> bool {
+        *self != Self::default()
     }
 }

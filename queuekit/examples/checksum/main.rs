@@ -4,15 +4,20 @@
 //! cargo run --release --example checksum -- [--url URL] [--workers N] [--print] [DIR]
 //! ```
 //!
-//! The same program runs on every store: only the URL differs. In reading order: `options` (the
-//! command line), `run` (the whole of it), `walk` (finds the files), `hash` (the job and its
-//! handler), `progress` (what has ended, by the store's counts), `report` (results, and how they
-//! are printed).
+//! The same program runs on every store: only the URL differs. Its jobs outlive it: killed at any
+//! moment and started again, it goes on where it was, and finishes with the same digests.
+//!
+//! In reading order: `options` (the command line), `directory` (where the files are), `queue` (by
+//! which a run is found again), `run` (the whole of it), `walk` (finds the files), `hash` (the job
+//! and its handler), `progress` (what has ended, by the store's counts), `report` (results, and how
+//! they are printed).
 #![expect(clippy::print_stderr, reason = "it is a program")]
 
+mod directory;
 mod hash;
 mod options;
 mod progress;
+mod queue;
 mod report;
 mod run;
 mod walk;
@@ -21,7 +26,10 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use options::{HELP, Options, Request, USAGE};
+use directory::Directory;
+use indicatif::HumanCount;
+use options::{DEFAULT_FILE, DEFAULT_URL, HELP, Options, Request, USAGE};
+use queue::RunQueue;
 use queuekit::{Client, ErrorKind};
 
 /// What can go wrong on the way, from whichever library.
@@ -37,11 +45,12 @@ async fn main() -> ExitCode {
         }
         Err(wrong) => return misused(wrong),
     };
-    if let Err(wrong) = options.check_directory() {
-        return misused(wrong);
-    }
+    let directory = match Directory::find(&options.directory) {
+        Ok(directory) => directory,
+        Err(wrong) => return misused(wrong),
+    };
     match queuekit::connect(&options.url).await {
-        Ok(client) => checksum(&client, &options).await.unwrap_or_else(failed),
+        Ok(client) => checksum(&client, &directory, &options).await.unwrap_or_else(failed),
         Err(error) => match error.kind() {
             ErrorKind::Invalid { .. } | ErrorKind::Unsupported => misused(error),
             _ => failed(error),
@@ -49,10 +58,20 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn checksum(client: &Client, options: &Options) -> Result<ExitCode> {
-    let report = run::run(client, options).await?;
+async fn checksum(client: &Client, directory: &Directory, options: &Options) -> Result<ExitCode> {
+    let queue = RunQueue::open(client, &directory.root).await?;
+    if let Some(ended) = queue.resumed {
+        let ended = HumanCount(ended);
+        eprintln!("checksum: going on with a run that did not end; {ended} files are done");
+    } else if options.url == DEFAULT_URL {
+        eprintln!("checksum: the jobs are in {DEFAULT_FILE}; if stopped, start it again to go on");
+    }
+    let report = run::run(client, &queue, directory, options).await?;
     let code = ExitCode::from(u8::from(!report.failures.is_empty()));
-    report.print(options.print)?;
+    report.print(directory, options.print)?;
+    // Only now: who was killed before this is printed again.
+    queue.close(client).await?;
+    client.close().await?;
     Ok(code)
 }
 

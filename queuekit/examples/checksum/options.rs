@@ -1,9 +1,12 @@
 //! The command line.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::PathBuf;
 use std::thread;
+
+/// In the current directory, where the user sees it, and finds it again after a reboot.
+pub(crate) const DEFAULT_FILE: &str = "checksum.db";
+pub(crate) const DEFAULT_URL: &str = "sqlite://checksum.db";
 
 /// Tokio hashes on at most this many blocking threads at once.
 const WORKERS_MAX: usize = 512;
@@ -28,9 +31,10 @@ impl Default for Options {
     fn default() -> Self {
         let cpus = thread::available_parallelism().map_or(1, usize::from);
         Self {
-            url: "memory:".into(),
-            // More than one per CPU: some wait for the disk while others hash.
-            workers: (4 * cpus).min(WORKERS_MAX),
+            url: DEFAULT_URL.into(),
+            // Far more than CPUs: some wait for the disk while others hash, and the more of them
+            // wait for the store, the more it commits at once.
+            workers: (32 * cpus).min(WORKERS_MAX),
             print: false,
             directory: "/usr/share/doc".into(),
         }
@@ -65,18 +69,6 @@ impl Request {
     }
 }
 
-impl Options {
-    /// Looks at the directory before anything is enqueued.
-    pub(crate) fn check_directory(&self) -> Result<(), String> {
-        let directory = &self.directory;
-        match fs::metadata(directory) {
-            Ok(metadata) if metadata.is_dir() => Ok(()),
-            Ok(_) => Err(format!("DIR {directory:?} is not a directory")),
-            Err(error) => Err(format!("DIR {directory:?}: {error}")),
-        }
-    }
-}
-
 fn text(option: &str, value: Option<OsString>) -> Result<String, String> {
     let value = value.ok_or_else(|| format!("{option} needs a value"))?;
     value.into_string().map_err(|value| format!("{option} must be UTF-8; got {value:?}"))
@@ -101,11 +93,16 @@ Computes the SHA-256 of every regular file below a directory, one job per file.
 usage: checksum [--url URL] [--workers N] [--print] [--] [DIR]
 
   DIR          the directory [/usr/share/doc]; symbolic links below it are not followed
-  --url URL    the store that holds the jobs [memory:]
-  --workers N  files hashed at the same time, 1 to 512 [4 per CPU]
+  --url URL    the store that holds the jobs [sqlite://checksum.db, a file in the current
+               directory]; with memory: nothing is left, and nothing can be resumed
+  --workers N  files hashed at the same time, 1 to 512 [32 per CPU]
   --print      write `digest  path` lines to standard output, sorted by path and escaped like
                those of sha256sum, for `sha256sum -c`; the summary goes to standard error
   --help       this text
+
+Stopped by Ctrl-C, kill -9 or loss of power, it goes on when it is started again with the same
+store and DIR: files that were hashed are not read again, unless they were changed. After a run
+that came to its end the next one reads all files anew. Several processes may share a run.
 
 Exit code: 0 if every file has its digest, 1 if a file or the store failed, 2 if the command
 line is wrong.";

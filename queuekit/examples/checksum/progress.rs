@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
 use queuekit::{Client, QueueName, State};
 
-use crate::Result;
-use crate::hash::Hasher;
+use super::Result;
+use super::hash::Hasher;
 
 /// Between two questions to the store, at least.
 const TICK: Duration = Duration::from_millis(20);
@@ -50,11 +50,6 @@ impl Progress {
         Ok(Self { client, queue, found, hasher, bar, last_line, pause: TICK })
     }
 
-    /// Files found so far.
-    pub(crate) fn found(&self) -> u64 {
-        self.found.load(Ordering::Relaxed)
-    }
-
     /// Waits a moment, asks the store, and shows what it says.
     pub(crate) async fn tick(&mut self) -> queuekit::Result<Counts> {
         tokio::time::sleep(self.pause).await;
@@ -62,13 +57,15 @@ impl Progress {
         let counts = self.count().await?;
         // Where counting is work, it is not to take more than a tenth of the store's time.
         self.pause = TICK.max(asked.elapsed() * 9);
+        // What an earlier process of the run has found counts too.
+        let found = self.found.load(Ordering::Relaxed).max(counts.ended);
         let bytes = HumanBytes(self.hasher.bytes());
         if let Some(bar) = &self.bar {
-            bar.set_length(self.found());
+            bar.set_length(found);
             bar.set_message(bytes.to_string());
             bar.set_position(counts.ended);
         } else if self.last_line.elapsed() >= LINE_INTERVAL {
-            let (ended, found) = (HumanCount(counts.ended), HumanCount(self.found()));
+            let (ended, found) = (HumanCount(counts.ended), HumanCount(found));
             eprintln!("checksum: {ended} of {found} files, {bytes}");
             self.last_line = Instant::now();
         }

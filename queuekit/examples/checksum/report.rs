@@ -1,15 +1,17 @@
 //! What came of the files, and how it is printed.
 
+use std::collections::HashSet;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use indicatif::HumanCount;
 use queuekit::prelude::*;
-use queuekit::{Job, JobFilter, PageSize, QueueName, Status, StatusSet};
+use queuekit::{Job, JobFilter, JobId, PageSize, QueueName, Status, StatusSet};
 
-use crate::Result;
-use crate::hash::Checksum;
+use super::Result;
+use super::directory::Directory;
+use super::hash::{Checksum, Hashed};
 
 /// The results of a run.
 #[derive(Default)]
@@ -19,8 +21,12 @@ pub(crate) struct Report {
     /// Every file without a digest.
     pub(crate) failures: Vec<Failure>,
     /// Every file with its digest, if they are to be printed; the store holds them otherwise.
-    pub(crate) digests: Vec<(PathBuf, String)>,
-    pub(crate) bytes: u64,
+    digests: Vec<(PathBuf, String)>,
+    bytes: u64,
+    /// Of the jobs, by earlier processes of the run.
+    pub(crate) hashed_before: u64,
+    /// By this process.
+    pub(crate) bytes_hashed: u64,
     pub(crate) elapsed: Duration,
 }
 
@@ -32,8 +38,14 @@ pub(crate) struct Failure {
 }
 
 impl Report {
-    /// Reads the ended jobs of a queue, page by page.
-    pub(crate) async fn collect(client: &Client, queue: &QueueName, print: bool) -> Result<Self> {
+    /// Reads those of the jobs that have ended, page by page. Others of the queue are of files
+    /// that were changed or removed since an earlier process of the run has found them.
+    pub(crate) async fn collect(
+        client: &Client,
+        queue: &QueueName,
+        jobs: &HashSet<JobId>,
+        print: bool,
+    ) -> Result<Self> {
         let ended = [Status::Dead, Status::Cancelled, Status::Completed];
         let ended: StatusSet = ended.into_iter().collect();
         let mut filter = JobFilter::default().queue(queue.clone()).status(ended);
@@ -41,8 +53,8 @@ impl Report {
         let mut report = Self::default();
         loop {
             let page = client.backend().list_jobs(&filter).await?;
-            for job in page.items {
-                report.add(&job, print)?;
+            for job in page.items.iter().filter(|job| jobs.contains(&job.id)) {
+                report.add(job, print)?;
             }
             if page.next.is_none() {
                 return Ok(report);
@@ -55,8 +67,13 @@ impl Report {
         let Checksum { path } = Checksum::decode(&job.payload)?;
         self.jobs += 1;
         match &job.result {
-            Some(result) if print => self.digests.push((path, serde_json::from_slice(result)?)),
-            Some(_) => {}
+            Some(result) => {
+                let Hashed { digest, bytes } = serde_json::from_slice(result)?;
+                self.bytes += bytes;
+                if print {
+                    self.digests.push((path, digest));
+                }
+            }
             None => self.failures.push(Failure { path, reason: reason(job) }),
         }
         Ok(())
@@ -64,34 +81,37 @@ impl Report {
 
     /// The digests, if asked for, on standard output; then the summary, on standard error if
     /// standard output has the digests.
-    pub(crate) fn print(mut self, digests: bool) -> io::Result<()> {
+    pub(crate) fn print(mut self, directory: &Directory, digests: bool) -> io::Result<()> {
         if !digests {
-            return self.write_summary(io::stdout().lock());
+            return self.write_summary(directory, io::stdout().lock());
         }
         // By bytes: `Path` itself is ordered component by component.
         self.digests.sort_unstable_by(|(a, _), (b, _)| a.as_os_str().cmp(b.as_os_str()));
         let mut out = BufWriter::new(io::stdout().lock());
         for (path, digest) in &self.digests {
-            write_line(&mut out, path.as_os_str().as_encoded_bytes(), digest)?;
+            write_line(&mut out, directory.shown(path).as_os_str().as_encoded_bytes(), digest)?;
         }
         out.flush()?;
-        self.write_summary(io::stderr().lock())
+        self.write_summary(directory, io::stderr().lock())
     }
 
-    fn write_summary(&self, mut out: impl Write) -> io::Result<()> {
-        let failed = self.failures.len() as u64;
+    fn write_summary(&self, directory: &Directory, mut out: impl Write) -> io::Result<()> {
         let seconds = self.elapsed.as_secs_f64();
+        let rate = self.jobs.saturating_sub(self.hashed_before) as f64 / seconds;
         writeln!(
             out,
-            "{} files, {} bytes in {seconds:.2} s: {:.0} jobs/s, {:.1} MB/s; {} failed",
+            "{} files, {} bytes in {seconds:.2} s: {rate:.0} jobs/s, {:.1} MB/s; {} failed",
             HumanCount(self.jobs),
             HumanCount(self.bytes),
-            self.jobs as f64 / seconds,
-            self.bytes as f64 / 1e6 / seconds,
-            HumanCount(failed),
+            self.bytes_hashed as f64 / 1e6 / seconds,
+            HumanCount(self.failures.len() as u64),
         )?;
+        if self.hashed_before > 0 {
+            let before = HumanCount(self.hashed_before);
+            writeln!(out, "  {before} of them before this start; the rates are of the others")?;
+        }
         for Failure { path, reason } in &self.failures {
-            writeln!(out, "  {path:?}: {reason}")?;
+            writeln!(out, "  {:?}: {reason}", directory.shown(path))?;
         }
         out.flush()
     }

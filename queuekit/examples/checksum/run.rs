@@ -1,74 +1,85 @@
 //! From a directory to a report.
 
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use queuekit::capability::Admin;
 use queuekit::prelude::*;
-use queuekit::queue::{Keep, Retention};
-use queuekit::{JobDraft, QueueName, QueuePatch};
+use queuekit::{EnqueueOutcome, JobDraft, JobId, LeaseTtl, QueueName};
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
-use crate::Result;
-use crate::hash::{Checksum, Hasher};
-use crate::options::Options;
-use crate::progress::Progress;
-use crate::report::{Failure, Report};
-use crate::walk;
+use super::Result;
+use super::directory::Directory;
+use super::hash::{Checksum, Hasher};
+use super::options::Options;
+use super::progress::Progress;
+use super::queue::RunQueue;
+use super::report::{Failure, Report};
+use super::walk::{self, Found};
 
 /// A store's counts may be up to 5 s behind what has happened (contract R8.3).
 const COUNTS_LAG_MAX: Duration = Duration::from_secs(10);
 
+/// So long a file waits whose process was killed while it was hashed.
+const LEASE: Duration = Duration::from_secs(5);
+
+/// What this process has found, and enqueued unless that was done before.
+struct Files {
+    jobs: HashSet<JobId>,
+    unreadable: Vec<Failure>,
+}
+
 /// Checksums the directory: files are found, enqueued and hashed at the same time.
-pub(crate) async fn run(client: &Client, options: &Options) -> Result<Report> {
+pub(crate) async fn run(
+    client: &Client,
+    queue: &RunQueue,
+    directory: &Directory,
+    options: &Options,
+) -> Result<Report> {
     let started = Instant::now();
-    let admin = client.backend().capabilities().admin;
-    let admin = admin.ok_or("the store has no Admin, so it cannot be told to keep all results")?;
-    let queue = open_queue(admin).await?;
     let hasher = Hasher::default();
     let retry = RetryPolicy::list([100, 1000].map(Duration::from_millis));
     let worker = Worker::new(client.clone())
         .name("checksum")
-        .queue(queue.clone())
+        .queue(queue.name.clone())
         .concurrency(options.workers)
+        .lease_ttl(LeaseTtl::new(LEASE)?)
         .handle_with(hasher.clone(), KindOptions::new().retry(retry))
         .start()
         .await?;
 
     let found = Arc::new(AtomicU64::new(0));
-    let directory = options.directory.clone();
-    let enqueuing = enqueue_files(client.clone(), queue.clone(), directory, Arc::clone(&found));
+    let (root, own) = (directory.root.clone(), store_files(client).await?);
+    let enqueuing =
+        enqueue_files(client.clone(), queue.name.clone(), root, own, Arc::clone(&found));
     let enqueuing = tokio::spawn(enqueuing);
-    let mut progress = Progress::new(client.clone(), queue.clone(), found, hasher.clone())?;
+    let mut progress = Progress::new(client.clone(), queue.name.clone(), found, hasher.clone())?;
     while !enqueuing.is_finished() {
         progress.tick().await?;
     }
-    let unreadable = enqueuing.await??;
-    let mut report = collect(&mut progress, options.print).await?;
-    report.failures.extend(unreadable);
-    report.bytes = hasher.bytes();
+    let files = enqueuing.await??;
+    let mut report = collect(&mut progress, &files.jobs, options.print).await?;
+    report.failures.extend(files.unreadable);
+    report.hashed_before = queue.resumed.unwrap_or(0);
+    report.bytes_hashed = hasher.bytes();
     report.elapsed = started.elapsed();
     worker.stop().await;
-    // What was collected may go in its time.
-    admin.configure(&queue, &QueuePatch::default().retention(Retention::default())).await?;
     Ok(report)
 }
 
 /// Waits until all jobs have ended by the store's counts, then reads them. The jobs themselves
 /// have the last word: counts may lag.
-async fn collect(progress: &mut Progress, print: bool) -> Result<Report> {
+async fn collect(progress: &mut Progress, jobs: &HashSet<JobId>, print: bool) -> Result<Report> {
     let mut idle_since = None;
     loop {
         if progress.tick().await?.open > 0 {
             idle_since = None;
         } else {
-            let report = Report::collect(&progress.client, &progress.queue, print).await?;
-            let missing = progress.found().saturating_sub(report.jobs);
+            let report = Report::collect(&progress.client, &progress.queue, jobs, print).await?;
+            let missing = jobs.len() as u64 - report.jobs;
             if missing == 0 {
                 return Ok(report);
             }
@@ -79,33 +90,43 @@ async fn collect(progress: &mut Progress, print: bool) -> Result<Report> {
     }
 }
 
-/// A queue of this run alone, so that no other run's files are counted. Its results are kept until
-/// they are collected, however many there are.
-async fn open_queue(admin: &dyn Admin) -> Result<QueueName> {
-    let name = format!("checksum-{:016x}", RandomState::new().hash_one(0));
-    let queue = QueueName::new(name)?;
-    let keep_all = Retention { done: Keep::ALL, ..Retention::default() };
-    admin.configure(&queue, &QueuePatch::default().retention(keep_all)).await?;
-    Ok(queue)
-}
-
-/// Enqueues a job per file, as many per call as a store takes; answers what could not be read.
+/// Enqueues a job per file, as many per call as a store takes. A key per file makes that
+/// repeatable: what an earlier process of this run has enqueued is not enqueued again.
 async fn enqueue_files(
     client: Client,
     queue: QueueName,
-    directory: PathBuf,
+    root: PathBuf,
+    leave_out: Vec<PathBuf>,
     found: Arc<AtomicU64>,
-) -> Result<Vec<Failure>> {
+) -> Result<Files> {
     // Short, so that the walk waits for the store and not the other way round in memory.
     let (send, mut chunks) = mpsc::channel(2);
-    let walking = spawn_blocking(move || walk::send_files(&directory, &send));
+    let walking = spawn_blocking(move || walk::send_files(&root, &leave_out, &send));
+    let mut jobs = HashSet::new();
     while let Some(chunk) = chunks.recv().await {
-        let draft = |path| JobDraft::of(&Checksum { path }).queue(queue.clone());
-        let outcomes = client.enqueue_all(chunk.into_iter().map(draft)).await?;
-        if let Some(refused) = outcomes.iter().find(|outcome| !outcome.is_created()) {
-            return Err(format!("the store did not take a job: {refused:?}").into());
+        let draft = |Found { path, key }| {
+            JobDraft::of(&Checksum { path }).queue(queue.clone()).idempotency_key(key)
+        };
+        for outcome in client.enqueue_all(chunk.into_iter().map(draft)).await? {
+            match outcome {
+                EnqueueOutcome::Created { id } => jobs.insert(id),
+                EnqueueOutcome::Duplicate { existing } => jobs.insert(existing),
+                refused => return Err(format!("the store did not take a job: {refused:?}").into()),
+            };
         }
-        found.fetch_add(outcomes.len() as u64, Ordering::Relaxed);
+        found.store(jobs.len() as u64, Ordering::Relaxed);
     }
-    Ok(walking.await?)
+    Ok(Files { jobs, unreadable: walking.await? })
+}
+
+/// The store's own files, which change while jobs run: that of SQLite and those beside it.
+async fn store_files(client: &Client) -> Result<Vec<PathBuf>> {
+    let Some(inspect) = client.backend().capabilities().inspect else {
+        return Ok(Vec::new());
+    };
+    let facts = inspect.facts().await?;
+    let files = facts.iter().filter(|fact| fact.name == "file").map(|fact| &fact.value);
+    Ok(files
+        .flat_map(|file| ["", "-wal", "-shm"].map(|end| format!("{file}{end}").into()))
+        .collect())
 }

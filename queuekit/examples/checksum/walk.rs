@@ -1,25 +1,39 @@
 //! Finding the files.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use tokio::sync::mpsc;
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
 
-use crate::report::Failure;
+use super::hash::sha256;
+use super::report::Failure;
 
 /// Files per enqueue call: the most the contract allows in one.
 const CHUNK: usize = 1000;
 
+/// A file to be hashed.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) path: PathBuf,
+    /// The same for the same file, unless it was changed: then its digest is another too.
+    pub(crate) key: String,
+}
+
 /// Sends the regular files below a directory in chunks, and answers what could not be looked at.
 /// Blocks; ends early when nobody receives any more. Symbolic links are not followed.
-pub(crate) fn send_files(directory: &Path, chunks: &mpsc::Sender<Vec<PathBuf>>) -> Vec<Failure> {
+pub(crate) fn send_files(
+    root: &Path,
+    leave_out: &[PathBuf],
+    chunks: &mpsc::Sender<Vec<Found>>,
+) -> Vec<Failure> {
     let mut unreadable = Vec::new();
     let mut chunk = Vec::with_capacity(CHUNK);
-    for entry in WalkDir::new(directory) {
-        match entry {
-            Ok(entry) if entry.file_type().is_file() => chunk.push(entry.into_path()),
+    for entry in WalkDir::new(root) {
+        match entry.and_then(found) {
+            Ok(Some(found)) if !leave_out.contains(&found.path) => chunk.push(found),
             Ok(_) => {}
-            Err(error) => unreadable.push(failure(directory, &error)),
+            Err(error) => unreadable.push(failure(root, &error)),
         }
         if chunk.len() == CHUNK && chunks.blocking_send(std::mem::take(&mut chunk)).is_err() {
             return unreadable;
@@ -32,7 +46,18 @@ pub(crate) fn send_files(directory: &Path, chunks: &mpsc::Sender<Vec<PathBuf>>) 
     unreadable
 }
 
-fn failure(directory: &Path, error: &walkdir::Error) -> Failure {
-    let reason = error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
-    Failure { path: error.path().unwrap_or(directory).to_owned(), reason }
+fn found(entry: DirEntry) -> walkdir::Result<Option<Found>> {
+    if !entry.file_type().is_file() {
+        return Ok(None);
+    }
+    let metadata = entry.metadata()?;
+    let version = format!("{} {:?} ", metadata.len(), metadata.modified().ok());
+    let path = entry.into_path();
+    let key = sha256(&[version.as_bytes(), path.as_os_str().as_encoded_bytes()].concat());
+    Ok(Some(Found { path, key }))
+}
+
+fn failure(root: &Path, error: &walkdir::Error) -> Failure {
+    let reason = error.io_error().map_or_else(|| error.to_string(), io::Error::to_string);
+    Failure { path: error.path().unwrap_or(root).to_owned(), reason }
 }

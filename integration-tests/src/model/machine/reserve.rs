@@ -133,7 +133,10 @@ impl Machine {
                     && job.lease_expires_at <= self.now
             };
             let all = (0..self.jobs.len()).filter(|at| expired(&self.jobs[*at]));
-            let Some(at) = all.min_by_key(|at| self.jobs[*at].lease_expires_at) else {
+            // Of leases that run out together, as of those of one call, the contract does not say
+            // which ends first; the stores go by sequence.
+            let place = |at: &usize| (self.jobs[*at].lease_expires_at, self.jobs[*at].seq);
+            let Some(at) = all.min_by_key(place) else {
                 return;
             };
             self.jobs[at].token = None;

@@ -1,0 +1,2 @@
+-- Purpose: forgets every partition key.
+DELETE FROM queuekit_lanes;

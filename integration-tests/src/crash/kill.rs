@@ -1,0 +1,182 @@
+//! The kill test: processes are killed and started again, and nothing is lost.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use queuekit_core::{Backend, Job, JobFilter, JobId, PageSize, QueuePatch, State, StatusSet};
+
+use super::call::queue;
+use super::process::until;
+use super::{
+    Entry, Event, Journal, Process, Role, Run, RunId, Scratch, Site, TTL, Verdict, runtime,
+};
+
+/// Jobs that wait at most: enough to keep the workers busy, and few enough to be run in the end.
+const PENDING: u64 = 200;
+/// How long what has to happen may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// A job of a worker that was killed is leased again within this time and its ttl.
+const RECOVERY: Duration = Duration::from_secs(2);
+
+/// Kills processes that enqueue and processes that work, at random, and starts them again; then
+/// lets them finish, and judges. `test` is the name of the test that calls this and does nothing
+/// else, for the processes are started to run it.
+///
+/// The long tier (`QUEUEKIT_TEST_LONG=1`) kills 100 times, the short one 10 times.
+///
+/// # Panics
+/// If a promise is broken.
+#[expect(clippy::print_stdout, reason = "figures are for reading")]
+pub fn kill(site: &dyn Site, test: &str) {
+    if let Some(role) = Role::of_this_process() {
+        return runtime().block_on(super::role::play(site, role));
+    }
+    let scratch = Scratch::new();
+    let runtime = runtime();
+    let place = runtime.block_on(site.create(scratch.path()));
+    let stage = Stage { site, test, journal: scratch.path().join("journal"), place };
+    let kills = if super::is_long() { 100 } else { 10 };
+    let verdict = runtime.block_on(stage.run(kills));
+    runtime.block_on(site.dispose(&stage.place));
+    println!("{test}:\n{verdict}");
+    verdict.assert_faultless();
+    assert!(verdict.worst_recovery() <= TTL + RECOVERY, "{verdict}");
+    assert_eq!((verdict.kills, verdict.early), (kills, 0), "{verdict}");
+}
+
+/// Processes open a new store at the same time, one of them is killed meanwhile, and the others
+/// open it nevertheless; 20 times over, or 200 in the long tier. `test` as for [`kill`].
+///
+/// # Panics
+/// If one does not open it, or it is damaged.
+pub fn open_at_once(site: &dyn Site, test: &str) {
+    if let Some(role) = Role::of_this_process() {
+        return runtime().block_on(super::role::play(site, role));
+    }
+    let runtime = runtime();
+    for _ in 0..if super::is_long() { 200 } else { 20 } {
+        let scratch = Scratch::new();
+        let place = runtime.block_on(site.create(scratch.path()));
+        let stage = Stage { site, test, journal: scratch.path().join("journal"), place };
+        let only_opens = |role: Role| Role { callers: 0, worker: None, ..role };
+        let roles = stage.roles().into_iter().map(only_opens);
+        let mut processes: Vec<Process> = roles.map(|role| stage.start(&role)).collect();
+        std::thread::sleep(Duration::from_millis(fastrand::u64(..30)));
+        let process = processes.swap_remove(fastrand::usize(..processes.len()));
+        process.kill(&Journal::open(&stage.journal));
+        finish(processes);
+        runtime.block_on(site.check(&stage.place));
+        runtime.block_on(site.dispose(&stage.place));
+    }
+}
+
+struct Stage<'a> {
+    site: &'a dyn Site,
+    test: &'a str,
+    journal: std::path::PathBuf,
+    place: String,
+}
+
+impl Stage<'_> {
+    async fn run(&self, kills: usize) -> Verdict {
+        let store = self.site.open(&self.place).await;
+        let patch = QueuePatch::default().max_pending(Some(PENDING));
+        let admin = store.capabilities().admin.expect("the store has Admin");
+        admin.configure(&queue(), &patch).await.expect("configure");
+        let journal = Journal::open(&self.journal);
+        let mut processes: Vec<Process> =
+            self.roles().iter().map(|role| self.start(role)).collect();
+        self.until_they_work();
+        for _ in 0..kills {
+            // Real processes in real time: the next one dies at any moment, its start included.
+            std::thread::sleep(Duration::from_millis(fastrand::u64(20..600)));
+            let process = processes.swap_remove(fastrand::usize(..processes.len()));
+            let role = process.role().clone();
+            process.kill(&journal);
+            self.site.check(&self.place).await;
+            processes.push(self.start(&role));
+        }
+        let (workers, producers) =
+            processes.into_iter().partition::<Vec<_>, _>(|process| process.role().worker.is_some());
+        finish(producers);
+        drain(&*store, workers).await;
+        self.site.check(&self.place).await;
+        let (entries, torn) = Journal::read(&self.journal);
+        assert!(torn <= kills, "{torn} torn lines by {kills} kills");
+        let verdict = Verdict::of(&entries, &stored(&*store, &entries).await);
+        store.close().await.expect("close");
+        verdict
+    }
+
+    /// Two that enqueue and four that work, three of them under one name.
+    fn roles(&self) -> Vec<Role> {
+        let role = |name: &str, callers, worker: Option<&str>| Role {
+            name: name.to_owned(),
+            callers,
+            worker: worker.map(str::to_owned),
+            slots: 16,
+            place: self.place.clone(),
+            journal: self.journal.clone(),
+        };
+        vec![
+            role("producer-a", 4, None),
+            role("producer-b", 4, None),
+            role("worker-a", 0, Some("twin")),
+            role("worker-b", 0, Some("twin")),
+            role("worker-c", 0, Some("twin")),
+            role("worker-d", 0, Some("single")),
+        ]
+    }
+
+    fn start(&self, role: &Role) -> Process {
+        Process::start(self.test, role, &[])
+    }
+
+    fn until_they_work(&self) {
+        until("a job runs", PATIENCE, || {
+            let text = std::fs::read_to_string(&self.journal).unwrap_or_default();
+            text.contains("Started").then_some(())
+        });
+    }
+}
+
+/// Lets processes end, all at once.
+fn finish(processes: Vec<Process>) {
+    let ends = processes.into_iter().map(|process| std::thread::spawn(|| process.finish()));
+    for end in ends.collect::<Vec<_>>() {
+        let status = end.join().expect("a process ends");
+        assert!(status.success(), "a process that was not killed failed: {status}");
+    }
+}
+
+/// Lets workers run all that is stored, then end.
+pub(super) async fn drain(store: &dyn Backend, workers: Vec<Process>) {
+    let unfinished = StatusSet::from(State::Pending).union(State::Running.into());
+    let one = PageSize::new(1).expect("a size");
+    let filter = JobFilter::default().queue(queue()).status(unfinished).limit(one);
+    let look = async {
+        while !store.list_jobs(&filter).await.expect("list_jobs").items.is_empty() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, look).await.expect("in the end every job has ended");
+    finish(workers);
+}
+
+/// What is stored of the jobs that the journal tells of.
+pub(super) async fn stored(store: &dyn Backend, entries: &[Entry]) -> BTreeMap<JobId, Job> {
+    let mut jobs = BTreeMap::new();
+    for entry in entries {
+        let (Event::Accepted(_, id) | Event::Started(Run { id: RunId { job: id, .. }, .. })) =
+            &entry.event
+        else {
+            continue;
+        };
+        if !jobs.contains_key(id)
+            && let Some(job) = store.get_job(*id).await.expect("get_job")
+        {
+            jobs.insert(*id, job);
+        }
+    }
+    jobs
+}

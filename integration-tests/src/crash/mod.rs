@@ -1,0 +1,61 @@
+//! Crash tests: what is left of a store, and of its promises, when processes are killed or the
+//! power goes.
+//!
+//! A test starts its own program again, several times, to enqueue and to work on one store
+//! ([`Role`]), kills the processes at random moments, and judges in the end ([`Verdict`]) by what
+//! they told into one [`Journal`] and by what is stored. A store is brought by a [`Site`].
+
+mod call;
+mod history;
+mod journal;
+mod judge;
+mod kill;
+#[cfg(target_os = "linux")]
+pub mod power;
+mod process;
+mod role;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use queuekit_core::Backend;
+
+pub use call::Call;
+pub use journal::{Entry, Event, Journal, Run, RunId};
+pub use judge::{Fault, Verdict};
+pub use kill::{kill, open_at_once};
+pub use process::{Process, Scratch, until};
+pub use role::{Role, TTL};
+
+/// A store that several processes open.
+#[async_trait]
+pub trait Site: Send + Sync {
+    /// Says where a new, empty store is: a path below this directory, which is empty, or a URL of
+    /// something that was made for this.
+    async fn create(&self, directory: &Path) -> String;
+
+    /// Opens it; processes do so at the same time, and the first one makes what is missing.
+    async fn open(&self, place: &str) -> Arc<dyn Backend>;
+
+    /// Panics if what is stored there is damaged; called after each kill, while others go on.
+    async fn check(&self, place: &str);
+
+    /// Removes what the directory does not have.
+    async fn dispose(&self, place: &str) {
+        let _ = place;
+    }
+}
+
+/// Whether tests that have a short and a long tier are to run the long one.
+pub fn is_long() -> bool {
+    std::env::var_os("QUEUEKIT_TEST_LONG").is_some()
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime")
+}

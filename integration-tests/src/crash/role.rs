@@ -1,0 +1,150 @@
+//! What a process of a crash test does until it is killed, or told to end.
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use queuekit_core::{Client, LeaseTtl};
+use queuekit_worker::{Ctx, Handler, Hooks, JobError, JobResult, Outcome, Worker};
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+
+use super::call::QUEUE;
+use super::{Call, Event, Journal, Run, RunId, Site};
+
+/// Leases of the workers of crash tests: the shortest there are.
+pub const TTL: Duration = Duration::from_secs(1);
+/// How long a caller waits for room in the queue, or for a store that does not answer.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Handed to a process in its environment, as JSON.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Role {
+    /// Its callers are `<name>.0`, `<name>.1` and so on; no two processes share one at a time.
+    pub name: String,
+    /// How many enqueue at once.
+    pub callers: usize,
+    /// The name of its worker, if it has one; several processes may share one.
+    pub worker: Option<String>,
+    /// How many jobs its worker runs at once.
+    pub slots: usize,
+    /// Where the store is.
+    pub place: String,
+    /// Where the journal is.
+    pub journal: PathBuf,
+}
+
+/// What a role runs on.
+struct Stage {
+    role: Role,
+    client: Client,
+    journal: Journal,
+    /// True when this process is to end.
+    end: watch::Receiver<bool>,
+}
+
+impl Stage {
+    async fn until_end(&self) {
+        self.end.clone().wait_for(|ended| *ended).await.expect("somebody tells");
+    }
+}
+
+/// Plays a role until the standard input is closed, which happens at the latest when the process
+/// that started this one dies.
+pub(super) async fn play(site: &dyn Site, role: Role) {
+    let (told, end) = watch::channel(false);
+    std::thread::spawn(move || {
+        // An error ends it as well as the end does.
+        let _ = std::io::stdin().read_to_end(&mut Vec::new());
+        let _ = told.send(true);
+    });
+    let journal = Journal::open(&role.journal);
+    let client = Client::shared(site.open(&role.place).await);
+    journal.tell(Event::Ready);
+    let stage = Arc::new(Stage { role, client, journal, end });
+    let callers = (0..stage.role.callers).map(|n| tokio::spawn(call(Arc::clone(&stage), n)));
+    let (callers, ()) = tokio::join!(join_all(callers), work(&stage));
+    callers.into_iter().for_each(|caller| caller.expect("a caller"));
+    stage.until_end().await;
+    stage.client.close().await.expect("close");
+}
+
+/// Enqueues, one call after the other.
+async fn call(stage: Arc<Stage>, n: usize) {
+    let caller = format!("{}.{n}", stage.role.name);
+    // Whether the last call of a process that was killed took effect nobody knows.
+    let last = Journal::last_call(&stage.role.journal, &caller);
+    let mut next = last.unwrap_or(Call { caller, number: 0 });
+    while !*stage.end.borrow() {
+        stage.journal.tell(Event::Calling(next.clone()));
+        match next.enqueue(&stage.client).await {
+            Ok(jobs) if jobs.is_empty() => tokio::time::sleep(PAUSE).await,
+            Ok(jobs) => {
+                let accepted = jobs.into_iter().map(|job| Event::Accepted(next.clone(), job));
+                stage.journal.tell_of(std::process::id(), accepted);
+                next.number += 1;
+            }
+            Err(error) if error.is_retryable() => {
+                stage.journal.tell(Event::Failed(error.to_string()));
+                tokio::time::sleep(PAUSE).await;
+            }
+            Err(error) => panic!("{next:?}: {error}"),
+        }
+    }
+}
+
+/// Runs jobs.
+async fn work(stage: &Arc<Stage>) {
+    let Some(name) = &stage.role.worker else { return };
+    let worker = Worker::new(stage.client.clone())
+        .name(name)
+        .queue(QUEUE)
+        .concurrency(stage.role.slots)
+        .lease_ttl(LeaseTtl::new(TTL).expect("a ttl"))
+        .poll_interval(Duration::from_millis(100))
+        .handle(Effect(stage.journal.clone()))
+        .hooks(Teller(stage.journal.clone()));
+    worker.run_until(stage.until_end()).await.expect("the worker");
+}
+
+/// Takes a while, as long as it is allowed to.
+struct Effect(Journal);
+
+impl Handler<Call> for Effect {
+    type Output = ();
+
+    async fn call(&self, call: Call, ctx: Ctx) -> JobResult {
+        let (id, attempt) = (run_id(&ctx), ctx.attempt());
+        let worker = ctx.worker_id().clone();
+        self.0.tell(Event::Started(Run { id, attempt, worker, call }));
+        // A few runs outlive their first lease.
+        let long = fastrand::u8(..20) == 0;
+        let millis = if long { fastrand::u64(300..1500) } else { fastrand::u64(..30) };
+        let stopped = tokio::time::timeout(Duration::from_millis(millis), ctx.cancelled()).await;
+        self.0.tell(Event::Ended(id));
+        if stopped.is_ok() { Err(JobError::retry("told to stop")) } else { Ok(()) }
+    }
+}
+
+/// Tells what the store has answered.
+struct Teller(Journal);
+
+impl Hooks for Teller {
+    fn on_outcome(&self, ctx: &Ctx, outcome: &Outcome) {
+        self.0.tell(Event::Settled(run_id(ctx), outcome.as_str().to_owned()));
+    }
+
+    fn on_lease_lost(&self, ctx: &Ctx) {
+        self.0.tell(Event::LeaseLost(run_id(ctx)));
+    }
+
+    fn on_store_error(&self, error: &queuekit_core::Error) {
+        self.0.tell(Event::Failed(error.to_string()));
+    }
+}
+
+fn run_id(ctx: &Ctx) -> RunId {
+    RunId { job: ctx.id(), lease_seq: ctx.lease_seq() }
+}

@@ -1,0 +1,64 @@
+//! What only the system's administrator may do: small disks, files that cannot be written.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::files::skipped;
+
+/// A file system of its own, unmounted at the end.
+#[derive(Debug)]
+pub(crate) struct Disk(PathBuf);
+
+impl Disk {
+    /// One of this size on this directory; none if mounting is not allowed here, which is told.
+    pub(crate) fn mount(test: &str, at: &Path, size: &str) -> Option<Self> {
+        let size = format!("size={size}");
+        run(test, Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(at))?;
+        Some(Self(at.to_owned()))
+    }
+
+    pub(crate) fn make_read_only(&self, test: &str) -> Option<()> {
+        run(test, Command::new("mount").args(["-o", "remount,ro"]).arg(&self.0))
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        // What is still in use goes when its last user ends.
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+/// A file or directory that nobody can change, until the end.
+#[derive(Debug)]
+pub(crate) struct Immutable(PathBuf);
+
+impl Immutable {
+    pub(crate) fn make(test: &str, path: &Path) -> Option<Self> {
+        run(test, Command::new("chattr").arg("+i").arg(path))?;
+        Some(Self(path.to_owned()))
+    }
+}
+
+impl Drop for Immutable {
+    fn drop(&mut self) {
+        let freed = Command::new("chattr").arg("-i").arg(&self.0).status();
+        assert!(freed.is_ok_and(|status| status.success()), "{:?} stays immutable", self.0);
+    }
+}
+
+/// None if it did not work, which is told.
+fn run(test: &str, command: &mut Command) -> Option<()> {
+    match command.output() {
+        Ok(output) if output.status.success() => Some(()),
+        Ok(output) => {
+            let why = String::from_utf8_lossy(&output.stderr);
+            skipped(test, &format!("{command:?} is not allowed here: {}", why.trim()));
+            None
+        }
+        Err(error) => {
+            skipped(test, &format!("{command:?} cannot be run here: {error}"));
+            None
+        }
+    }
+}

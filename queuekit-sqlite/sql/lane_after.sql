@@ -1,0 +1,24 @@
+-- Purpose: finds the next partition key of a queue that has a row, or jobs that wait, run or hold
+-- it dead: also where its row is missing.
+-- Parameters: 1 queue, 2 the last one.
+-- Result: a lane, or NULL.
+-- Index: the primary key; queuekit_jobs_lane, covering; queuekit_jobs_held, covering.
+SELECT min(lane) FROM (
+    SELECT lane FROM (
+        SELECT lane FROM queuekit_lanes
+        WHERE queue = ?1 AND lane > ?2
+        ORDER BY lane LIMIT 1
+    )
+    UNION ALL
+    SELECT lane FROM (
+        SELECT lane FROM queuekit_jobs
+        WHERE queue = ?1 AND lane > ?2 AND state < 2
+        ORDER BY lane LIMIT 1
+    )
+    UNION ALL
+    SELECT lane FROM (
+        SELECT lane FROM queuekit_jobs
+        WHERE queue = ?1 AND lane > ?2 AND holds = 1
+        ORDER BY lane LIMIT 1
+    )
+);
