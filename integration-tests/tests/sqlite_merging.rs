@@ -88,6 +88,22 @@ async fn r2_10_a_call_that_fails_leaves_no_trace_in_the_counters() {
 }
 
 #[tokio::test]
+async fn r2_10_a_call_that_is_refused_halfway_leaves_nothing() {
+    let file = File::new();
+    let store = file.config().limits(Limits::default().with_queues(2)).open().await;
+    add(&store, 1).await;
+    // The first of its queues can still be made, the second cannot.
+    let jobs = ["one", "one-too-many"].map(|name| build(draft().queue(name)));
+    let (refused, ()) = tokio::join!(store.enqueue(&jobs), add(&store, 1));
+    let refused = refused.unwrap_err();
+    assert!(matches!(refused.kind(), ErrorKind::Invalid { .. }), "{refused}");
+    let queues = store.list_queues().await.unwrap();
+    assert_eq!(queues.iter().map(|queue| queue.name.as_str()).collect::<Vec<_>>(), ["default"]);
+    assert_exact(&file.connection());
+    store.close().await.unwrap();
+}
+
+#[tokio::test]
 async fn r2_10_an_exchange_that_fails_halfway_settles_nothing() {
     let file = File::new();
     let store = file.store().await;

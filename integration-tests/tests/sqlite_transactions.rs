@@ -170,7 +170,9 @@ async fn r2_9_a_deferred_transaction_that_came_too_late_to_write_is_unavailable(
     assert_eq!(orders(&tx), 0);
     add(&store, 1).await;
     let late = store.enqueue_in(&tx, &[build(draft())]);
-    assert_eq!(kind_of(late), ErrorKind::Unavailable);
+    let late = late.unwrap_err();
+    assert_eq!(*late.kind(), ErrorKind::Unavailable);
+    assert!(late.to_string().contains("begin it as Immediate"), "{late}");
     assert_eq!(orders(&tx), 0, "what was read can still be read");
     tx.rollback().unwrap();
     assert_exact(&conn);

@@ -1,16 +1,23 @@
 //! What SQLite says, as the contract says it (R10).
 
 use queuekit_core::{Error, ErrorKind};
-use rusqlite::ffi::ErrorCode;
+use rusqlite::ffi::{ErrorCode, SQLITE_BUSY_SNAPSHOT};
 
 /// The error of a statement that failed inside a step: the step is rolled back, so that nothing
 /// of it was applied.
 pub(crate) fn failed(error: rusqlite::Error) -> Error {
+    let extended = error.sqlite_error().map(|error| error.extended_code);
     let (kind, message) = match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => (
             ErrorKind::StorageFull,
             "no room is left for the database file or its write-ahead log; free some space: \
              the store goes on by itself"
+                .to_owned(),
+        ),
+        Some(ErrorCode::DatabaseBusy) if extended == Some(SQLITE_BUSY_SNAPSHOT) => (
+            ErrorKind::Unavailable,
+            "the transaction has read, and somebody else has written since: it cannot write any \
+             more; roll it back, and begin it as Immediate"
                 .to_owned(),
         ),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => (
