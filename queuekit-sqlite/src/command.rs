@@ -1,10 +1,12 @@
 //! A call on its way to a thread of the store and back.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use queuekit_core::{Error, Result};
 use tokio::sync::oneshot;
 
+use crate::error::panicked;
 use crate::step::Step;
 
 /// A call whose answer is typed where it was made.
@@ -41,7 +43,9 @@ where
     F: FnMut(&mut Step<'_>) -> Result<T> + Send,
 {
     fn run(&mut self, step: &mut Step<'_>) -> Result<()> {
-        let answer = (self.step)(step);
+        // A panic, in a clock of the caller's say, must not end the thread that all calls need.
+        let ran = catch_unwind(AssertUnwindSafe(|| (self.step)(step)));
+        let answer = ran.unwrap_or_else(|_| Err(panicked()));
         let told = answer.as_ref().map(drop).map_err(Error::clone);
         self.answer = Some(answer);
         told

@@ -82,6 +82,12 @@ pub(crate) fn is_fault(error: &Error) -> bool {
     matches!(error.kind(), Corrupt | Indeterminate | StorageFull | Unavailable)
 }
 
+pub(crate) fn panicked() -> Error {
+    let message = "the call panicked and was undone; its message is on standard error, please \
+                   report it if the panic is not your clock's";
+    Error::new(ErrorKind::Unavailable, message)
+}
+
 pub(crate) fn closed() -> Error {
     Error::new(ErrorKind::Closed, "this handle was closed; open a new one")
 }

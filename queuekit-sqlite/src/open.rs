@@ -65,7 +65,7 @@ fn open(config: &SqliteConfig, checked: bool) -> Result<Opened> {
     if checked {
         bring_up(&writer, config)?;
     }
-    let path = PathBuf::from(writer.path().unwrap_or_default());
+    let path = PathBuf::from(writer.path().ok_or_else(unreadable_path)?);
     let reader = |_| {
         let conn = connection(config)?;
         set_pragmas(&conn, config)?;
@@ -76,6 +76,10 @@ fn open(config: &SqliteConfig, checked: bool) -> Result<Opened> {
     // From here on the writer itself waits for the lock, call by call.
     writer.busy_timeout(Duration::ZERO).map_err(failed)?;
     Ok(Opened { path, writer, readers })
+}
+
+fn unreadable_path() -> Error {
+    Error::invalid("path", "valid UTF-8 once it is absolute", "another")
 }
 
 fn connection(config: &SqliteConfig) -> Result<Connection> {

@@ -10,7 +10,8 @@ use crate::step::Step;
 
 impl SqliteStore {
     /// Stores jobs in a transaction of the application on the same file: they exist if and only
-    /// if it commits. A call that fails leaves the transaction as it was.
+    /// if it commits. A call that fails leaves the transaction as it was, unless SQLite itself
+    /// rolled all of it back, as it may when the disk is full: then the commit fails too.
     ///
     /// While the transaction is open it holds the file's only write lock: every other writer,
     /// this store's own thread included, waits for its end. So never call the client inside it:

@@ -67,7 +67,7 @@ impl SqliteStore {
     async fn repair_counts(&self, queue: &QueueName) -> Result<u64> {
         let name = queue.clone();
         let drift = self.read("repair", move |step| step.drift(&name, COUNTED)).await?;
-        if drift.is_none() {
+        if !drift.is_some() {
             return Ok(0);
         }
         let name = queue.clone();

@@ -93,7 +93,7 @@ impl Step<'_> {
             match transition {
                 Transition::RetryLater => record.scheduled_at = now + after,
                 Transition::Release => {
-                    record.attempts -= 1;
+                    record.attempts = record.attempts.saturating_sub(1);
                     record.releases += 1;
                     record.scheduled_at = now + after;
                 }
