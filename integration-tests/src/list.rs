@@ -354,6 +354,7 @@ macro_rules! __for_each_case {
                 core r9_4_a_jump_forward_loses_no_job
                 core(Rewind) r9_4_a_jump_back_loses_no_job
                 full(Rewind) r9_4_after_a_jump_back_a_waiting_head_is_passed
+                full(Rewind) r9_4_after_a_jump_back_nothing_runs_early
             }
 
             transitions {

@@ -115,6 +115,22 @@ pub async fn r9_4_a_jump_forward_loses_no_job(world: &dyn World) {
     assert_eq!(world.serve_all(&default_queue()).await, ids[2..]);
 }
 
+/// R9.4: a job whose time had come waits again after a jump back, in a fair queue too.
+/// Guard: the schedule is compared where the lease is granted, whatever was found before.
+pub async fn r9_4_after_a_jump_back_nothing_runs_early(world: &dyn World) {
+    world.configure(&default_queue(), QueuePatch::default().order(Order::Fair)).await;
+    let jobs = [keyed("k"), draft()].map(|job| job.delay(HOUR));
+    world.enqueue_all(jobs).await;
+    world.advance(HOUR).await;
+    // A change of the key, so that the store looks at it now.
+    let behind = world.enqueue(keyed("k")).await;
+    world.cancel(behind).await;
+    assert!(world.rewind(MINUTE).await, "the harness said it can");
+    world.assert_nothing_to_lease().await;
+    world.advance(MINUTE).await;
+    assert_eq!(world.reserve(5).await.len(), 2);
+}
+
 /// R9.4: a jump back makes a head wait again, and under `skip` the fair turn of its key goes on.
 /// Guard: what was due when last looked is looked at again.
 pub async fn r9_4_after_a_jump_back_a_waiting_head_is_passed(world: &dyn World) {
