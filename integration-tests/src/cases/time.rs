@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use queuekit_core::capability::CancelOutcome;
 use queuekit_core::queue::{KeyOnWait, Order};
 use queuekit_core::{AckOutcome, QueuePatch, State};
 
@@ -124,7 +125,7 @@ pub async fn r9_4_after_a_jump_back_nothing_runs_early(world: &dyn World) {
     world.advance(HOUR).await;
     // A change of the key, so that the store looks at it now.
     let behind = world.enqueue(keyed("k")).await;
-    world.cancel(behind).await;
+    assert_eq!(world.cancel(behind).await, CancelOutcome::Cancelled);
     assert!(world.rewind(MINUTE).await, "the harness said it can");
     world.assert_nothing_to_lease().await;
     world.advance(MINUTE).await;
