@@ -1,7 +1,6 @@
 //! The example `checksum`, killed and started again: no file is lost, no digest differs.
 //!
-//! Its unit tests run here too, because an example that has its own is not built as a program. It
-//! is built by `cargo test --package queuekit`, and not where a test is picked by name.
+//! Its unit tests run here too, because an example that has its own is not built as a program.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail")]
 
 #[path = "../examples/checksum/main.rs"]
@@ -12,6 +11,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use queuekit::{Job, JobFilter, PageSize};
@@ -109,17 +109,24 @@ impl Trial {
     }
 }
 
-/// The example as cargo has built it. A test that is picked by name does not build it anew.
+/// The example, built here: `cargo test` makes a program of it only when nothing else is asked
+/// for, and a test that is picked by name would run yesterday's.
 fn program() -> PathBuf {
-    let mut program = std::env::current_exe().unwrap();
-    program.pop();
-    program.set_file_name(format!("examples/checksum{}", std::env::consts::EXE_SUFFIX));
-    let modified = |path: &Path| fs::metadata(path).and_then(|file| file.modified()).ok();
-    let sources = fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/checksum")).unwrap();
-    let newest = sources.map(|source| modified(&source.unwrap().path())).max().unwrap();
-    let is_new = modified(&program) >= newest;
-    assert!(is_new, "{program:?} is not up to date: `cargo build --example checksum`");
-    program
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    let build = || {
+        // This test is target/PROFILE/deps/NAME.
+        let test = std::env::current_exe().unwrap();
+        let profile = test.ancestors().nth(2).unwrap();
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+        cargo.args(["build", "--quiet", "--example", "checksum", "--target-dir"]);
+        cargo.arg(profile.parent().unwrap()).current_dir(env!("CARGO_MANIFEST_DIR"));
+        if profile.ends_with("release") {
+            cargo.arg("--release");
+        }
+        assert!(cargo.status().unwrap().success(), "the example does not build");
+        profile.join(format!("examples/checksum{}", std::env::consts::EXE_SUFFIX))
+    };
+    PROGRAM.get_or_init(build).clone()
 }
 
 /// Waits for its end: the lines it has printed, and what it says.
