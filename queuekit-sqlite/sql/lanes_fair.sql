@@ -1,6 +1,6 @@
 -- Purpose: a queue becomes fair: its waiting jobs without a key get a turn of their own.
 -- Parameters: 1 queue.
 -- Index: queuekit_jobs_pending.
--- Locks: runs inside a step; takes about 3 us a job.
+-- Locks: runs inside a step.
 UPDATE queuekit_jobs SET lane = ''
 WHERE queue = ?1 AND state = 0 AND lane IS NULL;

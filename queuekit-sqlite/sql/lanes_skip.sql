@@ -2,6 +2,6 @@
 -- that have a key.
 -- Parameters: 1 queue, 2 now, or NULL to unmark.
 -- Index: queuekit_jobs_pending.
--- Locks: runs inside a step; takes about 3 us a job.
+-- Locks: runs inside a step.
 UPDATE queuekit_jobs SET due = scheduled_at <= ?2
 WHERE queue = ?1 AND state = 0 AND lane <> '';

@@ -1,6 +1,6 @@
 -- Purpose: a queue ceases to be fair.
 -- Parameters: 1 queue.
 -- Index: queuekit_jobs_lane.
--- Locks: runs inside a step; takes about 3 us a job.
+-- Locks: runs inside a step.
 UPDATE queuekit_jobs SET lane = NULL
 WHERE queue = ?1 AND lane = '' AND state = 0 AND state < 2;

@@ -25,7 +25,7 @@ use crate::step::Step;
 /// Calls of one transaction at most.
 const BATCH: usize = 1024;
 
-/// How often the file is asked whether another process has written: 1.5 us each time.
+/// How often the file is asked whether another process has written.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// How long calls may still wait for the file's write lock once the store is being closed, which
