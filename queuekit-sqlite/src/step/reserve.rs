@@ -1,5 +1,7 @@
 //! Leasing jobs (contract R5).
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use queuekit_core::lifecycle::Transition;
 use queuekit_core::limits::{BURIALS_PER_RESERVE, reclaims_per_reserve};
@@ -8,7 +10,6 @@ use queuekit_core::{
     Reserved, Result, Timestamp,
 };
 use rusqlite::{Row, params};
-use std::time::Duration;
 
 use super::Step;
 use crate::row::{RECORD_COLUMNS, Reader, Record};
