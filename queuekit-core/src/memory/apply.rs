@@ -50,7 +50,9 @@ impl Tables {
             queue.enter(record, now);
         }
         queue.refresh(record.partition_key.as_ref(), now);
-        if transition.to() == Some(State::Pending) || record.partition_key.is_some() {
+        // A job that stays in its state, as one whose lease is extended, lets no other go.
+        let lets_go = record.partition_key.is_some() && transition.to() != Some(was);
+        if transition.to() == Some(State::Pending) || lets_go {
             self.stirred.insert(record.queue.clone());
         }
         if record.idempotency_key.is_some() {

@@ -48,7 +48,9 @@ impl Step<'_> {
         if let Some(lane) = &mut lane {
             self.refresh(lane)?;
         }
-        if transition.to() == Some(State::Pending) || lane.is_some() {
+        // A job that stays in its state, as one whose lease is extended, lets no other go.
+        let lets_go = lane.is_some() && transition.to() != Some(was);
+        if transition.to() == Some(State::Pending) || lets_go {
             self.stir(queue);
         }
         if record.idempotency_key.is_some() {
