@@ -79,7 +79,8 @@ fn open(config: &SqliteConfig, checked: bool) -> Result<Opened> {
 }
 
 fn unreadable_path() -> Error {
-    Error::invalid("path", "valid UTF-8 once it is absolute", "another")
+    let limit = "valid UTF-8, the directories before it included";
+    Error::invalid("path", limit, "bytes that are not")
 }
 
 fn connection(config: &SqliteConfig) -> Result<Connection> {
@@ -181,8 +182,8 @@ fn set_pragmas(conn: &Connection, config: &SqliteConfig) -> Result<()> {
     let found = conn.pragma_query_value(None, "synchronous", |row| row.get::<_, i64>(0));
     if found.map_err(failed)? != wanted {
         let message = format!(
-            "SQLite did not take synchronous={name}; this build cannot promise \
-                               what an Ok survives"
+            "SQLite did not take synchronous={name}, so nobody knows what an Ok survives; build \
+             with the SQLite that queuekit brings along"
         );
         return Err(Error::new(ErrorKind::Unsupported, message));
     }

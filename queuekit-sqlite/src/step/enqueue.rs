@@ -20,9 +20,6 @@ impl Step<'_> {
             job.scheduled_at(now).map_err(|error| error.at_item(item))
         };
         let places: Vec<_> = jobs.iter().enumerate().map(place).collect::<Result<_>>()?;
-        for job in jobs {
-            self.open_queue(job.queue())?;
-        }
         let placed = jobs.iter().zip(places);
         placed.map(|(job, scheduled_at)| self.enqueue_one(job, scheduled_at)).collect()
     }
