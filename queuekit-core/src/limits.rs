@@ -150,6 +150,11 @@ impl Limits {
         self.result_bytes
     }
 
+    /// Most queues of a store.
+    pub fn queues(&self) -> usize {
+        self.queues
+    }
+
     /// Checks a whole enqueue call before the store is contacted (R2.7).
     ///
     /// # Errors

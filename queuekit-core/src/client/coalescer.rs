@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use async_trait::async_trait;
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, Shared, WeakShared};
+use futures_util::future::{BoxFuture, Shared, WeakShared, join_all};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -18,6 +18,17 @@ pub(super) trait Flush: Send + Sync + 'static {
     type Outcome: Clone + Send + Sync + 'static;
 
     async fn flush(&self, items: &[Self::Item]) -> Result<Vec<Self::Outcome>>;
+
+    /// An item as it goes into a flush of several calls.
+    fn merged(&self, item: &Self::Item) -> Self::Item {
+        item.clone()
+    }
+
+    /// Whether one call may hold up the others of its flush, so that a flush that is unavailable
+    /// is repeated caller by caller, all at the same time.
+    fn may_block(&self) -> bool {
+        false
+    }
 
     /// What one call may carry.
     fn limits(&self) -> Limits;
@@ -145,7 +156,8 @@ impl<F: Flush> Lane<F> {
             call.answer(self.flush(&call.items).await);
             return;
         }
-        let items: Vec<_> = calls.iter().flat_map(|call| call.items.iter().cloned()).collect();
+        let items = calls.iter().flat_map(|call| &call.items);
+        let items: Vec<_> = items.map(|item| self.flush.merged(item)).collect();
         match self.flush(&items).await {
             Ok(outcomes) => {
                 let mut outcomes = outcomes.into_iter();
@@ -158,6 +170,13 @@ impl<F: Flush> Lane<F> {
                 for call in calls {
                     call.answer(self.flush(&call.items).await);
                 }
+            }
+            // Somebody's open transaction holds up one of them: the others need not wait for it.
+            Err(error) if *error.kind() == ErrorKind::Unavailable && self.flush.may_block() => {
+                let alone = |call: Arc<Call<F>>| async move {
+                    call.answer(self.flush(&call.items).await);
+                };
+                join_all(calls.into_iter().map(alone)).await;
             }
             Err(error) => calls.iter().for_each(|call| call.answer(Err(error.clone()))),
         }

@@ -46,8 +46,8 @@ impl Client {
     pub fn shared(backend: Arc<dyn Backend>) -> Self {
         let store = || Arc::clone(&backend);
         let lanes = Arc::new(Lanes {
-            plain: Coalescer::new(Enqueue(store())),
-            keyed: Coalescer::new(Enqueue(store())),
+            plain: Coalescer::new(Enqueue { store: store(), keyed: false }),
+            keyed: Coalescer::new(Enqueue { store: store(), keyed: true }),
             acks: Coalescer::new(Acks(store())),
             nacks: Coalescer::new(Nacks(store())),
         });
@@ -132,7 +132,10 @@ impl fmt::Debug for Client {
     }
 }
 
-struct Enqueue(Arc<dyn Backend>);
+struct Enqueue {
+    store: Arc<dyn Backend>,
+    keyed: bool,
+}
 
 #[async_trait::async_trait]
 impl Flush for Enqueue {
@@ -140,11 +143,19 @@ impl Flush for Enqueue {
     type Outcome = EnqueueOutcome;
 
     async fn flush(&self, jobs: &[NewJob]) -> Result<Vec<EnqueueOutcome>> {
-        self.0.enqueue(jobs).await
+        self.store.enqueue(jobs).await
+    }
+
+    fn merged(&self, job: &NewJob) -> NewJob {
+        job.clone().merged()
+    }
+
+    fn may_block(&self) -> bool {
+        self.keyed
     }
 
     fn limits(&self) -> Limits {
-        self.0.capabilities().limits
+        self.store.capabilities().limits
     }
 }
 

@@ -28,6 +28,7 @@ pub struct NewJob {
     pub(super) metadata: Metadata,
     pub(super) moved_from: Option<JobId>,
     pub(super) repeat: bool,
+    pub(super) merged: bool,
 }
 
 /// When a job may first run.
@@ -65,6 +66,7 @@ impl NewJob {
             metadata: Metadata::default(),
             moved_from: None,
             repeat: false,
+            merged: false,
         }
     }
 
@@ -73,6 +75,19 @@ impl NewJob {
     pub fn repeated(mut self) -> Self {
         self.repeat = true;
         self
+    }
+
+    /// The same job in a call that was merged with others (contract R2.10): it must not hold them
+    /// up for long if it has to wait for somebody's open transaction.
+    #[must_use]
+    pub fn merged(mut self) -> Self {
+        self.merged = true;
+        self
+    }
+
+    /// Whether its call was merged with others.
+    pub fn is_merged(&self) -> bool {
+        self.merged
     }
 
     /// Its id, made by the client.

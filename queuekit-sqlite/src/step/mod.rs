@@ -6,7 +6,6 @@
 
 mod admin;
 mod apply;
-mod ends;
 mod enqueue;
 mod idempotency;
 mod lane;
@@ -19,7 +18,7 @@ mod upkeep;
 
 use std::collections::{BTreeSet, HashMap};
 
-use queuekit_core::queue::QueueSettings;
+use queuekit_core::queue::{Ends, QueueSettings};
 use queuekit_core::{JobId, Limits, QueueName, Result, Timestamp};
 use rusqlite::types::FromSql;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, Row, params};
@@ -29,7 +28,6 @@ pub(crate) use queue::QueueRow;
 use crate::error::failed;
 use crate::row::Record;
 use crate::statements::{JOB, QUEUE, QUEUE_COUNT, QUEUE_COUNT_UP, QUEUE_INSERT, QUEUES};
-use ends::Ends;
 
 #[derive(Debug)]
 pub(crate) struct Step<'c> {
@@ -63,7 +61,7 @@ impl<'c> Step<'c> {
     /// was stirred.
     pub(crate) fn finish(mut self) -> Result<BTreeSet<QueueName>> {
         for queue in self.queues.iter().filter(|queue| queue.changed) {
-            let ends = queue.ends.changed.then(|| queue.ends.to_bytes());
+            let ends = queue.ends_changed.then(|| queue.ends.to_bytes());
             let [pending, running, completed, dead, cancelled] = queue.counts;
             let [_, _, completed_size, dead_size, cancelled_size] = queue.sizes;
             let counters = params![
@@ -135,6 +133,7 @@ impl<'c> Step<'c> {
             last_turn: 0,
             corrupt: 0,
             ends,
+            ends_changed: false,
             changed: false,
         }))
     }

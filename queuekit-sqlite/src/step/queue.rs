@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use queuekit_core::queue::{Keep, KeyOnDead, KeyOnWait, Order, QueueSettings, Retention};
+use queuekit_core::queue::{Ends, Keep, KeyOnDead, KeyOnWait, Order, QueueSettings, Retention};
 use queuekit_core::{QueueName, State, Timestamp};
 use rusqlite::{Row, ToSql};
 
-use super::ends::Ends;
 use crate::row::{millis, unsigned};
 
 #[derive(Clone, Debug)]
@@ -23,6 +22,7 @@ pub(crate) struct QueueRow {
     pub(crate) last_turn: i64,
     pub(crate) corrupt: i64,
     pub(crate) ends: Ends,
+    pub(crate) ends_changed: bool,
     /// The counters differ from what is stored.
     pub(crate) changed: bool,
 }
@@ -46,6 +46,7 @@ impl QueueRow {
             last_turn: count(25)?,
             corrupt: count(26)?,
             ends: Ends::from_bytes(row.get_ref(27)?.as_blob()?),
+            ends_changed: false,
             changed: false,
         }))
     }
@@ -85,6 +86,7 @@ impl QueueRow {
     pub(crate) fn add_end(&mut self, state: State) -> i64 {
         self.changed = true;
         self.ends.push(state == State::Dead);
+        self.ends_changed = true;
         self.last_end_seq += 1;
         self.last_end_seq
     }

@@ -1,36 +1,39 @@
 //! Whether each of the last ended jobs of a queue died (contract R8.3).
 
-use queuekit_core::limits::HEALTH_WINDOW;
+use crate::limits::HEALTH_WINDOW;
 
 const BYTES: usize = HEALTH_WINDOW.div_ceil(8);
 
-/// A ring of bits: four bytes how many ends there were, then one bit per end.
-#[derive(Clone, Debug)]
-pub(crate) struct Ends {
+/// A ring of bits, as stores keep it: four bytes how many ends there were, then one bit per end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ends {
     seen: u32,
     bits: [u8; BYTES],
-    pub(crate) changed: bool,
 }
 
 impl Ends {
-    pub(crate) const NONE: Self = Self { seen: 0, bits: [0; BYTES], changed: false };
+    /// No job has ended yet.
+    pub const NONE: Self = Self { seen: 0, bits: [0; BYTES] };
 
-    /// Bytes of another length were not written by this version: it begins anew.
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Self {
+    /// The ring of these bytes. Bytes of another length were not written by this version: it
+    /// begins anew.
+    pub fn from_bytes(bytes: &[u8]) -> Self {
         let parts = bytes.split_first_chunk::<4>();
         let Some((seen, Ok(bits))) = parts.map(|(seen, bits)| (seen, bits.try_into())) else {
             return Self::NONE;
         };
-        Self { seen: u32::from_be_bytes(*seen), bits, changed: false }
+        Self { seen: u32::from_be_bytes(*seen), bits }
     }
 
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+    /// The bytes to store.
+    pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.seen.to_be_bytes().to_vec();
         bytes.extend_from_slice(&self.bits);
         bytes
     }
 
-    pub(crate) fn push(&mut self, died: bool) {
+    /// One more job ended.
+    pub fn push(&mut self, died: bool) {
         let at = self.seen as usize % HEALTH_WINDOW;
         let bit = 1 << (at % 8);
         self.bits[at / 8] = self.bits[at / 8] & !bit | if died { bit } else { 0 };
@@ -40,13 +43,18 @@ impl Ends {
         } else {
             self.seen + 1
         };
-        self.changed = true;
     }
 
-    /// 0.0..=1.0.
-    pub(crate) fn dead_share(&self) -> f64 {
+    /// The share of them that died, 0.0..=1.0.
+    pub fn dead_share(&self) -> f64 {
         let dead: u32 = self.bits.iter().map(|byte| byte.count_ones()).sum();
         f64::from(dead) / (self.seen as usize).clamp(1, HEALTH_WINDOW) as f64
+    }
+}
+
+impl Default for Ends {
+    fn default() -> Self {
+        Self::NONE
     }
 }
 

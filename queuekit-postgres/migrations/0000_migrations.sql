@@ -1,0 +1,11 @@
+-- queuekit: the schema, and which versions of it were installed. The application's own migrations
+-- have no part in it.
+--
+-- Purpose: what has to be there before the first migration.
+-- Locks: the advisory lock of migrations, until the migration commits.
+CREATE SCHEMA IF NOT EXISTS queuekit;
+
+CREATE TABLE IF NOT EXISTS queuekit.migrations (
+    version int PRIMARY KEY,
+    applied_at timestamptz NOT NULL DEFAULT now()
+);

@@ -1,0 +1,102 @@
+-- Completes jobs whose leases hold.
+-- Parameters: a column each, a row per job, sorted by id: $1 id; $2 queue; $3 lease_seq; $4 nonce;
+-- $5 result.
+-- Result: one row: how many were completed; if not all, their ids.
+-- Index: running_pkey, jobs_pkey, idempotency_pkey, queues_pkey.
+-- Locks: the leases and bodies it removes; those who settle the same leases wait.
+WITH clock AS MATERIALIZED (
+    SELECT queuekit.now_ms() AS now
+),
+lease AS (
+    DELETE FROM queuekit.running
+    USING unnest($1::uuid[], $2::int[], $3::bigint[], $4::uuid[], $5::bytea[])
+        AS input (id, queue, lease_seq, nonce, result)
+    WHERE
+        running.id = input.id
+        AND running.nonce = input.nonce
+        AND running.lease_seq = input.lease_seq
+        AND running.queue = input.queue
+    RETURNING running.*, input.result
+),
+body AS (
+    DELETE FROM queuekit.jobs
+    USING lease
+    WHERE jobs.id = lease.id
+    RETURNING
+        jobs.id, jobs.seq, jobs.scheduled_at, jobs.created_at, jobs.timeout_ms, jobs.deadline_ms,
+        jobs.deadline_at, jobs.queue, jobs.releases, jobs.rank, jobs.max_attempts,
+        jobs.unique_until_done, jobs.kind, jobs.lane, jobs.idempotency_key, jobs.moved_from,
+        jobs.metadata, jobs.errors, jobs.payload, lease.nonce, lease.lease_seq, lease.started_at,
+        lease.attempts, lease.cancel_requested, lease.worker, lease.result
+),
+ended AS (
+    INSERT INTO queuekit.done (
+        id, nonce, finished_at, seq, lease_seq, scheduled_at, created_at, timeout_ms, deadline_ms,
+        deadline_at, started_at, queue, releases, state, rank, attempts, max_attempts,
+        unique_until_done, cancel_requested, kind, lane, idempotency_key, worker, moved_from,
+        metadata, errors, result, payload
+    )
+    SELECT
+        body.id, body.nonce, clock.now, body.seq, body.lease_seq, body.scheduled_at,
+        body.created_at, body.timeout_ms, body.deadline_ms, body.deadline_at, body.started_at,
+        body.queue, body.releases, 2, body.rank, body.attempts, body.max_attempts,
+        body.unique_until_done, body.cancel_requested, body.kind, body.lane, body.idempotency_key,
+        body.worker, body.moved_from, body.metadata, body.errors, body.result, body.payload
+    FROM body
+    CROSS JOIN clock
+),
+key AS MATERIALIZED (
+    SELECT held.queue, held.key, held.job, held.window_ms
+    FROM (
+        SELECT
+            queues.name, body.idempotency_key, body.id,
+            CASE WHEN NOT body.unique_until_done THEN queues.dedup_window_ms END AS window_ms
+        FROM body
+        JOIN queuekit.queues ON queues.id = body.queue
+        WHERE body.idempotency_key IS NOT NULL
+    ) AS named
+    CROSS JOIN LATERAL (
+        SELECT idempotency.queue, idempotency.key, idempotency.job, named.window_ms
+        FROM queuekit.idempotency
+        WHERE
+            idempotency.queue = named.name
+            AND idempotency.key = named.idempotency_key
+            AND idempotency.job = named.id
+    ) AS held
+    ORDER BY held.queue, held.key
+),
+freed AS (
+    DELETE FROM queuekit.idempotency
+    USING key
+    WHERE
+        idempotency.queue = key.queue AND idempotency.key = key.key
+        AND idempotency.job = key.job AND key.window_ms IS NULL
+),
+freeing AS (
+    UPDATE queuekit.idempotency
+    SET free_at = clock.now + key.window_ms
+    FROM key
+    CROSS JOIN clock
+    WHERE
+        idempotency.queue = key.queue AND idempotency.key = key.key
+        AND idempotency.job = key.job AND key.window_ms IS NOT NULL
+),
+visited AS (
+    INSERT INTO queuekit.agenda (at, queue, lane)
+    SELECT DISTINCT clock.now, body.queue, body.lane
+    FROM body
+    CROSS JOIN clock
+    WHERE body.lane > ''
+),
+counted AS (
+    INSERT INTO queuekit.deltas (queue, running, completed, completed_size, ended)
+    SELECT
+        body.queue, - count(*), count(*),
+        sum(length(body.payload) + coalesce(length(body.result), 0)), count(*)
+    FROM body
+    GROUP BY body.queue
+)
+SELECT
+    count(*) AS acked,
+    CASE WHEN count(*) < cardinality($1::uuid[]) THEN array_agg(body.id) END AS ids
+FROM body

@@ -1,0 +1,18 @@
+-- The partitions of history.
+-- Parameters: none.
+-- Result: name, its first ms, the first ms after it, in order; whether its detachment was broken
+-- off; whether it hangs on history still.
+-- Index: none.
+-- Locks: nothing.
+SELECT
+    child.relname::text AS name,
+    (extract(epoch FROM to_date(right(child.relname, 8), 'YYYYMMDD')) * 1000)::bigint AS from_ms,
+    (extract(epoch FROM to_date(right(child.relname, 8), 'YYYYMMDD') + 1) * 1000)::bigint AS to_ms,
+    coalesce(inherits.inhdetachpending, false) AS is_pending,
+    inherits.inhrelid IS NOT NULL AS is_attached
+FROM pg_class AS child
+JOIN pg_namespace AS space ON space.oid = child.relnamespace AND space.nspname = 'queuekit'
+LEFT JOIN pg_inherits AS inherits
+    ON inherits.inhrelid = child.oid AND inherits.inhparent = 'queuekit.done'::regclass
+WHERE child.relkind = 'r' AND child.relname ~ '^done_[0-9]{8}$'
+ORDER BY child.relname

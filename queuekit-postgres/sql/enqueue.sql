@@ -1,0 +1,69 @@
+-- Stores jobs without partition key and idempotency key, in queues without a bound.
+-- Parameters: $1..$13 a column each, a row per job, sorted by id: id; queue; place in the call;
+-- kind; rank; delay in ms; or absolute time in ms; max_attempts; timeout in ms; deadline in ms;
+-- metadata; payload; moved_from. $14 the queues, each once.
+-- Result: one row: how many were stored; if not all, the ids of those that were. Nothing is
+-- stored if a queue is gone or has a bound by now.
+-- Index: queues_pkey, jobs_pkey.
+-- Locks: nothing that others wait for, but those who store the same id.
+WITH clock AS MATERIALIZED (
+    SELECT queuekit.now_ms() AS now, nextval('queuekit.places') AS base
+),
+known AS MATERIALIZED (
+    SELECT queues.id, queues.is_fair
+    FROM queuekit.queues
+    WHERE
+        queues.id = ANY ($14::int[]) AND queues.max_pending IS NULL
+        AND queues.removed_by IS NULL
+),
+body AS (
+    INSERT INTO queuekit.jobs (
+        id, seq, scheduled_at, created_at, timeout_ms, deadline_ms, deadline_at, queue, rank,
+        max_attempts, unique_until_done, kind, lane, moved_from, metadata, payload
+    )
+    SELECT
+        input.id,
+        clock.base + 1024 * input.place,
+        coalesce(greatest(input.at, clock.now), clock.now + input.delay),
+        clock.now,
+        input.timeout,
+        input.deadline,
+        clock.now + input.deadline,
+        input.queue,
+        input.rank,
+        input.max_attempts,
+        false,
+        input.kind,
+        CASE WHEN known.is_fair THEN '' END,
+        input.moved_from,
+        input.metadata,
+        input.payload
+    FROM clock
+    CROSS JOIN unnest(
+        $1::uuid[], $2::int[], $3::smallint[], $4::text[], $5::smallint[], $6::bigint[],
+        $7::bigint[], $8::smallint[], $9::bigint[], $10::bigint[], $11::text[], $12::bytea[],
+        $13::uuid[]
+    ) AS input (
+        id, queue, place, kind, rank, delay, at, max_attempts, timeout, deadline, metadata,
+        payload, moved_from
+    )
+    JOIN known ON known.id = input.queue
+    WHERE (SELECT count(*) FROM known) = cardinality($14::int[])
+    ON CONFLICT (id) DO NOTHING
+    RETURNING id, scheduled_at, seq, queue, rank, lane
+),
+placed AS (
+    INSERT INTO queuekit.ready (id, at, seq, queue, rank, lane)
+    SELECT body.id, body.scheduled_at, body.seq, body.queue, body.rank, body.lane
+    FROM body
+),
+counted AS (
+    INSERT INTO queuekit.deltas (queue, pending)
+    SELECT body.queue, count(*)
+    FROM body
+    GROUP BY body.queue
+)
+SELECT
+    count(*) AS stored,
+    CASE WHEN count(*) < cardinality($1::uuid[]) THEN array_agg(body.id) END AS ids
+FROM body

@@ -1,0 +1,81 @@
+-- The last jobs of partition keys that are not blocked: the unblocked ones are always the first.
+-- Parameters: $1 queue; $2 partition keys.
+-- Result: a row per key: key; the sequence, 0 if all are blocked.
+-- Index: queues_pkey, running_slot, dead_holds, jobs_lane, jobs_later.
+-- Locks: nothing.
+WITH clock AS MATERIALIZED (
+    SELECT queuekit.now_ms() AS now
+),
+key AS MATERIALIZED (
+    SELECT
+        lane.lane, queues.skips_waiting,
+        CASE
+            WHEN queues.holds_dead AND EXISTS (
+                SELECT
+                FROM queuekit.dead
+                WHERE dead.queue = $1::int AND dead.lane = lane.lane AND dead.holds
+            ) THEN 0
+            ELSE greatest(0, queues.per_key - (
+                SELECT count(*)
+                FROM queuekit.running
+                WHERE running.queue = $1::int AND running.lane = lane.lane
+                    AND running.slot IS NOT NULL
+            ))
+        END AS free
+    FROM unnest($2::text[]) AS lane (lane)
+    CROSS JOIN queuekit.queues
+    WHERE queues.id = $1::int
+)
+SELECT
+    key.lane,
+    CASE
+        WHEN key.free = 0 THEN 0
+        WHEN key.skips_waiting THEN coalesce((
+            -- Behind the last that may start now, all are blocked; if it is not there, none is.
+            SELECT due.seq
+            FROM (
+                SELECT job.seq
+                FROM clock
+                CROSS JOIN LATERAL (
+                    SELECT jobs.id, jobs.seq
+                    FROM queuekit.jobs
+                    WHERE
+                        jobs.queue = $1::int AND jobs.lane = key.lane AND jobs.lane IS NOT NULL
+                        AND NOT jobs.later AND jobs.scheduled_at <= clock.now
+                    UNION ALL
+                    SELECT jobs.id, jobs.seq
+                    FROM queuekit.jobs
+                    WHERE
+                        jobs.queue = $1::int AND jobs.lane = key.lane AND jobs.later
+                        AND jobs.scheduled_at <= clock.now
+                ) AS job
+                WHERE NOT EXISTS (SELECT FROM queuekit.running WHERE running.id = job.id)
+                ORDER BY job.seq
+                OFFSET key.free - 1
+                LIMIT 1
+            ) AS due
+        ), 9223372036854775807)
+        ELSE coalesce((
+            SELECT max(first.seq)
+            FROM (
+                SELECT
+                    some.seq,
+                    bool_and(some.is_due) OVER (
+                        ORDER BY some.seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+                    ) AS is_reachable
+                FROM (
+                    SELECT jobs.seq, jobs.scheduled_at <= clock.now AS is_due
+                    FROM clock
+                    CROSS JOIN queuekit.jobs
+                    WHERE
+                        jobs.queue = $1::int AND jobs.lane = key.lane
+                        AND jobs.lane IS NOT NULL AND NOT jobs.later
+                        AND NOT EXISTS (SELECT FROM queuekit.running WHERE running.id = jobs.id)
+                    ORDER BY jobs.seq
+                    LIMIT key.free
+                ) AS some
+            ) AS first
+            WHERE coalesce(first.is_reachable, true)
+        ), 0)
+    END AS frontier
+FROM key

@@ -1,0 +1,12 @@
+-- Completed or cancelled jobs of a queue, those that ended last first, after a place.
+-- Parameters: $1 queue; $2 state; $3 time, $4 sequence of the place; $5 most.
+-- Result: id, time, sequence, in order.
+-- Index: done_order.
+-- Locks: nothing.
+SELECT done.id, done.finished_at, done.seq
+FROM queuekit.done
+WHERE
+    done.queue = $1::int AND done.state = $2::smallint
+    AND (done.finished_at, done.seq) < ($3::bigint, $4::bigint)
+ORDER BY done.finished_at DESC, done.seq DESC
+LIMIT $5::int

@@ -1,0 +1,12 @@
+-- Leases of a queue by their expiry, after a place.
+-- Parameters: $1 queue; $2 expiry, $3 sequence of the place; $4 most.
+-- Result: id, expiry, sequence, in order.
+-- Index: running_expiry.
+-- Locks: nothing.
+SELECT running.id, running.lease_expires_at, running.seq
+FROM queuekit.running
+WHERE
+    running.queue = $1::int
+    AND (running.lease_expires_at, running.seq) > ($2::bigint, $3::bigint)
+ORDER BY running.lease_expires_at, running.seq
+LIMIT $4::int

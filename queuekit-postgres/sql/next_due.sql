@@ -1,0 +1,37 @@
+-- When the next job of queues becomes ready or the next lease of theirs runs out.
+-- Parameters: $1 queue names.
+-- Result: one row: in how many ms, 0 if something is due; NULL if there is nothing.
+-- Index: queues_name_key, ready_order, running_expiry, agenda_order.
+-- Locks: nothing.
+SELECT greatest(min(event.at) - clock.now, 0) AS in_ms
+FROM (SELECT queuekit.now_ms() AS now OFFSET 0) AS clock
+CROSS JOIN queuekit.queues
+CROSS JOIN LATERAL (
+    SELECT first.at
+    FROM generate_series(-1, 31) AS level (rank)
+    CROSS JOIN LATERAL (
+        SELECT CASE WHEN level.rank = -1 THEN clock.now ELSE ready.at END AS at
+        FROM queuekit.ready
+        WHERE ready.queue = queues.id AND ready.rank = level.rank::smallint
+        ORDER BY ready.at, ready.seq
+        LIMIT 1
+    ) AS first
+    UNION ALL
+    (
+        SELECT running.lease_expires_at
+        FROM queuekit.running
+        WHERE running.queue = queues.id
+        ORDER BY running.lease_expires_at, running.seq
+        LIMIT 1
+    )
+    UNION ALL
+    (
+        SELECT agenda.at
+        FROM queuekit.agenda
+        WHERE agenda.queue = queues.id
+        ORDER BY agenda.at, agenda.id
+        LIMIT 1
+    )
+) AS event
+WHERE queues.name = ANY ($1::text[]) AND NOT queues.paused
+GROUP BY clock.now

@@ -1,0 +1,28 @@
+-- Some jobs of a queue, in whatever state.
+-- Parameters: $1 queue; $2 most.
+-- Result: their ids.
+-- Index: ready_order, jobs_lane, jobs_later, dead_order, done_order.
+-- Locks: nothing.
+SELECT job.id
+FROM (
+    SELECT ready.id
+    FROM generate_series(-1, 31) AS level (rank)
+    JOIN queuekit.ready ON ready.queue = $1::int AND ready.rank = level.rank::smallint
+    UNION
+    SELECT jobs.id
+    FROM queuekit.jobs
+    WHERE jobs.queue = $1::int AND jobs.lane IS NOT NULL AND NOT jobs.later
+    UNION
+    SELECT jobs.id
+    FROM queuekit.jobs
+    WHERE jobs.queue = $1::int AND jobs.later
+    UNION
+    SELECT dead.id
+    FROM queuekit.dead
+    WHERE dead.queue = $1::int
+    UNION
+    SELECT done.id
+    FROM queuekit.done
+    WHERE done.queue = $1::int
+) AS job
+LIMIT $2::int

@@ -1,0 +1,43 @@
+-- Records what a run reports, if its lease holds.
+-- Parameters: $1 id; $2 queue; $3 lease_seq; $4 nonce; $5 how far it is, or NULL; $6 message; $7
+-- lines as a JSON array of texts; $8 most lines kept.
+-- Result: the id, if it was recorded.
+-- Index: running_pkey, reports_pkey.
+-- Locks: the reports it writes.
+WITH clock AS MATERIALIZED (
+    SELECT queuekit.now_ms() AS now
+)
+INSERT INTO queuekit.reports AS old (job, fraction, message, lines)
+SELECT
+    running.id, input.fraction, input.message,
+    (
+        SELECT jsonb_agg(jsonb_build_object('at', clock.now, 'text', line.text) ORDER BY line.n)
+        FROM jsonb_array_elements_text(input.lines::jsonb) WITH ORDINALITY AS line (text, n)
+    )
+FROM clock
+CROSS JOIN (
+    SELECT
+        $1::uuid AS id, $2::int AS queue, $3::bigint AS lease_seq, $4::uuid AS nonce,
+        $5::real AS fraction, $6::text AS message, $7::text AS lines
+) AS input
+JOIN queuekit.running
+    ON running.id = input.id
+    AND running.queue = input.queue
+    AND running.lease_seq = input.lease_seq
+    AND running.nonce = input.nonce
+ON CONFLICT (job) DO UPDATE
+SET
+    fraction = coalesce(excluded.fraction, old.fraction),
+    message = CASE WHEN excluded.fraction IS NULL THEN old.message ELSE excluded.message END,
+    lines = (
+        SELECT jsonb_agg(kept.line ORDER BY kept.n)
+        FROM (
+            SELECT line.line, line.n
+            FROM jsonb_array_elements(
+                coalesce(old.lines, '[]') || coalesce(excluded.lines, '[]')
+            ) WITH ORDINALITY AS line (line, n)
+            ORDER BY line.n DESC
+            LIMIT $8::int
+        ) AS kept
+    )
+RETURNING old.job

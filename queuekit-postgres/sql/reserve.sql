@@ -1,0 +1,132 @@
+-- Leases the next jobs of queues, each a prefix of its serving order.
+-- Parameters: $1 queue names in the order they are served; $2 most jobs of each; $3 most jobs in
+-- all; $4 nonce; $5 ttl in ms; $6 worker; $7 whether leases that ran out are passed over; $8
+-- whether the caller holds the locks of the queues with partition keys. $9..$12 hints, a row
+-- each: queue, rank, and the place after which to look; $13 the time after which leases may have
+-- run out.
+-- Result: in serving order the leases; at least one row, which says what else is to be known:
+-- now; overdue: leases ran out, and nothing was leased; keyed: a queue has partition keys, and
+-- nothing was leased; dead_rows: versions of rows that vacuum has not removed yet.
+-- Index: queues_name_key, ready_order, running_expiry, jobs_pkey.
+-- Locks: the rows of ready it takes; passes over what others hold.
+WITH clock AS MATERIALIZED (
+    SELECT queuekit.now_ms() AS now
+),
+asked AS MATERIALIZED (
+    SELECT asked.place, asked.most, queues.id, queues.keyed, queues.per_key
+    FROM unnest($1::text[], $2::int[]) WITH ORDINALITY AS asked (name, most, place)
+    JOIN queuekit.queues ON queues.name = asked.name
+    WHERE NOT queues.paused
+    ORDER BY asked.place
+),
+overdue AS MATERIALIZED (
+    SELECT
+    FROM clock
+    CROSS JOIN asked
+    CROSS JOIN LATERAL (
+        SELECT
+        FROM queuekit.running
+        WHERE
+            running.queue = asked.id AND running.lease_expires_at <= clock.now
+            AND running.lease_expires_at > $13::bigint
+        ORDER BY running.lease_expires_at, running.seq
+        LIMIT 1
+        FOR UPDATE SKIP LOCKED
+    ) AS lease
+    WHERE NOT $7::boolean
+    LIMIT 1
+),
+next AS MATERIALIZED (
+    SELECT asked.place, asked.per_key, spot.*
+    FROM clock
+    CROSS JOIN asked
+    CROSS JOIN LATERAL (
+        SELECT first.*
+        FROM generate_series(0, 31) AS level (rank)
+        LEFT JOIN unnest($9::int[], $10::smallint[], $11::bigint[], $12::bigint[])
+            AS hint (queue, rank, at, seq)
+            ON hint.queue = asked.id AND hint.rank = level.rank
+        CROSS JOIN LATERAL (
+            SELECT
+                ready.ctid AS spot, ready.id, ready.queue, ready.rank, ready.at, ready.seq,
+                ready.slot, ready.lane
+            FROM queuekit.ready
+            WHERE
+                ready.queue = asked.id
+                AND ready.rank = level.rank::smallint
+                AND ready.at <= clock.now
+                AND (ready.at, ready.seq)
+                > (coalesce(hint.at, -9223372036854775808), coalesce(hint.seq, 0))
+            ORDER BY ready.at, ready.seq
+            LIMIT asked.most
+            FOR UPDATE SKIP LOCKED
+        ) AS first
+        LIMIT asked.most
+    ) AS spot
+    WHERE
+        ($7::boolean OR NOT EXISTS (SELECT FROM overdue))
+        AND ($8::boolean OR NOT EXISTS (SELECT FROM asked WHERE asked.keyed))
+    LIMIT $3::int
+),
+taken AS (
+    DELETE FROM queuekit.ready
+    USING next
+    WHERE ready.ctid = next.spot
+    RETURNING
+        next.place, next.per_key, next.id, next.queue, next.rank, next.at, next.seq, next.slot,
+        next.lane
+),
+body AS MATERIALIZED (
+    SELECT
+        taken.place, taken.per_key, taken.queue, taken.rank AS served_rank, taken.at,
+        taken.seq AS served_seq, taken.slot, taken.lane, job.*
+    FROM taken
+    CROSS JOIN LATERAL (
+        SELECT
+            jobs.id, jobs.seq, jobs.rank, jobs.attempts, jobs.max_attempts, jobs.releases,
+            jobs.lease_seq, jobs.scheduled_at, jobs.created_at, jobs.timeout_ms, jobs.deadline_at,
+            jobs.kind, jobs.metadata, jobs.payload
+        FROM queuekit.jobs
+        WHERE jobs.id = taken.id
+        OFFSET 0
+    ) AS job
+),
+granted AS (
+    INSERT INTO queuekit.running (
+        id, nonce, lease_expires_at, seq, lease_seq, started_at, queue, attempts, slot, worker,
+        lane
+    )
+    SELECT
+        body.id, $4::uuid, clock.now + $5::bigint, body.seq, body.lease_seq + 1, clock.now,
+        body.queue, body.attempts + 1, body.slot, $6::text, body.lane
+    FROM body
+    CROSS JOIN clock
+),
+visited AS (
+    INSERT INTO queuekit.agenda (at, queue, lane)
+    SELECT DISTINCT clock.now, body.queue, body.lane
+    FROM body
+    CROSS JOIN clock
+    WHERE body.slot IS NOT NULL AND body.per_key > 1
+),
+counted AS (
+    INSERT INTO queuekit.deltas (queue, pending, running)
+    SELECT body.queue, - count(*), count(*)
+    FROM body
+    GROUP BY body.queue
+)
+SELECT
+    clock.now,
+    EXISTS (SELECT FROM overdue) AS overdue,
+    NOT $8::boolean AND EXISTS (SELECT FROM asked WHERE asked.keyed) AS keyed,
+    greatest(
+        pg_stat_get_dead_tuples('queuekit.ready'::regclass),
+        pg_stat_get_dead_tuples('queuekit.running'::regclass)
+    ) AS dead_rows,
+    body.id, body.queue, body.served_rank, body.at, body.served_seq, body.rank, body.attempts,
+    body.max_attempts, body.releases, body.lease_seq, body.scheduled_at, body.created_at,
+    body.timeout_ms, body.deadline_at, body.kind, body.lane, body.metadata, body.payload,
+    body.place
+FROM clock
+LEFT JOIN body ON true
+ORDER BY body.place, body.served_rank, body.at, body.served_seq

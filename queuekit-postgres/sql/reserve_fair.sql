@@ -1,0 +1,116 @@
+-- Leases the next jobs of a fair queue, by turn; those without a partition key share one.
+-- Parameters: $1 queue; $2 most jobs; $3 nonce; $4 ttl in ms; $5 worker.
+-- Result: as reserve.sql, without what it says of hints.
+-- Index: counts_pkey, deltas_turn, ready_order, jobs_pkey.
+-- Locks: the rows of ready it takes. The caller holds the queue's lock.
+WITH clock AS MATERIALIZED (
+    SELECT
+        queuekit.now_ms() AS now,
+        greatest(
+            coalesce((SELECT counts.turn FROM queuekit.counts WHERE counts.queue = $1::int), 0),
+            coalesce((
+                SELECT deltas.turn
+                FROM queuekit.deltas
+                WHERE deltas.queue = $1::int AND deltas.turn IS NOT NULL
+                ORDER BY deltas.turn DESC
+                LIMIT 1
+            ), 0)
+        ) AS turn
+),
+keyed AS MATERIALIZED (
+    SELECT ready.ctid AS spot, ready.id, ready.at AS turn, ready.seq, ready.slot, ready.lane
+    FROM queuekit.ready
+    WHERE ready.queue = $1::int AND ready.rank = -1
+    ORDER BY ready.at, ready.seq
+    LIMIT $2::int
+),
+plain AS MATERIALIZED (
+    SELECT first.spot, first.id, clock.turn + row_number() OVER () AS turn
+    FROM clock
+    CROSS JOIN LATERAL (
+        SELECT due.spot, due.id
+        FROM generate_series(0, 31) AS level (rank)
+        CROSS JOIN LATERAL (
+            SELECT ready.ctid AS spot, ready.id
+            FROM queuekit.ready
+            WHERE
+                ready.queue = $1::int
+                AND ready.rank = level.rank::smallint
+                AND ready.at <= clock.now
+            ORDER BY ready.at, ready.seq
+            LIMIT $2::int
+        ) AS due
+        LIMIT $2::int
+    ) AS first
+),
+next AS MATERIALIZED (
+    SELECT either.*, row_number() OVER (ORDER BY either.turn, either.kind, either.seq) AS place
+    FROM (
+        SELECT keyed.spot, keyed.id, keyed.turn, keyed.seq, keyed.slot, keyed.lane, 1 AS kind
+        FROM keyed
+        UNION ALL
+        -- Those without a key go first in their turn: it begins anew with every call.
+        SELECT plain.spot, plain.id, plain.turn, 0, NULL, '', 0
+        FROM plain
+    ) AS either
+    ORDER BY either.turn, either.kind, either.seq
+    LIMIT $2::int
+),
+taken AS (
+    DELETE FROM queuekit.ready
+    USING next
+    WHERE ready.ctid = next.spot
+    RETURNING next.place, next.id, next.turn, next.slot, next.lane
+),
+body AS MATERIALIZED (
+    SELECT taken.place, taken.turn, taken.slot, taken.lane, job.*
+    FROM taken
+    CROSS JOIN LATERAL (
+        SELECT
+            jobs.id, jobs.seq, jobs.queue, jobs.rank, jobs.attempts, jobs.max_attempts,
+            jobs.releases, jobs.lease_seq, jobs.scheduled_at, jobs.created_at, jobs.timeout_ms,
+            jobs.deadline_at, jobs.kind, jobs.metadata, jobs.payload
+        FROM queuekit.jobs
+        WHERE jobs.id = taken.id
+        OFFSET 0
+    ) AS job
+),
+granted AS (
+    INSERT INTO queuekit.running (
+        id, nonce, lease_expires_at, seq, lease_seq, started_at, queue, attempts, slot, worker,
+        lane
+    )
+    SELECT
+        body.id, $3::uuid, clock.now + $4::bigint, body.seq, body.lease_seq + 1, clock.now,
+        body.queue, body.attempts + 1, body.slot, $5::text, body.lane
+    FROM body
+    CROSS JOIN clock
+),
+visited AS (
+    INSERT INTO queuekit.agenda (at, queue, lane)
+    SELECT DISTINCT clock.now, body.queue, body.lane
+    FROM body
+    CROSS JOIN clock
+    JOIN queuekit.queues ON queues.id = body.queue
+    WHERE body.slot IS NOT NULL AND queues.per_key > 1
+),
+counted AS (
+    INSERT INTO queuekit.deltas (queue, pending, running, turn)
+    SELECT body.queue, - count(*), count(*), greatest(max(body.turn), max(clock.turn))
+    FROM body
+    CROSS JOIN clock
+    GROUP BY body.queue
+)
+SELECT
+    clock.now,
+    false AS overdue,
+    false AS keyed,
+    0::bigint AS dead_rows,
+    body.id, body.queue, (-1)::smallint AS served_rank, body.turn AS at,
+    body.place AS served_seq, body.rank, body.attempts,
+    body.max_attempts, body.releases, body.lease_seq, body.scheduled_at, body.created_at,
+    body.timeout_ms, body.deadline_at, body.kind, body.lane, body.metadata, body.payload,
+    body.place
+FROM clock
+LEFT JOIN body ON true
+ORDER BY body.place

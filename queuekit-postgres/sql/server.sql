@@ -1,0 +1,11 @@
+-- What the server is, as far as it matters for what it keeps.
+-- Parameters: none.
+-- Result: version; whether it is in recovery; fsync; synchronous_commit; full_page_writes.
+-- Index: none.
+-- Locks: nothing.
+SELECT
+    current_setting('server_version_num')::int AS version,
+    pg_is_in_recovery() AS in_recovery,
+    current_setting('fsync') AS fsync,
+    current_setting('synchronous_commit') AS synchronous_commit,
+    current_setting('full_page_writes') AS full_page_writes

@@ -1,0 +1,17 @@
+-- Takes waiting jobs out of the reach of reserve.
+-- Parameters: a column each, a row per job, sorted by id: $1 id; $2 queue; $3 rank; $4 when due;
+-- $5 sequence.
+-- Result: the ids of those that still waited. Of the others a reserve took hold.
+-- Index: ready_order.
+-- Locks: the rows it removes; it waits for the reserve that holds one.
+DELETE FROM queuekit.ready
+USING unnest($1::uuid[], $2::int[], $3::smallint[], $4::bigint[], $5::bigint[])
+    AS input (id, queue, rank, at, seq)
+WHERE
+    ready.queue = input.queue
+    AND ready.rank = input.rank
+    AND ready.at = input.at
+    AND ready.seq = input.seq
+    AND ready.id = input.id
+    AND ready.slot IS NULL
+RETURNING ready.id

@@ -1,0 +1,91 @@
+-- Ends jobs that waited or ran.
+-- Parameters: a column each, a row per job, sorted by id: $1 id; $2 whether it ran; $3 state; $4
+-- attempts; $5 lease_seq; $6 nonce; $7 started; $8 worker; $9 cancel_requested; $10 holds its
+-- partition key; $11 reason; $12 failures; $13 whether its record was unreadable.
+-- Result: none.
+-- Index: running_pkey, jobs_pkey.
+-- Locks: the leases it removes, which the caller has locked, and the bodies.
+WITH clock AS MATERIALIZED (
+    SELECT queuekit.now_ms() AS now
+),
+lease AS (
+    DELETE FROM queuekit.running
+    WHERE running.id = ANY ($1::uuid[])
+),
+body AS (
+    DELETE FROM queuekit.jobs
+    USING unnest(
+        $1::uuid[], $2::boolean[], $3::smallint[], $4::smallint[], $5::bigint[], $6::uuid[],
+        $7::bigint[], $8::text[], $9::boolean[], $10::boolean[], $11::text[], $12::text[],
+        $13::boolean[]
+    ) AS input (
+        id, ran, state, attempts, lease_seq, nonce, started_at, worker, cancel_requested, holds,
+        reason, errors, corrupt
+    )
+    WHERE jobs.id = input.id
+    RETURNING
+        jobs.id, jobs.seq, jobs.scheduled_at, jobs.created_at, jobs.timeout_ms, jobs.deadline_ms,
+        jobs.deadline_at, jobs.queue, jobs.releases, jobs.rank, jobs.max_attempts,
+        jobs.unique_until_done, jobs.kind, jobs.lane, jobs.idempotency_key, jobs.moved_from,
+        jobs.metadata, jobs.payload, input.ran, input.state, input.attempts, input.lease_seq,
+        input.nonce, input.started_at, input.worker, input.cancel_requested, input.holds,
+        input.reason, input.errors::jsonb AS errors, input.corrupt
+),
+ended AS (
+    INSERT INTO queuekit.done (
+        id, nonce, finished_at, seq, lease_seq, scheduled_at, created_at, timeout_ms, deadline_ms,
+        deadline_at, started_at, queue, releases, state, rank, attempts, max_attempts,
+        unique_until_done, cancel_requested, kind, lane, idempotency_key, worker, moved_from,
+        metadata, errors, payload
+    )
+    SELECT
+        body.id, body.nonce, clock.now, body.seq, body.lease_seq, body.scheduled_at,
+        body.created_at, body.timeout_ms, body.deadline_ms, body.deadline_at, body.started_at,
+        body.queue, body.releases, body.state, body.rank, body.attempts, body.max_attempts,
+        body.unique_until_done, body.cancel_requested, body.kind, body.lane, body.idempotency_key,
+        body.worker, body.moved_from, body.metadata, body.errors, body.payload
+    FROM body
+    CROSS JOIN clock
+    WHERE body.state <> 3
+),
+died AS (
+    INSERT INTO queuekit.dead (
+        id, nonce, finished_at, seq, lease_seq, scheduled_at, created_at, timeout_ms, deadline_ms,
+        deadline_at, started_at, queue, releases, rank, attempts, max_attempts,
+        unique_until_done, cancel_requested, holds, kind, lane, idempotency_key, worker,
+        moved_from, reason, metadata, errors, payload
+    )
+    SELECT
+        body.id, body.nonce, clock.now, body.seq, body.lease_seq, body.scheduled_at,
+        body.created_at, body.timeout_ms, body.deadline_ms, body.deadline_at, body.started_at,
+        body.queue, body.releases, body.rank, body.attempts, body.max_attempts,
+        body.unique_until_done, body.cancel_requested, body.holds, body.kind, body.lane,
+        body.idempotency_key, body.worker, body.moved_from, coalesce(body.reason, ''),
+        body.metadata, body.errors, body.payload
+    FROM body
+    CROSS JOIN clock
+    WHERE body.state = 3
+),
+visited AS (
+    INSERT INTO queuekit.agenda (at, queue, lane)
+    SELECT DISTINCT clock.now, body.queue, body.lane
+    FROM body
+    CROSS JOIN clock
+    WHERE body.lane > ''
+)
+INSERT INTO queuekit.deltas (
+    queue, pending, running, dead, dead_size, cancelled, cancelled_size, ended, died, corrupt
+)
+SELECT
+    body.queue,
+    - count(*) FILTER (WHERE NOT body.ran),
+    - count(*) FILTER (WHERE body.ran),
+    count(*) FILTER (WHERE body.state = 3),
+    coalesce(sum(length(body.payload)) FILTER (WHERE body.state = 3), 0),
+    count(*) FILTER (WHERE body.state = 4),
+    coalesce(sum(length(body.payload)) FILTER (WHERE body.state = 4), 0),
+    count(*),
+    count(*) FILTER (WHERE body.state = 3),
+    count(*) FILTER (WHERE body.corrupt)
+FROM body
+GROUP BY body.queue

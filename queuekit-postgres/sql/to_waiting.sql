@@ -1,0 +1,82 @@
+-- Brings dead and cancelled jobs back.
+-- Parameters: a row per job, sorted by id: $1 id; $2 whether it keeps its sequence.
+-- Result: the ids of those that were there.
+-- Index: dead_pkey, done_id, queues_pkey.
+-- Locks: the rows it removes.
+WITH clock AS MATERIALIZED (
+    SELECT queuekit.now_ms() AS now, nextval('queuekit.places') AS base
+),
+died AS (
+    DELETE FROM queuekit.dead
+    WHERE dead.id = ANY ($1::uuid[])
+    RETURNING
+        dead.id, dead.seq, dead.created_at, dead.timeout_ms, dead.lease_seq, dead.deadline_ms,
+        dead.started_at, dead.queue, dead.rank, dead.max_attempts, dead.unique_until_done,
+        dead.kind, dead.lane, dead.idempotency_key, dead.worker, dead.moved_from, dead.metadata,
+        dead.errors, dead.payload, 3 AS state, length(dead.payload) AS size
+),
+cancelled AS (
+    DELETE FROM queuekit.done
+    WHERE done.id = ANY ($1::uuid[]) AND done.state = 4
+    RETURNING
+        done.id, done.seq, done.created_at, done.timeout_ms, done.lease_seq, done.deadline_ms,
+        done.started_at, done.queue, done.rank, done.max_attempts, done.unique_until_done,
+        done.kind, done.lane, done.idempotency_key, done.worker, done.moved_from, done.metadata,
+        done.errors, done.payload, 4 AS state, length(done.payload) AS size
+),
+ended AS MATERIALIZED (
+    SELECT died.* FROM died
+    UNION ALL
+    SELECT cancelled.* FROM cancelled
+),
+body AS (
+    INSERT INTO queuekit.jobs (
+        id, seq, scheduled_at, created_at, timeout_ms, lease_seq, deadline_ms, deadline_at,
+        started_at, queue, rank, max_attempts, unique_until_done, kind, lane, idempotency_key,
+        worker, moved_from, metadata, errors, payload
+    )
+    SELECT
+        ended.id,
+        CASE
+            WHEN input.keeps THEN ended.seq
+            ELSE clock.base + 1024 * (input.place - 1)
+        END,
+        clock.now, ended.created_at, ended.timeout_ms, ended.lease_seq, ended.deadline_ms,
+        clock.now + ended.deadline_ms, ended.started_at, ended.queue, ended.rank,
+        ended.max_attempts, ended.unique_until_done, ended.kind,
+        CASE WHEN ended.lane > '' THEN ended.lane WHEN queues.is_fair THEN '' END,
+        ended.idempotency_key, ended.worker, ended.moved_from, ended.metadata, ended.errors,
+        ended.payload
+    FROM unnest($1::uuid[], $2::boolean[]) WITH ORDINALITY AS input (id, keeps, place)
+    CROSS JOIN clock
+    JOIN ended ON ended.id = input.id
+    JOIN queuekit.queues ON queues.id = ended.queue
+    RETURNING id, scheduled_at, seq, queue, rank, lane
+),
+placed AS (
+    INSERT INTO queuekit.ready (id, at, seq, queue, rank, lane)
+    SELECT body.id, body.scheduled_at, body.seq, body.queue, body.rank, body.lane
+    FROM body
+    WHERE body.lane IS NULL OR body.lane = ''
+),
+visited AS (
+    INSERT INTO queuekit.agenda (at, queue, lane)
+    SELECT DISTINCT clock.now, body.queue, body.lane
+    FROM body
+    CROSS JOIN clock
+    WHERE body.lane > ''
+),
+counted AS (
+    INSERT INTO queuekit.deltas (queue, pending, dead, dead_size, cancelled, cancelled_size)
+    SELECT
+        ended.queue,
+        count(*),
+        - count(*) FILTER (WHERE ended.state = 3),
+        - coalesce(sum(ended.size) FILTER (WHERE ended.state = 3), 0),
+        - count(*) FILTER (WHERE ended.state = 4),
+        - coalesce(sum(ended.size) FILTER (WHERE ended.state = 4), 0)
+    FROM ended
+    GROUP BY ended.queue
+)
+SELECT body.id
+FROM body

@@ -1,0 +1,12 @@
+-- Takes waiting jobs with partition keys out of the reach of reserve.
+-- Parameters: a row per job: $1 id; $2 queue; $3 partition key.
+-- Result: none.
+-- Index: ready_lane.
+-- Locks: the rows it removes. The caller holds the queues' locks.
+DELETE FROM queuekit.ready
+USING unnest($1::uuid[], $2::int[], $3::text[]) AS input (id, queue, lane)
+WHERE
+    ready.queue = input.queue
+    AND ready.lane = input.lane
+    AND ready.slot IS NOT NULL
+    AND ready.id = input.id

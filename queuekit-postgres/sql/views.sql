@@ -1,0 +1,23 @@
+-- What is large of jobs, and what was reported of them.
+-- Parameters: $1 ids.
+-- Result: a row per job that is stored: id, payload, metadata, result, moved_from; how far it is,
+-- message, lines as JSON.
+-- Index: jobs_pkey, done_id, dead_pkey, reports_pkey.
+-- Locks: nothing.
+SELECT
+    job.id, job.payload, job.metadata, job.result, job.moved_from,
+    reports.fraction, reports.message, reports.lines::text AS lines
+FROM (
+    SELECT jobs.id, jobs.payload, jobs.metadata, NULL::bytea AS result, jobs.moved_from
+    FROM queuekit.jobs
+    WHERE jobs.id = ANY ($1::uuid[])
+    UNION ALL
+    SELECT done.id, done.payload, done.metadata, done.result, done.moved_from
+    FROM queuekit.done
+    WHERE done.id = ANY ($1::uuid[])
+    UNION ALL
+    SELECT dead.id, dead.payload, dead.metadata, NULL, dead.moved_from
+    FROM queuekit.dead
+    WHERE dead.id = ANY ($1::uuid[])
+) AS job
+LEFT JOIN queuekit.reports ON reports.job = job.id

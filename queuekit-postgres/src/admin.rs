@@ -1,0 +1,117 @@
+//! What an operator does.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use queuekit_core::capability::{Admin, CancelOutcome, RescheduleOutcome, RetryOutcome, Why};
+use queuekit_core::limits::DELAY;
+use queuekit_core::queue::{QueuePatch, QueueSettings};
+use queuekit_core::{Error, JobId, QueueName, Result};
+
+use crate::PostgresStore;
+use crate::call::Call;
+use crate::error::Outcome;
+use crate::queues::QueueRow;
+use crate::session::Session;
+use crate::step;
+
+/// Jobs that one transaction changes.
+const SLICE: usize = 100;
+
+#[async_trait]
+impl Admin for PostgresStore {
+    /// A change of order or of what keys do looks at each waiting job of the queue once.
+    async fn configure(&self, queue: &QueueName, patch: &QueuePatch) -> Result<QueueSettings> {
+        let opened = self.open_queues(vec![queue.clone()], Vec::new()).await;
+        opened.map_err(|error| error.during("configure"))?;
+        let input = (self, queue, patch);
+        let configured = self.call("configure", Call::Repeatable, input, |input, session| {
+            let (store, queue, patch) = *input;
+            Box::pin(step::configure(store, session, queue, patch))
+        });
+        let row = configured.await?;
+        self.shared.known.learn(std::slice::from_ref(&row));
+        self.stir(std::iter::once(queue));
+        Ok(row.settings)
+    }
+
+    /// The jobs of a large queue go in several transactions.
+    async fn remove_queue(&self, queue: &QueueName, force: bool) -> Result<bool> {
+        loop {
+            let input = (self, queue, force);
+            let step = self.call("remove_queue", Call::Repeatable, input, |input, session| {
+                let (store, queue, force) = *input;
+                Box::pin(step::remove_queue(store, session, queue, force))
+            });
+            match step.await? {
+                Some(false) => {}
+                gone => {
+                    self.shared.known.forget([queue.clone()]);
+                    return Ok(gone.is_some());
+                }
+            }
+        }
+    }
+
+    async fn cancel(&self, ids: &[JobId]) -> Result<Vec<CancelOutcome>> {
+        let mut outcomes = Vec::with_capacity(ids.len());
+        for slice in ids.chunks(SLICE) {
+            let input = (self, slice);
+            let cancelled = self.call("cancel", Call::Repeatable, input, |input, session| {
+                let (store, ids) = *input;
+                Box::pin(in_transaction(session, step::cancel(store, session, ids)))
+            });
+            let (slice, stirred) = cancelled.await?;
+            self.stir(stirred.iter().map(|row| &row.name));
+            outcomes.extend(slice);
+        }
+        Ok(outcomes)
+    }
+
+    async fn retry(&self, ids: &[JobId]) -> Result<Vec<RetryOutcome>> {
+        let mut outcomes = Vec::with_capacity(ids.len());
+        for slice in ids.chunks(SLICE) {
+            let retried = self.call("retry", Call::Once, (self, slice), |input, session| {
+                let (store, ids) = *input;
+                Box::pin(in_transaction(session, step::retry(store, session, ids)))
+            });
+            let (slice, stirred) = retried.await?;
+            self.stir(stirred.iter().map(|row| &row.name));
+            outcomes.extend(slice);
+        }
+        Ok(outcomes)
+    }
+
+    async fn reschedule(&self, ids: &[JobId], delay: Duration) -> Result<Vec<RescheduleOutcome>> {
+        if delay > DELAY {
+            let error = Error::invalid("delay", "at most 366 days", format!("{delay:?}"));
+            return Err(error.during("reschedule"));
+        }
+        let mut outcomes = Vec::with_capacity(ids.len());
+        for slice in ids.chunks(SLICE) {
+            let input = (self, slice, delay);
+            let moved = self.call("reschedule", Call::Repeatable, input, |input, session| {
+                let (store, ids, delay) = *input;
+                Box::pin(in_transaction(session, step::reschedule(store, session, ids, delay)))
+            });
+            let (slice, stirred) = moved.await?;
+            self.stir(stirred.iter().map(|row| &row.name));
+            outcomes.extend(slice);
+        }
+        Ok(outcomes)
+    }
+
+    async fn why(&self, id: JobId) -> Result<Option<Why>> {
+        self.why_shown(id).await
+    }
+}
+
+async fn in_transaction<T>(
+    session: &Session<'_>,
+    step: impl Future<Output = Outcome<(Vec<T>, Vec<QueueRow>)>>,
+) -> Outcome<(Vec<T>, Vec<QueueRow>)> {
+    session.begin().await?;
+    let answer = step.await?;
+    session.commit().await?;
+    Ok(answer)
+}

@@ -1,0 +1,170 @@
+//! The ten operations, and which capabilities there are.
+
+use async_trait::async_trait;
+use queuekit_core::backend::*;
+use queuekit_core::capability::{Exchange, Exchanged, Settlement};
+use queuekit_core::lifecycle;
+use queuekit_core::{Error, ErrorKind, Job, JobId, NewJob, Queue, Result};
+
+use crate::PostgresStore;
+use crate::call::Call;
+use crate::step::{self, Change};
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl Backend for PostgresStore {
+    async fn enqueue(&self, jobs: &[NewJob]) -> Result<Vec<EnqueueOutcome>> {
+        if jobs.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.enqueue_jobs(jobs).await.map_err(|error| error.during("enqueue"))
+    }
+
+    async fn reserve(&self, request: &Reserve) -> Result<Reserved> {
+        self.shared.check_open()?;
+        if request.limit == 0 {
+            return Ok(Reserved::default());
+        }
+        self.reserve_jobs(request).await.map_err(|error| error.during("reserve"))
+    }
+
+    async fn ack(&self, acks: &[Ack]) -> Result<Vec<AckOutcome>> {
+        self.admit_results(acks).map_err(|error| error.during("ack"))?;
+        if acks.is_empty() {
+            return Ok(Vec::new());
+        }
+        let acked = self.call("ack", Call::Repeatable, (self, acks), |(store, acks), session| {
+            Box::pin(step::ack(&store.shared, session, acks, true))
+        });
+        let outcomes = acked.await?;
+        self.stir_leases(acks.iter().map(|ack| &ack.lease));
+        Ok(outcomes)
+    }
+
+    async fn nack(&self, nacks: &[Nack]) -> Result<Vec<NackOutcome>> {
+        if nacks.is_empty() {
+            return Ok(Vec::new());
+        }
+        let nacked = self.call("nack", Call::Once, nacks, |nacks, session| {
+            Box::pin(async move {
+                session.begin_settling().await?;
+                let answer = step::nack(session, nacks).await?;
+                session.commit().await?;
+                Ok(answer)
+            })
+        });
+        let (outcomes, stirred) = nacked.await?;
+        self.stir(stirred.iter().map(|row| &row.name));
+        Ok(outcomes)
+    }
+
+    async fn move_to_dlq(&self, burials: &[Burial]) -> Result<Vec<BuryOutcome>> {
+        if burials.is_empty() {
+            return Ok(Vec::new());
+        }
+        let input = (self, burials);
+        let buried = self.call("move_to_dlq", Call::Repeatable, input, |input, session| {
+            Box::pin(async move {
+                let (store, burials) = *input;
+                session.begin().await?;
+                let answer = step::bury(store, session, burials).await?;
+                session.commit().await?;
+                Ok(answer)
+            })
+        });
+        let (outcomes, stirred) = buried.await?;
+        self.stir(stirred.iter().map(|row| &row.name));
+        Ok(outcomes)
+    }
+
+    async fn list_queues(&self) -> Result<Vec<Queue>> {
+        self.queues_shown().await
+    }
+
+    async fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {
+        self.jobs_shown(filter).await
+    }
+
+    async fn get_job(&self, id: JobId) -> Result<Option<Job>> {
+        self.job_shown(id).await
+    }
+
+    async fn delete_job(&self, id: JobId, force: bool) -> Result<bool> {
+        let input = (self, id, force);
+        let deleted = self.call("delete_job", Call::Repeatable, input, |input, session| {
+            Box::pin(async move {
+                let (store, id, force) = *input;
+                session.begin().await?;
+                let lock_class = store.shared.lock_class;
+                let ids = std::iter::once(id);
+                let mut change = Change::of_jobs(session, lock_class, ids, true).await?;
+                let Some(state) = change.record(id).map(|record| record.state) else {
+                    return Ok(None);
+                };
+                let Some(transition) = lifecycle::delete(state, force) else {
+                    let message = "it is running; delete it by force, or cancel it first";
+                    return Err(Error::new(ErrorKind::Conflict, message).on(id).into());
+                };
+                change.apply(id, transition, |_| {}).await?;
+                let stirred = change.finish().await?;
+                session.commit().await?;
+                Ok(Some(stirred))
+            })
+        });
+        let Some(stirred) = deleted.await? else {
+            return Ok(false);
+        };
+        self.stir(stirred.iter().map(|row| &row.name));
+        Ok(true)
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.end().await;
+        Ok(())
+    }
+
+    fn capabilities(&self) -> Capabilities<'_> {
+        let mut capabilities = Capabilities::default();
+        capabilities.leases = Some(self);
+        capabilities.wakeups = Some(self);
+        capabilities.upkeep = Some(self);
+        capabilities.exchange = Some(self);
+        capabilities.admin = Some(self);
+        capabilities.inspect = Some(self);
+        capabilities.migrations = Some(self);
+        capabilities.atomic_across_queues = true;
+        capabilities.limits = self.shared.limits;
+        capabilities
+    }
+}
+
+#[async_trait]
+impl Exchange for PostgresStore {
+    async fn exchange(&self, settlement: &Settlement, request: &Reserve) -> Result<Exchanged> {
+        self.admit_results(&settlement.acks).map_err(|error| error.during("exchange"))?;
+        let exchanged = self.round("exchange", Some(settlement), request).await?;
+        self.stir_leases(settlement.acks.iter().map(|ack| &ack.lease));
+        Ok(exchanged)
+    }
+}
+
+impl PostgresStore {
+    /// Checks all before the first takes effect: an Invalid call changes nothing.
+    pub(crate) fn admit_results(&self, acks: &[Ack]) -> Result<()> {
+        self.shared.check_open()?;
+        for (item, ack) in acks.iter().enumerate() {
+            let bytes = ack.result.as_ref().map_or(0, bytes::Bytes::len);
+            let admitted = self.shared.limits.admit_result(bytes);
+            admitted.map_err(|error| error.at_item(item).on(ack.lease.id))?;
+        }
+        Ok(())
+    }
+
+    /// The end of a job with a partition key may let another go.
+    fn stir_leases<'a>(&self, leases: impl Iterator<Item = &'a LeaseToken>) {
+        let keyed = |lease: &&LeaseToken| {
+            self.shared.known.get(&lease.queue).is_none_or(|row| row.keyed)
+        };
+        self.stir(leases.filter(keyed).map(|lease| &lease.queue));
+    }
+}

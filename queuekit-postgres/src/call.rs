@@ -1,0 +1,165 @@
+//! A call of the store: its connection, its time limit, and what is tried again.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use deadpool_postgres::Pool;
+use futures_util::future::BoxFuture;
+use queuekit_core::{Error, ErrorKind, Result, retry};
+
+use crate::error::{Class, Failure, Outcome, closed};
+use crate::pool::Borrowed;
+use crate::session::Session;
+use crate::statements::Sql;
+use crate::params::params;
+use crate::{PostgresStore, Shared};
+
+/// Partitions of history that are there before their day comes.
+pub(crate) const DAYS_AHEAD: i32 = 7;
+
+/// What a call is, as far as its repetition matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Call {
+    /// It changes nothing, or nothing more when made again.
+    Repeatable,
+    /// Made again it would do more: if its answer is lost, the caller is told so.
+    Once,
+    /// As `Repeatable`, on the connections that only heartbeats use.
+    Heartbeat,
+}
+
+impl PostgresStore {
+    /// Runs a step on a connection, within the time limit. What failed for the moment and was
+    /// certainly not applied is tried again; so is what may be repeated.
+    ///
+    /// What the step needs is passed through `input`, so that it lives as long as the step.
+    pub(crate) async fn call<I: Sync, T: Send>(
+        &self,
+        operation: &'static str,
+        call: Call,
+        input: I,
+        step: impl for<'s> Fn(&'s I, &'s Session<'s>) -> BoxFuture<'s, Outcome<T>> + Send + Sync,
+    ) -> Result<T> {
+        let shared = &*self.shared;
+        let run = async {
+            shared.check_open()?;
+            let _counted = shared.count_call();
+            let deadline = Instant::now() + shared.op_timeout;
+            let mut tries = 0;
+            loop {
+                let doubt = AtomicBool::new(false);
+                let attempt = shared.attempt(call, &doubt, &input, &step);
+                let failure = match shared.within(deadline, &doubt, attempt).await {
+                    Ok(answer) => return Ok(answer),
+                    Err(failure) => failure,
+                };
+                let again = match failure.class {
+                    Class::Final => false,
+                    Class::Transient => true,
+                    Class::Lost => call != Call::Once || !doubt.load(Ordering::Acquire),
+                    Class::MissingDay => {
+                        shared.add_days().await?;
+                        true
+                    }
+                };
+                let wait = retry::reconnect_delay(tries, retry::chance());
+                if !again || Instant::now() + wait >= deadline {
+                    return Err(told(failure, doubt.load(Ordering::Acquire)));
+                }
+                tries += 1;
+                if failure.class != Class::MissingDay {
+                    shared.pause(wait).await;
+                }
+            }
+        };
+        run.await.map_err(|error: Error| error.during(operation))
+    }
+}
+
+impl Shared {
+    async fn attempt<I, T>(
+        &self,
+        call: Call,
+        doubt: &AtomicBool,
+        input: &I,
+        step: &(impl for<'s> Fn(&'s I, &'s Session<'s>) -> BoxFuture<'s, Outcome<T>> + Send + Sync),
+    ) -> Outcome<T> {
+        let pool = if call == Call::Heartbeat { &self.heartbeats } else { &self.pool };
+        let borrowed = borrow(pool).await?;
+        let Some(client) = borrowed.client() else {
+            return Err(closed().into());
+        };
+        let session = Session::own(client, self.prepared, &self.statements, &self.begins, doubt);
+        let answer = step(input, &session).await;
+        let lost = matches!(&answer, Err(failure) if failure.class == Class::Lost);
+        if !lost && session.rollback().await {
+            borrowed.give_back();
+        }
+        answer
+    }
+
+    async fn within<T>(
+        &self,
+        deadline: Instant,
+        doubt: &AtomicBool,
+        attempt: impl Future<Output = Outcome<T>>,
+    ) -> Outcome<T> {
+        let mut cut = self.cut.subscribe();
+        tokio::select! {
+            biased;
+            answer = attempt => answer,
+            () = self.pause(deadline.saturating_duration_since(Instant::now())) => {
+                Err(timed_out(doubt.load(Ordering::Acquire)).into())
+            }
+            _ = cut.wait_for(|cut| *cut) => Err(closed().into()),
+        }
+    }
+
+    /// Sleeps by the store's own runtime: the caller's may have no timers.
+    pub(crate) async fn pause(&self, time: Duration) {
+        let sleep = {
+            let _entered = self.io.handle().enter();
+            tokio::time::sleep(time)
+        };
+        sleep.await;
+    }
+
+    /// Makes the partitions of history that are missing.
+    pub(crate) async fn add_days(&self) -> Result<()> {
+        let doubt = AtomicBool::new(false);
+        self.attempt(Call::Repeatable, &doubt, &self.lock_class, &add_days)
+        .await
+        .map_err(Error::from)
+    }
+}
+
+fn add_days<'s>(lock_class: &'s i32, session: &'s Session<'s>) -> BoxFuture<'s, Outcome<()>> {
+    Box::pin(async move {
+        session.write(Sql::AddDays, params![DAYS_AHEAD, *lock_class]).await.map(drop)
+    })
+}
+
+pub(crate) async fn borrow(pool: &Pool) -> Outcome<Borrowed> {
+    Ok(Borrowed::new(pool.get().await?))
+}
+
+/// The error as the caller is told it: what is in doubt is called so.
+pub(crate) fn told(failure: Failure, doubt: bool) -> Error {
+    if failure.class == Class::Lost && doubt {
+        let message = "the connection was lost while the call was under way; whether it took \
+                       effect is unknown: repeat it, which is safe";
+        return Error::new(ErrorKind::Indeterminate, message).caused_by(failure.error);
+    }
+    failure.error
+}
+
+fn timed_out(doubt: bool) -> Error {
+    if doubt {
+        let message = "no answer came within op_timeout; whether the call took effect is \
+                       unknown: repeat it, which is safe";
+        return Error::new(ErrorKind::Indeterminate, message);
+    }
+    let message = "the call did not get through within op_timeout; check server and network, and \
+                   that pool_size is enough";
+    Error::new(ErrorKind::Unavailable, message)
+}

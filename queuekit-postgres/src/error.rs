@@ -1,0 +1,155 @@
+//! What Postgres says, as the contract says it (R10).
+
+use deadpool_postgres::PoolError;
+use queuekit_core::{Error, ErrorKind};
+use tokio_postgres::error::SqlState;
+
+/// An error, and what the store may do about it itself.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) error: Error,
+    pub(crate) class: Class,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// Trying again will not help.
+    Final,
+    /// Nothing was applied; it may work soon.
+    Transient,
+    /// The connection is gone; whether a commit that was under way took effect is unknown.
+    Lost,
+    /// History has no partition for today.
+    MissingDay,
+}
+
+pub(crate) type Outcome<T> = Result<T, Failure>;
+
+impl Failure {
+    pub(crate) fn transient(message: &str) -> Self {
+        Self { error: Error::new(ErrorKind::Unavailable, message), class: Class::Transient }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self { error, class: Class::Final }
+    }
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        failure.error
+    }
+}
+
+impl From<PoolError> for Failure {
+    fn from(error: PoolError) -> Self {
+        match error {
+            // Whatever it was: no statement has been sent on a connection that never was.
+            PoolError::Backend(error) => {
+                let failure = Self::from(error);
+                match failure.class {
+                    Class::Lost => Self { class: Class::Transient, ..failure },
+                    _ => failure,
+                }
+            }
+            PoolError::Closed => closed().into(),
+            error => {
+                let message = "no connection could be had";
+                Error::new(ErrorKind::Unavailable, message).caused_by(error).into()
+            }
+        }
+    }
+}
+
+impl From<tokio_postgres::Error> for Failure {
+    fn from(error: tokio_postgres::Error) -> Self {
+        let Some(state) = error.code().cloned() else {
+            let message = format!(
+                "the connection to Postgres failed: {}; check that the server runs, and host and \
+                 port",
+                causes(&error)
+            );
+            let error = Error::new(ErrorKind::Unavailable, message).caused_by(error);
+            return Self { error, class: Class::Lost };
+        };
+        let class = class(&state, &error);
+        let (kind, message) = described(&state, &error);
+        Self { error: Error::new(kind, message).caused_by(error), class }
+    }
+}
+
+fn class(state: &SqlState, error: &tokio_postgres::Error) -> Class {
+    const TRANSIENT: [SqlState; 8] = [
+        SqlState::T_R_SERIALIZATION_FAILURE,
+        SqlState::T_R_DEADLOCK_DETECTED,
+        SqlState::LOCK_NOT_AVAILABLE,
+        SqlState::ADMIN_SHUTDOWN,
+        SqlState::CRASH_SHUTDOWN,
+        SqlState::CANNOT_CONNECT_NOW,
+        SqlState::READ_ONLY_SQL_TRANSACTION,
+        SqlState::TOO_MANY_CONNECTIONS,
+    ];
+    let no_partition = *state == SqlState::CHECK_VIOLATION
+        && error.as_db_error().and_then(|error| error.table()) == Some("done");
+    if no_partition {
+        Class::MissingDay
+    } else if TRANSIENT.contains(state) || state.code().starts_with("08") {
+        Class::Transient
+    } else {
+        Class::Final
+    }
+}
+
+fn described(state: &SqlState, error: &tokio_postgres::Error) -> (ErrorKind, String) {
+    let says = error.as_db_error().map_or_else(|| error.to_string(), |error| {
+        format!("{} (SQLSTATE {})", error.message(), error.code().code())
+    });
+    let (kind, remedy) = match state.code() {
+        "53100" => (ErrorKind::StorageFull, "free some space on the server's disk"),
+        "57014" => (
+            ErrorKind::Unavailable,
+            "the statement took longer than statement_timeout; nothing of it was applied",
+        ),
+        "55P03" => (
+            ErrorKind::Unavailable,
+            "an open transaction holds what the call needs, such as the same idempotency key; \
+             end it",
+        ),
+        "42P01" | "3F000" | "42883" | "42703" => (
+            ErrorKind::Unsupported,
+            "the schema is missing or of another version; run `queuekit migrate up`, or open the \
+             store with migrate=on",
+        ),
+        "42501" => (ErrorKind::Unavailable, "grant this role what docs/postgres.md lists"),
+        "28P01" | "28000" => (ErrorKind::Unavailable, "check user, password and pg_hba.conf"),
+        "3D000" => (ErrorKind::Unavailable, "create the database, or name another in the URL"),
+        "26000" | "42P05" => (
+            ErrorKind::Unavailable,
+            "a pooler gives each transaction another connection: open the store with prepared=off",
+        ),
+        _ => return (ErrorKind::Unavailable, format!("Postgres refused: {says}")),
+    };
+    (kind, format!("{says}; {remedy}"))
+}
+
+/// The driver's own text says little; what caused it says what failed.
+fn causes(error: &tokio_postgres::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}
+
+pub(crate) fn closed() -> Error {
+    Error::new(ErrorKind::Closed, "this handle was closed; open a new one")
+}
+
+/// What was stored cannot be read.
+pub(crate) fn unreadable(what: &str) -> Error {
+    Error::new(ErrorKind::Corrupt, format!("{what} cannot be read; it was not written by queuekit"))
+}

@@ -1,0 +1,183 @@
+//! Durable jobs in Postgres, 15 and later.
+//!
+//! Jobs stand in tables of a schema of the store's own; a worker takes them with `FOR UPDATE SKIP
+//! LOCKED`, and a job that has ended leaves what reserve reads at once. Jobs can be stored and
+//! completed inside the application's own transactions. `docs/postgres.md` has the tables, the
+//! guarantees and the settings; `docs/semantics.md` the rules that every store keeps.
+//!
+//! ```no_run
+//! use queuekit_core::{Backend, BackendExt, JobDraft};
+//! use queuekit_postgres::PostgresStore;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> queuekit_core::Result<()> {
+//! let store = PostgresStore::connect_url("postgres://localhost/app").await?;
+//! let id = store.enqueue_one(JobDraft::new("report", "{}").build()?).await?;
+//! assert_eq!(store.get_job(id).await?.unwrap().status.as_str(), "ready");
+//! store.close().await?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod admin;
+mod backend;
+mod call;
+mod config;
+mod error;
+mod inspect;
+mod io;
+mod leases;
+mod migrate;
+mod notices;
+mod open;
+mod params;
+mod pool;
+mod queues;
+mod read;
+mod row;
+mod session;
+mod statements;
+mod step;
+mod tls;
+mod tx;
+mod upkeep;
+mod url;
+mod wakeups;
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use deadpool_postgres::Pool;
+use queuekit_core::capability::WakeupHub;
+use queuekit_core::{Limits, Result};
+use tokio::sync::watch;
+
+pub use config::{Listen, PostgresConfig, Prepared, SettleDurability, Tls};
+/// The version of tokio-postgres whose transactions [`PostgresStore::enqueue_in`] takes.
+pub use tokio_postgres;
+
+use config::Schema;
+use io::Io;
+use queues::Known;
+use session::Begins;
+use statements::Statements;
+
+/// A store in a Postgres database; clones share it.
+#[derive(Clone)]
+pub struct PostgresStore {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    io: Io,
+    pool: Pool,
+    /// Connections that nothing but heartbeats uses, so that nothing else can exhaust them.
+    heartbeats: Pool,
+    schema: Schema,
+    lock_class: i32,
+    statements: Statements,
+    begins: Begins,
+    prepared: Prepared,
+    settle: SettleDurability,
+    op_timeout: Duration,
+    limits: Limits,
+    known: Known,
+    hints: step::Hints,
+    wakeups: Arc<WakeupHub>,
+    notices: notices::Notices,
+    folding: upkeep::Folding,
+    repair: upkeep::Cursor,
+    closed: AtomicBool,
+    calls: AtomicUsize,
+    /// Calls that still run are cut off.
+    cut: watch::Sender<bool>,
+}
+
+impl PostgresStore {
+    /// Opens the store of a URL, `postgres://USER:PASSWORD@HOST:PORT/DATABASE?setting=value&..`.
+    ///
+    /// | setting | values | meaning |
+    /// |---|---|---|
+    /// | `schema` | `queuekit` | the schema of its tables |
+    /// | `prepared` | `auto` (default), `off` | [`Prepared`] |
+    /// | `listen` | a URL with `%26` for `&`, `off` | [`Listen`] |
+    /// | `settle` | `database` (default), `relaxed` | [`SettleDurability`] |
+    /// | `sslmode` | `prefer` (default), `disable`, `require`, `verify-full` | [`Tls`] |
+    /// | `sslrootcert` | a file | [`PostgresConfig::root_certificates`] |
+    /// | `pool_size` | 8 | [`PostgresConfig::pool_size`] |
+    /// | `op_timeout_ms` | 10000 | [`PostgresConfig::op_timeout`] |
+    /// | `statement_timeout_ms` | 10000 | [`PostgresConfig::statement_timeout`] |
+    /// | `lock_timeout_ms` | 10000 | [`PostgresConfig::lock_timeout`] |
+    /// | `migrate` | `on` (default), `off` | [`PostgresConfig::migrate`] |
+    /// | `allow_volatile` | `off` (default), `on` | [`PostgresConfig::allow_volatile`] |
+    ///
+    /// The driver's own settings, as `application_name` or `connect_timeout`, work as well.
+    ///
+    /// # Errors
+    /// `Invalid` if the URL is none; else as [`connect`](Self::connect).
+    pub async fn connect_url(url: &str) -> Result<Self> {
+        Self::connect(PostgresConfig::from_url(url)?).await
+    }
+
+    /// Opens a store, and brings its schema up to date.
+    ///
+    /// # Errors
+    /// `Unavailable` if the server cannot be reached or is a standby or may lose what it said was
+    /// stored (see [`PostgresConfig::allow_volatile`]), `Unsupported` if it is older than 15, or
+    /// the schema is newer than this build or older and migrations are off.
+    pub async fn connect(config: PostgresConfig) -> Result<Self> {
+        open::open(config, true).await.map_err(|error| error.during("connect"))
+    }
+
+    /// Opens a store without looking at server and schema: for `doctor` and `migrate`.
+    ///
+    /// # Errors
+    /// `Unavailable` if the server cannot be reached.
+    pub async fn connect_unchecked(config: PostgresConfig) -> Result<Self> {
+        open::open(config, false).await.map_err(|error| error.during("connect"))
+    }
+
+    async fn end(&self) {
+        let shared = &*self.shared;
+        shared.closed.store(true, Ordering::Release);
+        // Calls in flight may finish, within reason.
+        for _ in 0..200 {
+            if shared.calls.load(Ordering::Acquire) == 0 {
+                break;
+            }
+            shared.pause(Duration::from_millis(10)).await;
+        }
+        shared.cut.send_replace(true);
+        shared.pool.close();
+        shared.heartbeats.close();
+        shared.io.stop().await;
+        shared.wakeups.ring_all();
+    }
+}
+
+impl Shared {
+    fn check_open(&self) -> Result<()> {
+        if self.closed.load(Ordering::Acquire) { Err(error::closed()) } else { Ok(()) }
+    }
+
+    fn count_call(&self) -> impl Drop + '_ {
+        struct Counted<'a>(&'a AtomicUsize);
+        impl Drop for Counted<'_> {
+            fn drop(&mut self) {
+                self.0.fetch_sub(1, Ordering::AcqRel);
+            }
+        }
+        self.calls.fetch_add(1, Ordering::AcqRel);
+        Counted(&self.calls)
+    }
+}
+
+impl fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresStore")
+            .field("schema", &self.shared.schema.as_str())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,158 @@
+//! Notifications between processes: LISTEN on a connection of its own, and NOTIFY, merged.
+//!
+//! A notification is a hint: workers poll as well. It is sent after the commit it tells of, by a
+//! task, at most once per queue in a few milliseconds; NOTIFY inside the transaction that stores
+//! jobs would make all such commits wait for each other.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::poll_fn;
+use queuekit_core::capability::WakeupHub;
+use queuekit_core::{QueueName, retry};
+use tokio::sync::{Notify, mpsc};
+use tokio::time::{sleep, timeout};
+use tokio_postgres::{AsyncMessage, Client, Config};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::Shared;
+use crate::config::Schema;
+
+/// The least time between two notifications.
+const GAP: Duration = Duration::from_millis(5);
+/// How often a silent connection is asked whether it still is one, and how long it may take.
+const CHECK: Duration = Duration::from_secs(5);
+
+pub(crate) struct Notices {
+    listen_at: Option<Config>,
+    tls: MakeRustlsConnect,
+    channel: String,
+    wakeups: Arc<WakeupHub>,
+    /// Queues of which others are to be told.
+    untold: Arc<Untold>,
+}
+
+#[derive(Default)]
+struct Untold {
+    queues: Mutex<BTreeSet<QueueName>>,
+    arrived: Notify,
+}
+
+impl Notices {
+    pub(crate) fn new(
+        listen_at: Option<Config>,
+        tls: MakeRustlsConnect,
+        schema: &Schema,
+        wakeups: Arc<WakeupHub>,
+    ) -> Self {
+        let channel = schema.as_str().to_owned();
+        Self { listen_at, tls, channel, wakeups, untold: Arc::default() }
+    }
+
+    /// Begins to listen and to tell, on the store's own runtime.
+    pub(crate) fn start(&self, shared: &Shared) {
+        let Some(config) = self.listen_at.clone() else {
+            // Nobody listens past a pooler either, unless told where: workers poll.
+            return;
+        };
+        let (tls, channel) = (self.tls.clone(), self.channel.clone());
+        let (wakeups, untold) = (Arc::clone(&self.wakeups), Arc::clone(&self.untold));
+        shared.io.spawn(async move {
+            let mut failures = 0;
+            loop {
+                if let Err(error) = serve(&config, &tls, &channel, &wakeups, &untold).await {
+                    tracing::debug!(%error, "notifications from Postgres were interrupted");
+                }
+                sleep(retry::reconnect_delay(failures, retry::chance())).await;
+                failures = (failures + 1).min(8);
+            }
+        });
+    }
+
+    /// Others are told soon that the queue gained work.
+    pub(crate) fn tell(&self, queue: &QueueName) {
+        if self.listen_at.is_none() {
+            return;
+        }
+        let mut queues = self.untold.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        if !queues.contains(queue) {
+            queues.insert(queue.clone());
+            self.untold.arrived.notify_one();
+        }
+    }
+}
+
+/// Serves one connection until it fails.
+async fn serve(
+    config: &Config,
+    tls: &MakeRustlsConnect,
+    channel: &str,
+    wakeups: &WakeupHub,
+    untold: &Untold,
+) -> Result<(), tokio_postgres::Error> {
+    let (client, mut connection) = config.connect(tls.clone()).await?;
+    let (heard, mut hearing) = mpsc::unbounded_channel();
+    let reading = tokio::spawn(async move {
+        while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
+            if let AsyncMessage::Notification(notification) = message
+                && heard.send(notification).is_err()
+            {
+                break;
+            }
+        }
+    });
+    // The notices themselves need not be on disk, and cost no wait for it.
+    let listen = format!("SET synchronous_commit = off; LISTEN \"{channel}\"");
+    let own = client.batch_execute(&listen).await.map(|()| own_pid(&client));
+    // What was stored before it listened was told to nobody here.
+    wakeups.ring_all();
+    let told = async {
+        let own = own?.await?;
+        loop {
+            tokio::select! {
+                biased;
+                heard = hearing.recv() => match heard {
+                    None => return Ok(()),
+                    Some(notice) if notice.process_id() == own => {}
+                    Some(notice) => {
+                        if let Ok(queue) = QueueName::new(notice.payload()) {
+                            wakeups.ring(&queue);
+                        }
+                    }
+                },
+                () = untold.arrived.notified() => {
+                    tell(&client, channel, untold).await?;
+                    sleep(GAP).await;
+                }
+                () = sleep(CHECK) => {
+                    // A connection behind a network that swallows all is silent without an error.
+                    let answer = timeout(CHECK, client.check_connection()).await;
+                    answer.map_err(|_| tokio_postgres::Error::__private_api_timeout())??;
+                }
+            }
+        }
+    };
+    let result = told.await;
+    reading.abort();
+    result
+}
+
+async fn own_pid(client: &Client) -> Result<i32, tokio_postgres::Error> {
+    client.query_typed("SELECT pg_backend_pid()", &[]).await?.first().map_or(Ok(0), |row| row.try_get(0))
+}
+
+async fn tell(
+    client: &Client,
+    channel: &str,
+    untold: &Untold,
+) -> Result<(), tokio_postgres::Error> {
+    let queues = std::mem::take(&mut *untold.queues.lock().unwrap_or_else(PoisonError::into_inner));
+    let queues: Vec<&str> = queues.iter().map(QueueName::as_str).collect();
+    let params = crate::params::params![channel, queues];
+    let telling = client.query_typed(NOTIFY, params);
+    let told = timeout(CHECK, telling).await;
+    told.map_err(|_| tokio_postgres::Error::__private_api_timeout())?.map(drop)
+}
+
+const NOTIFY: &str = include_str!("../sql/notify.sql");

@@ -1,0 +1,130 @@
+//! Opening: the server, whether it keeps what it says, and the schema.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+
+use queuekit_core::capability::WakeupHub;
+use queuekit_core::{Error, ErrorKind, Result};
+use tokio::sync::watch;
+
+use crate::call::Call;
+use crate::config::{Listen, PostgresConfig, Prepared, SettleDurability};
+use crate::io::Io;
+use crate::notices::Notices;
+use crate::params::params;
+use crate::session::Begins;
+use crate::statements::{Sql, Statements};
+use crate::step::Hints;
+use crate::upkeep::{Cursor, Folding};
+use crate::{PostgresStore, Shared, migrate, pool, tls};
+
+/// The oldest version that is tested.
+const VERSION: i32 = 150_000;
+
+pub(crate) async fn open(mut config: PostgresConfig, checked: bool) -> Result<PostgresStore> {
+    config.server.ssl_mode(tls::mode(config.tls));
+    if config.server.get_application_name().is_none() {
+        config.server.application_name("queuekit");
+    }
+    let store = start(&config)?;
+    if checked {
+        check_server(&store, &config).await?;
+        migrate::bring_up(&store, config.migrate).await?;
+        store.shared.add_days().await?;
+    } else {
+        let answers = store.call("connect", Call::Repeatable, (), |(), session| {
+            Box::pin(async move { session.execute("").await })
+        });
+        answers.await?;
+    }
+    store.shared.notices.start(&store.shared);
+    Ok(store)
+}
+
+fn start(config: &PostgresConfig) -> Result<PostgresStore> {
+    let io = Io::start()?;
+    let connector = tls::connector(config)?;
+    let main = pool::pool(config, &connector, io.handle(), config.pool_size)?;
+    let heartbeats = pool::pool(config, &connector, io.handle(), 1)?;
+    let listen_at = match &config.listen {
+        Listen::Off => None,
+        Listen::Auto if config.prepared == Prepared::Off => None,
+        Listen::Auto => Some(config.server.clone()),
+        Listen::At(server) => {
+            let mut server = (**server).clone();
+            server.ssl_mode(tls::mode(config.tls));
+            if let Some(name) = config.server.get_application_name() {
+                server.application_name(name);
+            }
+            Some(server)
+        }
+    };
+    let wakeups = Arc::new(WakeupHub::default());
+    let notices = Notices::new(listen_at, connector, &config.schema, Arc::clone(&wakeups));
+    let shared = Shared {
+        io,
+        pool: main,
+        heartbeats,
+        lock_class: config.schema.lock_class(),
+        statements: Statements::new(&config.schema),
+        begins: begins(config),
+        schema: config.schema.clone(),
+        prepared: config.prepared,
+        settle: config.settle,
+        op_timeout: config.op_timeout,
+        limits: config.limits,
+        known: crate::queues::Known::default(),
+        hints: Hints::default(),
+        wakeups,
+        notices,
+        folding: Folding::default(),
+        repair: Cursor::default(),
+        closed: AtomicBool::new(false),
+        calls: AtomicUsize::new(0),
+        cut: watch::Sender::new(false),
+    };
+    Ok(PostgresStore { shared: Arc::new(shared) })
+}
+
+fn begins(config: &PostgresConfig) -> Begins {
+    let mut plain = "BEGIN".to_owned();
+    if config.prepared == Prepared::Off {
+        plain = format!("{plain}; {}; SET LOCAL jit = off", pool::timeouts(config, "LOCAL"));
+    }
+    let relaxed = config.settle == SettleDurability::Relaxed;
+    let settling = match relaxed {
+        true => format!("{plain}; SET LOCAL synchronous_commit = off"),
+        false => plain.clone(),
+    };
+    let wraps = config.prepared == Prepared::Off;
+    Begins { plain, settling, wraps, wraps_settling: wraps || relaxed }
+}
+
+/// Refuses a server that may lose what it said was stored (contract R11.2).
+async fn check_server(store: &PostgresStore, config: &PostgresConfig) -> Result<()> {
+    let read = store.call("connect", Call::Repeatable, (), |(), session| {
+        Box::pin(async move {
+            let rows = session.query(Sql::Server, params![]).await?;
+            let row = rows.first().ok_or_else(|| crate::error::unreadable("the server's state"))?;
+            let (version, recovers): (i32, bool) = (row.try_get(0)?, row.try_get(1)?);
+            let fsync: String = row.try_get(2)?;
+            Ok((version, recovers, fsync == "on"))
+        })
+    });
+    let (version, recovers, syncs) = read.await?;
+    let refuse = |kind, message: &str| Err(Error::new(kind, message));
+    if version < VERSION {
+        let message = format!("the server is version {}; 15 and later are supported", version / 10_000);
+        return refuse(ErrorKind::Unsupported, &message);
+    }
+    if recovers && !config.allow_volatile {
+        let message = "the server is a standby, or still recovers; connect to the primary";
+        return refuse(ErrorKind::Unavailable, message);
+    }
+    if !syncs && !config.allow_volatile {
+        let message = "the server runs with fsync off: a crash may damage the database and lose \
+                       jobs; turn fsync on, or accept it with allow_volatile=on";
+        return refuse(ErrorKind::Unavailable, message);
+    }
+    Ok(())
+}

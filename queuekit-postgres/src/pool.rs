@@ -1,0 +1,123 @@
+//! Connections.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use deadpool_postgres::{Connect, Manager, ManagerConfig, Object, Pool, RecyclingMethod};
+use queuekit_core::{Error, ErrorKind, Result};
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
+use tokio_postgres::{Client, Config};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::config::{PostgresConfig, Prepared};
+
+/// A pool of so many connections, which live on the given runtime.
+pub(crate) fn pool(
+    config: &PostgresConfig,
+    tls: &MakeRustlsConnect,
+    io: &Handle,
+    size: usize,
+) -> Result<Pool> {
+    let dial = Dial { tls: tls.clone(), io: io.clone(), settings: settings(config) };
+    let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+    let manager = Manager::from_connect(config.server.clone(), dial, recycling);
+    Pool::builder(manager).max_size(size).build().map_err(|error| {
+        Error::new(ErrorKind::Unavailable, "no pool of connections can be made").caused_by(error)
+    })
+}
+
+/// A connection that is given back only if nothing is under way on it.
+#[derive(Debug)]
+pub(crate) struct Borrowed {
+    object: Option<Object>,
+    clean: bool,
+}
+
+impl Borrowed {
+    pub(crate) fn new(object: Object) -> Self {
+        Self { object: Some(object), clean: false }
+    }
+
+    pub(crate) fn client(&self) -> Option<&deadpool_postgres::ClientWrapper> {
+        self.object.as_deref()
+    }
+
+    /// Nothing is under way on it: others may have it.
+    pub(crate) fn give_back(mut self) {
+        self.clean = true;
+    }
+}
+
+impl Drop for Borrowed {
+    fn drop(&mut self) {
+        if let Some(object) = self.object.take().filter(|_| !self.clean) {
+            // Whoever had it next would wait for what is under way, or be in its transaction.
+            drop(Object::take(object));
+        }
+    }
+}
+
+struct Dial {
+    tls: MakeRustlsConnect,
+    io: Handle,
+    settings: Option<String>,
+}
+
+type Connected = std::result::Result<(Client, JoinHandle<()>), tokio_postgres::Error>;
+
+impl Connect for Dial {
+    fn connect(&self, config: &Config) -> Pin<Box<dyn Future<Output = Connected> + Send + '_>> {
+        let connected = connect(config.clone(), self.tls.clone(), self.io.clone());
+        Box::pin(async move {
+            let (client, task) = connected.await?;
+            if let Some(settings) = &self.settings {
+                client.batch_execute(settings).await?;
+            }
+            Ok((client, task))
+        })
+    }
+}
+
+/// Connects on the given runtime, whichever one the caller is on.
+pub(crate) async fn connect(config: Config, tls: MakeRustlsConnect, io: Handle) -> Connected {
+    let (ready, readied) = tokio::sync::oneshot::channel();
+    let task = io.spawn(async move {
+        match config.connect(tls).await {
+            Err(error) => drop(ready.send(Err(error))),
+            Ok((client, connection)) => {
+                if ready.send(Ok(client)).is_ok()
+                    && let Err(error) = connection.await
+                {
+                    tracing::debug!(%error, "a connection to Postgres ended");
+                }
+            }
+        }
+    });
+    match readied.await {
+        Ok(client) => client.map(|client| (client, task)),
+        // The runtime has ended: so has the store.
+        Err(_) => Err(tokio_postgres::Error::__private_api_timeout()),
+    }
+}
+
+/// What holds for each connection of the store's own. A plan is made once, whatever the tables
+/// hold then, so it must be one that is good for full tables: no scan, a look-up per row.
+fn settings(config: &PostgresConfig) -> Option<String> {
+    let timeouts = timeouts(config, "");
+    (config.prepared == Prepared::Auto).then(|| {
+        format!(
+            "{timeouts}; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; \
+             SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off"
+        )
+    })
+}
+
+/// The statements that set the timeouts, for a session or, with `LOCAL`, for a transaction.
+pub(crate) fn timeouts(config: &PostgresConfig, scope: &str) -> String {
+    let (statement, lock) = (config.statement_timeout.as_millis(), config.lock_timeout.as_millis());
+    format!(
+        "SET {scope} statement_timeout = {statement}; SET {scope} lock_timeout = {lock}; \
+         SET {scope} idle_in_transaction_session_timeout = {statement}"
+    )
+}

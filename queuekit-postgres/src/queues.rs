@@ -1,0 +1,154 @@
+//! Queues by name: their numbers and settings.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use queuekit_core::queue::{Keep, KeyOnDead, KeyOnWait, Order, QueueSettings, Retention};
+use queuekit_core::{Error, ErrorKind, QueueName, Result};
+use tokio_postgres::Row;
+
+use crate::error::Outcome;
+use crate::params::params;
+use crate::row::unsigned;
+use crate::session::Session;
+use crate::statements::Sql;
+
+#[derive(Clone, Debug)]
+pub(crate) struct QueueRow {
+    pub(crate) id: i32,
+    pub(crate) name: QueueName,
+    /// It may hold jobs with partition keys, or is fair.
+    pub(crate) keyed: bool,
+    pub(crate) settings: QueueSettings,
+    pub(crate) removed: bool,
+}
+
+/// What was last read of queues. It saves a look: whatever is decided by it, the statement that
+/// acts on it decides again by what is stored.
+#[derive(Debug, Default)]
+pub(crate) struct Known(Mutex<HashMap<QueueName, QueueRow>>);
+
+impl Known {
+    pub(crate) fn get(&self, name: &QueueName) -> Option<QueueRow> {
+        self.rows().get(name).cloned()
+    }
+
+    pub(crate) fn learn(&self, rows: &[QueueRow]) {
+        let mut known = self.rows();
+        for row in rows.iter().filter(|row| !row.removed) {
+            known.insert(row.name.clone(), row.clone());
+        }
+    }
+
+    pub(crate) fn forget(&self, names: impl IntoIterator<Item = QueueName>) {
+        let mut known = self.rows();
+        for name in names {
+            known.remove(&name);
+        }
+    }
+
+    fn rows(&self) -> MutexGuard<'_, HashMap<QueueName, QueueRow>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// All queues.
+pub(crate) async fn all(session: &Session<'_>) -> Outcome<Vec<QueueRow>> {
+    rows(session.query(Sql::Queues, params![]).await?)
+}
+
+/// The queues of these names that exist.
+pub(crate) async fn named(session: &Session<'_>, names: &[QueueName]) -> Outcome<Vec<QueueRow>> {
+    let names: Vec<&str> = names.iter().map(QueueName::as_str).collect();
+    rows(session.query(Sql::QueuesNamed, params![names]).await?)
+}
+
+/// The queues of these numbers that exist.
+pub(crate) async fn numbered(session: &Session<'_>, ids: Vec<i32>) -> Outcome<Vec<QueueRow>> {
+    rows(session.query(Sql::QueuesNumbered, params![ids]).await?)
+}
+
+fn rows(rows: Vec<Row>) -> Outcome<Vec<QueueRow>> {
+    let mut queues = Vec::with_capacity(rows.len());
+    for row in &rows {
+        // A name that is none belongs to no job.
+        queues.extend(QueueRow::read(row)?);
+    }
+    Ok(queues)
+}
+
+/// The queues of these names, which come to exist if need be. It commits at once: no transaction
+/// of a producer is to hold up others who use the same new queue.
+pub(crate) async fn open(
+    session: &Session<'_>,
+    names: &[QueueName],
+    most: usize,
+) -> Outcome<Vec<QueueRow>> {
+    let rows = named(session, names).await?;
+    if rows.iter().filter(|row| !row.removed).count() == names.len() {
+        return Ok(rows);
+    }
+    let mut wanted: Vec<&str> = names.iter().map(QueueName::as_str).collect();
+    wanted.sort_unstable();
+    let most_rows = i32::try_from(most).unwrap_or(i32::MAX);
+    session.write(Sql::QueueOpen, params![wanted, most_rows]).await?;
+    let rows = named(session, names).await?;
+    let there = |name: &&QueueName| rows.iter().any(|row| row.name == **name && !row.removed);
+    match names.iter().find(|name| !there(name)) {
+        None => Ok(rows),
+        Some(name) => {
+            let limit = format!("at most {most} queues");
+            let message = format!("queues: {limit} are kept; remove some that are not used");
+            let kind = ErrorKind::Invalid { item: None, field: "queues", limit };
+            Err(Error::new(kind, message).on(name).into())
+        }
+    }
+}
+
+impl QueueRow {
+    fn read(row: &Row) -> Outcome<Option<Self>> {
+        let Ok(name) = QueueName::new(row.try_get::<_, &str>(1)?) else {
+            return Ok(None);
+        };
+        let choose = |at, yes, no| Ok::<_, tokio_postgres::Error>(if row.try_get(at)? { yes } else { no });
+        let skips = choose(6, true, false)?;
+        let holds = choose(7, true, false)?;
+        let fair = choose(8, true, false)?;
+        let mut settings = QueueSettings::default();
+        settings.paused = row.try_get(3)?;
+        settings.max_pending = row.try_get::<_, Option<i64>>(4)?.map(unsigned);
+        settings.per_key = u32::try_from(row.try_get::<_, i32>(5)?).unwrap_or(1);
+        settings.key_on_wait = if skips { KeyOnWait::Skip } else { KeyOnWait::Block };
+        settings.key_on_dead = if holds { KeyOnDead::Hold } else { KeyOnDead::Continue };
+        settings.order = if fair { Order::Fair } else { Order::Strict };
+        settings.dedup_window = Duration::from_millis(unsigned(row.try_get(9)?));
+        settings.retention = Retention { done: keep(row, 10)?, dead: keep(row, 13)? };
+        Ok(Some(Self {
+            id: row.try_get(0)?,
+            name,
+            keyed: row.try_get(2)?,
+            settings,
+            removed: row.try_get(16)?,
+        }))
+    }
+
+    pub(crate) fn is_fair(&self) -> bool {
+        self.settings.order == Order::Fair
+    }
+
+    pub(crate) fn holds_dead(&self) -> bool {
+        self.settings.key_on_dead == KeyOnDead::Hold
+    }
+
+    pub(crate) fn skips_waiting(&self) -> bool {
+        self.settings.key_on_wait == KeyOnWait::Skip
+    }
+}
+
+/// What was written as valid is read as valid; anything else keeps all.
+fn keep(row: &Row, from: usize) -> Result<Keep, tokio_postgres::Error> {
+    let number = |at| Ok::<_, tokio_postgres::Error>(row.try_get::<_, Option<i64>>(at)?.map(unsigned));
+    let age = number(from)?.map(Duration::from_millis);
+    Ok(Keep::new(age, number(from + 1)?, number(from + 2)?).unwrap_or(Keep::ALL))
+}

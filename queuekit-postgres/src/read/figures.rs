@@ -1,0 +1,251 @@
+//! The figures of queues (contract R8.3), without a scan of finished jobs.
+
+use std::collections::HashMap;
+
+use queuekit_core::capability::WorkerInfo;
+use queuekit_core::limits::EXACT_COUNT;
+use queuekit_core::queue::{Count, Ends, HealthInput, Queue, health};
+use queuekit_core::{Result, State, Status, Timestamp};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use super::status::Frontiers;
+use crate::PostgresStore;
+use crate::call::Call;
+use crate::error::{Outcome, unreadable};
+use crate::params::params;
+use crate::queues::{self, QueueRow};
+use crate::row::unsigned;
+use crate::session::Session;
+use crate::statements::Sql;
+use crate::step::{Change, push_ends};
+
+/// Jobs up to which each is counted.
+const EXAMINED: i32 = EXACT_COUNT as i32;
+
+/// The counters of one queue.
+#[derive(Clone, Debug)]
+pub(crate) struct Figures {
+    pub(crate) queue: i32,
+    /// By state.
+    pub(crate) counts: [i64; State::ALL.len()],
+    /// Bytes of payloads and results, by state; only of those that have ended.
+    pub(crate) sizes: [i64; State::ALL.len()],
+    corrupt: i64,
+    ends: Ends,
+}
+
+/// What waits in a queue.
+struct Waiting {
+    due: i64,
+    oldest: Option<Timestamp>,
+    failed: i64,
+    scheduled: i64,
+    keyed: i64,
+    expired: i64,
+}
+
+impl PostgresStore {
+    pub(crate) async fn queues_shown(&self) -> Result<Vec<Queue>> {
+        let shown = self.call("list_queues", Call::Repeatable, (), |(), session| {
+            Box::pin(async move {
+                super::snapshot(session).await?;
+                show(session).await
+            })
+        });
+        shown.await
+    }
+}
+
+/// The counters of some queues, or of all.
+pub(crate) async fn figures(
+    session: &Session<'_>,
+    queues: Option<Vec<i32>>,
+) -> Outcome<Vec<Figures>> {
+    let rows = session.query(Sql::Figures, params![queues]).await?;
+    rows.iter().map(|row| Ok(Figures::read(row)?)).collect()
+}
+
+async fn show(session: &Session<'_>) -> Outcome<Vec<Queue>> {
+    let now = session.query(Sql::Now, params![]).await?;
+    let now = now.first().ok_or_else(|| unreadable("the store's clock"))?.try_get(0)?;
+    let now = Timestamp::from_millis(now);
+    let workers = super::workers(session).await?;
+    let figures: HashMap<i32, Figures> =
+        figures(session, None).await?.into_iter().map(|of| (of.queue, of)).collect();
+    let rows = queues::all(session).await?;
+    let busy = |row: &&QueueRow| {
+        let counts = figures.get(&row.id).map(|of| of.counts).unwrap_or_default();
+        counts[State::Pending as usize] > 0 || counts[State::Running as usize] > 0
+    };
+    let ids: Vec<i32> = rows.iter().filter(busy).map(|row| row.id).collect();
+    let mut waiting: HashMap<i32, Waiting> = HashMap::new();
+    for row in session.query(Sql::Waiting, params![ids, EXAMINED + 1]).await? {
+        waiting.insert(row.try_get(0)?, Waiting::read(&row)?);
+    }
+    let mut listed = Vec::with_capacity(rows.len());
+    for row in rows {
+        let waiting = waiting.remove(&row.id);
+        // One that was removed is there only if a producer stored jobs in it at that moment.
+        if !row.removed || waiting.is_some() {
+            let figures = figures.get(&row.id);
+            listed.push(queue(session, row, figures, waiting, &workers, now).await?);
+        }
+    }
+    Ok(listed)
+}
+
+async fn queue(
+    session: &Session<'_>,
+    row: QueueRow,
+    figures: Option<&Figures>,
+    waiting: Option<Waiting>,
+    workers: &[WorkerInfo],
+    now: Timestamp,
+) -> Outcome<Queue> {
+    let mut queue = Queue::empty(row.name.clone(), row.settings.clone(), now);
+    let count = |state: State| figures.map_or(0, |of| unsigned(of.counts[state as usize]));
+    let mut oldest = None;
+    if let Some(waiting) = waiting {
+        oldest = count_waiting(session, &row, &waiting, count(State::Pending), &mut queue).await?;
+        let expired = unsigned(waiting.expired);
+        let bounded = |value| Count { value, exact: waiting.expired <= i64::from(EXAMINED) };
+        queue.counts.set(Status::Expired, bounded(expired));
+        queue.counts.set(Status::Running, bounded(count(State::Running).saturating_sub(expired)));
+    }
+    for status in [Status::Completed, Status::Dead, Status::Cancelled] {
+        queue.counts.set(status, Count::exact(count(status.state())));
+    }
+    let serving = workers.iter().filter(|worker| worker.beat.queues.contains(&row.name));
+    queue.workers = serving.count() as u64;
+    queue.oldest_ready_age = oldest.map(|due| now.since(due));
+    queue.corrupt = figures.map_or(0, |of| unsigned(of.corrupt));
+    queue.health = health(HealthInput {
+        oldest_ready_age: queue.oldest_ready_age,
+        dead_share: figures.map_or(0.0, |of| of.ends.dead_share()),
+        has_live_worker: queue.workers > 0,
+    });
+    Ok(queue)
+}
+
+/// Sets the counts of waiting jobs; since when the oldest is ready.
+async fn count_waiting(
+    session: &Session<'_>,
+    row: &QueueRow,
+    waiting: &Waiting,
+    pending: u64,
+    queue: &mut Queue,
+) -> Outcome<Option<Timestamp>> {
+    let mut counts = [0_i64; Status::ALL.len()];
+    let mut oldest = waiting.oldest;
+    let mut keyed_exact = true;
+    if waiting.keyed > i64::from(EXAMINED) {
+        let placed = session.query(Sql::Placed, params![row.id]).await?;
+        let placed: i64 = placed.first().map_or(Ok(0), |row| row.try_get(0))?;
+        let plain = waiting.due + waiting.failed + waiting.scheduled;
+        counts[Status::Ready as usize] += placed;
+        let blocked = pending.cast_signed() - plain - placed;
+        counts[Status::Blocked as usize] += blocked.max(0);
+        keyed_exact = false;
+    } else if waiting.keyed > 0 {
+        let due = count_keyed(session, row.id, &mut counts).await?;
+        oldest = oldest.into_iter().chain(due).min();
+    }
+    let mut sizes = [waiting.due, waiting.failed + waiting.scheduled];
+    let keyed: i64 = counts.iter().sum();
+    let exact = fill_up(&mut sizes, pending.cast_signed() - keyed) && keyed_exact;
+    counts[Status::Ready as usize] += sizes[0];
+    let future = (waiting.failed + waiting.scheduled).max(1);
+    let failed = sizes[1] * waiting.failed / future;
+    counts[Status::Failed as usize] += failed;
+    counts[Status::Scheduled as usize] += sizes[1] - failed;
+    let future_exact = exact && (sizes[1] <= i64::from(EXAMINED) || failed == 0 || failed == sizes[1]);
+    for status in State::Pending.statuses().iter() {
+        let value = unsigned(counts[status as usize]);
+        let exact = if status == Status::Ready { exact } else { future_exact };
+        queue.counts.set(status, Count { value, exact });
+    }
+    Ok(oldest)
+}
+
+/// Looks at each job with a partition key; since when the oldest of them is ready.
+async fn count_keyed(
+    session: &Session<'_>,
+    queue: i32,
+    counts: &mut [i64],
+) -> Outcome<Option<Timestamp>> {
+    let mut ids: Vec<Uuid> = Vec::new();
+    for row in session.query(Sql::WaitingKeyed, params![queue, EXAMINED]).await? {
+        ids.push(row.try_get(0)?);
+    }
+    let change = Change::read(session, ids.clone()).await?;
+    let mut frontiers = Frontiers::default();
+    let records = || ids.iter().filter_map(|id| change.record(crate::row::job_id(*id)));
+    frontiers.learn(session, records()).await?;
+    let mut oldest: Option<Timestamp> = None;
+    for record in records() {
+        let status = frontiers.status(record, change.now);
+        counts[status as usize] += 1;
+        if status == Status::Ready {
+            oldest = oldest.into_iter().chain([record.scheduled_at]).min();
+        }
+    }
+    Ok(oldest)
+}
+
+/// Of sizes that were counted up to a bound, the one that reached it is what the others leave of
+/// the whole; if several did, they share it, and false says that they are estimates.
+fn fill_up(sizes: &mut [i64], whole: i64) -> bool {
+    let (many, few): (Vec<_>, Vec<_>) =
+        sizes.iter_mut().partition(|size| **size > i64::from(EXAMINED));
+    let left = whole - few.into_iter().map(|size| *size).sum::<i64>();
+    let exact = many.len() <= 1;
+    let share = left.max(0) / (many.len() as i64).max(1);
+    many.into_iter().for_each(|size| *size = share);
+    exact
+}
+
+impl Figures {
+    fn read(row: &Row) -> std::result::Result<Self, tokio_postgres::Error> {
+        let (mut counts, mut sizes) = ([0; 5], [0; 5]);
+        for (at, count) in counts.iter_mut().enumerate() {
+            *count = row.try_get(at + 1)?;
+        }
+        for (at, size) in sizes[2..].iter_mut().enumerate() {
+            *size = row.try_get(at + 6)?;
+        }
+        let mut ends = Ends::from_bytes(row.try_get(10)?);
+        let (ended, died): (Vec<i32>, Vec<i32>) = (row.try_get(11)?, row.try_get(12)?);
+        ended.into_iter().zip(died).for_each(|(ended, died)| push_ends(&mut ends, ended, died));
+        Ok(Self { queue: row.try_get(0)?, counts, sizes, corrupt: row.try_get(9)?, ends })
+    }
+}
+
+impl Waiting {
+    fn read(row: &Row) -> std::result::Result<Self, tokio_postgres::Error> {
+        Ok(Self {
+            due: row.try_get(1)?,
+            oldest: row.try_get::<_, Option<i64>>(2)?.map(Timestamp::from_millis),
+            failed: row.try_get(3)?,
+            scheduled: row.try_get(4)?,
+            keyed: row.try_get(5)?,
+            expired: row.try_get(6)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r8_3_what_was_not_counted_to_its_end_is_what_the_others_leave() {
+        let bound = i64::from(EXAMINED) + 1;
+        let mut one = [5, bound];
+        assert!(fill_up(&mut one, 1_000_000));
+        assert_eq!(one, [5, 999_995]);
+        let mut two = [bound, bound];
+        assert!(!fill_up(&mut two, 1_000_000));
+        assert_eq!(two, [500_000, 500_000]);
+    }
+}

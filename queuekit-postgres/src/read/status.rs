@@ -1,0 +1,58 @@
+//! The status of jobs at the moment of reading (contract R1.1).
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use queuekit_core::{State, Status, Timestamp, lifecycle};
+
+use crate::error::Outcome;
+use crate::params::params;
+use crate::row::Record;
+use crate::session::Session;
+use crate::statements::Sql;
+
+/// The last unblocked sequence of partition keys, found once per read.
+#[derive(Debug, Default)]
+pub(super) struct Frontiers(HashMap<(i32, String), i64>);
+
+impl Frontiers {
+    /// Finds what is not known yet of the keys of these jobs.
+    pub(super) async fn learn(
+        &mut self,
+        session: &Session<'_>,
+        records: impl Iterator<Item = &Record>,
+    ) -> Outcome<()> {
+        let mut unknown: BTreeMap<i32, BTreeSet<&str>> = BTreeMap::new();
+        for record in records.filter(|record| record.state == State::Pending) {
+            if let Some(lane) = record.partition_key()
+                && !self.0.contains_key(&(record.queue, lane.to_owned()))
+            {
+                unknown.entry(record.queue).or_default().insert(lane);
+            }
+        }
+        for (queue, lanes) in unknown {
+            let lanes: Vec<&str> = lanes.into_iter().collect();
+            for row in session.query(Sql::Frontiers, params![queue, lanes]).await? {
+                self.0.insert((queue, row.try_get(0)?), row.try_get(1)?);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn status(&self, record: &Record, now: Timestamp) -> Status {
+        match record.state {
+            State::Pending => {
+                let frontier = |lane: &str| {
+                    self.0.get(&(record.queue, lane.to_owned())).copied().unwrap_or_default()
+                };
+                let blocked =
+                    record.partition_key().is_some_and(|lane| frontier(lane) < record.seq);
+                lifecycle::waiting_status(blocked, record.scheduled_at, now, record.attempts)
+            }
+            State::Running if record.lease_expires_at.is_none_or(|at| at <= now) => Status::Expired,
+            State::Running => Status::Running,
+            State::Completed => Status::Completed,
+            State::Dead => Status::Dead,
+            State::Cancelled => Status::Cancelled,
+        }
+    }
+}

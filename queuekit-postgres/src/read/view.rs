@@ -1,0 +1,139 @@
+//! A job as it is shown.
+
+use std::collections::HashMap;
+
+use queuekit_core::{
+    Bytes, ErrorText, IdempotencyKey, Job, JobId, Kind, LogLine, PartitionKey, Priority, Progress,
+    QueueName, Result, State, Status, Timestamp, WorkerId,
+};
+use serde::Deserialize;
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use super::status::Frontiers;
+use crate::PostgresStore;
+use crate::call::Call;
+use crate::error::Outcome;
+use crate::params::params;
+use crate::row::{Record, job_id, job_uuid, unsigned};
+use crate::session::Session;
+use crate::statements::Sql;
+use crate::step::Change;
+
+impl PostgresStore {
+    pub(crate) async fn job_shown(&self, id: JobId) -> Result<Option<Job>> {
+        let shown = self.call("get_job", Call::Repeatable, id, |id, session| {
+            Box::pin(async move {
+                super::snapshot(session).await?;
+                let change = Change::read(session, vec![job_uuid(*id)]).await?;
+                let Some(record) = change.record(*id) else {
+                    return Ok(None);
+                };
+                let mut frontiers = Frontiers::default();
+                frontiers.learn(session, std::iter::once(record)).await?;
+                let status = frontiers.status(record, change.now);
+                let name = change.queue_of(record)?.name.clone();
+                let jobs = views(session, change.now, vec![(record, status, name)]).await?;
+                Ok(jobs.into_iter().next())
+            })
+        });
+        shown.await
+    }
+}
+
+/// What the record leaves out, by job.
+struct Rest {
+    payload: Vec<u8>,
+    metadata: Option<String>,
+    result: Option<Vec<u8>>,
+    moved_from: Option<Uuid>,
+    fraction: Option<f32>,
+    message: Option<String>,
+    lines: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct StoredLine {
+    at: Timestamp,
+    text: String,
+}
+
+/// Shows jobs. What cannot be read is left out: a list never fails on one record (contract R5.8).
+pub(super) async fn views(
+    session: &Session<'_>,
+    now: Timestamp,
+    records: Vec<(&Record, Status, QueueName)>,
+) -> Outcome<Vec<Job>> {
+    let ids: Vec<Uuid> = records.iter().map(|(record, ..)| job_uuid(record.id)).collect();
+    let mut rests: HashMap<JobId, Rest> = HashMap::new();
+    for row in session.query(Sql::Views, params![ids]).await? {
+        rests.entry(job_id(row.try_get(0)?)).or_insert(Rest::read(&row)?);
+    }
+    let mut jobs = Vec::with_capacity(records.len());
+    for (record, status, name) in records {
+        jobs.extend(view(record, status, name, now, rests.remove(&record.id)));
+    }
+    Ok(jobs)
+}
+
+impl Rest {
+    fn read(row: &Row) -> std::result::Result<Self, tokio_postgres::Error> {
+        Ok(Self {
+            payload: row.try_get(1)?,
+            metadata: row.try_get(2)?,
+            result: row.try_get(3)?,
+            moved_from: row.try_get(4)?,
+            fraction: row.try_get(5)?,
+            message: row.try_get(6)?,
+            lines: row.try_get(7)?,
+        })
+    }
+}
+
+fn view(
+    record: &Record,
+    status: Status,
+    queue: QueueName,
+    now: Timestamp,
+    rest: Option<Rest>,
+) -> Option<Job> {
+    let kind = Kind::new(&record.kind).or_else(|_| Kind::new("unreadable")).ok()?;
+    let mut job = Job::pending(record.id, queue, kind, record.created_at);
+    job.state = record.state;
+    job.status = status;
+    if let Some(Ok(priority)) = u8::try_from(31 - record.rank).ok().map(Priority::new) {
+        job.priority = priority;
+    }
+    job.timeout = std::time::Duration::from_millis(unsigned(record.timeout_ms));
+    job.attempts = record.attempts;
+    job.max_attempts = record.max_attempts;
+    job.releases = record.releases;
+    job.lease_seq = unsigned(record.lease_seq);
+    job.scheduled_at = record.scheduled_at;
+    job.started_at = record.started_at;
+    job.finished_at = record.finished_at;
+    let running = record.lease_expires_at.filter(|_| record.state == State::Running);
+    job.lease_expires_in = running.map(|at| at.since(now));
+    job.worker = record.worker.as_deref().and_then(|id| WorkerId::new(id).ok());
+    job.partition_key = record.partition_key().and_then(|key| PartitionKey::new(key).ok());
+    let key = record.idempotency_key.as_deref();
+    job.idempotency_key = key.and_then(|key| IdempotencyKey::new(key).ok());
+    job.unique_until_done = record.unique_until_done;
+    job.deadline_in = record.deadline_at.map(|deadline| deadline.since(now));
+    job.cancel_requested = record.cancel_requested;
+    job.reason = record.reason.as_deref().map(ErrorText::from);
+    job.errors = record.failures();
+    if let Some(rest) = rest {
+        job.payload = if record.is_corrupt() { Bytes::new() } else { rest.payload.into() };
+        let metadata = rest.metadata.and_then(|text| serde_json::from_str(&text).ok());
+        job.metadata = metadata.unwrap_or_default();
+        job.result = rest.result.map(Bytes::from);
+        job.moved_from = rest.moved_from.map(job_id);
+        let message = rest.message.unwrap_or_default();
+        job.progress = rest.fraction.map(|fraction| Progress::new(fraction, &message));
+        let lines = rest.lines.and_then(|text| serde_json::from_str(&text).ok());
+        let lines: Vec<StoredLine> = lines.unwrap_or_default();
+        job.logs = lines.into_iter().map(|line| LogLine { at: line.at, text: line.text }).collect();
+    }
+    Some(job)
+}

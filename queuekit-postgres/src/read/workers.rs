@@ -1,0 +1,40 @@
+//! Presence of workers (contract R3.9).
+
+use std::time::Duration;
+
+use queuekit_core::capability::{Beat, WorkerInfo};
+use queuekit_core::{Kind, LeaseTtl, QueueName, WorkerId};
+use tokio_postgres::Row;
+
+use crate::error::Outcome;
+use crate::params::params;
+use crate::row::unsigned;
+use crate::session::Session;
+use crate::statements::Sql;
+
+/// A row that is no worker's is passed over.
+pub(crate) async fn workers(session: &Session<'_>) -> Outcome<Vec<WorkerInfo>> {
+    let rows = session.query(Sql::Workers, params![]).await?;
+    let mut workers = Vec::with_capacity(rows.len());
+    for row in &rows {
+        workers.extend(worker(row)?);
+    }
+    Ok(workers)
+}
+
+fn worker(row: &Row) -> Result<Option<WorkerInfo>, tokio_postgres::Error> {
+    let Ok(id) = WorkerId::new(row.try_get::<_, &str>(0)?) else {
+        return Ok(None);
+    };
+    let (queues, kinds): (&str, &str) = (row.try_get(2)?, row.try_get(3)?);
+    let beat = Beat {
+        id,
+        name: row.try_get(1)?,
+        queues: queues.split_whitespace().flat_map(QueueName::new).collect(),
+        kinds: kinds.split_whitespace().flat_map(Kind::new).collect(),
+        slots: row.try_get::<_, i32>(4)?.cast_unsigned(),
+        running: row.try_get::<_, i32>(5)?.cast_unsigned(),
+        ttl: LeaseTtl::for_tests(Duration::from_millis(unsigned(row.try_get(6)?))),
+    };
+    Ok(Some(WorkerInfo { beat, age: Duration::from_millis(unsigned(row.try_get(7)?)) }))
+}

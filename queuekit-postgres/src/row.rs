@@ -1,0 +1,179 @@
+//! A job's row: all of it but what is large.
+
+use queuekit_core::{
+    ErrorText, JobId, Kind, LeaseToken, Nonce, Priority, State, Timestamp, WorkerId,
+};
+use serde::{Deserialize, Serialize};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use queuekit_core::Failure as JobFailure;
+
+/// The lane of the jobs without a partition key in a fair queue.
+pub(crate) const PLAIN: &str = "";
+
+#[derive(Clone, Debug)]
+pub(crate) struct Record {
+    pub(crate) id: JobId,
+    pub(crate) queue: i32,
+    pub(crate) state: State,
+    pub(crate) seq: i64,
+    pub(crate) rank: i16,
+    pub(crate) scheduled_at: Timestamp,
+    pub(crate) created_at: Timestamp,
+    pub(crate) timeout_ms: i64,
+    pub(crate) deadline_at: Option<Timestamp>,
+    pub(crate) started_at: Option<Timestamp>,
+    pub(crate) finished_at: Option<Timestamp>,
+    pub(crate) lease_seq: i64,
+    pub(crate) nonce: Option<Uuid>,
+    pub(crate) lease_expires_at: Option<Timestamp>,
+    pub(crate) attempts: u32,
+    pub(crate) max_attempts: u32,
+    pub(crate) releases: u32,
+    pub(crate) cancel_requested: bool,
+    pub(crate) unique_until_done: bool,
+    pub(crate) holds: bool,
+    pub(crate) kind: String,
+    pub(crate) lane: Option<String>,
+    pub(crate) idempotency_key: Option<String>,
+    pub(crate) worker: Option<String>,
+    pub(crate) reason: Option<String>,
+    /// As stored: parsed only where it is shown or added to.
+    pub(crate) errors: Option<String>,
+}
+
+impl Record {
+    /// Reads a row of `records.sql`.
+    pub(crate) fn read(row: &Row) -> Result<Self, tokio_postgres::Error> {
+        let time = |at| Ok(row.try_get::<_, Option<i64>>(at)?.map(Timestamp::from_millis));
+        Ok(Self {
+            id: job_id(row.try_get(0)?),
+            queue: row.try_get(1)?,
+            state: state(row.try_get(2)?),
+            seq: row.try_get(3)?,
+            rank: row.try_get(4)?,
+            scheduled_at: Timestamp::from_millis(row.try_get(5)?),
+            created_at: Timestamp::from_millis(row.try_get(6)?),
+            timeout_ms: row.try_get(7)?,
+            deadline_at: time(9)?,
+            started_at: time(10)?,
+            finished_at: time(11)?,
+            lease_seq: row.try_get(12)?,
+            nonce: row.try_get(13)?,
+            lease_expires_at: time(14)?,
+            attempts: small(row.try_get(15)?),
+            max_attempts: small(row.try_get(16)?),
+            releases: u32::try_from(row.try_get::<_, i32>(17)?).unwrap_or(0),
+            cancel_requested: row.try_get(18)?,
+            unique_until_done: row.try_get(19)?,
+            holds: row.try_get(20)?,
+            kind: row.try_get(21)?,
+            lane: row.try_get(22)?,
+            idempotency_key: row.try_get(23)?,
+            worker: row.try_get(24)?,
+            reason: row.try_get(25)?,
+            errors: row.try_get(26)?,
+        })
+    }
+
+    /// Whether this very lease holds (contract R3.2), expired or not.
+    pub(crate) fn is_held_by(&self, lease: &LeaseToken) -> bool {
+        self.state == State::Running && self.was_last_held_by(lease)
+    }
+
+    /// Whether this lease was the last one granted.
+    pub(crate) fn was_last_held_by(&self, lease: &LeaseToken) -> bool {
+        i64::try_from(lease.lease_seq) == Ok(self.lease_seq)
+            && self.nonce == Some(nonce_uuid(lease.nonce))
+    }
+
+    pub(crate) fn partition_key(&self) -> Option<&str> {
+        self.lane.as_deref().filter(|lane| *lane != PLAIN)
+    }
+
+    /// Whether something in it is not what this crate writes.
+    pub(crate) fn is_corrupt(&self) -> bool {
+        Kind::new(&self.kind).is_err() || !(0..Priority::LEVELS as i16).contains(&self.rank)
+    }
+
+    pub(crate) fn failures(&self) -> Vec<JobFailure> {
+        let stored = self.errors.as_deref().and_then(|text| serde_json::from_str(text).ok());
+        let stored: Vec<StoredFailure> = stored.unwrap_or_default();
+        stored.into_iter().map(StoredFailure::into_failure).collect()
+    }
+
+    pub(crate) fn set_failures(&mut self, failures: Vec<JobFailure>) {
+        let stored: Vec<_> = failures.into_iter().map(StoredFailure::of).collect();
+        // Numbers and texts: there is nothing in it that cannot be written.
+        self.errors = serde_json::to_string(&stored).ok();
+    }
+}
+
+/// A failure as it stands in the column `errors`.
+#[derive(Debug, Serialize, Deserialize)]
+struct StoredFailure {
+    attempt: u32,
+    lease_seq: u64,
+    at: Timestamp,
+    worker: Option<String>,
+    error: ErrorText,
+}
+
+impl StoredFailure {
+    fn of(failure: JobFailure) -> Self {
+        Self {
+            attempt: failure.attempt,
+            lease_seq: failure.lease_seq,
+            at: failure.at,
+            worker: failure.worker.map(|worker| worker.as_str().to_owned()),
+            error: failure.error,
+        }
+    }
+
+    fn into_failure(self) -> JobFailure {
+        JobFailure {
+            attempt: self.attempt,
+            lease_seq: self.lease_seq,
+            at: self.at,
+            worker: self.worker.and_then(|worker| WorkerId::new(worker).ok()),
+            error: self.error,
+        }
+    }
+}
+
+pub(crate) fn job_id(uuid: Uuid) -> JobId {
+    JobId::from_bytes(uuid.into_bytes())
+}
+
+pub(crate) fn job_uuid(id: JobId) -> Uuid {
+    Uuid::from_bytes(*id.as_bytes())
+}
+
+pub(crate) fn nonce_uuid(nonce: Nonce) -> Uuid {
+    Uuid::from_bytes(*nonce.as_bytes())
+}
+
+/// A stored number that is never negative.
+pub(crate) fn unsigned(value: i64) -> u64 {
+    u64::try_from(value).unwrap_or(0)
+}
+
+pub(crate) fn small(value: i16) -> u32 {
+    u32::try_from(value).unwrap_or(0)
+}
+
+/// Attempts are at most 1,000, ranks at most 31.
+pub(crate) fn to_small(value: u32) -> i16 {
+    i16::try_from(value).unwrap_or(i16::MAX)
+}
+
+/// Whole milliseconds, rounded up so that nothing runs early.
+pub(crate) fn millis(duration: std::time::Duration) -> i64 {
+    (Timestamp::default() + duration).as_millis()
+}
+
+fn state(code: i16) -> State {
+    let state = usize::try_from(code).ok().and_then(|code| State::ALL.get(code).copied());
+    state.unwrap_or(State::Dead)
+}

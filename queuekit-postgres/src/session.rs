@@ -1,0 +1,165 @@
+//! One connection for the time of one call.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use deadpool_postgres::ClientWrapper;
+use futures_util::future::join3;
+use tokio_postgres::{Row, Transaction};
+
+use crate::config::Prepared;
+use crate::error::Outcome;
+use crate::params::Typed;
+use crate::statements::{Sql, Statements};
+
+/// Runs statements, alone or in a transaction.
+pub(crate) struct Session<'a> {
+    link: Link<'a>,
+    pub(crate) statements: &'a Statements,
+    begins: &'a Begins,
+    /// A commit is under way: if the connection is lost now, nobody knows what became of it.
+    doubt: &'a AtomicBool,
+    open: AtomicBool,
+}
+
+enum Link<'a> {
+    Own(&'a ClientWrapper, Prepared),
+    /// A transaction of the application's.
+    Foreign(&'a Transaction<'a>),
+}
+
+/// How a transaction begins.
+#[derive(Debug)]
+pub(crate) struct Begins {
+    pub(crate) plain: String,
+    /// One whose commit may be on disk later.
+    pub(crate) settling: String,
+    /// Whether a statement alone needs a transaction around it, for its settings.
+    pub(crate) wraps: bool,
+    pub(crate) wraps_settling: bool,
+}
+
+impl<'a> Session<'a> {
+    pub(crate) fn own(
+        client: &'a ClientWrapper,
+        prepared: Prepared,
+        statements: &'a Statements,
+        begins: &'a Begins,
+        doubt: &'a AtomicBool,
+    ) -> Self {
+        let link = Link::Own(client, prepared);
+        Self { link, statements, begins, doubt, open: AtomicBool::new(false) }
+    }
+
+    pub(crate) fn foreign(
+        tx: &'a Transaction<'a>,
+        statements: &'a Statements,
+        begins: &'a Begins,
+        doubt: &'a AtomicBool,
+    ) -> Self {
+        let open = AtomicBool::new(true);
+        Self { link: Link::Foreign(tx), statements, begins, doubt, open }
+    }
+
+    /// Runs a statement in the transaction that was begun, or one that changes nothing.
+    pub(crate) async fn query(&self, sql: Sql, params: &[Typed<'_>]) -> Outcome<Vec<Row>> {
+        let text = self.statements.text(sql);
+        match self.link {
+            Link::Foreign(tx) => Ok(tx.query_typed(text, params).await?),
+            Link::Own(client, Prepared::Off) => Ok(client.query_typed(text, params).await?),
+            Link::Own(client, Prepared::Auto) => {
+                let types: Vec<_> = params.iter().map(|(_, kind)| kind.clone()).collect();
+                let statement = client.prepare_typed_cached(text, &types).await?;
+                let values: Vec<_> = params.iter().map(|(value, _)| *value).collect();
+                Ok(client.query(&statement, &values).await?)
+            }
+        }
+    }
+
+    /// Runs one statement as a transaction of its own.
+    pub(crate) async fn write(&self, sql: Sql, params: &[Typed<'_>]) -> Outcome<Vec<Row>> {
+        self.wrapped(&self.begins.plain, self.begins.wraps, sql, params).await
+    }
+
+    /// Likewise for a statement that settles: its commit may be on disk later.
+    pub(crate) async fn settle(&self, sql: Sql, params: &[Typed<'_>]) -> Outcome<Vec<Row>> {
+        self.wrapped(&self.begins.settling, self.begins.wraps_settling, sql, params).await
+    }
+
+    pub(crate) async fn begin(&self) -> Outcome<()> {
+        self.begin_with(&self.begins.plain).await
+    }
+
+    pub(crate) async fn begin_settling(&self) -> Outcome<()> {
+        self.begin_with(&self.begins.settling).await
+    }
+
+    pub(crate) async fn commit(&self) -> Outcome<()> {
+        if let Link::Own(client, _) = self.link {
+            self.doubt.store(true, Ordering::Release);
+            let committed = client.batch_execute("COMMIT").await;
+            self.open.store(false, Ordering::Release);
+            self.answered(&committed);
+            committed?;
+        }
+        Ok(())
+    }
+
+    /// Undoes an open transaction; false if the connection must not be used again.
+    pub(crate) async fn rollback(&self) -> bool {
+        match self.link {
+            Link::Own(client, _) if self.open.swap(false, Ordering::AcqRel) => {
+                client.batch_execute("ROLLBACK").await.is_ok()
+            }
+            _ => true,
+        }
+    }
+
+    pub(crate) async fn execute(&self, text: &str) -> Outcome<()> {
+        match self.link {
+            Link::Own(client, _) => Ok(client.batch_execute(text).await?),
+            Link::Foreign(tx) => Ok(tx.batch_execute(text).await?),
+        }
+    }
+
+    async fn begin_with(&self, begin: &str) -> Outcome<()> {
+        if let Link::Own(client, _) = self.link {
+            self.open.store(true, Ordering::Release);
+            client.batch_execute(begin).await?;
+        }
+        Ok(())
+    }
+
+    async fn wrapped(
+        &self,
+        begin: &str,
+        wrap: bool,
+        sql: Sql,
+        params: &[Typed<'_>],
+    ) -> Outcome<Vec<Row>> {
+        let Link::Own(client, _) = self.link else {
+            return self.query(sql, params).await;
+        };
+        self.doubt.store(true, Ordering::Release);
+        if !wrap {
+            let rows = self.query(sql, params).await;
+            // An error that the server told is certain.
+            let lost = matches!(&rows, Err(failure) if failure.class == crate::error::Class::Lost);
+            self.doubt.store(lost, Ordering::Release);
+            return rows;
+        }
+        // All three are sent at once; what fails in the middle makes the commit undo it.
+        let commit = client.batch_execute("COMMIT");
+        let (begun, rows, committed) =
+            join3(client.batch_execute(begin), self.query(sql, params), commit).await;
+        self.answered(&committed);
+        begun?;
+        let rows = rows?;
+        committed?;
+        Ok(rows)
+    }
+
+    fn answered(&self, committed: &Result<(), tokio_postgres::Error>) {
+        let lost = matches!(committed, Err(error) if error.code().is_none());
+        self.doubt.store(lost, Ordering::Release);
+    }
+}

@@ -1,0 +1,115 @@
+//! The SQL, each statement in a file of its own that is valid as it stands.
+
+use crate::config::Schema;
+
+macro_rules! statements {
+    ($($name:ident $file:literal)*) => {
+        /// A statement, by the name of its file.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Sql {
+            $($name),*
+        }
+
+        /// Every statement with its header, by the name of its file.
+        pub(crate) const ALL: &[(Sql, &str, &str)] =
+            &[$((Sql::$name, $file, include_str!(concat!("../sql/", $file, ".sql")))),*];
+    };
+}
+
+/// The statements of one schema.
+#[derive(Debug)]
+pub(crate) struct Statements(Vec<String>);
+
+impl Statements {
+    pub(crate) fn new(schema: &Schema) -> Self {
+        Self(ALL.iter().map(|(_, _, text)| schema.apply(without_header(text))).collect())
+    }
+
+    pub(crate) fn text(&self, sql: Sql) -> &str {
+        &self.0[sql as usize]
+    }
+}
+
+/// Statements are found by their text among the prepared ones: a short text is found sooner.
+pub(crate) fn without_header(sql: &str) -> &str {
+    let header: usize =
+        sql.lines().take_while(|line| line.starts_with("--")).map(|line| line.len() + 1).sum();
+    sql.get(header..).unwrap_or_default()
+}
+
+statements! {
+    Enqueue "enqueue"
+    EnqueueAny "enqueue_any"
+    KeysExpire "keys_expire"
+    Reserve "reserve"
+    ReserveFair "reserve_fair"
+    Place "place"
+    PlaceDue "place_due"
+    LockQueue "lock_queue"
+    Ack "ack"
+    LockLeases "lock_leases"
+    Records "records"
+    TakeReady "take_ready"
+    Unplace "unplace"
+    ToPending "to_pending"
+    ToEnded "to_ended"
+    ToNothing "to_nothing"
+    ToWaiting "to_waiting"
+    Reschedule "reschedule"
+    RequestCancel "request_cancel"
+    KeyHolders "key_holders"
+    KeysTake "keys_take"
+    KeysSettle "keys_settle"
+    Expired "expired"
+    IsHead "is_head"
+    NextDue "next_due"
+    Extend "extend"
+    Report "report"
+    Beat "beat"
+    Workers "workers"
+    Now "now"
+    Queues "queues"
+    QueuesNamed "queues_named"
+    QueuesNumbered "queues_numbered"
+    Available "available"
+    QueueConfigure "queue_configure"
+    QueueLanes "queue_lanes"
+    QueueUnplace "queue_unplace"
+    QueueJobs "queue_jobs"
+    QueueRemove "queue_remove"
+    Figures "figures"
+    FoldTake "fold_take"
+    FoldEnds "fold_ends"
+    FoldPut "fold_put"
+    TryLock "try_lock"
+    OldestDone "oldest_done"
+    OldestDead "oldest_dead"
+    KeysForget "keys_forget"
+    Orphans "orphans"
+    Days "days"
+    DayIsKept "day_is_kept"
+    RepairQueue "repair_queue"
+    RepairCounts "repair_counts"
+    Frontiers "frontiers"
+    Views "views"
+    ListLeased "list_leased"
+    ListDead "list_dead"
+    ListDone "list_done"
+    ListLanes "list_lanes"
+    ListWaiting "list_waiting"
+    Waiting "waiting"
+    WaitingKeyed "waiting_keyed"
+    Placed "placed"
+    Blocker "blocker"
+    CountBefore "count_before"
+    Health "health"
+    Notify "notify"
+    QueueOpen "queue_open"
+    QueueKeyed "queue_keyed"
+    Content "content"
+    AddDays "add_days"
+    Server "server"
+    MigrationTable "migration_table"
+    MigrationVersion "migration_version"
+    MigrationInsert "migration_insert"
+}

@@ -1,0 +1,217 @@
+//! What an operator does (contract R6), inside a transaction.
+
+use std::time::Duration;
+
+use queuekit_core::capability::{CancelOutcome, RescheduleOutcome, RetryOutcome};
+use queuekit_core::lifecycle::{self, Transition};
+use queuekit_core::queue::{QueuePatch, QueueSettings};
+use queuekit_core::{Error, ErrorKind, JobId, QueueName, State};
+use uuid::Uuid;
+
+use super::Change;
+use crate::PostgresStore;
+use crate::error::{Failure, Outcome};
+use crate::params::params;
+use crate::queues::{self, QueueRow};
+use crate::row::{job_id, job_uuid, millis};
+use crate::session::Session;
+use crate::statements::Sql;
+
+/// Jobs that one step of removing a queue deletes.
+const SLICE: i32 = 500;
+
+pub(crate) async fn configure(
+    store: &PostgresStore,
+    session: &Session<'_>,
+    name: &QueueName,
+    patch: &QueuePatch,
+) -> Outcome<QueueRow> {
+    session.begin().await?;
+    let was = locked(store, session, name).await?;
+    let was = was.ok_or_else(|| Failure::transient("the queue was removed meanwhile"))?;
+    let mut row = was.clone();
+    row.settings = was.settings.clone().patched(patch);
+    row.keyed |= row.is_fair();
+    write(session, &row).await?;
+    let places = |of: &QueueSettings| (of.per_key, of.key_on_wait, of.key_on_dead, of.order);
+    if places(&was.settings) != places(&row.settings) {
+        let (fair, skips) = (row.is_fair(), row.skips_waiting());
+        if (was.is_fair(), was.skips_waiting()) != (fair, skips) {
+            session.query(Sql::QueueLanes, params![row.id, fair, skips]).await?;
+        }
+        session.query(Sql::QueueUnplace, params![row.id]).await?;
+    }
+    session.commit().await?;
+    Ok(row)
+}
+
+async fn write(session: &Session<'_>, row: &QueueRow) -> Outcome<()> {
+    let of = &row.settings;
+    let number = |value: Option<u64>| value.map(u64::cast_signed);
+    let max_pending = number(of.max_pending);
+    let per_key = i32::try_from(of.per_key).unwrap_or(i32::MAX);
+    let (skips, holds, fair) = (row.skips_waiting(), row.holds_dead(), row.is_fair());
+    let window = millis(of.dedup_window);
+    let (done, dead) = (of.retention.done, of.retention.dead);
+    let ages = (done.age().map(millis), dead.age().map(millis));
+    let jobs = (number(done.jobs()), number(dead.jobs()));
+    let bytes = (number(done.bytes()), number(dead.bytes()));
+    let params = params![
+        row.id,
+        of.paused,
+        max_pending,
+        per_key,
+        skips,
+        holds,
+        fair,
+        window,
+        ages.0,
+        jobs.0,
+        bytes.0,
+        ages.1,
+        jobs.1,
+        bytes.1,
+    ];
+    session.query(Sql::QueueConfigure, params).await.map(drop)
+}
+
+/// The queue, with its lock.
+async fn locked(
+    store: &PostgresStore,
+    session: &Session<'_>,
+    name: &QueueName,
+) -> Outcome<Option<QueueRow>> {
+    let names = std::slice::from_ref(name);
+    let Some(row) = queues::named(session, names).await?.into_iter().find(|row| !row.removed)
+    else {
+        return Ok(None);
+    };
+    session.query(Sql::LockQueue, params![row.id, store.shared.lock_class]).await?;
+    Ok(queues::named(session, names).await?.into_iter().find(|row| !row.removed))
+}
+
+/// Removes some of a queue's jobs, and the queue once it has none. True when it is gone; none if
+/// there is no such queue.
+pub(crate) async fn remove_queue(
+    store: &PostgresStore,
+    session: &Session<'_>,
+    name: &QueueName,
+    force: bool,
+) -> Outcome<Option<bool>> {
+    session.begin().await?;
+    let Some(row) = locked(store, session, name).await? else {
+        return Ok(None);
+    };
+    let figures = crate::read::figures(session, Some(vec![row.id])).await?;
+    let counts = figures.first().map(|figures| figures.counts).unwrap_or_default();
+    let (jobs, running) = (counts.iter().sum::<i64>(), counts[State::Running as usize]);
+    if running > 0 || (jobs > 0 && !force) {
+        let message = format!(
+            "it has {jobs} jobs, {running} of them running; drain it, or use force once none runs"
+        );
+        return Err(Error::new(ErrorKind::Conflict, message).on(name).into());
+    }
+    let mut ids = Vec::new();
+    for row in session.query(Sql::QueueJobs, params![row.id, SLICE]).await? {
+        ids.push(job_id(row.try_get(0)?));
+    }
+    let gone = ids.is_empty();
+    if gone {
+        session.query(Sql::QueueRemove, params![row.id]).await?;
+    } else {
+        let lock_class = store.shared.lock_class;
+        let mut change = Change::of_jobs(session, lock_class, ids.iter().copied(), true).await?;
+        for id in ids {
+            if change.record(id).is_some_and(|record| record.state == State::Running) {
+                let message = "one of its jobs was leased meanwhile; use force once none runs";
+                return Err(Error::new(ErrorKind::Conflict, message).on(name).into());
+            }
+            change.remove(id)?;
+        }
+        change.finish().await?;
+    }
+    session.commit().await?;
+    Ok(Some(gone))
+}
+
+pub(crate) async fn cancel(
+    store: &PostgresStore,
+    session: &Session<'_>,
+    ids: &[JobId],
+) -> Outcome<(Vec<CancelOutcome>, Vec<QueueRow>)> {
+    let lock_class = store.shared.lock_class;
+    let mut change = Change::of_jobs(session, lock_class, ids.iter().copied(), true).await?;
+    let mut outcomes = Vec::with_capacity(ids.len());
+    for id in ids {
+        outcomes.push(cancel_one(&mut change, *id).await?);
+    }
+    Ok((outcomes, change.finish().await?))
+}
+
+async fn cancel_one(change: &mut Change<'_>, id: JobId) -> Outcome<CancelOutcome> {
+    let Some(state) = change.record(id).map(|record| record.state) else {
+        return Ok(CancelOutcome::NotFound);
+    };
+    match lifecycle::cancel(state) {
+        Some(transition @ Transition::RequestCancel) => {
+            change.apply(id, transition, |record| record.cancel_requested = true).await?;
+            Ok(CancelOutcome::Requested)
+        }
+        Some(transition) => {
+            change.apply(id, transition, |_| {}).await?;
+            Ok(CancelOutcome::Cancelled)
+        }
+        None if state == State::Cancelled => Ok(CancelOutcome::AlreadyDone),
+        None => Ok(CancelOutcome::Conflict),
+    }
+}
+
+pub(crate) async fn retry(
+    store: &PostgresStore,
+    session: &Session<'_>,
+    ids: &[JobId],
+) -> Outcome<(Vec<RetryOutcome>, Vec<QueueRow>)> {
+    let lock_class = store.shared.lock_class;
+    let mut change = Change::of_jobs(session, lock_class, ids.iter().copied(), false).await?;
+    let mut outcomes = Vec::with_capacity(ids.len());
+    for id in ids {
+        let transition = change.record(*id).map(|record| lifecycle::retry(record.state));
+        outcomes.push(match transition {
+            None => RetryOutcome::NotFound,
+            Some(Some(transition)) if change.take_key(*id).await? => {
+                change.apply(*id, transition, |_| {}).await?;
+                RetryOutcome::Retried
+            }
+            Some(_) => RetryOutcome::Conflict,
+        });
+    }
+    Ok((outcomes, change.finish().await?))
+}
+
+pub(crate) async fn reschedule(
+    store: &PostgresStore,
+    session: &Session<'_>,
+    ids: &[JobId],
+    delay: Duration,
+) -> Outcome<(Vec<RescheduleOutcome>, Vec<QueueRow>)> {
+    let lock_class = store.shared.lock_class;
+    let mut change = Change::of_jobs(session, lock_class, ids.iter().copied(), true).await?;
+    let mut outcomes = Vec::with_capacity(ids.len());
+    let mut waiting: Vec<Uuid> = Vec::new();
+    for id in ids {
+        outcomes.push(match change.record(*id).map(|record| record.state) {
+            None => RescheduleOutcome::NotFound,
+            Some(State::Pending) => {
+                waiting.push(job_uuid(*id));
+                change.apply(*id, Transition::Reschedule, |_| {}).await?;
+                RescheduleOutcome::Rescheduled
+            }
+            Some(_) => RescheduleOutcome::Conflict,
+        });
+    }
+    waiting.sort_unstable();
+    waiting.dedup();
+    let delay_ms = millis(delay);
+    session.query(Sql::Reschedule, params![waiting, delay_ms]).await?;
+    Ok((outcomes, change.finish().await?))
+}

@@ -1,0 +1,500 @@
+//! Changes that core decides: jobs are read and locked, core says what becomes of each, and what
+//! it said is written, all in one transaction.
+
+use std::collections::{BTreeSet, HashMap};
+
+use futures_util::future::try_join;
+use queuekit_core::lifecycle::{self, Transition};
+use queuekit_core::limits::FAILURES_KEPT;
+use queuekit_core::{
+    ErrorText, Failure as JobFailure, JobId, LeaseToken, State, Timestamp, WorkerId,
+};
+use uuid::Uuid;
+
+use crate::error::{Failure, Outcome, unreadable};
+use crate::params::params;
+use crate::queues::{self, QueueRow};
+use crate::row::{Record, job_id, job_uuid, millis, to_small};
+use crate::session::Session;
+use crate::statements::Sql;
+
+/// Jobs under change, and what is to be written of them.
+pub(crate) struct Change<'s> {
+    session: &'s Session<'s>,
+    pub(crate) now: Timestamp,
+    queues: HashMap<i32, QueueRow>,
+    records: HashMap<JobId, Record>,
+    writes: Vec<(JobId, Write)>,
+    keys: Vec<KeyWrite>,
+    /// Queues that gained work.
+    stirred: BTreeSet<i32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Write {
+    /// It ran and waits again.
+    Pending,
+    /// It waited and ended.
+    EndWaiting { corrupt: bool },
+    /// It ran and ended.
+    EndRunning { corrupt: bool },
+    Remove,
+    /// It comes back, at its old place or not.
+    Return { keeps_place: bool },
+    RequestCancel,
+}
+
+/// What becomes of an idempotency key.
+struct KeyWrite {
+    queue: String,
+    key: String,
+    job: JobId,
+    /// How long it is still held; none if it is free at once.
+    window_ms: Option<i64>,
+}
+
+impl<'s> Change<'s> {
+    /// Jobs whose leases are named: those are locked.
+    pub(crate) async fn of_leases(
+        session: &'s Session<'s>,
+        ids: impl Iterator<Item = JobId>,
+    ) -> Outcome<Self> {
+        let ids = sorted(ids);
+        session.query(Sql::LockLeases, params![ids]).await?;
+        Self::read(session, ids).await
+    }
+
+    /// Jobs that are named by their ids, whatever state they are in: nobody leases or settles
+    /// them until the transaction ends. Those that wait are `taken` out of reserve's reach, if
+    /// the caller changes every one of them.
+    pub(crate) async fn of_jobs(
+        session: &'s Session<'s>,
+        lock_class: i32,
+        ids: impl Iterator<Item = JobId>,
+        taken: bool,
+    ) -> Outcome<Self> {
+        let ids = sorted(ids);
+        let found = Self::read(session, ids.clone()).await?;
+        let keyed = found.queues.values().filter(|queue| queue.keyed).map(|queue| queue.id);
+        for queue in keyed.collect::<BTreeSet<_>>() {
+            session.query(Sql::LockQueue, params![queue, lock_class]).await?;
+        }
+        session.query(Sql::LockLeases, params![ids]).await?;
+        let change = Self::read(session, ids).await?;
+        if taken {
+            change.take_waiting().await?;
+        }
+        Ok(change)
+    }
+
+    /// Jobs whose leases the caller has locked.
+    pub(crate) async fn read(session: &'s Session<'s>, ids: Vec<Uuid>) -> Outcome<Self> {
+        let (now, rows) =
+            try_join(session.query(Sql::Now, params![]), session.query(Sql::Records, params![ids]))
+                .await?;
+        let now = now.first().ok_or_else(|| unreadable("the store's clock"))?.try_get(0)?;
+        let mut records = HashMap::new();
+        for row in &rows {
+            let record = Record::read(row)?;
+            // A job that waits or runs goes before one that ended under the same id.
+            records.entry(record.id).or_insert(record);
+        }
+        let ids: BTreeSet<i32> = records.values().map(|record| record.queue).collect();
+        let queues = queues::numbered(session, ids.into_iter().collect()).await?;
+        Ok(Self {
+            session,
+            now: Timestamp::from_millis(now),
+            queues: queues.into_iter().map(|queue| (queue.id, queue)).collect(),
+            records,
+            writes: Vec::new(),
+            keys: Vec::new(),
+            stirred: BTreeSet::new(),
+        })
+    }
+
+    pub(crate) fn record(&self, id: JobId) -> Option<&Record> {
+        self.records.get(&id)
+    }
+
+    pub(crate) fn queue_of(&self, record: &Record) -> Outcome<&QueueRow> {
+        let queue = self.queues.get(&record.queue);
+        queue.ok_or_else(|| unreadable("the queue of a job").on(record.id).into())
+    }
+
+    /// The job of a lease, and whether it is of the lease's queue.
+    pub(crate) fn job_of_lease(&self, lease: &LeaseToken) -> Outcome<Option<(&Record, bool)>> {
+        let Some(record) = self.records.get(&lease.id) else {
+            return Ok(None);
+        };
+        Ok(Some((record, self.queue_of(record)?.name == lease.queue)))
+    }
+
+    /// Takes a job through a transition; `change` sets what the transition says of the record.
+    pub(crate) async fn apply(
+        &mut self,
+        id: JobId,
+        transition: Transition,
+        change: impl FnOnce(&mut Record),
+    ) -> Outcome<()> {
+        let holds = transition.to() == Some(State::Dead) && self.holds_its_key(id).await?;
+        let now = self.now;
+        let Some(record) = self.records.get_mut(&id) else {
+            return Ok(());
+        };
+        let (was, kept_key) = (record.state, record.holds);
+        change(record);
+        let corrupt = transition == Transition::Quarantine;
+        let write = match (was, transition.to()) {
+            (State::Pending, Some(State::Dead | State::Cancelled)) => {
+                Some(Write::EndWaiting { corrupt })
+            }
+            (State::Running, Some(State::Dead | State::Cancelled)) => {
+                Some(Write::EndRunning { corrupt })
+            }
+            (State::Running, Some(State::Pending)) => Some(Write::Pending),
+            (State::Running, Some(State::Running)) => Some(Write::RequestCancel),
+            (_, Some(State::Pending)) if transition == Transition::Retry => {
+                Some(Write::Return { keeps_place: kept_key })
+            }
+            (_, None) => Some(Write::Remove),
+            _ => None,
+        };
+        if let Some(state) = transition.to() {
+            record.state = state;
+            record.finished_at = state.is_terminal().then_some(now);
+            record.holds = holds;
+        }
+        let keyed = record.partition_key().is_some();
+        if transition.to() == Some(State::Pending) || (keyed && transition.to() != Some(was)) {
+            self.stirred.insert(record.queue);
+        }
+        self.settle_key(id, was, transition)?;
+        self.writes.extend(write.map(|write| (id, write)));
+        if transition.to().is_none() {
+            self.flush().await?;
+            self.records.remove(&id);
+        }
+        Ok(())
+    }
+
+    /// Removes a job that nobody runs, as if on request; written with the others.
+    pub(crate) fn remove(&mut self, id: JobId) -> Outcome<()> {
+        if let Some(state) = self.records.get(&id).map(|record| record.state) {
+            self.settle_key(id, state, Transition::Delete)?;
+            self.writes.push((id, Write::Remove));
+        }
+        Ok(())
+    }
+
+    /// Removes ended jobs whose time is over; how many there still were.
+    pub(crate) async fn prune(session: &'s Session<'s>, ids: &[JobId]) -> Outcome<usize> {
+        let rows = session.query(Sql::ToNothing, params![sorted(ids.iter().copied())]).await?;
+        let removed: i64 = rows.first().map_or(Ok(0), |row| row.try_get(0))?;
+        Ok(usize::try_from(removed).unwrap_or(0))
+    }
+
+    /// A lease ended without its holder: by the clock.
+    pub(crate) async fn expire(&mut self, id: JobId) -> Outcome<()> {
+        let Some(record) = self.records.get(&id) else {
+            return Ok(());
+        };
+        let transition =
+            lifecycle::expired(record.attempts, record.max_attempts, record.cancel_requested);
+        let text = ErrorText::from("lease expired");
+        self.add_failure(id, &text);
+        self.apply(id, transition, |record| {
+            record.reason =
+                (transition == Transition::ExpireDead).then(|| text.as_str().to_owned());
+            // The nonce goes too, so that nothing can match the old lease.
+            record.nonce = None;
+        })
+        .await
+    }
+
+    /// Moves a job to the dead-letter queue.
+    pub(crate) async fn bury(
+        &mut self,
+        id: JobId,
+        transition: Transition,
+        reason: &ErrorText,
+    ) -> Outcome<()> {
+        self.apply(id, transition, |record| {
+            record.reason = Some(reason.as_str().to_owned());
+            if transition != Transition::BuryLease {
+                // The lease was broken: its holder did not do this.
+                record.nonce = None;
+            }
+        })
+        .await
+    }
+
+    /// A lease that was granted and that nobody was told of does not count.
+    pub(crate) fn take_back(&mut self, id: JobId) {
+        if let Some(record) = self.records.get_mut(&id)
+            && record.state == State::Running
+        {
+            record.attempts = record.attempts.saturating_sub(1);
+            record.lease_seq -= 1;
+        }
+    }
+
+    pub(crate) fn add_failure(&mut self, id: JobId, error: &ErrorText) {
+        let now = self.now;
+        if let Some(record) = self.records.get_mut(&id) {
+            let mut failures = record.failures();
+            failures.push(JobFailure {
+                attempt: record.attempts,
+                lease_seq: record.lease_seq.unsigned_abs(),
+                at: now,
+                worker: record.worker.as_deref().and_then(|id| WorkerId::new(id).ok()),
+                error: error.clone(),
+            });
+            let beyond = failures.len().saturating_sub(FAILURES_KEPT);
+            failures.drain(..beyond);
+            record.set_failures(failures);
+        }
+    }
+
+    /// Writes all that was decided; the queues that gained work.
+    pub(crate) async fn finish(mut self) -> Outcome<Vec<QueueRow>> {
+        self.flush().await?;
+        let stirred = std::mem::take(&mut self.stirred);
+        Ok(stirred.iter().filter_map(|queue| self.queues.remove(queue)).collect())
+    }
+
+    /// Takes the waiting jobs out of reserve's reach. A reserve that was quicker makes the whole
+    /// call begin anew: it then finds the job running.
+    async fn take_waiting(&self) -> Outcome<()> {
+        let mut waiting: Vec<&Record> =
+            self.records.values().filter(|record| record.state == State::Pending).collect();
+        waiting.sort_unstable_by_key(|record| record.id);
+        let (keyed, plain): (Vec<&Record>, Vec<&Record>) =
+            waiting.into_iter().partition(|record| record.partition_key().is_some());
+        if !keyed.is_empty() {
+            let ids: Vec<Uuid> = keyed.iter().map(|record| job_uuid(record.id)).collect();
+            let queues: Vec<i32> = keyed.iter().map(|record| record.queue).collect();
+            let lanes: Vec<Option<&str>> =
+                keyed.iter().map(|record| record.partition_key()).collect();
+            self.session.query(Sql::Unplace, params![ids, queues, lanes]).await?;
+        }
+        if plain.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<Uuid> = plain.iter().map(|record| job_uuid(record.id)).collect();
+        let queues: Vec<i32> = plain.iter().map(|record| record.queue).collect();
+        let ranks: Vec<i16> = plain.iter().map(|record| record.rank).collect();
+        let ats: Vec<i64> = plain.iter().map(|record| record.scheduled_at.as_millis()).collect();
+        let seqs: Vec<i64> = plain.iter().map(|record| record.seq).collect();
+        let taken =
+            self.session.query(Sql::TakeReady, params![ids, queues, ranks, ats, seqs]).await?;
+        if taken.len() < plain.len() {
+            return Err(Failure::transient("workers lease the jobs of the call again and again"));
+        }
+        Ok(())
+    }
+
+    /// Whether a job that dies now is the head of its key, in a queue where it then holds it.
+    async fn holds_its_key(&mut self, id: JobId) -> Outcome<bool> {
+        let Some(record) = self.records.get(&id) else {
+            return Ok(false);
+        };
+        let Some(lane) = record.partition_key().map(str::to_owned) else {
+            return Ok(false);
+        };
+        if !self.queue_of(record)?.holds_dead() {
+            return Ok(false);
+        }
+        let (queue, seq) = (record.queue, record.seq);
+        // What ended before it in the same call is out of its way.
+        self.flush().await?;
+        let rows = self.session.query(Sql::IsHead, params![queue, lane, seq]).await?;
+        Ok(rows.first().map_or(Ok(false), |row| row.try_get(0))?)
+    }
+
+    /// What a transition means for the job's idempotency key (contract R2.5).
+    fn settle_key(&mut self, id: JobId, was: State, transition: Transition) -> Outcome<()> {
+        let Some(record) = self.records.get(&id) else {
+            return Ok(());
+        };
+        let Some(key) = record.idempotency_key.clone() else {
+            return Ok(());
+        };
+        let queue = self.queue_of(record)?;
+        let window_ms = match (transition, transition.to()) {
+            (Transition::Delete | Transition::DeleteForced, _) => None,
+            (_, Some(state)) if state.is_terminal() && !was.is_terminal() => {
+                let window = queue.settings.dedup_window;
+                (!record.unique_until_done).then(|| millis(window))
+            }
+            _ => return Ok(()),
+        };
+        let queue = queue.name.as_str().to_owned();
+        self.keys.push(KeyWrite { queue, key, job: id, window_ms });
+        Ok(())
+    }
+
+    async fn flush(&mut self) -> Outcome<()> {
+        let mut writes = std::mem::take(&mut self.writes);
+        writes.sort_unstable_by_key(|(id, _)| *id);
+        self.write_pending(&writes).await?;
+        self.write_ends(&writes).await?;
+        let of = |wanted: fn(&Write) -> bool| {
+            let chosen = writes.iter().filter(|(_, write)| wanted(write));
+            chosen.map(|(id, _)| job_uuid(*id)).collect::<Vec<Uuid>>()
+        };
+        let removed = of(|write| *write == Write::Remove);
+        if !removed.is_empty() {
+            self.session.query(Sql::ToNothing, params![removed]).await?;
+        }
+        let asked = of(|write| *write == Write::RequestCancel);
+        if !asked.is_empty() {
+            self.session.query(Sql::RequestCancel, params![asked]).await?;
+        }
+        let returned = of(|write| matches!(write, Write::Return { .. }));
+        if !returned.is_empty() {
+            let keeps = |(_, write): &(JobId, Write)| match write {
+                Write::Return { keeps_place } => Some(*keeps_place),
+                _ => None,
+            };
+            let keeps: Vec<bool> = writes.iter().filter_map(keeps).collect();
+            self.session.query(Sql::ToWaiting, params![returned, keeps]).await?;
+        }
+        self.write_keys().await
+    }
+
+    async fn write_pending(&self, writes: &[(JobId, Write)]) -> Outcome<()> {
+        let chosen = writes.iter().filter(|(_, write)| *write == Write::Pending);
+        let records: Vec<&Record> =
+            chosen.filter_map(|(id, _)| self.records.get(id)).collect();
+        if records.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<Uuid> = records.iter().map(|record| job_uuid(record.id)).collect();
+        let ats: Vec<i64> = records.iter().map(|record| record.scheduled_at.as_millis()).collect();
+        let attempts: Vec<i16> = records.iter().map(|record| to_small(record.attempts)).collect();
+        let releases: Vec<i32> =
+            records.iter().map(|record| i32::try_from(record.releases).unwrap_or(i32::MAX)).collect();
+        let errors: Vec<Option<&str>> =
+            records.iter().map(|record| record.errors.as_deref()).collect();
+        let params = params![ids, ats, attempts, releases, errors];
+        self.session.query(Sql::ToPending, params).await.map(drop)
+    }
+
+    async fn write_ends(&self, writes: &[(JobId, Write)]) -> Outcome<()> {
+        let mut ends = Ends::default();
+        for (id, write) in writes {
+            let (ran, corrupt) = match write {
+                Write::EndWaiting { corrupt } => (false, *corrupt),
+                Write::EndRunning { corrupt } => (true, *corrupt),
+                _ => continue,
+            };
+            if let Some(record) = self.records.get(id) {
+                ends.push(record, ran, corrupt);
+            }
+        }
+        if ends.ids.is_empty() {
+            return Ok(());
+        }
+        let params = params![
+            ends.ids,
+            ends.ran,
+            ends.states,
+            ends.attempts,
+            ends.lease_seqs,
+            ends.nonces,
+            ends.started,
+            ends.workers,
+            ends.cancels,
+            ends.holds,
+            ends.reasons,
+            ends.errors,
+            ends.corrupt,
+        ];
+        self.session.query(Sql::ToEnded, params).await.map(drop)
+    }
+
+    async fn write_keys(&mut self) -> Outcome<()> {
+        let mut writes = std::mem::take(&mut self.keys);
+        if writes.is_empty() {
+            return Ok(());
+        }
+        writes.sort_unstable_by(|one, other| {
+            (&one.queue, &one.key).cmp(&(&other.queue, &other.key))
+        });
+        let queues: Vec<&str> = writes.iter().map(|write| write.queue.as_str()).collect();
+        let keys: Vec<&str> = writes.iter().map(|write| write.key.as_str()).collect();
+        let jobs: Vec<Uuid> = writes.iter().map(|write| job_uuid(write.job)).collect();
+        let windows: Vec<Option<i64>> = writes.iter().map(|write| write.window_ms).collect();
+        self.session.query(Sql::KeysSettle, params![queues, keys, jobs, windows]).await.map(drop)
+    }
+
+    /// Lets a job hold its idempotency key again; false if another does.
+    pub(crate) async fn take_key(&self, id: JobId) -> Outcome<bool> {
+        let Some(record) = self.records.get(&id) else {
+            return Ok(false);
+        };
+        let Some(key) = record.idempotency_key.as_deref() else {
+            return Ok(true);
+        };
+        let queue = self.queue_of(record)?.name.as_str();
+        let (queues, keys, jobs) = (vec![queue], vec![key], vec![job_uuid(id)]);
+        let taken = self.session.query(Sql::KeysTake, params![queues, keys, jobs]).await?;
+        Ok(!taken.is_empty())
+    }
+
+    /// Leases of queues that ran out, earliest first, so many of each at most: they are locked.
+    pub(crate) async fn overdue(
+        session: &'s Session<'s>,
+        queues: &[&str],
+        most: i32,
+    ) -> Outcome<(Vec<JobId>, Self)> {
+        let queues = queues.to_vec();
+        let mut ids = Vec::new();
+        for row in session.query(Sql::Expired, params![queues, most]).await? {
+            ids.push(job_id(row.try_get(0)?));
+        }
+        let change = Self::read(session, sorted(ids.iter().copied())).await?;
+        Ok((ids, change))
+    }
+}
+
+/// Ended jobs as the statement takes them.
+#[derive(Default)]
+struct Ends<'r> {
+    ids: Vec<Uuid>,
+    ran: Vec<bool>,
+    states: Vec<i16>,
+    attempts: Vec<i16>,
+    lease_seqs: Vec<i64>,
+    nonces: Vec<Option<Uuid>>,
+    started: Vec<Option<i64>>,
+    workers: Vec<Option<&'r str>>,
+    cancels: Vec<bool>,
+    holds: Vec<bool>,
+    reasons: Vec<Option<&'r str>>,
+    errors: Vec<Option<&'r str>>,
+    corrupt: Vec<bool>,
+}
+
+impl<'r> Ends<'r> {
+    fn push(&mut self, record: &'r Record, ran: bool, corrupt: bool) {
+        self.ids.push(job_uuid(record.id));
+        self.ran.push(ran);
+        self.states.push(record.state as i16);
+        self.attempts.push(to_small(record.attempts));
+        self.lease_seqs.push(record.lease_seq);
+        self.nonces.push(record.nonce);
+        self.started.push(record.started_at.map(Timestamp::as_millis));
+        self.workers.push(record.worker.as_deref());
+        self.cancels.push(record.cancel_requested);
+        self.holds.push(record.holds);
+        self.reasons.push(record.reason.as_deref());
+        self.errors.push(record.errors.as_deref());
+        self.corrupt.push(corrupt);
+    }
+}
+
+fn sorted(ids: impl Iterator<Item = JobId>) -> Vec<Uuid> {
+    let ids: BTreeSet<JobId> = ids.collect();
+    ids.into_iter().map(job_uuid).collect()
+}

@@ -1,0 +1,98 @@
+//! History by days: partitions that nothing keeps are dropped as a whole.
+
+use crate::error::Outcome;
+use crate::params::params;
+use crate::session::Session;
+use crate::statements::Sql;
+use crate::{PostgresStore, call::Call};
+use queuekit_core::Result;
+
+/// How long a drop waits for those who read the partition: others wait behind it.
+const PATIENCE_MS: u32 = 100;
+
+#[derive(Debug)]
+struct Day {
+    name: String,
+    from_ms: i64,
+    to_ms: i64,
+    is_pending: bool,
+    is_attached: bool,
+}
+
+impl PostgresStore {
+    /// Drops the days that no queue keeps any more; what is in use now is left for the next time.
+    pub(crate) async fn drop_days(&self) -> Result<()> {
+        let old = self.call("prune", Call::Repeatable, (), |(), session| Box::pin(old(session)));
+        for day in old.await? {
+            let dropped = self.call("prune", Call::Repeatable, (self, &day), |input, session| {
+                let (store, day) = *input;
+                Box::pin(drop_day(store, session, day))
+            });
+            if let Err(error) = dropped.await {
+                tracing::debug!(%error, day = day.name, "a day of history is in use");
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn old(session: &Session<'_>) -> Outcome<Vec<Day>> {
+    let now = session.query(Sql::Now, params![]).await?;
+    let now: i64 = now.first().map_or(Ok(0), |row| row.try_get(0))?;
+    let mut days = Vec::new();
+    for row in session.query(Sql::Days, params![]).await? {
+        let day = Day {
+            name: row.try_get(0)?,
+            from_ms: row.try_get(1)?,
+            to_ms: row.try_get(2)?,
+            is_pending: row.try_get(3)?,
+            is_attached: row.try_get(4)?,
+        };
+        if day.to_ms > now {
+            break;
+        }
+        let kept = if day.is_attached && !day.is_pending {
+            let kept = session.query(Sql::DayIsKept, params![day.from_ms, day.to_ms]).await?;
+            kept.first().map_or(Ok(true), |row| row.try_get(0))?
+        } else {
+            false
+        };
+        if !kept {
+            days.push(day);
+        }
+    }
+    Ok(days)
+}
+
+/// Detached beside its users, counted, and dropped. Whatever stops it in the middle, the next
+/// time goes on from there.
+async fn drop_day(store: &PostgresStore, session: &Session<'_>, day: &Day) -> Outcome<()> {
+    let schema = store.shared.schema.as_str();
+    let table = format!("{schema}.{}", day.name);
+    let set = format!("SET lock_timeout = {PATIENCE_MS}");
+    session.execute(&set).await?;
+    let dropped = async {
+        if day.is_pending {
+            session
+                .execute(&format!("ALTER TABLE {schema}.done DETACH PARTITION {table} FINALIZE"))
+                .await?;
+        } else if day.is_attached {
+            session
+                .execute(&format!(
+                    "ALTER TABLE {schema}.done DETACH PARTITION {table} CONCURRENTLY"
+                ))
+                .await?;
+        }
+        session.begin().await?;
+        let count = COUNT_DAY.replace("queuekit.day", &table);
+        session.execute(&store.shared.schema.apply(&count)).await?;
+        session.execute(&format!("DROP TABLE {table}")).await?;
+        session.commit().await
+    };
+    let dropped = dropped.await;
+    session.rollback().await;
+    session.execute("RESET lock_timeout").await?;
+    dropped
+}
+
+const COUNT_DAY: &str = include_str!("../../sql/count_day.sql");

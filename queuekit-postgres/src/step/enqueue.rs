@@ -1,0 +1,440 @@
+//! Storing new jobs (contract R2).
+
+use std::collections::{HashMap, HashSet};
+
+use queuekit_core::retry::queue_full_retry_after;
+use queuekit_core::{
+    EnqueueOutcome, Error, ErrorKind, JobId, NewJob, Priority, QueueName, Result, Start, Timestamp,
+};
+use uuid::Uuid;
+
+use crate::PostgresStore;
+use crate::call::Call;
+use crate::error::{Outcome, unreadable};
+use crate::params::params;
+use crate::queues::{self, QueueRow};
+use crate::row::{job_id, job_uuid, millis, to_small};
+use crate::session::Session;
+use crate::statements::Sql;
+
+/// Rounds of one call before it is taken that its queues are gone.
+const ROUNDS: usize = 8;
+
+/// A call that was checked, with the queues it is for.
+pub(crate) struct Asked<'a> {
+    jobs: &'a [NewJob],
+    queues: HashMap<QueueName, QueueRow>,
+    /// How long it waits for an open transaction with the same key, if not as long as others.
+    patience_ms: Option<u64>,
+}
+
+impl PostgresStore {
+    /// Checks a call, and makes sure that its queues exist: on a connection of the store's own,
+    /// also for a transaction of the application's.
+    pub(crate) async fn ask<'a>(&self, jobs: &'a [NewJob]) -> Result<Asked<'a>> {
+        self.shared.limits.admit_jobs(jobs)?;
+        if jobs.iter().any(|job| matches!(job.start(), Start::At(_))) {
+            let now = self.now().await?;
+            for (item, job) in jobs.iter().enumerate() {
+                job.scheduled_at(now).map_err(|error| error.at_item(item))?;
+            }
+        }
+        let keyed = |job: &NewJob| job.partition_key().is_some();
+        let mut wanted: HashMap<&QueueName, bool> = HashMap::new();
+        for job in jobs {
+            *wanted.entry(job.queue()).or_default() |= keyed(job);
+        }
+        let mut queues = HashMap::new();
+        let mut unknown = Vec::new();
+        for (name, keyed) in &wanted {
+            match self.shared.known.get(name) {
+                Some(row) if row.keyed || !keyed => drop(queues.insert((*name).clone(), row)),
+                _ => unknown.push((*name).clone()),
+            }
+        }
+        if !unknown.is_empty() {
+            let keyed = unknown.iter().filter(|name| wanted[name]).cloned().collect();
+            for row in self.open_queues(unknown, keyed).await? {
+                queues.insert(row.name.clone(), row);
+            }
+        }
+        let hasty = jobs.iter().any(NewJob::is_merged);
+        Ok(Asked { jobs, queues, patience_ms: hasty.then_some(100) })
+    }
+
+    /// The queues of these names, which come to exist if need be; some of them may hold jobs with
+    /// partition keys from now on.
+    pub(crate) async fn open_queues(
+        &self,
+        names: Vec<QueueName>,
+        keyed: Vec<QueueName>,
+    ) -> Result<Vec<QueueRow>> {
+        let most = self.shared.limits.queues();
+        let input = (names, keyed, most);
+        let open = self.call("enqueue", Call::Repeatable, input, |(names, keyed, most), session| {
+            Box::pin(async move {
+                let mut rows: Vec<QueueRow> = queues::open(session, names, *most).await?;
+                let mut ids = Vec::new();
+                for row in rows.iter_mut().filter(|row| !row.keyed && keyed.contains(&row.name)) {
+                    row.keyed = true;
+                    ids.push(row.id);
+                }
+                if !ids.is_empty() {
+                    session.write(Sql::QueueKeyed, params![ids]).await?;
+                }
+                Ok(rows)
+            })
+        });
+        let rows = open.await?;
+        self.shared.known.learn(&rows);
+        Ok(rows)
+    }
+
+    pub(crate) async fn now(&self) -> Result<Timestamp> {
+        let now = self.call("now", Call::Repeatable, (), |(), session| {
+            Box::pin(async move {
+                let rows = session.query(Sql::Now, params![]).await?;
+                let row = rows.first().ok_or_else(|| unreadable("the store's clock"))?;
+                Ok(Timestamp::from_millis(row.try_get(0)?))
+            })
+        });
+        now.await
+    }
+
+    pub(crate) async fn enqueue_jobs(&self, jobs: &[NewJob]) -> Result<Vec<EnqueueOutcome>> {
+        for _ in 0..ROUNDS {
+            let asked = self.ask(jobs).await?;
+            let answer = self.call("enqueue", Call::Once, &asked, |asked, session| {
+                Box::pin(enqueue(asked, session))
+            });
+            match answer.await? {
+                Some(outcomes) => {
+                    self.stir(created_queues(jobs, &outcomes));
+                    self.count_delta().await;
+                    return Ok(outcomes);
+                }
+                None => self.shared.known.forget(asked.queues.into_keys()),
+            }
+        }
+        Err(gone())
+    }
+}
+
+fn created_queues<'a>(
+    jobs: &'a [NewJob],
+    outcomes: &'a [EnqueueOutcome],
+) -> impl Iterator<Item = &'a QueueName> {
+    let created = jobs.iter().zip(outcomes).filter(|(_, outcome)| outcome.is_created());
+    created.map(|(job, _)| job.queue())
+}
+
+fn gone() -> Error {
+    let message = "its queues were removed while the call was under way, again and again";
+    Error::new(ErrorKind::Unavailable, message)
+}
+
+/// The outcomes; none if what was known of the queues is out of date.
+async fn enqueue(
+    asked: &Asked<'_>,
+    session: &Session<'_>,
+) -> Outcome<Option<Vec<EnqueueOutcome>>> {
+    if asked.is_plain() {
+        return asked.store_plain(session, true).await;
+    }
+    session.begin().await?;
+    if let Some(patience) = asked.patience_ms {
+        session.execute(&format!("SET LOCAL lock_timeout = {patience}")).await?;
+    }
+    let outcomes = asked.store_any(session).await?;
+    if outcomes.is_some() {
+        session.commit().await?;
+    }
+    Ok(outcomes)
+}
+
+/// The same in a transaction of the application's.
+pub(crate) async fn enqueue_in(
+    asked: &Asked<'_>,
+    session: &Session<'_>,
+) -> Outcome<Vec<EnqueueOutcome>> {
+    let outcomes = if asked.is_plain() {
+        asked.store_plain(session, false).await?
+    } else {
+        asked.store_any(session).await?
+    };
+    outcomes.ok_or_else(|| gone().into())
+}
+
+impl Asked<'_> {
+    /// Whether the quick statement will do.
+    fn is_plain(&self) -> bool {
+        let plain = |job: &NewJob| {
+            job.partition_key().is_none() && job.idempotency_key().is_none() && !job.repeat()
+        };
+        let bounded = |row: &QueueRow| row.settings.max_pending.is_some();
+        self.jobs.iter().all(plain)
+            && !self.queues.values().any(bounded)
+            && self.jobs.iter().map(NewJob::id).collect::<HashSet<_>>().len() == self.jobs.len()
+    }
+
+    async fn store_plain(
+        &self,
+        session: &Session<'_>,
+        alone: bool,
+    ) -> Outcome<Option<Vec<EnqueueOutcome>>> {
+        let columns = Columns::of(self.jobs.iter().enumerate(), &self.queues);
+        let queues: Vec<i32> = self.queues.values().map(|row| row.id).collect();
+        let params = params![
+            columns.ids,
+            columns.queues,
+            columns.places,
+            columns.kinds,
+            columns.ranks,
+            columns.delays,
+            columns.ats,
+            columns.max_attempts,
+            columns.timeouts,
+            columns.deadlines,
+            columns.metadata,
+            columns.payloads,
+            columns.moved_from,
+            queues,
+        ];
+        let rows = match alone {
+            true => session.write(Sql::Enqueue, params).await?,
+            false => session.query(Sql::Enqueue, params).await?,
+        };
+        let row = rows.first().ok_or_else(|| unreadable("the answer to an enqueue"))?;
+        let stored: i64 = row.try_get(0)?;
+        if stored == self.jobs.len() as i64 {
+            return Ok(Some(self.jobs.iter().map(created).collect()));
+        }
+        let ids: Option<Vec<Uuid>> = row.try_get(1)?;
+        let stored: HashSet<JobId> = ids.unwrap_or_default().into_iter().map(job_id).collect();
+        let others = self.jobs.iter().filter(|job| !stored.contains(&job.id()));
+        let contents = contents(session, others.map(NewJob::id)).await?;
+        let outcome = |job: &NewJob| match stored.contains(&job.id()) {
+            true => Some(created(job)),
+            false => contents.get(&job.id()).map(|content| content.compare(job)),
+        };
+        Ok(self.jobs.iter().map(outcome).collect())
+    }
+
+    /// Items act in order: of those with the same id or the same key only the first is tried in
+    /// a round, the next in the next one.
+    async fn store_any(&self, session: &Session<'_>) -> Outcome<Option<Vec<EnqueueOutcome>>> {
+        let mut outcomes: Vec<Option<EnqueueOutcome>> = vec![None; self.jobs.len()];
+        let mut idle_rounds = 0;
+        while idle_rounds < ROUNDS {
+            let round = self.round(&outcomes);
+            if round.is_empty() {
+                return Ok(outcomes.into_iter().collect());
+            }
+            let before = outcomes.iter().flatten().count();
+            self.store_round(session, &round, &mut outcomes).await?;
+            let progress = outcomes.iter().flatten().count() > before;
+            idle_rounds = if progress { 0 } else { idle_rounds + 1 };
+        }
+        Ok(None)
+    }
+
+    fn round(&self, outcomes: &[Option<EnqueueOutcome>]) -> Vec<usize> {
+        let (mut ids, mut keys) = (HashSet::new(), HashSet::new());
+        let open = (0..self.jobs.len()).filter(|item| outcomes[*item].is_none());
+        open.filter(|item| {
+            let job = &self.jobs[*item];
+            let key = job.idempotency_key().map(|key| (job.queue(), key));
+            let first_of_key = key.is_none_or(|key| keys.insert(key));
+            ids.insert(job.id()) && first_of_key
+        })
+        .collect()
+    }
+
+    async fn store_round(
+        &self,
+        session: &Session<'_>,
+        round: &[usize],
+        outcomes: &mut [Option<EnqueueOutcome>],
+    ) -> Outcome<()> {
+        let jobs = || round.iter().map(|item| (*item, &self.jobs[*item]));
+        let columns = Columns::of(jobs(), &self.queues);
+        let (key_queues, keys) = scoped_keys(jobs().map(|(_, job)| job));
+        if !keys.is_empty() {
+            session.query(Sql::KeysExpire, params![key_queues, keys]).await?;
+        }
+        let repeat = jobs().any(|(_, job)| job.repeat());
+        let params = params![
+            columns.ids,
+            columns.queues,
+            columns.places,
+            columns.kinds,
+            columns.ranks,
+            columns.delays,
+            columns.ats,
+            columns.max_attempts,
+            columns.timeouts,
+            columns.deadlines,
+            columns.metadata,
+            columns.payloads,
+            columns.moved_from,
+            columns.partition_keys,
+            columns.idempotency_keys,
+            columns.unique_until_done,
+            repeat,
+        ];
+        let rows = session.query(Sql::EnqueueAny, params).await?;
+        let mut stored = HashSet::new();
+        for row in rows {
+            stored.insert(job_id(row.try_get(0)?));
+        }
+        let others: Vec<usize> =
+            round.iter().copied().filter(|item| !stored.contains(&self.jobs[*item].id())).collect();
+        for item in round.iter().filter(|item| stored.contains(&self.jobs[**item].id())) {
+            outcomes[*item] = Some(created(&self.jobs[*item]));
+        }
+        if others.is_empty() {
+            return Ok(());
+        }
+        let why = || others.iter().map(|item| &self.jobs[*item]);
+        let contents = contents(session, why().map(NewJob::id)).await?;
+        let holders = holders(session, why()).await?;
+        for item in others {
+            let job = &self.jobs[item];
+            let key = job.idempotency_key().map(|key| (job.queue().as_str(), key.as_str()));
+            let holder =
+                key.and_then(|(queue, key)| holders.get(&(queue.to_owned(), key.to_owned())));
+            let bounded = || self.queues[job.queue()].settings.max_pending.is_some();
+            outcomes[item] = match (contents.get(&job.id()), holder) {
+                (Some(content), _) => Some(content.compare(job)),
+                (None, Some(holder)) => Some(EnqueueOutcome::Duplicate { existing: *holder }),
+                (None, None) if bounded() => {
+                    Some(EnqueueOutcome::QueueFull { retry_after: queue_full_retry_after() })
+                }
+                // Who took its key has rolled back or gone: it is tried again.
+                (None, None) => None,
+            };
+        }
+        Ok(())
+    }
+}
+
+fn created(job: &NewJob) -> EnqueueOutcome {
+    EnqueueOutcome::Created { id: job.id() }
+}
+
+/// What is stored under an id.
+struct Content {
+    kind: String,
+    payload: Vec<u8>,
+}
+
+impl Content {
+    fn compare(&self, job: &NewJob) -> EnqueueOutcome {
+        let existing = job.id();
+        if self.kind == job.kind().as_str() && self.payload == job.payload()[..] {
+            EnqueueOutcome::Duplicate { existing }
+        } else {
+            EnqueueOutcome::Conflict { existing }
+        }
+    }
+}
+
+async fn contents(
+    session: &Session<'_>,
+    ids: impl Iterator<Item = JobId>,
+) -> Outcome<HashMap<JobId, Content>> {
+    let ids: Vec<Uuid> = ids.map(job_uuid).collect();
+    let rows = session.query(Sql::Content, params![ids]).await?;
+    let mut contents = HashMap::new();
+    for row in rows {
+        let content = Content { kind: row.try_get(1)?, payload: row.try_get(2)? };
+        contents.insert(job_id(row.try_get(0)?), content);
+    }
+    Ok(contents)
+}
+
+async fn holders<'a>(
+    session: &Session<'_>,
+    jobs: impl Iterator<Item = &'a NewJob>,
+) -> Outcome<HashMap<(String, String), JobId>> {
+    let (queues, keys) = scoped_keys(jobs);
+    let mut holders = HashMap::new();
+    if !keys.is_empty() {
+        for row in session.query(Sql::KeyHolders, params![queues, keys]).await? {
+            holders.insert((row.try_get(0)?, row.try_get(1)?), job_id(row.try_get(2)?));
+        }
+    }
+    Ok(holders)
+}
+
+fn scoped_keys<'a>(jobs: impl Iterator<Item = &'a NewJob>) -> (Vec<&'a str>, Vec<&'a str>) {
+    let scoped = |job: &'a NewJob| Some((job.queue().as_str(), job.idempotency_key()?.as_str()));
+    jobs.filter_map(scoped).unzip()
+}
+
+/// Jobs as the statements take them, sorted by id.
+#[derive(Default)]
+struct Columns<'a> {
+    ids: Vec<Uuid>,
+    queues: Vec<i32>,
+    places: Vec<i16>,
+    kinds: Vec<&'a str>,
+    ranks: Vec<i16>,
+    delays: Vec<Option<i64>>,
+    ats: Vec<Option<i64>>,
+    max_attempts: Vec<i16>,
+    timeouts: Vec<i64>,
+    deadlines: Vec<Option<i64>>,
+    metadata: Vec<Option<String>>,
+    payloads: Vec<&'a [u8]>,
+    moved_from: Vec<Option<Uuid>>,
+    partition_keys: Vec<Option<&'a str>>,
+    idempotency_keys: Vec<Option<&'a str>>,
+    unique_until_done: Vec<bool>,
+}
+
+impl<'a> Columns<'a> {
+    fn of(
+        jobs: impl Iterator<Item = (usize, &'a NewJob)>,
+        queues: &HashMap<QueueName, QueueRow>,
+    ) -> Self {
+        let mut sorted: Vec<_> = jobs.collect();
+        sorted.sort_unstable_by_key(|(_, job)| job.id());
+        let mut columns = Self::default();
+        for (place, job) in sorted {
+            columns.push(place, job, queues[job.queue()].id);
+        }
+        columns
+    }
+
+    fn push(&mut self, place: usize, job: &'a NewJob, queue: i32) {
+        let (delay, at) = match job.start() {
+            Start::After(delay) => (Some(millis(delay)), None),
+            Start::At(at) => (None, Some(at.as_millis())),
+        };
+        self.ids.push(job_uuid(job.id()));
+        self.queues.push(queue);
+        self.places.push(i16::try_from(place).unwrap_or(i16::MAX));
+        self.kinds.push(job.kind().as_str());
+        self.ranks.push(rank(job.priority()));
+        self.delays.push(delay);
+        self.ats.push(at);
+        self.max_attempts.push(to_small(job.max_attempts()));
+        self.timeouts.push(millis(job.timeout()));
+        self.deadlines.push(job.deadline().map(millis));
+        let metadata = job.metadata();
+        // A map of texts: there is nothing in it that cannot be written.
+        self.metadata.push(
+            (!metadata.is_empty()).then(|| serde_json::to_string(metadata).unwrap_or_default()),
+        );
+        self.payloads.push(job.payload());
+        self.moved_from.push(job.moved_from().map(job_uuid));
+        self.partition_keys.push(job.partition_key().map(|key| key.as_str()));
+        self.idempotency_keys.push(job.idempotency_key().map(|key| key.as_str()));
+        self.unique_until_done.push(job.unique_until_done());
+    }
+}
+
+fn rank(priority: Priority) -> i16 {
+    Priority::LEVELS as i16 - 1 - i16::from(priority.level())
+}

@@ -1,0 +1,115 @@
+//! Extending leases, and reports (contract R3.7, R3.8).
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use queuekit_core::capability::{ExtendOutcome, Report, ReportOutcome};
+use queuekit_core::limits::LOG_LINES_KEPT;
+use queuekit_core::{JobId, LeaseToken, LeaseTtl, LogLine, Timestamp};
+use uuid::Uuid;
+
+use super::Change;
+use crate::Shared;
+use crate::error::Outcome;
+use crate::params::params;
+use crate::row::{job_id, job_uuid, millis, nonce_uuid};
+use crate::session::Session;
+use crate::statements::Sql;
+
+/// No lease waits for another: one that somebody is settling is told as such.
+pub(crate) async fn extend(
+    shared: &Shared,
+    session: &Session<'_>,
+    leases: &[LeaseToken],
+    ttl: LeaseTtl,
+) -> Outcome<Vec<ExtendOutcome>> {
+    let ids: Vec<Uuid> = leases.iter().map(|lease| job_uuid(lease.id)).collect();
+    let queues = shared.queue_ids(session, leases.iter()).await?;
+    let seqs: Vec<i64> = leases.iter().map(|lease| lease.lease_seq.cast_signed()).collect();
+    let nonces: Vec<Uuid> = leases.iter().map(|lease| nonce_uuid(lease.nonce)).collect();
+    let ttl_ms = millis(ttl.get());
+    let rows = session.settle(Sql::Extend, params![ids, queues, seqs, nonces, ttl_ms]).await?;
+    let mut extended: HashMap<JobId, bool> = HashMap::new();
+    for row in rows {
+        extended.insert(job_id(row.try_get(0)?), row.try_get(1)?);
+    }
+    // Of two leases of one job at most one can hold.
+    let others = leases.iter().filter(|lease| !extended.contains_key(&lease.id));
+    let others: Vec<Uuid> = others.map(|lease| job_uuid(lease.id)).collect();
+    let change = match extended.len() == leases.len() {
+        true => None,
+        false => Some(Change::read(session, ids_of(leases, others)).await?),
+    };
+    leases.iter().map(|lease| outcome(lease, ttl.get(), &extended, change.as_ref())).collect()
+}
+
+fn ids_of(leases: &[LeaseToken], others: Vec<Uuid>) -> Vec<Uuid> {
+    if others.is_empty() {
+        // An older lease of a job beside the one that was extended.
+        return leases.iter().map(|lease| job_uuid(lease.id)).collect();
+    }
+    others.into_iter().chain(leases.iter().map(|lease| job_uuid(lease.id))).collect()
+}
+
+fn outcome(
+    lease: &LeaseToken,
+    ttl: Duration,
+    extended: &HashMap<JobId, bool>,
+    change: Option<&Change<'_>>,
+) -> Outcome<ExtendOutcome> {
+    let Some(change) = change else {
+        let cancel_requested = extended.get(&lease.id).copied().unwrap_or_default();
+        return Ok(ExtendOutcome::Extended { ttl, cancel_requested });
+    };
+    Ok(match change.job_of_lease(lease)? {
+        None => ExtendOutcome::NotFound,
+        Some((record, of_queue)) if !of_queue || !record.is_held_by(lease) => {
+            ExtendOutcome::LeaseLost
+        }
+        Some(_) => match extended.get(&lease.id) {
+            Some(cancel_requested) => {
+                ExtendOutcome::Extended { ttl, cancel_requested: *cancel_requested }
+            }
+            None => ExtendOutcome::Settling,
+        },
+    })
+}
+
+pub(crate) async fn report(
+    shared: &Shared,
+    session: &Session<'_>,
+    reports: &[Report],
+) -> Outcome<Vec<ReportOutcome>> {
+    let queues = shared.queue_ids(session, reports.iter().map(|report| &report.lease)).await?;
+    let mut outcomes = Vec::with_capacity(reports.len());
+    for (report, queue) in reports.iter().zip(queues) {
+        outcomes.push(report_one(session, report, queue).await?);
+    }
+    Ok(outcomes)
+}
+
+async fn report_one(
+    session: &Session<'_>,
+    report: &Report,
+    queue: i32,
+) -> Outcome<ReportOutcome> {
+    let lease = &report.lease;
+    let (id, nonce) = (job_uuid(lease.id), nonce_uuid(lease.nonce));
+    let seq = lease.lease_seq.cast_signed();
+    let fraction = report.progress.as_ref().map(|progress| progress.fraction);
+    let message = report.progress.as_ref().map(|progress| progress.message.as_str());
+    let line = |line: &String| LogLine::new(Timestamp::default(), line).text;
+    let lines: Vec<String> = report.lines.iter().map(line).collect();
+    // Texts: there is nothing in them that cannot be written.
+    let lines = serde_json::to_string(&lines).unwrap_or_default();
+    let kept = LOG_LINES_KEPT as i32;
+    let params = params![id, queue, seq, nonce, fraction, message, lines, kept];
+    if !session.write(Sql::Report, params).await?.is_empty() {
+        return Ok(ReportOutcome::Reported);
+    }
+    let change = Change::read(session, vec![id]).await?;
+    Ok(match change.record(lease.id) {
+        None => ReportOutcome::NotFound,
+        Some(_) => ReportOutcome::LeaseLost,
+    })
+}

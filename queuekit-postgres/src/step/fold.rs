@@ -1,0 +1,110 @@
+//! Counters: deltas are folded into one row per queue (contract R8.3).
+
+use std::collections::BTreeMap;
+
+use queuekit_core::queue::Ends;
+use tokio_postgres::Row;
+
+use crate::error::Outcome;
+use crate::params::params;
+use crate::session::Session;
+use crate::statements::Sql;
+
+/// Deltas that one step folds.
+const DELTAS: i32 = 20_000;
+/// The number of the lock of folding.
+const LOCK: i32 = -1;
+
+/// The numbers of a delta, in the order of their columns: pending, running, completed, dead,
+/// cancelled; bytes of completed, dead, cancelled; corrupt.
+const NUMBERS: usize = 9;
+
+#[derive(Default)]
+struct Sum {
+    numbers: [i64; NUMBERS],
+    ends: Vec<(i32, i32)>,
+    turn: i64,
+}
+
+/// Nothing if somebody else folds.
+pub(crate) async fn fold(session: &Session<'_>, lock_class: i32) -> Outcome<()> {
+    session.begin_settling().await?;
+    let lock = session.query(Sql::TryLock, params![LOCK, lock_class]).await?;
+    if !lock.first().map_or(Ok(false), |row| row.try_get(0))? {
+        return Ok(());
+    }
+    let mut sums: BTreeMap<i32, Sum> = BTreeMap::new();
+    for row in session.query(Sql::FoldTake, params![DELTAS]).await? {
+        sums.entry(row.try_get(0)?).or_default().add(&row)?;
+    }
+    if !sums.is_empty() {
+        let queues: Vec<i32> = sums.keys().copied().collect();
+        let mut rings: BTreeMap<i32, Ends> = BTreeMap::new();
+        for row in session.query(Sql::FoldEnds, params![queues]).await? {
+            rings.insert(row.try_get(0)?, Ends::from_bytes(row.try_get(1)?));
+        }
+        put(session, &sums, &rings).await?;
+    }
+    session.commit().await
+}
+
+async fn put(
+    session: &Session<'_>,
+    sums: &BTreeMap<i32, Sum>,
+    rings: &BTreeMap<i32, Ends>,
+) -> Outcome<()> {
+    let queues: Vec<i32> = sums.keys().copied().collect();
+    let mut numbers: [Vec<i64>; NUMBERS] = Default::default();
+    let (mut turns, mut ends) = (Vec::new(), Vec::new());
+    for (queue, sum) in sums {
+        for (column, number) in numbers.iter_mut().zip(sum.numbers) {
+            column.push(number);
+        }
+        turns.push(sum.turn);
+        let mut ring = rings.get(queue).cloned().unwrap_or_default();
+        for (ended, died) in &sum.ends {
+            push_ends(&mut ring, *ended, *died);
+        }
+        ends.push(ring.to_bytes());
+    }
+    let ends: Vec<&[u8]> = ends.iter().map(Vec::as_slice).collect();
+    let [pending, running, completed, dead, cancelled, done_size, dead_size, cancelled_size, corrupt] =
+        numbers;
+    let params = params![
+        queues,
+        pending,
+        running,
+        completed,
+        dead,
+        cancelled,
+        done_size,
+        dead_size,
+        cancelled_size,
+        corrupt,
+        turns,
+        ends,
+    ];
+    session.query(Sql::FoldPut, params).await.map(drop)
+}
+
+impl Sum {
+    fn add(&mut self, row: &Row) -> Result<(), tokio_postgres::Error> {
+        for (at, number) in self.numbers.iter_mut().enumerate() {
+            *number += match at {
+                5..=7 => row.try_get::<_, i64>(at + 1)?,
+                _ => i64::from(row.try_get::<_, i32>(at + 1)?),
+            };
+        }
+        let (ended, died) = (row.try_get(10)?, row.try_get(11)?);
+        if ended > 0 {
+            self.ends.push((ended, died));
+        }
+        self.turn = self.turn.max(row.try_get::<_, Option<i64>>(12)?.unwrap_or_default());
+        Ok(())
+    }
+}
+
+/// Of jobs that ended in one statement it is not known which came first.
+pub(crate) fn push_ends(ring: &mut Ends, ended: i32, died: i32) {
+    (0..ended).for_each(|at| ring.push(at >= ended - died));
+}

@@ -1,0 +1,25 @@
+//! What calls do, a step on one connection each. Hot calls are one statement; the others read the
+//! jobs, ask core what becomes of them, and write that.
+
+mod admin;
+mod change;
+mod days;
+mod enqueue;
+mod extend;
+mod fold;
+mod hints;
+mod prune;
+mod reclaim;
+mod repair;
+mod reserve;
+mod settle;
+
+pub(crate) use admin::*;
+pub(crate) use change::Change;
+pub(crate) use enqueue::enqueue_in;
+pub(crate) use extend::{extend, report};
+pub(crate) use fold::{fold, push_ends};
+pub(crate) use hints::Hints;
+pub(crate) use prune::prune;
+pub(crate) use repair::repair;
+pub(crate) use settle::{ack, bury, nack};

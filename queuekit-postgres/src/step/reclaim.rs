@@ -1,0 +1,86 @@
+//! Leases that ran out, and jobs that can be leased no more (contract R5.6 to R5.8).
+
+use queuekit_core::lifecycle::Transition;
+use queuekit_core::limits::{BURIALS_PER_RESERVE, reclaims_per_reserve};
+use queuekit_core::{ErrorText, JobId, QueueName};
+
+use super::Change;
+use crate::error::Outcome;
+use crate::session::Session;
+
+/// What one call of reserve may still do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Budget {
+    reclaims: usize,
+    burials: usize,
+}
+
+/// Why a job is not leased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Doom {
+    Deadline,
+    Corrupt,
+}
+
+impl Budget {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { reclaims: reclaims_per_reserve(limit), burials: BURIALS_PER_RESERVE }
+    }
+
+    pub(super) fn burials(&self) -> usize {
+        self.burials
+    }
+
+    pub(super) fn has_buried(&self) -> bool {
+        self.burials < BURIALS_PER_RESERVE
+    }
+}
+
+/// Takes back leases that ran out, earliest first, in the transaction that was begun.
+pub(super) async fn reclaim(
+    session: &Session<'_>,
+    names: &[QueueName],
+    budget: &mut Budget,
+) -> Outcome<()> {
+    let queues: Vec<&str> = names.iter().map(QueueName::as_str).collect();
+    let most = i32::try_from(budget.reclaims).unwrap_or(i32::MAX);
+    let (ids, mut change) = Change::overdue(session, &queues, most).await?;
+    for id in ids.into_iter().take(budget.reclaims) {
+        budget.reclaims -= 1;
+        let Some(record) = change.record(id) else {
+            continue;
+        };
+        let corrupt = record.is_corrupt();
+        let last = record.attempts >= record.max_attempts;
+        let dies = corrupt || (last && !record.cancel_requested);
+        if dies && budget.burials == 0 {
+            continue;
+        }
+        budget.burials -= usize::from(dies);
+        if corrupt {
+            change.bury(id, Transition::Quarantine, &ErrorText::from("corrupt")).await?;
+        } else {
+            change.expire(id).await?;
+        }
+    }
+    change.finish().await.map(drop)
+}
+
+/// Buries jobs instead of leasing them. Those that were leased a moment ago have not been: nobody
+/// was told.
+pub(super) async fn refuse(
+    mut change: Change<'_>,
+    doomed: &[(JobId, Doom)],
+    budget: &mut Budget,
+) -> Outcome<()> {
+    for (id, doom) in doomed {
+        budget.burials = budget.burials.saturating_sub(1);
+        let (transition, reason) = match doom {
+            Doom::Deadline => (Transition::MissDeadline, "deadline"),
+            Doom::Corrupt => (Transition::Quarantine, "corrupt"),
+        };
+        change.take_back(*id);
+        change.bury(*id, transition, &ErrorText::from(reason)).await?;
+    }
+    change.finish().await.map(drop)
+}

@@ -1,0 +1,42 @@
+//! Mending what is derived: which jobs of partition keys stand in ready, and the counters.
+
+use queuekit_core::capability::UpkeepReport;
+
+use crate::PostgresStore;
+use crate::error::Outcome;
+use crate::params::params;
+use crate::queues;
+use crate::session::Session;
+use crate::statements::Sql;
+
+/// Jobs of a queue up to which they are counted: more would take too long.
+const COUNTED: i64 = 100_000;
+
+/// Mends the queue after the given one; its number, none at the end.
+pub(crate) async fn repair(
+    store: &PostgresStore,
+    session: &Session<'_>,
+    after: i32,
+) -> Outcome<(Option<i32>, UpkeepReport)> {
+    let rows = session.query(Sql::RepairQueue, params![after]).await?;
+    let Some(row) = rows.first() else {
+        return Ok((None, UpkeepReport::default()));
+    };
+    let id: i32 = row.try_get(0)?;
+    let mut changed = 0;
+    session.begin().await?;
+    let queues = queues::numbered(session, vec![id]).await?;
+    if let Some(queue) = queues.first().filter(|queue| queue.keyed) {
+        session.query(Sql::LockQueue, params![id, store.shared.lock_class]).await?;
+        // Every key is looked at anew by the next reserve: that is cheaper than to look whether
+        // one of them is wrong.
+        session.query(Sql::QueueUnplace, params![queue.id]).await?;
+    }
+    let figures = crate::read::figures(session, Some(vec![id])).await?;
+    if figures.first().is_some_and(|of| of.counts.iter().sum::<i64>() <= COUNTED) {
+        let rows = session.query(Sql::RepairCounts, params![id]).await?;
+        changed = rows.first().map_or(Ok(0), |row| row.try_get::<_, i64>(0))?.unsigned_abs();
+    }
+    session.commit().await?;
+    Ok((Some(id), UpkeepReport { changed, more: true }))
+}

@@ -1,0 +1,211 @@
+//! Ending leases (contract R3, R4, R6.1), fenced.
+
+use std::collections::HashSet;
+
+use queuekit_core::lifecycle::{self, Transition};
+use queuekit_core::{
+    Ack, AckOutcome, Burial, BurialTarget, BuryOutcome, ErrorText, JobId, LeaseToken, Nack,
+    NackKind, NackOutcome, State,
+};
+use uuid::Uuid;
+
+use super::Change;
+use crate::error::{Outcome, unreadable};
+use crate::params::params;
+use crate::queues::{self, QueueRow};
+use crate::row::{Record, job_id, job_uuid, nonce_uuid};
+use crate::session::Session;
+use crate::statements::Sql;
+use crate::{PostgresStore, Shared};
+
+impl Shared {
+    /// The number of each lease's queue; -1 if there is none.
+    pub(super) async fn queue_ids<'a>(
+        &self,
+        session: &Session<'_>,
+        leases: impl Iterator<Item = &'a LeaseToken> + Clone,
+    ) -> Outcome<Vec<i32>> {
+        let unknown: HashSet<_> =
+            leases.clone().map(|lease| &lease.queue).filter(|queue| self.known.get(queue).is_none()).collect();
+        if !unknown.is_empty() {
+            let names: Vec<_> = unknown.into_iter().cloned().collect();
+            self.known.learn(&queues::named(session, &names).await?);
+        }
+        Ok(leases.map(|lease| self.known.get(&lease.queue).map_or(-1, |row| row.id)).collect())
+    }
+}
+
+/// Completes jobs; the queues of partition keys that were let go. Alone it is a transaction of
+/// its own.
+pub(crate) async fn ack(
+    shared: &Shared,
+    session: &Session<'_>,
+    acks: &[Ack],
+    alone: bool,
+) -> Outcome<Vec<AckOutcome>> {
+    let mut outcomes = vec![AckOutcome::NotFound; acks.len()];
+    let mut first: Vec<usize> = (0..acks.len()).collect();
+    first.sort_unstable_by_key(|item| acks[*item].lease.id);
+    first.dedup_by_key(|item| acks[*item].lease.id);
+    let leases = || first.iter().map(|item| &acks[*item].lease);
+    let ids: Vec<Uuid> = leases().map(|lease| job_uuid(lease.id)).collect();
+    let queues = shared.queue_ids(session, leases()).await?;
+    let seqs: Vec<i64> = leases().map(|lease| lease.lease_seq.cast_signed()).collect();
+    let nonces: Vec<Uuid> = leases().map(|lease| nonce_uuid(lease.nonce)).collect();
+    let results: Vec<Option<&[u8]>> =
+        first.iter().map(|item| acks[*item].result.as_deref()).collect();
+    let params = params![ids, queues, seqs, nonces, results];
+    let rows = match alone {
+        true => session.settle(Sql::Ack, params).await?,
+        false => session.query(Sql::Ack, params).await?,
+    };
+    let row = rows.first().ok_or_else(|| unreadable("the answer to an ack"))?;
+    let acked: i64 = row.try_get(0)?;
+    if acked == acks.len() as i64 {
+        return Ok(vec![AckOutcome::Acked; acks.len()]);
+    }
+    let acked: HashSet<JobId> = match row.try_get::<_, Option<Vec<Uuid>>>(1)? {
+        Some(ids) => ids.into_iter().map(job_id).collect(),
+        None if acked > 0 => leases().map(|lease| lease.id).collect(),
+        None => HashSet::new(),
+    };
+    let mut left = Vec::new();
+    for (item, ack) in acks.iter().enumerate() {
+        if acked.contains(&ack.lease.id) && first.contains(&item) {
+            outcomes[item] = AckOutcome::Acked;
+        } else {
+            left.push(item);
+        }
+    }
+    // What the statement left as it was: by now it says why.
+    let ids = left.iter().map(|item| job_uuid(acks[*item].lease.id)).collect();
+    let change = Change::read(session, ids).await?;
+    for item in left {
+        let lease = &acks[item].lease;
+        outcomes[item] = match change.job_of_lease(lease)? {
+            None => AckOutcome::NotFound,
+            Some((record, true))
+                if record.state == State::Completed && record.was_last_held_by(lease) =>
+            {
+                AckOutcome::AlreadyDone
+            }
+            Some(_) => AckOutcome::LeaseLost,
+        };
+    }
+    Ok(outcomes)
+}
+
+/// In the transaction that was begun.
+pub(crate) async fn nack(
+    session: &Session<'_>,
+    nacks: &[Nack],
+) -> Outcome<(Vec<NackOutcome>, Vec<QueueRow>)> {
+    let mut change =
+        Change::of_leases(session, nacks.iter().map(|nack| nack.lease.id)).await?;
+    let mut outcomes = Vec::with_capacity(nacks.len());
+    for nack in nacks {
+        outcomes.push(nack_one(&mut change, nack).await?);
+    }
+    Ok((outcomes, change.finish().await?))
+}
+
+async fn nack_one(change: &mut Change<'_>, nack: &Nack) -> Outcome<NackOutcome> {
+    let Some((record, of_queue)) = change.job_of_lease(&nack.lease)? else {
+        return Ok(NackOutcome::NotFound);
+    };
+    if !of_queue || !record.is_held_by(&nack.lease) {
+        return Ok(NackOutcome::LeaseLost);
+    }
+    let (attempts, most, cancelled) =
+        (record.attempts, record.max_attempts, record.cancel_requested);
+    let transition = lifecycle::nack(nack.kind, attempts, most, cancelled);
+    let id = nack.lease.id;
+    if matches!(nack.kind, NackKind::Retry | NackKind::Fatal) {
+        change.add_failure(id, &nack.error);
+    }
+    let (now, after) = (change.now, nack.delay());
+    change
+        .apply(id, transition, |record| {
+            record.nonce = None;
+            match transition {
+                Transition::RetryLater => record.scheduled_at = now + after,
+                Transition::Release => {
+                    record.attempts = record.attempts.saturating_sub(1);
+                    record.releases += 1;
+                    record.scheduled_at = now + after;
+                }
+                Transition::Exhaust | Transition::Fatal => {
+                    record.reason = Some(nack.error.as_str().to_owned());
+                }
+                _ => {}
+            }
+        })
+        .await?;
+    Ok(lifecycle::nack_outcome(transition, after))
+}
+
+/// In the transaction that was begun.
+pub(crate) async fn bury(
+    store: &PostgresStore,
+    session: &Session<'_>,
+    burials: &[Burial],
+) -> Outcome<(Vec<BuryOutcome>, Vec<QueueRow>)> {
+    let by_lease = |burial: &Burial| matches!(burial.target, BurialTarget::Lease(_));
+    let ids = burials.iter().map(|burial| match &burial.target {
+        BurialTarget::Lease(lease) => lease.id,
+        BurialTarget::Job { id, .. } => *id,
+    });
+    let mut change = if burials.iter().all(by_lease) {
+        Change::of_leases(session, ids).await?
+    } else {
+        Change::of_jobs(session, store.shared.lock_class, ids, true).await?
+    };
+    let mut outcomes = Vec::with_capacity(burials.len());
+    for burial in burials {
+        outcomes.push(match &burial.target {
+            BurialTarget::Lease(lease) => {
+                bury_lease(&mut change, lease, &burial.reason).await?
+            }
+            BurialTarget::Job { id, force } => {
+                bury_job(&mut change, *id, *force, &burial.reason).await?
+            }
+        });
+    }
+    Ok((outcomes, change.finish().await?))
+}
+
+async fn bury_lease(
+    change: &mut Change<'_>,
+    lease: &LeaseToken,
+    reason: &ErrorText,
+) -> Outcome<BuryOutcome> {
+    let Some((record, of_queue)) = change.job_of_lease(lease)? else {
+        return Ok(BuryOutcome::NotFound);
+    };
+    let last_held = of_queue && record.was_last_held_by(lease);
+    match record.state {
+        State::Dead if last_held => return Ok(BuryOutcome::AlreadyDone),
+        State::Running if last_held => {}
+        _ => return Ok(BuryOutcome::LeaseLost),
+    }
+    change.bury(lease.id, Transition::BuryLease, reason).await?;
+    Ok(BuryOutcome::Buried)
+}
+
+async fn bury_job(
+    change: &mut Change<'_>,
+    id: JobId,
+    force: bool,
+    reason: &ErrorText,
+) -> Outcome<BuryOutcome> {
+    let state = match change.record(id).map(|record: &Record| record.state) {
+        None => return Ok(BuryOutcome::NotFound),
+        Some(State::Dead) => return Ok(BuryOutcome::AlreadyDone),
+        Some(state) => state,
+    };
+    let Some(transition) = lifecycle::bury(state, force) else {
+        return Ok(BuryOutcome::Conflict);
+    };
+    change.bury(id, transition, reason).await?;
+    Ok(BuryOutcome::Buried)
+}

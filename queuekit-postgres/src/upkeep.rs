@@ -1,0 +1,71 @@
+//! Retention, and mending what is derived.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use async_trait::async_trait;
+use queuekit_core::Result;
+use queuekit_core::capability::{Upkeep, UpkeepReport};
+
+use crate::PostgresStore;
+use crate::call::Call;
+use crate::step;
+
+/// After so many calls that wrote a delta, the handle folds.
+const UNFOLDED: u64 = 1000;
+
+/// How many deltas this handle has written since it last folded.
+#[derive(Debug, Default)]
+pub(crate) struct Folding(AtomicU64);
+
+/// Where the next step of repair goes on.
+#[derive(Debug, Default)]
+pub(crate) struct Cursor(AtomicU64);
+
+#[async_trait]
+impl Upkeep for PostgresStore {
+    /// One step: folds counters, drops the days of history that nothing keeps, and removes up to
+    /// 1,000 jobs beyond their queue's retention.
+    async fn prune(&self) -> Result<UpkeepReport> {
+        self.shared.add_days().await?;
+        self.fold().await?;
+        self.drop_days().await?;
+        let pruned = self.call("prune", Call::Repeatable, self, |store, session| {
+            Box::pin(step::prune(store, session))
+        });
+        pruned.await
+    }
+
+    /// One queue per call: its keys are looked at anew by the next reserve.
+    async fn repair(&self) -> Result<UpkeepReport> {
+        let at = self.shared.repair.0.load(Ordering::Relaxed);
+        let input = (self, i32::try_from(at).unwrap_or(0));
+        let repaired = self.call("repair", Call::Repeatable, input, |input, session| {
+            let (store, after) = *input;
+            Box::pin(step::repair(store, session, after))
+        });
+        let (next, report) = repaired.await?;
+        self.shared.repair.0.store(next.map_or(0, |id| u64::from(id.unsigned_abs())), Ordering::Relaxed);
+        Ok(report)
+    }
+}
+
+impl PostgresStore {
+    /// A process that only enqueues runs no upkeep: its own deltas it folds by itself.
+    pub(crate) async fn count_delta(&self) {
+        if self.shared.folding.0.fetch_add(1, Ordering::Relaxed) + 1 < UNFOLDED {
+            return;
+        }
+        self.shared.folding.0.store(0, Ordering::Relaxed);
+        if let Err(error) = self.fold().await {
+            tracing::debug!(%error, "counters were not folded; the next call tries again");
+        }
+    }
+
+    /// Folds deltas into counters; nothing if somebody else does it.
+    pub(crate) async fn fold(&self) -> Result<()> {
+        let folded = self.call("fold", Call::Repeatable, self.shared.lock_class, |class, session| {
+            Box::pin(step::fold(session, *class))
+        });
+        folded.await
+    }
+}
