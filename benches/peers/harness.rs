@@ -5,39 +5,46 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::fs;
 use std::future::Future;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
-use std::process;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
-const USAGE: &str = "\
---dir DIR [--only drain|enqueue64|enqueue1|bulk] [--set NAME=VALUE]..
-DIR is to be on the disk that is measured; it is left as it was";
-
-/// What is measured, with how many jobs.
-const MEASURED: [(&str, usize); 4] =
-    [("drain", 50_000), ("enqueue64", 20_000), ("enqueue1", 2000), ("bulk", 50_000)];
-
 /// Jobs per call where jobs are enqueued in bulk.
 const BATCH: usize = 1000;
 
-/// A queue that is measured. Its store is a file in a directory of its own.
+/// Where the store of one measurement is; it lets go of the place when it is dropped.
+pub(crate) trait Place: Sized {
+    /// The option that says where.
+    const OPTION: &'static str;
+
+    /// Whether one value of the option is good for several measurements.
+    const SERVES_MANY: bool;
+
+    /// What is measured in such a place, with how many jobs.
+    const MEASURED: &'static [(&'static str, usize)];
+
+    /// Makes the place ready that the option says; `name` is free for what is made in it.
+    fn prepare(given: &str, name: &str) -> Result<Self>;
+}
+
+/// A queue that is measured.
 pub(crate) trait Peer: Clone + Send + Sync + 'static {
     const NAME: &'static str;
 
     /// What `--set` can change, with the values that were found to be the fastest.
     const SETTINGS: &'static [(&'static str, &'static str)];
 
-    fn open(directory: &Path, settings: &Settings) -> impl Future<Output = Result<Self>> + Send;
+    /// What its store is in.
+    type Place: Place;
 
-    /// What SQLite answers when it is asked for its version and for journal_mode and synchronous
-    /// of the connection that writes.
-    fn sqlite(&self) -> impl Future<Output = Result<String>> + Send;
+    fn open(place: &Self::Place, settings: &Settings) -> impl Future<Output = Result<Self>> + Send;
+
+    /// What the store answers when it is asked for its version and for what makes the connection
+    /// that writes durable.
+    fn store(&self) -> impl Future<Output = Result<String>> + Send;
 
     fn enqueue(&self, number: usize) -> impl Future<Output = Result<()>> + Send;
 
@@ -47,10 +54,16 @@ pub(crate) trait Peer: Clone + Send + Sync + 'static {
     /// Runs a worker until so many no-op jobs are recorded as completed, and tells when they were.
     fn drain(&self, jobs: usize) -> impl Future<Output = Result<Instant>> + Send;
 
+    /// Runs a worker that has nothing to do but one job after the other, and tells of each how long
+    /// it waited, from before it was enqueued until its handler started.
+    fn idle(&self, _jobs: usize) -> impl Future<Output = Result<Vec<Duration>>> + Send {
+        async { Err("not measured in such a place".into()) }
+    }
+
     /// How many jobs are recorded as completed.
     fn completed(&self) -> impl Future<Output = Result<usize>> + Send;
 
-    /// Lets go of the file; not measured.
+    /// Lets go of the store; not measured.
     fn close(self) -> impl Future<Output = Result<()>> + Send;
 }
 
@@ -58,26 +71,42 @@ pub(crate) trait Peer: Clone + Send + Sync + 'static {
 pub(crate) async fn run<P: Peer>() -> Result<()> {
     let options = Options::parse::<P>(std::env::args().skip(1))?;
     let wanted = |what| options.only.as_ref().is_none_or(|only| only == what);
-    for (what, jobs) in MEASURED.into_iter().filter(|(what, _)| wanted(*what)) {
-        let directory = Directory::create(&options.directory, &format!("{}-{what}", P::NAME))?;
-        let peer = P::open(&directory.0, &options.settings).await?;
-        let took = match what {
-            "drain" => drain(&peer, jobs).await?,
-            "enqueue64" => one_by_one(&peer, jobs, 64).await?,
-            "enqueue1" => one_by_one(&peer, jobs, 1).await?,
-            _ => in_bulk(&peer, jobs).await?,
-        };
-        let seconds = took.as_secs_f64();
-        let settings = format!("{}; {}", peer.sqlite().await?, options.settings);
+    for &(what, jobs) in P::Place::MEASURED.iter().filter(|(what, _)| wanted(*what)) {
+        let place = P::Place::prepare(&options.place, &format!("{}-{what}", P::NAME))?;
+        let peer = P::open(&place, &options.settings).await?;
+        let figures = measure(&peer, what, jobs).await?;
+        let settings = format!("{}; {}", peer.store().await?, options.settings);
         peer.close().await?;
         println!(
-            "{{\"peer\":{:?},\"what\":{what:?},\"jobs\":{jobs},\"seconds\":{seconds:.4},\
-             \"per_second\":{:.0},\"settings\":{settings:?}}}",
+            "{{\"peer\":{:?},\"what\":{what:?},\"jobs\":{jobs},{figures},\
+             \"settings\":{settings:?}}}",
             P::NAME,
-            jobs as f64 / seconds
         );
     }
     Ok(())
+}
+
+/// The fields of a line that hold figures.
+async fn measure<P: Peer>(peer: &P, what: &str, jobs: usize) -> Result<String> {
+    let callers = what.strip_prefix("enqueue").map(str::parse).transpose()?;
+    let took = match (what, callers) {
+        ("drain", _) => drain(peer, jobs).await?,
+        ("bulk", _) => in_bulk(peer, jobs).await?,
+        (_, Some(callers)) => one_by_one(peer, jobs, callers).await?,
+        _ => return waited(peer.idle(jobs).await?),
+    };
+    let seconds = took.as_secs_f64();
+    Ok(format!("\"seconds\":{seconds:.4},\"per_second\":{:.0}", jobs as f64 / seconds))
+}
+
+/// Here the seconds are those that all jobs together have waited.
+fn waited(mut waits: Vec<Duration>) -> Result<String> {
+    waits.sort_unstable();
+    let last = waits.len().checked_sub(1).ok_or("no job was waited for")?;
+    let at = |percent: usize| waits[last * percent / 100].as_secs_f64() * 1000.0;
+    let seconds = waits.iter().sum::<Duration>().as_secs_f64();
+    let (p50, p99) = (at(50), at(99));
+    Ok(format!("\"seconds\":{seconds:.4},\"p50_ms\":{p50:.3},\"p99_ms\":{p99:.3}"))
 }
 
 /// From the start of the worker; the jobs are there before it.
@@ -120,26 +149,37 @@ async fn in_bulk<P: Peer>(peer: &P, jobs: usize) -> Result<Duration> {
 }
 
 struct Options {
-    directory: PathBuf,
+    place: String,
     only: Option<String>,
     settings: Settings,
 }
 
 impl Options {
     fn parse<P: Peer>(mut args: impl Iterator<Item = String>) -> Result<Self> {
-        let (mut directory, mut only) = (None, None);
+        let (mut place, mut only) = (None, None);
         let mut settings = Settings(P::SETTINGS.iter().copied().map(owned).collect());
+        let measured = |value: &str| P::Place::MEASURED.iter().any(|(what, _)| value == *what);
         while let Some(arg) = args.next() {
-            let value = args.next().ok_or(USAGE)?;
+            let value = args.next().ok_or_else(usage::<P>)?;
             match arg.as_str() {
-                "--dir" => directory = Some(PathBuf::from(value)),
-                "--only" if MEASURED.iter().any(|(what, _)| value == *what) => only = Some(value),
+                arg if arg == P::Place::OPTION => place = Some(value),
+                "--only" if measured(&value) => only = Some(value),
                 "--set" => settings.change(&value)?,
-                _ => return Err(USAGE.into()),
+                _ => return Err(usage::<P>().into()),
             }
         }
-        Ok(Self { directory: directory.ok_or(USAGE)?, only, settings })
+        if only.is_none() && !P::Place::SERVES_MANY {
+            return Err(usage::<P>().into());
+        }
+        Ok(Self { place: place.ok_or_else(usage::<P>)?, only, settings })
     }
+}
+
+fn usage<P: Peer>() -> String {
+    let measured: Vec<&str> = P::Place::MEASURED.iter().map(|(what, _)| *what).collect();
+    let only = format!("--only {}", measured.join("|"));
+    let only = if P::Place::SERVES_MANY { format!("[{only}]") } else { only };
+    format!("{} PLACE {only} [--set NAME=VALUE]..", P::Place::OPTION)
 }
 
 fn owned((name, value): (&str, &str)) -> (String, String) {
@@ -159,7 +199,7 @@ impl Settings {
     }
 
     fn change(&mut self, assignment: &str) -> Result<()> {
-        let (name, value) = assignment.split_once('=').ok_or(USAGE)?;
+        let (name, value) = assignment.split_once('=').ok_or("--set NAME=VALUE")?;
         let known = self.0.get_mut(name).ok_or_else(|| format!("there is no setting `{name}`"))?;
         value.clone_into(known);
         Ok(())
@@ -171,24 +211,5 @@ impl std::fmt::Display for Settings {
         let assignment = |(name, value)| format!("{name}={value}");
         let assignments: Vec<String> = self.0.iter().map(assignment).collect();
         f.write_str(&assignments.join(" "))
-    }
-}
-
-/// A new directory, removed with all that is in it when it is no longer needed.
-struct Directory(PathBuf);
-
-impl Directory {
-    fn create(parent: &Path, name: &str) -> Result<Self> {
-        let path = parent.join(format!("{name}-{}", process::id()));
-        fs::create_dir_all(parent)?;
-        fs::create_dir(&path)?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        // What cannot be removed is in the way of nobody: every process has a name of its own.
-        let _ = fs::remove_dir_all(&self.0);
     }
 }

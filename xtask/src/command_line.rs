@@ -35,6 +35,12 @@ impl CommandLine {
         self
     }
 
+    /// The words of this command, the program first, as further arguments of another.
+    pub(crate) fn behind(self, mut other: Self) -> Self {
+        other.env.extend(self.env);
+        other.arg(self.program).args(self.args)
+    }
+
     /// Standard input is closed: a step that asks a question would wait for ever in CI.
     pub(crate) fn to_command(&self, directory: &Path) -> Command {
         let mut command = Command::new(&self.program);
@@ -76,5 +82,12 @@ mod tests {
         assert_eq!(doc.to_string(), "RUSTDOCFLAGS='-D warnings' cargo doc --no-deps");
         let odd = CommandLine::new("echo").arg("it's").arg("*").arg("");
         assert_eq!(odd.to_string(), r"echo 'it'\''s' '*' ''");
+    }
+
+    #[test]
+    fn behind_another_it_is_all_arguments() {
+        let command = CommandLine::new("initdb").arg("--pgdata").env("LANG", "C");
+        let behind = command.behind(CommandLine::new("setpriv").arg("--"));
+        assert_eq!(behind.to_string(), "LANG=C setpriv -- initdb --pgdata");
     }
 }

@@ -11,10 +11,14 @@ Commands:
                      MSRV, and last the same as `test`
   tidy               the rules of this project that no compiler checks
   bench [-- ARGS]    run the benchmarks; ARGS go to criterion
-  peers [--rounds N] [--only WHAT] [--dir DIR]
-                     measure our store on SQLite beside other queues, in turns (3 rounds)
-                     --only: one of drain, enqueue64, enqueue1, bulk
-                     --dir: where the files are to be; without it, in the target directory
+  peers [--store STORE] [--rounds N] [--only WHAT] [--dir DIR] [--url URL]
+                     measure our store beside other queues on the same, in turns (3 rounds)
+                     --store: sqlite or postgres (sqlite)
+                     --only: one of drain, enqueue64, enqueue1, bulk; with postgres, one of
+                     drain, enqueue8, enqueue16, bulk, idle
+                     --dir: where SQLite's files are to be (in the target directory)
+                     --url: a Postgres server whose user may create databases; without it, one
+                     is started, with its files in TMPDIR, and stopped at the end
   help               print this
 
 Exit codes: 0 all well, 1 a step failed, 2 wrong usage.";

@@ -1,14 +1,16 @@
 //! Our store on SQLite, measured as `cargo xtask peers` wants it.
 
+#[path = "../../peers/directory.rs"]
+mod directory;
 #[path = "../../peers/harness.rs"]
 mod harness;
 
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use directory::Directory;
 use harness::{Peer, Result, Settings};
 use queuekit_core::{Backend, Client, Payload, State};
 use queuekit_sqlite::SqliteStore;
@@ -42,13 +44,15 @@ impl Peer for QueueKit {
 
     const SETTINGS: &'static [(&'static str, &'static str)] = &[("slots", "100")];
 
-    async fn open(directory: &Path, settings: &Settings) -> Result<Self> {
-        let path = directory.join("jobs.db");
+    type Place = Directory;
+
+    async fn open(directory: &Directory, settings: &Settings) -> Result<Self> {
+        let path = directory.path().join("jobs.db");
         let store = SqliteStore::open(path.to_str().ok_or("--dir is to be UTF-8")?).await?;
         Ok(Self { client: Client::new(store), slots: settings.get("slots")? })
     }
 
-    async fn sqlite(&self) -> Result<String> {
+    async fn store(&self) -> Result<String> {
         let capabilities = self.client.backend().capabilities();
         let facts = capabilities.inspect.ok_or("the store has Inspect")?.facts().await?;
         let told = ["sqlite version", "journal_mode", "synchronous"].map(|name| {

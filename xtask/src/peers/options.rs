@@ -1,37 +1,52 @@
 use crate::error::{Error, Result};
-use crate::peers::MEASURED;
+use crate::peers::store::Store;
 
 /// How often what is measured, and where.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Options {
+    pub store: Store,
     pub rounds: usize,
-    /// The stores' files come into it; without it, into the target directory.
+    /// The stores' files come into it; without it, into the target directory. Not with a server.
     pub directory: Option<String>,
+    /// A server that runs already; without it, one is started.
+    pub url: Option<String>,
     pub only: Option<&'static str>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { rounds: 3, directory: None, only: None }
+        Self { store: Store::Sqlite, rounds: 3, directory: None, url: None, only: None }
     }
 }
 
 impl Options {
     pub(crate) fn parse(args: &[&str]) -> Result<Self> {
         let mut options = Self::default();
+        let mut only = None;
         for pair in args.chunks(2) {
             match *pair {
+                ["--store", name] => options.store = Store::parse(name)?,
                 ["--rounds", number] => options.rounds = rounds(number)?,
                 ["--dir", directory] => options.directory = Some(absolute(directory)?),
-                ["--only", what] => options.only = Some(measured(what)?),
+                ["--url", url] => options.url = Some(url.to_owned()),
+                ["--only", what] => only = Some(what),
                 _ => return Err(Error::Usage(format!("peers: unexpected `{}`", pair.join(" ")))),
             }
         }
-        Ok(options)
+        // After the loop: what makes sense depends on the store, which may come last.
+        match options.store {
+            Store::Sqlite if options.url.is_some() => Err(belongs("--url", "postgres")),
+            Store::Postgres if options.directory.is_some() => Err(belongs("--dir", "sqlite")),
+            store => {
+                options.only = only.map(|what| measured(store, what)).transpose()?;
+                Ok(options)
+            }
+        }
     }
 
     pub(crate) fn measured(&self) -> impl Iterator<Item = &'static str> {
-        MEASURED.iter().copied().filter(|what| self.only.is_none_or(|only| only == *what))
+        let measured = self.store.measured().iter().copied();
+        measured.filter(|what| self.only.is_none_or(|only| only == *what))
     }
 }
 
@@ -47,11 +62,15 @@ fn absolute(directory: &str) -> Result<String> {
     Ok(absolute.to_string_lossy().into_owned())
 }
 
-fn measured(what: &str) -> Result<&'static str> {
-    MEASURED.iter().copied().find(|known| *known == what).ok_or_else(|| {
-        let known = MEASURED.join(", ");
+fn measured(store: Store, what: &str) -> Result<&'static str> {
+    store.measured().iter().copied().find(|known| *known == what).ok_or_else(|| {
+        let known = store.measured().join(", ");
         Error::Usage(format!("peers: `{what}` is not measured; what is: {known}"))
     })
+}
+
+fn belongs(option: &str, store: &str) -> Error {
+    Error::Usage(format!("peers: {option} is for --store {store}"))
 }
 
 #[cfg(test)]
@@ -68,17 +87,34 @@ mod tests {
         let options = parse("--only bulk --dir /mnt/disk --rounds 5").unwrap();
         assert_eq!((options.rounds, options.only), (5, Some("bulk")));
         assert!(options.directory.is_some_and(|directory| directory.ends_with("disk")));
+        let options = parse("--only idle --url postgres://host/db --store postgres").unwrap();
+        assert_eq!((options.store, options.only), (Store::Postgres, Some("idle")));
+        assert_eq!(options.url.as_deref(), Some("postgres://host/db"));
     }
 
     #[test]
     fn everything_is_measured_unless_one_is_asked_for() {
-        assert_eq!(parse("").unwrap().measured().count(), MEASURED.len());
+        for (line, store) in [("", Store::Sqlite), ("--store postgres", Store::Postgres)] {
+            assert_eq!(parse(line).unwrap().measured().collect::<Vec<_>>(), store.measured());
+        }
         assert_eq!(parse("--only bulk").unwrap().measured().collect::<Vec<_>>(), ["bulk"]);
     }
 
     #[test]
     fn what_makes_no_sense_is_wrong_usage() {
-        for line in ["--rounds", "--rounds 0", "--rounds x", "--only all", "--fast yes", "5"] {
+        for line in [
+            "--rounds",
+            "--rounds 0",
+            "--rounds x",
+            "--only all",
+            "--fast yes",
+            "5",
+            "--store redis",
+            "--url postgres://host",
+            "--store postgres --dir d",
+            "--store postgres --only enqueue64",
+            "--only idle --store sqlite",
+        ] {
             let answer = parse(line);
             assert!(matches!(answer, Err(Error::Usage(_))), "{line}: {answer:?}");
         }

@@ -1,15 +1,18 @@
 //! effectum, measured as `cargo xtask peers` wants it.
 
+#[path = "../../directory.rs"]
+mod directory;
 #[path = "../../harness.rs"]
 mod harness;
 mod writer;
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use directory::Directory;
 use effectum::{Job, JobRunner, Queue, RunningJob, Worker};
 use harness::{Peer, Result, Settings};
 use tokio::sync::Notify;
@@ -55,8 +58,10 @@ impl Peer for Effectum {
         ("synchronous", "full"),
     ];
 
-    async fn open(directory: &Path, settings: &Settings) -> Result<Self> {
-        let path = directory.join("jobs.db");
+    type Place = Directory;
+
+    async fn open(directory: &Directory, settings: &Settings) -> Result<Self> {
+        let path = directory.path().join("jobs.db");
         writer::create(&path, &settings.get::<String>("journal")?)?;
         let opened = writer::Opened::watch();
         let queue = Queue::new(&path).await?;
@@ -70,7 +75,7 @@ impl Peer for Effectum {
         })
     }
 
-    async fn sqlite(&self) -> Result<String> {
+    async fn store(&self) -> Result<String> {
         Ok(self.sqlite.clone())
     }
 

@@ -1,14 +1,16 @@
 //! riverqueue on SQLite, measured as `cargo xtask peers` wants it.
 
+#[path = "../../directory.rs"]
+mod directory;
 #[path = "../../harness.rs"]
 mod harness;
 
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use directory::Directory;
 use harness::{Peer, Result, Settings};
 use riverqueue::migrate::SqliteMigrator;
 use riverqueue::sqlx::sqlite::{
@@ -66,9 +68,11 @@ impl Peer for River {
         ("workers", "4000"),
     ];
 
-    async fn open(directory: &Path, settings: &Settings) -> Result<Self> {
+    type Place = Directory;
+
+    async fn open(directory: &Directory, settings: &Settings) -> Result<Self> {
         let options = SqliteConnectOptions::new()
-            .filename(directory.join("jobs.db"))
+            .filename(directory.path().join("jobs.db"))
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(settings.get::<SqliteSynchronous>("synchronous")?)
@@ -94,7 +98,7 @@ impl Peer for River {
         Ok(Self { client: client.build()?, pool, worked })
     }
 
-    async fn sqlite(&self) -> Result<String> {
+    async fn store(&self) -> Result<String> {
         let version: String = self.ask("SELECT sqlite_version()").await?;
         let journal: String = self.ask("PRAGMA journal_mode").await?;
         let synchronous: i64 = self.ask("PRAGMA synchronous").await?;

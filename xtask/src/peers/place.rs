@@ -1,0 +1,71 @@
+use std::path::Path;
+
+use crate::error::Result;
+use crate::peers::Options;
+use crate::peers::database::Database;
+use crate::peers::postgres::Postgres;
+use crate::peers::server::Server;
+use crate::peers::store::Store;
+
+/// Where all measurements are.
+#[derive(Debug)]
+pub(crate) enum Place {
+    /// The programs make themselves what they need in it.
+    Directory(String),
+    Server {
+        programs: Postgres,
+        url: String,
+        /// Stopped together with the place. Not there if somebody else runs it.
+        _own: Option<Server>,
+    },
+}
+
+/// Where one measurement is, until it is dropped.
+#[derive(Debug)]
+pub(crate) enum Fresh<'a> {
+    Directory(&'a str),
+    Database(Database<'a>),
+}
+
+impl Place {
+    pub(crate) fn prepare(options: &Options, target_directory: &Path) -> Result<Self> {
+        match (options.store, &options.directory) {
+            (Store::Sqlite, Some(directory)) => Ok(Self::Directory(directory.clone())),
+            (Store::Sqlite, None) => {
+                // On a disk, which the system's directory for such files need not be.
+                let directory = target_directory.join("peers/data");
+                Ok(Self::Directory(directory.to_string_lossy().into_owned()))
+            }
+            (Store::Postgres, _) => {
+                let programs = Postgres::find();
+                let (url, _own) = match &options.url {
+                    Some(url) => (url.clone(), None),
+                    None => {
+                        let server = Server::start(&programs)?;
+                        (server.url(), Some(server))
+                    }
+                };
+                Ok(Self::Server { programs, url, _own })
+            }
+        }
+    }
+
+    pub(crate) fn fresh(&self) -> Result<Fresh<'_>> {
+        match self {
+            Self::Directory(directory) => Ok(Fresh::Directory(directory)),
+            Self::Server { programs, url, .. } => {
+                Database::create(programs, url).map(Fresh::Database)
+            }
+        }
+    }
+}
+
+impl Fresh<'_> {
+    /// As the programs want to be told.
+    pub(crate) fn args(&self) -> [&str; 2] {
+        match self {
+            Self::Directory(directory) => ["--dir", directory],
+            Self::Database(database) => ["--url", database.url()],
+        }
+    }
+}
