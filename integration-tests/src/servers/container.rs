@@ -1,0 +1,88 @@
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use testcontainers::core::{ContainerPort, ImageExt};
+use testcontainers::runners::AsyncRunner;
+use testcontainers::{ContainerAsync, GenericImage};
+
+use super::environment::variable;
+use super::own::SHARED;
+use super::{Result, admin};
+
+const PORT: ContainerPort = ContainerPort::Tcp(5432);
+const PASSWORD: &str = "queuekit";
+const READY_WITHIN: Duration = Duration::from_secs(60);
+/// testcontainers removes a container when its value is dropped, and a value that is shared by
+/// all tests of a process never is. So somebody has to wait until this process is gone.
+const GUARD: &str = r#"read -r _; docker rm --force --volumes "$1""#;
+
+/// A Postgres server in a container, which is removed when this process ends, however it ends.
+#[derive(Debug)]
+pub(super) struct Container {
+    pub(super) image: String,
+    pub(super) url: String,
+    _container: ContainerAsync<GenericImage>,
+    _guard: Child,
+}
+
+impl Container {
+    /// Whether there is somebody to ask for one.
+    pub(super) fn docker_answers() -> bool {
+        let version = Command::new("docker").arg("version").stdin(Stdio::null()).output();
+        version.is_ok_and(|output| output.status.success())
+    }
+
+    pub(super) async fn start() -> Result<Self> {
+        let image = image();
+        let (name, tag) = image.rsplit_once(':').unwrap_or((&image, "latest"));
+        let settings = SHARED.iter().map(|(name, value)| format!("--{name}={value}"));
+        let request = GenericImage::new(name, tag)
+            .with_exposed_port(PORT)
+            .with_env_var("POSTGRES_PASSWORD", PASSWORD)
+            .with_cmd(settings);
+        let container = request.start().await.map_err(|error| failed(&image, &error))?;
+        let guard = guard(container.id())?;
+        let host = container.get_host().await.map_err(|error| failed(&image, &error))?;
+        let port = container.get_host_port_ipv4(PORT).await;
+        let port = port.map_err(|error| failed(&image, &error))?;
+        let url = format!("postgres://postgres:{PASSWORD}@{host}:{port}/postgres");
+        ready(&image, &url).await?;
+        Ok(Self { image, url, _container: container, _guard: guard })
+    }
+}
+
+/// The image that will be used.
+pub(super) fn image() -> String {
+    let version = || variable("QUEUEKIT_TEST_POSTGRES_VERSION").unwrap_or_else(|| "17".to_owned());
+    let given = variable("QUEUEKIT_TEST_POSTGRES_IMAGE");
+    given.unwrap_or_else(|| format!("postgres:{}-alpine", version()))
+}
+
+fn guard(id: &str) -> Result<Child> {
+    let mut guard = Command::new("sh");
+    guard.args(["-c", GUARD, "queuekit-guard", id]).process_group(0);
+    guard.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    guard.spawn().map_err(|error| format!("`sh`, to guard a container: {error}"))
+}
+
+/// The image starts its server twice, and logs twice that it is ready. Only the second listens to
+/// TCP, so the answer to a question tells more than the log.
+async fn ready(image: &str, url: &str) -> Result<()> {
+    let begun = Instant::now();
+    while let Err(error) = admin::version(url).await {
+        if begun.elapsed() > READY_WITHIN {
+            return Err(format!("Postgres in a container of {image} does not answer: {error}"));
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    Ok(())
+}
+
+fn failed(image: &str, error: &testcontainers::TestcontainersError) -> String {
+    format!(
+        "Docker answers, but does not start {image}: {error}; `docker pull {image}` may say more, \
+         QUEUEKIT_TEST_POSTGRES_IMAGE names another image, and QUEUEKIT_TEST_SERVERS=url,local \
+         leaves Docker alone"
+    )
+}
