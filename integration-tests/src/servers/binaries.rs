@@ -43,6 +43,13 @@ impl Binaries {
     }
 }
 
+/// A program that is not Postgres's own, by name; `sbin` is not in everyone's path.
+pub(super) fn program(name: &str) -> Option<PathBuf> {
+    let more = ["/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin"].map(PathBuf::from);
+    let mut places = path().into_iter().chain(more).map(|directory| directory.join(name));
+    places.find(|path| path.is_file())
+}
+
 fn on_path() -> impl Iterator<Item = Binaries> {
     path().into_iter().filter_map(|directory| Binaries::in_directory(&directory))
 }
@@ -90,6 +97,7 @@ mod tests {
 
     #[test]
     fn a_program_that_nobody_has_is_not_found() {
+        assert_eq!(program("no-such-program-anywhere"), None);
         assert_eq!(Binaries::in_directory(Path::new("/nowhere")), None);
     }
 }

@@ -1,5 +1,6 @@
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -67,8 +68,12 @@ impl Daemon {
         &self.home
     }
 
-    pub(super) fn account(&self) -> Option<Account> {
-        self.account
+    /// A file as Postgres wants its keys: owned by the server, and closed to everyone else.
+    pub(super) fn place(&self, path: &Path, contents: &[u8]) -> Result<()> {
+        let failed = |error| format!("cannot write {}: {error}", path.display());
+        std::fs::write(path, contents).map_err(failed)?;
+        std::fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(failed)?;
+        self.account.map_or(Ok(()), |account| account.owns(path))
     }
 
     /// What the server has printed.

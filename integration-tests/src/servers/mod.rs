@@ -14,7 +14,8 @@
 //!
 //! [`postgres`] looks for a server once per process: at the URL in `QUEUEKIT_TEST_POSTGRES_URL`,
 //! then among the programs of this machine, then in Docker. For tests that do to a server what is
-//! not done to one that others use there is [`OwnServer`], which can be killed.
+//! not done to one that others use there is [`OwnServer`], which can be killed. [`PgBouncer`] and
+//! [`Proxy`] are what may stand between a store and its server.
 //!
 //! | variable | what it does |
 //! |---|---|
@@ -22,7 +23,7 @@
 //! | `QUEUEKIT_TEST_POSTGRES_VERSION` | the major version to look for, among programs and images |
 //! | `QUEUEKIT_TEST_POSTGRES_IMAGE` | the image for Docker, instead of `postgres:17-alpine` |
 //! | `QUEUEKIT_TEST_SERVERS` | where to look, in which order: `url,local,docker` |
-//! | `QUEUEKIT_TEST_REQUIRE` | what has to be found: `postgres,postgres-local` |
+//! | `QUEUEKIT_TEST_REQUIRE` | what has to be found: `postgres,postgres-local,pgbouncer` |
 //!
 //! Servers that were started here end with this process, however it ends, and take with them what
 //! they stored.
@@ -38,12 +39,16 @@ mod database;
 mod environment;
 mod notice;
 mod own;
+mod pgbouncer;
 mod postgres;
+mod proxy;
 mod source;
 
 pub use database::Database;
 pub use own::{OwnServer, Settings};
+pub use pgbouncer::PgBouncer;
 pub use postgres::{Postgres, postgres};
+pub use proxy::{Counts, Mode, Proxy};
 pub use source::Source;
 
 /// Why there is no server: a sentence for whoever runs the tests.

@@ -208,9 +208,9 @@ impl Settings {
             return Err(format!("`initdb` failed ({}): {said}", output.status));
         }
         for (name, contents) in &self.files {
-            place(daemon, &data.join(name), contents)?;
+            daemon.place(&data.join(name), contents)?;
         }
-        place(daemon, &data.join("pg_hba.conf"), self.host_rules().as_bytes())?;
+        daemon.place(&data.join("pg_hba.conf"), self.host_rules().as_bytes())?;
         let mut args = vec!["-D".to_owned(), data.display().to_string()];
         let home = daemon.home().display().to_string();
         let ours = [("unix_socket_directories", home.as_str()), ("listen_addresses", "127.0.0.1")];
@@ -238,15 +238,6 @@ pub(super) const SHARED: &[(&str, &str)] = &[
 ];
 
 const INITDB: &[&str] = &["-A", "trust", "-N", "--locale=C", "-E", "UTF8", "-U", "postgres"];
-
-/// As Postgres wants its keys: owned by it, and closed to everyone else.
-fn place(daemon: &Daemon, path: &Path, contents: &[u8]) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    let failed = |error| format!("cannot write {}: {error}", path.display());
-    std::fs::write(path, contents).map_err(failed)?;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(failed)?;
-    daemon.account().map_or(Ok(()), |account| account.owns(path))
-}
 
 /// One that nobody uses at this moment.
 pub(super) fn free_port() -> Result<u16> {
