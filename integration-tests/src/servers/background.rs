@@ -15,6 +15,14 @@ pub(super) async fn run<T: Send + 'static>(work: impl Future<Output = T> + Send 
     done.unwrap_or_else(|error| resume_unwind(error.into_panic()))
 }
 
+/// The same for work that blocks.
+pub(super) async fn run_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> T {
+    let done = runtime().spawn_blocking(work).await;
+    done.unwrap_or_else(|error| resume_unwind(error.into_panic()))
+}
+
 /// Blocks the caller, who may be inside of a runtime.
 pub(super) fn block_on<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> T {
     let (tell, told) = mpsc::channel();

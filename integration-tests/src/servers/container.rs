@@ -7,7 +7,7 @@ use testcontainers::runners::AsyncRunner;
 use testcontainers::{ContainerAsync, GenericImage};
 
 use super::environment::variable;
-use super::own::SHARED;
+use super::settings::FOR_SHARING;
 use super::{Result, admin};
 
 const PORT: ContainerPort = ContainerPort::Tcp(5432);
@@ -36,7 +36,7 @@ impl Container {
     pub(super) async fn start() -> Result<Self> {
         let image = image();
         let (name, tag) = image.rsplit_once(':').unwrap_or((&image, "latest"));
-        let settings = SHARED.iter().map(|(name, value)| format!("--{name}={value}"));
+        let settings = FOR_SHARING.iter().map(|(name, value)| format!("--{name}={value}"));
         let request = GenericImage::new(name, tag)
             .with_exposed_port(PORT)
             .with_env_var("POSTGRES_PASSWORD", PASSWORD)

@@ -1,5 +1,6 @@
 use std::fs::{File, Permissions};
 use std::io::Read;
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -8,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::Result;
 use super::account::Account;
+use super::{Result, admin, background};
 
 /// Waits until the pipe at its standard input closes, which it does when the process that holds the
 /// other end is gone, however it went. Then ends the server, whose number is in the file `pid`, and
@@ -20,7 +21,7 @@ if pid=$(cat "$1/pid"); then
     kill -"$2" "$pid"; kill -CONT "$pid"
     tries=0
     while kill -0 "$pid" && [ $tries -lt 200 ]; do sleep 0.05; tries=$((tries + 1)); done
-    kill -KILL "$pid"
+    [ $tries -lt 200 ] || kill -KILL "$pid"
 fi
 rm -rf "$1"
 "#;
@@ -29,23 +30,38 @@ rm -rf "$1"
 const START: &str = r#"echo $$ > pid && exec "$@""#;
 /// How long a server may take to end when it is told to.
 const END_WITHIN: Duration = Duration::from_secs(30);
+/// How long one may take to answer after it was started, on a machine with much else to do.
+const ANSWER_WITHIN: Duration = Duration::from_secs(60);
+/// Another process may take a free port before the server does.
+const PORTS_TRIED: usize = 5;
 
 /// A server with a directory of its own. Both are gone when this value is dropped, and when this
 /// process dies, even by SIGKILL.
 #[derive(Debug)]
 pub(super) struct Daemon {
+    /// What it is, for messages.
+    name: &'static str,
     home: PathBuf,
     account: Option<Account>,
     guard: Child,
     server: Option<Child>,
 }
 
+/// How a server is started, and the URL at which Postgres answers then: it, or what is behind it.
+#[derive(Debug)]
+pub(super) struct Launch {
+    pub(super) program: PathBuf,
+    pub(super) args: Vec<String>,
+    pub(super) url: String,
+}
+
 impl Daemon {
     /// The directory, and the guard. `end` is the signal, as `kill` names it, at which the server
     /// ends without further ado.
-    pub(super) fn new(prefix: &str, end: &str) -> Result<Self> {
+    pub(super) fn new(name: &'static str, end: &str) -> Result<Self> {
         let account = Account::for_servers()?;
-        let home = tempfile::Builder::new().prefix(prefix).tempdir();
+        let prefix = format!("queuekit-{}-", name.to_lowercase());
+        let home = tempfile::Builder::new().prefix(&prefix).tempdir();
         let home = home.map_err(|error| format!("no directory for a server: {error}"))?.keep();
         if let Some(account) = account {
             account.owns(&home)?;
@@ -61,7 +77,7 @@ impl Daemon {
             .process_group(0)
             .spawn();
         let guard = guard.map_err(|error| format!("`sh`, to guard a server: {error}"))?;
-        Ok(Self { home, account, guard, server: None })
+        Ok(Self { name, home, account, guard, server: None })
     }
 
     pub(super) fn home(&self) -> &Path {
@@ -93,17 +109,26 @@ impl Daemon {
         command
     }
 
-    pub(super) fn start(&mut self, program: &Path, args: &[String]) -> Result<()> {
-        let io =
-            |what: &str, error| format!("{} cannot be started: {what}: {error}", program.display());
-        let log = File::options().create(true).append(true).open(self.home.join("log"));
-        let log = log.map_err(|error| io("its log", error))?;
-        let errors = log.try_clone().map_err(|error| io("its log", error))?;
-        let mut command = self.command("sh");
-        command.args(["-c", START, "queuekit-start"]).arg(program).args(args);
-        let started = command.stdout(log).stderr(errors).spawn();
-        self.server = Some(started.map_err(|error| io("`sh`", error))?);
-        Ok(())
+    /// Returns what the server says its version is, once it answers.
+    pub(super) async fn launch(&mut self, launch: &Launch) -> Result<String> {
+        self.start(&launch.program, &launch.args)?;
+        self.answer(&launch.url).await
+    }
+
+    /// Returns the port as well; `how` says how to launch on one.
+    pub(super) async fn launch_on_free_port(
+        &mut self,
+        how: impl Fn(&Self, u16) -> Result<Launch>,
+    ) -> Result<(u16, String)> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let port = free_port()?;
+            match self.launch(&how(self, port)?).await {
+                Err(error) if tries < PORTS_TRIED && error.contains("Address already in use") => {}
+                answer => return answer.map(|version| (port, version)),
+            }
+        }
     }
 
     /// The number of its process, while it runs.
@@ -146,6 +171,38 @@ impl Daemon {
         within(END_WITHIN, || !any_lives(&children));
         Ok(())
     }
+
+    fn start(&mut self, program: &Path, args: &[String]) -> Result<()> {
+        let io =
+            |what: &str, error| format!("{} cannot be started: {what}: {error}", program.display());
+        let log = File::options().create(true).append(true).open(self.home.join("log"));
+        let log = log.map_err(|error| io("its log", error))?;
+        let errors = log.try_clone().map_err(|error| io("its log", error))?;
+        let mut command = self.command("sh");
+        command.args(["-c", START, "queuekit-start"]).arg(program).args(args);
+        let started = command.stdout(log).stderr(errors).spawn();
+        self.server = Some(started.map_err(|error| io("`sh`", error))?);
+        Ok(())
+    }
+
+    async fn answer(&mut self, url: &str) -> Result<String> {
+        let begun = Instant::now();
+        let said = |daemon: &Self| format!("it said:\n{}", daemon.log());
+        loop {
+            if let Some(status) = self.ended() {
+                return Err(format!("{} ended ({status}); {}", self.name, said(self)));
+            }
+            let url = url.to_owned();
+            let error = match background::run(async move { admin::version(&url).await }).await {
+                Ok(version) => return Ok(version),
+                Err(error) => error,
+            };
+            if begun.elapsed() > ANSWER_WITHIN {
+                return Err(format!("{} does not answer: {error}; {}", self.name, said(self)));
+            }
+            background::run(tokio::time::sleep(Duration::from_millis(10))).await;
+        }
+    }
 }
 
 impl Drop for Daemon {
@@ -157,6 +214,12 @@ impl Drop for Daemon {
         }
         let _ = self.guard.wait();
     }
+}
+
+/// One that nobody uses at this moment.
+fn free_port() -> Result<u16> {
+    let port = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
+    port.map(|address| address.port()).map_err(|error| format!("there is no free port: {error}"))
 }
 
 /// The processes that this one has started. Those of Postgres are groups of their own each, so

@@ -42,13 +42,15 @@ mod own;
 mod pgbouncer;
 mod postgres;
 mod proxy;
+mod settings;
 mod source;
 
 pub use database::Database;
-pub use own::{OwnServer, Settings};
+pub use own::OwnServer;
 pub use pgbouncer::PgBouncer;
 pub use postgres::{Postgres, postgres};
 pub use proxy::{Counts, Mode, Proxy};
+pub use settings::Settings;
 pub use source::Source;
 
 /// Why there is no server: a sentence for whoever runs the tests.

@@ -1,11 +1,7 @@
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::path::Path;
 
-use super::daemon::Daemon;
-use super::own::free_port;
-use super::{Result, address, admin, background, binaries, notice};
-
-const READY_WITHIN: Duration = Duration::from_secs(30);
+use super::daemon::{Daemon, Launch};
+use super::{Result, address, binaries, notice};
 
 /// A pgbouncer in front of a server, with one server connection per transaction and none per
 /// session. It is strict: a parameter at the start of a connection that it does not know is an
@@ -29,13 +25,13 @@ impl PgBouncer {
             notice::missing("pgbouncer", remedy).unwrap_or_else(|error| panic!("{error}"));
             return None;
         };
-        let started = Self::launch(program, url).await;
+        let started = Self::launch(&program, url).await;
         Some(started.unwrap_or_else(|error| panic!("{error}")))
     }
 
     /// The URL of a database, by way of it.
     pub fn url(&self, database: &str) -> String {
-        format!("postgres://postgres@127.0.0.1:{}/{database}", self.port)
+        url(self.port, database)
     }
 
     /// What it has logged.
@@ -43,35 +39,22 @@ impl PgBouncer {
         self.daemon.log()
     }
 
-    async fn launch(program: PathBuf, url: &str) -> Result<Self> {
-        let mut daemon = Daemon::new("queuekit-pgbouncer-", "TERM")?;
-        let port = free_port()?;
-        let path = daemon.home().join("pgbouncer.ini");
-        daemon.place(&path, configuration(url, port).as_bytes())?;
-        daemon.start(&program, &[path.display().to_string()])?;
-        let mut pgbouncer = Self { daemon, port };
-        pgbouncer.ready(url).await.map(|()| pgbouncer)
+    async fn launch(program: &Path, server: &str) -> Result<Self> {
+        let mut daemon = Daemon::new("pgbouncer", "TERM")?;
+        let how = |daemon: &Daemon, port| {
+            let path = daemon.home().join("pgbouncer.ini");
+            daemon.place(&path, configuration(server, port).as_bytes())?;
+            let args = vec![path.display().to_string()];
+            let url = url(port, address::database(server));
+            Ok(Launch { program: program.to_owned(), args, url })
+        };
+        let (port, _) = daemon.launch_on_free_port(how).await?;
+        Ok(Self { daemon, port })
     }
+}
 
-    async fn ready(&mut self, server: &str) -> Result<()> {
-        let begun = Instant::now();
-        let url = self.url(address::database(server));
-        loop {
-            if let Some(status) = self.daemon.ended() {
-                return Err(format!("pgbouncer ended ({status}); it said:\n{}", self.log()));
-            }
-            let url = url.clone();
-            let Err(error) = background::run(async move { admin::version(&url).await }).await
-            else {
-                return Ok(());
-            };
-            if begun.elapsed() > READY_WITHIN {
-                let log = self.log();
-                return Err(format!("pgbouncer does not answer: {error}; it said:\n{log}"));
-            }
-            background::run(tokio::time::sleep(Duration::from_millis(10))).await;
-        }
-    }
+fn url(port: u16, database: &str) -> String {
+    format!("postgres://postgres@127.0.0.1:{port}/{database}")
 }
 
 fn configuration(url: &str, port: u16) -> String {
