@@ -1,8 +1,9 @@
+use std::iter;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use testcontainers::core::{ContainerPort, ImageExt};
+use testcontainers::core::{ContainerPort, ImageExt, Mount};
 use testcontainers::runners::AsyncRunner;
 use testcontainers::{ContainerAsync, GenericImage};
 
@@ -11,7 +12,8 @@ use super::settings::FOR_SHARING;
 use super::{Result, admin};
 
 const PORT: ContainerPort = ContainerPort::Tcp(5432);
-const PASSWORD: &str = "queuekit";
+/// A file system in memory: nothing of it is to last, and a disk is ten times slower.
+const MEMORY: &str = "/memory";
 const READY_WITHIN: Duration = Duration::from_secs(60);
 /// testcontainers removes a container when its value is dropped, and a value that is shared by
 /// all tests of a process never is. So somebody has to wait until this process is gone.
@@ -37,16 +39,22 @@ impl Container {
         let image = image();
         let (name, tag) = image.rsplit_once(':').unwrap_or((&image, "latest"));
         let settings = FOR_SHARING.iter().map(|(name, value)| format!("--{name}={value}"));
+        // Docker opens the port to everyone in the network.
+        let password: String = iter::repeat_with(fastrand::alphanumeric).take(20).collect();
         let request = GenericImage::new(name, tag)
             .with_exposed_port(PORT)
-            .with_env_var("POSTGRES_PASSWORD", PASSWORD)
+            .with_env_var("POSTGRES_PASSWORD", &password)
+            .with_env_var("PGDATA", format!("{MEMORY}/data"))
+            .with_mount(Mount::tmpfs_mount(MEMORY))
             .with_cmd(settings);
         let container = request.start().await.map_err(|error| failed(&image, &error))?;
         let guard = guard(container.id())?;
         let host = container.get_host().await.map_err(|error| failed(&image, &error))?;
+        // The name may mean `::1` as well, where the same port is another's.
+        let host = host.to_string().replace("localhost", "127.0.0.1");
         let port = container.get_host_port_ipv4(PORT).await;
         let port = port.map_err(|error| failed(&image, &error))?;
-        let url = format!("postgres://postgres:{PASSWORD}@{host}:{port}/postgres");
+        let url = format!("postgres://postgres:{password}@{host}:{port}/postgres");
         ready(&image, &url).await?;
         Ok(Self { image, url, _container: container, _guard: guard })
     }

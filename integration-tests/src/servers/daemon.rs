@@ -57,12 +57,13 @@ pub(super) struct Launch {
 
 impl Daemon {
     /// The directory, and the guard. `end` is the signal, as `kill` names it, at which the server
-    /// ends without further ado.
-    pub(super) fn new(name: &'static str, end: &str) -> Result<Self> {
+    /// ends without further ado, and `place` is where the directory is to be.
+    pub(super) fn new(name: &'static str, end: &str, place: &Path) -> Result<Self> {
         let account = Account::for_servers()?;
         let prefix = format!("queuekit-{}-", name.to_lowercase());
-        let home = tempfile::Builder::new().prefix(&prefix).tempdir();
-        let home = home.map_err(|error| format!("no directory for a server: {error}"))?.keep();
+        let home = tempfile::Builder::new().prefix(&prefix).tempdir_in(place);
+        let failed = |error| format!("no directory for {name} in {}: {error}", place.display());
+        let home = home.map_err(failed)?.keep();
         if let Some(account) = account {
             account.owns(&home)?;
         }

@@ -1,6 +1,6 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::admin::{self, Made};
+use super::admin::{self, Copying, Made};
 use super::{Result, address, background};
 
 /// An empty database that nobody else uses.
@@ -14,12 +14,12 @@ pub struct Database {
 }
 
 impl Database {
-    pub(super) async fn create(server: String) -> Result<Self> {
+    pub(super) async fn create(server: String, copying: Copying) -> Result<Self> {
         background::run(async move {
             loop {
                 let name = next_name();
                 // On a server that outlives us a process before may have had our number.
-                if admin::create_database(&server, &name).await? == Made::Yes {
+                if admin::create_database(&server, &name, copying).await? == Made::Yes {
                     return Ok(Self { server, name });
                 }
             }

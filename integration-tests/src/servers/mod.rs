@@ -40,6 +40,7 @@ mod environment;
 mod notice;
 mod own;
 mod pgbouncer;
+mod place;
 mod postgres;
 mod proxy;
 mod settings;

@@ -40,7 +40,7 @@ impl PgBouncer {
     }
 
     async fn launch(program: &Path, server: &str) -> Result<Self> {
-        let mut daemon = Daemon::new("pgbouncer", "TERM")?;
+        let mut daemon = Daemon::new("pgbouncer", "TERM", &std::env::temp_dir())?;
         let how = |daemon: &Daemon, port| {
             let path = daemon.home().join("pgbouncer.ini");
             daemon.place(&path, configuration(server, port).as_bytes())?;

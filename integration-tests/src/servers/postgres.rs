@@ -1,6 +1,7 @@
 use std::sync::OnceLock;
 use std::time::Instant;
 
+use super::admin::Copying;
 use super::binaries::Binaries;
 use super::container::{self, Container};
 use super::environment::variable;
@@ -61,8 +62,15 @@ impl Postgres {
     /// # Panics
     /// If the server does not make one.
     pub async fn database(&self) -> Database {
-        let created = Database::create(self.url()).await;
+        let created = Database::create(self.url(), self.copying()).await;
         created.unwrap_or_else(|error| panic!("no database on {}: {error}", self.source.name()))
+    }
+
+    fn copying(&self) -> Copying {
+        let major = self.version.split(|c: char| !c.is_ascii_digit()).next();
+        let is_new =
+            major.and_then(|major| major.parse().ok()).is_some_and(|major: u32| major >= 15);
+        if is_new && self.source != Source::Url { Copying::Files } else { Copying::Default }
     }
 
     async fn find() -> Result<Option<Self>> {

@@ -1,6 +1,6 @@
 use super::binaries::Binaries;
 use super::daemon::Daemon;
-use super::{OwnServer, Result, background, notice};
+use super::{OwnServer, Result, background, notice, place};
 
 /// What makes a server quick that lives no longer than the tests.
 pub(super) const FOR_SHARING: &[(&str, &str)] = &[
@@ -18,6 +18,7 @@ pub struct Settings {
     parameters: Vec<(String, String)>,
     files: Vec<(String, Vec<u8>)>,
     host_rules: Vec<String>,
+    in_memory: bool,
 }
 
 impl Settings {
@@ -41,7 +42,8 @@ impl Settings {
 
     /// Nothing survives a loss of power, and much is faster.
     pub(super) fn for_sharing(self) -> Self {
-        FOR_SHARING.iter().fold(self, |settings, (name, value)| settings.set(*name, value))
+        let settings = Self { in_memory: true, ..self };
+        FOR_SHARING.iter().fold(settings, |settings, (name, value)| settings.set(*name, value))
     }
 
     /// None if the programs are not on this machine, which is told.
@@ -59,7 +61,8 @@ impl Settings {
     }
 
     pub(super) async fn start_with(self, binaries: Binaries) -> Result<OwnServer> {
-        let daemon = Daemon::new("Postgres", "QUIT")?;
+        let place = if self.in_memory { place::quick() } else { std::env::temp_dir() };
+        let daemon = Daemon::new("Postgres", "QUIT", &place)?;
         // Half a second of work, for which no runtime is to be blocked.
         let made = background::run_blocking(move || {
             let args = self.make_cluster(&daemon, &binaries)?;
