@@ -116,6 +116,28 @@ async fn servers_and_their_directories_go_with_a_value() {
     assert!(connect(&url).await.is_err());
 }
 
+/// `ipcs` differs from system to system.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_server_that_was_killed_leaves_nothing_either() {
+    let Some(mut server) = OwnServer::settings().start().await else { return };
+    let client = connected(&server.url()).await;
+    let row = client.query_one("SHOW data_directory", &[]).await.expect("it tells");
+    let data = PathBuf::from(row.get::<_, &str>(0));
+    server.kill();
+    let pid_file = std::fs::read_to_string(data.join("postmaster.pid")).expect("it is left");
+    let segment = pid_file.lines().nth(6).and_then(|line| line.split_whitespace().last());
+    let segment = segment.expect("the number of a segment").to_owned();
+    let exists = || {
+        let output = Command::new("ipcs").args(["-m", "-i", &segment]).output();
+        String::from_utf8_lossy(&output.expect("ipcs runs").stdout).contains("bytes=")
+    };
+    assert!(exists(), "the segment stays, because nobody was there to remove it");
+    drop(server);
+    assert!(!exists());
+    assert!(!data.exists());
+}
+
 /// The process that is killed here is this program, which runs this test.
 #[tokio::test]
 async fn servers_and_their_directories_go_with_a_process_that_is_killed() {

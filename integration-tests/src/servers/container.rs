@@ -37,7 +37,7 @@ impl Container {
 
     pub(super) async fn start() -> Result<Self> {
         let image = image();
-        let (name, tag) = image.rsplit_once(':').unwrap_or((&image, "latest"));
+        let (name, tag) = name_and_tag(&image);
         let settings = FOR_SHARING.iter().map(|(name, value)| format!("--{name}={value}"));
         // Docker opens the port to everyone in the network.
         let password: String = iter::repeat_with(fastrand::alphanumeric).take(20).collect();
@@ -67,6 +67,12 @@ pub(super) fn image() -> String {
     given.unwrap_or_else(|| format!("postgres:{}-alpine", version()))
 }
 
+fn name_and_tag(image: &str) -> (&str, &str) {
+    // A colon may also stand before the port of a registry.
+    let parts = image.rsplit_once(':').filter(|(_, tag)| !tag.contains('/'));
+    parts.unwrap_or((image, "latest"))
+}
+
 fn guard(id: &str) -> Result<Child> {
     let mut guard = Command::new("sh");
     guard.args(["-c", GUARD, "queuekit-guard", id]).process_group(0);
@@ -93,4 +99,16 @@ fn failed(image: &str, error: &testcontainers::TestcontainersError) -> String {
          QUEUEKIT_TEST_POSTGRES_IMAGE names another image, and QUEUEKIT_TEST_SERVERS=url,local \
          leaves Docker alone"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_is_told_from_a_port() {
+        assert_eq!(name_and_tag("postgres:17-alpine"), ("postgres", "17-alpine"));
+        assert_eq!(name_and_tag("localhost:5000/postgres"), ("localhost:5000/postgres", "latest"));
+        assert_eq!(name_and_tag("host:5000/postgres:15"), ("host:5000/postgres", "15"));
+    }
 }

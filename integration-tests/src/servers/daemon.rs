@@ -14,7 +14,9 @@ use super::{Result, admin, background};
 
 /// Waits until the pipe at its standard input closes, which it does when the process that holds the
 /// other end is gone, however it went. Then ends the server, whose number is in the file `pid`, and
-/// removes the directory. A server that was stopped (SIGSTOP) has to be continued to end.
+/// removes the directory. A server that was stopped (SIGSTOP) has to be continued to end. One that
+/// was killed, if it is a Postgres, has left a segment of shared memory: the last number in line 7
+/// of its own file.
 const GUARD: &str = r#"
 read -r _
 if pid=$(cat "$1/pid"); then
@@ -23,6 +25,7 @@ if pid=$(cat "$1/pid"); then
     while kill -0 "$pid" && [ $tries -lt 200 ]; do sleep 0.05; tries=$((tries + 1)); done
     [ $tries -lt 200 ] || kill -KILL "$pid"
 fi
+segment=$(sed -n '7s/.* //p' "$1/data/postmaster.pid") && ipcrm -m "$segment"
 rm -rf "$1"
 "#;
 /// Notes its number where the guard looks for it, then becomes the server: there is no moment at

@@ -88,7 +88,12 @@ impl Settings {
         daemon.place(&data.join("pg_hba.conf"), self.host_rules().as_bytes())?;
         let mut args = vec!["-D".to_owned(), data.display().to_string()];
         let home = daemon.home().display().to_string();
-        let ours = [("unix_socket_directories", home.as_str()), ("listen_addresses", "127.0.0.1")];
+        let ours = [
+            ("unix_socket_directories", home.as_str()),
+            ("listen_addresses", "127.0.0.1"),
+            // In files of its directory, so that a server that was killed leaves nothing elsewhere.
+            ("dynamic_shared_memory_type", "mmap"),
+        ];
         let theirs = self.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         for (name, value) in ours.into_iter().chain(theirs) {
             args.extend(["-c".to_owned(), format!("{name}={value}")]);
