@@ -23,7 +23,7 @@ pub(super) struct Binaries {
 impl Binaries {
     /// What the path has, else the newest; or the version that was asked for.
     pub(super) fn find() -> Option<Self> {
-        let asked = variable("QUEUEKIT_TEST_POSTGRES_VERSION");
+        let asked = asked_version();
         let matches = |found: &Self| asked.as_ref().is_none_or(|v| *v == found.major.to_string());
         on_path().chain(side_by_side()).find(matches)
     }
@@ -41,6 +41,11 @@ impl Binaries {
         let major = major(&String::from_utf8_lossy(&output.stdout))?;
         Some(Self { directory, major })
     }
+}
+
+/// The major version that is to be used, if it matters to whoever runs the tests.
+pub(super) fn asked_version() -> Option<String> {
+    variable("QUEUEKIT_TEST_POSTGRES_VERSION")
 }
 
 /// A program that is not Postgres's own, by name; `sbin` is not in everyone's path.

@@ -9,7 +9,7 @@ use testcontainers::{ContainerAsync, GenericImage};
 
 use super::environment::variable;
 use super::settings::FOR_SHARING;
-use super::{Result, admin};
+use super::{Result, admin, binaries};
 
 const PORT: ContainerPort = ContainerPort::Tcp(5432);
 /// A file system in memory: nothing of it is to last, and a disk is ten times slower.
@@ -62,7 +62,7 @@ impl Container {
 
 /// The image that will be used.
 pub(super) fn image() -> String {
-    let version = || variable("QUEUEKIT_TEST_POSTGRES_VERSION").unwrap_or_else(|| "17".to_owned());
+    let version = || binaries::asked_version().unwrap_or_else(|| "17".to_owned());
     let given = variable("QUEUEKIT_TEST_POSTGRES_IMAGE");
     given.unwrap_or_else(|| format!("postgres:{}-alpine", version()))
 }

@@ -2,7 +2,7 @@ use std::sync::OnceLock;
 use std::time::Instant;
 
 use super::admin::Copying;
-use super::binaries::Binaries;
+use super::binaries::{self, Binaries};
 use super::container::{self, Container};
 use super::environment::variable;
 use super::{Database, OwnServer, Result, Source, admin, background, notice};
@@ -126,9 +126,11 @@ impl Postgres {
 
 /// All three ways to have one.
 fn remedy() -> String {
+    let version = binaries::asked_version().map(|version| format!("version {version} is wanted; "));
     format!(
-        "start one and `export {URL}=postgres://USER:PASSWORD@HOST:5432/postgres`; or install it, \
+        "{}start one and `export {URL}=postgres://USER:PASSWORD@HOST:5432/postgres`; or install it, \
          on Debian with `apt-get install postgresql`; or start Docker and `docker pull {}`",
+        version.unwrap_or_default(),
         container::image()
     )
 }
