@@ -64,6 +64,8 @@ pub mod cases;
 pub mod crash;
 pub mod kit;
 pub mod model;
+#[cfg(all(unix, feature = "servers"))]
+pub mod servers;
 pub mod worker;
 
 mod harness;

@@ -16,7 +16,7 @@ pub(crate) fn run() -> Result<()> {
     let repeat = CommandLine::cargo("xtask tidy");
     steps.check("tidy", &repeat, || tidy::check(&workspace))?;
     check_msrv(&workspace, &mut steps)?;
-    test::run_steps(&workspace, &mut steps, false)
+    test::run_steps(&workspace, &mut steps, test::Options::default())
 }
 
 fn lint(workspace: &Workspace, steps: &mut Steps) -> Result<()> {

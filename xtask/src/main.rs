@@ -14,6 +14,7 @@ mod command_line;
 mod error;
 mod examples;
 mod peers;
+mod servers;
 mod steps;
 mod test;
 mod tidy;
@@ -43,7 +44,7 @@ fn main() -> ExitCode {
 
 fn run(request: Request) -> Result<()> {
     match request {
-        Request::Test { long } => test::run(long),
+        Request::Test(options) => test::run(options),
         Request::Ci => ci::run(),
         Request::Tidy => tidy::run(),
         Request::Bench { args } => bench::run(&args),

@@ -14,6 +14,15 @@ pub(crate) fn has_advisory_database() -> bool {
     entries.is_some_and(|mut entries| entries.next().is_some())
 }
 
+/// Whether there is a Docker that starts containers for this user.
+pub(crate) fn docker_answers() -> bool {
+    output_of("docker", &["version"]).is_some()
+}
+
+pub(crate) fn is_root() -> bool {
+    output_of("id", &["-u"]).is_some_and(|id| id.trim() == "0")
+}
+
 /// The full name of the installed toolchain of this version, if there is one.
 pub(crate) fn toolchain(version: &str) -> Option<String> {
     find_toolchain(&output_of("rustup", &["toolchain", "list"])?, version)

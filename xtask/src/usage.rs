@@ -1,12 +1,14 @@
 use crate::error::{Error, Result};
-use crate::peers;
+use crate::{peers, test};
 
 pub(crate) const USAGE: &str = "\
 Usage: cargo xtask <command>
 
 Commands:
-  test [--long]      run every test, every doctest and every example
+  test [--long] [--install]
+                     run every test, every doctest and every example
                      --long: the long harnesses at their full numbers, not at the short tier
+                     --install: install what is missing with apt-get and sudo; root need not ask
   ci                 what CI runs: formatting, lints, each feature alone, docs, licences, tidy,
                      MSRV, and last the same as `test`
   tidy               the rules of this project that no compiler checks
@@ -26,7 +28,7 @@ Exit codes: 0 all well, 1 a step failed, 2 wrong usage.";
 /// What the command line asks for.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Request {
-    Test { long: bool },
+    Test(test::Options),
     Ci,
     Tidy,
     Bench { args: Vec<String> },
@@ -40,8 +42,7 @@ impl Request {
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         match args.as_slice() {
             ["help" | "--help" | "-h", ..] | [_, "--help" | "-h"] => Ok(Self::Help),
-            ["test"] => Ok(Self::Test { long: false }),
-            ["test", "--long"] => Ok(Self::Test { long: true }),
+            ["test", rest @ ..] => Ok(Self::Test(test::Options::parse(rest)?)),
             ["ci"] => Ok(Self::Ci),
             ["tidy"] => Ok(Self::Tidy),
             ["bench"] => Ok(Self::Bench { args: Vec::new() }),
@@ -52,7 +53,7 @@ impl Request {
                 "bench: unexpected `{arg}`; arguments for criterion go after `--`"
             ))),
             ["peers", rest @ ..] => Ok(Self::Peers(peers::Options::parse(rest)?)),
-            [command @ ("test" | "ci" | "tidy"), rest @ ..] => {
+            [command @ ("ci" | "tidy"), rest @ ..] => {
                 Err(Error::Usage(format!("{command}: unexpected `{}`", rest.join(" "))))
             }
             [command, ..] => Err(Error::Usage(format!("unknown command `{command}`"))),
@@ -72,8 +73,10 @@ mod tests {
 
     #[test]
     fn every_command_is_understood() {
-        assert_eq!(parse("test"), Ok(Request::Test { long: false }));
-        assert_eq!(parse("test --long"), Ok(Request::Test { long: true }));
+        let test = |long, install| Ok(Request::Test(test::Options { long, install }));
+        assert_eq!(parse("test"), test(false, false));
+        assert_eq!(parse("test --long"), test(true, false));
+        assert_eq!(parse("test --install --long"), test(true, true));
         assert_eq!(parse("ci"), Ok(Request::Ci));
         assert_eq!(parse("tidy"), Ok(Request::Tidy));
         assert_eq!(parse("peers"), Ok(Request::Peers(peers::Options::default())));
@@ -90,9 +93,16 @@ mod tests {
 
     #[test]
     fn wrong_usage_is_an_error_of_its_own_kind() {
-        for line in
-            ["", "tests", "test --lnog", "test --long twice", "ci x", "bench --quick", "peers x"]
-        {
+        for line in [
+            "",
+            "tests",
+            "test --lnog",
+            "test --long --long",
+            "test --long twice",
+            "ci x",
+            "bench --quick",
+            "peers x",
+        ] {
             let answer = parse(line);
             assert!(matches!(answer, Err(Error::Usage(_))), "{line:?}: {answer:?}");
         }

@@ -1,0 +1,82 @@
+//! A connection for what only the administrator of a server does.
+
+use std::time::Duration;
+
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, Config, NoTls};
+
+use super::Result;
+
+/// How long a server may take to answer before it counts as unreachable.
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+
+/// How a statement ended that makes a database.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Made {
+    Yes,
+    NameIsTaken,
+}
+
+/// The version of the server at this URL, if it answers.
+pub(super) async fn version(url: &str) -> Result<String> {
+    let row = within(async { connect(url).await?.query_one("SHOW server_version", &[]).await });
+    let version: String = row.await?.get(0);
+    // `15.20 (Debian 15.20-0+deb12u1)`: who packed it does not matter.
+    Ok(version.split_whitespace().next().unwrap_or_default().to_owned())
+}
+
+/// How a server makes a database, which is a copy of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Copying {
+    /// As it sees fit.
+    Default,
+    /// File by file, which needs a checkpoint: quick where nothing is synced, and a disturbance
+    /// of whoever else uses the server. Since Postgres 15.
+    Files,
+}
+
+pub(super) async fn create_database(url: &str, name: &str, copying: Copying) -> Result<Made> {
+    let connected = within(connect(url)).await?;
+    let how = match copying {
+        Copying::Default => "",
+        Copying::Files => "STRATEGY file_copy",
+    };
+    // No time limit: on a busy machine it may take seconds.
+    match connected.batch_execute(&format!("CREATE DATABASE {name} {how}")).await {
+        Ok(()) => Ok(Made::Yes),
+        Err(error) if error.code() == Some(&SqlState::DUPLICATE_DATABASE) => Ok(Made::NameIsTaken),
+        Err(error) => Err(explained(&error)),
+    }
+}
+
+/// Also while others are connected to it.
+pub(super) async fn drop_database(url: &str, name: &str) -> Result<()> {
+    let connected = within(connect(url)).await?;
+    let dropped = connected.batch_execute(&format!("DROP DATABASE {name} WITH (FORCE)")).await;
+    dropped.map_err(|error| explained(&error))
+}
+
+async fn connect(url: &str) -> std::result::Result<Client, tokio_postgres::Error> {
+    let mut config: Config = url.parse()?;
+    config.application_name("queuekit tests");
+    let (client, connection) = config.connect(NoTls).await?;
+    // It ends with the client, which is told of errors as well.
+    tokio::spawn(connection);
+    Ok(client)
+}
+
+async fn within<T>(
+    call: impl Future<Output = std::result::Result<T, tokio_postgres::Error>>,
+) -> Result<T> {
+    match tokio::time::timeout(ANSWER_WITHIN, call).await {
+        Ok(answer) => answer.map_err(|error| explained(&error)),
+        Err(_) => Err(format!("no answer within {ANSWER_WITHIN:?}")),
+    }
+}
+
+/// With its causes: the outermost says only that something went wrong.
+fn explained(error: &tokio_postgres::Error) -> String {
+    let causes = std::iter::successors(Some(error as &dyn std::error::Error), |e| e.source());
+    let texts: Vec<String> = causes.map(ToString::to_string).collect();
+    texts.join(": ")
+}

@@ -1,0 +1,55 @@
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::admin::{self, Copying, Made};
+use super::{Result, address, background};
+
+/// An empty database that nobody else uses.
+///
+/// It stays when this value is dropped without [`Database::drop`], as it is when a test fails:
+/// there is something to look at then, for as long as the server runs.
+#[derive(Debug)]
+pub struct Database {
+    server: String,
+    name: String,
+}
+
+impl Database {
+    pub(super) async fn create(server: String, copying: Copying) -> Result<Self> {
+        background::run(async move {
+            loop {
+                let name = next_name();
+                // On a server that outlives us a process before may have had our number.
+                if admin::create_database(&server, &name, copying).await? == Made::Yes {
+                    return Ok(Self { server, name });
+                }
+            }
+        })
+        .await
+    }
+
+    /// Where it is.
+    pub fn url(&self) -> String {
+        address::with_database(&self.server, &self.name)
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Removes it, also while there are connections to it.
+    ///
+    /// # Panics
+    /// If the server does not do that.
+    pub async fn drop(self) {
+        let dropped =
+            background::run(async move { admin::drop_database(&self.server, &self.name).await });
+        dropped.await.expect("a database is dropped");
+    }
+}
+
+fn next_name() -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!("queuekit_test_{}_{count}", std::process::id())
+}

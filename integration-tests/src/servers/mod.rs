@@ -1,0 +1,58 @@
+//! Servers for the tests of stores that need one.
+//!
+//! ```no_run
+//! # use queuekit_integration_tests::servers;
+//! # async fn test() {
+//! // None: there is no server here, which was told on stderr.
+//! let Some(server) = servers::postgres() else { return };
+//! let database = server.database().await;
+//! let url = database.url();
+//! // ..
+//! database.drop().await;
+//! # }
+//! ```
+//!
+//! [`postgres`] looks for a server once per process: at the URL in `QUEUEKIT_TEST_POSTGRES_URL`,
+//! then among the programs of this machine, then in Docker. For tests that do to a server what is
+//! not done to one that others use there is [`OwnServer`], which can be killed. [`PgBouncer`] and
+//! [`Proxy`] are what may stand between a store and its server.
+//!
+//! | variable | what it does |
+//! |---|---|
+//! | `QUEUEKIT_TEST_POSTGRES_URL` | a server that runs already; unreachable is a failure |
+//! | `QUEUEKIT_TEST_POSTGRES_VERSION` | the major version to look for, among programs and images |
+//! | `QUEUEKIT_TEST_POSTGRES_IMAGE` | the image for Docker, instead of `postgres:17-alpine` |
+//! | `QUEUEKIT_TEST_SERVERS` | where to look, in which order: `url,local,docker` |
+//! | `QUEUEKIT_TEST_REQUIRE` | what has to be found: `postgres,postgres-local,pgbouncer` |
+//!
+//! Servers that were started here end with this process, however it ends, and take with them what
+//! they stored.
+
+mod account;
+mod address;
+mod admin;
+mod background;
+mod binaries;
+mod container;
+mod daemon;
+mod database;
+mod environment;
+mod notice;
+mod own;
+mod pgbouncer;
+mod place;
+mod postgres;
+mod proxy;
+mod settings;
+mod source;
+
+pub use database::Database;
+pub use own::OwnServer;
+pub use pgbouncer::PgBouncer;
+pub use postgres::{Postgres, postgres};
+pub use proxy::{Counts, Mode, Proxy};
+pub use settings::Settings;
+pub use source::Source;
+
+/// Why there is no server: a sentence for whoever runs the tests.
+type Result<T> = std::result::Result<T, String>;

@@ -1,0 +1,118 @@
+use tokio::sync::watch;
+
+use super::{Counts, Mode};
+
+/// What a proxy and its connections share.
+#[derive(Debug)]
+pub(super) struct Switch {
+    state: watch::Sender<State>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    mode: Mode,
+    /// How often connections were cut: who sees only the mode may miss a cut that was short.
+    cuts: u64,
+    counts: Counts,
+}
+
+/// What becomes of a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    Arrives,
+    IsLost,
+}
+
+impl Default for Switch {
+    fn default() -> Self {
+        Self { state: watch::Sender::new(State::default()) }
+    }
+}
+
+impl Switch {
+    pub(super) fn set(&self, mode: Mode) {
+        self.state.send_modify(|state| {
+            state.mode = mode;
+            state.cuts += u64::from(mode == Mode::Cut);
+        });
+    }
+
+    pub(super) fn mode(&self) -> Mode {
+        self.state.borrow().mode
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        self.state.borrow().counts
+    }
+
+    pub(super) async fn until(&self, reached: &mut impl FnMut(&Counts) -> bool) -> Counts {
+        let mut states = self.state.subscribe();
+        let state = states.wait_for(|state| reached(&state.counts)).await;
+        state.expect("the sender is here").counts
+    }
+
+    pub(super) fn count(&self, count: impl FnOnce(&mut Counts)) {
+        self.state.send_modify(|state| count(&mut state.counts));
+    }
+
+    /// By it a connection tells later whether it was cut.
+    pub(super) fn cuts(&self) -> u64 {
+        self.state.borrow().cuts
+    }
+
+    /// Returns when connections are cut that were accepted after `cuts` cuts.
+    pub(super) async fn cut_since(&self, cuts: u64) {
+        let mut states = self.state.subscribe();
+        let cut = states.wait_for(|state| state.cuts > cuts || state.mode == Mode::Cut).await;
+        drop(cut.expect("the sender is here"));
+    }
+
+    /// Returns when it is no black hole.
+    pub(super) async fn open(&self) {
+        let mut states = self.state.subscribe();
+        let open = states.wait_for(|state| state.mode != Mode::BlackHole).await;
+        drop(open.expect("the sender is here"));
+    }
+
+    /// What is to become of a reply that begins to arrive.
+    pub(super) fn fate_of_reply(&self) -> Fate {
+        let mut fate = Fate::Arrives;
+        self.state.send_if_modified(|state| {
+            match state.mode {
+                Mode::LoseReply { after: 0 } => {
+                    state.mode = Mode::Pass;
+                    fate = Fate::IsLost;
+                }
+                Mode::LoseReply { after } => state.mode = Mode::LoseReply { after: after - 1 },
+                _ => return false,
+            }
+            true
+        });
+        fate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_reply_is_lost_after_those_that_are_let_through() {
+        let switch = Switch::default();
+        assert_eq!(switch.fate_of_reply(), Fate::Arrives);
+        switch.set(Mode::LoseReply { after: 1 });
+        let fates: Vec<Fate> = (0..3).map(|_| switch.fate_of_reply()).collect();
+        assert_eq!(fates, [Fate::Arrives, Fate::IsLost, Fate::Arrives]);
+        assert_eq!(switch.mode(), Mode::Pass);
+    }
+
+    #[tokio::test]
+    async fn a_cut_is_seen_by_whoever_looks_after_it_was_over() {
+        let switch = Switch::default();
+        let before = switch.cuts();
+        switch.set(Mode::Cut);
+        switch.set(Mode::Pass);
+        switch.cut_since(before).await;
+        assert!(switch.cuts() > before);
+    }
+}
