@@ -12,6 +12,12 @@ use queuekit_core::{Backend, JobId};
 pub trait Harness: Send + Sync + 'static {
     /// Opens an empty store that nobody else uses: a schema, a key prefix or a file of its own.
     async fn open(&self) -> Arc<dyn World>;
+
+    /// Why no store can be opened here, for example because there is no server: then every case
+    /// is skipped, loudly.
+    async fn why_absent(&self) -> Option<String> {
+        None
+    }
 }
 
 /// One open store, its clock, and what the harness can do to it.

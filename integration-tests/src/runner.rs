@@ -107,6 +107,9 @@ enum Outcome {
 }
 
 async fn attempt(harness: &dyn Harness, case: &'static CaseInfo, limit: Duration) -> Outcome {
+    if let Some(why) = harness.why_absent().await {
+        return Outcome::Skipped(why);
+    }
     let world = harness.open().await;
     let outcome = match why_skipped(case, &world.expect()) {
         Some(why) => Outcome::Skipped(why),

@@ -139,6 +139,11 @@ impl PostgresStore {
         open::open(config, false).await.map_err(|error| error.during("connect"))
     }
 
+    /// The schema of its tables.
+    pub fn schema(&self) -> &str {
+        self.shared.schema.as_str()
+    }
+
     async fn end(&self) {
         let shared = &*self.shared;
         shared.closed.store(true, Ordering::Release);

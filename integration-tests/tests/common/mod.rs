@@ -10,5 +10,6 @@
 pub(crate) mod files;
 #[cfg(unix)]
 pub(crate) mod site;
+pub(crate) mod postgres;
 pub(crate) mod sqlite;
 pub(crate) mod system;
