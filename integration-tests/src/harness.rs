@@ -70,6 +70,8 @@ pub struct Expect {
     pub migrations: bool,
     /// An enqueue call over several queues is one atomic step (R2.3).
     pub atomic_across_queues: bool,
+    /// History that nothing keeps any more is dropped as a whole, however many jobs that are.
+    pub drops_history: bool,
     /// What an Ok survives (R11.1), where the store says it.
     pub durability: Option<Durability>,
 }
@@ -83,6 +85,7 @@ impl Expect {
         second_handle: false,
         migrations: false,
         atomic_across_queues: false,
+        drops_history: false,
         durability: None,
     };
 

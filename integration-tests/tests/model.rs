@@ -2,10 +2,11 @@
 
 mod common;
 
+use common::postgres::PostgresHarness;
 use common::sqlite::SqliteHarness;
 use queuekit_core::lifecycle::Transition;
-use queuekit_integration_tests::MemoryHarness;
 use queuekit_integration_tests::model::{self, Plan};
+use queuekit_integration_tests::{Harness, MemoryHarness};
 
 #[tokio::test]
 async fn memory_and_the_machine_answer_and_hold_the_same() {
@@ -21,4 +22,13 @@ async fn memory_and_the_machine_answer_and_hold_the_same() {
 #[tokio::test]
 async fn sqlite_and_the_machine_answer_and_hold_the_same() {
     model::run(&SqliteHarness, Plan { sequences: 200, ..Plan::default() }).await;
+}
+
+/// Likewise.
+#[tokio::test]
+async fn postgres_and_the_machine_answer_and_hold_the_same() {
+    if let Some(why) = PostgresHarness.why_absent().await {
+        return common::skip("postgres_and_the_machine_answer_and_hold_the_same", &why);
+    }
+    model::run(&PostgresHarness, Plan { sequences: 100, ..Plan::default() }).await;
 }

@@ -2,9 +2,11 @@
 
 mod common;
 
+use common::postgres::LivePostgresHarness;
 use common::sqlite::LiveSqliteHarness;
 use queuekit_integration_tests::worker::LiveMemoryHarness;
 use queuekit_integration_tests::worker_suite;
 
 worker_suite!(memory, LiveMemoryHarness);
 worker_suite!(sqlite, LiveSqliteHarness);
+worker_suite!(postgres, LivePostgresHarness);

@@ -23,6 +23,6 @@ CROSS JOIN LATERAL (
             LIMIT $2::int
         ) AS first
         LIMIT $2::int
-    ) AS some
+    ) AS part
 ) AS due
 WHERE queues.name = ANY ($1::text[]) AND NOT queues.paused

@@ -19,4 +19,4 @@ FROM (
         LIMIT $5::int
     ) AS due
     LIMIT $5::int
-) AS before
+) AS earlier

@@ -1,20 +1,24 @@
 -- Takes the jobs of a day of history, which is dropped then, off the counters; what was reported of
 -- them goes, too. The table `day` stands for the partition.
 -- Parameters: none.
--- Result: none.
+-- Result: one row: how many jobs it holds.
 -- Index: reports_pkey.
 -- Locks: the reports it removes.
 WITH reported AS (
     DELETE FROM queuekit.reports
-    WHERE reports.job IN (SELECT day.id FROM queuekit.day)
+    WHERE reports.job IN (SELECT day.id FROM queuekit.day AS day)
+),
+counted AS (
+    INSERT INTO queuekit.deltas (queue, completed, completed_size, cancelled, cancelled_size)
+    SELECT
+        day.queue,
+        - count(*) FILTER (WHERE day.state = 2),
+        - coalesce(sum(length(day.payload) + coalesce(length(day.result), 0))
+            FILTER (WHERE day.state = 2), 0),
+        - count(*) FILTER (WHERE day.state = 4),
+        - coalesce(sum(length(day.payload)) FILTER (WHERE day.state = 4), 0)
+    FROM queuekit.day AS day
+    GROUP BY day.queue
 )
-INSERT INTO queuekit.deltas (queue, completed, completed_size, cancelled, cancelled_size)
-SELECT
-    day.queue,
-    - count(*) FILTER (WHERE day.state = 2),
-    - coalesce(sum(length(day.payload) + coalesce(length(day.result), 0))
-        FILTER (WHERE day.state = 2), 0),
-    - count(*) FILTER (WHERE day.state = 4),
-    - coalesce(sum(length(day.payload)) FILTER (WHERE day.state = 4), 0)
-FROM queuekit.day
-GROUP BY day.queue
+SELECT count(*) AS jobs
+FROM queuekit.day AS day

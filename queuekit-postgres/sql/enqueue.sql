@@ -24,7 +24,7 @@ body AS (
     SELECT
         input.id,
         clock.base + 1024 * input.place,
-        coalesce(greatest(input.at, clock.now), clock.now + input.delay),
+        greatest(coalesce(input.at, clock.now + input.delay), clock.now),
         clock.now,
         input.timeout,
         input.deadline,

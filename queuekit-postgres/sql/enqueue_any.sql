@@ -16,7 +16,7 @@ input AS MATERIALIZED (
             WHEN input.partition_key IS NOT NULL THEN input.partition_key
             WHEN queues.is_fair THEN ''
         END AS lane,
-        coalesce(greatest(input.at, clock.now), clock.now + input.delay) AS scheduled_at,
+        greatest(coalesce(input.at, clock.now + input.delay), clock.now) AS scheduled_at,
         queues.skips_waiting
     FROM clock
     CROSS JOIN unnest(

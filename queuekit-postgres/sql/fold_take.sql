@@ -7,8 +7,8 @@
 WITH taken AS (
     DELETE FROM queuekit.deltas
     WHERE deltas.ctid = ANY (ARRAY(
-        SELECT some.ctid
-        FROM queuekit.deltas AS some
+        SELECT part.ctid
+        FROM queuekit.deltas AS part
         LIMIT $1::int
     ))
     RETURNING deltas.*

@@ -59,9 +59,9 @@ SELECT
             SELECT max(first.seq)
             FROM (
                 SELECT
-                    some.seq,
-                    bool_and(some.is_due) OVER (
-                        ORDER BY some.seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+                    part.seq,
+                    bool_and(part.is_due) OVER (
+                        ORDER BY part.seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
                     ) AS is_reachable
                 FROM (
                     SELECT jobs.seq, jobs.scheduled_at <= clock.now AS is_due
@@ -73,7 +73,7 @@ SELECT
                         AND NOT EXISTS (SELECT FROM queuekit.running WHERE running.id = jobs.id)
                     ORDER BY jobs.seq
                     LIMIT key.free
-                ) AS some
+                ) AS part
             ) AS first
             WHERE coalesce(first.is_reachable, true)
         ), 0)

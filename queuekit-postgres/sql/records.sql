@@ -29,7 +29,7 @@ FROM queuekit.done
 WHERE done.id = ANY ($1::uuid[])
 UNION ALL
 SELECT
-    dead.id, dead.queue, 3, dead.seq, dead.rank, dead.scheduled_at, dead.created_at,
+    dead.id, dead.queue, 3::smallint, dead.seq, dead.rank, dead.scheduled_at, dead.created_at,
     dead.timeout_ms, dead.deadline_ms, dead.deadline_at, dead.started_at, dead.finished_at,
     dead.lease_seq, dead.nonce, NULL, dead.attempts, dead.max_attempts, dead.releases,
     dead.cancel_requested, dead.unique_until_done, dead.holds, dead.kind, dead.lane,

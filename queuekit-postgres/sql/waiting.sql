@@ -9,7 +9,7 @@ SELECT
 FROM (SELECT queuekit.now_ms() AS now OFFSET 0) AS clock
 CROSS JOIN queuekit.queues
 CROSS JOIN LATERAL (
-    SELECT count(*) AS due, min(some.at) AS oldest
+    SELECT count(*) AS due, min(part.at) AS oldest
     FROM (
         SELECT due.at
         FROM generate_series(0, 31) AS level (rank)
@@ -23,12 +23,12 @@ CROSS JOIN LATERAL (
             LIMIT $2::int
         ) AS due
         LIMIT $2::int
-    ) AS some
+    ) AS part
 ) AS plain
 CROSS JOIN LATERAL (
     SELECT
-        count(*) FILTER (WHERE some.attempts > 0) AS failed,
-        count(*) FILTER (WHERE some.attempts = 0) AS scheduled
+        count(*) FILTER (WHERE part.attempts > 0) AS failed,
+        count(*) FILTER (WHERE part.attempts = 0) AS scheduled
     FROM (
         SELECT job.attempts
         FROM generate_series(0, 31) AS level (rank)
@@ -48,7 +48,7 @@ CROSS JOIN LATERAL (
             OFFSET 0
         ) AS job
         LIMIT $2::int
-    ) AS some
+    ) AS part
 ) AS future
 CROSS JOIN LATERAL (
     SELECT count(*) AS jobs
@@ -57,7 +57,7 @@ CROSS JOIN LATERAL (
         FROM queuekit.jobs
         WHERE jobs.queue = queues.id AND jobs.lane > ''
         LIMIT $2::int
-    ) AS some
+    ) AS part
 ) AS keyed
 CROSS JOIN LATERAL (
     SELECT count(*) AS expired
@@ -66,6 +66,6 @@ CROSS JOIN LATERAL (
         FROM queuekit.running
         WHERE running.queue = queues.id AND running.lease_expires_at <= clock.now
         LIMIT $2::int
-    ) AS some
+    ) AS part
 ) AS lease
 WHERE queues.id = ANY ($1::int[])

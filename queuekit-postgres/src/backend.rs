@@ -162,9 +162,8 @@ impl PostgresStore {
 
     /// The end of a job with a partition key may let another go.
     fn stir_leases<'a>(&self, leases: impl Iterator<Item = &'a LeaseToken>) {
-        let keyed = |lease: &&LeaseToken| {
-            self.shared.known.get(&lease.queue).is_none_or(|row| row.keyed)
-        };
+        let keyed =
+            |lease: &&LeaseToken| self.shared.known.get(&lease.queue).is_none_or(|row| row.keyed);
         self.stir(leases.filter(keyed).map(|lease| &lease.queue));
     }
 }

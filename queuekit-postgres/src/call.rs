@@ -8,10 +8,10 @@ use futures_util::future::BoxFuture;
 use queuekit_core::{Error, ErrorKind, Result, retry};
 
 use crate::error::{Class, Failure, Outcome, closed};
+use crate::params::params;
 use crate::pool::Borrowed;
 use crate::session::Session;
 use crate::statements::Sql;
-use crate::params::params;
 use crate::{PostgresStore, Shared};
 
 /// Partitions of history that are there before their day comes.
@@ -128,8 +128,8 @@ impl Shared {
     pub(crate) async fn add_days(&self) -> Result<()> {
         let doubt = AtomicBool::new(false);
         self.attempt(Call::Repeatable, &doubt, &self.lock_class, &add_days)
-        .await
-        .map_err(Error::from)
+            .await
+            .map_err(Error::from)
     }
 }
 

@@ -66,6 +66,11 @@ impl From<PoolError> for Failure {
 impl From<tokio_postgres::Error> for Failure {
     fn from(error: tokio_postgres::Error) -> Self {
         let Some(state) = error.code().cloned() else {
+            if !is_of_connection(&error) {
+                let message =
+                    format!("Postgres and queuekit do not understand each other: {error}");
+                return Error::new(ErrorKind::Corrupt, message).caused_by(error).into();
+            }
             let message = format!(
                 "the connection to Postgres failed: {}; check that the server runs, and host and \
                  port",
@@ -103,9 +108,10 @@ fn class(state: &SqlState, error: &tokio_postgres::Error) -> Class {
 }
 
 fn described(state: &SqlState, error: &tokio_postgres::Error) -> (ErrorKind, String) {
-    let says = error.as_db_error().map_or_else(|| error.to_string(), |error| {
-        format!("{} (SQLSTATE {})", error.message(), error.code().code())
-    });
+    let says = error.as_db_error().map_or_else(
+        || error.to_string(),
+        |error| format!("{} (SQLSTATE {})", error.message(), error.code().code()),
+    );
     let (kind, remedy) = match state.code() {
         "53100" => (ErrorKind::StorageFull, "free some space on the server's disk"),
         "57014" => (
@@ -132,6 +138,15 @@ fn described(state: &SqlState, error: &tokio_postgres::Error) -> (ErrorKind, Str
         _ => return (ErrorKind::Unavailable, format!("Postgres refused: {says}")),
     };
     (kind, format!("{says}; {remedy}"))
+}
+
+/// Whether the connection failed, as opposed to what was sent on it.
+fn is_of_connection(error: &tokio_postgres::Error) -> bool {
+    let mut causes =
+        std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+    error.is_closed()
+        || causes.any(|cause| cause.is::<std::io::Error>())
+        || std::error::Error::source(error).is_none()
 }
 
 /// The driver's own text says little; what caused it says what failed.

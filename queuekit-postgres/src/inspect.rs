@@ -25,9 +25,8 @@ struct Server {
 #[async_trait]
 impl Inspect for PostgresStore {
     async fn durability(&self) -> Result<Durability> {
-        let server = self.call("inspect", Call::Repeatable, (), |(), session| {
-            Box::pin(server(session))
-        });
+        let server =
+            self.call("inspect", Call::Repeatable, (), |(), session| Box::pin(server(session)));
         let server = server.await?;
         Ok(match (server.fsync, server.synchronous_commit.as_str()) {
             (false, _) => Durability::ProcessKill,

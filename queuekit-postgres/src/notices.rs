@@ -139,7 +139,11 @@ async fn serve(
 }
 
 async fn own_pid(client: &Client) -> Result<i32, tokio_postgres::Error> {
-    client.query_typed("SELECT pg_backend_pid()", &[]).await?.first().map_or(Ok(0), |row| row.try_get(0))
+    client
+        .query_typed("SELECT pg_backend_pid()", &[])
+        .await?
+        .first()
+        .map_or(Ok(0), |row| row.try_get(0))
 }
 
 async fn tell(

@@ -114,7 +114,8 @@ async fn check_server(store: &PostgresStore, config: &PostgresConfig) -> Result<
     let (version, recovers, syncs) = read.await?;
     let refuse = |kind, message: &str| Err(Error::new(kind, message));
     if version < VERSION {
-        let message = format!("the server is version {}; 15 and later are supported", version / 10_000);
+        let message =
+            format!("the server is version {}; 15 and later are supported", version / 10_000);
         return refuse(ErrorKind::Unsupported, &message);
     }
     if recovers && !config.allow_volatile {

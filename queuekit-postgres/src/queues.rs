@@ -111,7 +111,8 @@ impl QueueRow {
         let Ok(name) = QueueName::new(row.try_get::<_, &str>(1)?) else {
             return Ok(None);
         };
-        let choose = |at, yes, no| Ok::<_, tokio_postgres::Error>(if row.try_get(at)? { yes } else { no });
+        let choose =
+            |at, yes, no| Ok::<_, tokio_postgres::Error>(if row.try_get(at)? { yes } else { no });
         let skips = choose(6, true, false)?;
         let holds = choose(7, true, false)?;
         let fair = choose(8, true, false)?;
@@ -148,7 +149,8 @@ impl QueueRow {
 
 /// What was written as valid is read as valid; anything else keeps all.
 fn keep(row: &Row, from: usize) -> Result<Keep, tokio_postgres::Error> {
-    let number = |at| Ok::<_, tokio_postgres::Error>(row.try_get::<_, Option<i64>>(at)?.map(unsigned));
+    let number =
+        |at| Ok::<_, tokio_postgres::Error>(row.try_get::<_, Option<i64>>(at)?.map(unsigned));
     let age = number(from)?.map(Duration::from_millis);
     Ok(Keep::new(age, number(from + 1)?, number(from + 2)?).unwrap_or(Keep::ALL))
 }

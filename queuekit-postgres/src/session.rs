@@ -114,6 +114,15 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// The one number that a statement made for one table answers.
+    pub(crate) async fn number(&self, text: &str) -> Outcome<i64> {
+        let rows = match self.link {
+            Link::Own(client, _) => client.query_typed(text, &[]).await?,
+            Link::Foreign(tx) => tx.query_typed(text, &[]).await?,
+        };
+        Ok(rows.first().map_or(Ok(0), |row| row.try_get(0))?)
+    }
+
     pub(crate) async fn execute(&self, text: &str) -> Outcome<()> {
         match self.link {
             Link::Own(client, _) => Ok(client.batch_execute(text).await?),

@@ -86,6 +86,8 @@ statements! {
     OldestDead "oldest_dead"
     KeysForget "keys_forget"
     Orphans "orphans"
+    Prune "prune"
+    CountDay "count_day"
     Days "days"
     DayIsKept "day_is_kept"
     RepairQueue "repair_queue"

@@ -58,7 +58,9 @@ fn authorities(config: &PostgresConfig) -> Result<RootCertStore> {
     for certificate in CertificateDer::pem_file_iter(file).map_err(unreadable)? {
         let added = roots.add(certificate.map_err(unreadable)?);
         added.map_err(|error| {
-            unusable("a certificate of sslrootcert is of no use").on(file.display()).caused_by(error)
+            unusable("a certificate of sslrootcert is of no use")
+                .on(file.display())
+                .caused_by(error)
         })?;
     }
     if roots.is_empty() {

@@ -33,8 +33,7 @@ impl PostgresStore {
         self.shared.check_open().map_err(during)?;
         let asked = self.ask(jobs).await.map_err(during)?;
         let doubt = AtomicBool::new(false);
-        let session =
-            Session::foreign(tx, &self.shared.statements, &self.shared.begins, &doubt);
+        let session = Session::foreign(tx, &self.shared.statements, &self.shared.begins, &doubt);
         let stored = undone_if_failed(&session, step::enqueue_in(&asked, &session)).await;
         stored.map_err(|failure| during(failure.into()))
     }
@@ -55,8 +54,7 @@ impl PostgresStore {
         let during = |error: Error| error.during("ack_in");
         self.admit_results(acks).map_err(during)?;
         let doubt = AtomicBool::new(false);
-        let session =
-            Session::foreign(tx, &self.shared.statements, &self.shared.begins, &doubt);
+        let session = Session::foreign(tx, &self.shared.statements, &self.shared.begins, &doubt);
         let run = || undone_if_failed(&session, step::ack(&self.shared, &session, acks, false));
         let mut acked = run().await;
         if matches!(&acked, Err(failure) if failure.class == Class::MissingDay) {
@@ -74,8 +72,7 @@ impl PostgresStore {
     /// `Unavailable` if the statement fails.
     pub async fn notify_in(&self, tx: &Transaction<'_>, jobs: &[NewJob]) -> Result<()> {
         let doubt = AtomicBool::new(false);
-        let session =
-            Session::foreign(tx, &self.shared.statements, &self.shared.begins, &doubt);
+        let session = Session::foreign(tx, &self.shared.statements, &self.shared.begins, &doubt);
         let mut queues: Vec<&str> = jobs.iter().map(|job| job.queue().as_str()).collect();
         queues.sort_unstable();
         queues.dedup();

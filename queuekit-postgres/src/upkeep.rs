@@ -28,11 +28,11 @@ impl Upkeep for PostgresStore {
     async fn prune(&self) -> Result<UpkeepReport> {
         self.shared.add_days().await?;
         self.fold().await?;
-        self.drop_days().await?;
-        let pruned = self.call("prune", Call::Repeatable, self, |store, session| {
-            Box::pin(step::prune(store, session))
-        });
-        pruned.await
+        let dropped = self.drop_days().await?;
+        let pruned =
+            self.call("prune", Call::Repeatable, (), |(), session| Box::pin(step::prune(session)));
+        let pruned = pruned.await?;
+        Ok(UpkeepReport { changed: pruned.changed + dropped, more: pruned.more || dropped > 0 })
     }
 
     /// One queue per call: its keys are looked at anew by the next reserve.
@@ -44,7 +44,10 @@ impl Upkeep for PostgresStore {
             Box::pin(step::repair(store, session, after))
         });
         let (next, report) = repaired.await?;
-        self.shared.repair.0.store(next.map_or(0, |id| u64::from(id.unsigned_abs())), Ordering::Relaxed);
+        self.shared
+            .repair
+            .0
+            .store(next.map_or(0, |id| u64::from(id.unsigned_abs())), Ordering::Relaxed);
         Ok(report)
     }
 }
@@ -63,9 +66,10 @@ impl PostgresStore {
 
     /// Folds deltas into counters; nothing if somebody else does it.
     pub(crate) async fn fold(&self) -> Result<()> {
-        let folded = self.call("fold", Call::Repeatable, self.shared.lock_class, |class, session| {
-            Box::pin(step::fold(session, *class))
-        });
+        let folded =
+            self.call("fold", Call::Repeatable, self.shared.lock_class, |class, session| {
+                Box::pin(step::fold(session, *class))
+            });
         folded.await
     }
 }

@@ -70,9 +70,7 @@ fn set(config: PostgresConfig, name: &str, value: &str) -> Result<PostgresConfig
         )?),
         "pool_size" => config.pool_size(number("pool_size", value)? as usize),
         "op_timeout_ms" => config.op_timeout(millis("op_timeout_ms", value)?),
-        "statement_timeout_ms" => {
-            config.statement_timeout(millis("statement_timeout_ms", value)?)
-        }
+        "statement_timeout_ms" => config.statement_timeout(millis("statement_timeout_ms", value)?),
         "lock_timeout_ms" => config.lock_timeout(millis("lock_timeout_ms", value)?),
         "migrate" => config.migrate(on_off("migrate", value)?),
         "allow_volatile" => config.allow_volatile(on_off("allow_volatile", value)?),

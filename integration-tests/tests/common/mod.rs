@@ -8,8 +8,14 @@
 )]
 
 pub(crate) mod files;
+pub(crate) mod postgres;
 #[cfg(unix)]
 pub(crate) mod site;
-pub(crate) mod postgres;
 pub(crate) mod sqlite;
 pub(crate) mod system;
+
+/// Says that a test was skipped: straight to standard error, which nobody captures.
+pub(crate) fn skip(test: &str, why: &str) {
+    use std::io::Write;
+    let _ = std::io::stderr().write_all(format!("SKIPPED {test}: {why}\n").as_bytes());
+}

@@ -104,6 +104,11 @@ impl PostgresWorld {
     }
 }
 
+/// Rounded up, as the stores' own clocks do.
+fn millis(time: Duration) -> i64 {
+    i64::try_from(time.as_micros().div_ceil(1000)).expect("a time")
+}
+
 /// SQL that was written for the schema `queuekit`, for this one.
 pub(crate) fn of_schema(sql: &str, schema: &str) -> String {
     sql.replace("queuekit.", &format!("{schema}."))
@@ -117,6 +122,7 @@ impl World for PostgresWorld {
             can_rewind: true,
             second_handle: true,
             migrations: true,
+            drops_history: true,
             atomic_across_queues: true,
             durability: Some(Durability::ProcessKill),
             ..Expect::FULL
@@ -128,11 +134,11 @@ impl World for PostgresWorld {
     }
 
     async fn advance(&self, by: Duration) {
-        self.jump(i64::try_from(by.as_millis()).expect("a time")).await;
+        self.jump(millis(by)).await;
     }
 
     async fn rewind(&self, by: Duration) -> bool {
-        self.jump(-i64::try_from(by.as_millis()).expect("a time")).await;
+        self.jump(-millis(by)).await;
         true
     }
 
@@ -143,7 +149,8 @@ impl World for PostgresWorld {
 
     async fn corrupt(&self, id: JobId) -> bool {
         let id = id.to_string();
-        let corrupt = include_str!("../../sql/postgres_corrupt.sql").replace("$1", &format!("'{id}'"));
+        let corrupt =
+            include_str!("../../sql/postgres_corrupt.sql").replace("$1", &format!("'{id}'"));
         self.execute(&corrupt, &[]).await == 1
     }
 

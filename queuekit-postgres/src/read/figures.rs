@@ -159,7 +159,8 @@ async fn count_waiting(
     let failed = sizes[1] * waiting.failed / future;
     counts[Status::Failed as usize] += failed;
     counts[Status::Scheduled as usize] += sizes[1] - failed;
-    let future_exact = exact && (sizes[1] <= i64::from(EXAMINED) || failed == 0 || failed == sizes[1]);
+    let future_exact =
+        exact && (sizes[1] <= i64::from(EXAMINED) || failed == 0 || failed == sizes[1]);
     for status in State::Pending.statuses().iter() {
         let value = unsigned(counts[status as usize]);
         let exact = if status == Status::Ready { exact } else { future_exact };

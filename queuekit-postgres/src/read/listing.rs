@@ -173,7 +173,8 @@ async fn slice(
     after: Option<&Place>,
 ) -> Outcome<Vec<(JobId, Place)>> {
     let most = SLICE as i32;
-    let time = |row: &Row| Ok((job_id(row.try_get(0)?), Place::Time(row.try_get(1)?, row.try_get(2)?)));
+    let time =
+        |row: &Row| Ok((job_id(row.try_get(0)?), Place::Time(row.try_get(1)?, row.try_get(2)?)));
     let newest = match after {
         Some(Place::Time(at, seq)) => (*at, *seq),
         _ => (i64::MAX, i64::MAX),

@@ -35,12 +35,18 @@ enum Write {
     /// It ran and waits again.
     Pending,
     /// It waited and ended.
-    EndWaiting { corrupt: bool },
+    EndWaiting {
+        corrupt: bool,
+    },
     /// It ran and ended.
-    EndRunning { corrupt: bool },
+    EndRunning {
+        corrupt: bool,
+    },
     Remove,
     /// It comes back, at its old place or not.
-    Return { keeps_place: bool },
+    Return {
+        keeps_place: bool,
+    },
     RequestCancel,
 }
 
@@ -186,13 +192,6 @@ impl<'s> Change<'s> {
         Ok(())
     }
 
-    /// Removes ended jobs whose time is over; how many there still were.
-    pub(crate) async fn prune(session: &'s Session<'s>, ids: &[JobId]) -> Outcome<usize> {
-        let rows = session.query(Sql::ToNothing, params![sorted(ids.iter().copied())]).await?;
-        let removed: i64 = rows.first().map_or(Ok(0), |row| row.try_get(0))?;
-        Ok(usize::try_from(removed).unwrap_or(0))
-    }
-
     /// A lease ended without its holder: by the clock.
     pub(crate) async fn expire(&mut self, id: JobId) -> Outcome<()> {
         let Some(record) = self.records.get(&id) else {
@@ -235,6 +234,15 @@ impl<'s> Change<'s> {
         {
             record.attempts = record.attempts.saturating_sub(1);
             record.lease_seq -= 1;
+        }
+    }
+
+    /// A job that was leased and that nobody was told of waits again, as it did.
+    pub(crate) fn give_back(&mut self, id: JobId) {
+        if let Some(record) = self.records.get_mut(&id) {
+            record.attempts = record.attempts.saturating_sub(1);
+            record.state = State::Pending;
+            self.writes.push((id, Write::Pending));
         }
     }
 
@@ -364,16 +372,17 @@ impl<'s> Change<'s> {
 
     async fn write_pending(&self, writes: &[(JobId, Write)]) -> Outcome<()> {
         let chosen = writes.iter().filter(|(_, write)| *write == Write::Pending);
-        let records: Vec<&Record> =
-            chosen.filter_map(|(id, _)| self.records.get(id)).collect();
+        let records: Vec<&Record> = chosen.filter_map(|(id, _)| self.records.get(id)).collect();
         if records.is_empty() {
             return Ok(());
         }
         let ids: Vec<Uuid> = records.iter().map(|record| job_uuid(record.id)).collect();
         let ats: Vec<i64> = records.iter().map(|record| record.scheduled_at.as_millis()).collect();
         let attempts: Vec<i16> = records.iter().map(|record| to_small(record.attempts)).collect();
-        let releases: Vec<i32> =
-            records.iter().map(|record| i32::try_from(record.releases).unwrap_or(i32::MAX)).collect();
+        let releases: Vec<i32> = records
+            .iter()
+            .map(|record| i32::try_from(record.releases).unwrap_or(i32::MAX))
+            .collect();
         let errors: Vec<Option<&str>> =
             records.iter().map(|record| record.errors.as_deref()).collect();
         let params = params![ids, ats, attempts, releases, errors];
@@ -418,9 +427,8 @@ impl<'s> Change<'s> {
         if writes.is_empty() {
             return Ok(());
         }
-        writes.sort_unstable_by(|one, other| {
-            (&one.queue, &one.key).cmp(&(&other.queue, &other.key))
-        });
+        writes
+            .sort_unstable_by(|one, other| (&one.queue, &one.key).cmp(&(&other.queue, &other.key)));
         let queues: Vec<&str> = writes.iter().map(|write| write.queue.as_str()).collect();
         let keys: Vec<&str> = writes.iter().map(|write| write.key.as_str()).collect();
         let jobs: Vec<Uuid> = writes.iter().map(|write| job_uuid(write.job)).collect();

@@ -21,18 +21,23 @@ struct Day {
 
 impl PostgresStore {
     /// Drops the days that no queue keeps any more; what is in use now is left for the next time.
-    pub(crate) async fn drop_days(&self) -> Result<()> {
+    /// How many jobs they held.
+    pub(crate) async fn drop_days(&self) -> Result<u64> {
+        let mut jobs = 0;
         let old = self.call("prune", Call::Repeatable, (), |(), session| Box::pin(old(session)));
         for day in old.await? {
             let dropped = self.call("prune", Call::Repeatable, (self, &day), |input, session| {
                 let (store, day) = *input;
                 Box::pin(drop_day(store, session, day))
             });
-            if let Err(error) = dropped.await {
-                tracing::debug!(%error, day = day.name, "a day of history is in use");
+            match dropped.await {
+                Ok(dropped) => jobs += dropped,
+                Err(error) => {
+                    tracing::debug!(%error, day = day.name, "a day of history is in use");
+                }
             }
         }
-        Ok(())
+        Ok(jobs)
     }
 }
 
@@ -66,7 +71,7 @@ async fn old(session: &Session<'_>) -> Outcome<Vec<Day>> {
 
 /// Detached beside its users, counted, and dropped. Whatever stops it in the middle, the next
 /// time goes on from there.
-async fn drop_day(store: &PostgresStore, session: &Session<'_>, day: &Day) -> Outcome<()> {
+async fn drop_day(store: &PostgresStore, session: &Session<'_>, day: &Day) -> Outcome<u64> {
     let schema = store.shared.schema.as_str();
     let table = format!("{schema}.{}", day.name);
     let set = format!("SET lock_timeout = {PATIENCE_MS}");
@@ -84,15 +89,15 @@ async fn drop_day(store: &PostgresStore, session: &Session<'_>, day: &Day) -> Ou
                 .await?;
         }
         session.begin().await?;
-        let count = COUNT_DAY.replace("queuekit.day", &table);
-        session.execute(&store.shared.schema.apply(&count)).await?;
+        let count = store.shared.statements.text(Sql::CountDay);
+        let count = count.replace(&format!("{schema}.day"), &table);
+        let jobs = session.number(&count).await?;
         session.execute(&format!("DROP TABLE {table}")).await?;
-        session.commit().await
+        session.commit().await?;
+        Ok(jobs.unsigned_abs())
     };
     let dropped = dropped.await;
     session.rollback().await;
     session.execute("RESET lock_timeout").await?;
     dropped
 }
-
-const COUNT_DAY: &str = include_str!("../../sql/count_day.sql");

@@ -71,20 +71,22 @@ impl PostgresStore {
     ) -> Result<Vec<QueueRow>> {
         let most = self.shared.limits.queues();
         let input = (names, keyed, most);
-        let open = self.call("enqueue", Call::Repeatable, input, |(names, keyed, most), session| {
-            Box::pin(async move {
-                let mut rows: Vec<QueueRow> = queues::open(session, names, *most).await?;
-                let mut ids = Vec::new();
-                for row in rows.iter_mut().filter(|row| !row.keyed && keyed.contains(&row.name)) {
-                    row.keyed = true;
-                    ids.push(row.id);
-                }
-                if !ids.is_empty() {
-                    session.write(Sql::QueueKeyed, params![ids]).await?;
-                }
-                Ok(rows)
-            })
-        });
+        let open =
+            self.call("enqueue", Call::Repeatable, input, |(names, keyed, most), session| {
+                Box::pin(async move {
+                    let mut rows: Vec<QueueRow> = queues::open(session, names, *most).await?;
+                    let mut ids = Vec::new();
+                    for row in rows.iter_mut().filter(|row| !row.keyed && keyed.contains(&row.name))
+                    {
+                        row.keyed = true;
+                        ids.push(row.id);
+                    }
+                    if !ids.is_empty() {
+                        session.write(Sql::QueueKeyed, params![ids]).await?;
+                    }
+                    Ok(rows)
+                })
+            });
         let rows = open.await?;
         self.shared.known.learn(&rows);
         Ok(rows)
@@ -134,10 +136,7 @@ fn gone() -> Error {
 }
 
 /// The outcomes; none if what was known of the queues is out of date.
-async fn enqueue(
-    asked: &Asked<'_>,
-    session: &Session<'_>,
-) -> Outcome<Option<Vec<EnqueueOutcome>>> {
+async fn enqueue(asked: &Asked<'_>, session: &Session<'_>) -> Outcome<Option<Vec<EnqueueOutcome>>> {
     if asked.is_plain() {
         return asked.store_plain(session, true).await;
     }

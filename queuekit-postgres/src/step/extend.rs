@@ -88,11 +88,7 @@ pub(crate) async fn report(
     Ok(outcomes)
 }
 
-async fn report_one(
-    session: &Session<'_>,
-    report: &Report,
-    queue: i32,
-) -> Outcome<ReportOutcome> {
+async fn report_one(session: &Session<'_>, report: &Report, queue: i32) -> Outcome<ReportOutcome> {
     let lease = &report.lease;
     let (id, nonce) = (job_uuid(lease.id), nonce_uuid(lease.nonce));
     let seq = lease.lease_seq.cast_signed();

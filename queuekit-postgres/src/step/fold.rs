@@ -68,8 +68,17 @@ async fn put(
         ends.push(ring.to_bytes());
     }
     let ends: Vec<&[u8]> = ends.iter().map(Vec::as_slice).collect();
-    let [pending, running, completed, dead, cancelled, done_size, dead_size, cancelled_size, corrupt] =
-        numbers;
+    let [
+        pending,
+        running,
+        completed,
+        dead,
+        cancelled,
+        done_size,
+        dead_size,
+        cancelled_size,
+        corrupt,
+    ] = numbers;
     let params = params![
         queues,
         pending,

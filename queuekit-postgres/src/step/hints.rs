@@ -48,8 +48,7 @@ impl Hints {
             state.expired = None;
             state.began = Some(Instant::now());
         }
-        let mut places =
-            Places { expired: state.expired.unwrap_or(i64::MIN), ..Places::default() };
+        let mut places = Places { expired: state.expired.unwrap_or(i64::MIN), ..Places::default() };
         for ((queue, rank), (at, seq)) in &state.places {
             places.queues.push(*queue);
             places.ranks.push(*rank);

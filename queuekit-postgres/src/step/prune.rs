@@ -2,14 +2,13 @@
 
 use queuekit_core::capability::UpkeepReport;
 use queuekit_core::queue::Keep;
-use queuekit_core::{JobId, State, Timestamp};
+use queuekit_core::{State, Timestamp};
+use uuid::Uuid;
 
-use super::Change;
-use crate::PostgresStore;
 use crate::error::{Outcome, unreadable};
 use crate::params::params;
 use crate::queues::{self, QueueRow};
-use crate::row::{job_id, unsigned};
+use crate::row::unsigned;
 use crate::session::Session;
 use crate::statements::Sql;
 
@@ -17,7 +16,7 @@ use crate::statements::Sql;
 const STEP: usize = 1000;
 
 /// Removes jobs beyond the retention of their queues, oldest first, and keys whose time is over.
-pub(crate) async fn prune(store: &PostgresStore, session: &Session<'_>) -> Outcome<UpkeepReport> {
+pub(crate) async fn prune(session: &Session<'_>) -> Outcome<UpkeepReport> {
     let now = session.query(Sql::Now, params![]).await?;
     let now = now.first().ok_or_else(|| unreadable("the store's clock"))?.try_get(0)?;
     let now = Timestamp::from_millis(now);
@@ -29,7 +28,6 @@ pub(crate) async fn prune(store: &PostgresStore, session: &Session<'_>) -> Outco
     }
     let forgotten = session.write(Sql::KeysForget, params![STEP as i32]).await?.len();
     session.write(Sql::Orphans, params![]).await?;
-    let _ = store;
     Ok(UpkeepReport { changed: removed as u64, more: removed == STEP || forgotten == STEP })
 }
 
@@ -80,21 +78,23 @@ async fn remove_oldest(
 ) -> Outcome<usize> {
     let rows = session.query(oldest, params![queue, most as i32]).await?;
     let (mut jobs, mut bytes) = (kept.jobs, kept.bytes);
-    let mut ids: Vec<JobId> = Vec::new();
+    let mut old: Vec<(Uuid, i64)> = Vec::new();
     for row in rows {
-        let age = now.since(Timestamp::from_millis(row.try_get(1)?));
+        let finished_at = row.try_get(1)?;
+        let age = now.since(Timestamp::from_millis(finished_at));
         if !kept.keep.lets_go(age, jobs, bytes) {
             break;
         }
-        ids.push(job_id(row.try_get(0)?));
+        old.push((row.try_get(0)?, finished_at));
         jobs = jobs.saturating_sub(1);
         bytes = bytes.saturating_sub(unsigned(row.try_get(2)?));
     }
-    if ids.is_empty() {
+    if old.is_empty() {
         return Ok(0);
     }
-    session.begin_settling().await?;
-    let removed = Change::prune(session, &ids).await?;
-    session.commit().await?;
-    Ok(removed)
+    old.sort_unstable();
+    let (ids, ended): (Vec<Uuid>, Vec<i64>) = old.into_iter().unzip();
+    let rows = session.settle(Sql::Prune, params![ids, ended]).await?;
+    let removed: i64 = rows.first().map_or(Ok(0), |row| row.try_get(0))?;
+    Ok(usize::try_from(removed).unwrap_or(0))
 }

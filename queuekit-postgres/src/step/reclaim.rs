@@ -74,7 +74,11 @@ pub(super) async fn refuse(
     budget: &mut Budget,
 ) -> Outcome<()> {
     for (id, doom) in doomed {
-        budget.burials = budget.burials.saturating_sub(1);
+        if budget.burials == 0 {
+            change.give_back(*id);
+            continue;
+        }
+        budget.burials -= 1;
         let (transition, reason) = match doom {
             Doom::Deadline => (Transition::MissDeadline, "deadline"),
             Doom::Corrupt => (Transition::Quarantine, "corrupt"),

@@ -72,9 +72,11 @@ impl PostgresStore {
             round.settlement = None;
             done = Some(quick);
         }
-        let input = (&round, done.as_ref().map(|done| done.leases.len()).unwrap_or_default());
-        let long = self.call(operation, Call::Once, input, |(round, got), session| {
-            Box::pin(round.carefully(session, *got))
+        let got = done.as_ref().map_or(0, |done| done.leases.len());
+        let budget = done.as_ref().map_or(Budget::new(request.limit), |done| done.budget);
+        let input = (&round, got, budget);
+        let long = self.call(operation, Call::Once, input, |(round, got, budget), session| {
+            Box::pin(round.carefully(session, *got, *budget))
         });
         let mut long = long.await?;
         if let Some(quick) = done {
@@ -142,8 +144,7 @@ impl Round<'_> {
     /// Whether one statement will do, as far as is known: it finds out itself if not.
     fn may_be_quick(&self) -> bool {
         let known = |name: &QueueName| self.store.shared.known.get(name);
-        let settles_simply =
-            self.settlement.is_none_or(|settlement| settlement.nacks.is_empty());
+        let settles_simply = self.settlement.is_none_or(|settlement| settlement.nacks.is_empty());
         settles_simply
             && !self.quotas.iter().any(|(name, _)| known(name).is_some_and(|row| row.keyed))
     }
@@ -181,8 +182,8 @@ impl Round<'_> {
     }
 
     /// Everything in one transaction, under the locks of the queues with partition keys.
-    async fn carefully(&self, session: &Session<'_>, got: usize) -> Outcome<Done> {
-        let mut done = Done::new(self.request.limit);
+    async fn carefully(&self, session: &Session<'_>, got: usize, budget: Budget) -> Outcome<Done> {
+        let mut done = Done { budget, ..Done::new(self.request.limit) };
         let names: Vec<QueueName> = self.quotas.iter().map(|(name, _)| name.clone()).collect();
         session.begin_settling().await?;
         let mut rows = queues::named(session, &names).await?;
@@ -246,6 +247,17 @@ impl Round<'_> {
                 self.lease(session, &quota, most - got, Way::Locked).await?
             };
             let doomed = answer.first_doomed(done.budget.burials());
+            if !doomed.is_empty() && done.budget.burials() == 0 {
+                // Only what stands before the first of them can be leased.
+                session.execute("ROLLBACK TO SAVEPOINT queuekit_lease").await?;
+                let before = answer.rows.iter().take_while(|row| row.doom.is_none()).count();
+                if before > 0 && !row.is_fair() {
+                    let answer = self.lease(session, &quota, before, Way::Locked).await?;
+                    got += answer.rows.len();
+                    done.leases.extend(answer.into_leases(self.request));
+                }
+                break;
+            }
             if !doomed.is_empty() {
                 // The next of its key may go before others that were leased.
                 session.execute("ROLLBACK TO SAVEPOINT queuekit_lease").await?;
@@ -421,12 +433,7 @@ impl Answer {
                 leased.push(Leased::read(row, names, now)?);
             }
         }
-        Ok(Self {
-            now,
-            unfinished: overdue || keyed,
-            dead_rows: first.try_get(3)?,
-            rows: leased,
-        })
+        Ok(Self { now, unfinished: overdue || keyed, dead_rows: first.try_get(3)?, rows: leased })
     }
 
     fn doomed(&self) -> Vec<(JobId, Doom)> {

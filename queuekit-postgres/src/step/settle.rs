@@ -1,6 +1,6 @@
 //! Ending leases (contract R3, R4, R6.1), fenced.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use queuekit_core::lifecycle::{self, Transition};
 use queuekit_core::{
@@ -25,8 +25,11 @@ impl Shared {
         session: &Session<'_>,
         leases: impl Iterator<Item = &'a LeaseToken> + Clone,
     ) -> Outcome<Vec<i32>> {
-        let unknown: HashSet<_> =
-            leases.clone().map(|lease| &lease.queue).filter(|queue| self.known.get(queue).is_none()).collect();
+        let unknown: HashSet<_> = leases
+            .clone()
+            .map(|lease| &lease.queue)
+            .filter(|queue| self.known.get(queue).is_none())
+            .collect();
         if !unknown.is_empty() {
             let names: Vec<_> = unknown.into_iter().cloned().collect();
             self.known.learn(&queues::named(session, &names).await?);
@@ -43,17 +46,15 @@ pub(crate) async fn ack(
     acks: &[Ack],
     alone: bool,
 ) -> Outcome<Vec<AckOutcome>> {
-    let mut outcomes = vec![AckOutcome::NotFound; acks.len()];
-    let mut first: Vec<usize> = (0..acks.len()).collect();
-    first.sort_unstable_by_key(|item| acks[*item].lease.id);
-    first.dedup_by_key(|item| acks[*item].lease.id);
-    let leases = || first.iter().map(|item| &acks[*item].lease);
+    let mut order: Vec<&Ack> = acks.iter().collect();
+    order.sort_by_key(|ack| ack.lease.id);
+    order.dedup_by(|later, first| later.lease == first.lease);
+    let leases = || order.iter().map(|ack| &ack.lease);
     let ids: Vec<Uuid> = leases().map(|lease| job_uuid(lease.id)).collect();
     let queues = shared.queue_ids(session, leases()).await?;
     let seqs: Vec<i64> = leases().map(|lease| lease.lease_seq.cast_signed()).collect();
     let nonces: Vec<Uuid> = leases().map(|lease| nonce_uuid(lease.nonce)).collect();
-    let results: Vec<Option<&[u8]>> =
-        first.iter().map(|item| acks[*item].result.as_deref()).collect();
+    let results: Vec<Option<&[u8]>> = order.iter().map(|ack| ack.result.as_deref()).collect();
     let params = params![ids, queues, seqs, nonces, results];
     let rows = match alone {
         true => session.settle(Sql::Ack, params).await?,
@@ -64,33 +65,34 @@ pub(crate) async fn ack(
     if acked == acks.len() as i64 {
         return Ok(vec![AckOutcome::Acked; acks.len()]);
     }
-    let acked: HashSet<JobId> = match row.try_get::<_, Option<Vec<Uuid>>>(1)? {
-        Some(ids) => ids.into_iter().map(job_id).collect(),
-        None if acked > 0 => leases().map(|lease| lease.id).collect(),
-        None => HashSet::new(),
-    };
-    let mut left = Vec::new();
-    for (item, ack) in acks.iter().enumerate() {
-        if acked.contains(&ack.lease.id) && first.contains(&item) {
-            outcomes[item] = AckOutcome::Acked;
-        } else {
-            left.push(item);
-        }
-    }
-    // What the statement left as it was: by now it says why.
-    let ids = left.iter().map(|item| job_uuid(acks[*item].lease.id)).collect();
-    let change = Change::read(session, ids).await?;
-    for item in left {
-        let lease = &acks[item].lease;
-        outcomes[item] = match change.job_of_lease(lease)? {
+    let told: Option<Vec<Uuid>> = row.try_get(1)?;
+    let acked = told.unwrap_or_else(|| if acked > 0 { ids } else { Vec::new() });
+    outcomes(session, acks, acked.into_iter().map(job_id).collect()).await
+}
+
+/// What became of each ack, of which the statement completed some: what is stored says why.
+async fn outcomes(
+    session: &Session<'_>,
+    acks: &[Ack],
+    mut acked: HashSet<JobId>,
+) -> Outcome<Vec<AckOutcome>> {
+    let ids: BTreeSet<JobId> = acks.iter().map(|ack| ack.lease.id).collect();
+    let change = Change::read(session, ids.into_iter().map(job_uuid).collect()).await?;
+    let mut outcomes = Vec::with_capacity(acks.len());
+    for ack in acks {
+        let lease = &ack.lease;
+        outcomes.push(match change.job_of_lease(lease)? {
             None => AckOutcome::NotFound,
             Some((record, true))
                 if record.state == State::Completed && record.was_last_held_by(lease) =>
             {
-                AckOutcome::AlreadyDone
+                match acked.remove(&lease.id) {
+                    true => AckOutcome::Acked,
+                    false => AckOutcome::AlreadyDone,
+                }
             }
             Some(_) => AckOutcome::LeaseLost,
-        };
+        });
     }
     Ok(outcomes)
 }
@@ -100,8 +102,7 @@ pub(crate) async fn nack(
     session: &Session<'_>,
     nacks: &[Nack],
 ) -> Outcome<(Vec<NackOutcome>, Vec<QueueRow>)> {
-    let mut change =
-        Change::of_leases(session, nacks.iter().map(|nack| nack.lease.id)).await?;
+    let mut change = Change::of_leases(session, nacks.iter().map(|nack| nack.lease.id)).await?;
     let mut outcomes = Vec::with_capacity(nacks.len());
     for nack in nacks {
         outcomes.push(nack_one(&mut change, nack).await?);
@@ -163,9 +164,7 @@ pub(crate) async fn bury(
     let mut outcomes = Vec::with_capacity(burials.len());
     for burial in burials {
         outcomes.push(match &burial.target {
-            BurialTarget::Lease(lease) => {
-                bury_lease(&mut change, lease, &burial.reason).await?
-            }
+            BurialTarget::Lease(lease) => bury_lease(&mut change, lease, &burial.reason).await?,
             BurialTarget::Job { id, force } => {
                 bury_job(&mut change, *id, *force, &burial.reason).await?
             }

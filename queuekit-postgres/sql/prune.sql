@@ -1,0 +1,55 @@
+-- Removes ended jobs whose time is over, if they have not come back meanwhile.
+-- Parameters: a row per job, sorted by id: $1 id; $2 when it ended.
+-- Result: one row: how many were removed.
+-- Index: done_id, dead_pkey, reports_pkey.
+-- Locks: the rows it removes.
+WITH ended AS (
+    DELETE FROM queuekit.done
+    USING unnest($1::uuid[], $2::bigint[]) AS input (id, finished_at)
+    WHERE done.id = input.id AND done.finished_at = input.finished_at
+    RETURNING
+        done.id, done.queue, done.lane, done.state,
+        (length(done.payload) + coalesce(length(done.result), 0))::bigint AS size
+),
+died AS (
+    DELETE FROM queuekit.dead
+    USING unnest($1::uuid[], $2::bigint[]) AS input (id, finished_at)
+    WHERE dead.id = input.id AND dead.finished_at = input.finished_at
+    RETURNING dead.id, dead.queue, dead.lane, 3::smallint, length(dead.payload)::bigint
+),
+body AS MATERIALIZED (
+    SELECT ended.* FROM ended
+    UNION ALL
+    SELECT died.* FROM died
+),
+reported AS (
+    DELETE FROM queuekit.reports
+    WHERE reports.job IN (SELECT body.id FROM body)
+),
+visited AS (
+    -- A dead job may have held its key.
+    INSERT INTO queuekit.agenda (at, queue, lane)
+    SELECT lane.now, lane.queue, lane.lane
+    FROM (
+        SELECT DISTINCT queuekit.now_ms() AS now, body.queue, body.lane
+        FROM body
+        WHERE body.lane > '' AND body.state = 3
+    ) AS lane
+),
+counted AS (
+    INSERT INTO queuekit.deltas (
+        queue, completed, completed_size, dead, dead_size, cancelled, cancelled_size
+    )
+    SELECT
+        body.queue,
+        - count(*) FILTER (WHERE body.state = 2),
+        - coalesce(sum(body.size) FILTER (WHERE body.state = 2), 0),
+        - count(*) FILTER (WHERE body.state = 3),
+        - coalesce(sum(body.size) FILTER (WHERE body.state = 3), 0),
+        - count(*) FILTER (WHERE body.state = 4),
+        - coalesce(sum(body.size) FILTER (WHERE body.state = 4), 0)
+    FROM body
+    GROUP BY body.queue
+)
+SELECT count(*) AS removed
+FROM body
