@@ -93,7 +93,8 @@ body AS (
         input.rank,
         input.max_attempts,
         input.unique_until_done,
-        input.skips_waiting AND input.lane > '' AND input.scheduled_at > clock.now,
+        input.skips_waiting AND coalesce(input.lane, '') > ''
+        AND input.scheduled_at > clock.now,
         input.kind,
         input.lane,
         input.idempotency_key,

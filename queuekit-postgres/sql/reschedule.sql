@@ -10,7 +10,8 @@ body AS (
     UPDATE queuekit.jobs
     SET
         scheduled_at = clock.now + $2::bigint,
-        later = queues.skips_waiting AND jobs.lane > '' AND $2::bigint > 0
+        later = queues.skips_waiting AND coalesce(jobs.lane, '') > ''
+            AND $2::bigint > 0
     FROM clock
     CROSS JOIN queuekit.queues
     WHERE jobs.id = ANY ($1::uuid[]) AND queues.id = jobs.queue

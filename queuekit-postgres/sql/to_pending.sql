@@ -25,7 +25,8 @@ body AS (
         worker = lease.worker,
         started_at = lease.started_at,
         errors = lease.errors::jsonb,
-        later = queues.skips_waiting AND lease.lane > '' AND lease.scheduled_at > clock.now
+        later = queues.skips_waiting AND coalesce(lease.lane, '') > ''
+            AND lease.scheduled_at > clock.now
     FROM lease
     CROSS JOIN clock
     JOIN queuekit.queues ON queues.id = lease.queue
