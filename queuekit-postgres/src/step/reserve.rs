@@ -234,33 +234,25 @@ impl Round<'_> {
         most: usize,
         done: &mut Done,
     ) -> Outcome<usize> {
-        let quota = [(row.name.clone(), most)];
         let mut got = 0;
         while got < most {
             if row.keyed {
                 place(session, row).await?;
             }
             session.execute("SAVEPOINT queuekit_lease").await?;
-            let answer = if row.is_fair() {
-                self.lease_fairly(session, row, most - got).await?
-            } else {
-                self.lease(session, &quota, most - got, Way::Locked).await?
-            };
-            let doomed = answer.first_doomed(done.budget.burials());
-            if !doomed.is_empty() && done.budget.burials() == 0 {
-                // Only what stands before the first of them can be leased.
+            let answer = self.lease_next(session, row, most - got).await?;
+            if let Some(before) = answer.rows.iter().position(|row| row.doom.is_some()) {
+                // It dies when its turn comes: the next of its key may go before others.
+                let doomed = answer.doomed_run(before, done.budget.burials());
                 session.execute("ROLLBACK TO SAVEPOINT queuekit_lease").await?;
-                let before = answer.rows.iter().take_while(|row| row.doom.is_none()).count();
-                if before > 0 && !row.is_fair() {
-                    let answer = self.lease(session, &quota, before, Way::Locked).await?;
+                if before > 0 {
+                    let answer = self.lease_next(session, row, before).await?;
                     got += answer.rows.len();
                     done.leases.extend(answer.into_leases(self.request));
                 }
-                break;
-            }
-            if !doomed.is_empty() {
-                // The next of its key may go before others that were leased.
-                session.execute("ROLLBACK TO SAVEPOINT queuekit_lease").await?;
+                if doomed.is_empty() {
+                    break;
+                }
                 let ids = doomed.iter().map(|(id, _)| *id);
                 let lock_class = self.store.shared.lock_class;
                 let change = Change::of_jobs(session, lock_class, ids, true).await?;
@@ -315,6 +307,18 @@ impl Round<'_> {
         let places = answer.rows.iter().map(|row| row.place);
         self.store.shared.hints.took(answer.dead_rows, answer.now, places);
         Ok(answer)
+    }
+
+    async fn lease_next(
+        &self,
+        session: &Session<'_>,
+        row: &QueueRow,
+        most: usize,
+    ) -> Outcome<Answer> {
+        if row.is_fair() {
+            return self.lease_fairly(session, row, most).await;
+        }
+        self.lease(session, &[(row.name.clone(), most)], most, Way::Locked).await
     }
 
     async fn lease_fairly(
@@ -440,13 +444,16 @@ impl Answer {
         self.rows.iter().filter_map(|row| Some((row.id, row.doom?))).collect()
     }
 
-    /// The doomed jobs up to the first with a partition key: the next of its key comes after it.
-    fn first_doomed(&self, most: usize) -> Vec<(JobId, Doom)> {
+    /// The doomed jobs that come one after the other from a place on, up to the first with a
+    /// partition key, so many at most.
+    fn doomed_run(&self, from: usize, most: usize) -> Vec<(JobId, Doom)> {
         let mut doomed = Vec::new();
-        for row in &self.rows {
-            let Some(doom) = row.doom else { continue };
+        for row in &self.rows[from..] {
+            let Some(doom) = row.doom.filter(|_| doomed.len() < most) else {
+                break;
+            };
             doomed.push((row.id, doom));
-            if row.keyed || doomed.len() == most {
+            if row.keyed {
                 break;
             }
         }
@@ -484,8 +491,9 @@ impl Leased {
         let rank: i16 = row.try_get(9)?;
         let priority = u8::try_from(31 - rank).ok().map(Priority::new);
         let late = deadline_at.is_some_and(|deadline| deadline <= now);
-        let (Ok(kind), Ok(metadata), Ok(partition_key), Some(Ok(priority))) =
-            (kind, metadata, partition_key, priority)
+        let timeout_ms = u64::try_from(row.try_get::<_, i64>(16)?);
+        let (Ok(kind), Ok(metadata), Ok(partition_key), Some(Ok(priority)), Ok(timeout_ms)) =
+            (kind, metadata, partition_key, priority, timeout_ms)
         else {
             let doom = Some(Doom::Corrupt);
             return Ok(Self { id, keyed: lane.is_some(), doom, place, lease: None, lease_seq });
@@ -499,7 +507,7 @@ impl Leased {
         lease.max_attempts = small(row.try_get(11)?);
         lease.releases = u32::try_from(row.try_get::<_, i32>(12)?).unwrap_or(0);
         lease.priority = priority;
-        lease.timeout = Duration::from_millis(unsigned(row.try_get(16)?));
+        lease.timeout = Duration::from_millis(timeout_ms);
         lease.deadline_in = deadline_at.map(|deadline| deadline.since(now));
         lease.created_at = Timestamp::from_millis(row.try_get(15)?);
         lease.scheduled_at = Timestamp::from_millis(row.try_get(14)?);
