@@ -4,6 +4,8 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 
+use futures_util::future::join_all;
+use queuekit_core::capability::Exchanged;
 use queuekit_core::{Error, ErrorKind, Lease, Reserve, Reserved, Result};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -19,6 +21,9 @@ use crate::serving::Serving;
 use crate::settle::{Batch, Settler, is_outage};
 use crate::shared::{Phase, Shared};
 use crate::verdict::Verdict;
+
+/// Outcomes and slots that are worth a call of their own beside others.
+const PART: usize = 200;
 
 /// Collects outcomes, settles them, fetches work, starts it, and waits for either.
 pub(crate) struct Pump {
@@ -148,7 +153,41 @@ impl Pump {
             let answer = backend.reserve(&request).await;
             return self.reserved(&request, answer, asked_at);
         };
-        match exchange.exchange(&batch.settlement(), &request).await {
+        let parts = self.parts(batch, request);
+        let calls = parts.iter().map(async |(batch, request)| {
+            exchange.exchange(&batch.settlement(), request).await
+        });
+        let answers = join_all(calls).await;
+        for ((batch, request), answer) in parts.into_iter().zip(answers) {
+            self.exchanged(batch, request, answer, asked_at).await;
+        }
+    }
+
+    /// A large exchange in parts that are worth being made at once.
+    fn parts(&self, mut batch: Batch, mut request: Reserve) -> Vec<(Batch, Reserve)> {
+        let at_once = self.shared.backend.capabilities().calls_at_once;
+        let parts = at_once.min(batch.len().min(request.limit) / PART).max(1);
+        let mut split = Vec::with_capacity(parts);
+        for left in (2..=parts).rev() {
+            let (share, limit) = (batch.len() / left, request.limit / left);
+            let (ttl, worker) = (request.ttl, request.worker.clone());
+            // Without randomness for another nonce it stays one call.
+            let Ok(part) = Reserve::new(request.queues.clone(), limit, ttl, worker) else { break };
+            request.limit -= limit;
+            split.push((batch.split_off(share), part));
+        }
+        split.push((batch, request));
+        split
+    }
+
+    async fn exchanged(
+        &mut self,
+        batch: Batch,
+        request: Reserve,
+        answer: Result<Exchanged>,
+        asked_at: std::time::Instant,
+    ) {
+        match answer {
             Ok(mut exchanged) => {
                 let reserved = std::mem::take(&mut exchanged.reserved);
                 if let Err(error) = self.settler.answered(batch, &exchanged) {
@@ -164,6 +203,7 @@ impl Pump {
                 // Something in the batch, or the request: told apart by separate calls.
                 self.shared.store_error(&error);
                 self.settler.settle(batch).await;
+                let backend = Arc::clone(&self.shared.backend);
                 let answer = backend.reserve(&request).await;
                 self.reserved(&request, answer, asked_at);
             }

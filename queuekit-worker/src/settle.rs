@@ -264,8 +264,16 @@ impl Batch {
         self.len() == 0
     }
 
-    fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.acks.len() + self.nacks.len()
+    }
+
+    /// Takes so many outcomes off.
+    pub(crate) fn split_off(&mut self, most: usize) -> Self {
+        let nacks = self.nacks.split_off(self.nacks.len() - most.min(self.nacks.len()));
+        let most = most - nacks.len();
+        let acks = self.acks.split_off(self.acks.len() - most.min(self.acks.len()));
+        Self { acks, nacks }
     }
 
     fn push(&mut self, item: Item) {
