@@ -112,6 +112,12 @@ impl Settler {
         batch
     }
 
+    /// These outcomes were not told after all.
+    pub(crate) fn put_back(&mut self, batch: Batch) {
+        let later = std::mem::replace(&mut self.fresh, batch.into_items());
+        self.fresh.extend(later);
+    }
+
     /// The outcomes of this batch were answered.
     pub(crate) fn answered(&mut self, batch: Batch, exchanged: &Exchanged) -> Result<()> {
         let complete =
@@ -266,14 +272,6 @@ impl Batch {
 
     pub(crate) fn len(&self) -> usize {
         self.acks.len() + self.nacks.len()
-    }
-
-    /// Takes so many outcomes off.
-    pub(crate) fn split_off(&mut self, most: usize) -> Self {
-        let nacks = self.nacks.split_off(self.nacks.len() - most.min(self.nacks.len()));
-        let most = most - nacks.len();
-        let acks = self.acks.split_off(self.acks.len() - most.min(self.acks.len()));
-        Self { acks, nacks }
     }
 
     fn push(&mut self, item: Item) {
