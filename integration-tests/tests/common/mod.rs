@@ -12,6 +12,7 @@ pub(crate) mod postgres;
 #[cfg(unix)]
 pub(crate) mod site;
 pub(crate) mod sqlite;
+pub(crate) mod stage;
 pub(crate) mod system;
 
 /// Says that a test was skipped: straight to standard error, which nobody captures.
