@@ -55,7 +55,7 @@ impl PostgresStore {
                 };
                 let again = match failure.class {
                     Class::Final => false,
-                    Class::Transient => true,
+                    Class::Transient | Class::HeldUp => true,
                     Class::Lost => call != Call::Once || !doubt.load(Ordering::Acquire),
                     Class::MissingDay => {
                         shared.add_days().await?;
