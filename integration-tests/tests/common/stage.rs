@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use queuekit_core::{
-    Ack, AckOutcome, Backend, EnqueueOutcome, JobId, Lease, NewJob, QueueName, Reserve, State,
+    Ack, AckOutcome, Backend, EnqueueOutcome, JobId, Lease, LeaseTtl, NewJob, QueueName, Reserve,
+    State,
 };
-use queuekit_integration_tests::kit::{request, ttl, worker};
+use queuekit_integration_tests::kit::{request, worker};
 use queuekit_integration_tests::servers::{self, Database};
 use queuekit_postgres::{PostgresConfig, PostgresStore};
 use tokio_postgres::{Client, NoTls};
@@ -136,7 +137,8 @@ pub(crate) async fn lease(store: &dyn Backend, limit: usize) -> Vec<Lease> {
 
 /// A request for leases of this length.
 pub(crate) fn request_for(length: Duration, limit: usize) -> Reserve {
-    Reserve::new(QueueName::default(), limit, ttl(length), worker("w")).expect("a nonce")
+    let ttl = LeaseTtl::for_tests(length);
+    Reserve::new(QueueName::default(), limit, ttl, worker("w")).expect("a nonce")
 }
 
 pub(crate) async fn complete(store: &dyn Backend, leases: Vec<Lease>) {
