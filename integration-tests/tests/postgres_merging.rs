@@ -57,6 +57,7 @@ async fn beside_a_blocked_caller(test: &str, key: Option<&str>, joins: bool) {
     assert_eq!(outcome, EnqueueOutcome::Duplicate { existing: foreign.id() });
     let filter = JobFilter::default().limit(PageSize::new(1000).unwrap());
     assert_eq!(stage.store.list_jobs(&filter).await.unwrap().items.len(), 301);
+    stage.assert_exact().await;
     stage.end().await;
 }
 
@@ -97,5 +98,6 @@ async fn r2_10_blocked_callers_do_not_use_up_the_connections() {
     let outcomes: Vec<_> = outcomes.into_iter().map(|outcome| outcome.unwrap().unwrap()).collect();
     let created = outcomes.iter().filter(|outcome| outcome.is_created()).count();
     assert_eq!(created, 1, "{outcomes:?}");
+    stage.assert_exact().await;
     stage.end().await;
 }

@@ -67,6 +67,7 @@ async fn r3_7_a_lease_that_is_being_settled_holds_up_no_neighbour() {
         let rest = store.ack(&rest).await.unwrap();
         assert_eq!(rest, [AckOutcome::Acked; 2], "the neighbours kept their leases");
     }
+    stage.assert_exact().await;
     stage.end().await;
 }
 
@@ -207,5 +208,6 @@ async fn r3_7_a_worker_keeps_its_leases_while_a_handler_holds_its_ack_open() {
     .await;
     worker.drain(Duration::from_secs(5)).await;
     assert_eq!(granted(), [1, 2, 1, 1], "how often each ran");
+    stage.assert_exact().await;
     stage.end().await;
 }

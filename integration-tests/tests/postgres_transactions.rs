@@ -59,6 +59,7 @@ async fn r2_9_jobs_of_a_transaction_exist_once_it_commits() {
     let leases = lease(store, 10).await;
     assert_eq!((leases.len(), orders(&client).await), (3, 1));
     complete(store, leases).await;
+    stage.assert_exact().await;
     stage.end().await;
 }
 
@@ -80,6 +81,7 @@ async fn r2_9_jobs_of_a_transaction_that_is_rolled_back_never_existed() {
     let counts = store.list_queues().await.unwrap().remove(0).counts;
     assert_eq!(counts.of_state(State::Pending).value, 0, "a counter tells of a job that never was");
     create(store, &build(unique("once").partition_key("k"))).await;
+    stage.assert_exact().await;
     stage.end().await;
 }
 
@@ -104,6 +106,7 @@ async fn r2_6_who_waits_for_a_transaction_with_the_same_key_is_created_if_it_rol
         let outcomes = promptly("who waited", waiting).await.unwrap().unwrap();
         assert_eq!(outcomes, [if commits { duplicate } else { created }]);
     }
+    stage.assert_exact().await;
     stage.end().await;
 }
 
@@ -127,6 +130,7 @@ async fn r2_6_of_transactions_with_the_same_id_the_second_waits_for_the_first() 
         assert_eq!(outcomes, [if commits { duplicate } else { created }]);
     }
     assert_eq!(lease(&stage.store, 10).await.len(), 2, "each once");
+    stage.assert_exact().await;
     stage.end().await;
 }
 
@@ -149,6 +153,7 @@ async fn r2_6_transactions_that_wait_for_each_other_take_turns() {
     let outcomes = promptly("the second transaction", waiting).await.unwrap();
     assert_eq!(outcomes, [EnqueueOutcome::Created { id: theirs.id() }]);
     assert_eq!(state(&stage.store, ours.id()).await, None);
+    stage.assert_exact().await;
     stage.end().await;
 }
 
@@ -180,6 +185,7 @@ async fn r2_9_a_call_that_fails_leaves_the_transaction_as_it_was() {
     assert_eq!(state(store, failed[0].id()).await, None, "of a call that failed");
     holder.commit().await.unwrap();
     assert_eq!(state(store, held.id()).await, Some(State::Pending));
+    stage.assert_exact().await;
     stage.end().await;
 }
 
@@ -210,6 +216,7 @@ async fn r2_9_a_new_queue_is_made_without_holding_up_others() {
     let names: Vec<_> = queues.iter().map(|queue| queue.name.as_str()).collect();
     assert_eq!(names, ["fresh"]);
     handle.close().await.unwrap();
+    stage.assert_exact().await;
     stage.end().await;
 }
 
@@ -249,6 +256,7 @@ async fn r2_9_an_open_transaction_of_a_producer_blocks_nobody() {
     promptly("a look at the queues", store.list_queues()).await.unwrap();
     tx.commit().await.unwrap();
     assert_eq!(lease(store, 10).await.len(), 3, "what the transaction has stored");
+    stage.assert_exact().await;
     stage.end().await;
 }
 
@@ -276,6 +284,7 @@ async fn r3_4_an_ack_and_the_applications_row_are_one() {
     let job = store.get_job(id).await.unwrap().unwrap();
     assert_eq!(job.result.as_deref(), Some(&b"done"[..]));
     assert_eq!(lease(store, 1).await[0].token.id, next, "the next of its key goes");
+    stage.assert_exact().await;
     stage.end().await;
 }
 
@@ -293,6 +302,7 @@ async fn r3_4_an_ack_in_a_transaction_shows_that_its_lease_was_lost() {
     let outcomes = store.ack_in(&tx, &[Ack::new(lease.token)]).await.unwrap();
     assert_eq!(outcomes, [AckOutcome::LeaseLost]);
     tx.rollback().await.unwrap();
+    stage.assert_exact().await;
     stage.end().await;
 }
 
@@ -319,5 +329,6 @@ async fn r2_9_an_open_ack_blocks_no_other() {
     assert_eq!(next.len(), 1, "the one that is tried again, and not the key that is held");
     tx.commit().await.unwrap();
     assert_eq!(lease(store, 10).await.len(), 1, "the key that was held");
+    stage.assert_exact().await;
     stage.end().await;
 }

@@ -61,6 +61,11 @@ impl Stage {
         self.database.drop().await;
     }
 
+    /// What is derived of jobs is as they are.
+    pub(crate) async fn assert_exact(&self) {
+        assert_exact(&self.client().await, self.store.schema()).await;
+    }
+
     /// How many of the store's connections are in one of these states for `pg_stat_activity`.
     pub(crate) async fn connections(&self, state: &str) -> i64 {
         let sql = include_str!("../../sql/postgres_connections.sql");
@@ -145,6 +150,14 @@ pub(crate) async fn complete(store: &dyn Backend, leases: Vec<Lease>) {
     let acks: Vec<Ack> = leases.into_iter().map(|lease| Ack::new(lease.token)).collect();
     let outcomes = store.ack(&acks).await.expect("acks");
     assert!(outcomes.iter().all(|outcome| *outcome == AckOutcome::Acked), "{outcomes:?}");
+}
+
+/// Everything that is derived of jobs in this schema is as they are.
+pub(crate) async fn assert_exact(client: &Client, schema: &str) {
+    let sql = super::postgres::of_schema(include_str!("../../sql/postgres_wrong.sql"), schema);
+    let rows = client.query(&sql, &[]).await.expect("the schema is read");
+    let wrong: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 /// The job's state; none if it is not stored.
