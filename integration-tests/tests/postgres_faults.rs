@@ -46,7 +46,7 @@ async fn r10_2_calls_into_a_black_hole_end_in_time_and_work_when_it_is_over() {
     let settings = format!("pool_size=3&op_timeout_ms={}", OP_TIMEOUT.as_millis());
     let url = proxy.url(&stage.url(&settings));
     let store = PostgresStore::connect_url(&url).await.unwrap();
-    let id = create(&store, &build(draft())).await;
+    let id = [create(&store, &build(draft())).await];
     let token = [lease(&store, 1).await.remove(0).token];
     store.extend(&token, ttl(TTL)).await.unwrap();
     for _ in 0..2 {
@@ -59,8 +59,8 @@ async fn r10_2_calls_into_a_black_hole_end_in_time_and_work_when_it_is_over() {
             in_the_dark("reserve", store.reserve(&request)),
             in_the_dark("ack", store.ack(&acks)),
             in_the_dark("extend", store.extend(&token, ttl(TTL))),
-            in_the_dark("get_job", store.get_job(id)),
-            in_the_dark("cancel", store.cancel(&[id])),
+            in_the_dark("get_job", store.get_job(id[0])),
+            in_the_dark("cancel", store.cancel(&id)),
             in_the_dark("list_queues", store.list_queues()),
         );
         proxy.set(Mode::Pass);
@@ -197,8 +197,8 @@ async fn r10_2_connections_that_are_ended_by_an_administrator_are_made_again() {
     let killer = tokio::spawn(async move {
         let mut ended = 0;
         while !over.load(Ordering::Relaxed) {
-            ended += server.query(terminate, &[&application]).await.unwrap().len();
-            tokio::time::sleep(Duration::from_millis(30)).await;
+            ended += server.query(terminate, &[&application, &0.4]).await.unwrap().len();
+            tokio::time::sleep(Duration::from_millis(50)).await;
         }
         ended
     });
@@ -268,7 +268,8 @@ async fn r10_2_faults_that_pass_are_tried_again_and_others_are_told() {
     let begun = Instant::now();
     let [plain, keyed] = fault("40001", 1_000_000).await;
     assert!(begun.elapsed() < Duration::from_secs(2 * 4), "{:?}", begun.elapsed());
-    assert_eq!([kind_of(plain), kind_of(keyed)], [ErrorKind::Unavailable; 2].map(|kind| kind));
+    assert_eq!(kind_of(plain), ErrorKind::Unavailable);
+    assert_eq!(kind_of(keyed), ErrorKind::Unavailable);
     stage.assert_exact().await;
     assert_eq!(state(store, create(store, &build(draft())).await).await, Some(State::Pending));
     stage.end().await;
