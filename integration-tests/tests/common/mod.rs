@@ -10,6 +10,8 @@
 pub(crate) mod files;
 pub(crate) mod postgres;
 #[cfg(unix)]
+pub(crate) mod postgres_site;
+#[cfg(unix)]
 pub(crate) mod site;
 pub(crate) mod sqlite;
 pub(crate) mod stage;
