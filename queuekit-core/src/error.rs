@@ -22,6 +22,7 @@ struct Inner {
     subject: Option<String>,
     message: String,
     source: Option<Arc<dyn StdError + Send + Sync>>,
+    held_up: bool,
 }
 
 /// What a caller can do about an [`Error`].
@@ -107,6 +108,7 @@ impl Error {
             subject: None,
             message: message.into(),
             source: None,
+            held_up: false,
         }))
     }
 
@@ -145,6 +147,19 @@ impl Error {
     pub fn caused_by(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
         self.0.source = Some(Arc::new(source));
         self
+    }
+
+    /// The same error, which came about because somebody's open transaction holds what an item of
+    /// the call needs; without that item it may go through.
+    #[must_use]
+    pub fn held_up(mut self) -> Self {
+        self.0.held_up = true;
+        self
+    }
+
+    /// Whether somebody's open transaction holds what an item of the call needs.
+    pub fn is_held_up(&self) -> bool {
+        self.0.held_up
     }
 
     /// What a caller can do about it.

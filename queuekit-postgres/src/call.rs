@@ -55,7 +55,7 @@ impl PostgresStore {
                 };
                 let again = match failure.class {
                     Class::Final => false,
-                    Class::Transient => true,
+                    Class::Transient | Class::HeldUp => true,
                     Class::Lost => call != Call::Once || !doubt.load(Ordering::Acquire),
                     Class::MissingDay => {
                         shared.add_days().await?;
@@ -108,20 +108,26 @@ impl Shared {
         tokio::select! {
             biased;
             answer = attempt => answer,
+            _ = cut.wait_for(|cut| *cut) => Err(closed().into()),
             () = self.pause(deadline.saturating_duration_since(Instant::now())) => {
                 Err(timed_out(doubt.load(Ordering::Acquire)).into())
             }
-            _ = cut.wait_for(|cut| *cut) => Err(closed().into()),
         }
     }
 
-    /// Sleeps by the store's own runtime: the caller's may have no timers.
+    /// Sleeps by the store's own runtime: the caller's may have no timers. Returns at once when
+    /// calls are cut off: the runtime ends then, and a timer of one that has ended panics.
     pub(crate) async fn pause(&self, time: Duration) {
+        let mut cut = self.cut.subscribe();
         let sleep = {
             let _entered = self.io.handle().enter();
             tokio::time::sleep(time)
         };
-        sleep.await;
+        tokio::select! {
+            biased;
+            _ = cut.wait_for(|cut| *cut) => {}
+            () = sleep => {}
+        }
     }
 
     /// Makes the partitions of history that are missing.

@@ -17,6 +17,8 @@ pub(crate) enum Class {
     Final,
     /// Nothing was applied; it may work soon.
     Transient,
+    /// Likewise: an open transaction held what was needed for longer than the lock timeout.
+    HeldUp,
     /// The connection is gone; whether a commit that was under way took effect is unknown.
     Lost,
     /// History has no partition for today.
@@ -81,15 +83,16 @@ impl From<tokio_postgres::Error> for Failure {
         };
         let class = class(&state, &error);
         let (kind, message) = described(&state, &error);
-        Self { error: Error::new(kind, message).caused_by(error), class }
+        let error = Error::new(kind, message).caused_by(error);
+        let error = if class == Class::HeldUp { error.held_up() } else { error };
+        Self { error, class }
     }
 }
 
 fn class(state: &SqlState, error: &tokio_postgres::Error) -> Class {
-    const TRANSIENT: [SqlState; 8] = [
+    const TRANSIENT: [SqlState; 7] = [
         SqlState::T_R_SERIALIZATION_FAILURE,
         SqlState::T_R_DEADLOCK_DETECTED,
-        SqlState::LOCK_NOT_AVAILABLE,
         SqlState::ADMIN_SHUTDOWN,
         SqlState::CRASH_SHUTDOWN,
         SqlState::CANNOT_CONNECT_NOW,
@@ -100,6 +103,8 @@ fn class(state: &SqlState, error: &tokio_postgres::Error) -> Class {
         && error.as_db_error().and_then(|error| error.table()) == Some("done");
     if no_partition {
         Class::MissingDay
+    } else if *state == SqlState::LOCK_NOT_AVAILABLE {
+        Class::HeldUp
     } else if TRANSIENT.contains(state) || state.code().starts_with("08") {
         Class::Transient
     } else {

@@ -82,6 +82,7 @@ struct Shared {
     prepared: Prepared,
     settle: SettleDurability,
     op_timeout: Duration,
+    lock_timeout: Duration,
     limits: Limits,
     known: Known,
     hints: step::Hints,

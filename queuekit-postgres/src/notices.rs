@@ -91,7 +91,7 @@ async fn serve(
     wakeups: &WakeupHub,
     untold: &Untold,
 ) -> Result<(), tokio_postgres::Error> {
-    let (client, mut connection) = config.connect(tls.clone()).await?;
+    let (client, mut connection) = in_time(config.connect(tls.clone())).await?;
     let (heard, mut hearing) = mpsc::unbounded_channel();
     let reading = tokio::spawn(async move {
         while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
@@ -104,11 +104,11 @@ async fn serve(
     });
     // The notices themselves need not be on disk, and cost no wait for it.
     let listen = format!("SET synchronous_commit = off; LISTEN \"{channel}\"");
-    let own = client.batch_execute(&listen).await.map(|()| own_pid(&client));
-    // What was stored before it listened was told to nobody here.
-    wakeups.ring_all();
     let told = async {
-        let own = own?.await?;
+        in_time(client.batch_execute(&listen)).await?;
+        let own = in_time(own_pid(&client)).await?;
+        // What was stored before it listened was told to nobody here.
+        wakeups.ring_all();
         loop {
             tokio::select! {
                 biased;
@@ -127,8 +127,7 @@ async fn serve(
                 }
                 () = sleep(CHECK) => {
                     // A connection behind a network that swallows all is silent without an error.
-                    let answer = timeout(CHECK, client.check_connection()).await;
-                    answer.map_err(|_| tokio_postgres::Error::__private_api_timeout())??;
+                    in_time(client.check_connection()).await?;
                 }
             }
         }
@@ -154,9 +153,15 @@ async fn tell(
     let queues = std::mem::take(&mut *untold.queues.lock().unwrap_or_else(PoisonError::into_inner));
     let queues: Vec<&str> = queues.iter().map(QueueName::as_str).collect();
     let params = crate::params::params![channel, queues];
-    let telling = client.query_typed(NOTIFY, params);
-    let told = timeout(CHECK, telling).await;
-    told.map_err(|_| tokio_postgres::Error::__private_api_timeout())?.map(drop)
+    in_time(client.query_typed(NOTIFY, params)).await.map(drop)
+}
+
+/// Whatever the network swallows, it is not waited for without end.
+async fn in_time<T>(
+    step: impl Future<Output = Result<T, tokio_postgres::Error>>,
+) -> Result<T, tokio_postgres::Error> {
+    let step = timeout(CHECK, step).await;
+    step.map_err(|_| tokio_postgres::Error::__private_api_timeout())?
 }
 
 const NOTIFY: &str = include_str!("../sql/notify.sql");

@@ -72,6 +72,7 @@ fn start(config: &PostgresConfig) -> Result<PostgresStore> {
         prepared: config.prepared,
         settle: config.settle,
         op_timeout: config.op_timeout,
+        lock_timeout: config.lock_timeout,
         limits: config.limits,
         known: crate::queues::Known::default(),
         hints: Hints::default(),

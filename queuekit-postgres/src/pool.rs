@@ -81,9 +81,14 @@ impl Connect for Dial {
 
 /// Connects on the given runtime, whichever one the caller is on.
 pub(crate) async fn connect(config: Config, tls: MakeRustlsConnect, io: Handle) -> Connected {
-    let (ready, readied) = tokio::sync::oneshot::channel();
+    let (mut ready, readied) = tokio::sync::oneshot::channel();
     let task = io.spawn(async move {
-        match config.connect(tls).await {
+        let connected = tokio::select! {
+            connected = config.connect(tls) => connected,
+            // Whoever wanted it waits no more.
+            () = ready.closed() => return,
+        };
+        match connected {
             Err(error) => drop(ready.send(Err(error))),
             Ok((client, connection)) => {
                 if ready.send(Ok(client)).is_ok()

@@ -134,6 +134,12 @@ impl<'a> Session<'a> {
         self.begin_with(&self.begins.plain).await
     }
 
+    /// The transaction waits for no lock longer than this.
+    pub(crate) async fn begin_patient(&self, ms: u128) -> Outcome<()> {
+        let begin = format!("{}; SET LOCAL lock_timeout = {ms}", self.begins.plain);
+        self.begin_with(&begin).await
+    }
+
     pub(crate) async fn begin_settling(&self) -> Outcome<()> {
         self.begin_with(&self.begins.settling).await
     }

@@ -1,6 +1,7 @@
 //! The kill test: processes are killed and started again, and nothing is lost.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use queuekit_core::{Backend, Job, JobFilter, JobId, PageSize, QueuePatch, State, StatusSet};
@@ -70,23 +71,17 @@ pub fn open_at_once(site: &dyn Site, test: &str) {
     }
 }
 
-struct Stage<'a> {
-    site: &'a dyn Site,
-    test: &'a str,
-    journal: std::path::PathBuf,
-    place: String,
+pub(super) struct Stage<'a> {
+    pub(super) site: &'a dyn Site,
+    pub(super) test: &'a str,
+    pub(super) journal: std::path::PathBuf,
+    pub(super) place: String,
 }
 
 impl Stage<'_> {
     async fn run(&self, kills: usize) -> Verdict {
-        let store = self.site.open(&self.place).await;
-        let patch = QueuePatch::default().max_pending(Some(PENDING));
-        let admin = store.capabilities().admin.expect("the store has Admin");
-        admin.configure(&queue(), &patch).await.expect("configure");
+        let (store, mut processes) = self.begin().await;
         let journal = Journal::open(&self.journal);
-        let mut processes: Vec<Process> =
-            self.roles().iter().map(|role| self.start(role)).collect();
-        self.until_they_work();
         for _ in 0..kills {
             // Real processes in real time: the next one dies at any moment, its start included.
             std::thread::sleep(Duration::from_millis(fastrand::u64(20..600)));
@@ -96,6 +91,27 @@ impl Stage<'_> {
             self.site.check(&self.place).await;
             processes.push(self.start(&role));
         }
+        self.end(store, processes, kills).await
+    }
+
+    /// An open store, and the processes, of which one has begun to work.
+    pub(super) async fn begin(&self) -> (Arc<dyn Backend>, Vec<Process>) {
+        let store = self.site.open(&self.place).await;
+        let patch = QueuePatch::default().max_pending(Some(PENDING));
+        let admin = store.capabilities().admin.expect("the store has Admin");
+        admin.configure(&queue(), &patch).await.expect("configure");
+        let processes = self.roles().iter().map(|role| self.start(role)).collect();
+        self.until_they_work();
+        (store, processes)
+    }
+
+    /// Lets all that is stored be run, and judges.
+    pub(super) async fn end(
+        &self,
+        store: Arc<dyn Backend>,
+        processes: Vec<Process>,
+        kills: usize,
+    ) -> Verdict {
         let (workers, producers) =
             processes.into_iter().partition::<Vec<_>, _>(|process| process.role().worker.is_some());
         finish(producers);

@@ -10,6 +10,7 @@ mod history;
 mod journal;
 mod judge;
 mod kill;
+mod outage;
 #[cfg(target_os = "linux")]
 pub mod power;
 mod process;
@@ -25,6 +26,7 @@ pub use call::Call;
 pub use journal::{Entry, Event, Journal, Run, RunId};
 pub use judge::{Fault, Verdict};
 pub use kill::{kill, open_at_once};
+pub use outage::{Server, kill_server};
 pub use process::{Process, Scratch, until};
 pub use role::{Role, TTL};
 

@@ -10,8 +10,11 @@
 pub(crate) mod files;
 pub(crate) mod postgres;
 #[cfg(unix)]
+pub(crate) mod postgres_site;
+#[cfg(unix)]
 pub(crate) mod site;
 pub(crate) mod sqlite;
+pub(crate) mod stage;
 pub(crate) mod system;
 
 /// Says that a test was skipped: straight to standard error, which nobody captures.

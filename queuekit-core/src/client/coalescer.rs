@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use async_trait::async_trait;
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, Shared, WeakShared, join_all};
+use futures_util::future::{BoxFuture, Shared, WeakShared};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -24,8 +24,9 @@ pub(super) trait Flush: Send + Sync + 'static {
         item.clone()
     }
 
-    /// Whether one call may hold up the others of its flush, so that a flush that is unavailable
-    /// is repeated caller by caller, all at the same time.
+    /// Whether one call may be held up by what others have not ended, and its flush with it. All
+    /// flushes then are of merged items, and those that the store tells of as
+    /// [held up](Error::is_held_up) are repeated by each caller for itself.
     fn may_block(&self) -> bool {
         false
     }
@@ -68,7 +69,14 @@ type Flushing = Shared<BoxFuture<'static, ()>>;
 /// One caller's items, and their outcomes when they are there.
 struct Call<F: Flush> {
     items: Vec<F::Item>,
-    answer: Mutex<Option<Result<Vec<F::Outcome>>>>,
+    answer: Mutex<Option<Answer<F>>>,
+}
+
+/// What a flush came to, for one call.
+enum Answer<F: Flush> {
+    Is(Result<Vec<F::Outcome>>),
+    /// The flush was held up: the caller is to make the call for itself.
+    GoesAlone,
 }
 
 impl<F: Flush> Coalescer<F> {
@@ -86,8 +94,14 @@ impl<F: Flush> Coalescer<F> {
         let mut flushing = self.join(&call);
         loop {
             flushing.await;
-            if let Some(answer) = lock(&call.answer).take() {
-                return answer;
+            let answer = lock(&call.answer).take();
+            match answer {
+                Some(Answer::Is(answer)) => return answer,
+                // No flush waits for it, so that whoever comes later does not either.
+                Some(Answer::GoesAlone) => {
+                    return call.whole(self.shared.flush(&call.items).await);
+                }
+                None => {}
             }
             // The flush was full: the call is in the next one.
             flushing = self.next_flush(&mut lock(&self.shared.state));
@@ -152,7 +166,9 @@ impl<F: Flush> Lane<F> {
     }
 
     async fn run(&self, calls: Vec<Arc<Call<F>>>) {
-        if let [call] = &calls[..] {
+        if let [call] = &calls[..]
+            && !self.flush.may_block()
+        {
             call.answer(self.flush(&call.items).await);
             return;
         }
@@ -172,11 +188,10 @@ impl<F: Flush> Lane<F> {
                 }
             }
             // Somebody's open transaction holds up one of them: the others need not wait for it.
-            Err(error) if *error.kind() == ErrorKind::Unavailable && self.flush.may_block() => {
-                let alone = |call: Arc<Call<F>>| async move {
-                    call.answer(self.flush(&call.items).await);
-                };
-                join_all(calls.into_iter().map(alone)).await;
+            Err(error) if error.is_held_up() && self.flush.may_block() => {
+                for call in calls {
+                    *lock(&call.answer) = Some(Answer::GoesAlone);
+                }
             }
             Err(error) => calls.iter().for_each(|call| call.answer(Err(error.clone()))),
         }
@@ -185,14 +200,17 @@ impl<F: Flush> Lane<F> {
 
 impl<F: Flush> Call<F> {
     fn answer(&self, answer: Result<Vec<F::Outcome>>) {
-        let whole = answer.and_then(|outcomes| {
+        *lock(&self.answer) = Some(Answer::Is(self.whole(answer)));
+    }
+
+    fn whole(&self, answer: Result<Vec<F::Outcome>>) -> Result<Vec<F::Outcome>> {
+        answer.and_then(|outcomes| {
             if outcomes.len() == self.items.len() {
                 return Ok(outcomes);
             }
             let message = "the store answered fewer outcomes than items; report a bug of the store";
             Err(Error::new(ErrorKind::Indeterminate, message))
-        });
-        *lock(&self.answer) = Some(whole);
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Storing new jobs (contract R2).
 
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use queuekit_core::retry::queue_full_retry_after;
 use queuekit_core::{
@@ -10,7 +11,7 @@ use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::call::Call;
-use crate::error::{Outcome, unreadable};
+use crate::error::{Class, Failure, Outcome, unreadable};
 use crate::params::params;
 use crate::queues::{self, QueueRow};
 use crate::row::{job_id, job_uuid, millis, to_small};
@@ -19,13 +20,18 @@ use crate::statements::Sql;
 
 /// Rounds of one call before it is taken that its queues are gone.
 const ROUNDS: usize = 8;
+/// How long one try waits for a key that an open transaction holds.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// A call that was checked, with the queues it is for.
 pub(crate) struct Asked<'a> {
     jobs: &'a [NewJob],
     queues: HashMap<QueueName, QueueRow>,
-    /// How long it waits for an open transaction with the same key, if not as long as others.
-    patience_ms: Option<u64>,
+    /// How long one try waits for an open transaction with the same key: not long, so that the
+    /// connection is free for others in between.
+    patience_ms: Option<u128>,
+    /// It was merged of several calls: one that has to wait is told so after the first try.
+    hasty: bool,
 }
 
 impl PostgresStore {
@@ -59,7 +65,9 @@ impl PostgresStore {
             }
         }
         let hasty = jobs.iter().any(NewJob::is_merged);
-        Ok(Asked { jobs, queues, patience_ms: hasty.then_some(100) })
+        let waits = jobs.iter().any(|job| job.idempotency_key().is_some());
+        let patience_ms = self.shared.lock_timeout.min(PATIENCE).as_millis();
+        Ok(Asked { jobs, queues, patience_ms: (waits || hasty).then_some(patience_ms), hasty })
     }
 
     /// The queues of these names, which come to exist if need be; some of them may hold jobs with
@@ -140,11 +148,16 @@ async fn enqueue(asked: &Asked<'_>, session: &Session<'_>) -> Outcome<Option<Vec
     if asked.is_plain() {
         return asked.store_plain(session, true).await;
     }
-    session.begin().await?;
-    if let Some(patience) = asked.patience_ms {
-        session.execute(&format!("SET LOCAL lock_timeout = {patience}")).await?;
+    match asked.patience_ms {
+        Some(patience) => session.begin_patient(patience).await?,
+        None => session.begin().await?,
     }
-    let outcomes = asked.store_any(session).await?;
+    let outcomes = match asked.store_any(session).await {
+        Err(failure) if failure.class == Class::HeldUp && asked.hasty => {
+            return Err(Failure { class: Class::Final, ..failure });
+        }
+        stored => stored?,
+    };
     if outcomes.is_some() {
         session.commit().await?;
     }

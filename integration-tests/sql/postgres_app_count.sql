@@ -1,0 +1,3 @@
+-- Purpose: how many rows the application has.
+-- Parameters: none.
+SELECT count(*) FROM orders

@@ -1,0 +1,3 @@
+-- Purpose: the application stores a row.
+-- Parameters: none.
+INSERT INTO orders (article) VALUES ('book')

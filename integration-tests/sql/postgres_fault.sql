@@ -1,0 +1,19 @@
+-- Purpose: lets the next enqueues fail, so many times, with an SQLSTATE that is put in.
+-- Parameters: none; the schema's name, the state and the number are put in.
+CREATE SEQUENCE queuekit.test_faults;
+
+CREATE FUNCTION queuekit.test_fault() RETURNS trigger
+LANGUAGE plpgsql
+AS $$
+BEGIN
+    -- A sequence goes on even where its transaction is undone.
+    IF nextval('queuekit.test_faults') <= {times} THEN
+        RAISE EXCEPTION 'a fault of the test' USING ERRCODE = '{state}';
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER test_fault
+AFTER INSERT ON queuekit.jobs
+FOR EACH STATEMENT EXECUTE FUNCTION queuekit.test_fault()

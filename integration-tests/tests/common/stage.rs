@@ -1,0 +1,166 @@
+//! A Postgres store in a schema of its own, and ways around it to its server.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use queuekit_core::{
+    Ack, AckOutcome, Backend, EnqueueOutcome, JobId, Lease, LeaseTtl, NewJob, QueueName, Reserve,
+    State,
+};
+use queuekit_integration_tests::kit::{request, worker};
+use queuekit_integration_tests::servers::{self, Database};
+use queuekit_postgres::{PostgresConfig, PostgresStore};
+use tokio_postgres::{Client, NoTls};
+
+/// What must happen happens by then.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// One test's store, whose time passes by itself.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    pub(crate) database: Database,
+    pub(crate) store: PostgresStore,
+    /// By it the server knows the store's connections.
+    pub(crate) application: String,
+}
+
+impl Stage {
+    /// A store with the settings that tests have; none, which is told, where there is no server.
+    pub(crate) async fn open(test: &str) -> Option<Self> {
+        Self::with(test, "pool_size=4").await
+    }
+
+    /// One with these settings of its URL.
+    pub(crate) async fn with(test: &str, settings: &str) -> Option<Self> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let database = database(test).await?;
+        let application = format!("stage-{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        let url = url(&database.url(), &application, settings);
+        let store = PostgresStore::connect_url(&url).await.expect("the store opens");
+        Some(Self { database, store, application })
+    }
+
+    /// The store's URL, with these settings.
+    pub(crate) fn url(&self, settings: &str) -> String {
+        url(&self.database.url(), &self.application, settings)
+    }
+
+    /// Another handle, with these settings.
+    pub(crate) async fn handle(&self, settings: &str) -> PostgresStore {
+        PostgresStore::connect_url(&self.url(settings)).await.expect("a handle opens")
+    }
+
+    /// A connection as an application has one.
+    pub(crate) async fn client(&self) -> Client {
+        client(&self.database.url()).await
+    }
+
+    /// The store and its database go.
+    pub(crate) async fn end(self) {
+        self.store.close().await.expect("the store closes");
+        self.database.drop().await;
+    }
+
+    /// What is derived of jobs is as they are.
+    pub(crate) async fn assert_exact(&self) {
+        assert_exact(&self.client().await, self.store.schema()).await;
+    }
+
+    /// How many of the store's connections are in one of these states for `pg_stat_activity`.
+    pub(crate) async fn connections(&self, state: &str) -> i64 {
+        let sql = include_str!("../../sql/postgres_connections.sql");
+        let row = self.client().await.query_one(sql, &[&self.application, &state]).await;
+        row.expect("the connections are counted").get(0)
+    }
+
+    /// Waits until so many of the store's calls wait for a lock.
+    pub(crate) async fn until_blocked(&self, calls: i64) {
+        let sql = include_str!("../../sql/postgres_blocked.sql");
+        let client = self.client().await;
+        let look = async || {
+            let row = client.query_one(sql, &[&self.application]).await.expect("it is told");
+            row.get::<_, i64>(0) >= calls
+        };
+        until("the call waits for the transaction", look).await;
+    }
+}
+
+/// A database for one test; none, which is told, where there is no server.
+pub(crate) async fn database(test: &str) -> Option<Database> {
+    let Some(server) = servers::postgres() else {
+        super::skip(test, "there is no Postgres server");
+        return None;
+    };
+    Some(server.database().await)
+}
+
+/// A connection of the test's own.
+pub(crate) async fn client(url: &str) -> Client {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await.expect("it connects");
+    tokio::spawn(async move { drop(connection.await) });
+    client
+}
+
+/// The URL of a store; servers of tests do not sync.
+pub(crate) fn url(database: &str, application: &str, settings: &str) -> String {
+    let join = if database.contains('?') { '&' } else { '?' };
+    format!("{database}{join}application_name={application}&allow_volatile=on&{settings}")
+}
+
+/// A config from such a URL.
+pub(crate) fn config(url: &str) -> PostgresConfig {
+    PostgresConfig::from_url(url).expect("a URL")
+}
+
+/// Looks now and then until it is so: nothing tells of what a server does.
+pub(crate) async fn until(what: &str, look: impl AsyncFn() -> bool) {
+    let looking = async {
+        while !look().await {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let came = tokio::time::timeout(PATIENCE, looking).await;
+    came.unwrap_or_else(|_| panic!("it did not come to that: {what}"));
+}
+
+/// What must be answered at once: a second is much for one call on a busy machine.
+pub(crate) async fn promptly<T>(what: &str, call: impl Future<Output = T>) -> T {
+    let answer = tokio::time::timeout(Duration::from_millis(1500), call).await;
+    answer.unwrap_or_else(|_| panic!("not answered promptly: {what}"))
+}
+
+pub(crate) async fn create(store: &dyn Backend, job: &NewJob) -> JobId {
+    let outcomes = store.enqueue(std::slice::from_ref(job)).await.expect("an enqueue");
+    assert_eq!(outcomes, [EnqueueOutcome::Created { id: job.id() }]);
+    job.id()
+}
+
+pub(crate) async fn lease(store: &dyn Backend, limit: usize) -> Vec<Lease> {
+    let reserved = store.reserve(&request(QueueName::default(), limit)).await;
+    reserved.expect("a reserve").leases
+}
+
+/// A request for leases of this length.
+pub(crate) fn request_for(length: Duration, limit: usize) -> Reserve {
+    let ttl = LeaseTtl::for_tests(length);
+    Reserve::new(QueueName::default(), limit, ttl, worker("w")).expect("a nonce")
+}
+
+pub(crate) async fn complete(store: &dyn Backend, leases: Vec<Lease>) {
+    let acks: Vec<Ack> = leases.into_iter().map(|lease| Ack::new(lease.token)).collect();
+    let outcomes = store.ack(&acks).await.expect("acks");
+    assert!(outcomes.iter().all(|outcome| *outcome == AckOutcome::Acked), "{outcomes:?}");
+}
+
+/// Everything that is derived of jobs in this schema is as they are.
+pub(crate) async fn assert_exact(client: &Client, schema: &str) {
+    let sql = super::postgres::of_schema(include_str!("../../sql/postgres_wrong.sql"), schema);
+    let rows = client.query(&sql, &[]).await.expect("the schema is read");
+    let wrong: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// The job's state; none if it is not stored.
+pub(crate) async fn state(store: &dyn Backend, id: JobId) -> Option<State> {
+    store.get_job(id).await.expect("a look at a job").map(|job| job.state)
+}

@@ -1,0 +1,94 @@
+//! What is left of a handle after its end (contract R10.4). One test: others would have threads.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that fails panics"
+)]
+
+mod common;
+
+use std::time::Duration;
+
+use common::stage::{Stage, create, lease, until};
+use queuekit_core::capability::{Admin, Leases, Upkeep, Wakeups};
+use queuekit_core::{Backend, EnqueueOutcome, ErrorKind, QueueName};
+use queuekit_integration_tests::kit::{TTL, build, draft, kind_of, request, ttl, unique};
+use tokio::time::timeout;
+
+/// The threads of stores; none where the system does not tell.
+fn threads() -> Option<usize> {
+    let tasks = std::fs::read_dir("/proc/self/task").ok()?;
+    let names = tasks.flatten().filter_map(|task| {
+        std::fs::read_to_string(task.path().join("comm")).ok()
+    });
+    // The system keeps the first 15 letters.
+    Some(names.filter(|name| name.starts_with("queuekit-postgr")).count())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r10_4_close_ends_calls_connections_and_the_thread() {
+    let test = "r10_4_close_ends_calls_connections_and_the_thread";
+    let Some(stage) = Stage::open(test).await else { return };
+    let store = stage.store.clone();
+    create(&store, &build(draft())).await;
+    let token = [lease(&store, 1).await.remove(0).token];
+    store.extend(&token, ttl(TTL)).await.unwrap();
+    assert!(stage.connections("%").await >= 3, "one each for calls, heartbeats, notifications");
+    // A call that is held up goes on while the store is closed, and others come and go.
+    let mut app = stage.client().await;
+    let tx = app.transaction().await.unwrap();
+    stage.store.enqueue_in(&tx, &[build(unique("held"))]).await.unwrap();
+    let held = store.clone();
+    let held = tokio::spawn(async move { held.enqueue(&[build(unique("held"))]).await });
+    stage.until_blocked(1).await;
+    let busy = |_| {
+        let (store, job) = (store.clone(), build(draft()));
+        let call = async move { (job.id(), store.enqueue(&[job.clone()]).await) };
+        tokio::spawn(call)
+    };
+    let calls: Vec<_> = (0..50).map(busy).collect();
+    let both = async { tokio::join!(store.close(), store.close()) };
+    let (one, other) = timeout(Duration::from_secs(5), both).await.expect("closed within 5 s");
+    one.unwrap();
+    other.unwrap();
+    let left = timeout(Duration::from_secs(1), held).await.expect("no call outlives it").unwrap();
+    assert_eq!(kind_of(left), ErrorKind::Closed);
+    tx.rollback().await.unwrap();
+    until("its connections are gone", async || stage.connections("%").await == 0).await;
+    match threads() {
+        Some(threads) => assert_eq!(threads, 0, "threads that go on"),
+        None => common::skip(test, "this system does not tell which threads there are"),
+    }
+    store.close().await.unwrap();
+    assert_eq!(kind_of(store.enqueue(&[build(draft())]).await), ErrorKind::Closed);
+    let reserved = store.reserve(&request(QueueName::default(), 1)).await;
+    assert_eq!(kind_of(reserved), ErrorKind::Closed);
+    assert_eq!(kind_of(store.list_queues().await), ErrorKind::Closed);
+    assert_eq!(kind_of(store.extend(&token, ttl(TTL)).await), ErrorKind::Closed);
+    assert_eq!(kind_of(store.cancel(&[token[0].id]).await), ErrorKind::Closed);
+    assert_eq!(kind_of(store.prune().await), ErrorKind::Closed);
+    assert!(store.subscribe(&[QueueName::default()]).is_err());
+
+    // What was answered holds, and what was refused has not happened.
+    let store = stage.handle("pool_size=2").await;
+    for call in calls {
+        let (id, answer) = call.await.unwrap();
+        let stored = store.get_job(id).await.unwrap().is_some();
+        match answer {
+            Ok(outcomes) => {
+                assert_eq!(outcomes, [EnqueueOutcome::Created { id }]);
+                assert!(stored, "what was acknowledged is stored");
+            }
+            Err(error) => {
+                assert_eq!(*error.kind(), ErrorKind::Closed, "{error}");
+                assert!(!stored, "what was refused is not stored");
+            }
+        }
+    }
+    // A handle that is dropped lets go by itself.
+    drop(store);
+    until("its connections are gone", async || stage.connections("%").await == 0).await;
+    until("its thread is gone", async || threads().is_none_or(|threads| threads == 0)).await;
+    stage.database.drop().await;
+}

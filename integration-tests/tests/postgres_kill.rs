@@ -1,0 +1,40 @@
+//! Processes that share one Postgres store are killed, and its server, and nothing is lost.
+
+#![cfg(unix)]
+
+mod common;
+
+use common::postgres_site::{KilledServer, PostgresSite};
+use queuekit_integration_tests::crash::{Role, Server, kill, kill_server, open_at_once};
+use queuekit_integration_tests::servers::OwnServer;
+
+#[test]
+fn r0_2_no_accepted_job_is_lost_when_processes_are_killed() {
+    let test = "r0_2_no_accepted_job_is_lost_when_processes_are_killed";
+    let Some(site) = PostgresSite::shared(test) else { return };
+    kill(&site, test);
+}
+
+#[test]
+fn processes_that_make_the_schema_at_once_all_open_it() {
+    let test = "processes_that_make_the_schema_at_once_all_open_it";
+    let Some(site) = PostgresSite::shared(test) else { return };
+    open_at_once(&site, test);
+}
+
+/// A server as it comes: what it has answered is on disk.
+#[test]
+fn r11_1_no_accepted_job_is_lost_when_the_server_is_killed() {
+    let test = "r11_1_no_accepted_job_is_lost_when_the_server_is_killed";
+    if Role::of_this_process().is_some() {
+        return kill_server(&PostgresSite::of(None), None, test);
+    }
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let settings = OwnServer::settings().set("fsync", "on").set("synchronous_commit", "on");
+    let Some(server) = runtime.block_on(settings.start()) else {
+        return common::skip(test, "there are no programs of Postgres");
+    };
+    let mut server = KilledServer(server);
+    let site = PostgresSite::of(Some(&server));
+    kill_server(&site, Some(&mut server as &mut dyn Server), test);
+}
