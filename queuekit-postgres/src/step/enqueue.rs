@@ -120,7 +120,7 @@ impl PostgresStore {
             match answer.await? {
                 Some(outcomes) => {
                     self.stir(created_queues(jobs, &outcomes));
-                    self.count_delta().await;
+                    self.count_delta();
                     return Ok(outcomes);
                 }
                 None => self.shared.known.forget(asked.queues.into_keys()),
