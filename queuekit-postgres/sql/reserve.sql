@@ -6,7 +6,8 @@
 -- run out.
 -- Result: in serving order the leases; at least one row, which says what else is to be known:
 -- now; overdue: leases ran out, and nothing was leased; keyed: a queue has partition keys, and
--- nothing was leased; dead_rows: versions of rows that vacuum has not removed yet.
+-- nothing was leased; dead_rows: versions of rows that vacuum has not removed yet; next_due_in: if
+-- not so many were leased, in how many ms the next is due or a lease runs out.
 -- Index: queues_name_key, ready_order, running_expiry, jobs_pkey.
 -- Locks: the rows of ready it takes; passes over what others hold.
 WITH clock AS MATERIALIZED (
@@ -69,25 +70,22 @@ next AS MATERIALIZED (
     LIMIT $3::int
 ),
 taken AS (
+    -- They are locked: each of them is there.
     DELETE FROM queuekit.ready
-    USING next
-    WHERE ready.ctid = next.spot
-    RETURNING
-        next.place, next.per_key, next.id, next.queue, next.rank, next.at, next.seq, next.slot,
-        next.lane
+    WHERE ready.ctid = ANY (ARRAY(SELECT next.spot FROM next))
 ),
 body AS MATERIALIZED (
     SELECT
-        taken.place, taken.per_key, taken.queue, taken.rank AS served_rank, taken.at,
-        taken.seq AS served_seq, taken.slot, taken.lane, job.*
-    FROM taken
+        next.place, next.per_key, next.queue, next.rank AS served_rank, next.at,
+        next.seq AS served_seq, next.slot, next.lane, job.*
+    FROM next
     CROSS JOIN LATERAL (
         SELECT
             jobs.id, jobs.seq, jobs.rank, jobs.attempts, jobs.max_attempts, jobs.releases,
             jobs.lease_seq, jobs.scheduled_at, jobs.created_at, jobs.timeout_ms, jobs.deadline_at,
             jobs.kind, jobs.metadata, jobs.payload
         FROM queuekit.jobs
-        WHERE jobs.id = taken.id
+        WHERE jobs.id = next.id
         OFFSET 0
     ) AS job
 ),
@@ -126,7 +124,33 @@ SELECT
     body.id, body.queue, body.served_rank, body.at, body.served_seq, body.rank, body.attempts,
     body.max_attempts, body.releases, body.lease_seq, body.scheduled_at, body.created_at,
     body.timeout_ms, body.deadline_at, body.kind, body.lane, body.metadata, body.payload,
-    body.place
+    body.place,
+    CASE WHEN (SELECT count(*) FROM next) < $3::int THEN (
+        SELECT min(event.at)
+        FROM asked
+        CROSS JOIN LATERAL (
+            SELECT first.at
+            FROM generate_series(0, 31) AS level (rank)
+            CROSS JOIN LATERAL (
+                SELECT ready.at
+                FROM queuekit.ready
+                WHERE
+                    ready.queue = asked.id
+                    AND ready.rank = level.rank::smallint
+                    AND ready.at > clock.now
+                ORDER BY ready.at, ready.seq
+                LIMIT 1
+            ) AS first
+            UNION ALL
+            (
+                SELECT running.lease_expires_at
+                FROM queuekit.running
+                WHERE running.queue = asked.id AND running.lease_expires_at > $13::bigint
+                ORDER BY running.lease_expires_at, running.seq
+                LIMIT 1
+            )
+        ) AS event
+    ) - clock.now END AS next_due_in
 FROM clock
 LEFT JOIN body ON true
 ORDER BY body.place, body.served_rank, body.at, body.served_seq

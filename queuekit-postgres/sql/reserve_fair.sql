@@ -110,7 +110,7 @@ SELECT
     body.place AS served_seq, body.rank, body.attempts,
     body.max_attempts, body.releases, body.lease_seq, body.scheduled_at, body.created_at,
     body.timeout_ms, body.deadline_at, body.kind, body.lane, body.metadata, body.payload,
-    body.place
+    1::bigint AS place, NULL::bigint AS next_due_in
 FROM clock
 LEFT JOIN body ON true
 ORDER BY body.place

@@ -94,7 +94,9 @@ impl Record {
 
     /// Whether something in it is not what this crate writes.
     pub(crate) fn is_corrupt(&self) -> bool {
-        Kind::new(&self.kind).is_err() || !(0..Priority::LEVELS as i16).contains(&self.rank)
+        Kind::new(&self.kind).is_err()
+            || !(0..Priority::LEVELS as i16).contains(&self.rank)
+            || self.timeout_ms < 0
     }
 
     pub(crate) fn failures(&self) -> Vec<JobFailure> {

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use deadpool_postgres::ClientWrapper;
-use futures_util::future::join3;
-use tokio_postgres::{Row, Transaction};
+use futures_util::future::{join3, join4};
+use tokio_postgres::{Row, Statement, Transaction};
 
 use crate::config::Prepared;
 use crate::error::Outcome;
@@ -21,6 +21,7 @@ pub(crate) struct Session<'a> {
     open: AtomicBool,
 }
 
+#[derive(Clone, Copy)]
 enum Link<'a> {
     Own(&'a ClientWrapper, Prepared),
     /// A transaction of the application's.
@@ -62,17 +63,61 @@ impl<'a> Session<'a> {
 
     /// Runs a statement in the transaction that was begun, or one that changes nothing.
     pub(crate) async fn query(&self, sql: Sql, params: &[Typed<'_>]) -> Outcome<Vec<Row>> {
+        let statement = self.prepare(sql, params).await?;
+        self.send(sql, statement.as_ref(), params).await
+    }
+
+    /// Makes sure that sending the statement takes no more than sending it.
+    async fn prepare(&self, sql: Sql, params: &[Typed<'_>]) -> Outcome<Option<Statement>> {
+        let Link::Own(client, Prepared::Auto) = self.link else {
+            return Ok(None);
+        };
+        let types: Vec<_> = params.iter().map(|(_, kind)| kind.clone()).collect();
+        Ok(Some(client.prepare_typed_cached(self.statements.text(sql), &types).await?))
+    }
+
+    async fn send(
+        &self,
+        sql: Sql,
+        statement: Option<&Statement>,
+        params: &[Typed<'_>],
+    ) -> Outcome<Vec<Row>> {
         let text = self.statements.text(sql);
-        match self.link {
-            Link::Foreign(tx) => Ok(tx.query_typed(text, params).await?),
-            Link::Own(client, Prepared::Off) => Ok(client.query_typed(text, params).await?),
-            Link::Own(client, Prepared::Auto) => {
-                let types: Vec<_> = params.iter().map(|(_, kind)| kind.clone()).collect();
-                let statement = client.prepare_typed_cached(text, &types).await?;
+        match (self.link, statement) {
+            (Link::Foreign(tx), _) => Ok(tx.query_typed(text, params).await?),
+            (Link::Own(client, _), None) => Ok(client.query_typed(text, params).await?),
+            (Link::Own(client, _), Some(statement)) => {
                 let values: Vec<_> = params.iter().map(|(value, _)| *value).collect();
-                Ok(client.query(&statement, &values).await?)
+                Ok(client.query(statement, &values).await?)
             }
         }
+    }
+
+    /// Runs two statements that settle in one transaction, in one round trip.
+    pub(crate) async fn settle_both(
+        &self,
+        first: (Sql, &[Typed<'_>]),
+        second: (Sql, &[Typed<'_>]),
+    ) -> Outcome<(Vec<Row>, Vec<Row>)> {
+        let Link::Own(client, _) = self.link else {
+            let rows = self.query(first.0, first.1).await?;
+            return Ok((rows, self.query(second.0, second.1).await?));
+        };
+        let statements =
+            (self.prepare(first.0, first.1).await?, self.prepare(second.0, second.1).await?);
+        self.doubt.store(true, Ordering::Release);
+        let (begun, one, two, committed) = join4(
+            client.batch_execute(&self.begins.settling),
+            self.send(first.0, statements.0.as_ref(), first.1),
+            self.send(second.0, statements.1.as_ref(), second.1),
+            client.batch_execute("COMMIT"),
+        )
+        .await;
+        self.answered(&committed);
+        begun?;
+        let rows = (one?, two?);
+        committed?;
+        Ok(rows)
     }
 
     /// Runs one statement as a transaction of its own.
@@ -154,9 +199,10 @@ impl<'a> Session<'a> {
         let Link::Own(client, _) = self.link else {
             return self.query(sql, params).await;
         };
+        let statement = self.prepare(sql, params).await?;
         self.doubt.store(true, Ordering::Release);
         if !wrap {
-            let rows = self.query(sql, params).await;
+            let rows = self.send(sql, statement.as_ref(), params).await;
             // An error that the server told is certain.
             let lost = matches!(&rows, Err(failure) if failure.class == crate::error::Class::Lost);
             self.doubt.store(lost, Ordering::Release);
@@ -165,7 +211,8 @@ impl<'a> Session<'a> {
         // All three are sent at once; what fails in the middle makes the commit undo it.
         let commit = client.batch_execute("COMMIT");
         let (begun, rows, committed) =
-            join3(client.batch_execute(begin), self.query(sql, params), commit).await;
+            join3(client.batch_execute(begin), self.send(sql, statement.as_ref(), params), commit)
+                .await;
         self.answered(&committed);
         begun?;
         let rows = rows?;

@@ -48,6 +48,7 @@ statements! {
     LockQueue "lock_queue"
     Ack "ack"
     LockLeases "lock_leases"
+    LockEnded "lock_ended"
     Records "records"
     TakeReady "take_ready"
     Unplace "unplace"

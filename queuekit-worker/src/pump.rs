@@ -4,6 +4,9 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 
+use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use queuekit_core::capability::Exchanged;
 use queuekit_core::{Error, ErrorKind, Lease, Reserve, Reserved, Result};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -20,6 +23,17 @@ use crate::settle::{Batch, Settler, is_outage};
 use crate::shared::{Phase, Shared};
 use crate::verdict::Verdict;
 
+/// Outcomes that are worth a call of their own beside others.
+const FLIGHT: usize = 200;
+
+/// An exchange that was answered.
+struct Landed {
+    batch: Batch,
+    request: Reserve,
+    answer: Result<Exchanged>,
+    asked_at: std::time::Instant,
+}
+
 /// Collects outcomes, settles them, fetches work, starts it, and waits for either.
 pub(crate) struct Pump {
     shared: Arc<Shared>,
@@ -34,6 +48,9 @@ pub(crate) struct Pump {
     ending: Ending,
     fault: Option<Error>,
     gauge: usize,
+    /// Exchanges that are under way beside this loop, and how many jobs they ask for.
+    flights: FuturesUnordered<BoxFuture<'static, Landed>>,
+    flying: usize,
 }
 
 impl Pump {
@@ -48,6 +65,8 @@ impl Pump {
             ending: Ending::No,
             fault: None,
             gauge: 0,
+            flights: FuturesUnordered::new(),
+            flying: 0,
             shared,
         }
     }
@@ -125,7 +144,18 @@ impl Pump {
         loop {
             // A store that answers without waiting must not starve the handlers.
             tokio::task::consume_budget().await;
+            while let Some(Some(landed)) = self.flights.next().now_or_never() {
+                self.land(landed).await;
+            }
+            if !self.flights.is_empty() && self.settler.unanswered() < FLIGHT {
+                // What is there goes with what the flights bring.
+                return;
+            }
             let batch = self.settler.next_batch();
+            if !self.flights.is_empty() && !self.may_fly(&batch) {
+                self.settler.put_back(batch);
+                return;
+            }
             let request = self.fetcher.request(self.free_slots()).unwrap_or_else(|error| {
                 self.fetcher.failed(&error, None);
                 None
@@ -133,6 +163,7 @@ impl Pump {
             match request {
                 None if batch.is_empty() => return,
                 None => self.settler.settle(batch).await,
+                Some(request) if self.may_fly(&batch) => self.depart(batch, request),
                 Some(request) => self.exchange(batch, request).await,
             }
         }
@@ -148,7 +179,40 @@ impl Pump {
             let answer = backend.reserve(&request).await;
             return self.reserved(&request, answer, asked_at);
         };
-        match exchange.exchange(&batch.settlement(), &request).await {
+        let answer = exchange.exchange(&batch.settlement(), &request).await;
+        self.exchanged(Landed { batch, request, answer, asked_at }).await;
+    }
+
+    /// Whether an exchange is worth being made beside others, and may be now.
+    fn may_fly(&self, batch: &Batch) -> bool {
+        let capabilities = self.shared.backend.capabilities();
+        let room = self.flights.len() < capabilities.calls_at_once;
+        room && capabilities.exchange.is_some() && batch.len() >= FLIGHT
+    }
+
+    /// Begins an exchange whose answer is taken when it is there.
+    fn depart(&mut self, batch: Batch, request: Reserve) {
+        let backend = Arc::clone(&self.shared.backend);
+        let asked_at = std::time::Instant::now();
+        self.flying += request.limit;
+        let flight = async move {
+            let answer = match backend.capabilities().exchange {
+                Some(exchange) => exchange.exchange(&batch.settlement(), &request).await,
+                None => Err(Error::new(ErrorKind::Unsupported, "the store has no exchange")),
+            };
+            Landed { batch, request, answer, asked_at }
+        };
+        self.flights.push(flight.boxed());
+    }
+
+    async fn land(&mut self, landed: Landed) {
+        self.flying = self.flying.saturating_sub(landed.request.limit);
+        self.exchanged(landed).await;
+    }
+
+    async fn exchanged(&mut self, landed: Landed) {
+        let Landed { batch, request, answer, asked_at } = landed;
+        match answer {
             Ok(mut exchanged) => {
                 let reserved = std::mem::take(&mut exchanged.reserved);
                 if let Err(error) = self.settler.answered(batch, &exchanged) {
@@ -164,6 +228,7 @@ impl Pump {
                 // Something in the batch, or the request: told apart by separate calls.
                 self.shared.store_error(&error);
                 self.settler.settle(batch).await;
+                let backend = Arc::clone(&self.shared.backend);
                 let answer = backend.reserve(&request).await;
                 self.reserved(&request, answer, asked_at);
             }
@@ -248,7 +313,7 @@ impl Pump {
             return 0;
         }
         let busy = self.shared.registry.busy();
-        let free = self.shared.slots.saturating_sub(busy);
+        let free = self.shared.slots.saturating_sub(busy + self.flying);
         free.min(self.fetcher.serving.room())
     }
 
@@ -276,7 +341,8 @@ impl Pump {
     }
 
     fn is_done(&self) -> bool {
-        let settled = self.settler.is_empty() && self.shared.inbox.len() == 0;
+        let settled =
+            self.settler.is_empty() && self.shared.inbox.len() == 0 && self.flights.is_empty();
         let finished = settled && self.live() == 0;
         match self.shared.phase() {
             Phase::Serving => self.until_idle && finished && self.fetcher.found_nothing(),
@@ -294,29 +360,18 @@ impl Pump {
         let at = self.next_step(free);
         tokio::select! {
             biased;
-            () = self.shared.inbox.arrived() => self.gather().await,
+            () = self.shared.inbox.arrived() => gather(&self.shared).await,
+            Some(landed) = self.flights.next(), if !self.flights.is_empty() => {
+                self.land(landed).await;
+            }
             _ = self.phase.changed() => {}
             () = tokio::time::sleep_until(at) => {}
         }
     }
 
-    /// Others may be about to end too, and one larger batch is cheaper than two: waits while they
-    /// do, but not until the slots run dry.
-    async fn gather(&self) {
-        let enough = self.shared.slots / 2;
-        let mut ended = 0;
-        loop {
-            yield_once().await;
-            let now = self.shared.inbox.len();
-            if now >= enough || now == ended {
-                return;
-            }
-            ended = now;
-        }
-    }
-
     fn next_step(&self, free: bool) -> Instant {
-        let look = free.then(|| self.fetcher.look_at());
+        // With flights in the air, the next look comes when one has landed.
+        let look = (free && self.flights.is_empty()).then(|| self.fetcher.look_at());
         let end = self.ending.next(self.settler.is_empty());
         let idle = Instant::now() + self.shared.poll_interval;
         let steps = [look, self.settler.repeat_at(), end];
@@ -351,6 +406,21 @@ impl Pump {
             metrics::gauge!("queuekit_running").increment(busy as f64 - self.gauge as f64);
             self.gauge = busy;
         }
+    }
+}
+
+/// Others may be about to end too, and one larger batch is cheaper than two: waits while they
+/// do, but not until the slots run dry.
+async fn gather(shared: &Shared) {
+    let enough = shared.slots / 2;
+    let mut ended = 0;
+    loop {
+        yield_once().await;
+        let now = shared.inbox.len();
+        if now >= enough || now == ended {
+            return;
+        }
+        ended = now;
     }
 }
 

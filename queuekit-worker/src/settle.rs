@@ -112,6 +112,12 @@ impl Settler {
         batch
     }
 
+    /// These outcomes were not told after all.
+    pub(crate) fn put_back(&mut self, batch: Batch) {
+        let later = std::mem::replace(&mut self.fresh, batch.into_items());
+        self.fresh.extend(later);
+    }
+
     /// The outcomes of this batch were answered.
     pub(crate) fn answered(&mut self, batch: Batch, exchanged: &Exchanged) -> Result<()> {
         let complete =
@@ -264,7 +270,7 @@ impl Batch {
         self.len() == 0
     }
 
-    fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.acks.len() + self.nacks.len()
     }
 

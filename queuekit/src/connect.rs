@@ -13,9 +13,10 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// |---|---|
 /// | `sqlite://jobs.db` | a file, relative to the current directory; feature `sqlite` |
 /// | `sqlite:///var/lib/app/jobs.db` | the same by its absolute path (three slashes) |
+/// | `postgres://USER:PASSWORD@HOST:PORT/DATABASE` | a Postgres database; feature `postgres` |
 /// | `memory:` | a new store in this process, feature `memory`; gone when its last client is |
 ///
-/// The file is created if there is none. Its settings follow a `?`, joined by `&`:
+/// Settings follow a `?`, joined by `&`. Those of a file, which is created if there is none:
 ///
 /// | setting | meaning |
 /// |---|---|
@@ -29,16 +30,22 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// | `op_timeout_ms=10000` | how long a call waits for the file's write lock |
 ///
 /// `sqlite:///app.db?create=tables&journal=wal` is a database of the application's own. In a path,
-/// `%XX` stands for a byte, as in `%3F` for `?`. Whoever needs more than a client opens the store
-/// itself, with `queuekit::sqlite::SqliteStore`, and hands it to [`Client::new`].
+/// `%XX` stands for a byte, as in `%3F` for `?`.
 ///
-/// Stores for `postgres:` and `redis:` are on their way; today these are refused.
+/// In Postgres the tables are made in the schema `queuekit`, or the one of `schema=`. Its other
+/// settings are listed at `queuekit::postgres::PostgresStore::connect_url`; `postgresql:` is the
+/// same as `postgres:`.
+///
+/// Whoever needs more than a client opens the store itself, `queuekit::sqlite::SqliteStore` or
+/// `queuekit::postgres::PostgresStore`, and hands it to [`Client::new`].
+///
+/// A store for `redis:` is on its way; today this is refused.
 ///
 /// # Errors
 /// `Invalid` if this is not a URL of a store; `Unsupported` if this build cannot open it, with
-/// what to change; else what the store says: `Unavailable` if a file cannot be read and written,
-/// `Corrupt` if it is no database, `Conflict` if it is another application's. An error never
-/// tells the URL's password.
+/// what to change; else what the store says: `Unavailable` if a file cannot be read and written or
+/// a server cannot be reached, `Corrupt` if a file is no database, `Conflict` if it is another
+/// application's. An error never tells the URL's password.
 ///
 #[cfg_attr(all(feature = "memory", feature = "sqlite"), doc = "```")]
 #[cfg_attr(not(all(feature = "memory", feature = "sqlite")), doc = "```ignore")]
@@ -68,7 +75,7 @@ async fn open(text: &str) -> Result<Client> {
         "memory" if cfg!(feature = "memory") => open_memory(url),
         "memory" => Err(feature_is_off("memory")),
         "sqlite" => open_sqlite(text).await,
-        "postgres" | "postgresql" => Err(to_come("Postgres")),
+        "postgres" | "postgresql" => open_postgres(url).await,
         "redis" | "rediss" => Err(to_come("Redis")),
         // Without the rest: where the scheme is wrong, anything may be a password.
         _ => return Err(unknown_scheme(url.scheme)),
@@ -84,6 +91,18 @@ async fn open_sqlite(url: &str) -> Result<Client> {
 #[cfg(not(feature = "sqlite"))]
 async fn open_sqlite(_: &str) -> Result<Client> {
     Err(feature_is_off("sqlite"))
+}
+
+/// The driver knows its scheme in lower case only.
+#[cfg(feature = "postgres")]
+async fn open_postgres(url: StoreUrl<'_>) -> Result<Client> {
+    let url = format!("postgres:{}", url.rest);
+    queuekit_postgres::PostgresStore::connect_url(&url).await.map(Client::new)
+}
+
+#[cfg(not(feature = "postgres"))]
+async fn open_postgres(_: StoreUrl<'_>) -> Result<Client> {
+    Err(feature_is_off("postgres"))
 }
 
 fn open_memory(url: StoreUrl<'_>) -> Result<Client> {
@@ -108,13 +127,22 @@ fn feature_is_off(feature: &str) -> Error {
 }
 
 fn to_come(store: &str) -> Error {
-    let has = match (cfg!(feature = "memory"), cfg!(feature = "sqlite")) {
-        (true, true) => "this build opens memory: and sqlite:",
-        (true, false) => "this build opens memory: only; the feature `sqlite` adds sqlite:",
-        (false, true) => "this build opens sqlite: only; the feature `memory` adds memory:",
-        (false, false) => "this build opens no store; the features are `memory` and `sqlite`",
+    let stores = [
+        ("memory:", cfg!(feature = "memory")),
+        ("sqlite:", cfg!(feature = "sqlite")),
+        ("postgres:", cfg!(feature = "postgres")),
+    ];
+    let listed = |on: bool| {
+        let schemes = stores.iter().filter(|(_, is_on)| *is_on == on).map(|(scheme, _)| *scheme);
+        let schemes: Vec<_> = schemes.collect();
+        if schemes.is_empty() { "nothing".to_owned() } else { schemes.join(", ") }
     };
-    let message = format!("queuekit {VERSION} has no {store} store yet; {has}");
+    let message = format!(
+        "queuekit {VERSION} has no {store} store yet; this build opens {}, and features of the \
+         same names add {}",
+        listed(true),
+        listed(false),
+    );
     Error::new(ErrorKind::Unsupported, message)
 }
 
@@ -180,6 +208,25 @@ mod tests {
         assert!(!text.contains("hunter2"), "{text}");
     }
 
+    #[cfg(feature = "postgres")]
+    #[tokio::test]
+    async fn what_postgres_cannot_open_is_named_without_its_password() {
+        // Nobody listens at port 1.
+        let nobody = "ada:hunter2@127.0.0.1:1/jobs?op_timeout_ms=100";
+        let urls = [
+            (format!("postgres://{nobody}"), "unavailable", "127.0.0.1:1/jobs"),
+            (format!("PostgreSQL://{nobody}"), "unavailable", "127.0.0.1:1/jobs"),
+            ("postgres://ada:hunter2@db/jobs?schema=Jobs".to_owned(), "invalid", "lower-case"),
+            ("postgres://ada:hunter2@db:port/jobs".to_owned(), "invalid", "HOST:PORT"),
+            ("postgres:jobs".to_owned(), "invalid", "HOST:PORT"),
+        ];
+        for (url, wanted, advice) in urls {
+            let (kind, text) = refused(&url).await;
+            assert_eq!(kind, wanted, "{text}");
+            assert!(text.contains(advice) && !text.contains("hunter2"), "{text}");
+        }
+    }
+
     #[tokio::test]
     async fn what_is_no_url_is_invalid_and_not_repeated() {
         let no_urls = [
@@ -217,8 +264,6 @@ mod tests {
     #[tokio::test]
     async fn a_store_to_come_is_unsupported_and_says_what_there_is() {
         let urls = [
-            ("postgres://ada:hunter2@db/jobs", "no Postgres store yet"),
-            ("PostgreSQL://db", "no Postgres store yet"),
             ("redis://:hunter2@cache", "no Redis store yet"),
             ("rediss://cache?password=hunter2", "no Redis store yet"),
         ];
@@ -232,7 +277,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_feature_that_is_off_is_named_with_its_cargo_line() {
-        let stores = [("memory", cfg!(feature = "memory")), ("sqlite", cfg!(feature = "sqlite"))];
+        let stores = [
+            ("memory", cfg!(feature = "memory")),
+            ("sqlite", cfg!(feature = "sqlite")),
+            ("postgres", cfg!(feature = "postgres")),
+        ];
         for (feature, is_on) in stores {
             let text = feature_is_off(feature).to_string();
             assert!(text.contains(&format!("lacks the feature `{feature}`")), "{text}");

@@ -13,8 +13,9 @@
 //!   kept with its errors until somebody [retries](capability::Admin::retry) or deletes it.
 //! - [`Admin`](capability::Admin) pauses queues, cancels jobs, and says
 //!   [why](capability::Admin::why) a job is not running.
-//! - With SQLite a job can be enqueued [inside a transaction](sqlite::SqliteStore::enqueue_in) of
-//!   the application's own: it exists if and only if that commits.
+//! - With SQLite and Postgres a job can be enqueued
+//!   [inside a transaction](sqlite::SqliteStore::enqueue_in) of the application's own: it exists if
+//!   and only if that commits.
 //! - [`memory::MemoryStore`] is what handlers are tested with: a clock that is moved by hand, and
 //!   [faults](memory::MemoryStore::faults) on demand.
 //!
@@ -26,7 +27,7 @@
 //! - **At least once.** When `enqueue` has returned `Ok`, the job ends as completed, dead or
 //!   cancelled, or is still stored; it is never lost. How much an `Ok` survives depends on
 //!   the store: in an SQLite file it survives loss of power (with `synchronous=normal` the end of
-//!   the process only), in memory nothing.
+//!   the process only), in Postgres what the database's own setting says, in memory nothing.
 //! - **One holder at a time.** A job is leased for a while, and the lease is extended while the
 //!   handler runs. Two leases of one job never live at once, and whoever has lost its lease
 //!   changes nothing any more: every outcome is fenced.
@@ -73,6 +74,7 @@
 //! | feature | default | what it adds |
 //! |---|---|---|
 //! | `sqlite` | yes | `connect("sqlite://jobs.db")`: a store in a file; SQLite itself is compiled in |
+//! | `postgres` | no | `connect("postgres://localhost/app")`: a store in a Postgres database |
 //! | `memory` | yes | `connect("memory:")`: a store that lives and dies with the process |
 //! | `worker` | yes | [`Worker`], [`Handler`] and what belongs to them |
 //! | `signal` | yes | `worker`, and ending it by SIGINT and SIGTERM |
@@ -91,6 +93,11 @@ pub mod prelude;
 pub use connect::connect;
 #[doc(inline)]
 pub use queuekit_core::*;
+/// The store in a Postgres database: its settings, transactions of the application's own, and the
+/// version of `tokio-postgres` these are of.
+#[cfg(feature = "postgres")]
+#[doc(inline)]
+pub use queuekit_postgres as postgres;
 /// The store in an SQLite file: its settings, transactions of the application's own, and the
 /// version of `rusqlite` these are of.
 #[cfg(feature = "sqlite")]

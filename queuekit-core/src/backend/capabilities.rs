@@ -26,6 +26,8 @@ pub struct Capabilities<'a> {
     pub migrations: Option<&'a dyn Migrations>,
     /// Whether one enqueue call over several queues is one atomic step (R2.3).
     pub atomic_across_queues: bool,
+    /// How many large calls at once are worth it; 0 and 1 mean that calls wait for each other.
+    pub calls_at_once: usize,
     /// What one call may carry (R12).
     pub limits: Limits,
 }

@@ -86,6 +86,7 @@ impl<'s> Change<'s> {
             session.query(Sql::LockQueue, params![queue, lock_class]).await?;
         }
         session.query(Sql::LockLeases, params![ids]).await?;
+        session.query(Sql::LockEnded, params![ids]).await?;
         let change = Self::read(session, ids).await?;
         if taken {
             change.take_waiting().await?;
@@ -451,18 +452,22 @@ impl<'s> Change<'s> {
     }
 
     /// Leases of queues that ran out, earliest first, so many of each at most: they are locked.
+    /// None if there are none.
     pub(crate) async fn overdue(
         session: &'s Session<'s>,
         queues: &[&str],
         most: i32,
-    ) -> Outcome<(Vec<JobId>, Self)> {
+    ) -> Outcome<Option<(Vec<JobId>, Self)>> {
         let queues = queues.to_vec();
         let mut ids = Vec::new();
         for row in session.query(Sql::Expired, params![queues, most]).await? {
             ids.push(job_id(row.try_get(0)?));
         }
+        if ids.is_empty() {
+            return Ok(None);
+        }
         let change = Self::read(session, sorted(ids.iter().copied())).await?;
-        Ok((ids, change))
+        Ok(Some((ids, change)))
     }
 }
 

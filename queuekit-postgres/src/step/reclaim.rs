@@ -36,15 +36,18 @@ impl Budget {
     }
 }
 
-/// Takes back leases that ran out, earliest first, in the transaction that was begun.
+/// Takes back leases that ran out, earliest first, in the transaction that was begun; whether
+/// there were any.
 pub(super) async fn reclaim(
     session: &Session<'_>,
     names: &[QueueName],
     budget: &mut Budget,
-) -> Outcome<()> {
+) -> Outcome<bool> {
     let queues: Vec<&str> = names.iter().map(QueueName::as_str).collect();
     let most = i32::try_from(budget.reclaims).unwrap_or(i32::MAX);
-    let (ids, mut change) = Change::overdue(session, &queues, most).await?;
+    let Some((ids, mut change)) = Change::overdue(session, &queues, most).await? else {
+        return Ok(false);
+    };
     for id in ids.into_iter().take(budget.reclaims) {
         budget.reclaims -= 1;
         let Some(record) = change.record(id) else {
@@ -63,7 +66,8 @@ pub(super) async fn reclaim(
             change.expire(id).await?;
         }
     }
-    change.finish().await.map(drop)
+    change.finish().await?;
+    Ok(true)
 }
 
 /// Buries jobs instead of leasing them. Those that were leased a moment ago have not been: nobody

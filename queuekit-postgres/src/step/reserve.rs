@@ -10,12 +10,14 @@ use queuekit_core::{
 };
 use tokio_postgres::Row;
 
+use super::hints::Places;
 use super::reclaim::{Budget, Doom, reclaim, refuse};
+use super::settle::AckCall;
 use super::{Change, ack, nack};
 use crate::PostgresStore;
 use crate::call::Call;
-use crate::error::{Outcome, unreadable};
-use crate::params::params;
+use crate::error::{Failure, Outcome, unreadable};
+use crate::params::{Typed, params, typed};
 use crate::queues::{self, QueueRow};
 use crate::row::{PLAIN, job_id, millis, nonce_uuid, small, unsigned};
 use crate::session::Session;
@@ -43,6 +45,8 @@ struct Done {
     budget: Budget,
     /// It has to be made again the long way.
     unfinished: bool,
+    /// When the next is due, if that was found out.
+    next_due_in: Option<Option<Duration>>,
 }
 
 impl PostgresStore {
@@ -74,11 +78,19 @@ impl PostgresStore {
         }
         let got = done.as_ref().map_or(0, |done| done.leases.len());
         let budget = done.as_ref().map_or(Budget::new(request.limit), |done| done.budget);
-        let input = (&round, got, budget);
-        let long = self.call(operation, Call::Once, input, |(round, got, budget), session| {
-            Box::pin(round.carefully(session, *got, *budget))
-        });
-        let mut long = long.await?;
+        let mut long = None;
+        for savepoints in [false, true] {
+            let input = (&round, got, budget, savepoints);
+            let call = self.call(operation, Call::Once, input, |input, session| {
+                let (round, got, budget, savepoints) = *input;
+                Box::pin(round.carefully(session, got, budget, savepoints))
+            });
+            long = call.await?;
+            if long.is_some() {
+                break;
+            }
+        }
+        let mut long = long.unwrap_or(Done::new(request.limit));
         if let Some(quick) = done {
             long.settled = quick.settled;
             long.stirred.extend(quick.stirred);
@@ -151,24 +163,21 @@ impl Round<'_> {
 
     async fn quickly(&self, session: &Session<'_>) -> Outcome<Done> {
         let mut done = Done::new(self.request.limit);
-        let answer = match self.settlement.filter(|settlement| !settlement.is_empty()) {
-            None => {
-                if self.request.limit == 0 {
-                    return Ok(done);
-                }
-                self.lease(session, &self.quotas, self.request.limit, Way::Alone).await?
-            }
+        let lease = LeaseCall::new(self, &self.quotas, self.request.limit, false);
+        let rows = match self.settlement.filter(|settlement| !settlement.is_empty()) {
+            None if self.request.limit == 0 => return Ok(done),
+            None => session.settle(Sql::Reserve, &lease.params()).await?,
             Some(settlement) => {
-                session.begin_settling().await?;
-                let acked = ack(&self.store.shared, session, &settlement.acks, false).await?;
-                done.settled = Some((acked, Vec::new()));
-                let answer =
-                    self.lease(session, &self.quotas, self.request.limit, Way::Quick).await?;
-                session.commit().await?;
-                answer
+                let acks = AckCall::new(&self.store.shared, session, &settlement.acks).await?;
+                let calls = ((Sql::Ack, &acks.params()[..]), (Sql::Reserve, &lease.params()[..]));
+                let (acked, rows) = session.settle_both(calls.0, calls.1).await?;
+                done.settled = Some((acks.outcomes(session, &acked).await?, Vec::new()));
+                rows
             }
         };
+        let answer = lease.answer(&rows)?;
         done.unfinished = answer.unfinished;
+        done.next_due_in = Some(answer.next_due_in);
         let doomed = answer.doomed();
         done.leases = answer.into_leases(self.request);
         if !doomed.is_empty() {
@@ -181,21 +190,18 @@ impl Round<'_> {
         Ok(done)
     }
 
-    /// Everything in one transaction, under the locks of the queues with partition keys.
-    async fn carefully(&self, session: &Session<'_>, got: usize, budget: Budget) -> Outcome<Done> {
+    /// Everything in one transaction, under the locks of the queues with partition keys. None if
+    /// a job is met that cannot be leased: then it has to be made again with `savepoints`.
+    async fn carefully(
+        &self,
+        session: &Session<'_>,
+        got: usize,
+        budget: Budget,
+        savepoints: bool,
+    ) -> Outcome<Option<Done>> {
         let mut done = Done { budget, ..Done::new(self.request.limit) };
-        let names: Vec<QueueName> = self.quotas.iter().map(|(name, _)| name.clone()).collect();
         session.begin_settling().await?;
-        let mut rows = queues::named(session, &names).await?;
-        rows.sort_unstable_by_key(|row| row.id);
-        for row in rows.iter().filter(|row| row.keyed) {
-            lock(self.store, session, row).await?;
-        }
-        if rows.iter().any(|row| row.keyed) {
-            // Settings may have changed while it waited.
-            rows = queues::named(session, &names).await?;
-        }
-        self.store.shared.known.learn(&rows);
+        let rows = self.lock_queues(session).await?;
         if let Some(settlement) = self.settlement {
             let acked = match settlement.acks.is_empty() {
                 true => Vec::new(),
@@ -209,21 +215,55 @@ impl Round<'_> {
             done.stirred = stirred;
         }
         if self.request.limit > got {
-            self.store.shared.hints.forget();
-            reclaim(session, &names, &mut done.budget).await?;
+            let names: Vec<QueueName> = self.quotas.iter().map(|(name, _)| name.clone()).collect();
+            if reclaim(session, &names, &mut done.budget).await? {
+                self.store.shared.hints.forget();
+            }
             let mut left = self.request.limit - got;
             for (name, most) in &self.quotas {
-                let Some(row) = rows.iter().find(|row| row.name == *name) else {
+                let row = rows.iter().find(|row| row.name == *name);
+                let Some(row) = row.filter(|row| !row.settings.paused) else {
                     continue;
                 };
-                if !row.settings.paused {
-                    let leases = self.lease_from(session, row, left.min(*most), &mut done).await?;
-                    left -= leases;
+                let most = left.min(*most);
+                match self.lease_from(session, row, most, &mut done, savepoints).await? {
+                    Some(leased) => left -= leased,
+                    None => return Ok(None),
                 }
             }
         }
         session.commit().await?;
-        Ok(done)
+        Ok(Some(done))
+    }
+
+    /// The queues, with the locks of those with partition keys, in the order of their numbers.
+    async fn lock_queues(&self, session: &Session<'_>) -> Outcome<Vec<QueueRow>> {
+        let known = &self.store.shared.known;
+        let names: Vec<QueueName> = self.quotas.iter().map(|(name, _)| name.clone()).collect();
+        let mut rows: Vec<QueueRow> = names.iter().filter_map(|name| known.get(name)).collect();
+        if rows.len() < names.len() {
+            rows = queues::named(session, &names).await?;
+        }
+        loop {
+            rows.sort_unstable_by_key(|row| row.id);
+            for row in rows.iter().filter(|row| row.keyed) {
+                lock(self.store, session, row).await?;
+            }
+            // Settings may have changed while it waited, or since they were learned.
+            let now = queues::named(session, &names).await?;
+            known.learn(&now);
+            let is_locked =
+                |new: &QueueRow| !new.keyed || rows.iter().any(|row| row.id == new.id && row.keyed);
+            if now.iter().all(is_locked) {
+                return Ok(now);
+            }
+            if rows.iter().any(|row| row.keyed) {
+                // Locks are taken in order or not at all.
+                known.forget(names);
+                return Err(Failure::transient("a queue has partition keys from now on"));
+            }
+            rows = now;
+        }
     }
 
     /// Leases from one queue whose lock is held, if it has one.
@@ -233,34 +273,32 @@ impl Round<'_> {
         row: &QueueRow,
         most: usize,
         done: &mut Done,
-    ) -> Outcome<usize> {
-        let quota = [(row.name.clone(), most)];
+        savepoints: bool,
+    ) -> Outcome<Option<usize>> {
         let mut got = 0;
         while got < most {
             if row.keyed {
                 place(session, row).await?;
             }
-            session.execute("SAVEPOINT queuekit_lease").await?;
-            let answer = if row.is_fair() {
-                self.lease_fairly(session, row, most - got).await?
-            } else {
-                self.lease(session, &quota, most - got, Way::Locked).await?
-            };
-            let doomed = answer.first_doomed(done.budget.burials());
-            if !doomed.is_empty() && done.budget.burials() == 0 {
-                // Only what stands before the first of them can be leased.
+            if savepoints {
+                session.execute("SAVEPOINT queuekit_lease").await?;
+            }
+            let answer = self.lease_next(session, row, most - got).await?;
+            if let Some(before) = answer.rows.iter().position(|row| row.doom.is_some()) {
+                if !savepoints {
+                    return Ok(None);
+                }
+                // It dies when its turn comes: the next of its key may go before others.
+                let doomed = answer.doomed_run(before, done.budget.burials());
                 session.execute("ROLLBACK TO SAVEPOINT queuekit_lease").await?;
-                let before = answer.rows.iter().take_while(|row| row.doom.is_none()).count();
-                if before > 0 && !row.is_fair() {
-                    let answer = self.lease(session, &quota, before, Way::Locked).await?;
+                if before > 0 {
+                    let answer = self.lease_next(session, row, before).await?;
                     got += answer.rows.len();
                     done.leases.extend(answer.into_leases(self.request));
                 }
-                break;
-            }
-            if !doomed.is_empty() {
-                // The next of its key may go before others that were leased.
-                session.execute("ROLLBACK TO SAVEPOINT queuekit_lease").await?;
+                if doomed.is_empty() {
+                    break;
+                }
                 let ids = doomed.iter().map(|(id, _)| *id);
                 let lock_class = self.store.shared.lock_class;
                 let change = Change::of_jobs(session, lock_class, ids, true).await?;
@@ -274,47 +312,22 @@ impl Round<'_> {
                 break;
             }
         }
-        Ok(got)
+        Ok(Some(got))
     }
 
-    async fn lease(
+    async fn lease_next(
         &self,
         session: &Session<'_>,
-        quotas: &[(QueueName, usize)],
-        limit: usize,
-        way: Way,
+        row: &QueueRow,
+        most: usize,
     ) -> Outcome<Answer> {
-        let request = self.request;
-        let names: Vec<&str> = quotas.iter().map(|(name, _)| name.as_str()).collect();
-        let most: Vec<i32> = quotas.iter().map(|(_, most)| *most as i32).collect();
-        let (limit, nonce) = (limit as i32, nonce_uuid(request.nonce));
-        let (ttl, worker) = (millis(request.ttl.get()), request.worker.as_str());
-        let locked = way == Way::Locked;
-        let hints = self.store.shared.hints.places();
-        let params = params![
-            names,
-            most,
-            limit,
-            nonce,
-            ttl,
-            worker,
-            locked,
-            locked,
-            hints.queues,
-            hints.ranks,
-            hints.ats,
-            hints.seqs,
-            hints.expired,
-        ];
-        let rows = match way {
-            Way::Alone => session.settle(Sql::Reserve, params).await?,
-            Way::Quick | Way::Locked => session.query(Sql::Reserve, params).await?,
-        };
-        let names: Vec<QueueName> = quotas.iter().map(|(name, _)| name.clone()).collect();
-        let answer = Answer::read(&rows, &names)?;
-        let places = answer.rows.iter().map(|row| row.place);
-        self.store.shared.hints.took(answer.dead_rows, answer.now, places);
-        Ok(answer)
+        if row.is_fair() {
+            return self.lease_fairly(session, row, most).await;
+        }
+        let quota = [(row.name.clone(), most)];
+        let call = LeaseCall::new(self, &quota, most, true);
+        let rows = session.query(Sql::Reserve, &call.params()).await?;
+        call.answer(&rows)
     }
 
     async fn lease_fairly(
@@ -336,9 +349,15 @@ impl Round<'_> {
         let full = done.leases.len() == limit && limit > 0;
         let buried = done.budget.has_buried();
         let more = full || done.budget.burials() == 0 || (buried && done.leases.is_empty());
-        let next_due_in = match full || limit == 0 {
-            true => None,
-            false => self.next_due_in().await?,
+        let leased = !done.leases.is_empty();
+        let next_due_in = match done.next_due_in {
+            _ if full || limit == 0 => None,
+            // It does not know of the leases it granted itself.
+            Some(known) => {
+                let own = leased.then(|| self.request.ttl.get());
+                known.into_iter().chain(own).min()
+            }
+            None => self.next_due_in().await?,
         };
         self.store.stir(done.stirred.iter().map(|row| &row.name));
         let (acks, nacks) = done.settled.unwrap_or_default();
@@ -359,15 +378,69 @@ impl Round<'_> {
     }
 }
 
-/// In which transaction a lease statement runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    /// One of its own.
-    Alone,
-    /// One that was begun, without locks of queues.
-    Quick,
-    /// One that holds the queues' locks, and has looked after leases that ran out.
-    Locked,
+/// A reserve as the statement takes it.
+struct LeaseCall<'a> {
+    store: &'a PostgresStore,
+    quotas: &'a [(QueueName, usize)],
+    names: Vec<&'a str>,
+    most: Vec<i32>,
+    limit: i32,
+    nonce: uuid::Uuid,
+    ttl_ms: i64,
+    worker: &'a str,
+    /// The caller holds the queues' locks, and has looked after leases that ran out.
+    locked: bool,
+    hints: Places,
+}
+
+impl<'a> LeaseCall<'a> {
+    fn new(
+        round: &'a Round<'_>,
+        quotas: &'a [(QueueName, usize)],
+        limit: usize,
+        locked: bool,
+    ) -> Self {
+        let request = round.request;
+        let small = |number: usize| i32::try_from(number).unwrap_or(i32::MAX);
+        Self {
+            store: round.store,
+            quotas,
+            names: quotas.iter().map(|(name, _)| name.as_str()).collect(),
+            most: quotas.iter().map(|(_, most)| small(*most)).collect(),
+            limit: small(limit),
+            nonce: nonce_uuid(request.nonce),
+            ttl_ms: millis(request.ttl.get()),
+            worker: request.worker.as_str(),
+            locked,
+            hints: round.store.shared.hints.places(),
+        }
+    }
+
+    fn params(&self) -> [Typed<'_>; 13] {
+        [
+            typed(&self.names),
+            typed(&self.most),
+            typed(&self.limit),
+            typed(&self.nonce),
+            typed(&self.ttl_ms),
+            typed(&self.worker),
+            typed(&self.locked),
+            typed(&self.locked),
+            typed(&self.hints.queues),
+            typed(&self.hints.ranks),
+            typed(&self.hints.ats),
+            typed(&self.hints.seqs),
+            typed(&self.hints.expired),
+        ]
+    }
+
+    fn answer(&self, rows: &[Row]) -> Outcome<Answer> {
+        let names: Vec<QueueName> = self.quotas.iter().map(|(name, _)| name.clone()).collect();
+        let answer = Answer::read(rows, &names)?;
+        let places = answer.rows.iter().map(|row| row.place);
+        self.store.shared.hints.took(answer.dead_rows, answer.now, places);
+        Ok(answer)
+    }
 }
 
 async fn lock(store: &PostgresStore, session: &Session<'_>, row: &QueueRow) -> Outcome<()> {
@@ -399,6 +472,7 @@ impl Done {
             leases: Vec::new(),
             budget: Budget::new(limit),
             unfinished: false,
+            next_due_in: None,
         }
     }
 }
@@ -409,6 +483,7 @@ struct Answer {
     /// It leased nothing, because something is to be done before.
     unfinished: bool,
     dead_rows: i64,
+    next_due_in: Option<Duration>,
     rows: Vec<Leased>,
 }
 
@@ -433,20 +508,30 @@ impl Answer {
                 leased.push(Leased::read(row, names, now)?);
             }
         }
-        Ok(Self { now, unfinished: overdue || keyed, dead_rows: first.try_get(3)?, rows: leased })
+        let next: Option<i64> = first.try_get(23)?;
+        Ok(Self {
+            now,
+            unfinished: overdue || keyed,
+            dead_rows: first.try_get(3)?,
+            next_due_in: next.map(|ms| Duration::from_millis(unsigned(ms))),
+            rows: leased,
+        })
     }
 
     fn doomed(&self) -> Vec<(JobId, Doom)> {
         self.rows.iter().filter_map(|row| Some((row.id, row.doom?))).collect()
     }
 
-    /// The doomed jobs up to the first with a partition key: the next of its key comes after it.
-    fn first_doomed(&self, most: usize) -> Vec<(JobId, Doom)> {
+    /// The doomed jobs that come one after the other from a place on, up to the first with a
+    /// partition key, so many at most.
+    fn doomed_run(&self, from: usize, most: usize) -> Vec<(JobId, Doom)> {
         let mut doomed = Vec::new();
-        for row in &self.rows {
-            let Some(doom) = row.doom else { continue };
+        for row in &self.rows[from..] {
+            let Some(doom) = row.doom.filter(|_| doomed.len() < most) else {
+                break;
+            };
             doomed.push((row.id, doom));
-            if row.keyed || doomed.len() == most {
+            if row.keyed {
                 break;
             }
         }
@@ -484,8 +569,9 @@ impl Leased {
         let rank: i16 = row.try_get(9)?;
         let priority = u8::try_from(31 - rank).ok().map(Priority::new);
         let late = deadline_at.is_some_and(|deadline| deadline <= now);
-        let (Ok(kind), Ok(metadata), Ok(partition_key), Some(Ok(priority))) =
-            (kind, metadata, partition_key, priority)
+        let timeout_ms = u64::try_from(row.try_get::<_, i64>(16)?);
+        let (Ok(kind), Ok(metadata), Ok(partition_key), Some(Ok(priority)), Ok(timeout_ms)) =
+            (kind, metadata, partition_key, priority, timeout_ms)
         else {
             let doom = Some(Doom::Corrupt);
             return Ok(Self { id, keyed: lane.is_some(), doom, place, lease: None, lease_seq });
@@ -499,7 +585,7 @@ impl Leased {
         lease.max_attempts = small(row.try_get(11)?);
         lease.releases = u32::try_from(row.try_get::<_, i32>(12)?).unwrap_or(0);
         lease.priority = priority;
-        lease.timeout = Duration::from_millis(unsigned(row.try_get(16)?));
+        lease.timeout = Duration::from_millis(timeout_ms);
         lease.deadline_in = deadline_at.map(|deadline| deadline.since(now));
         lease.created_at = Timestamp::from_millis(row.try_get(15)?);
         lease.scheduled_at = Timestamp::from_millis(row.try_get(14)?);

@@ -7,11 +7,12 @@ use queuekit_core::{
     Ack, AckOutcome, Burial, BurialTarget, BuryOutcome, ErrorText, JobId, LeaseToken, Nack,
     NackKind, NackOutcome, State,
 };
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::Change;
 use crate::error::{Outcome, unreadable};
-use crate::params::params;
+use crate::params::{Typed, typed};
 use crate::queues::{self, QueueRow};
 use crate::row::{Record, job_id, job_uuid, nonce_uuid};
 use crate::session::Session;
@@ -38,36 +39,76 @@ impl Shared {
     }
 }
 
-/// Completes jobs; the queues of partition keys that were let go. Alone it is a transaction of
-/// its own.
+/// Acks as the statement takes them.
+pub(super) struct AckCall<'a> {
+    acks: &'a [Ack],
+    ids: Vec<Uuid>,
+    queues: Vec<i32>,
+    seqs: Vec<i64>,
+    nonces: Vec<Uuid>,
+    results: Vec<Option<&'a [u8]>>,
+}
+
+/// Completes jobs. Alone it is a transaction of its own.
 pub(crate) async fn ack(
     shared: &Shared,
     session: &Session<'_>,
     acks: &[Ack],
     alone: bool,
 ) -> Outcome<Vec<AckOutcome>> {
-    let mut order: Vec<&Ack> = acks.iter().collect();
-    order.sort_by_key(|ack| ack.lease.id);
-    order.dedup_by(|later, first| later.lease == first.lease);
-    let leases = || order.iter().map(|ack| &ack.lease);
-    let ids: Vec<Uuid> = leases().map(|lease| job_uuid(lease.id)).collect();
-    let queues = shared.queue_ids(session, leases()).await?;
-    let seqs: Vec<i64> = leases().map(|lease| lease.lease_seq.cast_signed()).collect();
-    let nonces: Vec<Uuid> = leases().map(|lease| nonce_uuid(lease.nonce)).collect();
-    let results: Vec<Option<&[u8]>> = order.iter().map(|ack| ack.result.as_deref()).collect();
-    let params = params![ids, queues, seqs, nonces, results];
+    let call = AckCall::new(shared, session, acks).await?;
     let rows = match alone {
-        true => session.settle(Sql::Ack, params).await?,
-        false => session.query(Sql::Ack, params).await?,
+        true => session.settle(Sql::Ack, &call.params()).await?,
+        false => session.query(Sql::Ack, &call.params()).await?,
     };
-    let row = rows.first().ok_or_else(|| unreadable("the answer to an ack"))?;
-    let acked: i64 = row.try_get(0)?;
-    if acked == acks.len() as i64 {
-        return Ok(vec![AckOutcome::Acked; acks.len()]);
+    call.outcomes(session, &rows).await
+}
+
+impl<'a> AckCall<'a> {
+    pub(super) async fn new(
+        shared: &Shared,
+        session: &Session<'_>,
+        acks: &'a [Ack],
+    ) -> Outcome<Self> {
+        let mut order: Vec<&Ack> = acks.iter().collect();
+        order.sort_by_key(|ack| ack.lease.id);
+        order.dedup_by(|later, first| later.lease == first.lease);
+        let leases = || order.iter().map(|ack| &ack.lease);
+        Ok(Self {
+            acks,
+            ids: leases().map(|lease| job_uuid(lease.id)).collect(),
+            queues: shared.queue_ids(session, leases()).await?,
+            seqs: leases().map(|lease| lease.lease_seq.cast_signed()).collect(),
+            nonces: leases().map(|lease| nonce_uuid(lease.nonce)).collect(),
+            results: order.iter().map(|ack| ack.result.as_deref()).collect(),
+        })
     }
-    let told: Option<Vec<Uuid>> = row.try_get(1)?;
-    let acked = told.unwrap_or_else(|| if acked > 0 { ids } else { Vec::new() });
-    outcomes(session, acks, acked.into_iter().map(job_id).collect()).await
+
+    pub(super) fn params(&self) -> [Typed<'_>; 5] {
+        [
+            typed(&self.ids),
+            typed(&self.queues),
+            typed(&self.seqs),
+            typed(&self.nonces),
+            typed(&self.results),
+        ]
+    }
+
+    pub(super) async fn outcomes(
+        &self,
+        session: &Session<'_>,
+        rows: &[Row],
+    ) -> Outcome<Vec<AckOutcome>> {
+        let row = rows.first().ok_or_else(|| unreadable("the answer to an ack"))?;
+        let acked: i64 = row.try_get(0)?;
+        if acked == self.acks.len() as i64 {
+            return Ok(vec![AckOutcome::Acked; self.acks.len()]);
+        }
+        let told: Option<Vec<Uuid>> = row.try_get(1)?;
+        let all = || if acked > 0 { self.ids.clone() } else { Vec::new() };
+        let acked = told.unwrap_or_else(all).into_iter().map(job_id);
+        outcomes(session, self.acks, acked.collect()).await
+    }
 }
 
 /// What became of each ack, of which the statement completed some: what is stored says why.

@@ -49,15 +49,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 /// Builds all programs and tells where they are, ours first.
 fn build(workspace: &Workspace, store: Store) -> Result<Vec<PathBuf>> {
     let mut steps = Steps::new(&workspace.root);
-    let mut programs = Vec::new();
-    if let Some(ours) = store.ours() {
-        let build =
-            CommandLine::cargo("build --release --package queuekit-benches --bin").arg(ours);
-        steps.run("queuekit", &build)?;
-        programs.push(program(&workspace.target_directory, ours));
-    } else {
-        println!("NOT MEASURED: queuekit has no program for this store yet");
-    }
+    let ours = store.ours();
+    let build = CommandLine::cargo("build --release --package queuekit-benches --bin").arg(ours);
+    steps.run("queuekit", &build)?;
+    let mut programs = vec![program(&workspace.target_directory, ours)];
     let target_directory = workspace.target_directory.join("peers");
     for peer in store.peers() {
         let build = CommandLine::cargo("build --release --locked --manifest-path")

@@ -1,0 +1,21 @@
+-- Locks jobs that have ended before they are brought back or removed.
+-- Parameters: $1 ids.
+-- Result: none that matters.
+-- Index: dead_pkey, done_id.
+-- Locks: the rows, the dead ones first, each sort in the order of its ids; those who bring them
+-- back or remove them wait.
+WITH died AS MATERIALIZED (
+    SELECT dead.id
+    FROM queuekit.dead
+    WHERE dead.id = ANY ($1::uuid[])
+    ORDER BY dead.id
+    FOR UPDATE
+),
+ended AS MATERIALIZED (
+    SELECT done.id
+    FROM queuekit.done
+    WHERE done.id = ANY ($1::uuid[])
+    ORDER BY done.id
+    FOR UPDATE
+)
+SELECT (SELECT count(*) FROM died) + (SELECT count(*) FROM ended) AS locked
