@@ -10,6 +10,7 @@
 pub(crate) mod files;
 #[cfg(unix)]
 pub(crate) mod key_load;
+pub(crate) mod pooler;
 pub(crate) mod postgres;
 #[cfg(unix)]
 pub(crate) mod postgres_site;
