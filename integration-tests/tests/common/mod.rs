@@ -8,6 +8,9 @@
 )]
 
 pub(crate) mod files;
+#[cfg(unix)]
+pub(crate) mod key_load;
+pub(crate) mod pooler;
 pub(crate) mod postgres;
 #[cfg(unix)]
 pub(crate) mod postgres_site;

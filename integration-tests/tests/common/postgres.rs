@@ -24,10 +24,7 @@ pub(crate) struct LivePostgresHarness;
 #[async_trait]
 impl Harness for PostgresHarness {
     async fn open(&self) -> Arc<dyn World> {
-        let world = PostgresWorld::open().await;
-        let stop = include_str!("../../sql/postgres_clock_stop.sql");
-        world.execute(stop, &[&1_767_225_600_000_i64]).await;
-        Arc::new(world)
+        Arc::new(PostgresWorld::stopped(config().await).await)
     }
 
     async fn why_absent(&self) -> Option<String> {
@@ -38,7 +35,7 @@ impl Harness for PostgresHarness {
 #[async_trait]
 impl Harness for LivePostgresHarness {
     async fn open(&self) -> Arc<dyn World> {
-        Arc::new(PostgresWorld::open().await)
+        Arc::new(PostgresWorld::open(config().await).await)
     }
 
     async fn why_absent(&self) -> Option<String> {
@@ -59,9 +56,14 @@ pub(crate) async fn database() -> &'static Database {
 
 /// How to open a store in a new schema of the tests' database; servers of tests do not sync.
 pub(crate) async fn config() -> PostgresConfig {
+    config_at(&database().await.url())
+}
+
+/// The same by way of another URL.
+pub(crate) fn config_at(url: &str) -> PostgresConfig {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let schema = format!("t{}", COUNT.fetch_add(1, Ordering::Relaxed));
-    let config = PostgresConfig::from_url(&database().await.url()).expect("a URL");
+    let config = PostgresConfig::from_url(url).expect("a URL");
     config.schema(&schema).expect("a name").pool_size(4).allow_volatile(true)
 }
 
@@ -72,7 +74,7 @@ pub(crate) async fn client(url: &str) -> Client {
     client
 }
 
-struct PostgresWorld {
+pub(crate) struct PostgresWorld {
     config: PostgresConfig,
     schema: String,
     backend: Arc<dyn Backend>,
@@ -80,8 +82,15 @@ struct PostgresWorld {
 }
 
 impl PostgresWorld {
-    async fn open() -> Self {
-        let config = config().await;
+    /// One whose clock only the suite moves.
+    pub(crate) async fn stopped(config: PostgresConfig) -> Self {
+        let world = Self::open(config).await;
+        let stop = include_str!("../../sql/postgres_clock_stop.sql");
+        world.execute(stop, &[&1_767_225_600_000_i64]).await;
+        world
+    }
+
+    async fn open(config: PostgresConfig) -> Self {
         let store = PostgresStore::connect(config.clone()).await.expect("the store opens");
         let schema = store.schema().to_owned();
         let client = client(&database().await.url()).await;

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use queuekit_core::{
-    Ack, AckOutcome, Backend, EnqueueOutcome, JobId, Lease, LeaseTtl, NewJob, QueueName, Reserve,
-    State,
+    Ack, AckOutcome, Backend, EnqueueOutcome, Job, JobFilter, JobId, Lease, LeaseTtl, NewJob,
+    PageSize, QueueName, Reserve, State,
 };
 use queuekit_integration_tests::kit::{request, worker};
 use queuekit_integration_tests::servers::{self, Database};
@@ -64,6 +64,16 @@ impl Stage {
     /// What is derived of jobs is as they are.
     pub(crate) async fn assert_exact(&self) {
         assert_exact(&self.client().await, self.store.schema()).await;
+    }
+
+    /// No two calls have ever waited for each other. Connections tell of that when they end, so
+    /// the store is closed.
+    pub(crate) async fn assert_no_deadlocks(&self) {
+        self.store.close().await.expect("the store closes");
+        until("its connections are gone", async || self.connections("%").await == 0).await;
+        let sql = include_str!("../../sql/postgres_deadlocks.sql");
+        let row = self.client().await.query_one(sql, &[]).await.expect("it is told");
+        assert_eq!(row.get::<_, i64>(0), 0, "deadlocks (40P01)");
     }
 
     /// How many of the store's connections are in one of these states for `pg_stat_activity`.
@@ -158,6 +168,20 @@ pub(crate) async fn assert_exact(client: &Client, schema: &str) {
     let rows = client.query(&sql, &[]).await.expect("the schema is read");
     let wrong: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Every job that is stored.
+pub(crate) async fn all_jobs(store: &dyn Backend) -> Vec<Job> {
+    let (mut jobs, mut cursor) = (Vec::new(), None);
+    loop {
+        let filter = JobFilter::default().limit(PageSize::MAX).after(cursor);
+        let page = store.list_jobs(&filter).await.expect("a page");
+        jobs.extend(page.items);
+        cursor = page.next;
+        if cursor.is_none() {
+            return jobs;
+        }
+    }
 }
 
 /// The job's state; none if it is not stored.

@@ -1,0 +1,105 @@
+//! The Postgres store behind a pgbouncer that gives each transaction another connection: the whole
+//! contract holds with `prepared=off`.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that fails panics"
+)]
+
+mod common;
+
+use std::time::Duration;
+
+use common::pooler::{PoolerHarness, pooler};
+use common::stage::{PATIENCE, Stage, client, create, database, url};
+use queuekit_core::capability::Wakeups;
+use queuekit_core::{Backend, ErrorKind, QueueName};
+use queuekit_integration_tests::conformance;
+use queuekit_integration_tests::kit::{build, draft, keyed};
+use queuekit_postgres::PostgresStore;
+use tokio::time::timeout;
+
+conformance!(pooled, PoolerHarness, full);
+
+/// Statements that are prepared on one connection and run on another: the error says what to do.
+#[tokio::test]
+async fn prepared_statements_behind_a_pooler_are_refused_with_the_remedy() {
+    let test = "prepared_statements_behind_a_pooler_are_refused_with_the_remedy";
+    let Some(database) = database(test).await else { return };
+    let Some(pooler) = pooler().await else { return common::skip(test, "no pgbouncer") };
+    // The schema is there, and the pooler has connections to choose from.
+    let direct = PostgresStore::connect_url(&url(&database.url(), test, "")).await.unwrap();
+    let behind = url(&pooler.url(database.name()), "pooled", "listen=off&op_timeout_ms=2000");
+    let error = refused(&behind).await;
+    assert!(error.contains("prepared=off"), "{error}");
+    direct.close().await.unwrap();
+    database.drop().await;
+}
+
+/// What the store says there: at its opening, or when two of its transactions have met.
+async fn refused(url: &str) -> String {
+    let store = match PostgresStore::connect_url(url).await {
+        Err(error) => return error.to_string(),
+        Ok(store) => store,
+    };
+    let call = |n: usize| {
+        let (store, job) = (store.clone(), build(draft().queue(format!("q{}", n % 3))));
+        tokio::spawn(async move { store.enqueue(&[job]).await })
+    };
+    for _ in 0..50 {
+        for call in (0..8).map(call).collect::<Vec<_>>() {
+            if let Err(error) = call.await.unwrap() {
+                assert_eq!(*error.kind(), ErrorKind::Unavailable, "{error}");
+                return error.to_string();
+            }
+        }
+    }
+    panic!("prepared statements work behind this pooler");
+}
+
+#[tokio::test]
+async fn r13_6_a_store_behind_a_pooler_listens_at_its_second_url() {
+    let test = "r13_6_a_store_behind_a_pooler_listens_at_its_second_url";
+    let Some(stage) = Stage::open(test).await else { return };
+    let Some(pooler) = pooler().await else { return common::skip(test, "no pgbouncer") };
+    let settings = format!("prepared=off&listen={}", stage.database.url());
+    let behind = url(&pooler.url(stage.database.name()), "pooled", &settings);
+    let told = PostgresStore::connect_url(&behind).await.unwrap();
+    let tells = PostgresStore::connect_url(&behind).await.unwrap();
+    let wakeup = told.subscribe(&[QueueName::default()]).unwrap();
+    // Who begins to listen is rung once, for what came before.
+    timeout(PATIENCE, wakeup.rung()).await.expect("it listens");
+    for teller in [&stage.store, &tells] {
+        create(teller, &build(draft())).await;
+        timeout(Duration::from_secs(3), wakeup.rung()).await.expect("it is told");
+    }
+    told.close().await.unwrap();
+    tells.close().await.unwrap();
+    stage.end().await;
+}
+
+/// No connection of the pooler keeps anything of the store: neither settings nor statements.
+#[tokio::test]
+async fn nothing_of_a_transaction_stays_with_the_pooler() {
+    let test = "nothing_of_a_transaction_stays_with_the_pooler";
+    let Some(database) = database(test).await else { return };
+    let Some(pooler) = pooler().await else { return common::skip(test, "no pgbouncer") };
+    let address = pooler.url(database.name());
+    let settings = "prepared=off&settle=relaxed&statement_timeout_ms=4321&lock_timeout_ms=1234";
+    let store = PostgresStore::connect_url(&url(&address, "pooled", settings)).await.unwrap();
+    for job in [build(draft()), build(keyed("k"))] {
+        create(&store, &job).await;
+    }
+    let leases = common::stage::lease(&store, 10).await;
+    assert_eq!(leases.len(), 2);
+    common::stage::complete(&store, leases).await;
+    let app = client(&address).await;
+    let left = include_str!("../sql/postgres_left.sql");
+    for row in app.query_typed(left, &[]).await.unwrap() {
+        let (what, value): (String, String) = (row.get(0), row.get(1));
+        panic!("{what} is {value}");
+    }
+    store.close().await.unwrap();
+    database.drop().await;
+}
