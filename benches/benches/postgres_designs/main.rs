@@ -86,7 +86,9 @@ async fn drain(design: Design, reservers: usize, jobs: usize) -> [f64; 5] {
     design.create(&url).await;
     design.fill(&url, jobs, 0).await;
     let admin = connect(&url).await;
-    admin.batch_execute("VACUUM ANALYZE; CHECKPOINT").await.expect("vacuum");
+    for prepare in ["VACUUM ANALYZE", "CHECKPOINT"] {
+        admin.batch_execute(prepare).await.expect("the tables are made ready");
+    }
     let mut all = Vec::new();
     for _ in 0..reservers {
         all.push(design.reserver(&url).await);
