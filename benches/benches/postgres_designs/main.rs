@@ -48,10 +48,14 @@ async fn compare() {
     for _ in 0..ROUNDS.min(jobs / 10_000).max(1) {
         for (at, design) in DESIGNS.iter().enumerate() {
             for (with, reservers) in RESERVERS.into_iter().enumerate() {
-                drains[at * RESERVERS.len() + with].push(drain(*design, reservers, jobs).await);
+                let figures = drain(*design, reservers, jobs).await;
+                println!("{}, {reservers} reservers: {figures:.1?}", design.name);
+                drains[at * RESERVERS.len() + with].push(figures);
             }
             for (with, held) in [false, true].into_iter().enumerate() {
-                reserves[at][with].push(reserve(*design, jobs, held).await);
+                let time = reserve(*design, jobs, held).await;
+                println!("{}, snapshot held {held}: reserve {time:.2} ms", design.name);
+                reserves[at][with].push(time);
             }
         }
     }
@@ -86,7 +90,9 @@ async fn drain(design: Design, reservers: usize, jobs: usize) -> [f64; 5] {
     design.create(&url).await;
     design.fill(&url, jobs, 0).await;
     let admin = connect(&url).await;
-    admin.batch_execute("VACUUM ANALYZE; CHECKPOINT").await.expect("vacuum");
+    for prepare in ["VACUUM ANALYZE", "CHECKPOINT"] {
+        admin.batch_execute(prepare).await.expect("the tables are made ready");
+    }
     let mut all = Vec::new();
     for _ in 0..reservers {
         all.push(design.reserver(&url).await);
