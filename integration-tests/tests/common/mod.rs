@@ -9,6 +9,7 @@
 
 pub(crate) mod files;
 pub(crate) mod postgres;
+pub(crate) mod psql;
 #[cfg(unix)]
 pub(crate) mod site;
 pub(crate) mod sqlite;

@@ -72,15 +72,16 @@ pub(crate) async fn client(url: &str) -> Client {
     client
 }
 
-struct PostgresWorld {
+/// A store, and a connection to its database.
+pub(crate) struct PostgresWorld {
     config: PostgresConfig,
-    schema: String,
+    pub(crate) schema: String,
     backend: Arc<dyn Backend>,
-    client: Client,
+    pub(crate) client: Client,
 }
 
 impl PostgresWorld {
-    async fn open() -> Self {
+    pub(crate) async fn open() -> Self {
         let config = config().await;
         let store = PostgresStore::connect(config.clone()).await.expect("the store opens");
         let schema = store.schema().to_owned();
