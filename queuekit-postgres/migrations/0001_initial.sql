@@ -296,6 +296,12 @@ DECLARE
     day bigint := floor(instant_ms / 86400000.0)::bigint;
     name text := format('done_%s', to_char(to_timestamp(day * 86400) AT TIME ZONE 'UTC',
                                            'YYYYMMDD'));
+    -- Not whoever happens to be the first of a day: somebody else may have to drop it.
+    owner text := (
+        SELECT pg_get_userbyid(class.relowner)
+        FROM pg_class AS class
+        WHERE class.oid = 'queuekit.done'::regclass
+    );
 BEGIN
     IF to_regclass(format('%I.%I', 'queuekit', name)) IS NOT NULL THEN
         RETURN;
@@ -303,6 +309,7 @@ BEGIN
     EXECUTE format(
         'CREATE TABLE %1$I.%2$I (LIKE %1$I.done, CHECK (finished_at >= %3$s AND finished_at < %4$s))',
         'queuekit', name, day * 86400000, (day + 1) * 86400000);
+    EXECUTE format('ALTER TABLE %I.%I OWNER TO %I', 'queuekit', name, owner);
     EXECUTE format(
         'ALTER TABLE %1$I.done ATTACH PARTITION %1$I.%2$I FOR VALUES FROM (%3$s) TO (%4$s)',
         'queuekit', name, day * 86400000, (day + 1) * 86400000);

@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use queuekit_core::{Bytes, Client, JobId, Kind, Metadata, PartitionKey, QueueName, WorkerId};
+use queuekit_core::{
+    Bytes, Client, JobId, Kind, LeaseToken, Metadata, PartitionKey, QueueName, WorkerId,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::run::Run;
@@ -54,6 +56,16 @@ impl Ctx {
     /// refuse what comes from a run that was given up.
     pub fn lease_seq(&self) -> u64 {
         self.run.lease.token.lease_seq
+    }
+
+    /// The lease of this run, for a store's `ack_in`: it completes the job in a transaction of the
+    /// handler's own, together with what the run has written there. Commit and return: the
+    /// worker's own ack is answered `AlreadyDone`, and the run counts as completed. What the
+    /// handler returns is stored by whoever acks first, so hand the result to that ack.
+    ///
+    /// It is secret: whoever has it can settle the job.
+    pub fn lease_token(&self) -> &LeaseToken {
+        &self.run.lease.token
     }
 
     /// Its partition key.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::command_line::CommandLine;
 use crate::error::{Error, Result};
 use crate::steps::Steps;
-use crate::workspace::{Crate, Workspace};
+use crate::workspace::{Crate, Example, Workspace};
 
 /// The crate whose examples a new user runs first.
 const FACADE: &str = "queuekit";
@@ -25,10 +25,20 @@ pub(crate) fn run(workspace: &Workspace, steps: &mut Steps) -> Result<()> {
     let options = options(facade);
     let build = CommandLine::cargo("build").args(&options).arg("--examples");
     steps.run("build the examples", &build)?;
+    if facade.examples.iter().any(needs_postgres) {
+        let build = CommandLine::cargo("build").args(with_postgres());
+        steps.run("build what gives them a Postgres", &build)?;
+    }
     for example in &facade.examples {
         let command = CommandLine::cargo("run --quiet").args(&options);
         let command = command.args(["--example", &example.name]);
         let command = command.args(arguments(&example.name, workspace)?);
+        let command = if needs_postgres(example) {
+            let server = CommandLine::cargo("run --quiet").args(with_postgres()).arg("--");
+            command.behind(server)
+        } else {
+            command
+        };
         steps.run_within(TIME_LIMIT, &format!("example {}", example.name), &command)?;
     }
     Ok(())
@@ -50,6 +60,16 @@ fn options(facade: &Crate) -> Vec<String> {
         options.push(features.into_iter().collect::<Vec<_>>().join(","));
     }
     options
+}
+
+fn needs_postgres(example: &Example) -> bool {
+    example.required_features.iter().any(|feature| feature == "postgres")
+}
+
+/// The program that runs another with a database for it alone.
+fn with_postgres() -> Vec<String> {
+    let words = "--package queuekit-integration-tests --features servers --example with_postgres";
+    words.split_whitespace().map(str::to_owned).collect()
 }
 
 /// What an example gets so that it is quick and touches nothing of the user's.
@@ -85,7 +105,6 @@ fn generate_files(directory: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workspace::Example;
 
     fn facade(required: &[&[&str]]) -> Crate {
         let example = |features: &&[&str]| Example {

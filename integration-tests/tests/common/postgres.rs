@@ -74,11 +74,12 @@ pub(crate) async fn client(url: &str) -> Client {
     client
 }
 
+/// A store, and a connection to its database.
 pub(crate) struct PostgresWorld {
     config: PostgresConfig,
-    schema: String,
+    pub(crate) schema: String,
     backend: Arc<dyn Backend>,
-    client: Client,
+    pub(crate) client: Client,
 }
 
 impl PostgresWorld {
@@ -90,7 +91,7 @@ impl PostgresWorld {
         world
     }
 
-    async fn open(config: PostgresConfig) -> Self {
+    pub(crate) async fn open(config: PostgresConfig) -> Self {
         let store = PostgresStore::connect(config.clone()).await.expect("the store opens");
         let schema = store.schema().to_owned();
         let client = client(&database().await.url()).await;

@@ -1,0 +1,63 @@
+//! What somebody at psql does to a Postgres store.
+
+use queuekit_core::queue::QueuePatch;
+use queuekit_core::{Job, JobId};
+use queuekit_integration_tests::kit::default_queue;
+use queuekit_integration_tests::{World, servers};
+use queuekit_postgres::tokio_postgres;
+use tokio_postgres::error::DbError;
+
+use super::postgres::{PostgresWorld, of_schema};
+
+/// A store, and a connection beside it.
+pub(crate) struct Psql(pub(crate) PostgresWorld);
+
+impl Psql {
+    /// With the queue `default`, which takes partition keys.
+    pub(crate) async fn open(test: &str) -> Option<Self> {
+        if servers::postgres().is_none() {
+            super::skip(test, "there is no Postgres server");
+            return None;
+        }
+        let psql = Self(PostgresWorld::open(super::postgres::config().await).await);
+        psql.run("SELECT queuekit.create_queue('default', keyed => true)").await.unwrap();
+        Some(psql)
+    }
+
+    pub(crate) fn world(&self) -> &dyn World {
+        &self.0
+    }
+
+    pub(crate) fn sql(&self, sql: &str) -> String {
+        of_schema(sql, &self.0.schema)
+    }
+
+    pub(crate) async fn run(&self, sql: &str) -> Result<(), tokio_postgres::Error> {
+        self.0.client.batch_execute(&self.sql(sql)).await
+    }
+
+    /// The one value that this statement answers, as text.
+    pub(crate) async fn value(&self, sql: &str) -> Result<Option<String>, tokio_postgres::Error> {
+        Ok(self.0.client.query_one(&self.sql(sql), &[]).await?.get(0))
+    }
+
+    /// Enqueues with these arguments.
+    pub(crate) async fn id(&self, arguments: &str) -> JobId {
+        let id = self.value(&format!("SELECT queuekit.enqueue({arguments})::text")).await;
+        id.unwrap().unwrap().parse().unwrap()
+    }
+
+    pub(crate) async fn job(&self, arguments: &str) -> Job {
+        self.world().job(self.id(arguments).await).await
+    }
+
+    /// What is said to somebody who runs this.
+    pub(crate) async fn refused(&self, sql: &str) -> DbError {
+        let error = self.run(sql).await.expect_err(sql);
+        error.as_db_error().unwrap().clone()
+    }
+
+    pub(crate) async fn configure(&self, patch: QueuePatch) {
+        self.world().configure(&default_queue(), patch).await;
+    }
+}
