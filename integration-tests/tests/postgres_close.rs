@@ -19,9 +19,8 @@ use tokio::time::timeout;
 /// The threads of stores; none where the system does not tell.
 fn threads() -> Option<usize> {
     let tasks = std::fs::read_dir("/proc/self/task").ok()?;
-    let names = tasks.flatten().filter_map(|task| {
-        std::fs::read_to_string(task.path().join("comm")).ok()
-    });
+    let names =
+        tasks.flatten().filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok());
     // The system keeps the first 15 letters.
     Some(names.filter(|name| name.starts_with("queuekit-postgr")).count())
 }

@@ -245,9 +245,8 @@ async fn r10_2_faults_that_pass_are_tried_again_and_others_are_told() {
         client.batch_execute(&end).await.unwrap();
         answers
     };
-    let transient = [
-        "40001", "40P01", "55P03", "57P01", "57P02", "57P03", "25006", "53300", "08000", "08006",
-    ];
+    let transient =
+        ["40001", "40P01", "55P03", "57P01", "57P02", "57P03", "25006", "53300", "08000", "08006"];
     for sqlstate in transient {
         for answer in fault(sqlstate, 2).await {
             assert!(answer.as_ref().is_ok_and(|all| all[0].is_created()), "{sqlstate}: {answer:?}");

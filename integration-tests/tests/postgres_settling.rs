@@ -54,7 +54,11 @@ async fn r3_7_a_lease_that_is_being_settled_holds_up_no_neighbour() {
             assert_eq!(promptly("a reserve", lease(store, 10)).await.len(), 0);
             tokio::time::sleep(TTL / 6).await;
         }
-        if commits { tx.commit().await.unwrap() } else { tx.rollback().await.unwrap() };
+        if commits {
+            tx.commit().await.unwrap()
+        } else {
+            tx.rollback().await.unwrap()
+        };
         let again = lease(store, 10).await;
         let again: Vec<JobId> = again.iter().map(|lease| lease.token.id).collect();
         let (runs_again, wanted) = match commits {

@@ -148,7 +148,8 @@ async fn no_password_is_in_what_is_printed() {
         return;
     };
     let port = encrypted.server.port();
-    let with = |role: &str, rest: &str| format!("postgres://{role}:{SECRET}@localhost:{port}{rest}");
+    let with =
+        |role: &str, rest: &str| format!("postgres://{role}:{SECRET}@localhost:{port}{rest}");
     let url = with("postgres", "/postgres?sslmode=require");
     let config = PostgresConfig::from_url(&url).unwrap();
     let listens: tokio_postgres::Config = url.split('?').next().unwrap().parse().unwrap();

@@ -102,7 +102,11 @@ async fn r2_6_who_waits_for_a_transaction_with_the_same_key_is_created_if_it_rol
         let waiting = tokio::spawn(async move { store.enqueue(&[theirs]).await });
         stage.until_blocked(1).await;
         assert!(!waiting.is_finished());
-        if commits { tx.commit().await.unwrap() } else { tx.rollback().await.unwrap() };
+        if commits {
+            tx.commit().await.unwrap()
+        } else {
+            tx.rollback().await.unwrap()
+        };
         let outcomes = promptly("who waited", waiting).await.unwrap().unwrap();
         assert_eq!(outcomes, [if commits { duplicate } else { created }]);
     }
@@ -121,7 +125,11 @@ async fn r2_6_of_transactions_with_the_same_id_the_second_waits_for_the_first() 
         let (store, again) = (stage.store.clone(), [job.clone()]);
         let waiting = tokio::spawn(async move { store.enqueue(&again).await });
         stage.until_blocked(1).await;
-        if commits { tx.commit().await.unwrap() } else { tx.rollback().await.unwrap() };
+        if commits {
+            tx.commit().await.unwrap()
+        } else {
+            tx.rollback().await.unwrap()
+        };
         let outcomes = promptly("who waited", waiting).await.unwrap().unwrap();
         let (created, duplicate) = (
             EnqueueOutcome::Created { id: job.id() },
@@ -275,7 +283,11 @@ async fn r3_4_an_ack_and_the_applications_row_are_one() {
         assert_eq!(store.ack_in(&tx, &ack).await.unwrap(), [AckOutcome::Acked]);
         assert_eq!(state(store, id).await, Some(State::Running), "seen before the commit");
         assert_eq!(lease(store, 1).await.len(), 0, "its key is free before the commit");
-        if commits { tx.commit().await.unwrap() } else { tx.rollback().await.unwrap() };
+        if commits {
+            tx.commit().await.unwrap()
+        } else {
+            tx.rollback().await.unwrap()
+        };
         let wanted = if commits { State::Completed } else { State::Running };
         assert_eq!(state(store, id).await, Some(wanted));
         assert_eq!(orders(&client).await, i64::from(commits));

@@ -120,10 +120,11 @@ impl Load {
             while self.left.load(Ordering::Relaxed) > MOST_LEFT {
                 sleep(Duration::from_millis(2)).await;
             }
-            let jobs: Vec<NewJob> = (0..fastrand::usize(1..4)).map(|_| self.job(producer)).collect();
+            let jobs: Vec<NewJob> =
+                (0..fastrand::usize(1..4)).map(|_| self.job(producer)).collect();
             let ids: Vec<JobId> = jobs.iter().map(NewJob::id).collect();
             let stored = || self.left.fetch_add(jobs.len() as i64, Ordering::Relaxed);
-            if producer % 2 == 0 {
+            if producer.is_multiple_of(2) {
                 stored();
                 let jobs: Vec<_> = jobs.iter().map(|job| job.clone().repeated()).collect();
                 self.insist(|| self.stage.store.enqueue(&jobs)).await;
@@ -275,4 +276,3 @@ fn most_at_once(jobs: &[&Job]) -> usize {
     }
     most
 }
-
