@@ -42,7 +42,7 @@ pub(crate) fn pickup<S: BenchStore>(criterion: &mut Criterion) {
 }
 
 /// Whether this process is the other one; then it enqueues a job per line it reads, and ends.
-pub(crate) fn is_other<S: BenchStore>() -> bool {
+pub fn is_other<S: BenchStore>() -> bool {
     let Ok(address) = env::var(ADDRESS) else {
         return false;
     };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use criterion::{Criterion, SamplingMode};
 use queuekit_core::Client;
 
-use crate::setup::{fill, group, runtime};
+use crate::setup::{CHUNK, fill, group, runtime};
 use crate::{BenchStore, reserve, worker};
 
 /// The CPU time of the whole process while a worker drains a queue, less that of the same calls
@@ -43,7 +43,7 @@ pub(crate) fn cpu_per_job<S: BenchStore>(criterion: &mut Criterion) {
              {:.2} us in the store (reserve and ack in batches of {})",
             per_job(beyond),
             per_job(within),
-            worker::SLOTS
+            S::SLOTS.min(CHUNK)
         );
     }
 }
@@ -52,7 +52,7 @@ async fn worker_cpu<S: BenchStore>() -> Duration {
     let client = Client::shared(S::open().await);
     fill(client.backend(), worker::jobs(), |job| job).await;
     let before = process_cpu().unwrap_or_default();
-    worker::drain(&client).await;
+    worker::drain::<S>(&client).await;
     process_cpu().unwrap_or_default().saturating_sub(before)
 }
 
@@ -60,7 +60,7 @@ async fn store_cpu<S: BenchStore>() -> Duration {
     let store = S::open().await;
     fill(&store, worker::jobs(), |job| job).await;
     let before = process_cpu().unwrap_or_default();
-    reserve::drain(&store, worker::SLOTS).await;
+    reserve::drain(&store, S::SLOTS.min(CHUNK)).await;
     process_cpu().unwrap_or_default().saturating_sub(before)
 }
 

@@ -8,11 +8,11 @@ use queuekit_core::Client;
 use crate::BenchStore;
 use crate::setup::{CHUNK, Noop, group, runtime};
 
-/// Single calls by 1, 8 and 64 callers at a time, and calls with 1,000 jobs.
+/// Single calls by 1, 8, 16 and 64 callers at a time, and calls with 1,000 jobs.
 pub(crate) fn enqueue<S: BenchStore>(criterion: &mut Criterion) {
     let runtime = runtime();
     let mut group = group::<S>(criterion, "enqueue");
-    for callers in [1, 8, 64] {
+    for callers in [1, 8, 16, 64] {
         group.throughput(Throughput::Elements(callers));
         group.bench_function(format!("{callers} callers"), |bencher| {
             bencher.iter_custom(|each| runtime.block_on(one_by_one::<S>(callers, each)));

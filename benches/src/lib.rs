@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A store is measured by a target of its own in `benches/`, which opens the store and calls
-//! [`run`]. What criterion cannot say (percentiles, ratios, CPU time) is printed after the group
+//! [`run`]. That for Postgres has two beside it: `postgres_costs` and `postgres_designs`. What criterion cannot say (percentiles, ratios, CPU time) is printed after the group
 //! it belongs to. `docs/performance.md` has the figures.
 #![expect(clippy::print_stdout, reason = "figures are printed")]
 #![expect(clippy::panic, reason = "a benchmark that fails has no figure to give")]
@@ -29,10 +29,16 @@ use std::sync::Arc;
 use criterion::Criterion;
 use queuekit_core::Backend;
 
+pub use across::is_other;
+pub use setup::{fill, request, scaled};
+
 /// A store that is measured.
 pub trait BenchStore: 'static {
     /// What its figures are called.
     const NAME: &'static str;
+
+    /// Jobs that the workers run at once.
+    const SLOTS: usize = 100;
 
     /// Opens a store without jobs, which is dropped when it was measured.
     fn open() -> impl Future<Output = Arc<dyn Backend>> + Send;
@@ -52,7 +58,7 @@ pub trait BenchStore: 'static {
 
 /// Runs every benchmark that the arguments of the process ask for.
 pub fn run<S: BenchStore>() {
-    if across::is_other::<S>() {
+    if is_other::<S>() {
         return;
     }
     let mut criterion = Criterion::default().configure_from_args();
@@ -65,4 +71,11 @@ pub fn run<S: BenchStore>() {
     idle::idle::<S>(&mut criterion);
     backlog::backlog::<S>(&mut criterion);
     criterion.final_summary();
+}
+
+/// Whether the arguments of the process ask for what has this name, as criterion reads them: for
+/// what is not measured by criterion.
+pub fn is_asked_for(name: &str) -> bool {
+    let mut args = std::env::args().skip(1).filter(|arg| !arg.starts_with('-'));
+    args.all(|arg| name.contains(&arg))
 }

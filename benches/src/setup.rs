@@ -46,7 +46,7 @@ pub(crate) fn group<'a, S: BenchStore>(
 
 /// So many, or a hundredth where it only matters that the benchmark works: with `BENCH_QUICK`
 /// set, and when criterion runs each benchmark once (`cargo test --benches`).
-pub(crate) fn scaled(full: usize) -> usize {
+pub fn scaled(full: usize) -> usize {
     if is_quick() { (full / 100).max(10) } else { full }
 }
 
@@ -57,11 +57,7 @@ fn is_quick() -> bool {
 }
 
 /// Stores jobs, as many per call as it takes.
-pub(crate) async fn fill(
-    store: &dyn Backend,
-    jobs: usize,
-    describe: impl Fn(JobDraft) -> JobDraft,
-) {
+pub async fn fill(store: &dyn Backend, jobs: usize, describe: impl Fn(JobDraft) -> JobDraft) {
     let job = |number| describe(Noop { number }.into()).build().expect("a valid job");
     for first in (0..jobs).step_by(CHUNK) {
         let chunk: Vec<NewJob> = (first..jobs.min(first + CHUNK)).map(job).collect();
@@ -77,7 +73,7 @@ pub(crate) async fn reserve(store: &dyn Backend, limit: usize) -> Vec<Lease> {
 }
 
 /// A request for so many jobs of the default queue.
-pub(crate) fn request(limit: usize) -> Reserve {
+pub fn request(limit: usize) -> Reserve {
     let worker = WorkerId::new("bench").expect("a valid name");
     let request = Reserve::new(QueueName::default(), limit, LeaseTtl::default(), worker);
     request.expect("the system has randomness")

@@ -1,19 +1,20 @@
 //! Jobs through a worker, from enqueue to ack.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, SamplingMode, Throughput};
-use queuekit_core::{Backend, Client, State};
+use queuekit_core::{Backend, Client, JobDraft, State};
 use queuekit_worker::{Ctx, RunningWorker, Worker};
 use tokio::sync::Notify;
 
 use crate::BenchStore;
 use crate::setup::{CHUNK, Noop, fill, group, runtime, scaled};
 
-/// Jobs a worker runs at once.
-pub(crate) const SLOTS: usize = 100;
+/// Partition keys, where jobs have one: of each key one job runs at a time, in order.
+const KEYS: usize = 10_000;
 
 /// Jobs that go through the worker in one measurement.
 pub(crate) fn jobs() -> usize {
@@ -34,12 +35,15 @@ pub(crate) fn cycle<S: BenchStore>(criterion: &mut Criterion) {
     group.bench_function(format!("drain {} jobs", jobs()), |bencher| {
         bencher.iter_custom(|times| (0..times).map(|_| runtime.block_on(full_drain::<S>())).sum());
     });
+    group.bench_function(format!("drain {} jobs of {} keys", jobs(), scaled(KEYS)), |bencher| {
+        bencher.iter_custom(|times| (0..times).map(|_| runtime.block_on(keyed_drain::<S>())).sum());
+    });
 }
 
 /// The worker waits when the first job comes.
 async fn enqueue_and_drain<S: BenchStore>() -> Duration {
     let client = Client::shared(S::open().await);
-    let (worker, done) = start(&client).await;
+    let (worker, done) = start::<S>(&client).await;
     let started = Instant::now();
     for first in (0..jobs()).step_by(CHUNK) {
         let numbers = first..jobs().min(first + CHUNK);
@@ -54,19 +58,30 @@ async fn enqueue_and_drain<S: BenchStore>() -> Duration {
 async fn full_drain<S: BenchStore>() -> Duration {
     let client = Client::shared(S::open().await);
     fill(client.backend(), jobs(), |job| job).await;
-    drain(&client).await
+    drain::<S>(&client).await
+}
+
+async fn keyed_drain<S: BenchStore>() -> Duration {
+    let client = Client::shared(S::open().await);
+    let next = Cell::new(0);
+    let key = |job: JobDraft| {
+        next.set((next.get() + 1) % scaled(KEYS));
+        job.partition_key(format!("key {}", next.get()))
+    };
+    fill(client.backend(), jobs(), key).await;
+    drain::<S>(&client).await
 }
 
 /// The time a new worker takes to complete all jobs.
-pub(crate) async fn drain(client: &Client) -> Duration {
+pub(crate) async fn drain<S: BenchStore>(client: &Client) -> Duration {
     let started = Instant::now();
-    let (worker, done) = start(client).await;
+    let (worker, done) = start::<S>(client).await;
     finish(client, worker, &done).await;
     started.elapsed()
 }
 
 /// A worker whose handler does nothing but tell when it has been called for the last job.
-async fn start(client: &Client) -> (RunningWorker, Arc<Notify>) {
+async fn start<S: BenchStore>(client: &Client) -> (RunningWorker, Arc<Notify>) {
     let called = Arc::new(AtomicUsize::new(0));
     let done = Arc::new(Notify::new());
     let last = Arc::clone(&done);
@@ -76,7 +91,7 @@ async fn start(client: &Client) -> (RunningWorker, Arc<Notify>) {
         }
         async { Ok(()) }
     };
-    let worker = Worker::new(client.clone()).concurrency(SLOTS).handle(handler);
+    let worker = Worker::new(client.clone()).concurrency(S::SLOTS).handle(handler);
     (worker.start().await.expect("a worker starts"), done)
 }
 

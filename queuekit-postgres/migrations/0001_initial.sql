@@ -122,7 +122,7 @@ CREATE TABLE queuekit.running (
     autovacuum_vacuum_cost_delay = 0
 );
 
-CREATE INDEX running_expiry ON queuekit.running (queue, lease_expires_at, seq);
+CREATE INDEX running_expiry ON queuekit.running (queue, lease_expires_at);
 -- At most so many leases of a key as there are slots: the exclusion of partition keys.
 CREATE UNIQUE INDEX running_slot ON queuekit.running (queue, lane, slot) WHERE slot IS NOT NULL;
 
@@ -186,7 +186,7 @@ CREATE TABLE queuekit.done (
 ) PARTITION BY RANGE (finished_at);
 
 CREATE INDEX done_id ON queuekit.done (id);
-CREATE INDEX done_order ON queuekit.done (queue, state, finished_at, seq);
+CREATE INDEX done_order ON queuekit.done (queue, state, finished_at);
 
 -- The dead-letter queue.
 CREATE TABLE queuekit.dead (

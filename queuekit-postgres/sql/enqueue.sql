@@ -2,8 +2,8 @@
 -- Parameters: $1..$13 a column each, a row per job, sorted by id: id; queue; place in the call;
 -- kind; rank; delay in ms; or absolute time in ms; max_attempts; timeout in ms; deadline in ms;
 -- metadata; payload; moved_from. $14 the queues, each once.
--- Result: one row: how many were stored; if not all, the ids of those that were. Nothing is
--- stored if a queue is gone or has a bound by now.
+-- Result: one row: how many were stored: all, or none if a queue is gone or has a bound by now. It
+-- fails if an id is taken: what looks for that costs every job, and is left to enqueue_any.
 -- Index: queues_pkey, jobs_pkey.
 -- Locks: nothing that others wait for, but those who store the same id.
 WITH clock AS MATERIALIZED (
@@ -49,7 +49,6 @@ body AS (
     )
     JOIN known ON known.id = input.queue
     WHERE (SELECT count(*) FROM known) = cardinality($14::int[])
-    ON CONFLICT (id) DO NOTHING
     RETURNING id, scheduled_at, seq, queue, rank, lane
 ),
 placed AS (
@@ -63,7 +62,5 @@ counted AS (
     FROM body
     GROUP BY body.queue
 )
-SELECT
-    count(*) AS stored,
-    CASE WHEN count(*) < cardinality($1::uuid[]) THEN array_agg(body.id) END AS ids
+SELECT count(*) AS stored
 FROM body

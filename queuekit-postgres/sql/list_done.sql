@@ -7,6 +7,7 @@ SELECT done.id, done.finished_at, done.seq
 FROM queuekit.done
 WHERE
     done.queue = $1::int AND done.state = $2::smallint
+    AND done.finished_at <= $3::bigint
     AND (done.finished_at, done.seq) < ($3::bigint, $4::bigint)
 ORDER BY done.finished_at DESC, done.seq DESC
 LIMIT $5::int

@@ -7,6 +7,7 @@ SELECT running.id, running.lease_expires_at, running.seq
 FROM queuekit.running
 WHERE
     running.queue = $1::int
+    AND running.lease_expires_at >= $2::bigint
     AND (running.lease_expires_at, running.seq) > ($2::bigint, $3::bigint)
 ORDER BY running.lease_expires_at, running.seq
 LIMIT $4::int

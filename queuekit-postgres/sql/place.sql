@@ -4,8 +4,8 @@
 -- jobs block, the first that is not due is the last of them. In a strict queue a job stands at
 -- the latest place of those before it in its key, because they go before it; in a fair one it
 -- has a turn, and stands there only once it is due.
--- Parameters: $1 queue; $2 most entries of the agenda.
--- Result: one row: how many entries were looked at.
+-- Parameters: $1 queue; $2 most entries of the agenda; $3 the time after which there may be some.
+-- Result: one row: how many entries were looked at; now.
 -- Index: agenda_order, ready_lane, running_slot, dead_holds, jobs_lane, jobs_coming, deltas_turn.
 -- Locks: the rows of agenda and ready it removes. The caller holds the queue's lock.
 WITH clock AS MATERIALIZED (
@@ -33,7 +33,7 @@ entry AS MATERIALIZED (
     CROSS JOIN LATERAL (
         SELECT agenda.ctid AS spot, agenda.lane
         FROM queuekit.agenda
-        WHERE agenda.queue = $1::int AND agenda.at <= clock.now
+        WHERE agenda.queue = $1::int AND agenda.at <= clock.now AND agenda.at > $3::bigint
         ORDER BY agenda.at, agenda.id
         LIMIT $2::int
     ) AS due
@@ -153,5 +153,5 @@ coming AS (
     ) AS first
     WHERE policy.skips_waiting
 )
-SELECT count(*) AS entries
-FROM entry
+SELECT (SELECT count(*) FROM entry) AS entries, clock.now
+FROM clock

@@ -1,6 +1,6 @@
 -- Some jobs of a queue, in whatever state.
 -- Parameters: $1 queue; $2 most.
--- Result: their ids.
+-- Result: their ids; one may come twice.
 -- Index: ready_order, jobs_lane, jobs_later, dead_order, done_order.
 -- Locks: nothing.
 SELECT job.id
@@ -8,19 +8,19 @@ FROM (
     SELECT ready.id
     FROM generate_series(-1, 31) AS level (rank)
     JOIN queuekit.ready ON ready.queue = $1::int AND ready.rank = level.rank::smallint
-    UNION
+    UNION ALL
     SELECT jobs.id
     FROM queuekit.jobs
     WHERE jobs.queue = $1::int AND jobs.lane IS NOT NULL AND NOT jobs.later
-    UNION
+    UNION ALL
     SELECT jobs.id
     FROM queuekit.jobs
     WHERE jobs.queue = $1::int AND jobs.later
-    UNION
+    UNION ALL
     SELECT dead.id
     FROM queuekit.dead
     WHERE dead.queue = $1::int
-    UNION
+    UNION ALL
     SELECT done.id
     FROM queuekit.done
     WHERE done.queue = $1::int

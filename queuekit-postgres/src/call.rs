@@ -54,7 +54,7 @@ impl PostgresStore {
                     Err(failure) => failure,
                 };
                 let again = match failure.class {
-                    Class::Final => false,
+                    Class::Final | Class::Taken => false,
                     Class::Transient | Class::HeldUp => true,
                     Class::Lost => call != Call::Once || !doubt.load(Ordering::Acquire),
                     Class::MissingDay => {

@@ -23,6 +23,8 @@ pub(crate) enum Class {
     Lost,
     /// History has no partition for today.
     MissingDay,
+    /// The id of a job is taken.
+    Taken,
 }
 
 pub(crate) type Outcome<T> = Result<T, Failure>;
@@ -109,8 +111,11 @@ fn class(state: &SqlState, error: &tokio_postgres::Error) -> Class {
     ];
     let no_partition = *state == SqlState::CHECK_VIOLATION
         && error.as_db_error().and_then(|error| error.table()) == Some("done");
+    let constraint = error.as_db_error().and_then(|error| error.constraint());
     if no_partition {
         Class::MissingDay
+    } else if *state == SqlState::UNIQUE_VIOLATION && constraint == Some("jobs_pkey") {
+        Class::Taken
     } else if *state == SqlState::LOCK_NOT_AVAILABLE {
         Class::HeldUp
     } else if TRANSIENT.contains(state) || state.code().starts_with("08") {

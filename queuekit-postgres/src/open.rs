@@ -98,7 +98,8 @@ fn begins(config: &PostgresConfig) -> Begins {
         false => plain.clone(),
     };
     let wraps = config.prepared == Prepared::Off;
-    Begins { plain, settling, wraps, wraps_settling: wraps || relaxed }
+    let session = pool::timeouts(config, "");
+    Begins { session, plain, settling, wraps, wraps_settling: wraps || relaxed }
 }
 
 /// Refuses a server that may lose what it said was stored (contract R11.2).

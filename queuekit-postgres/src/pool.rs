@@ -3,7 +3,9 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use deadpool_postgres::{Connect, Manager, ManagerConfig, Object, Pool, RecyclingMethod};
+use deadpool_postgres::{
+    Connect, Manager, ManagerConfig, Object, Pool, QueueMode, RecyclingMethod,
+};
 use queuekit_core::{Error, ErrorKind, Result};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
@@ -22,7 +24,9 @@ pub(crate) fn pool(
     let dial = Dial { tls: tls.clone(), io: io.clone(), settings: settings(config) };
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = Manager::from_connect(config.server.clone(), dial, recycling);
-    Pool::builder(manager).max_size(size).build().map_err(|error| {
+    // The connection that was used last has its plans and pages at hand.
+    let builder = Pool::builder(manager).max_size(size).queue_mode(QueueMode::Lifo);
+    builder.build().map_err(|error| {
         Error::new(ErrorKind::Unavailable, "no pool of connections can be made").caused_by(error)
     })
 }

@@ -31,6 +31,8 @@ enum Link<'a> {
 /// How a transaction begins.
 #[derive(Debug)]
 pub(crate) struct Begins {
+    /// What holds for a connection until something else is set.
+    pub(crate) session: String,
     pub(crate) plain: String,
     /// One whose commit may be on disk later.
     pub(crate) settling: String,

@@ -53,15 +53,19 @@ impl Upkeep for PostgresStore {
 }
 
 impl PostgresStore {
-    /// A process that only enqueues runs no upkeep: its own deltas it folds by itself.
-    pub(crate) async fn count_delta(&self) {
+    /// A process that only enqueues runs no upkeep: its own deltas it folds by itself, beside its
+    /// calls.
+    pub(crate) fn count_delta(&self) {
         if self.shared.folding.0.fetch_add(1, Ordering::Relaxed) + 1 < UNFOLDED {
             return;
         }
         self.shared.folding.0.store(0, Ordering::Relaxed);
-        if let Err(error) = self.fold().await {
-            tracing::debug!(%error, "counters were not folded; the next call tries again");
-        }
+        let store = self.clone();
+        self.shared.io.spawn(async move {
+            if let Err(error) = store.fold().await {
+                tracing::debug!(%error, "counters were not folded; a later call tries again");
+            }
+        });
     }
 
     /// Folds deltas into counters; nothing if somebody else does it.

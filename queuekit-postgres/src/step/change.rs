@@ -457,10 +457,11 @@ impl<'s> Change<'s> {
         session: &'s Session<'s>,
         queues: &[&str],
         most: i32,
+        after_ms: i64,
     ) -> Outcome<Option<(Vec<JobId>, Self)>> {
         let queues = queues.to_vec();
         let mut ids = Vec::new();
-        for row in session.query(Sql::Expired, params![queues, most]).await? {
+        for row in session.query(Sql::Expired, params![queues, most, after_ms]).await? {
             ids.push(job_id(row.try_get(0)?));
         }
         if ids.is_empty() {

@@ -1,10 +1,11 @@
 //! History by days: partitions that nothing keeps are dropped as a whole.
 
+use crate::call::Call;
 use crate::error::Outcome;
 use crate::params::params;
 use crate::session::Session;
 use crate::statements::Sql;
-use crate::{PostgresStore, call::Call};
+use crate::{PostgresStore, Prepared};
 use queuekit_core::Result;
 
 /// How long a drop waits for those who read the partition: others wait behind it.
@@ -69,35 +70,43 @@ async fn old(session: &Session<'_>) -> Outcome<Vec<Day>> {
     Ok(days)
 }
 
-/// Detached beside its users, counted, and dropped. Whatever stops it in the middle, the next
-/// time goes on from there.
+/// Detached, counted, and dropped. Whatever stops it in the middle, the next time goes on from
+/// there.
 async fn drop_day(store: &PostgresStore, session: &Session<'_>, day: &Day) -> Outcome<u64> {
     let schema = store.shared.schema.as_str();
-    let table = format!("{schema}.{}", day.name);
-    let set = format!("SET lock_timeout = {PATIENCE_MS}");
-    session.execute(&set).await?;
+    let detach = format!("ALTER TABLE {schema}.done DETACH PARTITION {schema}.{}", day.name);
+    if store.shared.prepared == Prepared::Off {
+        // Behind a pooler no setting may outlive a transaction, and none detaches concurrently:
+        // it waits for those who read the history, and others for it, but not for long.
+        session.begin().await?;
+        session.execute(&format!("SET LOCAL lock_timeout = {PATIENCE_MS}")).await?;
+        if day.is_attached {
+            let end = if day.is_pending { " FINALIZE" } else { "" };
+            session.execute(&format!("{detach}{end}")).await?;
+        }
+        return count_and_drop(store, session, day).await;
+    }
+    session.execute(&format!("SET lock_timeout = {PATIENCE_MS}")).await?;
     let dropped = async {
-        if day.is_pending {
-            session
-                .execute(&format!("ALTER TABLE {schema}.done DETACH PARTITION {table} FINALIZE"))
-                .await?;
-        } else if day.is_attached {
-            session
-                .execute(&format!(
-                    "ALTER TABLE {schema}.done DETACH PARTITION {table} CONCURRENTLY"
-                ))
-                .await?;
+        if day.is_attached {
+            let end = if day.is_pending { "FINALIZE" } else { "CONCURRENTLY" };
+            session.execute(&format!("{detach} {end}")).await?;
         }
         session.begin().await?;
-        let count = store.shared.statements.text(Sql::CountDay);
-        let count = count.replace(&format!("{schema}.day"), &table);
-        let jobs = session.number(&count).await?;
-        session.execute(&format!("DROP TABLE {table}")).await?;
-        session.commit().await?;
-        Ok(jobs.unsigned_abs())
+        count_and_drop(store, session, day).await
     };
     let dropped = dropped.await;
     session.rollback().await;
-    session.execute("RESET lock_timeout").await?;
+    session.execute(&store.shared.begins.session).await?;
     dropped
+}
+
+async fn count_and_drop(store: &PostgresStore, session: &Session<'_>, day: &Day) -> Outcome<u64> {
+    let schema = store.shared.schema.as_str();
+    let table = format!("{schema}.{}", day.name);
+    let count = store.shared.statements.text(Sql::CountDay);
+    let jobs = session.number(&count.replace(&format!("{schema}.day"), &table)).await?;
+    session.execute(&format!("DROP TABLE {table}")).await?;
+    session.commit().await?;
+    Ok(jobs.unsigned_abs())
 }

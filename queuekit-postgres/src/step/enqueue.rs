@@ -120,7 +120,7 @@ impl PostgresStore {
             match answer.await? {
                 Some(outcomes) => {
                     self.stir(created_queues(jobs, &outcomes));
-                    self.count_delta().await;
+                    self.count_delta();
                     return Ok(outcomes);
                 }
                 None => self.shared.known.forget(asked.queues.into_keys()),
@@ -145,8 +145,10 @@ fn gone() -> Error {
 
 /// The outcomes; none if what was known of the queues is out of date.
 async fn enqueue(asked: &Asked<'_>, session: &Session<'_>) -> Outcome<Option<Vec<EnqueueOutcome>>> {
-    if asked.is_plain() {
-        return asked.store_plain(session, true).await;
+    if asked.is_plain()
+        && let Some(outcomes) = asked.store_plain(session).await?
+    {
+        return Ok(Some(outcomes));
     }
     match asked.patience_ms {
         Some(patience) => session.begin_patient(patience).await?,
@@ -169,12 +171,7 @@ pub(crate) async fn enqueue_in(
     asked: &Asked<'_>,
     session: &Session<'_>,
 ) -> Outcome<Vec<EnqueueOutcome>> {
-    let outcomes = if asked.is_plain() {
-        asked.store_plain(session, false).await?
-    } else {
-        asked.store_any(session).await?
-    };
-    outcomes.ok_or_else(|| gone().into())
+    asked.store_any(session).await?.ok_or_else(|| gone().into())
 }
 
 impl Asked<'_> {
@@ -189,11 +186,8 @@ impl Asked<'_> {
             && self.jobs.iter().map(NewJob::id).collect::<HashSet<_>>().len() == self.jobs.len()
     }
 
-    async fn store_plain(
-        &self,
-        session: &Session<'_>,
-        alone: bool,
-    ) -> Outcome<Option<Vec<EnqueueOutcome>>> {
+    /// The quick statement, as a transaction of its own; none if it found out that it will not do.
+    async fn store_plain(&self, session: &Session<'_>) -> Outcome<Option<Vec<EnqueueOutcome>>> {
         let columns = Columns::of(self.jobs.iter().enumerate(), &self.queues);
         let queues: Vec<i32> = self.queues.values().map(|row| row.id).collect();
         let params = params![
@@ -212,24 +206,13 @@ impl Asked<'_> {
             columns.moved_from,
             queues,
         ];
-        let rows = match alone {
-            true => session.write(Sql::Enqueue, params).await?,
-            false => session.query(Sql::Enqueue, params).await?,
+        let rows = match session.write(Sql::Enqueue, params).await {
+            Err(failure) if failure.class == Class::Taken => return Ok(None),
+            rows => rows?,
         };
         let row = rows.first().ok_or_else(|| unreadable("the answer to an enqueue"))?;
-        let stored: i64 = row.try_get(0)?;
-        if stored == self.jobs.len() as i64 {
-            return Ok(Some(self.jobs.iter().map(created).collect()));
-        }
-        let ids: Option<Vec<Uuid>> = row.try_get(1)?;
-        let stored: HashSet<JobId> = ids.unwrap_or_default().into_iter().map(job_id).collect();
-        let others = self.jobs.iter().filter(|job| !stored.contains(&job.id()));
-        let contents = contents(session, others.map(NewJob::id)).await?;
-        let outcome = |job: &NewJob| match stored.contains(&job.id()) {
-            true => Some(created(job)),
-            false => contents.get(&job.id()).map(|content| content.compare(job)),
-        };
-        Ok(self.jobs.iter().map(outcome).collect())
+        let all = row.try_get::<_, i64>(0)? == self.jobs.len() as i64;
+        Ok(all.then(|| self.jobs.iter().map(created).collect()))
     }
 
     /// Items act in order: of those with the same id or the same key only the first is tried in

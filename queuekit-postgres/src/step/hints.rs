@@ -27,6 +27,8 @@ struct State {
     places: HashMap<(i32, i16), (i64, i64)>,
     /// All leases that ran out before it were taken back.
     expired: Option<i64>,
+    /// Of each queue, all entries of the agenda before it were looked at.
+    visited: HashMap<i32, i64>,
 }
 
 /// The hints of one call, as the statement takes them.
@@ -42,12 +44,7 @@ pub(crate) struct Places {
 impl Hints {
     /// Where to look now.
     pub(crate) fn places(&self) -> Places {
-        let mut state = self.state();
-        if !state.on || state.began.is_none_or(|began| began.elapsed() >= TRUSTED) {
-            state.places.clear();
-            state.expired = None;
-            state.began = Some(Instant::now());
-        }
+        let state = self.fresh();
         let mut places = Places { expired: state.expired.unwrap_or(i64::MIN), ..Places::default() };
         for ((queue, rank), (at, seq)) in &state.places {
             places.queues.push(*queue);
@@ -56,6 +53,37 @@ impl Hints {
             places.seqs.push(*seq);
         }
         places
+    }
+
+    /// After which time, in ms, leases may have run out that were not taken back.
+    pub(crate) fn expired(&self) -> i64 {
+        self.fresh().expired.unwrap_or(i64::MIN)
+    }
+
+    /// After which time, in ms, there may be entries on a queue's agenda.
+    pub(crate) fn visited(&self, queue: i32) -> i64 {
+        self.fresh().visited.get(&queue).copied().unwrap_or(i64::MIN)
+    }
+
+    /// All entries of a queue's agenda were looked at, up to a time in ms.
+    pub(crate) fn visited_until(&self, queue: i32, at: i64) {
+        let mut state = self.state();
+        if state.on {
+            // One that was written meanwhile by a clock read before is still to be found.
+            state.visited.insert(queue, at - 1000);
+        }
+    }
+
+    /// Without what is too old to be trusted.
+    fn fresh(&self) -> MutexGuard<'_, State> {
+        let mut state = self.state();
+        if !state.on || state.began.is_none_or(|began| began.elapsed() >= TRUSTED) {
+            state.places.clear();
+            state.visited.clear();
+            state.expired = None;
+            state.began = Some(Instant::now());
+        }
+        state
     }
 
     /// A call took these places, in this order, while so many dead rows were about.

@@ -41,11 +41,12 @@ impl Budget {
 pub(super) async fn reclaim(
     session: &Session<'_>,
     names: &[QueueName],
+    after_ms: i64,
     budget: &mut Budget,
 ) -> Outcome<bool> {
     let queues: Vec<&str> = names.iter().map(QueueName::as_str).collect();
     let most = i32::try_from(budget.reclaims).unwrap_or(i32::MAX);
-    let Some((ids, mut change)) = Change::overdue(session, &queues, most).await? else {
+    let Some((ids, mut change)) = Change::overdue(session, &queues, most, after_ms).await? else {
         return Ok(false);
     };
     for id in ids.into_iter().take(budget.reclaims) {

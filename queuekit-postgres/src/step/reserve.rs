@@ -138,7 +138,7 @@ impl PostgresStore {
         for queue in queues::named(session, names).await?.iter().filter(|queue| queue.keyed) {
             session.begin().await?;
             lock(self, session, queue).await?;
-            place(session, queue).await?;
+            place(self, session, queue).await?;
             session.commit().await?;
         }
         let mut available = std::collections::HashMap::new();
@@ -216,7 +216,8 @@ impl Round<'_> {
         }
         if self.request.limit > got {
             let names: Vec<QueueName> = self.quotas.iter().map(|(name, _)| name.clone()).collect();
-            if reclaim(session, &names, &mut done.budget).await? {
+            let after_ms = self.store.shared.hints.expired();
+            if reclaim(session, &names, after_ms, &mut done.budget).await? {
                 self.store.shared.hints.forget();
             }
             let mut left = self.request.limit - got;
@@ -278,7 +279,7 @@ impl Round<'_> {
         let mut got = 0;
         while got < most {
             if row.keyed {
-                place(session, row).await?;
+                place(self.store, session, row).await?;
             }
             if savepoints {
                 session.execute("SAVEPOINT queuekit_lease").await?;
@@ -448,16 +449,19 @@ async fn lock(store: &PostgresStore, session: &Session<'_>, row: &QueueRow) -> O
 }
 
 /// Looks at the keys that are on the queue's agenda.
-async fn place(session: &Session<'_>, row: &QueueRow) -> Outcome<()> {
+async fn place(store: &PostgresStore, session: &Session<'_>, row: &QueueRow) -> Outcome<()> {
+    let after_ms = store.shared.hints.visited(row.id);
     let mut seen = 0;
     while seen < ENTRIES_PER_CALL {
         if row.skips_waiting() {
             session.query(Sql::PlaceDue, params![row.id, ENTRIES]).await?;
         }
-        let rows = session.query(Sql::Place, params![row.id, ENTRIES]).await?;
-        let entries: i64 = rows.first().map_or(Ok(0), |row| row.try_get(0))?;
+        let rows = session.query(Sql::Place, params![row.id, ENTRIES, after_ms]).await?;
+        let first = rows.first().ok_or_else(|| unreadable("the answer to a look at keys"))?;
+        let entries: i64 = first.try_get(0)?;
         seen += entries;
         if entries < i64::from(ENTRIES) {
+            store.shared.hints.visited_until(row.id, first.try_get(1)?);
             break;
         }
     }
