@@ -23,10 +23,18 @@ pub const STORE_RULES: &[(&str, &str)] = &[
     (
         "R2.9",
         "Postgres and SQLite only: enqueue inside the caller's transaction is inherent on them; \
-         `tests/sqlite_transactions.rs`",
+         `tests/sqlite_transactions.rs`, `tests/postgres_transactions.rs`",
     ),
-    ("R2.10", "the lock timeout of items that wait for a foreign transaction: Postgres and SQLite"),
-    ("R3.7", "the outcome Settling needs an ack inside an open transaction: Postgres and SQLite"),
+    (
+        "R2.10",
+        "the lock timeout of items that wait for a foreign transaction: Postgres and SQLite; \
+         `tests/sqlite_merging.rs`, `tests/postgres_merging.rs`",
+    ),
+    (
+        "R3.7",
+        "the outcome Settling needs an ack inside an open transaction: Postgres and SQLite; \
+         `tests/postgres_settling.rs`",
+    ),
     (
         "R5.10",
         "leases that are returned though another queue failed: stores that ask queue by queue",
@@ -39,11 +47,13 @@ pub const STORE_RULES: &[(&str, &str)] = &[
     (
         "R10.2",
         "the faults are of Postgres, Redis and SQLite: SQLSTATEs, error replies, SQLITE_BUSY; \
-         `tests/sqlite_locks.rs`, `tests/sqlite_full.rs`",
+         `tests/sqlite_locks.rs`, `tests/sqlite_full.rs`, `tests/postgres_faults.rs`, \
+         `tests/postgres_lost_replies.rs`",
     ),
     (
         "R11.2",
-        "refusals at opening name settings of Redis and Postgres; here only the schema's version",
+        "refusals at opening name settings of Redis and Postgres; here only the schema's version; \
+         `tests/postgres_migrations.rs`",
     ),
     ("R11.3", "needs a store that loses its tail: Redis and SQLite in their lossy modes, killed"),
 ];

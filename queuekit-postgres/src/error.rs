@@ -50,6 +50,14 @@ impl From<Failure> for Error {
 impl From<PoolError> for Failure {
     fn from(error: PoolError) -> Self {
         match error {
+            PoolError::Backend(error) if is_of_tls(&error) => {
+                let message = format!(
+                    "no encrypted connection to Postgres: {}; check sslmode, sslrootcert and the \
+                     server's certificate",
+                    causes(&error)
+                );
+                Error::new(ErrorKind::Unavailable, message).caused_by(error).into()
+            }
             // Whatever it was: no statement has been sent on a connection that never was.
             PoolError::Backend(error) => {
                 let failure = Self::from(error);
@@ -157,6 +165,18 @@ fn is_of_connection(error: &tokio_postgres::Error) -> bool {
     error.is_closed()
         || causes.any(|cause| cause.is::<std::io::Error>())
         || std::error::Error::source(error).is_none()
+}
+
+/// Whether client and server did not agree on encryption: trying again will not help.
+fn is_of_tls(error: &tokio_postgres::Error) -> bool {
+    let mut causes =
+        std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+    let refused = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::InvalidData;
+    let first = std::error::Error::source(error).is_some_and(|cause| !cause.is::<std::io::Error>());
+    error.code().is_none()
+        && !error.is_closed()
+        && (causes.any(|cause| cause.downcast_ref().is_some_and(refused))
+            || (first && error.to_string().contains("TLS")))
 }
 
 /// The driver's own text says little; what caused it says what failed.

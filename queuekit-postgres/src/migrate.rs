@@ -95,8 +95,13 @@ impl Migrations for PostgresStore {
     }
 
     fn sql(&self) -> String {
-        let texts = MIGRATIONS.iter().map(|(_, sql)| *sql);
-        let all = std::iter::once(TABLE).chain(texts).collect::<Vec<_>>().join("\n");
+        let insert = include_str!("../sql/migration_insert.sql");
+        let mut all = TABLE.to_owned();
+        for (version, sql) in MIGRATIONS {
+            // A store that is opened on it knows by that what is there.
+            let insert = insert.replace("$1::int", &version.to_string());
+            all = format!("{all}\n{sql}\n{insert};\n");
+        }
         self.shared.schema.apply(&all)
     }
 }

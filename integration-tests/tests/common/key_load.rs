@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::{BoxFuture, join_all};
@@ -24,6 +24,8 @@ const QUEUES: [(&str, u32); 2] = [("one", 1), ("three", 3)];
 const KEY_LIVES: Duration = Duration::from_millis(20);
 const TTL: Duration = Duration::from_millis(300);
 const PRODUCERS: usize = 6;
+/// Producers wait where there are more, so that all can be served in the end.
+const MOST_LEFT: i64 = 300;
 const RESERVERS: usize = 4;
 
 struct Load {
@@ -33,6 +35,8 @@ struct Load {
     enough: AtomicBool,
     /// Reservers end.
     done: AtomicBool,
+    /// Jobs that are stored and have not ended.
+    left: AtomicI64,
     abandoned: AtomicUsize,
     failed_calls: AtomicUsize,
 }
@@ -56,6 +60,7 @@ pub(crate) async fn run(test: &str, stage: Stage) {
         begun: Instant::now(),
         enough: AtomicBool::new(false),
         done: AtomicBool::new(false),
+        left: AtomicI64::new(0),
         abandoned: AtomicUsize::new(0),
         failed_calls: AtomicUsize::new(0),
     });
@@ -112,9 +117,15 @@ impl Load {
         let mut produced = Produced::default();
         let mut app = self.stage.client().await;
         while !self.enough.load(Ordering::Relaxed) {
-            let jobs: Vec<NewJob> = (0..fastrand::usize(1..4)).map(|_| self.job(producer)).collect();
+            while self.left.load(Ordering::Relaxed) > MOST_LEFT {
+                sleep(Duration::from_millis(2)).await;
+            }
+            let jobs: Vec<NewJob> =
+                (0..fastrand::usize(1..4)).map(|_| self.job(producer)).collect();
             let ids: Vec<JobId> = jobs.iter().map(NewJob::id).collect();
-            if producer % 2 == 0 {
+            let stored = || self.left.fetch_add(jobs.len() as i64, Ordering::Relaxed);
+            if producer.is_multiple_of(2) {
+                stored();
                 let jobs: Vec<_> = jobs.iter().map(|job| job.clone().repeated()).collect();
                 self.insist(|| self.stage.store.enqueue(&jobs)).await;
                 produced.stored.extend(ids);
@@ -127,6 +138,7 @@ impl Load {
                 tx.rollback().await.expect("a rollback");
                 produced.undone.extend(ids);
             } else {
+                stored();
                 tx.commit().await.expect("a commit");
                 produced.stored.extend(ids);
             }
@@ -165,6 +177,8 @@ impl Load {
                 let ack = [Ack::new(lease.token)];
                 let acked = self.insist(|| self.stage.store.ack(&ack)).await;
                 assert_ne!(acked, [AckOutcome::NotFound]);
+                let ended = acked != [AckOutcome::LeaseLost];
+                self.left.fetch_sub(i64::from(ended), Ordering::Relaxed);
             }
         }
     }
@@ -262,4 +276,3 @@ fn most_at_once(jobs: &[&Job]) -> usize {
     }
     most
 }
-

@@ -7,6 +7,7 @@
     reason = "a test that fails panics"
 )]
 
+pub(crate) mod authority;
 pub(crate) mod files;
 #[cfg(unix)]
 pub(crate) mod key_load;
