@@ -7,8 +7,9 @@
 //! ```
 //!
 //! A store is measured by a target of its own in `benches/`, which opens the store and calls
-//! [`run`]. That for Postgres has two beside it: `postgres_costs` and `postgres_designs`. What criterion cannot say (percentiles, ratios, CPU time) is printed after the group
-//! it belongs to. `docs/performance.md` has the figures.
+//! [`run`]. That for Postgres has two beside it: `postgres_costs` and `postgres_designs`. What
+//! criterion cannot say (percentiles, ratios, CPU time) is printed after the group it belongs to.
+//! `docs/performance.md` has the figures.
 #![expect(clippy::print_stdout, reason = "figures are printed")]
 #![expect(clippy::panic, reason = "a benchmark that fails has no figure to give")]
 #![expect(clippy::expect_used, reason = "a benchmark that fails has no figure to give")]

@@ -23,6 +23,9 @@ CREATE TABLE queuekit.queues (
     -- The transaction that removed it. A producer that had begun before may still store jobs in
     -- it: it is there until no transaction can.
     removed_by xid8,
+    -- Upkeep has seen it removed, and stamped it anew: a statement that saw it before the removal
+    -- committed has its number by then.
+    removal_seen boolean NOT NULL DEFAULT false,
     -- Whether it may hold jobs with partition keys, or is fair: only then reserve takes the
     -- queue's lock. Set before the first such job, never reset.
     keyed boolean NOT NULL DEFAULT false,

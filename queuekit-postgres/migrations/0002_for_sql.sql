@@ -115,7 +115,7 @@ BEGIN
     INSERT INTO queuekit.queues (name, keyed)
     VALUES (create_queue.name, takes_keys)
     ON CONFLICT (name) DO UPDATE
-    SET removed_by = NULL, keyed = queues.keyed OR excluded.keyed;
+    SET removed_by = NULL, removal_seen = false, keyed = queues.keyed OR excluded.keyed;
 END
 $$;
 

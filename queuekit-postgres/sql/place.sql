@@ -48,9 +48,19 @@ lane AS MATERIALIZED (
     FROM entry
 ),
 unplaced AS (
+    -- A look per key: joined, the planner may compare every key with every job.
     DELETE FROM queuekit.ready
-    USING lane
-    WHERE ready.queue = $1::int AND ready.lane = lane.lane AND ready.slot IS NOT NULL
+    WHERE ready.ctid = ANY (ARRAY(
+        SELECT old.spot
+        FROM lane
+        CROSS JOIN LATERAL (
+            SELECT ready.ctid AS spot
+            FROM queuekit.ready
+            WHERE
+                ready.queue = $1::int AND ready.lane = lane.lane AND ready.slot IS NOT NULL
+            OFFSET 0
+        ) AS old
+    ))
 ),
 free AS MATERIALIZED (
     SELECT

@@ -19,5 +19,5 @@ WHERE
     (SELECT count(*) FROM fresh)
     + (SELECT count(*) FROM queuekit.queues WHERE queues.removed_by IS NULL) <= $2::int
 ON CONFLICT (name) DO UPDATE
-SET removed_by = NULL
+SET removed_by = NULL, removal_seen = false
 WHERE queues.removed_by IS NOT NULL

@@ -138,11 +138,8 @@ async fn serve(
 }
 
 async fn own_pid(client: &Client) -> Result<i32, tokio_postgres::Error> {
-    client
-        .query_typed("SELECT pg_backend_pid()", &[])
-        .await?
-        .first()
-        .map_or(Ok(0), |row| row.try_get(0))
+    let rows = client.query_typed(BACKEND_PID, &[]).await?;
+    rows.first().map_or(Ok(0), |row| row.try_get(0))
 }
 
 async fn tell(
@@ -164,4 +161,5 @@ async fn in_time<T>(
     step.map_err(|_| tokio_postgres::Error::__private_api_timeout())?
 }
 
+const BACKEND_PID: &str = include_str!("../sql/backend_pid.sql");
 const NOTIFY: &str = include_str!("../sql/notify.sql");

@@ -61,13 +61,14 @@ fn start(config: &PostgresConfig) -> Result<PostgresStore> {
     };
     let wakeups = Arc::new(WakeupHub::default());
     let notices = Notices::new(listen_at, connector, &config.schema, Arc::clone(&wakeups));
+    let statements = Statements::new(&config.schema);
     let shared = Shared {
         io,
         pool: main,
         heartbeats,
         lock_class: config.schema.lock_class(),
-        statements: Statements::new(&config.schema),
-        begins: begins(config),
+        begins: begins(config, &statements),
+        statements,
         schema: config.schema.clone(),
         prepared: config.prepared,
         settle: config.settle,
@@ -87,8 +88,8 @@ fn start(config: &PostgresConfig) -> Result<PostgresStore> {
     Ok(PostgresStore { shared: Arc::new(shared) })
 }
 
-fn begins(config: &PostgresConfig) -> Begins {
-    let mut plain = "BEGIN".to_owned();
+fn begins(config: &PostgresConfig, statements: &Statements) -> Begins {
+    let mut plain = statements.text(Sql::Begin).trim_end().to_owned();
     if config.prepared == Prepared::Off {
         plain = format!("{plain}; {}; SET LOCAL jit = off", pool::timeouts(config, "LOCAL"));
     }

@@ -117,7 +117,8 @@ fn settings(config: &PostgresConfig) -> Option<String> {
     (config.prepared == Prepared::Auto).then(|| {
         format!(
             "{timeouts}; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; \
-             SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off"
+             SET enable_hashjoin = off; SET enable_mergejoin = off; \
+             SET enable_material = off; SET jit = off"
         )
     })
 }

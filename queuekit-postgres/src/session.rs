@@ -112,7 +112,7 @@ impl<'a> Session<'a> {
             client.batch_execute(&self.begins.settling),
             self.send(first.0, statements.0.as_ref(), first.1),
             self.send(second.0, statements.1.as_ref(), second.1),
-            client.batch_execute("COMMIT"),
+            client.batch_execute(self.statements.text(Sql::Commit)),
         )
         .await;
         self.answered(&committed);
@@ -149,7 +149,7 @@ impl<'a> Session<'a> {
     pub(crate) async fn commit(&self) -> Outcome<()> {
         if let Link::Own(client, _) = self.link {
             self.doubt.store(true, Ordering::Release);
-            let committed = client.batch_execute("COMMIT").await;
+            let committed = client.batch_execute(self.statements.text(Sql::Commit)).await;
             self.open.store(false, Ordering::Release);
             self.answered(&committed);
             committed?;
@@ -161,7 +161,7 @@ impl<'a> Session<'a> {
     pub(crate) async fn rollback(&self) -> bool {
         match self.link {
             Link::Own(client, _) if self.open.swap(false, Ordering::AcqRel) => {
-                client.batch_execute("ROLLBACK").await.is_ok()
+                client.batch_execute(self.statements.text(Sql::Rollback)).await.is_ok()
             }
             _ => true,
         }
@@ -181,6 +181,11 @@ impl<'a> Session<'a> {
             Link::Own(client, _) => Ok(client.batch_execute(text).await?),
             Link::Foreign(tx) => Ok(tx.batch_execute(text).await?),
         }
+    }
+
+    /// Runs a statement without parameters and result.
+    pub(crate) async fn control(&self, sql: Sql) -> Outcome<()> {
+        self.execute(self.statements.text(sql)).await
     }
 
     async fn begin_with(&self, begin: &str) -> Outcome<()> {
@@ -211,7 +216,7 @@ impl<'a> Session<'a> {
             return rows;
         }
         // All three are sent at once; what fails in the middle makes the commit undo it.
-        let commit = client.batch_execute("COMMIT");
+        let commit = client.batch_execute(self.statements.text(Sql::Commit));
         let (begun, rows, committed) =
             join3(client.batch_execute(begin), self.send(sql, statement.as_ref(), params), commit)
                 .await;

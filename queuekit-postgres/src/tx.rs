@@ -8,6 +8,7 @@ use tokio_postgres::Transaction;
 use crate::PostgresStore;
 use crate::error::{Class, Outcome};
 use crate::session::Session;
+use crate::statements::Sql;
 use crate::step;
 
 impl PostgresStore {
@@ -78,7 +79,7 @@ impl PostgresStore {
         queues.dedup();
         let channel = self.shared.schema.as_str();
         let params = crate::params::params![channel, queues];
-        let told = session.query(crate::statements::Sql::Notify, params).await;
+        let told = session.query(Sql::Notify, params).await;
         told.map(drop).map_err(|failure| Error::from(failure).during("notify_in"))
     }
 }
@@ -88,11 +89,11 @@ async fn undone_if_failed<T>(
     session: &Session<'_>,
     step: impl Future<Output = Outcome<T>>,
 ) -> Outcome<T> {
-    session.execute("SAVEPOINT queuekit_step").await?;
+    session.control(Sql::Savepoint).await?;
     let answer = step.await;
     if answer.is_err() {
-        session.execute("ROLLBACK TO SAVEPOINT queuekit_step").await?;
+        session.control(Sql::SavepointRollback).await?;
     }
-    session.execute("RELEASE SAVEPOINT queuekit_step").await?;
+    session.control(Sql::SavepointRelease).await?;
     answer
 }

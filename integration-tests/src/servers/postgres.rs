@@ -128,8 +128,8 @@ impl Postgres {
 fn remedy() -> String {
     let version = binaries::asked_version().map(|version| format!("version {version} is wanted; "));
     format!(
-        "{}start one and `export {URL}=postgres://USER:PASSWORD@HOST:5432/postgres`; or install it, \
-         on Debian with `apt-get install postgresql`; or start Docker and `docker pull {}`",
+        "{}start one and `export {URL}=postgres://USER:PASSWORD@HOST:5432/postgres`; or install \
+         it, on Debian with `apt-get install postgresql`; or start Docker and `docker pull {}`",
         version.unwrap_or_default(),
         container::image()
     )

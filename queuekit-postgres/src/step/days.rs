@@ -73,13 +73,12 @@ async fn old(session: &Session<'_>) -> Outcome<Vec<Day>> {
 /// Detached, counted, and dropped. Whatever stops it in the middle, the next time goes on from
 /// there.
 async fn drop_day(store: &PostgresStore, session: &Session<'_>, day: &Day) -> Outcome<u64> {
-    let schema = store.shared.schema.as_str();
-    let detach = format!("ALTER TABLE {schema}.done DETACH PARTITION {schema}.{}", day.name);
+    let detach = of_day(store, Sql::DayDetach, day);
     if store.shared.prepared == Prepared::Off {
         // Behind a pooler no setting may outlive a transaction, and none detaches concurrently:
         // it waits for those who read the history, and others for it, but not for long.
         session.begin().await?;
-        session.execute(&format!("SET LOCAL lock_timeout = {PATIENCE_MS}")).await?;
+        session.control(Sql::Impatient).await?;
         if day.is_attached {
             let end = if day.is_pending { " FINALIZE" } else { "" };
             session.execute(&format!("{detach}{end}")).await?;
@@ -102,11 +101,15 @@ async fn drop_day(store: &PostgresStore, session: &Session<'_>, day: &Day) -> Ou
 }
 
 async fn count_and_drop(store: &PostgresStore, session: &Session<'_>, day: &Day) -> Outcome<u64> {
-    let schema = store.shared.schema.as_str();
-    let table = format!("{schema}.{}", day.name);
-    let count = store.shared.statements.text(Sql::CountDay);
-    let jobs = session.number(&count.replace(&format!("{schema}.day"), &table)).await?;
-    session.execute(&format!("DROP TABLE {table}")).await?;
+    let jobs = session.number(&of_day(store, Sql::CountDay, day)).await?;
+    session.execute(&of_day(store, Sql::DayDrop, day)).await?;
     session.commit().await?;
     Ok(jobs.unsigned_abs())
+}
+
+/// A statement in which the table `day` stands for this partition.
+fn of_day(store: &PostgresStore, sql: Sql, day: &Day) -> String {
+    let schema = store.shared.schema.as_str();
+    let text = store.shared.statements.text(sql).trim_end();
+    text.replace(&format!("{schema}.day"), &format!("{schema}.{}", day.name))
 }

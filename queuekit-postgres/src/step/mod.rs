@@ -8,6 +8,7 @@ mod enqueue;
 mod extend;
 mod fold;
 mod hints;
+mod lease;
 mod prune;
 mod reclaim;
 mod repair;

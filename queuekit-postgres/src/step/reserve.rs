@@ -2,24 +2,19 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
 use queuekit_core::capability::{Exchanged, Settlement};
-use queuekit_core::{
-    JobId, Kind, Lease, LeaseToken, Metadata, PartitionKey, Priority, QueueName, Queues, Reserve,
-    Reserved, Result, Timestamp,
-};
-use tokio_postgres::Row;
+use queuekit_core::{Lease, QueueName, Queues, Reserve, Reserved, Result};
 
-use super::hints::Places;
-use super::reclaim::{Budget, Doom, reclaim, refuse};
+use super::lease::{Answer, LeaseCall};
+use super::reclaim::{Budget, reclaim, refuse};
 use super::settle::AckCall;
 use super::{Change, ack, nack};
 use crate::PostgresStore;
 use crate::call::Call;
 use crate::error::{Failure, Outcome, unreadable};
-use crate::params::{Typed, params, typed};
+use crate::params::params;
 use crate::queues::{self, QueueRow};
-use crate::row::{PLAIN, job_id, millis, nonce_uuid, small, unsigned};
+use crate::row::{millis, nonce_uuid, unsigned};
 use crate::session::Session;
 use crate::statements::Sql;
 
@@ -30,9 +25,9 @@ const ENTRIES_PER_CALL: i64 = 20_000;
 
 /// One call: what it settles first, and what it asks for.
 pub(crate) struct Round<'a> {
-    store: &'a PostgresStore,
+    pub(super) store: &'a PostgresStore,
     settlement: Option<&'a Settlement>,
-    request: &'a Reserve,
+    pub(super) request: &'a Reserve,
     /// Most jobs of each queue, in the order in which they are served.
     quotas: Vec<(QueueName, usize)>,
 }
@@ -282,7 +277,7 @@ impl Round<'_> {
                 place(self.store, session, row).await?;
             }
             if savepoints {
-                session.execute("SAVEPOINT queuekit_lease").await?;
+                session.control(Sql::Savepoint).await?;
             }
             let answer = self.lease_next(session, row, most - got).await?;
             if let Some(before) = answer.rows.iter().position(|row| row.doom.is_some()) {
@@ -291,7 +286,7 @@ impl Round<'_> {
                 }
                 // It dies when its turn comes: the next of its key may go before others.
                 let doomed = answer.doomed_run(before, done.budget.burials());
-                session.execute("ROLLBACK TO SAVEPOINT queuekit_lease").await?;
+                session.control(Sql::SavepointRollback).await?;
                 if before > 0 {
                     let answer = self.lease_next(session, row, before).await?;
                     got += answer.rows.len();
@@ -379,71 +374,6 @@ impl Round<'_> {
     }
 }
 
-/// A reserve as the statement takes it.
-struct LeaseCall<'a> {
-    store: &'a PostgresStore,
-    quotas: &'a [(QueueName, usize)],
-    names: Vec<&'a str>,
-    most: Vec<i32>,
-    limit: i32,
-    nonce: uuid::Uuid,
-    ttl_ms: i64,
-    worker: &'a str,
-    /// The caller holds the queues' locks, and has looked after leases that ran out.
-    locked: bool,
-    hints: Places,
-}
-
-impl<'a> LeaseCall<'a> {
-    fn new(
-        round: &'a Round<'_>,
-        quotas: &'a [(QueueName, usize)],
-        limit: usize,
-        locked: bool,
-    ) -> Self {
-        let request = round.request;
-        let small = |number: usize| i32::try_from(number).unwrap_or(i32::MAX);
-        Self {
-            store: round.store,
-            quotas,
-            names: quotas.iter().map(|(name, _)| name.as_str()).collect(),
-            most: quotas.iter().map(|(_, most)| small(*most)).collect(),
-            limit: small(limit),
-            nonce: nonce_uuid(request.nonce),
-            ttl_ms: millis(request.ttl.get()),
-            worker: request.worker.as_str(),
-            locked,
-            hints: round.store.shared.hints.places(),
-        }
-    }
-
-    fn params(&self) -> [Typed<'_>; 13] {
-        [
-            typed(&self.names),
-            typed(&self.most),
-            typed(&self.limit),
-            typed(&self.nonce),
-            typed(&self.ttl_ms),
-            typed(&self.worker),
-            typed(&self.locked),
-            typed(&self.locked),
-            typed(&self.hints.queues),
-            typed(&self.hints.ranks),
-            typed(&self.hints.ats),
-            typed(&self.hints.seqs),
-            typed(&self.hints.expired),
-        ]
-    }
-
-    fn answer(&self, rows: &[Row]) -> Outcome<Answer> {
-        let names: Vec<QueueName> = self.quotas.iter().map(|(name, _)| name.clone()).collect();
-        let answer = Answer::read(rows, &names)?;
-        let places = answer.rows.iter().map(|row| row.place);
-        self.store.shared.hints.took(answer.dead_rows, answer.now, places);
-        Ok(answer)
-    }
-}
-
 async fn lock(store: &PostgresStore, session: &Session<'_>, row: &QueueRow) -> Outcome<()> {
     session.query(Sql::LockQueue, params![row.id, store.shared.lock_class]).await.map(drop)
 }
@@ -478,124 +408,5 @@ impl Done {
             unfinished: false,
             next_due_in: None,
         }
-    }
-}
-
-/// What a lease statement answered.
-struct Answer {
-    now: Timestamp,
-    /// It leased nothing, because something is to be done before.
-    unfinished: bool,
-    dead_rows: i64,
-    next_due_in: Option<Duration>,
-    rows: Vec<Leased>,
-}
-
-struct Leased {
-    id: JobId,
-    keyed: bool,
-    doom: Option<Doom>,
-    /// Where it stood: queue, rank, time, sequence.
-    place: (i32, i16, i64, i64),
-    lease: Option<Lease>,
-    lease_seq: u64,
-}
-
-impl Answer {
-    fn read(rows: &[Row], names: &[QueueName]) -> Outcome<Self> {
-        let first = rows.first().ok_or_else(|| unreadable("the answer to a reserve"))?;
-        let now = Timestamp::from_millis(first.try_get(0)?);
-        let (overdue, keyed): (bool, bool) = (first.try_get(1)?, first.try_get(2)?);
-        let mut leased = Vec::with_capacity(rows.len());
-        for row in rows {
-            if row.try_get::<_, Option<uuid::Uuid>>(4)?.is_some() {
-                leased.push(Leased::read(row, names, now)?);
-            }
-        }
-        let next: Option<i64> = first.try_get(23)?;
-        Ok(Self {
-            now,
-            unfinished: overdue || keyed,
-            dead_rows: first.try_get(3)?,
-            next_due_in: next.map(|ms| Duration::from_millis(unsigned(ms))),
-            rows: leased,
-        })
-    }
-
-    fn doomed(&self) -> Vec<(JobId, Doom)> {
-        self.rows.iter().filter_map(|row| Some((row.id, row.doom?))).collect()
-    }
-
-    /// The doomed jobs that come one after the other from a place on, up to the first with a
-    /// partition key, so many at most.
-    fn doomed_run(&self, from: usize, most: usize) -> Vec<(JobId, Doom)> {
-        let mut doomed = Vec::new();
-        for row in &self.rows[from..] {
-            let Some(doom) = row.doom.filter(|_| doomed.len() < most) else {
-                break;
-            };
-            doomed.push((row.id, doom));
-            if row.keyed {
-                break;
-            }
-        }
-        doomed
-    }
-
-    fn into_leases(self, request: &Reserve) -> Vec<Lease> {
-        let granted = self.rows.into_iter().filter(|row| row.doom.is_none());
-        granted
-            .filter_map(|row| {
-                let mut lease = row.lease?;
-                lease.token.nonce = request.nonce;
-                lease.token.lease_seq = row.lease_seq;
-                Some(lease)
-            })
-            .collect()
-    }
-}
-
-impl Leased {
-    fn read(row: &Row, names: &[QueueName], now: Timestamp) -> Outcome<Self> {
-        let id = job_id(row.try_get(4)?);
-        let place = (row.try_get(5)?, row.try_get(6)?, row.try_get(7)?, row.try_get(8)?);
-        let lease_seq = unsigned(row.try_get(13)?) + 1;
-        let deadline_at = row.try_get::<_, Option<i64>>(17)?.map(Timestamp::from_millis);
-        let lane: Option<&str> = row.try_get(19)?;
-        let lane = lane.filter(|lane| *lane != PLAIN);
-        let at: i64 = row.try_get(22)?;
-        let name = usize::try_from(at - 1).ok().and_then(|at| names.get(at)).or(names.first());
-        let name = name.ok_or_else(|| unreadable("the queue of a lease"))?;
-        let kind = Kind::new(row.try_get::<_, &str>(18)?);
-        let metadata: Option<&str> = row.try_get(20)?;
-        let metadata = metadata.map(serde_json::from_str::<Metadata>).transpose();
-        let partition_key = lane.map(PartitionKey::new).transpose();
-        let rank: i16 = row.try_get(9)?;
-        let priority = u8::try_from(31 - rank).ok().map(Priority::new);
-        let late = deadline_at.is_some_and(|deadline| deadline <= now);
-        let timeout_ms = u64::try_from(row.try_get::<_, i64>(16)?);
-        let (Ok(kind), Ok(metadata), Ok(partition_key), Some(Ok(priority)), Ok(timeout_ms)) =
-            (kind, metadata, partition_key, priority, timeout_ms)
-        else {
-            let doom = Some(Doom::Corrupt);
-            return Ok(Self { id, keyed: lane.is_some(), doom, place, lease: None, lease_seq });
-        };
-        // The fence is filled in by whoever knows the call.
-        let nonce = queuekit_core::Nonce::from_bytes([0; 16]);
-        let token = LeaseToken { queue: name.clone(), id, lease_seq, nonce };
-        let payload = Bytes::copy_from_slice(row.try_get(21)?);
-        let mut lease = Lease::new(token, kind, payload);
-        lease.attempt = small(row.try_get(10)?) + 1;
-        lease.max_attempts = small(row.try_get(11)?);
-        lease.releases = u32::try_from(row.try_get::<_, i32>(12)?).unwrap_or(0);
-        lease.priority = priority;
-        lease.timeout = Duration::from_millis(timeout_ms);
-        lease.deadline_in = deadline_at.map(|deadline| deadline.since(now));
-        lease.created_at = Timestamp::from_millis(row.try_get(15)?);
-        lease.scheduled_at = Timestamp::from_millis(row.try_get(14)?);
-        lease.partition_key = partition_key;
-        lease.metadata = metadata.unwrap_or_default();
-        let doom = late.then_some(Doom::Deadline);
-        Ok(Self { id, keyed: lane.is_some(), doom, place, lease: Some(lease), lease_seq })
     }
 }

@@ -1,0 +1,6 @@
+-- Which server process serves the connection.
+-- Parameters: none.
+-- Result: one number.
+-- Index: none.
+-- Locks: nothing.
+SELECT pg_backend_pid() AS pid

@@ -1,0 +1,6 @@
+-- Begins a transaction.
+-- Parameters: none.
+-- Result: none.
+-- Index: none.
+-- Locks: nothing.
+BEGIN

@@ -1,0 +1,6 @@
+-- Undoes a transaction.
+-- Parameters: none.
+-- Result: none.
+-- Index: none.
+-- Locks: nothing.
+ROLLBACK

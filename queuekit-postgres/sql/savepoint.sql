@@ -1,0 +1,6 @@
+-- Marks where a step begins.
+-- Parameters: none.
+-- Result: none.
+-- Index: none.
+-- Locks: nothing.
+SAVEPOINT queuekit_step
