@@ -43,7 +43,7 @@ async fn r10_4_close_ends_calls_connections_and_the_thread() {
     stage.until_blocked(1).await;
     let busy = |_| {
         let (store, job) = (store.clone(), build(draft()));
-        let call = async move { (job.id(), store.enqueue(&[job.clone()]).await) };
+        let call = async move { (job.id(), store.enqueue(std::slice::from_ref(&job)).await) };
         tokio::spawn(call)
     };
     let calls: Vec<_> = (0..50).map(busy).collect();

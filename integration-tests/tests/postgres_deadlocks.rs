@@ -211,12 +211,12 @@ impl Load {
             }
             6 => {
                 let patch = QueuePatch::default().per_key(fastrand::u32(1..4)).unwrap();
-                drop(self.heard(store.configure(&queue("keyed"), &patch).await));
+                self.heard(store.configure(&queue("keyed"), &patch).await);
             }
             7 => {
                 let order = if fastrand::bool() { Order::Fair } else { Order::Strict };
                 let patch = QueuePatch::default().order(order);
-                drop(self.heard(store.configure(&queue("fair"), &patch).await));
+                self.heard(store.configure(&queue("fair"), &patch).await);
             }
             _ => drop(self.heard(store.remove_queue(&queue("gone"), true).await)),
         }

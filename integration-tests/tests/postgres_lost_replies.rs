@@ -200,7 +200,9 @@ async fn r6_1_a_burial_whose_reply_was_lost_is_repeated() {
         let waits = create(&lossy.stage.store, &build(draft())).await;
         let burials = [Burial::of_lease(token.clone(), "bad"), Burial::of_job(waits, "bad")];
         for burial in burials {
-            if let Some(outcomes) = lossy.call(lossy.store.move_to_dlq(&[burial.clone()])).await {
+            if let Some(outcomes) =
+                lossy.call(lossy.store.move_to_dlq(std::slice::from_ref(&burial))).await
+            {
                 let buried = [BuryOutcome::Buried, BuryOutcome::AlreadyDone];
                 assert!(buried.contains(&outcomes[0]), "{outcomes:?}");
             }
