@@ -24,7 +24,7 @@ use queuekit_integration_tests::kit::{build, draft};
 use queuekit_integration_tests::{Layer, Wrapped};
 use queuekit_postgres::PostgresStore;
 use queuekit_worker::{Ctx, JobError, JobResult, Worker};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{mpsc, watch};
 
 const TTL: Duration = Duration::from_millis(900);
 
@@ -125,7 +125,8 @@ struct Handlers {
     leases: Arc<Leased>,
     /// Told when an ack stands in its transaction.
     acked: mpsc::UnboundedSender<JobId>,
-    end: Notify,
+    /// Up to which attempt runs are to end.
+    end: watch::Sender<u32>,
 }
 
 impl Handlers {
@@ -136,7 +137,7 @@ impl Handlers {
         let outcomes = self.store.ack_in(&tx, &[Ack::new(token)]).await.map_err(JobError::retry)?;
         assert_eq!(outcomes, [AckOutcome::Acked]);
         self.acked.send(ctx.id()).unwrap();
-        self.end.notified().await;
+        self.ended(ctx).await;
         if ctx.kind().as_str() == "undoes" && ctx.attempt() == 1 {
             tx.rollback().await.map_err(JobError::retry)?;
             return Err(JobError::retry_after("undone", Duration::ZERO));
@@ -144,9 +145,14 @@ impl Handlers {
         tx.commit().await.map_err(JobError::retry)
     }
 
+    async fn ended(&self, ctx: &Ctx) {
+        let mut end = self.end.subscribe();
+        drop(end.wait_for(|attempt| *attempt >= ctx.attempt()).await.unwrap());
+    }
+
     async fn wait(&self, ctx: &Ctx) -> JobResult {
         tokio::select! {
-            () = self.end.notified() => Ok(()),
+            () = self.ended(ctx) => Ok(()),
             () = ctx.cancelled() => Err(JobError::retry("its lease was lost")),
         }
     }
@@ -188,7 +194,7 @@ async fn r3_7_a_worker_keeps_its_leases_while_a_handler_holds_its_ack_open() {
         url: stage.database.url(),
         leases: Arc::clone(&leases),
         acked,
-        end: Notify::new(),
+        end: watch::Sender::new(0),
     });
     let inner: Arc<dyn Backend> = Arc::new(store.clone());
     let worker = handlers.worker(Remembers { store: inner, leases: Arc::clone(&leases) });
@@ -199,9 +205,9 @@ async fn r3_7_a_worker_keeps_its_leases_while_a_handler_holds_its_ack_open() {
     tokio::time::sleep(2 * TTL + TTL / 2).await;
     let granted = || jobs.each_ref().map(|job| leases.lock().unwrap()[&job.id()].len());
     assert_eq!(granted(), [1; 4], "a lease was lost, or a job was reclaimed");
-    handlers.end.notify_waiters();
+    handlers.end.send_replace(1);
     assert_eq!(ack().await, jobs[1].id(), "it runs again, since its ack was undone");
-    handlers.end.notify_waiters();
+    handlers.end.send_replace(2);
     until("all are completed", async || {
         let mut done = true;
         for job in &jobs {
