@@ -30,5 +30,5 @@ async fn postgres_and_the_machine_answer_and_hold_the_same() {
     if let Some(why) = PostgresHarness.why_absent().await {
         return common::skip("postgres_and_the_machine_answer_and_hold_the_same", &why);
     }
-    model::run(&PostgresHarness, Plan { sequences: 100, ..Plan::default() }).await;
+    model::run(&PostgresHarness, Plan { sequences: 60, ..Plan::default() }).await;
 }

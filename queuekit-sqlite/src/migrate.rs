@@ -86,7 +86,31 @@ impl Migrations for SqliteStore {
     }
 
     fn sql(&self) -> String {
-        let texts = MIGRATIONS.iter().map(|(_, sql)| *sql);
-        std::iter::once(MIGRATION_TABLE).chain(texts).collect::<Vec<_>>().join("\n")
+        let mut all = MIGRATION_TABLE.to_owned();
+        for (version, sql) in MIGRATIONS {
+            // A store that is opened on it knows by that what is there.
+            let insert = MIGRATION_INSERT.replace("?1", &version.to_string());
+            let insert = insert.replace("?2", "unixepoch() * 1000");
+            all = format!("{all}\n{sql}\n{insert}");
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Create, SqliteConfig};
+
+    #[tokio::test]
+    async fn a_file_made_with_the_sql_of_all_migrations_opens() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(directory.path().join("first.db")).await.unwrap();
+        let path = directory.path().join("second.db");
+        let conn = Connection::open(&path).unwrap();
+        conn.pragma_update(None, "journal_mode", "wal").unwrap();
+        conn.execute_batch(&store.sql()).unwrap();
+        let config = SqliteConfig::new(&path).create(Create::Nothing).migrate(false);
+        SqliteStore::connect(config).await.unwrap();
     }
 }
