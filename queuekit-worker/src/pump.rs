@@ -186,7 +186,8 @@ impl Pump {
     /// Whether an exchange is worth being made beside others, and may be now.
     fn may_fly(&self, batch: &Batch) -> bool {
         let capabilities = self.shared.backend.capabilities();
-        let room = self.flights.len() < capabilities.calls_at_once;
+        let most = capabilities.calls_at_once;
+        let room = most > 1 && self.flights.len() < most;
         room && capabilities.exchange.is_some() && batch.len() >= FLIGHT
     }
 
