@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use queuekit_core::capability::{Exchanged, Settlement};
-use queuekit_core::{Lease, QueueName, Queues, Reserve, Reserved, Result};
+use queuekit_core::{JobId, Lease, QueueName, Queues, Reserve, Reserved, Result};
 
 use super::lease::{Answer, LeaseCall};
-use super::reclaim::{Budget, reclaim, refuse};
+use super::reclaim::{Budget, Doom, reclaim, refuse};
 use super::settle::AckCall;
 use super::{Change, ack, nack};
 use crate::PostgresStore;
@@ -37,6 +37,8 @@ struct Done {
     settled: Option<(Vec<queuekit_core::AckOutcome>, Vec<queuekit_core::NackOutcome>)>,
     stirred: Vec<QueueRow>,
     leases: Vec<Lease>,
+    /// Jobs that were leased and must not be: nobody is told of them.
+    doomed: Vec<(JobId, Doom)>,
     budget: Budget,
     /// It has to be made again the long way.
     unfinished: bool,
@@ -63,7 +65,8 @@ impl PostgresStore {
             let quick = self.call(operation, Call::Once, &round, |round, session| {
                 Box::pin(round.quickly(session))
             });
-            let quick = quick.await?;
+            let mut quick = quick.await?;
+            self.refuse_doomed(operation, &mut quick).await;
             if !quick.unfinished {
                 return round.answer(quick).await;
             }
@@ -80,12 +83,20 @@ impl PostgresStore {
                 let (round, got, budget, savepoints) = *input;
                 Box::pin(round.carefully(session, got, budget, savepoints))
             });
-            long = call.await?;
+            long = match (call.await, &done) {
+                (Ok(long), _) => long,
+                // What was done is told, whatever became of the rest (contract R5.10).
+                (Err(error), Some(quick)) if quick.has_changed() => {
+                    tracing::debug!(%error, "the rest of a call is left to the next one");
+                    break;
+                }
+                (Err(error), _) => return Err(error),
+            };
             if long.is_some() {
                 break;
             }
         }
-        let mut long = long.unwrap_or(Done::new(request.limit));
+        let mut long = long.unwrap_or(Done { budget, ..Done::new(request.limit) });
         if let Some(quick) = done {
             long.settled = quick.settled;
             long.stirred.extend(quick.stirred);
@@ -93,6 +104,32 @@ impl PostgresStore {
             long.leases.extend(got);
         }
         round.answer(long).await
+    }
+
+    /// Buries, or gives back, what was leased and must not be. If that fails, the leases run out
+    /// by themselves, and the jobs are met again.
+    async fn refuse_doomed(&self, operation: &'static str, quick: &mut Done) {
+        if quick.doomed.is_empty() {
+            return;
+        }
+        let input = (std::mem::take(&mut quick.doomed), quick.budget);
+        let refused = self.call(operation, Call::Repeatable, input, |input, session| {
+            Box::pin(async move {
+                let (doomed, mut budget) = (&input.0, input.1);
+                session.begin().await?;
+                let ids = doomed.iter().map(|(id, _)| *id);
+                refuse(Change::of_leases(session, ids).await?, doomed, &mut budget).await?;
+                session.commit().await?;
+                Ok(budget)
+            })
+        });
+        match refused.await {
+            Ok(budget) => {
+                quick.budget = budget;
+                quick.unfinished = budget.burials() > 0;
+            }
+            Err(error) => tracing::debug!(%error, "jobs that cannot run stay leased for a ttl"),
+        }
     }
 
     /// How many jobs of each queue are wanted: as many as there may be in the order listed, or
@@ -173,15 +210,8 @@ impl Round<'_> {
         let answer = lease.answer(&rows)?;
         done.unfinished = answer.unfinished;
         done.next_due_in = Some(answer.next_due_in);
-        let doomed = answer.doomed();
+        done.doomed = answer.doomed();
         done.leases = answer.into_leases(self.request);
-        if !doomed.is_empty() {
-            session.begin().await?;
-            let ids = doomed.iter().map(|(id, _)| *id);
-            refuse(Change::of_leases(session, ids).await?, &doomed, &mut done.budget).await?;
-            session.commit().await?;
-            done.unfinished = done.budget.burials() > 0;
-        }
         Ok(done)
     }
 
@@ -399,11 +429,17 @@ async fn place(store: &PostgresStore, session: &Session<'_>, row: &QueueRow) -> 
 }
 
 impl Done {
+    /// Whether the store is not as it was.
+    fn has_changed(&self) -> bool {
+        self.settled.is_some() || !self.leases.is_empty()
+    }
+
     fn new(limit: usize) -> Self {
         Self {
             settled: None,
             stirred: Vec::new(),
             leases: Vec::new(),
+            doomed: Vec::new(),
             budget: Budget::new(limit),
             unfinished: false,
             next_due_in: None,
