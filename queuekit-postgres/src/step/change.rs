@@ -14,24 +14,24 @@ use uuid::Uuid;
 use crate::error::{Failure, Outcome, unreadable};
 use crate::params::params;
 use crate::queues::{self, QueueRow};
-use crate::row::{Record, job_id, job_uuid, millis, to_small};
+use crate::row::{Record, job_id, job_uuid, millis};
 use crate::session::Session;
 use crate::statements::Sql;
 
 /// Jobs under change, and what is to be written of them.
 pub(crate) struct Change<'s> {
-    session: &'s Session<'s>,
+    pub(super) session: &'s Session<'s>,
     pub(crate) now: Timestamp,
     queues: HashMap<i32, QueueRow>,
-    records: HashMap<JobId, Record>,
-    writes: Vec<(JobId, Write)>,
-    keys: Vec<KeyWrite>,
+    pub(super) records: HashMap<JobId, Record>,
+    pub(super) writes: Vec<(JobId, Write)>,
+    pub(super) keys: Vec<KeyWrite>,
     /// Queues that gained work.
     stirred: BTreeSet<i32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Write {
+pub(super) enum Write {
     /// It ran and waits again.
     Pending,
     /// It waited and ended.
@@ -51,12 +51,12 @@ enum Write {
 }
 
 /// What becomes of an idempotency key.
-struct KeyWrite {
-    queue: String,
-    key: String,
-    job: JobId,
+pub(super) struct KeyWrite {
+    pub(super) queue: String,
+    pub(super) key: String,
+    pub(super) job: JobId,
     /// How long it is still held; none if it is free at once.
-    window_ms: Option<i64>,
+    pub(super) window_ms: Option<i64>,
 }
 
 impl<'s> Change<'s> {
@@ -342,101 +342,6 @@ impl<'s> Change<'s> {
         Ok(())
     }
 
-    async fn flush(&mut self) -> Outcome<()> {
-        let mut writes = std::mem::take(&mut self.writes);
-        writes.sort_unstable_by_key(|(id, _)| *id);
-        self.write_pending(&writes).await?;
-        self.write_ends(&writes).await?;
-        let of = |wanted: fn(&Write) -> bool| {
-            let chosen = writes.iter().filter(|(_, write)| wanted(write));
-            chosen.map(|(id, _)| job_uuid(*id)).collect::<Vec<Uuid>>()
-        };
-        let removed = of(|write| *write == Write::Remove);
-        if !removed.is_empty() {
-            self.session.query(Sql::ToNothing, params![removed]).await?;
-        }
-        let asked = of(|write| *write == Write::RequestCancel);
-        if !asked.is_empty() {
-            self.session.query(Sql::RequestCancel, params![asked]).await?;
-        }
-        let returned = of(|write| matches!(write, Write::Return { .. }));
-        if !returned.is_empty() {
-            let keeps = |(_, write): &(JobId, Write)| match write {
-                Write::Return { keeps_place } => Some(*keeps_place),
-                _ => None,
-            };
-            let keeps: Vec<bool> = writes.iter().filter_map(keeps).collect();
-            self.session.query(Sql::ToWaiting, params![returned, keeps]).await?;
-        }
-        self.write_keys().await
-    }
-
-    async fn write_pending(&self, writes: &[(JobId, Write)]) -> Outcome<()> {
-        let chosen = writes.iter().filter(|(_, write)| *write == Write::Pending);
-        let records: Vec<&Record> = chosen.filter_map(|(id, _)| self.records.get(id)).collect();
-        if records.is_empty() {
-            return Ok(());
-        }
-        let ids: Vec<Uuid> = records.iter().map(|record| job_uuid(record.id)).collect();
-        let ats: Vec<i64> = records.iter().map(|record| record.scheduled_at.as_millis()).collect();
-        let attempts: Vec<i16> = records.iter().map(|record| to_small(record.attempts)).collect();
-        let releases: Vec<i32> = records
-            .iter()
-            .map(|record| i32::try_from(record.releases).unwrap_or(i32::MAX))
-            .collect();
-        let errors: Vec<Option<&str>> =
-            records.iter().map(|record| record.errors.as_deref()).collect();
-        let params = params![ids, ats, attempts, releases, errors];
-        self.session.query(Sql::ToPending, params).await.map(drop)
-    }
-
-    async fn write_ends(&self, writes: &[(JobId, Write)]) -> Outcome<()> {
-        let mut ends = Ends::default();
-        for (id, write) in writes {
-            let (ran, corrupt) = match write {
-                Write::EndWaiting { corrupt } => (false, *corrupt),
-                Write::EndRunning { corrupt } => (true, *corrupt),
-                _ => continue,
-            };
-            if let Some(record) = self.records.get(id) {
-                ends.push(record, ran, corrupt);
-            }
-        }
-        if ends.ids.is_empty() {
-            return Ok(());
-        }
-        let params = params![
-            ends.ids,
-            ends.ran,
-            ends.states,
-            ends.attempts,
-            ends.lease_seqs,
-            ends.nonces,
-            ends.started,
-            ends.workers,
-            ends.cancels,
-            ends.holds,
-            ends.reasons,
-            ends.errors,
-            ends.corrupt,
-        ];
-        self.session.query(Sql::ToEnded, params).await.map(drop)
-    }
-
-    async fn write_keys(&mut self) -> Outcome<()> {
-        let mut writes = std::mem::take(&mut self.keys);
-        if writes.is_empty() {
-            return Ok(());
-        }
-        writes
-            .sort_unstable_by(|one, other| (&one.queue, &one.key).cmp(&(&other.queue, &other.key)));
-        let queues: Vec<&str> = writes.iter().map(|write| write.queue.as_str()).collect();
-        let keys: Vec<&str> = writes.iter().map(|write| write.key.as_str()).collect();
-        let jobs: Vec<Uuid> = writes.iter().map(|write| job_uuid(write.job)).collect();
-        let windows: Vec<Option<i64>> = writes.iter().map(|write| write.window_ms).collect();
-        self.session.query(Sql::KeysSettle, params![queues, keys, jobs, windows]).await.map(drop)
-    }
-
     /// Lets a job hold its idempotency key again; false if another does.
     pub(crate) async fn take_key(&self, id: JobId) -> Outcome<bool> {
         let Some(record) = self.records.get(&id) else {
@@ -469,42 +374,6 @@ impl<'s> Change<'s> {
         }
         let change = Self::read(session, sorted(ids.iter().copied())).await?;
         Ok(Some((ids, change)))
-    }
-}
-
-/// Ended jobs as the statement takes them.
-#[derive(Default)]
-struct Ends<'r> {
-    ids: Vec<Uuid>,
-    ran: Vec<bool>,
-    states: Vec<i16>,
-    attempts: Vec<i16>,
-    lease_seqs: Vec<i64>,
-    nonces: Vec<Option<Uuid>>,
-    started: Vec<Option<i64>>,
-    workers: Vec<Option<&'r str>>,
-    cancels: Vec<bool>,
-    holds: Vec<bool>,
-    reasons: Vec<Option<&'r str>>,
-    errors: Vec<Option<&'r str>>,
-    corrupt: Vec<bool>,
-}
-
-impl<'r> Ends<'r> {
-    fn push(&mut self, record: &'r Record, ran: bool, corrupt: bool) {
-        self.ids.push(job_uuid(record.id));
-        self.ran.push(ran);
-        self.states.push(record.state as i16);
-        self.attempts.push(to_small(record.attempts));
-        self.lease_seqs.push(record.lease_seq);
-        self.nonces.push(record.nonce);
-        self.started.push(record.started_at.map(Timestamp::as_millis));
-        self.workers.push(record.worker.as_deref());
-        self.cancels.push(record.cancel_requested);
-        self.holds.push(record.holds);
-        self.reasons.push(record.reason.as_deref());
-        self.errors.push(record.errors.as_deref());
-        self.corrupt.push(corrupt);
     }
 }
 

@@ -5,16 +5,17 @@ use std::time::Duration;
 
 use queuekit_core::retry::queue_full_retry_after;
 use queuekit_core::{
-    EnqueueOutcome, Error, ErrorKind, JobId, NewJob, Priority, QueueName, Result, Start, Timestamp,
+    EnqueueOutcome, Error, ErrorKind, JobId, NewJob, QueueName, Result, Start, Timestamp,
 };
 use uuid::Uuid;
 
+use super::columns::Columns;
 use crate::PostgresStore;
 use crate::call::Call;
 use crate::error::{Class, Failure, Outcome, unreadable};
 use crate::params::params;
 use crate::queues::{self, QueueRow};
-use crate::row::{job_id, job_uuid, millis, to_small};
+use crate::row::{job_id, job_uuid};
 use crate::session::Session;
 use crate::statements::Sql;
 
@@ -190,23 +191,9 @@ impl Asked<'_> {
     async fn store_plain(&self, session: &Session<'_>) -> Outcome<Option<Vec<EnqueueOutcome>>> {
         let columns = Columns::of(self.jobs.iter().enumerate(), &self.queues);
         let queues: Vec<i32> = self.queues.values().map(|row| row.id).collect();
-        let params = params![
-            columns.ids,
-            columns.queues,
-            columns.places,
-            columns.kinds,
-            columns.ranks,
-            columns.delays,
-            columns.ats,
-            columns.max_attempts,
-            columns.timeouts,
-            columns.deadlines,
-            columns.metadata,
-            columns.payloads,
-            columns.moved_from,
-            queues,
-        ];
-        let rows = match session.write(Sql::Enqueue, params).await {
+        let mut params = columns.of_every_job();
+        params.extend_from_slice(params![queues]);
+        let rows = match session.write(Sql::Enqueue, &params).await {
             Err(failure) if failure.class == Class::Taken => return Ok(None),
             rows => rows?,
         };
@@ -258,26 +245,10 @@ impl Asked<'_> {
             session.query(Sql::KeysExpire, params![key_queues, keys]).await?;
         }
         let repeat = jobs().any(|(_, job)| job.repeat());
-        let params = params![
-            columns.ids,
-            columns.queues,
-            columns.places,
-            columns.kinds,
-            columns.ranks,
-            columns.delays,
-            columns.ats,
-            columns.max_attempts,
-            columns.timeouts,
-            columns.deadlines,
-            columns.metadata,
-            columns.payloads,
-            columns.moved_from,
-            columns.partition_keys,
-            columns.idempotency_keys,
-            columns.unique_until_done,
-            repeat,
-        ];
-        let rows = session.query(Sql::EnqueueAny, params).await?;
+        let mut params = columns.of_every_job();
+        params.extend(columns.of_keyed_jobs());
+        params.extend_from_slice(params![repeat]);
+        let rows = session.query(Sql::EnqueueAny, &params).await?;
         let mut stored = HashSet::new();
         for row in rows {
             stored.insert(job_id(row.try_get(0)?));
@@ -365,71 +336,4 @@ async fn holders<'a>(
 fn scoped_keys<'a>(jobs: impl Iterator<Item = &'a NewJob>) -> (Vec<&'a str>, Vec<&'a str>) {
     let scoped = |job: &'a NewJob| Some((job.queue().as_str(), job.idempotency_key()?.as_str()));
     jobs.filter_map(scoped).unzip()
-}
-
-/// Jobs as the statements take them, sorted by id.
-#[derive(Default)]
-struct Columns<'a> {
-    ids: Vec<Uuid>,
-    queues: Vec<i32>,
-    places: Vec<i16>,
-    kinds: Vec<&'a str>,
-    ranks: Vec<i16>,
-    delays: Vec<Option<i64>>,
-    ats: Vec<Option<i64>>,
-    max_attempts: Vec<i16>,
-    timeouts: Vec<i64>,
-    deadlines: Vec<Option<i64>>,
-    metadata: Vec<Option<String>>,
-    payloads: Vec<&'a [u8]>,
-    moved_from: Vec<Option<Uuid>>,
-    partition_keys: Vec<Option<&'a str>>,
-    idempotency_keys: Vec<Option<&'a str>>,
-    unique_until_done: Vec<bool>,
-}
-
-impl<'a> Columns<'a> {
-    fn of(
-        jobs: impl Iterator<Item = (usize, &'a NewJob)>,
-        queues: &HashMap<QueueName, QueueRow>,
-    ) -> Self {
-        let mut sorted: Vec<_> = jobs.collect();
-        sorted.sort_unstable_by_key(|(_, job)| job.id());
-        let mut columns = Self::default();
-        for (place, job) in sorted {
-            columns.push(place, job, queues[job.queue()].id);
-        }
-        columns
-    }
-
-    fn push(&mut self, place: usize, job: &'a NewJob, queue: i32) {
-        let (delay, at) = match job.start() {
-            Start::After(delay) => (Some(millis(delay)), None),
-            Start::At(at) => (None, Some(at.as_millis())),
-        };
-        self.ids.push(job_uuid(job.id()));
-        self.queues.push(queue);
-        self.places.push(i16::try_from(place).unwrap_or(i16::MAX));
-        self.kinds.push(job.kind().as_str());
-        self.ranks.push(rank(job.priority()));
-        self.delays.push(delay);
-        self.ats.push(at);
-        self.max_attempts.push(to_small(job.max_attempts()));
-        self.timeouts.push(millis(job.timeout()));
-        self.deadlines.push(job.deadline().map(millis));
-        let metadata = job.metadata();
-        // A map of texts: there is nothing in it that cannot be written.
-        self.metadata.push(
-            (!metadata.is_empty()).then(|| serde_json::to_string(metadata).unwrap_or_default()),
-        );
-        self.payloads.push(job.payload());
-        self.moved_from.push(job.moved_from().map(job_uuid));
-        self.partition_keys.push(job.partition_key().map(|key| key.as_str()));
-        self.idempotency_keys.push(job.idempotency_key().map(|key| key.as_str()));
-        self.unique_until_done.push(job.unique_until_done());
-    }
-}
-
-fn rank(priority: Priority) -> i16 {
-    Priority::LEVELS as i16 - 1 - i16::from(priority.level())
 }

@@ -2,7 +2,9 @@
 //! jobs, ask core what becomes of them, and write that.
 
 mod admin;
+mod agenda;
 mod change;
+mod columns;
 mod days;
 mod enqueue;
 mod extend;
@@ -10,10 +12,12 @@ mod fold;
 mod hints;
 mod lease;
 mod prune;
+mod quotas;
 mod reclaim;
 mod repair;
 mod reserve;
 mod settle;
+mod write;
 
 pub(crate) use admin::*;
 pub(crate) use change::Change;

@@ -3,25 +3,21 @@
 use std::time::Duration;
 
 use queuekit_core::capability::{Exchanged, Settlement};
-use queuekit_core::{JobId, Lease, QueueName, Queues, Reserve, Reserved, Result};
+use queuekit_core::{JobId, Lease, QueueName, Reserve, Reserved, Result};
 
+use super::agenda::{lock, place};
 use super::lease::{Answer, LeaseCall};
 use super::reclaim::{Budget, Doom, reclaim, refuse};
 use super::settle::AckCall;
 use super::{Change, ack, nack};
 use crate::PostgresStore;
 use crate::call::Call;
-use crate::error::{Failure, Outcome, unreadable};
+use crate::error::{Failure, Outcome};
 use crate::params::params;
 use crate::queues::{self, QueueRow};
 use crate::row::{millis, nonce_uuid, unsigned};
 use crate::session::Session;
 use crate::statements::Sql;
-
-/// Entries of the agenda that one statement looks at.
-const ENTRIES: i32 = 1000;
-/// Entries that one call looks at before it takes what it has found.
-const ENTRIES_PER_CALL: i64 = 20_000;
 
 /// One call: what it settles first, and what it asks for.
 pub(crate) struct Round<'a> {
@@ -130,57 +126,6 @@ impl PostgresStore {
             }
             Err(error) => tracing::debug!(%error, "jobs that cannot run stay leased for a ttl"),
         }
-    }
-
-    /// How many jobs of each queue are wanted: as many as there may be in the order listed, or
-    /// shares by weight of what each can give.
-    async fn quotas(&self, request: &Reserve) -> Result<Vec<(QueueName, usize)>> {
-        let names = request.queues.names();
-        let Queues::Weighted(_) = &request.queues else {
-            return Ok(names.iter().map(|name| (name.clone(), request.limit)).collect());
-        };
-        let input = (self, names, request.limit);
-        let available = self.call("reserve", Call::Repeatable, input, |input, session| {
-            let (store, names, limit) = *input;
-            Box::pin(store.available(session, names, limit))
-        });
-        let mut available = available.await?;
-        let mut quotas: Vec<(QueueName, usize)> =
-            names.iter().map(|name| (name.clone(), 0)).collect();
-        request.queues.divide(request.limit, |name, share| {
-            let left = available.entry(name.clone()).or_default();
-            let got = share.min(*left);
-            *left -= got;
-            if let Some((_, quota)) = quotas.iter_mut().find(|(queue, _)| queue == name) {
-                *quota += got;
-            }
-            Ok(got)
-        })?;
-        Ok(quotas)
-    }
-
-    async fn available(
-        &self,
-        session: &Session<'_>,
-        names: &[QueueName],
-        limit: usize,
-    ) -> Outcome<std::collections::HashMap<QueueName, usize>> {
-        let texts: Vec<&str> = names.iter().map(QueueName::as_str).collect();
-        let most = i32::try_from(limit).unwrap_or(i32::MAX);
-        for queue in queues::named(session, names).await?.iter().filter(|queue| queue.keyed) {
-            session.begin().await?;
-            lock(self, session, queue).await?;
-            place(self, session, queue).await?;
-            session.commit().await?;
-        }
-        let mut available = std::collections::HashMap::new();
-        for row in session.query(Sql::Available, params![texts, most]).await? {
-            if let Ok(name) = QueueName::new(row.try_get::<_, &str>(0)?) {
-                let jobs: i64 = row.try_get(1)?;
-                available.insert(name, usize::try_from(jobs).unwrap_or(0));
-            }
-        }
-        Ok(available)
     }
 }
 
@@ -402,30 +347,6 @@ impl Round<'_> {
         });
         next.await
     }
-}
-
-async fn lock(store: &PostgresStore, session: &Session<'_>, row: &QueueRow) -> Outcome<()> {
-    session.query(Sql::LockQueue, params![row.id, store.shared.lock_class]).await.map(drop)
-}
-
-/// Looks at the keys that are on the queue's agenda.
-async fn place(store: &PostgresStore, session: &Session<'_>, row: &QueueRow) -> Outcome<()> {
-    let after_ms = store.shared.hints.visited(row.id);
-    let mut seen = 0;
-    while seen < ENTRIES_PER_CALL {
-        if row.skips_waiting() {
-            session.query(Sql::PlaceDue, params![row.id, ENTRIES]).await?;
-        }
-        let rows = session.query(Sql::Place, params![row.id, ENTRIES, after_ms]).await?;
-        let first = rows.first().ok_or_else(|| unreadable("the answer to a look at keys"))?;
-        let entries: i64 = first.try_get(0)?;
-        seen += entries;
-        if entries < i64::from(ENTRIES) {
-            store.shared.hints.visited_until(row.id, first.try_get(1)?);
-            break;
-        }
-    }
-    Ok(())
 }
 
 impl Done {

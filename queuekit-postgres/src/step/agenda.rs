@@ -1,0 +1,44 @@
+//! Looks at the partition keys of a queue that something happened to.
+
+use crate::PostgresStore;
+use crate::error::{Outcome, unreadable};
+use crate::params::params;
+use crate::queues::QueueRow;
+use crate::session::Session;
+use crate::statements::Sql;
+
+/// Entries of the agenda that one statement looks at.
+const ENTRIES: i32 = 1000;
+/// Entries that one call looks at before it takes what it has found.
+const ENTRIES_PER_CALL: i64 = 20_000;
+pub(super) async fn lock(
+    store: &PostgresStore,
+    session: &Session<'_>,
+    row: &QueueRow,
+) -> Outcome<()> {
+    session.query(Sql::LockQueue, params![row.id, store.shared.lock_class]).await.map(drop)
+}
+
+/// Looks at the keys that are on the queue's agenda.
+pub(super) async fn place(
+    store: &PostgresStore,
+    session: &Session<'_>,
+    row: &QueueRow,
+) -> Outcome<()> {
+    let after_ms = store.shared.hints.visited(row.id);
+    let mut seen = 0;
+    while seen < ENTRIES_PER_CALL {
+        if row.skips_waiting() {
+            session.query(Sql::PlaceDue, params![row.id, ENTRIES]).await?;
+        }
+        let rows = session.query(Sql::Place, params![row.id, ENTRIES, after_ms]).await?;
+        let first = rows.first().ok_or_else(|| unreadable("the answer to a look at keys"))?;
+        let entries: i64 = first.try_get(0)?;
+        seen += entries;
+        if entries < i64::from(ENTRIES) {
+            store.shared.hints.visited_until(row.id, first.try_get(1)?);
+            break;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,102 @@
+//! New jobs as columns, the way the enqueue statements take them.
+
+use std::collections::HashMap;
+
+use queuekit_core::{NewJob, Priority, QueueName, Start};
+use uuid::Uuid;
+
+use crate::params::{Typed, params};
+use crate::queues::QueueRow;
+use crate::row::{job_uuid, millis, to_small};
+
+/// Jobs as the statements take them, sorted by id.
+#[derive(Default)]
+pub(super) struct Columns<'a> {
+    ids: Vec<Uuid>,
+    queues: Vec<i32>,
+    places: Vec<i16>,
+    kinds: Vec<&'a str>,
+    ranks: Vec<i16>,
+    delays: Vec<Option<i64>>,
+    ats: Vec<Option<i64>>,
+    max_attempts: Vec<i16>,
+    timeouts: Vec<i64>,
+    deadlines: Vec<Option<i64>>,
+    metadata: Vec<Option<String>>,
+    payloads: Vec<&'a [u8]>,
+    moved_from: Vec<Option<Uuid>>,
+    partition_keys: Vec<Option<&'a str>>,
+    idempotency_keys: Vec<Option<&'a str>>,
+    unique_until_done: Vec<bool>,
+}
+
+impl<'a> Columns<'a> {
+    pub(super) fn of(
+        jobs: impl Iterator<Item = (usize, &'a NewJob)>,
+        queues: &HashMap<QueueName, QueueRow>,
+    ) -> Self {
+        let mut sorted: Vec<_> = jobs.collect();
+        sorted.sort_unstable_by_key(|(_, job)| job.id());
+        let mut columns = Self::default();
+        for (place, job) in sorted {
+            columns.push(place, job, queues[job.queue()].id);
+        }
+        columns
+    }
+
+    /// The parameters that both statements begin with.
+    pub(super) fn of_every_job(&self) -> Vec<Typed<'_>> {
+        params![
+            self.ids,
+            self.queues,
+            self.places,
+            self.kinds,
+            self.ranks,
+            self.delays,
+            self.ats,
+            self.max_attempts,
+            self.timeouts,
+            self.deadlines,
+            self.metadata,
+            self.payloads,
+            self.moved_from,
+        ]
+        .to_vec()
+    }
+
+    /// Those that follow if jobs may have keys.
+    pub(super) fn of_keyed_jobs(&self) -> Vec<Typed<'_>> {
+        params![self.partition_keys, self.idempotency_keys, self.unique_until_done].to_vec()
+    }
+
+    fn push(&mut self, place: usize, job: &'a NewJob, queue: i32) {
+        let (delay, at) = match job.start() {
+            Start::After(delay) => (Some(millis(delay)), None),
+            Start::At(at) => (None, Some(at.as_millis())),
+        };
+        self.ids.push(job_uuid(job.id()));
+        self.queues.push(queue);
+        self.places.push(i16::try_from(place).unwrap_or(i16::MAX));
+        self.kinds.push(job.kind().as_str());
+        self.ranks.push(rank(job.priority()));
+        self.delays.push(delay);
+        self.ats.push(at);
+        self.max_attempts.push(to_small(job.max_attempts()));
+        self.timeouts.push(millis(job.timeout()));
+        self.deadlines.push(job.deadline().map(millis));
+        let metadata = job.metadata();
+        // A map of texts: there is nothing in it that cannot be written.
+        self.metadata.push(
+            (!metadata.is_empty()).then(|| serde_json::to_string(metadata).unwrap_or_default()),
+        );
+        self.payloads.push(job.payload());
+        self.moved_from.push(job.moved_from().map(job_uuid));
+        self.partition_keys.push(job.partition_key().map(|key| key.as_str()));
+        self.idempotency_keys.push(job.idempotency_key().map(|key| key.as_str()));
+        self.unique_until_done.push(job.unique_until_done());
+    }
+}
+
+fn rank(priority: Priority) -> i16 {
+    Priority::LEVELS as i16 - 1 - i16::from(priority.level())
+}
