@@ -1,21 +1,24 @@
 -- Locks leases that ran out, earliest first.
--- Parameters: $1 queues by name; $2 at most so many of each; $3 the time after which leases may
--- have run out.
--- Result: their ids.
+-- Parameters: $1 queues by name; $2 at most so many of each; $3 of each the time after which
+-- leases may have run out.
+-- Result: now, their ids; at least one row.
 -- Index: queues_name_key, running_expiry.
 -- Locks: the leases; passes over those that somebody settles.
-SELECT lease.id
+SELECT clock.now, overdue.id
 FROM (SELECT queuekit.now_ms() AS now OFFSET 0) AS clock
-CROSS JOIN unnest($1::text[]) WITH ORDINALITY AS asked (name, place)
-JOIN queuekit.queues ON queues.name = asked.name AND NOT queues.paused
-CROSS JOIN LATERAL (
-    SELECT running.id, running.lease_expires_at, running.seq
-    FROM queuekit.running
-    WHERE
-        running.queue = queues.id AND running.lease_expires_at <= clock.now
-        AND running.lease_expires_at > $3::bigint
-    ORDER BY running.lease_expires_at, running.seq
-    LIMIT $2::int
-    FOR UPDATE SKIP LOCKED
-) AS lease
-ORDER BY asked.place, lease.lease_expires_at, lease.seq
+LEFT JOIN LATERAL (
+    SELECT asked.place, lease.*
+    FROM unnest($1::text[], $3::bigint[]) WITH ORDINALITY AS asked (name, after, place)
+    JOIN queuekit.queues ON queues.name = asked.name AND NOT queues.paused
+    CROSS JOIN LATERAL (
+        SELECT running.id, running.lease_expires_at, running.seq
+        FROM queuekit.running
+        WHERE
+            running.queue = queues.id AND running.lease_expires_at <= clock.now
+            AND running.lease_expires_at > asked.after
+        ORDER BY running.lease_expires_at, running.seq
+        LIMIT $2::int
+        FOR UPDATE SKIP LOCKED
+    ) AS lease
+) AS overdue ON true
+ORDER BY overdue.place, overdue.lease_expires_at, overdue.seq

@@ -5,7 +5,8 @@
 -- the latest place of those before it in its key, because they go before it; in a fair one it
 -- has a turn, and stands there only once it is due.
 -- Parameters: $1 queue; $2 most entries of the agenda; $3 the time after which there may be some.
--- Result: one row: how many entries were looked at; now.
+-- Result: how many entries were looked at; now; and of each rank, if jobs were put there, the
+-- first of their places; at least one row.
 -- Index: agenda_order, ready_lane, running_slot, dead_holds, jobs_lane, jobs_coming, deltas_turn.
 -- Locks: the rows of agenda and ready it removes. The caller holds the queue's lock.
 WITH clock AS MATERIALIZED (
@@ -141,6 +142,7 @@ placed AS (
     WHERE
         coalesce(waiting.is_reachable, true)
         AND (waiting.is_due OR NOT policy.is_fair)
+    RETURNING ready.rank, ready.at, ready.seq
 ),
 coming AS (
     INSERT INTO queuekit.agenda (at, queue, lane)
@@ -163,5 +165,11 @@ coming AS (
     ) AS first
     WHERE policy.skips_waiting
 )
-SELECT (SELECT count(*) FROM entry) AS entries, clock.now
+SELECT
+    (SELECT count(*) FROM entry) AS entries, clock.now, first.rank, first.at, first.seq
 FROM clock
+LEFT JOIN (
+    SELECT DISTINCT ON (placed.rank) placed.rank, placed.at, placed.seq
+    FROM placed
+    ORDER BY placed.rank, placed.at, placed.seq
+) AS first ON true

@@ -3,7 +3,7 @@
 -- all; $4 nonce; $5 ttl in ms; $6 worker; $7 whether leases that ran out are passed over; $8
 -- whether the caller holds the locks of the queues with partition keys. $9..$12 hints, a row
 -- each: queue, rank, and the place after which to look; $13 the time after which leases may have
--- run out.
+-- run out, of each queue.
 -- Result: in serving order the leases; at least one row, which says what else is to be known:
 -- now; overdue: leases ran out, and nothing was leased; keyed: a queue has partition keys, and
 -- nothing was leased; dead_rows: versions of rows that vacuum has not removed yet; next_due_in: if
@@ -14,8 +14,9 @@ WITH clock AS MATERIALIZED (
     SELECT queuekit.now_ms() AS now
 ),
 asked AS MATERIALIZED (
-    SELECT asked.place, asked.most, queues.id, queues.keyed, queues.per_key
-    FROM unnest($1::text[], $2::int[]) WITH ORDINALITY AS asked (name, most, place)
+    SELECT asked.place, asked.most, asked.after, queues.id, queues.keyed, queues.per_key
+    FROM unnest($1::text[], $2::int[], $13::bigint[])
+        WITH ORDINALITY AS asked (name, most, after, place)
     JOIN queuekit.queues ON queues.name = asked.name
     WHERE NOT queues.paused
     ORDER BY asked.place
@@ -29,7 +30,7 @@ overdue AS MATERIALIZED (
         FROM queuekit.running
         WHERE
             running.queue = asked.id AND running.lease_expires_at <= clock.now
-            AND running.lease_expires_at > $13::bigint
+            AND running.lease_expires_at > asked.after
         ORDER BY running.lease_expires_at, running.seq
         LIMIT 1
         FOR UPDATE SKIP LOCKED
@@ -145,7 +146,7 @@ SELECT
             (
                 SELECT running.lease_expires_at
                 FROM queuekit.running
-                WHERE running.queue = asked.id AND running.lease_expires_at > $13::bigint
+                WHERE running.queue = asked.id AND running.lease_expires_at > asked.after
                 ORDER BY running.lease_expires_at, running.seq
                 LIMIT 1
             )

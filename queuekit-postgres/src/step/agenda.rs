@@ -11,6 +11,7 @@ use crate::statements::Sql;
 const ENTRIES: i32 = 1000;
 /// Entries that one call looks at before it takes what it has found.
 const ENTRIES_PER_CALL: i64 = 20_000;
+
 pub(super) async fn lock(
     store: &PostgresStore,
     session: &Session<'_>,
@@ -35,6 +36,12 @@ pub(super) async fn place(
         let first = rows.first().ok_or_else(|| unreadable("the answer to a look at keys"))?;
         let entries: i64 = first.try_get(0)?;
         seen += entries;
+        for first in &rows {
+            if let Some(rank) = first.try_get::<_, Option<i16>>(2)? {
+                let place = (first.try_get(3)?, first.try_get(4)?);
+                store.shared.hints.came_back((row.id, rank), place);
+            }
+        }
         if entries < i64::from(ENTRIES) {
             store.shared.hints.visited_until(row.id, first.try_get(1)?);
             break;

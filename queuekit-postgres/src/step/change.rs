@@ -360,21 +360,29 @@ impl<'s> Change<'s> {
     /// None if there are none.
     pub(crate) async fn overdue(
         session: &'s Session<'s>,
-        queues: &[&str],
+        queues: Vec<&str>,
         most: i32,
-        after_ms: i64,
-    ) -> Outcome<Option<(Vec<JobId>, Self)>> {
-        let queues = queues.to_vec();
+        after_ms: Vec<i64>,
+    ) -> Outcome<Overdue<'s>> {
+        let rows = session.query(Sql::Expired, params![queues, most, after_ms]).await?;
+        let first = rows.first().ok_or_else(|| unreadable("the answer of a look at leases"))?;
+        let now = Timestamp::from_millis(first.try_get(0)?);
         let mut ids = Vec::new();
-        for row in session.query(Sql::Expired, params![queues, most, after_ms]).await? {
-            ids.push(job_id(row.try_get(0)?));
+        for row in &rows {
+            ids.extend(row.try_get::<_, Option<Uuid>>(1)?.map(job_id));
         }
         if ids.is_empty() {
-            return Ok(None);
+            return Ok(Overdue::None { as_of: now });
         }
         let change = Self::read(session, sorted(ids.iter().copied())).await?;
-        Ok(Some((ids, change)))
+        Ok(Overdue::Some(ids, change))
     }
+}
+
+/// What a look at leases that ran out came to.
+pub(crate) enum Overdue<'s> {
+    None { as_of: Timestamp },
+    Some(Vec<JobId>, Change<'s>),
 }
 
 fn sorted(ids: impl Iterator<Item = JobId>) -> Vec<Uuid> {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use queuekit_core::Timestamp;
+use queuekit_core::{QueueName, Timestamp};
 
 /// Dead rows below which walking over them costs nothing that could be told.
 const DEAD_ROWS: i64 = 2000;
@@ -25,8 +25,8 @@ struct State {
     /// When everything was looked at last.
     began: Option<Instant>,
     places: HashMap<(i32, i16), (i64, i64)>,
-    /// All leases that ran out before it were taken back.
-    expired: Option<i64>,
+    /// Of each queue, all leases that ran out before it were taken back.
+    expired: HashMap<QueueName, i64>,
     /// Of each queue, all entries of the agenda before it were looked at.
     visited: HashMap<i32, i64>,
 }
@@ -38,14 +38,15 @@ pub(crate) struct Places {
     pub(crate) ranks: Vec<i16>,
     pub(crate) ats: Vec<i64>,
     pub(crate) seqs: Vec<i64>,
-    pub(crate) expired: i64,
+    /// Of each queue that is asked for.
+    pub(crate) expired: Vec<i64>,
 }
 
 impl Hints {
     /// Where to look now.
-    pub(crate) fn places(&self) -> Places {
+    pub(crate) fn places<'a>(&self, names: impl Iterator<Item = &'a QueueName>) -> Places {
         let state = self.fresh();
-        let mut places = Places { expired: state.expired.unwrap_or(i64::MIN), ..Places::default() };
+        let mut places = Places { expired: state.expired(names), ..Places::default() };
         for ((queue, rank), (at, seq)) in &state.places {
             places.queues.push(*queue);
             places.ranks.push(*rank);
@@ -55,9 +56,23 @@ impl Hints {
         places
     }
 
-    /// After which time, in ms, leases may have run out that were not taken back.
-    pub(crate) fn expired(&self) -> i64 {
-        self.fresh().expired.unwrap_or(i64::MIN)
+    /// After which time, in ms, leases of each queue may have run out that were not taken back.
+    pub(crate) fn expired<'a>(&self, names: impl Iterator<Item = &'a QueueName>) -> Vec<i64> {
+        self.fresh().expired(names)
+    }
+
+    /// A look at these queues found no lease that has run out.
+    pub(crate) fn none_expired<'a>(
+        &self,
+        names: impl Iterator<Item = &'a QueueName>,
+        as_of: Timestamp,
+    ) {
+        let mut state = self.state();
+        if state.on {
+            // A lease that was granted meanwhile by a clock read before is still to be found.
+            let before = as_of.as_millis() - 1000;
+            state.expired.extend(names.map(|name| (name.clone(), before)));
+        }
     }
 
     /// After which time, in ms, there may be entries on a queue's agenda.
@@ -80,27 +95,28 @@ impl Hints {
         if !state.on || state.began.is_none_or(|began| began.elapsed() >= TRUSTED) {
             state.places.clear();
             state.visited.clear();
-            state.expired = None;
+            state.expired.clear();
             state.began = Some(Instant::now());
         }
         state
     }
 
     /// A call took these places, in this order, while so many dead rows were about.
-    pub(crate) fn took(
-        &self,
-        dead_rows: i64,
-        now: Timestamp,
-        places: impl Iterator<Item = (i32, i16, i64, i64)>,
-    ) {
+    pub(crate) fn took(&self, dead_rows: i64, places: impl Iterator<Item = (i32, i16, i64, i64)>) {
         let mut state = self.state();
         state.on = dead_rows >= DEAD_ROWS;
         if state.on {
             for (queue, rank, at, seq) in places {
                 state.places.insert((queue, rank), (at, seq));
             }
-            // A lease that was granted meanwhile by a clock read before is still to be found.
-            state.expired = Some(now.as_millis() - 1000);
+        }
+    }
+
+    /// A job came to this place of a queue and rank, and those before it did not: in a key, the
+    /// next one stands where the one before it stood.
+    pub(crate) fn came_back(&self, lane: (i32, i16), (at, seq): (i64, i64)) {
+        if let Some(place) = self.state().places.get_mut(&lane) {
+            *place = (*place).min((at, seq - 1));
         }
     }
 
@@ -114,21 +130,57 @@ impl Hints {
     }
 }
 
+impl State {
+    fn expired<'a>(&self, names: impl Iterator<Item = &'a QueueName>) -> Vec<i64> {
+        names.map(|name| self.expired.get(name).copied().unwrap_or(i64::MIN)).collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn names() -> [QueueName; 2] {
+        ["a", "b"].map(|name| QueueName::new(name).unwrap())
+    }
+
+    fn places(hints: &Hints) -> (Vec<i64>, Vec<i64>) {
+        let places = hints.places(names().iter());
+        (places.ats, places.seqs)
+    }
+
     #[test]
     fn r7_2_a_hint_is_used_only_among_dead_rows_and_not_after_jobs_came_back() {
         let hints = Hints::default();
-        let now = Timestamp::from_millis(10_000);
-        let took = |dead_rows| hints.took(dead_rows, now, [(1, 21, 5, 7)].into_iter());
+        let took = |dead_rows| hints.took(dead_rows, [(1, 21, 5, 7)].into_iter());
         took(DEAD_ROWS - 1);
-        assert!(hints.places().queues.is_empty());
+        assert_eq!(places(&hints), (vec![], vec![]));
         took(DEAD_ROWS);
-        let places = hints.places();
-        assert_eq!((places.ats, places.seqs, places.expired), (vec![5], vec![7], 9000));
+        assert_eq!(places(&hints), (vec![5], vec![7]));
         hints.forget();
-        assert!(hints.places().queues.is_empty());
+        assert_eq!(places(&hints), (vec![], vec![]));
+    }
+
+    #[test]
+    fn r7_3_the_next_job_of_a_key_is_found_where_the_one_before_it_was() {
+        let hints = Hints::default();
+        assert_eq!(places(&hints), (vec![], vec![]));
+        hints.took(DEAD_ROWS, [(1, 21, 5, 7)].into_iter());
+        hints.came_back((1, 21), (6, 1));
+        assert_eq!(places(&hints), (vec![5], vec![7]));
+        hints.came_back((1, 21), (5, 7));
+        assert_eq!(places(&hints), (vec![5], vec![6]));
+        hints.came_back((1, 21), (3, 9));
+        assert_eq!(places(&hints), (vec![3], vec![8]));
+    }
+
+    #[test]
+    fn r5_6_a_look_at_one_queue_says_nothing_of_the_leases_of_another() {
+        let hints = Hints::default();
+        let [a, b] = names();
+        assert_eq!(hints.expired([&a, &b].into_iter()), [i64::MIN; 2]);
+        hints.took(DEAD_ROWS, [].into_iter());
+        hints.none_expired([&a].into_iter(), Timestamp::from_millis(10_000));
+        assert_eq!(hints.expired([&b, &a].into_iter()), [i64::MIN, 9000]);
     }
 }

@@ -50,7 +50,7 @@ impl<'a> LeaseCall<'a> {
             ttl_ms: millis(request.ttl.get()),
             worker: request.worker.as_str(),
             locked,
-            hints: round.store.shared.hints.places(),
+            hints: round.store.shared.hints.places(quotas.iter().map(|(name, _)| name)),
         }
     }
 
@@ -76,7 +76,11 @@ impl<'a> LeaseCall<'a> {
         let names: Vec<QueueName> = self.quotas.iter().map(|(name, _)| name.clone()).collect();
         let answer = Answer::read(rows, &names)?;
         let places = answer.rows.iter().map(|row| row.place);
-        self.store.shared.hints.took(answer.dead_rows, answer.now, places);
+        let hints = &self.store.shared.hints;
+        hints.took(answer.dead_rows, places);
+        if !self.locked && !answer.unfinished {
+            hints.none_expired(names.iter(), answer.now);
+        }
         Ok(answer)
     }
 }

@@ -4,7 +4,8 @@ use queuekit_core::lifecycle::Transition;
 use queuekit_core::limits::{BURIALS_PER_RESERVE, reclaims_per_reserve};
 use queuekit_core::{ErrorText, JobId, QueueName};
 
-use super::Change;
+use super::change::{Change, Overdue};
+use super::hints::Hints;
 use crate::error::Outcome;
 use crate::session::Session;
 
@@ -36,18 +37,22 @@ impl Budget {
     }
 }
 
-/// Takes back leases that ran out, earliest first, in the transaction that was begun; whether
-/// there were any.
+/// Takes back leases that ran out, earliest first, in the transaction that was begun.
 pub(super) async fn reclaim(
     session: &Session<'_>,
     names: &[QueueName],
-    after_ms: i64,
+    hints: &Hints,
     budget: &mut Budget,
-) -> Outcome<bool> {
+) -> Outcome<()> {
     let queues: Vec<&str> = names.iter().map(QueueName::as_str).collect();
     let most = i32::try_from(budget.reclaims).unwrap_or(i32::MAX);
-    let Some((ids, mut change)) = Change::overdue(session, &queues, most, after_ms).await? else {
-        return Ok(false);
+    let after_ms = hints.expired(names.iter());
+    let (ids, mut change) = match Change::overdue(session, queues, most, after_ms).await? {
+        Overdue::Some(ids, change) => (ids, change),
+        Overdue::None { as_of } => {
+            hints.none_expired(names.iter(), as_of);
+            return Ok(());
+        }
     };
     for id in ids.into_iter().take(budget.reclaims) {
         budget.reclaims -= 1;
@@ -68,7 +73,8 @@ pub(super) async fn reclaim(
         }
     }
     change.finish().await?;
-    Ok(true)
+    hints.forget();
+    Ok(())
 }
 
 /// Buries jobs instead of leasing them. Those that were leased a moment ago have not been: nobody

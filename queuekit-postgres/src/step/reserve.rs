@@ -77,7 +77,14 @@ impl PostgresStore {
             let input = (&round, got, budget, savepoints);
             let call = self.call(operation, Call::Once, input, |input, session| {
                 let (round, got, budget, savepoints) = *input;
-                Box::pin(round.carefully(session, got, budget, savepoints))
+                Box::pin(async move {
+                    let done = round.carefully(session, got, budget, savepoints).await;
+                    if !matches!(done, Ok(Some(_))) {
+                        // What it took is back where it was.
+                        round.store.shared.hints.forget();
+                    }
+                    done
+                })
             });
             long = match (call.await, &done) {
                 (Ok(long), _) => long,
@@ -186,10 +193,7 @@ impl Round<'_> {
         }
         if self.request.limit > got {
             let names: Vec<QueueName> = self.quotas.iter().map(|(name, _)| name.clone()).collect();
-            let after_ms = self.store.shared.hints.expired();
-            if reclaim(session, &names, after_ms, &mut done.budget).await? {
-                self.store.shared.hints.forget();
-            }
+            reclaim(session, &names, &self.store.shared.hints, &mut done.budget).await?;
             let mut left = self.request.limit - got;
             for (name, most) in &self.quotas {
                 let row = rows.iter().find(|row| row.name == *name);
@@ -262,6 +266,7 @@ impl Round<'_> {
                 // It dies when its turn comes: the next of its key may go before others.
                 let doomed = answer.doomed_run(before, done.budget.burials());
                 session.control(Sql::SavepointRollback).await?;
+                self.store.shared.hints.forget();
                 if before > 0 {
                     let answer = self.lease_next(session, row, before).await?;
                     got += answer.rows.len();
