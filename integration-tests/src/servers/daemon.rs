@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::account::Account;
-use super::{Result, admin, background};
+use super::{Result, admin, background, resp};
 
 /// Waits until the pipe at its standard input closes, which it does when the process that holds the
 /// other end is gone, however it went. Then ends the server, whose number is in the file `pid`, and
@@ -50,12 +50,30 @@ pub(super) struct Daemon {
     server: Option<Child>,
 }
 
-/// How a server is started, and the URL at which Postgres answers then: it, or what is behind it.
+/// How a server is started, and who answers then.
 #[derive(Debug)]
 pub(super) struct Launch {
     pub(super) program: PathBuf,
     pub(super) args: Vec<String>,
-    pub(super) url: String,
+    pub(super) answers: Answers,
+}
+
+/// Whom to ask whether the server runs.
+#[derive(Clone, Debug)]
+pub(super) enum Answers {
+    /// Postgres at this URL: it, or what is behind it.
+    Postgres(String),
+    /// Redis at this address.
+    Redis(String),
+}
+
+impl Answers {
+    async fn version(self) -> Result<String> {
+        match self {
+            Self::Postgres(url) => admin::version(&url).await,
+            Self::Redis(address) => resp::version(&address).await,
+        }
+    }
 }
 
 impl Daemon {
@@ -116,7 +134,7 @@ impl Daemon {
     /// Returns what the server says its version is, once it answers.
     pub(super) async fn launch(&mut self, launch: &Launch) -> Result<String> {
         self.start(&launch.program, &launch.args)?;
-        self.answer(&launch.url).await
+        self.answer(&launch.answers).await
     }
 
     /// Returns the port as well; `how` says how to launch on one.
@@ -189,15 +207,14 @@ impl Daemon {
         Ok(())
     }
 
-    async fn answer(&mut self, url: &str) -> Result<String> {
+    async fn answer(&mut self, answers: &Answers) -> Result<String> {
         let begun = Instant::now();
         let said = |daemon: &Self| format!("it said:\n{}", daemon.log());
         loop {
             if let Some(status) = self.ended() {
                 return Err(format!("{} ended ({status}); {}", self.name, said(self)));
             }
-            let url = url.to_owned();
-            let error = match background::run(async move { admin::version(&url).await }).await {
+            let error = match background::run(answers.clone().version()).await {
                 Ok(version) => return Ok(version),
                 Err(error) => error,
             };

@@ -43,6 +43,9 @@ mod pgbouncer;
 mod place;
 mod postgres;
 mod proxy;
+mod redis;
+mod redis_own;
+mod resp;
 mod settings;
 mod source;
 
@@ -51,6 +54,8 @@ pub use own::OwnServer;
 pub use pgbouncer::PgBouncer;
 pub use postgres::{Postgres, postgres};
 pub use proxy::{Counts, Mode, Proxy};
+pub use redis::{Redis, redis};
+pub use redis_own::{OwnRedis, RedisSettings};
 pub use settings::Settings;
 pub use source::Source;
 

@@ -3,7 +3,7 @@ use std::path::Path;
 use rustix::process::Signal;
 
 use super::binaries::Binaries;
-use super::daemon::{Daemon, Launch};
+use super::daemon::{Answers, Daemon, Launch};
 use super::{Result, Settings};
 
 /// A Postgres server of its own, for a test that does to it what would disturb others.
@@ -109,6 +109,6 @@ fn launch(daemon: &Daemon, binaries: &Binaries, args: &[String], port: u16) -> L
     Launch {
         program: binaries.program("postgres"),
         args: with_port.collect(),
-        url: format!("postgres://postgres@{socket}:{port}/postgres"),
+        answers: Answers::Postgres(format!("postgres://postgres@{socket}:{port}/postgres")),
     }
 }

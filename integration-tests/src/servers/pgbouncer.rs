@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use super::daemon::{Daemon, Launch};
+use super::daemon::{Answers, Daemon, Launch};
 use super::{Result, address, binaries, notice};
 
 /// A pgbouncer in front of a server, with one server connection per transaction and none per
@@ -45,8 +45,8 @@ impl PgBouncer {
             let path = daemon.home().join("pgbouncer.ini");
             daemon.place(&path, configuration(server, port).as_bytes())?;
             let args = vec![path.display().to_string()];
-            let url = url(port, address::database(server));
-            Ok(Launch { program: program.to_owned(), args, url })
+            let answers = Answers::Postgres(url(port, address::database(server)));
+            Ok(Launch { program: program.to_owned(), args, answers })
         };
         let (port, _) = daemon.launch_on_free_port(how).await?;
         Ok(Self { daemon, port })

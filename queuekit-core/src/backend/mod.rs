@@ -20,7 +20,7 @@ pub use ext::BackendExt;
 pub(crate) use ext::{enqueued, only};
 pub use filter::{Cursor, JobFilter, Listed, Page, PageSize, TimeRange};
 pub use lease::{Lease, LeaseToken, LeaseTtl, Nonce};
-pub use reserve::{Queues, Reserve, Reserved};
+pub use reserve::{Division, Queues, Reserve, Reserved};
 pub use settle::{Ack, AckOutcome, Burial, BurialTarget, BuryOutcome, Nack, NackKind, NackOutcome};
 pub use weighted::WeightedQueues;
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::weighted::Shares;
 use super::{Lease, LeaseTtl, Nonce, WeightedQueues};
 use crate::error::Result;
 use crate::names::{QueueName, WorkerId};
@@ -64,18 +65,54 @@ impl Queues {
         limit: usize,
         mut take: impl FnMut(&QueueName, usize) -> Result<usize>,
     ) -> Result<()> {
-        match self {
-            Self::Strict(names) => {
-                let mut left = limit;
-                for name in names {
-                    if left == 0 {
-                        break;
-                    }
-                    left -= take(name, left)?.min(left);
-                }
-                Ok(())
+        let mut division = self.division(limit);
+        while let Some((name, most)) = division.next() {
+            division.got(take(name, most)?);
+        }
+        Ok(())
+    }
+
+    /// The same turn by turn, for stores that wait between them.
+    pub fn division(&self, limit: usize) -> Division<'_> {
+        Division { queues: self, left: limit, at: 0, turn: None, weighted: Shares::default() }
+    }
+}
+
+/// A `limit` on its way over the queues: ask for the next turn, then tell what it got.
+#[derive(Debug)]
+pub struct Division<'a> {
+    queues: &'a Queues,
+    left: usize,
+    at: usize,
+    /// The queue whose turn it is, and what it may take.
+    turn: Option<(usize, usize)>,
+    weighted: Shares,
+}
+
+impl<'a> Division<'a> {
+    /// Whose turn it is, and how many it may take; none if the limit is met or no queue has more.
+    #[expect(clippy::should_implement_trait, reason = "what it answers depends on `got`")]
+    pub fn next(&mut self) -> Option<(&'a QueueName, usize)> {
+        if self.left == 0 {
+            return None;
+        }
+        self.turn = match self.queues {
+            Queues::Strict(names) => (self.at < names.len()).then_some((self.at, self.left)),
+            Queues::Weighted(queues) => self.weighted.next(queues, self.left),
+        };
+        self.at += 1;
+        self.turn.map(|(at, most)| (&self.queues.names()[at], most))
+    }
+
+    /// What the queue got whose turn it was.
+    pub fn got(&mut self, jobs: usize) {
+        if let Some((at, most)) = self.turn.take() {
+            self.left -= jobs.min(most);
+            if let Queues::Weighted(queues) = self.queues
+                && jobs < most
+            {
+                self.weighted.exhausted(queues, at);
             }
-            Self::Weighted(queues) => queues.divide(limit, take),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Sharing claims between queues by weight (contract R7.5).
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
@@ -44,29 +45,6 @@ impl WeightedQueues {
         &self.names
     }
 
-    /// Divides `limit` by the turns: see [`Queues::divide`](super::Queues::divide).
-    pub(super) fn divide(
-        &self,
-        limit: usize,
-        mut take: impl FnMut(&QueueName, usize) -> Result<usize>,
-    ) -> Result<()> {
-        let mut backlogged = vec![true; self.names.len()];
-        let mut left = limit;
-        while left > 0 && backlogged.contains(&true) {
-            let shares = self.turns(left, &backlogged);
-            for (at, share) in shares.into_iter().enumerate().filter(|(_, share)| *share > 0) {
-                let got = take(&self.names[at], share)?.min(share);
-                left -= got;
-                if got < share {
-                    backlogged[at] = false;
-                    // What it could not use is not owed to it later.
-                    self.credits()[at] = 0;
-                }
-            }
-        }
-        Ok(())
-    }
-
     fn turns(&self, turns: usize, backlogged: &[bool]) -> Vec<usize> {
         let mut shares = vec![0; self.names.len()];
         let mut credits = self.credits();
@@ -94,8 +72,37 @@ impl WeightedQueues {
     }
 }
 
+/// The shares of one division by weight.
+#[derive(Debug, Default)]
+pub(super) struct Shares {
+    /// Shares of this round that were not given yet.
+    round: VecDeque<(usize, usize)>,
+    exhausted: Vec<usize>,
+}
+
+impl Shares {
+    /// Whose turn it is, and its share of what is left.
+    pub(super) fn next(&mut self, queues: &WeightedQueues, left: usize) -> Option<(usize, usize)> {
+        if self.round.is_empty() {
+            let is_backlogged = |at: &usize| !self.exhausted.contains(at);
+            let backlogged: Vec<bool> =
+                (0..queues.names.len()).map(|at| is_backlogged(&at)).collect();
+            let shares = queues.turns(left, &backlogged).into_iter().enumerate();
+            self.round = shares.filter(|(_, share)| *share > 0).collect();
+        }
+        self.round.pop_front()
+    }
+
+    /// It had less than its share: what it could not use is not owed to it later.
+    pub(super) fn exhausted(&mut self, queues: &WeightedQueues, at: usize) {
+        self.exhausted.push(at);
+        queues.credits()[at] = 0;
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::Queues;
     use super::*;
 
     fn queues(weights: &[(&str, u8)]) -> WeightedQueues {
@@ -112,7 +119,7 @@ mod tests {
                 got[usize::from(name.as_str().as_bytes()[0] - b'a')] += most;
                 Ok(most)
             };
-            queues.divide(1, count).unwrap();
+            Queues::from(queues.clone()).divide(1, count).unwrap();
         }
         assert!(got[0] >= 69 && got[1] >= 28 && got.iter().sum::<usize>() == 100, "{got:?}");
     }
@@ -126,7 +133,7 @@ mod tests {
             b += got;
             Ok(got)
         };
-        queues.divide(50, take).unwrap();
+        Queues::from(queues).divide(50, take).unwrap();
         assert_eq!(b, 50);
     }
 

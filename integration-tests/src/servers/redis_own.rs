@@ -1,0 +1,141 @@
+use std::path::{Path, PathBuf};
+
+use rustix::process::Signal;
+
+use super::daemon::{Answers, Daemon, Launch};
+use super::{Result, binaries, notice, place};
+
+/// A Redis server of its own, for a test that does to it what would disturb others.
+///
+/// It ends, and what it stored goes, with this value or with this process.
+#[derive(Debug)]
+pub struct OwnRedis {
+    daemon: Daemon,
+    program: PathBuf,
+    args: Vec<String>,
+    port: u16,
+    version: String,
+}
+
+/// What an [`OwnRedis`] is started with: an append-only file, synced every second.
+#[derive(Clone, Debug, Default)]
+pub struct RedisSettings {
+    parameters: Vec<(String, String)>,
+    in_memory: bool,
+}
+
+impl RedisSettings {
+    /// A setting of `redis.conf`.
+    pub fn set(mut self, name: impl Into<String>, value: impl ToString) -> Self {
+        self.parameters.push((name.into(), value.to_string()));
+        self
+    }
+
+    /// Nothing survives a loss of power, and much is faster.
+    pub(super) fn for_sharing(self) -> Self {
+        Self { in_memory: true, ..self }
+    }
+
+    /// None if the program is not on this machine, which is told.
+    ///
+    /// # Panics
+    /// If it is and does not work, or if it is required: `QUEUEKIT_TEST_REQUIRE` has
+    /// `redis-local`.
+    pub async fn start(self) -> Option<OwnRedis> {
+        let Some(program) = binaries::program("redis-server") else {
+            let remedy = "install it, on Debian with `apt-get install redis-server`";
+            notice::missing("redis-local", remedy).unwrap_or_else(|error| panic!("{error}"));
+            return None;
+        };
+        Some(self.start_with(&program).await.unwrap_or_else(|error| panic!("{error}")))
+    }
+
+    pub(super) async fn start_with(self, program: &Path) -> Result<OwnRedis> {
+        let place = if self.in_memory { place::quick() } else { std::env::temp_dir() };
+        let mut daemon = Daemon::new("Redis", "TERM", &place)?;
+        let mut args = Vec::new();
+        let ours = [
+            ("bind", "127.0.0.1"),
+            ("appendonly", "yes"),
+            ("appendfsync", "everysec"),
+            ("save", ""),
+            ("maxmemory-policy", "noeviction"),
+        ];
+        let theirs = self.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        for (name, value) in ours.into_iter().chain(theirs) {
+            args.extend([format!("--{name}"), value.to_owned()]);
+        }
+        let how = |daemon: &Daemon, port| Ok(launch(daemon, program, &args, port));
+        let (port, version) = daemon.launch_on_free_port(how).await?;
+        let program = program.to_owned();
+        Ok(OwnRedis { daemon, program, args, port, version })
+    }
+}
+
+impl OwnRedis {
+    /// What it is started with: as it comes, until said otherwise.
+    pub fn settings() -> RedisSettings {
+        RedisSettings::default()
+    }
+
+    /// Its URL.
+    pub fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    /// Its port, the same after each restart.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The number of its process; none while it does not run.
+    pub fn pid(&self) -> Option<u32> {
+        self.daemon.pid().map(|pid| pid.as_raw_nonzero().get().unsigned_abs())
+    }
+
+    /// What it says it is, `7.0.15` for example.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// What it has logged, since its first start.
+    pub fn log(&self) -> String {
+        self.daemon.log()
+    }
+
+    /// SIGKILL; it is gone when this returns.
+    ///
+    /// # Panics
+    /// If it cannot be killed.
+    pub fn kill(&mut self) {
+        self.daemon.kill().expect("a server can be killed");
+    }
+
+    /// Ends it in good order.
+    ///
+    /// # Panics
+    /// If it goes on regardless.
+    pub fn stop(&mut self) {
+        self.daemon.end(Signal::TERM).expect("a server ends when it is told to");
+    }
+
+    /// Starts it again, on its port and on what it stored. One that runs is stopped before.
+    ///
+    /// # Panics
+    /// If it does not come back; the text has its log.
+    pub async fn restart(&mut self) {
+        self.stop();
+        let launch = launch(&self.daemon, &self.program, &self.args, self.port);
+        self.daemon.launch(&launch).await.expect("a server comes back");
+    }
+}
+
+fn launch(daemon: &Daemon, program: &Path, args: &[String], port: u16) -> Launch {
+    let home = daemon.home().display().to_string();
+    let own = ["--port".to_owned(), port.to_string(), "--dir".to_owned(), home];
+    Launch {
+        program: program.to_owned(),
+        args: own.into_iter().chain(args.iter().cloned()).collect(),
+        answers: Answers::Redis(format!("127.0.0.1:{port}")),
+    }
+}

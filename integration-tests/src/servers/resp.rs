@@ -1,0 +1,69 @@
+//! One question to a Redis server, without a driver.
+
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::Result;
+
+/// How long a server may take to answer before it counts as unreachable.
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+
+/// The version of the server at this address, once it has loaded what it stored.
+pub(super) async fn version(address: &str) -> Result<String> {
+    let asked = async {
+        let mut stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
+        stream.write_all(b"INFO\r\n").await.map_err(|error| error.to_string())?;
+        let mut said = Vec::new();
+        // It does not end: it waits for the next question.
+        while !said.ends_with(b"\r\n\r\n") && !said.starts_with(b"-") {
+            let read = stream.read_buf(&mut said).await.map_err(|error| error.to_string())?;
+            if read == 0 || has_all(&said) {
+                break;
+            }
+        }
+        read_version(&String::from_utf8_lossy(&said))
+    };
+    let answer = tokio::time::timeout(ANSWER_WITHIN, asked).await;
+    answer.unwrap_or_else(|_| Err(format!("no answer within {ANSWER_WITHIN:?}")))
+}
+
+/// `$LENGTH`, and then that many bytes.
+fn has_all(said: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(said);
+    let length = text.strip_prefix('$').and_then(|rest| rest.split_once("\r\n"));
+    length.is_some_and(|(length, rest)| length.parse().is_ok_and(|all: usize| rest.len() >= all))
+}
+
+fn read_version(said: &str) -> Result<String> {
+    let value = |name: &str| {
+        let mut lines = said.lines().filter_map(|line| line.split_once(':'));
+        lines.find(|(key, _)| *key == name).map(|(_, value)| value.trim().to_owned())
+    };
+    if value("loading").is_some_and(|loading| loading != "0") {
+        return Err("it loads what it stored".to_owned());
+    }
+    let valkey = value("valkey_version").map(|version| format!("{version} (Valkey)"));
+    let first = said.lines().next().unwrap_or_default();
+    valkey.or_else(|| value("redis_version")).ok_or_else(|| format!("it said `{first}`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_read_once_the_server_has_loaded() {
+        let said = |loading| format!("$9\r\nredis_version:7.0.15\r\nloading:{loading}\r\n");
+        assert_eq!(read_version(&said(0)), Ok("7.0.15".to_owned()));
+        assert!(read_version(&said(1)).is_err());
+        assert_eq!(read_version("-NOAUTH no\r\n"), Err("it said `-NOAUTH no`".to_owned()));
+    }
+
+    #[test]
+    fn an_answer_is_whole_when_all_its_bytes_are_there() {
+        assert!(!has_all(b"$9\r\nredis"));
+        assert!(has_all(b"$5\r\nredis\r\n"));
+    }
+}

@@ -1,0 +1,139 @@
+//! The Redis store under the suite: each case has a prefix of its own.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use queuekit_core::capability::Durability;
+use queuekit_core::{Backend, Clock, JobId, ManualClock, Timestamp};
+use queuekit_integration_tests::servers;
+use queuekit_integration_tests::{Expect, Harness, World};
+use queuekit_redis::{RedisConfig, RedisStore};
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncCommands, Client};
+
+/// Opens stores on clocks that only the suite moves.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RedisHarness;
+
+/// Opens stores whose time passes by itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LiveRedisHarness;
+
+#[async_trait]
+impl Harness for RedisHarness {
+    async fn open(&self) -> Arc<dyn World> {
+        let clock = ManualClock::at(Timestamp::from_millis(1_767_225_600_000));
+        Arc::new(RedisWorld::open(config().clock_for_tests(clock.clone()), Some(clock)).await)
+    }
+
+    async fn why_absent(&self) -> Option<String> {
+        why_absent()
+    }
+}
+
+#[async_trait]
+impl Harness for LiveRedisHarness {
+    async fn open(&self) -> Arc<dyn World> {
+        Arc::new(RedisWorld::open(config(), None).await)
+    }
+
+    async fn why_absent(&self) -> Option<String> {
+        why_absent()
+    }
+}
+
+fn why_absent() -> Option<String> {
+    servers::redis().is_none().then(|| "there is no Redis server".to_owned())
+}
+
+/// How to open a store under a new prefix of the tests' server.
+pub(crate) fn config() -> RedisConfig {
+    let server = servers::redis().expect("a server");
+    let config = RedisConfig::from_url(server.url()).expect("a URL");
+    config.prefix(&server.prefix()).expect("a prefix")
+}
+
+/// A store, and a connection to its server.
+pub(crate) struct RedisWorld {
+    config: RedisConfig,
+    backend: Arc<dyn Backend>,
+    clock: Option<ManualClock>,
+    connection: MultiplexedConnection,
+}
+
+impl RedisWorld {
+    pub(crate) async fn open(config: RedisConfig, clock: Option<ManualClock>) -> Self {
+        let store = RedisStore::connect(config.clone()).await.expect("the store opens");
+        let client = Client::open(servers::redis().expect("a server").url()).expect("a URL");
+        let connection = client.get_multiplexed_async_connection().await.expect("a connection");
+        Self { config, backend: Arc::new(store), clock, connection }
+    }
+
+    async fn keys(&self, parts: &str) -> Vec<String> {
+        let mut connection = self.connection.clone();
+        let pattern = format!("{}:{parts}", self.config.prefix_for_tests());
+        connection.keys(pattern).await.expect("the keys are listed")
+    }
+}
+
+#[async_trait]
+impl World for RedisWorld {
+    fn expect(&self) -> Expect {
+        Expect {
+            can_corrupt: true,
+            can_rewind: self.clock.is_some(),
+            second_handle: true,
+            migrations: true,
+            atomic_across_queues: true,
+            durability: Some(Durability::ProcessKill),
+            ..Expect::FULL
+        }
+    }
+
+    fn backend(&self) -> &Arc<dyn Backend> {
+        &self.backend
+    }
+
+    async fn advance(&self, by: Duration) {
+        match &self.clock {
+            Some(clock) => clock.advance(by),
+            None => tokio::time::sleep(by).await,
+        }
+    }
+
+    async fn rewind(&self, by: Duration) -> bool {
+        let rewind = |clock: &ManualClock| clock.set(clock.now().minus(by));
+        self.clock.as_ref().map(rewind).is_some()
+    }
+
+    async fn second_handle(&self) -> Option<Arc<dyn Backend>> {
+        let second = RedisStore::connect(self.config.clone()).await;
+        Some(Arc::new(second.expect("a second handle opens")))
+    }
+
+    async fn corrupt(&self, id: JobId) -> bool {
+        let mut connection = self.connection.clone();
+        let mut corrupted = false;
+        for key in self.keys("*:data").await {
+            let is_there: bool =
+                connection.hexists(&key, id.as_bytes()).await.expect("the server answers");
+            if is_there {
+                let broken: i32 = connection
+                    .hset(&key, id.as_bytes(), b"\xff\xfe broken")
+                    .await
+                    .expect("the record is broken");
+                corrupted = broken == 0;
+            }
+        }
+        corrupted
+    }
+
+    async fn dispose(&self) {
+        self.backend.close().await.expect("the store closes");
+        let mut connection = self.connection.clone();
+        for key in self.keys("*").await {
+            let _: i32 = connection.unlink(key).await.expect("the keys go");
+        }
+    }
+}

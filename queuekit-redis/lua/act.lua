@@ -1,0 +1,134 @@
+-- What an operator does to jobs of one queue, one after the other (contract R6).
+-- Needs lib/queue.lua, lib/job.lua, lib/lane.lua, lib/change.lua.
+-- KEYS: those of the queue.
+-- ARGV: from 2 on, per job: what to do (bury, bury_forced, bury_lease, quarantine, cancel, retry,
+-- reschedule, delete, delete_forced); id; text (a reason, a token, a delay in ms); reason of
+-- bury_lease.
+-- Result: per job one of done, already, conflict, lost, unknown, requested, unreadable.
+use(1)
+
+local act = {}
+
+function act.bury(job, reason, force)
+    if job.state == 'x' then
+        return 'already'
+    elseif job.state ~= 'p' and not (force and job.state == 'r') then
+        return 'conflict'
+    end
+    bury(job, reason)
+    return 'done'
+end
+
+function act.bury_forced(job, reason)
+    return act.bury(job, reason, true)
+end
+
+function act.bury_lease(job, token, reason)
+    if hex12(job.lease_seq) .. job.nonce ~= token then
+        return 'lost'
+    elseif job.state == 'x' then
+        return 'already'
+    elseif job.state ~= 'r' then
+        return 'lost'
+    end
+    bury(job, reason, true)
+    return 'done'
+end
+
+function act.quarantine(job, token)
+    if job.state ~= 'r' or hex12(job.lease_seq) .. job.nonce ~= token then
+        return 'lost'
+    end
+    quarantine(job)
+    return 'done'
+end
+
+function act.cancel(job)
+    if job.state == 'p' then
+        finish(job, 'n')
+        return 'done'
+    elseif job.state == 'r' then
+        job.cancel = '1'
+        save(job)
+        return 'requested'
+    end
+    return job.state == 'n' and 'already' or 'conflict'
+end
+
+function act.retry(job)
+    if job.state ~= 'x' and job.state ~= 'n' then
+        return 'conflict'
+    end
+    local held = job.unique ~= '' and holder(job.unique)
+    if held and held ~= job.id then
+        return 'conflict'
+    end
+    local keeps = job.key ~= '' and call('ZSCORE', H, job.key .. '\0' .. job.seq .. job.id)
+    leave(job)
+    if not keeps then
+        job.seq = hex12(call('HINCRBY', M, 'seq', 1))
+    end
+    job.state, job.attempts, job.releases, job.at = 'p', 0, 0, now
+    job.cancel, job.reason = '0', ''
+    local deadline = tonumber(sub(job.data, 26, 38))
+    if not job.corrupt and deadline > 0 then
+        job.deadline = ms13(now + deadline - tonumber(sub(job.data, 39, 51)))
+    end
+    enter(job)
+    if job.unique ~= '' then
+        take_unique(job)
+    end
+    save(job)
+    touch(job)
+    stirred = true
+    return 'done'
+end
+
+function act.reschedule(job, delay)
+    if job.state ~= 'p' then
+        return 'conflict'
+    end
+    leave(job)
+    job.at = now + delay
+    enter(job)
+    save(job)
+    touch(job)
+    stirred = true
+    return 'done'
+end
+
+function act.delete(job, _, force)
+    if job.state == 'r' and not force then
+        return 'conflict'
+    end
+    if job.unique ~= '' and call('HGET', U, job.unique) then
+        if sub(call('HGET', U, job.unique), 1, 16) == job.id then
+            call('HDEL', U, job.unique)
+            call('ZREM', UF, job.unique)
+        end
+    end
+    remove(job)
+    return 'done'
+end
+
+function act.delete_forced(job)
+    return act.delete(job, '', true)
+end
+
+local answer = {}
+for base = 2, #ARGV, 4 do
+    local job = load(ARGV[base + 1])
+    local outcome = 'unknown'
+    if job and not job.seq then
+        outcome = 'unreadable'
+    elseif job then
+        outcome = act[ARGV[base]](job, ARGV[base + 2], ARGV[base + 3] ~= '' and ARGV[base + 3])
+    end
+    answer[#answer + 1] = outcome
+    for key in pairs(touched) do
+        refresh(key)
+    end
+    touched = {}
+end
+conclude()
+return answer

@@ -1,0 +1,27 @@
+-- Sets settings of a queue, which comes to exist if need be.
+-- Needs lib/queue.lua.
+-- KEYS: those of the queue.
+-- ARGV: from 2 on names of settings and their values; an empty value is none.
+-- Result: whether its keys have to be placed anew: place.lua does it; then names and values of all
+-- that is set.
+use(1)
+
+local function order()
+    return table.concat({ tostring(skip), tostring(hold), tostring(fair), tostring(per_key) }, ' ')
+end
+
+local before = order()
+call('HSET', M, 'known', '1')
+for at = 2, #ARGV, 2 do
+    call('HSET', M, ARGV[at], ARGV[at + 1])
+end
+use(1)
+if order() ~= before and (call('EXISTS', K) == 1 or fair or moving or call('ZCARD', KW) > 0) then
+    call('HSET', M, 'moving', 'p')
+end
+wake()
+local answer = { call('HEXISTS', M, 'moving') }
+for _, part in ipairs(call('HGETALL', M)) do
+    answer[#answer + 1] = part
+end
+return answer

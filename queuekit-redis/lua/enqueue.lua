@@ -1,0 +1,118 @@
+-- Stores jobs of one or several queues in one step, in the order given in each (contract R2).
+-- Needs lib/queue.lua, lib/job.lua, lib/lane.lua, lib/change.lua.
+-- KEYS: those of each queue in turn.
+-- ARGV: 2 whether a queue may come to exist here; 3 how far ahead a job may be scheduled, in ms;
+-- from 4 on, per queue: how many jobs; per job: id; + and a delay or @ and an instant, in ms;
+-- deadline in ms from now, 0 if none; its data from the version on.
+-- Result: 1 if all were created; `unknown` and the number of the first queue that does not exist,
+-- or `ahead` and the number of a job: nothing was stored; else per job that was not created its
+-- number, and a reason: `same` and the data of the job with its id, `key` and the id of the holder
+-- of its idempotency key, `full`.
+local QUEUE_KEYS = 23
+
+local answer = {}
+
+local function refuse(number, reason, with)
+    answer[#answer + 1] = number
+    answer[#answer + 1] = reason
+    answer[#answer + 1] = with
+end
+
+local function start_of(text)
+    local value = tonumber(sub(text, 2))
+    if sub(text, 1, 1) == '+' then
+        return now + value
+    end
+    return math.max(value, now)
+end
+
+-- Before anything is written: whether all of it can be.
+local at = 4
+for queue = 1, #KEYS / QUEUE_KEYS do
+    local count = tonumber(ARGV[at])
+    if ARGV[2] == '0' and call('HEXISTS', KEYS[(queue - 1) * QUEUE_KEYS + 1], 'known') == 0 then
+        return { 'unknown', queue - 1 }
+    end
+    for job = 1, count do
+        local start = ARGV[at + job * 4 - 2]
+        if sub(start, 1, 1) == '@' and tonumber(sub(start, 2)) > now + ARGV[3] then
+            return { 'ahead', (at + job * 4 - 4 - 4 - queue + 1) / 4 }
+        end
+    end
+    at = at + 1 + count * 4
+end
+
+local function enqueue(from, count, number)
+    local ids = {}
+    for job = 1, count do
+        ids[job] = ARGV[from + job * 4 - 4]
+    end
+    local stored = call('HMGET', D, unpack(ids))
+    local free = 1e15
+    if max_pending then
+        local ended = call('ZCARD', C) + call('ZCARD', X) + call('ZCARD', N)
+        free = max_pending - (call('HLEN', D) - ended - call('ZCARD', L))
+    end
+    local seq = call('HINCRBY', M, 'seq', count) - count
+    local data, ready, fresh = {}, {}, {}
+    local tail = NOTHING .. now13
+    for job = 1, count do
+        local base = from + job * 4 - 4
+        local id, start, static = ids[job], ARGV[base + 1], ARGV[base + 3]
+        local keys = sub(static, 9, 14)
+        local unique = keys ~= '000000' and sub(keys, 4, 6) ~= '000'
+            and sub(static, 23 + hex(keys, 1, 3), 22 + hex(keys, 1, 3) + hex(keys, 4, 6))
+        local same = stored[job] or fresh[id]
+        local held = not same and unique and holder(unique)
+        if same then
+            refuse(number + job - 1, 'same', same)
+        elseif held then
+            refuse(number + job - 1, 'key', held)
+        elseif free <= 0 then
+            refuse(number + job - 1, 'full', '')
+        else
+            free, seq = free - 1, seq + 1
+            local due = start == '+0' and now or start_of(start)
+            local seq12, deadline = hex12(seq), ARGV[base + 2]
+            local text = seq12 .. (due == now and now13 or ms13(due))
+                .. (deadline == '0' and tail or ms13(now + deadline) .. now13) .. static
+            fresh[id] = text
+            data[#data + 1], data[#data + 2] = id, text
+            if keys == '000000' and not fair then
+                ready[#ready + 1] = hex(static, 2, 3) * LEVEL + due
+                ready[#ready + 1] = seq12 .. id
+            else
+                local new = job_of(id, text)
+                enter(new)
+                if unique then
+                    take_unique(new)
+                end
+                -- Behind others of its key nothing changes for those before it.
+                if skip or lane(new.key).stands == '-' then
+                    touched[new.key] = true
+                end
+            end
+        end
+    end
+    if #data > 0 then
+        stirred = true
+        call('HSET', D, unpack(data))
+    end
+    if #ready > 0 then
+        call('ZADD', P, unpack(ready))
+    end
+end
+
+local at, number = 4, 0
+for queue = 1, #KEYS / QUEUE_KEYS do
+    local count = tonumber(ARGV[at])
+    use((queue - 1) * QUEUE_KEYS + 1)
+    if not known then
+        call('HSET', M, 'known', '1')
+    end
+    enqueue(at + 1, count, number)
+    conclude()
+    stirred, lanes = false, {}
+    at, number = at + 1 + count * 4, number + count
+end
+return #answer == 0 and 1 or answer

@@ -1,0 +1,23 @@
+-- Lets leases hold for longer (contract R3.7).
+-- Needs lib/queue.lua.
+-- KEYS: those of the queue.
+-- ARGV: 2 ttl in ms; from 3 on, per lease: id, token.
+-- Result: per lease E extended, C likewise, and a cancel was requested, L lost, N unknown.
+use(1)
+
+local outcomes = {}
+for base = 3, #ARGV, 2 do
+    local id = ARGV[base]
+    local state = call('HGET', S, id)
+    local outcome = 'L'
+    if not state then
+        outcome = call('HEXISTS', D, id) == 1 and 'L' or 'N'
+    elseif sub(state, 1, 1) == 'r' and sub(state, 15, 42) == ARGV[base + 1] then
+        local worker = state:find('\0', 128, true)
+        local key = sub(state, worker + 1, state:find('\0', worker + 1, true) - 1)
+        call('ZADD', L, now + ARGV[2], sub(state, 43, 54) .. id .. key)
+        outcome = sub(state, 2, 2) == '1' and 'C' or 'E'
+    end
+    outcomes[#outcomes + 1] = outcome
+end
+return table.concat(outcomes)

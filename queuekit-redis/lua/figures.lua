@@ -1,0 +1,37 @@
+-- The figures of a queue (contract R8.3); those of partition keys are counted by lanes.lua.
+-- Needs lib/queue.lua.
+-- KEYS: those of the queue.
+-- ARGV: none of its own.
+-- Result: now; jobs leased, expired, completed, dead, cancelled; standing in ready, and of
+-- them due; when the first of those was due, or empty; of the jobs without a key those that wait
+-- for a retry; jobs with a key that wait; the bits of the last ends; how many jobs have ended;
+-- corrupt ones; then names and values of all that is set.
+use(1)
+if not known then
+    return {}
+end
+local stand, due, oldest = call('ZCARD', P), 0, nil
+local level = 0
+while level < 32 do
+    local first = call('ZRANGE', P, level * LEVEL, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
+    if not first[1] then
+        break
+    end
+    level = floor(first[2] / LEVEL)
+    local at = first[2] - level * LEVEL
+    if at <= now then
+        due = due + call('ZCOUNT', P, level * LEVEL, level * LEVEL + now)
+        oldest = math.min(oldest or at, at)
+    end
+    level = level + 1
+end
+local answer = {
+    now13, call('ZCARD', L), call('ZCOUNT', L, '-inf', now), call('ZCARD', C),
+    call('ZCARD', X), call('ZCARD', N), stand, due, oldest and ms13(oldest) or '',
+    call('ZCOUNT', F, '(' .. now13, '+inf'), call('ZCARD', KO),
+    call('GET', E) or '', call('HGET', M, 'ends') or '0', call('HGET', M, 'corrupt') or '0',
+}
+for _, part in ipairs(call('HGETALL', M)) do
+    answer[#answer + 1] = part
+end
+return answer

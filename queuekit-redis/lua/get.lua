@@ -1,0 +1,11 @@
+-- Reads jobs of a queue by id.
+-- Needs lib/queue.lua, lib/job.lua, lib/lane.lua, lib/frontier.lua, lib/view.lua.
+-- KEYS: those of the queue.
+-- ARGV: from 2 on ids.
+-- Result: now; then per job that is stored what lib/view.lua says.
+use(1)
+local answer = { now13 }
+for at = 2, #ARGV do
+    view(answer, ARGV[at])
+end
+return answer

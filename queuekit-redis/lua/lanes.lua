@@ -1,0 +1,35 @@
+-- Counts the jobs of some partition keys by status.
+-- Needs lib/queue.lua, lib/lane.lua, lib/frontier.lua.
+-- KEYS: those of the queue.
+-- ARGV: 2 the key after which to begin, empty for the first; 3 most jobs to look at.
+-- Result: the key at which it ended, empty if there are no more; ready, scheduled, failed;
+-- how many of them stand in ready, and of those how many are due; when the first ready
+-- one was due, or empty.
+use(1)
+local cursor, left = ARGV[2], tonumber(ARGV[3])
+local ready, scheduled, failed, stand, due, oldest = 0, 0, 0, 0, 0, nil
+while left > 0 do
+    local first = call('ZRANGE', KW, '(' .. cursor .. '\1', '+', 'BYLEX', 'LIMIT', 0, 1)[1]
+    if not first then
+        cursor = ''
+        break
+    end
+    cursor = sub(first, 1, first:find('\0', 1, true) - 1)
+    local it = lane(cursor)
+    left = left - 1
+    each_unblocked(cursor, function(waiting, is_due)
+        left = left - 1
+        if is_due then
+            ready = ready + 1
+            oldest = math.min(oldest or waiting.at, waiting.at)
+        elseif tonumber(sub(call('HGET', S, waiting.id) or 'p00000', 3, 6), 16) > 0 then
+            failed = failed + 1
+        else
+            scheduled = scheduled + 1
+        end
+        if it.stands == 'P' and it.entry == waiting.seq .. waiting.id then
+            stand, due = stand + 1, due + (is_due and 1 or 0)
+        end
+    end)
+end
+return { cursor, ready, scheduled, failed, stand, due, oldest and ms13(oldest) or '' }

@@ -1,0 +1,89 @@
+-- A job's two records. Needs lib/queue.lua.
+--
+-- data, written once (src/codec.rs writes all but the first four):
+--   1-12 sequence; 13-25 scheduled; 26-38 deadline, 0 if none; 39-51 created; 52 version; 53-54
+--   level, the highest priority first; 55 whether its idempotency key is free once it has ended;
+--   56-59 max_attempts; 60-62 and 63-65 bytes of the partition key and of the idempotency key;
+--   66-73 bytes of the payload; 74- the two keys, then what only the client reads.
+-- state, absent until the first lease or change:
+--   1 state (p r c x n); 2 cancel requested; 3-6 attempts; 7-14 releases; 15-26 lease_seq; 27-42
+--   nonce; 43-54 sequence; 55-67 scheduled; 68-80 deadline; 81-93 started; 94-106 finished;
+--   107-118 sequence of the end; 119-126 bytes of payload and result; 127 whether it has an
+--   idempotency key; 128- worker, NUL, partition key, NUL, reason.
+-- Times are 13 digits of ms, other numbers hexadecimal.
+local NO_NONCE = string.rep('\0', 16)
+
+local function hex(text, from, to)
+    return tonumber(sub(text, from, to), 16)
+end
+
+-- Whether the part that the scripts read is as it was written.
+local function is_readable(data)
+    return #data >= 73 and sub(data, 52, 52) == '1' and not data:sub(1, 51):find('[^0-9a-f]')
+        and not data:sub(53, 73):find('[^0-9a-f]')
+        and #data >= 73 + hex(data, 60, 62) + hex(data, 63, 65)
+end
+
+local function read_data(job, data)
+    job.data = data
+    if not is_readable(data) then
+        job.corrupt = true
+        job.level, job.max, job.size, job.key, job.unique = 21, 0, 0, '', ''
+        return
+    end
+    local key, unique = hex(data, 60, 62), hex(data, 63, 65)
+    job.level, job.max, job.size = hex(data, 53, 54), hex(data, 56, 59), hex(data, 66, 73)
+    job.until_done = sub(data, 55, 55) == '1'
+    job.key = sub(data, 74, 73 + key)
+    job.unique = sub(data, 74 + key, 73 + key + unique)
+end
+
+local function read_state(job, state)
+    job.state, job.cancel = sub(state, 1, 1), sub(state, 2, 2)
+    job.attempts, job.releases = hex(state, 3, 6), hex(state, 7, 14)
+    job.lease_seq, job.nonce = hex(state, 15, 26), sub(state, 27, 42)
+    job.seq, job.at = sub(state, 43, 54), tonumber(sub(state, 55, 67))
+    job.deadline, job.started = sub(state, 68, 80), sub(state, 81, 93)
+    job.finished, job.end_seq = sub(state, 94, 106), sub(state, 107, 118)
+    job.size = hex(state, 119, 126)
+    local worker = state:find('\0', 128, true)
+    local key = state:find('\0', worker + 1, true)
+    job.worker, job.reason = sub(state, 128, worker - 1), sub(state, key + 1)
+    job.key = sub(state, worker + 1, key - 1)
+end
+
+-- `member`, where the caller has it, names the sequence and the key of a job whose data is broken.
+local function job_of(id, data, state, member)
+    local job = { id = id }
+    read_data(job, data)
+    if state then
+        read_state(job, state)
+        return job
+    end
+    job.state, job.cancel, job.attempts, job.releases, job.lease_seq = 'p', '0', 0, 0, 0
+    job.nonce, job.started, job.finished = NO_NONCE, NOTHING, NOTHING
+    job.end_seq, job.worker, job.reason = '000000000000', '', ''
+    if job.corrupt then
+        job.seq, job.at, job.deadline = member and sub(member, 1, 12), 0, NOTHING
+        job.key = member and sub(member, 29) or ''
+    else
+        job.seq, job.at = sub(data, 1, 12), tonumber(sub(data, 13, 25))
+        job.deadline = sub(data, 26, 38)
+    end
+    return job
+end
+
+-- None if it is not stored.
+local function load(id)
+    local data = call('HGET', D, id)
+    return data and job_of(id, data, call('HGET', S, id))
+end
+
+local function save(job)
+    call('HSET', S, job.id, table.concat({
+        job.state, job.cancel, format('%04x%08x%012x', job.attempts, job.releases, job.lease_seq),
+        job.nonce, job.seq, ms13(job.at), job.deadline, job.started, job.finished, job.end_seq,
+        format('%08x', job.size), job.unique == '' and '0' or '1', job.worker, '\0', job.key, '\0',
+        job.reason,
+    }))
+end

@@ -1,0 +1,25 @@
+-- What a reader is told of a job: its id, data, state or empty, ms until its lease runs out or
+-- empty, whether it is blocked, errors, result, progress, log lines. Needs lib/job.lua and
+-- lib/frontier.lua.
+local function view(answer, id, member)
+    local data = call('HGET', D, id)
+    if not data then
+        return
+    end
+    local state = call('HGET', S, id)
+    local job = job_of(id, data, state, member)
+    local expires, blocked = '', '0'
+    if job.state == 'r' then
+        local at = call('ZSCORE', L, job.seq .. id .. job.key)
+        expires = format('%.0f', (tonumber(at) or now) - now)
+    elseif job.state == 'p' and job.key ~= '' and job.seq then
+        blocked = is_blocked(job.key, job.seq) and '1' or '0'
+    end
+    local notes = call('HMGET', O, id .. 'e', id .. 'r', id .. 'p', id .. 'l')
+    for _, part in ipairs({ id, data, state or '', expires, blocked }) do
+        answer[#answer + 1] = part
+    end
+    for at = 1, 4 do
+        answer[#answer + 1] = notes[at] or ''
+    end
+end

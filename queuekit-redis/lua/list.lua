@@ -1,0 +1,130 @@
+-- Reads jobs of one section of a queue, in its order, after a place (contract R8.2).
+-- Needs lib/queue.lua, lib/job.lua, lib/lane.lua, lib/frontier.lua, lib/view.lua.
+-- KEYS: those of the queue.
+-- ARGV: 2 the section: leased, completed, dead, cancelled, waiting, keyed; 3 the place after which
+-- to begin, empty for the beginning; 4 most jobs.
+-- Result: now; the place at which it ended, empty if there are no more; then per job its place, and
+-- what lib/view.lua says.
+--
+-- A place is, among leased and ended jobs, 17 digits of their score and the member; among waiting
+-- ones the member of `places`; with `keyed` the member of `waiting`.
+use(1)
+local section, after, most = ARGV[2], ARGV[3], tonumber(ARGV[4])
+-- Jobs without a key have a lane in fair queues only.
+if section == 'waiting' and fair then
+    section = 'keyed'
+end
+local answer = { now13, '' }
+
+local function tell(place, id, member)
+    local before = #answer
+    answer[before + 1] = place
+    view(answer, id, member)
+    if #answer == before + 1 then
+        answer[before + 1] = nil
+    end
+end
+
+-- The rank of the first member after a place, also if nothing stands there any more.
+local function rank_after(set, score, member)
+    local low, high = 0, call('ZCARD', set)
+    while low < high do
+        local middle = floor((low + high) / 2)
+        local at = call('ZRANGE', set, middle, middle, 'WITHSCORES')
+        local its = tonumber(at[2])
+        if its < score or (its == score and at[1] <= member) then
+            low = middle + 1
+        else
+            high = middle
+        end
+    end
+    return low
+end
+
+local function by_time(set, newest_first)
+    local total = call('ZCARD', set)
+    local from = 0
+    if after ~= '' then
+        local score, member = tonumber(sub(after, 1, 17)), sub(after, 18)
+        from = rank_after(set, score, member)
+        if newest_first then
+            -- Of those before it; what stands at the place itself is the last that was told.
+            from = total - from + (call('ZSCORE', set, member) == format('%.0f', score) and 1 or 0)
+        end
+    end
+    local order = newest_first and { 'REV', 'WITHSCORES' } or { 'WITHSCORES' }
+    local members = call('ZRANGE', set, from, from + most - 1, unpack(order))
+    for item = 1, #members, 2 do
+        local place = format('%017.0f', tonumber(members[item + 1])) .. members[item]
+        tell(place, sub(members[item], 13, 28), members[item])
+        answer[2] = place
+    end
+    if #members < most * 2 then
+        answer[2] = ''
+    end
+end
+
+local function by_key()
+    local from = after == '' and '-' or '(' .. after
+    local members = call('ZRANGE', KW, from, '+', 'BYLEX', 'LIMIT', 0, most)
+    for _, member in ipairs(members) do
+        local key = sub(member, 1, member:find('\0', 1, true) - 1)
+        local waiting = waiting_of(member, key)
+        tell(member, waiting.id, waiting.seq .. waiting.id .. key)
+        answer[2] = member
+    end
+    if #members < most then
+        answer[2] = ''
+    end
+end
+
+-- Merges the jobs without a key and those with one. The next of each key stands in both.
+local function by_place()
+    local from = 0
+    if after ~= '' then
+        local level, at = tonumber(sub(after, 1, 2), 16), tonumber(sub(after, 3, 15))
+        from = rank_after(P, level * LEVEL + at, sub(after, 16) .. '\255')
+    end
+    local ready = call('ZRANGE', P, from, from + most - 1, 'WITHSCORES')
+    local places = call('ZRANGE', KO, after == '' and '-' or '(' .. after, '+', 'BYLEX', 'LIMIT', 0,
+        most)
+    local item, other = 1, 1
+    while true do
+        local one, its = nil, places[other]
+        if ready[item] then
+            local score = tonumber(ready[item + 1])
+            local level = floor(score / LEVEL)
+            one = format('%02x', level) .. ms13(score - level * LEVEL) .. sub(ready[item], 1, 28)
+        end
+        -- What comes after the end of a full window is not known.
+        if (not one and #ready == most * 2) or (not its and #places == most) then
+            return
+        elseif not one and not its then
+            answer[2] = ''
+            return
+        end
+        if one and (not its or one <= its) then
+            tell(one, sub(one, 28), ready[item])
+            answer[2], item = one, item + 2
+            other = its == one and other + 1 or other
+        else
+            tell(its, sub(its, 28))
+            answer[2], other = its, other + 1
+        end
+    end
+end
+
+if section == 'leased' then
+    by_time(L)
+elseif section == 'completed' then
+    by_time(C, true)
+elseif section == 'dead' then
+    by_time(X, true)
+elseif section == 'cancelled' then
+    by_time(N, true)
+elseif section == 'keyed' then
+    by_key()
+else
+    by_place()
+end
+return answer

@@ -1,0 +1,123 @@
+-- A step of placing all waiting jobs of a queue anew, after its order or what its keys do changed.
+-- Reserve does nothing in the queue until it is through.
+-- Needs lib/queue.lua, lib/job.lua, lib/lane.lua.
+-- KEYS: those of the queue.
+-- ARGV: 2 most jobs or keys to look at.
+-- Result: 1 if there is more to do.
+--
+-- `moving` of the settings says where it stands: p and a member, jobs without a key, which have a
+-- lane in fair queues only; s and a member, which jobs are due, for skip; k and a key, where each
+-- key stands.
+use(1)
+if not moving then
+    return 0
+end
+
+local most = tonumber(ARGV[2])
+local phase, cursor = sub(moving, 1, 1), sub(moving, 2)
+
+local function go_on(next_phase, at)
+    call('HSET', M, 'moving', next_phase .. at)
+    return 1
+end
+
+-- The rank after a place, also if nothing stands there any more.
+local function rank_after(score, member)
+    local rank = call('ZRANK', P, member)
+    if rank then
+        return rank + 1
+    end
+    local low, high = 0, call('ZCARD', P)
+    while low < high do
+        local middle = floor((low + high) / 2)
+        local at = call('ZRANGE', P, middle, middle, 'WITHSCORES')
+        local its = tonumber(at[2])
+        if its < score or (its == score and at[1] <= member) then
+            low = middle + 1
+        else
+            high = middle
+        end
+    end
+    return low
+end
+
+local function plain()
+    if not fair then
+        local members = call('ZRANGE', KW, '[\0', '(\1', 'BYLEX', 'LIMIT', 0, most)
+        if #members > 0 then
+            call('ZREM', KW, unpack(members))
+            return go_on('p', '')
+        end
+        leave_stand('', lane(''))
+        call('HDEL', K, '')
+        return go_on('s', '')
+    end
+    local from = 0
+    if cursor ~= '' then
+        from = rank_after(tonumber(sub(cursor, 1, 17)), sub(cursor, 18))
+    end
+    local members = call('ZRANGE', P, from, from + most - 1, 'WITHSCORES')
+    local waiting = {}
+    for item = 1, #members, 2 do
+        if #members[item] == 28 then
+            local score = tonumber(members[item + 1])
+            local level = floor(score / LEVEL)
+            waiting[#waiting + 1] = 0
+            waiting[#waiting + 1] = '\0' .. members[item] .. ms13(score - level * LEVEL)
+                .. format('%02x', level)
+        end
+    end
+    if #waiting > 0 then
+        call('ZADD', KW, unpack(waiting))
+    end
+    if #members == most * 2 then
+        return go_on('p', format('%017.0f', tonumber(members[#members])) .. members[#members - 1])
+    end
+    refresh('')
+    return go_on('s', '')
+end
+
+local function due()
+    if not skip then
+        call('UNLINK', KD, KL)
+        return go_on('k', '')
+    end
+    local from = cursor == '' and '[\1' or '(' .. cursor
+    local members = call('ZRANGE', KW, from, '+', 'BYLEX', 'LIMIT', 0, most)
+    for _, member in ipairs(members) do
+        local key = sub(member, 1, member:find('\0', 1, true) - 1)
+        local waiting = waiting_of(member, key)
+        call('ZREM', KL, later_member(key, waiting))
+        call('ZREM', KD, member)
+        if waiting.at <= now then
+            call('ZADD', KD, 0, member)
+        else
+            call('ZADD', KL, 0, later_member(key, waiting))
+        end
+    end
+    if #members == most then
+        return go_on('s', members[#members])
+    end
+    return go_on('k', '')
+end
+
+local function keys()
+    for _ = 1, most do
+        local member = call('ZRANGE', KW, '(' .. cursor .. '\1', '+', 'BYLEX', 'LIMIT', 0, 1)[1]
+        if not member then
+            call('HDEL', M, 'moving')
+            wake()
+            return 0
+        end
+        cursor = sub(member, 1, member:find('\0', 1, true) - 1)
+        refresh(cursor)
+    end
+    return go_on('k', cursor)
+end
+
+if phase == 'p' then
+    return plain()
+elseif phase == 's' then
+    return due()
+end
+return keys()

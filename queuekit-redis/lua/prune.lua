@@ -1,0 +1,63 @@
+-- A step of retention in one queue (contract R12).
+-- Needs lib/queue.lua, lib/job.lua, lib/lane.lua, lib/change.lua.
+-- KEYS: those of the queue.
+-- ARGV: 2 most jobs to remove, and most keys to forget; 3 how long number and bytes spare a job, in
+-- ms. What is kept stands with the settings: of done and dead jobs, age in ms, number, bytes.
+-- Result: how many were removed; how many idempotency keys were forgotten.
+use(1)
+
+local most, grace = tonumber(ARGV[2]), tonumber(ARGV[3])
+local kept = call('HMGET', M, 'done_age', 'done_jobs', 'done_bytes', 'dead_age', 'dead_jobs',
+    'dead_bytes')
+local removed = 0
+
+local function bound(number, default)
+    local text = kept[number]
+    if not text then
+        return default
+    end
+    return text ~= '' and tonumber(text) or nil
+end
+
+local function bytes_of(state)
+    return tonumber(call('HGET', M, 'bytes_' .. state) or 0)
+end
+
+-- Removes the oldest of these sets while it is beyond a bound.
+local function prune(states, age, jobs, bytes)
+    while removed < most do
+        local oldest, oldest_at
+        for _, state in ipairs(states) do
+            local first = call('ZRANGE', set_of(state), 0, 0, 'WITHSCORES')
+            if first[1] and (not oldest or tonumber(first[2]) < oldest_at
+                or (tonumber(first[2]) == oldest_at and first[1] < oldest)) then
+                oldest, oldest_at = first[1], tonumber(first[2])
+            end
+        end
+        if not oldest then
+            return
+        end
+        local count, size = 0, 0
+        for _, state in ipairs(states) do
+            count, size = count + call('ZCARD', set_of(state)), size + bytes_of(state)
+        end
+        local passed = now - oldest_at
+        local too_many = (jobs and count > jobs) or (bytes and size > bytes)
+        if not ((age and passed >= age) or (too_many and passed >= grace)) then
+            return
+        end
+        local job = load(sub(oldest, 13, 28))
+        remove(job)
+        removed = removed + 1
+    end
+end
+
+prune({ 'c', 'n' }, bound(1, 86400000), bound(2, 100000), bound(3))
+prune({ 'x' }, bound(4), bound(5), bound(6))
+local free = call('ZRANGE', UF, '-inf', now, 'BYSCORE', 'LIMIT', 0, most)
+for _, unique in ipairs(free) do
+    call('HDEL', U, unique)
+    call('ZREM', UF, unique)
+end
+conclude()
+return { removed, #free }

@@ -1,0 +1,42 @@
+-- Stores what runs say of themselves (contract R3.8).
+-- Needs lib/queue.lua.
+-- KEYS: those of the queue.
+-- ARGV: 2 most lines that are kept; from 3 on, per report: id, token, progress or empty, how many
+-- lines, each line.
+-- Result: per report R reported, L lost, N unknown.
+use(1)
+
+local outcomes = {}
+local at = 3
+while at <= #ARGV do
+    local id, token, progress, lines = ARGV[at], ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 3])
+    local state = call('HGET', S, id)
+    local outcome = 'L'
+    if not state then
+        outcome = call('HEXISTS', D, id) == 1 and 'L' or 'N'
+    elseif sub(state, 1, 1) == 'r' and sub(state, 15, 42) == token then
+        outcome = 'R'
+        if progress ~= '' then
+            call('HSET', O, id .. 'p', progress)
+        end
+        if lines > 0 then
+            -- Each line: its length in 8 digits, when, the text.
+            local old, count, from = call('HGET', O, id .. 'l') or '', 0, 1
+            local new = {}
+            while from <= #old do
+                local length = tonumber(sub(old, from, from + 7))
+                new[#new + 1] = sub(old, from, from + 7 + length)
+                from = from + 8 + length
+            end
+            for line = 1, lines do
+                local text = now13 .. ARGV[at + 3 + line]
+                new[#new + 1] = format('%08d', #text) .. text
+            end
+            count = #new - tonumber(ARGV[2])
+            call('HSET', O, id .. 'l', table.concat(new, '', math.max(count, 0) + 1))
+        end
+    end
+    outcomes[#outcomes + 1] = outcome
+    at = at + 4 + lines
+end
+return table.concat(outcomes)

@@ -1,0 +1,357 @@
+//! A job's records as bytes, and back. lua/lib/job.lua has the layout of what scripts read.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use queuekit_core::{
+    ErrorText, Failure, IdempotencyKey, Job, JobId, Kind, Lease, LeaseToken, LogLine, Metadata,
+    NewJob, Nonce, PartitionKey, Priority, Progress, QueueName, State, Status, Timestamp, WorkerId,
+    lifecycle,
+};
+use redis::Value;
+use serde::{Deserialize, Serialize};
+
+/// What only the client reads of a job's data: JSON between the keys and the payload.
+#[derive(Serialize, Deserialize)]
+struct Rest {
+    #[serde(rename = "k")]
+    kind: Kind,
+    #[serde(rename = "t")]
+    timeout_ms: u64,
+    #[serde(rename = "m", default, skip_serializing_if = "Metadata::is_empty")]
+    metadata: Metadata,
+    #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
+    moved_from: Option<JobId>,
+}
+
+/// A job's data from its version on: the script puts what it decides before it.
+pub(crate) fn static_data(job: &NewJob) -> Vec<u8> {
+    let key = job.partition_key().map_or("", |key| key.as_str());
+    let unique = job.idempotency_key().map_or("", |key| key.as_str());
+    let mut bytes = Vec::with_capacity(96 + key.len() + unique.len() + job.payload().len());
+    let head = format!(
+        "1{:02x}{}{:04x}{:03x}{:03x}{:08x}",
+        31 - job.priority().level(),
+        u8::from(job.unique_until_done()),
+        job.max_attempts(),
+        key.len(),
+        unique.len(),
+        job.payload().len()
+    );
+    bytes.extend_from_slice(head.as_bytes());
+    bytes.extend_from_slice(key.as_bytes());
+    bytes.extend_from_slice(unique.as_bytes());
+    let rest = Rest {
+        kind: job.kind().clone(),
+        timeout_ms: millis(job.timeout()),
+        metadata: job.metadata().clone(),
+        moved_from: job.moved_from(),
+    };
+    // Names and texts have no way to fail; a job without them would be met as corrupt.
+    bytes.extend(serde_json::to_vec(&rest).unwrap_or_default());
+    bytes.extend_from_slice(job.payload());
+    bytes
+}
+
+/// A job's data, read.
+pub(crate) struct Data {
+    scheduled_at: Timestamp,
+    deadline_at: Option<Timestamp>,
+    created_at: Timestamp,
+    priority: Priority,
+    until_done: bool,
+    max_attempts: u32,
+    partition_key: Option<PartitionKey>,
+    idempotency_key: Option<IdempotencyKey>,
+    pub(crate) kind: Kind,
+    timeout: Duration,
+    metadata: Metadata,
+    moved_from: Option<JobId>,
+    pub(crate) payload: Bytes,
+}
+
+impl Data {
+    /// None if it is not as it was written.
+    pub(crate) fn read(bytes: Bytes) -> Option<Self> {
+        let text = |from: usize, to: usize| std::str::from_utf8(bytes.get(from..to)?).ok();
+        let time = |from| text(from, from + 13)?.parse().ok().map(Timestamp::from_millis);
+        let hex = |from, to| u64::from_str_radix(text(from, to)?, 16).ok();
+        let (key, unique) = (hex(59, 62)? as usize, hex(62, 65)? as usize);
+        let payload = bytes.len().checked_sub(usize::try_from(hex(65, 73)?).ok()?)?;
+        let (key_to, unique_to) = (73 + key, 73 + key + unique);
+        let rest: Rest = serde_json::from_slice(bytes.get(unique_to..payload)?).ok()?;
+        let level = u8::try_from(hex(52, 54)?).ok()?;
+        let named = |from, to| text(from, to).filter(|name| !name.is_empty());
+        Some(Self {
+            scheduled_at: time(12)?,
+            deadline_at: time(25).filter(|at| at.as_millis() != 0),
+            created_at: time(38)?,
+            priority: Priority::new(31_u8.checked_sub(level)?).ok()?,
+            until_done: text(54, 55)? == "1",
+            max_attempts: u32::try_from(hex(55, 59)?).ok()?,
+            partition_key: named(73, key_to).map(PartitionKey::new).transpose().ok()?,
+            idempotency_key: named(key_to, unique_to).map(IdempotencyKey::new).transpose().ok()?,
+            kind: rest.kind,
+            timeout: Duration::from_millis(rest.timeout_ms),
+            metadata: rest.metadata,
+            moved_from: rest.moved_from,
+            payload: bytes.slice(payload..),
+        })
+    }
+}
+
+/// A job's state, read.
+pub(crate) struct Stored {
+    state: State,
+    cancel_requested: bool,
+    attempts: u32,
+    releases: u32,
+    lease_seq: u64,
+    scheduled_at: Timestamp,
+    deadline_at: Option<Timestamp>,
+    started_at: Option<Timestamp>,
+    finished_at: Timestamp,
+    worker: Option<WorkerId>,
+    partition_key: Option<PartitionKey>,
+    reason: String,
+}
+
+impl Stored {
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+        let text = |from: usize, to: usize| std::str::from_utf8(bytes.get(from..to)?).ok();
+        let time = |from| text(from, from + 13)?.parse().ok().map(Timestamp::from_millis);
+        let hex = |from, to| u64::from_str_radix(text(from, to)?, 16).ok();
+        let some = |at: &Timestamp| at.as_millis() != 0;
+        let mut tail = bytes.get(127..)?.splitn(3, |byte| *byte == 0);
+        let mut part = || tail.next().map(String::from_utf8_lossy);
+        let (worker, key, reason) = (part()?, part()?, part()?);
+        Some(Self {
+            state: match bytes.first()? {
+                b'p' => State::Pending,
+                b'r' => State::Running,
+                b'c' => State::Completed,
+                b'x' => State::Dead,
+                b'n' => State::Cancelled,
+                _ => return None,
+            },
+            cancel_requested: bytes.get(1)? == &b'1',
+            attempts: hex(2, 6)? as u32,
+            releases: u32::try_from(hex(6, 14)?).ok()?,
+            lease_seq: hex(14, 26)?,
+            scheduled_at: time(54)?,
+            deadline_at: time(67).filter(some),
+            started_at: time(80).filter(some),
+            finished_at: time(93)?,
+            worker: WorkerId::new(worker).ok(),
+            partition_key: PartitionKey::new(key).ok(),
+            reason: reason.into_owned(),
+        })
+    }
+}
+
+/// The token of a lease as scripts compare it.
+pub(crate) fn token(lease: &LeaseToken) -> Vec<u8> {
+    let mut token = format!("{:012x}", lease.lease_seq).into_bytes();
+    token.extend_from_slice(lease.nonce.as_bytes());
+    token
+}
+
+/// What a script granted; if it cannot be read, the token alone.
+pub(crate) fn lease(
+    queue: &QueueName,
+    id: JobId,
+    nonce: Nonce,
+    now: Timestamp,
+    state: &[u8],
+    data: Bytes,
+) -> Result<Lease, LeaseToken> {
+    let stored = Stored::read(state);
+    let lease_seq = stored.as_ref().map_or(0, |stored| stored.lease_seq);
+    let token = LeaseToken { queue: queue.clone(), id, lease_seq, nonce };
+    let (Some(stored), Some(data)) = (stored, Data::read(data)) else {
+        return Err(token);
+    };
+    let mut lease = Lease::new(token, data.kind, data.payload);
+    lease.attempt = stored.attempts;
+    lease.max_attempts = data.max_attempts;
+    lease.releases = stored.releases;
+    lease.priority = data.priority;
+    lease.timeout = data.timeout;
+    lease.deadline_in = stored.deadline_at.map(|deadline| deadline.since(now));
+    lease.created_at = data.created_at;
+    lease.scheduled_at = stored.scheduled_at;
+    lease.partition_key = data.partition_key;
+    lease.metadata = data.metadata;
+    Ok(lease)
+}
+
+/// What lua/lib/view.lua says of a job.
+#[derive(Debug)]
+pub(crate) struct View {
+    pub(crate) id: JobId,
+    data: Bytes,
+    state: Vec<u8>,
+    expires_in_ms: Option<i64>,
+    blocked: bool,
+    errors: Vec<u8>,
+    result: Vec<u8>,
+    progress: Vec<u8>,
+    logs: Vec<u8>,
+}
+
+impl View {
+    /// How many values one has.
+    pub(crate) const VALUES: usize = 9;
+
+    pub(crate) fn read(values: &mut impl Iterator<Item = Value>) -> Option<Self> {
+        let mut next = || values.next().and_then(bytes_of);
+        Some(Self {
+            id: job_id(&next()?)?,
+            data: next()?.into(),
+            state: next()?,
+            expires_in_ms: std::str::from_utf8(&next()?).ok()?.parse().ok(),
+            blocked: next()? == b"1",
+            errors: next()?,
+            result: next()?,
+            progress: next()?,
+            logs: next()?,
+        })
+    }
+
+    /// For how long its lease has run out.
+    pub(crate) fn overdue(&self) -> Duration {
+        let ms = self.expires_in_ms.map_or(0, |ms| -ms);
+        Duration::from_millis(ms.try_into().unwrap_or(0))
+    }
+
+    /// The job as it is shown. What cannot be read of it is left out (contract R5.8).
+    pub(crate) fn job(self, queue: QueueName, now: Timestamp) -> Option<Job> {
+        let data = Data::read(self.data);
+        let stored = Stored::read(&self.state);
+        let unreadable = || Kind::new("unreadable").ok();
+        let kind = data.as_ref().map(|data| data.kind.clone()).or_else(unreadable)?;
+        let created_at = data.as_ref().map_or(Timestamp::default(), |data| data.created_at);
+        let mut job = Job::pending(self.id, queue, kind, created_at);
+        if let Some(data) = data {
+            job.payload = data.payload;
+            job.priority = data.priority;
+            job.max_attempts = data.max_attempts;
+            job.scheduled_at = data.scheduled_at;
+            job.partition_key = data.partition_key;
+            job.idempotency_key = data.idempotency_key;
+            job.unique_until_done = data.until_done;
+            job.timeout = data.timeout;
+            job.deadline_in = data.deadline_at.map(|deadline| deadline.since(now));
+            job.metadata = data.metadata;
+            job.moved_from = data.moved_from;
+        }
+        if let Some(stored) = stored {
+            job.state = stored.state;
+            job.attempts = stored.attempts;
+            job.releases = stored.releases;
+            job.lease_seq = stored.lease_seq;
+            job.scheduled_at = stored.scheduled_at;
+            job.started_at = stored.started_at;
+            job.finished_at = stored.state.is_terminal().then_some(stored.finished_at);
+            job.worker = stored.worker;
+            job.cancel_requested = stored.cancel_requested;
+            job.deadline_in = stored.deadline_at.map(|deadline| deadline.since(now));
+            job.partition_key = job.partition_key.or(stored.partition_key);
+            let reason = Some(stored.reason).filter(|reason| !reason.is_empty());
+            job.reason = reason.map(ErrorText::from);
+        }
+        let running = self.expires_in_ms.filter(|_| job.state == State::Running);
+        job.lease_expires_in = running.map(|ms| Duration::from_millis(ms.try_into().unwrap_or(0)));
+        job.status = match job.state {
+            State::Pending => {
+                lifecycle::waiting_status(self.blocked, job.scheduled_at, now, job.attempts)
+            }
+            State::Running if self.expires_in_ms.is_some_and(|ms| ms <= 0) => Status::Expired,
+            State::Running => Status::Running,
+            State::Completed => Status::Completed,
+            State::Dead => Status::Dead,
+            State::Cancelled => Status::Cancelled,
+        };
+        job.errors = entries(&self.errors).filter_map(failure).collect();
+        // An empty result is one too.
+        job.result = self.result.strip_prefix(b"+").map(Bytes::copy_from_slice);
+        job.progress = progress_of(&self.progress);
+        job.logs = entries(&self.logs).filter_map(log_line).collect();
+        Some(job)
+    }
+}
+
+/// Entries behind their length of 8 digits.
+fn entries(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let (length, rest) = bytes.split_at_checked(8)?;
+        let length = std::str::from_utf8(length).ok()?.parse().ok()?;
+        let (entry, rest) = rest.split_at_checked(length)?;
+        bytes = rest;
+        Some(entry)
+    })
+}
+
+fn failure(entry: &[u8]) -> Option<Failure> {
+    let text = |from: usize, to: usize| std::str::from_utf8(entry.get(from..to)?).ok();
+    let tail = entry.get(29..)?;
+    let nul = tail.iter().position(|byte| *byte == 0)?;
+    let (worker, error) = (std::str::from_utf8(&tail[..nul]).ok()?, &tail[nul + 1..]);
+    Some(Failure {
+        attempt: u32::from_str_radix(text(0, 4)?, 16).ok()?,
+        lease_seq: u64::from_str_radix(text(4, 16)?, 16).ok()?,
+        at: Timestamp::from_millis(text(16, 29)?.parse().ok()?),
+        worker: WorkerId::new(worker).ok(),
+        error: ErrorText::from_bytes(error),
+    })
+}
+
+fn log_line(entry: &[u8]) -> Option<LogLine> {
+    let (at, text) = entry.split_at_checked(13)?;
+    let at = std::str::from_utf8(at).ok()?.parse().ok()?;
+    let text = String::from_utf8_lossy(text).into_owned();
+    Some(LogLine { at: Timestamp::from_millis(at), text })
+}
+
+/// Progress as it is stored: the fraction's bits, then the message.
+pub(crate) fn progress(progress: &Progress) -> Vec<u8> {
+    format!("{:08x}{}", progress.fraction.to_bits(), progress.message).into_bytes()
+}
+
+fn progress_of(bytes: &[u8]) -> Option<Progress> {
+    let (bits, message) = std::str::from_utf8(bytes).ok()?.split_at_checked(8)?;
+    let fraction = f32::from_bits(u32::from_str_radix(bits, 16).ok()?);
+    Some(Progress::new(fraction, message))
+}
+
+pub(crate) fn job_id(bytes: &[u8]) -> Option<JobId> {
+    Some(JobId::from_bytes(bytes.try_into().ok()?))
+}
+
+pub(crate) fn bytes_of(value: Value) -> Option<Vec<u8>> {
+    match value {
+        Value::BulkString(bytes) => Some(bytes),
+        Value::SimpleString(text) => Some(text.into_bytes()),
+        Value::Int(number) => Some(number.to_string().into_bytes()),
+        _ => None,
+    }
+}
+
+pub(crate) fn number_of(value: Value) -> Option<i64> {
+    match value {
+        Value::Int(number) => Some(number),
+        value => std::str::from_utf8(&bytes_of(value)?).ok()?.parse().ok(),
+    }
+}
+
+pub(crate) fn array_of(value: Value) -> Option<Vec<Value>> {
+    match value {
+        Value::Array(values) => Some(values),
+        _ => None,
+    }
+}
+
+/// Whole milliseconds, rounded up, so that nothing happens early.
+pub(crate) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_micros().div_ceil(1000)).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,120 @@
+//! What can be set about a store.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use queuekit_core::{Clock, Error, Limits, Result};
+use redis::{ConnectionInfo, IntoConnectionInfo};
+
+/// How to open a store: a server and the settings.
+#[derive(Clone)]
+#[must_use]
+pub struct RedisConfig {
+    pub(crate) server: ConnectionInfo,
+    pub(crate) prefix: String,
+    pub(crate) op_timeout: Duration,
+    pub(crate) wait_replicas: Option<(u32, Duration)>,
+    pub(crate) allow_volatile: bool,
+    pub(crate) limits: Limits,
+    pub(crate) clock: Option<Arc<dyn Clock>>,
+}
+
+impl RedisConfig {
+    /// The store on this server, with the default settings.
+    ///
+    /// # Errors
+    /// `Invalid` if that is no server.
+    pub fn new(server: impl IntoConnectionInfo) -> Result<Self> {
+        let server = server.into_connection_info().map_err(|error| {
+            // The text of a URL is in no error: it may hold a password.
+            let limit = "redis://USER:PASSWORD@HOST:PORT/DATABASE?setting=value";
+            let why = error.detail().map(ToOwned::to_owned);
+            Error::invalid("url", limit, why.as_deref().unwrap_or("something else"))
+        })?;
+        Ok(Self {
+            server,
+            prefix: "qk".to_owned(),
+            op_timeout: Duration::from_secs(10),
+            wait_replicas: None,
+            allow_volatile: false,
+            limits: Limits::default(),
+            clock: None,
+        })
+    }
+
+    /// The store of a URL: see [`RedisStore::connect_url`] for its settings.
+    ///
+    /// [`RedisStore::connect_url`]: crate::RedisStore::connect_url
+    ///
+    /// # Errors
+    /// `Invalid`, naming what is wrong with it.
+    pub fn from_url(url: &str) -> Result<Self> {
+        crate::url::parse(url)
+    }
+
+    /// What all keys of the store begin with (default `qk`).
+    ///
+    /// # Errors
+    /// `Invalid` unless it is 1 to 64 letters, digits, `_`, `-` and `.`.
+    pub fn prefix(mut self, prefix: &str) -> Result<Self> {
+        let inner = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+        if prefix.is_empty() || prefix.len() > 64 || !prefix.chars().all(inner) {
+            let limit = "1 to 64 letters, digits, _, - and .";
+            return Err(Error::invalid("prefix", limit, format!("{prefix:?}")));
+        }
+        prefix.clone_into(&mut self.prefix);
+        Ok(self)
+    }
+
+    /// How long a call goes on trying (default 10 s).
+    pub fn op_timeout(mut self, timeout: Duration) -> Self {
+        self.op_timeout = timeout.min(Duration::from_secs(24 * 3600));
+        self
+    }
+
+    /// Answers a call that stored jobs only when so many replicas have them too, or fails with
+    /// `Indeterminate` after this time (default: no replica is waited for).
+    pub fn wait_replicas(mut self, replicas: u32, timeout: Duration) -> Self {
+        self.wait_replicas = (replicas > 0).then_some((replicas, timeout));
+        self
+    }
+
+    /// Whether a server is accepted that may lose what it said was stored: without an
+    /// append-only file, with an eviction policy, or a replica (default false).
+    pub fn allow_volatile(mut self, allow: bool) -> Self {
+        self.allow_volatile = allow;
+        self
+    }
+
+    /// The limits the store applies.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// What all keys begin with: for tests that look at them.
+    #[doc(hidden)]
+    pub fn prefix_for_tests(&self) -> &str {
+        &self.prefix
+    }
+
+    /// A clock instead of the server's: for tests of stores only.
+    #[doc(hidden)]
+    pub fn clock_for_tests(mut self, clock: impl Clock) -> Self {
+        self.clock = Some(Arc::new(clock));
+        self
+    }
+}
+
+impl fmt::Debug for RedisConfig {
+    /// Without user and password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisConfig")
+            .field("server", &self.server.addr().to_string())
+            .field("database", &self.server.redis_settings().db())
+            .field("prefix", &self.prefix)
+            .field("op_timeout", &self.op_timeout)
+            .finish_non_exhaustive()
+    }
+}

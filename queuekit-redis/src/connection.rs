@@ -1,0 +1,85 @@
+//! A connection that is made when it is needed, and again when it was lost.
+
+use std::fmt;
+use std::time::Duration;
+
+use queuekit_core::Error;
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Client, ConnectionInfo};
+use tokio::runtime::Handle;
+use tokio::sync::Mutex;
+
+use crate::error::{Failure, Outcome, closed};
+
+/// How long one attempt to connect may take.
+const CONNECT: Duration = Duration::from_secs(3);
+
+pub(crate) struct Link {
+    server: ConnectionInfo,
+    io: Handle,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// How many connections there have been.
+    generation: u64,
+    connection: Option<MultiplexedConnection>,
+}
+
+impl Link {
+    pub(crate) fn new(server: ConnectionInfo, io: &Handle) -> Self {
+        Self { server, io: io.clone(), state: Mutex::default() }
+    }
+
+    /// The connection, and which one it is.
+    pub(crate) async fn get(&self) -> Outcome<(u64, MultiplexedConnection)> {
+        let mut state = self.state.lock().await;
+        if let Some(connection) = &state.connection {
+            return Ok((state.generation, connection.clone()));
+        }
+        let connection = self.connect().await?;
+        state.generation += 1;
+        state.connection = Some(connection.clone());
+        Ok((state.generation, connection))
+    }
+
+    /// That connection is of no use any more.
+    pub(crate) async fn lost(&self, generation: u64) {
+        let mut state = self.state.lock().await;
+        if state.generation == generation {
+            state.connection = None;
+        }
+    }
+
+    /// Whichever connection there is is of no use.
+    pub(crate) fn reset(&self) {
+        // One that is being made is another.
+        if let Ok(mut state) = self.state.try_lock() {
+            state.connection = None;
+        }
+    }
+
+    /// A connection of the caller's own, read and written by the store's own thread.
+    pub(crate) async fn connect(&self) -> Outcome<MultiplexedConnection> {
+        let client = Client::open(self.server.clone()).map_err(Failure::from)?;
+        // Calls have time limits of their own, and blocking ones wait longer than any of these.
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(CONNECT))
+            .set_response_timeout(None);
+        let connecting = self.io.spawn(async move {
+            client.get_multiplexed_async_connection_with_config(&config).await
+        });
+        match connecting.await {
+            Ok(connected) => connected.map_err(|error| Failure::from(error).before_sending()),
+            // The thread has ended.
+            Err(_) => Err(Error::into(closed())),
+        }
+    }
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link").field("server", &self.server.addr().to_string()).finish()
+    }
+}

@@ -1,0 +1,111 @@
+//! What Redis says, as the contract says it (R10).
+
+use queuekit_core::{Error, ErrorKind};
+use redis::RedisError;
+
+/// An error, and what the store may do about it itself.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) error: Error,
+    pub(crate) class: Class,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// Trying again will not help.
+    Final,
+    /// Nothing was applied; it may work soon.
+    Transient,
+    /// Likewise, on another connection: the server is no longer the one to ask.
+    Moved,
+    /// The server does not know the script: it is sent whole.
+    NoScript,
+    /// The connection is gone; whether what was under way took effect is unknown.
+    Lost,
+}
+
+pub(crate) type Outcome<T> = Result<T, Failure>;
+
+impl Failure {
+    /// It happened before anything was sent: certainly nothing took effect.
+    pub(crate) fn before_sending(self) -> Self {
+        match self.class {
+            Class::Lost => Self { class: Class::Transient, ..self },
+            _ => self,
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self { error, class: Class::Final }
+    }
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        failure.error
+    }
+}
+
+impl From<RedisError> for Failure {
+    fn from(error: RedisError) -> Self {
+        if is_of_connection(&error) {
+            let message = format!(
+                "the connection to Redis failed: {error}; check that the server runs, and host \
+                 and port"
+            );
+            let error = Error::new(ErrorKind::Unavailable, message).caused_by(error);
+            return Self { error, class: Class::Lost };
+        }
+        // Of what happens in a script, older servers say the code in their text only.
+        let says = error.to_string();
+        let is = |code: &str| error.code() == Some(code) || says.contains(&format!("-{code} "));
+        let known = KNOWN.iter().find(|(code, ..)| is(code));
+        let (class, kind, remedy) = known.map_or(
+            (Class::Final, ErrorKind::Unavailable, "see the server's log"),
+            |(_, class, kind, remedy)| (*class, kind.clone(), remedy),
+        );
+        let message = format!("Redis refused: {says}; {remedy}");
+        Self { error: Error::new(kind, message).caused_by(error), class }
+    }
+}
+
+/// By the code of the answer: what it means, and what to do.
+const KNOWN: [(&str, Class, ErrorKind, &str); 17] = {
+    use Class::{Final, Moved, NoScript, Transient};
+    use ErrorKind::{StorageFull, Unavailable, Unsupported};
+    let wait = "it is tried again until op_timeout";
+    [
+        ("NOSCRIPT", NoScript, Unavailable, wait),
+        ("LOADING", Transient, Unavailable, "the server loads its data; wait"),
+        ("TRYAGAIN", Transient, Unavailable, wait),
+        ("CLUSTERDOWN", Transient, Unavailable, "a part of the cluster has no master; wait"),
+        ("BUSY", Transient, Unavailable, "somebody's script runs for long; SCRIPT KILL ends it"),
+        ("NOREPLICAS", Transient, Unavailable, "too few replicas for min-replicas-to-write"),
+        ("MASTERDOWN", Moved, Unavailable, "the replica has lost its master; wait"),
+        ("READONLY", Moved, Unavailable, "this is a replica; connect to the master"),
+        ("OOM", Final, StorageFull, "raise maxmemory, or let workers drain the queues"),
+        ("MISCONF", Final, StorageFull, "the server cannot write to its disk; make room there"),
+        ("NOAUTH", Final, Unavailable, "put user and password into the URL"),
+        ("WRONGPASS", Final, Unavailable, "check user and password"),
+        ("NOPERM", Final, Unavailable, "grant this user what docs/redis.md lists"),
+        ("MOVED", Final, Unsupported, "this is a cluster; the store wants a single server"),
+        ("CROSSSLOT", Final, Unsupported, "this is a cluster; the store wants a single server"),
+        ("WRONGTYPE", Final, ErrorKind::Corrupt, "a key is not the store's; take another prefix"),
+        ("NOPROTO", Final, Unsupported, "the server is too old"),
+    ]
+};
+
+fn is_of_connection(error: &RedisError) -> bool {
+    error.is_io_error() || error.is_connection_dropped() || error.is_timeout()
+}
+
+pub(crate) fn closed() -> Error {
+    Error::new(ErrorKind::Closed, "this handle was closed; open a new one")
+}
+
+/// What was stored, or answered, cannot be read.
+pub(crate) fn unreadable(what: &str) -> Error {
+    Error::new(ErrorKind::Corrupt, format!("{what} cannot be read; it was not written by queuekit"))
+}

@@ -1,0 +1,63 @@
+//! The thread on which the store's connections live.
+//!
+//! Whatever happens to the application's runtime - handlers that block it, a heartbeat on another
+//! one, its end - connections are read and written by a runtime of the store's own.
+
+use std::future::Future;
+use std::thread;
+
+use queuekit_core::{Error, ErrorKind, Result};
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::watch;
+
+/// Ends the thread when the last clone of the store is gone, or when told to.
+#[derive(Debug)]
+pub(crate) struct Io {
+    handle: Handle,
+    stop: watch::Sender<bool>,
+    stopped: watch::Receiver<()>,
+}
+
+impl Io {
+    pub(crate) fn start() -> Result<Self> {
+        let runtime = Builder::new_current_thread().enable_io().enable_time().build();
+        let runtime = runtime.map_err(unavailable)?;
+        let handle = runtime.handle().clone();
+        let (stop, mut stopping) = watch::channel(false);
+        let (ends, stopped) = watch::channel(());
+        let run = move || {
+            // Either it is told to stop, or nobody is left who could tell it.
+            runtime.block_on(async { drop(stopping.wait_for(|stop| *stop).await) });
+            runtime.shutdown_background();
+            drop(ends);
+        };
+        let thread = thread::Builder::new().name("queuekit-redis".to_owned()).spawn(run);
+        thread.map_err(unavailable)?;
+        Ok(Self { handle, stop, stopped })
+    }
+
+    pub(crate) fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.handle.spawn(task);
+    }
+
+    /// Ends the thread, with its tasks and sockets.
+    pub(crate) async fn stop(&self) {
+        self.stop.send_replace(true);
+        // Nothing is ever sent: it ends with the thread.
+        drop(self.stopped.clone().changed().await);
+    }
+}
+
+impl Drop for Io {
+    fn drop(&mut self) {
+        self.stop.send_replace(true);
+    }
+}
+
+fn unavailable(error: std::io::Error) -> Error {
+    Error::new(ErrorKind::Unavailable, "the system gave no thread").caused_by(error)
+}

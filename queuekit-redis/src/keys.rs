@@ -1,0 +1,105 @@
+//! The names of keys: `prefix:{tag}:queue:part`. All keys of a queue are of one hash slot.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use queuekit_core::QueueName;
+
+/// The parts of a queue, in the order in which lua/lib/queue.lua takes them.
+const PARTS: [&str; 23] = [
+    "meta",
+    "data",
+    "state",
+    "leased",
+    "ready",
+    "completed",
+    "dead",
+    "cancelled",
+    "notes",
+    "failed",
+    "unique",
+    "unique_free",
+    "ends",
+    "wake",
+    "lanes",
+    "waiting",
+    "places",
+    "due",
+    "later",
+    "turns",
+    "alarms",
+    "held",
+    "running",
+];
+/// Where the marker stands among them.
+const WAKE: usize = 13;
+
+/// Queues of events share a slot, so that one script reaches all of them.
+const EVENTS: &str = "event.";
+
+/// The keys of a queue.
+pub(crate) type QueueKeys = Arc<[String]>;
+
+#[derive(Debug)]
+pub(crate) struct Keyspace {
+    prefix: String,
+    /// Made once per queue.
+    queues: Mutex<HashMap<QueueName, QueueKeys>>,
+}
+
+impl Keyspace {
+    pub(crate) fn new(prefix: &str) -> Self {
+        Self { prefix: prefix.to_owned(), queues: Mutex::default() }
+    }
+
+    pub(crate) fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    pub(crate) fn of(&self, queue: &QueueName) -> QueueKeys {
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(keys) = queues.get(queue) {
+            return Arc::clone(keys);
+        }
+        let name = queue.as_str();
+        let tag = if name.starts_with(EVENTS) { "events" } else { name };
+        let key = |part: &&str| format!("{}:{{{tag}}}:{name}:{part}", self.prefix);
+        let keys: QueueKeys = PARTS.iter().map(key).collect();
+        queues.insert(queue.clone(), Arc::clone(&keys));
+        keys
+    }
+
+    /// The key whose element wakes a sleeper.
+    pub(crate) fn marker(&self, queue: &QueueName) -> String {
+        self.of(queue)[WAKE].clone()
+    }
+
+    /// The set of all queues.
+    pub(crate) fn registry(&self) -> String {
+        format!("{}:queues", self.prefix)
+    }
+
+    /// The version of what is stored.
+    pub(crate) fn version(&self) -> String {
+        format!("{}:version", self.prefix)
+    }
+
+    /// The beats of workers, and when they run out.
+    pub(crate) fn workers(&self) -> [String; 2] {
+        ["beats", "until"].map(|part| format!("{}:{{workers}}:{part}", self.prefix))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_keys_of_a_queue_and_of_all_events_are_of_one_slot() {
+        let keyspace = Keyspace::new("qk");
+        let of = |name: &str| keyspace.of(&QueueName::new(name).unwrap());
+        assert_eq!(of("mail")[0], "qk:{mail}:mail:meta");
+        assert_eq!(of("event.mail")[1], "qk:{events}:event.mail:data");
+        assert_eq!(keyspace.marker(&QueueName::new("mail").unwrap()), "qk:{mail}:mail:wake");
+    }
+}

@@ -1,0 +1,98 @@
+//! Extending leases, reports, presence of workers.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use queuekit_core::capability::{Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo};
+use queuekit_core::limits::LOG_LINES_KEPT;
+use queuekit_core::{LeaseToken, LeaseTtl, LogLine, QueueName, Result, Timestamp};
+
+use crate::RedisStore;
+use crate::call::{Call, Request};
+use crate::codec::{bytes_of, millis, progress, token};
+use crate::error::unreadable;
+use crate::read::{StoredBeat, workers};
+use crate::scripts::Lua;
+
+#[async_trait]
+impl Leases for RedisStore {
+    async fn extend(&self, leases: &[LeaseToken], ttl: LeaseTtl) -> Result<Vec<ExtendOutcome>> {
+        let mut outcomes = vec![ExtendOutcome::NotFound; leases.len()];
+        for (queue, positions) in by_queue(leases) {
+            let mut args = vec![millis(ttl.get()).to_string().into_bytes()];
+            for at in &positions {
+                args.extend([leases[*at].id.as_bytes().to_vec(), token(&leases[*at])]);
+            }
+            let answer = self.on_queue("extend", Call::Heartbeat, Lua::Extend, queue, args).await?;
+            let answer = bytes_of(answer).ok_or_else(|| unreadable("the answer to extend"))?;
+            for (at, outcome) in positions.into_iter().zip(answer) {
+                outcomes[at] = match outcome {
+                    b'N' => ExtendOutcome::NotFound,
+                    b'L' => ExtendOutcome::LeaseLost,
+                    outcome => ExtendOutcome::Extended {
+                        ttl: ttl.get(),
+                        cancel_requested: outcome == b'C',
+                    },
+                };
+            }
+        }
+        self.shared.check_open().map_err(|error| error.during("extend"))?;
+        Ok(outcomes)
+    }
+
+    async fn report(&self, reports: &[Report]) -> Result<Vec<ReportOutcome>> {
+        let mut outcomes = vec![ReportOutcome::NotFound; reports.len()];
+        let leases: Vec<LeaseToken> = reports.iter().map(|report| report.lease.clone()).collect();
+        for (queue, positions) in by_queue(&leases) {
+            let mut args = vec![LOG_LINES_KEPT.to_string().into_bytes()];
+            for at in &positions {
+                let report = &reports[*at];
+                args.extend([report.lease.id.as_bytes().to_vec(), token(&report.lease)]);
+                args.push(report.progress.as_ref().map(progress).unwrap_or_default());
+                let skipped = report.lines.len().saturating_sub(LOG_LINES_KEPT);
+                args.push((report.lines.len() - skipped).to_string().into_bytes());
+                let lines = report.lines.iter().skip(skipped);
+                let now = Timestamp::default();
+                args.extend(lines.map(|line| LogLine::new(now, line).text.into_bytes()));
+            }
+            let answer = self.on_queue("report", Call::Once, Lua::Report, queue, args).await?;
+            let answer = bytes_of(answer).ok_or_else(|| unreadable("the answer to report"))?;
+            for (at, outcome) in positions.into_iter().zip(answer) {
+                outcomes[at] = match outcome {
+                    b'R' => ReportOutcome::Reported,
+                    b'L' => ReportOutcome::LeaseLost,
+                    _ => ReportOutcome::NotFound,
+                };
+            }
+        }
+        self.shared.check_open().map_err(|error| error.during("report"))?;
+        Ok(outcomes)
+    }
+
+    async fn beat(&self, beat: &Beat) -> Result<()> {
+        let said = serde_json::to_vec(&StoredBeat::of(beat)).unwrap_or_default();
+        let listed_for = millis(beat.ttl.get()) * 3;
+        let args = vec![
+            self.shared.clock_arg(),
+            beat.id.as_str().into(),
+            listed_for.to_string().into_bytes(),
+            said,
+        ];
+        let keys = self.shared.keyspace.workers().to_vec();
+        let request = Request::Script { script: Lua::Beat, keys, args };
+        self.call("beat", Call::Heartbeat, &request).await.map(drop)
+    }
+
+    async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {
+        workers(self, "list_workers").await
+    }
+}
+
+/// Where the leases of each queue stand.
+fn by_queue(leases: &[LeaseToken]) -> BTreeMap<&QueueName, Vec<usize>> {
+    let mut queues: BTreeMap<&QueueName, Vec<usize>> = BTreeMap::new();
+    for (at, lease) in leases.iter().enumerate() {
+        queues.entry(&lease.queue).or_default().push(at);
+    }
+    queues
+}

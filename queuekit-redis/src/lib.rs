@@ -1,0 +1,163 @@
+//! Durable jobs in Redis 6.2 and later, and in Valkey.
+//!
+//! Each queue is a handful of keys of one hash slot, and every operation one script on them, so
+//! that it takes effect as a whole. `docs/redis.md` has the keys, the scripts, what a server must be
+//! set to, and what it then keeps; `docs/semantics.md` the rules that every store keeps.
+//!
+//! ```no_run
+//! use queuekit_core::{Backend, BackendExt, JobDraft};
+//! use queuekit_redis::RedisStore;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> queuekit_core::Result<()> {
+//! let store = RedisStore::connect_url("redis://localhost/0").await?;
+//! let id = store.enqueue_one(JobDraft::new("report", "{}").build()?).await?;
+//! assert_eq!(store.get_job(id).await?.unwrap().status.as_str(), "ready");
+//! store.close().await?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod admin;
+mod backend;
+mod call;
+mod codec;
+mod config;
+mod connection;
+mod error;
+mod inspect;
+mod io;
+mod keys;
+mod leases;
+mod marker;
+mod migrate;
+mod open;
+mod queues;
+mod read;
+mod scripts;
+mod settings;
+mod step;
+mod upkeep;
+mod url;
+mod wakeups;
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use queuekit_core::capability::WakeupHub;
+use queuekit_core::{Clock, Limits, Result};
+use tokio::sync::watch;
+
+pub use config::RedisConfig;
+
+use connection::Link;
+use io::Io;
+use keys::Keyspace;
+use queues::Known;
+use scripts::Scripts;
+
+/// A store in a Redis server; clones share it.
+#[derive(Clone)]
+pub struct RedisStore {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    io: Io,
+    link: Link,
+    /// A connection that nothing but heartbeats uses, so that no large call holds them up.
+    heartbeats: Link,
+    scripts: Scripts,
+    keyspace: Keyspace,
+    known: Known,
+    wakeups: Arc<WakeupHub>,
+    marker: marker::Marker,
+    op_timeout: Duration,
+    wait_replicas: Option<(u32, Duration)>,
+    limits: Limits,
+    /// Tests have a clock of their own; else the server's counts.
+    clock: Option<Arc<dyn Clock>>,
+    repair: upkeep::Cursor,
+    closed: AtomicBool,
+    calls: AtomicUsize,
+    /// Calls that still run are cut off.
+    cut: watch::Sender<bool>,
+}
+
+impl RedisStore {
+    /// Opens the store of a URL, `redis://USER:PASSWORD@HOST:PORT/DATABASE?setting=value&..`.
+    ///
+    /// | setting | values | meaning |
+    /// |---|---|---|
+    /// | `prefix` | `qk` | [`RedisConfig::prefix`] |
+    /// | `op_timeout_ms` | 10000 | [`RedisConfig::op_timeout`] |
+    /// | `wait_replicas` | 0 | [`RedisConfig::wait_replicas`] |
+    /// | `wait_timeout_ms` | 1000 | likewise |
+    /// | `allow_volatile` | `off` (default), `on` | [`RedisConfig::allow_volatile`] |
+    ///
+    /// # Errors
+    /// `Invalid` if the URL is none; else as [`connect`](Self::connect).
+    pub async fn connect_url(url: &str) -> Result<Self> {
+        Self::connect(RedisConfig::from_url(url)?).await
+    }
+
+    /// Opens a store.
+    ///
+    /// # Errors
+    /// `Unavailable` if the server cannot be reached, is a replica or may lose what it said was
+    /// stored (see [`RedisConfig::allow_volatile`]), `Unsupported` if it is older than 6.2, or
+    /// what it holds was written by a newer build.
+    pub async fn connect(config: RedisConfig) -> Result<Self> {
+        open::open(config, true).await.map_err(|error| error.during("connect"))
+    }
+
+    /// Opens a store without looking at the server's settings: for `doctor` and `migrate`.
+    ///
+    /// # Errors
+    /// `Unavailable` if the server cannot be reached.
+    pub async fn connect_unchecked(config: RedisConfig) -> Result<Self> {
+        open::open(config, false).await.map_err(|error| error.during("connect"))
+    }
+
+    async fn end(&self) {
+        let shared = &*self.shared;
+        shared.closed.store(true, Ordering::Release);
+        // Calls in flight may finish, within reason.
+        for _ in 0..200 {
+            if shared.calls.load(Ordering::Acquire) == 0 {
+                break;
+            }
+            shared.pause(Duration::from_millis(10)).await;
+        }
+        shared.cut.send_replace(true);
+        shared.io.stop().await;
+        shared.wakeups.ring_all();
+    }
+}
+
+impl Shared {
+    fn check_open(&self) -> Result<()> {
+        if self.closed.load(Ordering::Acquire) { Err(error::closed()) } else { Ok(()) }
+    }
+
+    fn count_call(&self) -> impl Drop + '_ {
+        struct Counted<'a>(&'a AtomicUsize);
+        impl Drop for Counted<'_> {
+            fn drop(&mut self) {
+                self.0.fetch_sub(1, Ordering::AcqRel);
+            }
+        }
+        self.calls.fetch_add(1, Ordering::AcqRel);
+        Counted(&self.calls)
+    }
+}
+
+impl fmt::Debug for RedisStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisStore")
+            .field("prefix", &self.shared.keyspace.prefix())
+            .finish_non_exhaustive()
+    }
+}

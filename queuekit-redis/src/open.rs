@@ -1,0 +1,119 @@
+//! Opening: the server, whether it keeps what it says, and the version of what it holds.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+
+use queuekit_core::capability::{Migrations, WakeupHub};
+use queuekit_core::{Error, ErrorKind, Result};
+use tokio::sync::watch;
+
+use crate::config::RedisConfig;
+use crate::connection::Link;
+use crate::inspect::Server;
+use crate::io::Io;
+use crate::keys::Keyspace;
+use crate::marker::Marker;
+use crate::scripts::Scripts;
+use crate::{RedisStore, Shared};
+
+/// From this version on a script says in its first line what it does when the server is full.
+const FLAGS: (u32, u32) = (7, 0);
+/// The oldest version that is supported.
+const OLDEST: (u32, u32) = (6, 2);
+
+pub(crate) async fn open(config: RedisConfig, checked: bool) -> Result<RedisStore> {
+    let io = Io::start()?;
+    let link = Link::new(config.server.clone(), io.handle());
+    let heartbeats = Link::new(config.server.clone(), io.handle());
+    let mut store = RedisStore { shared: Arc::new(shared(&config, io, link, heartbeats, false)) };
+    let server = Server::ask(&store).await?;
+    if server.version.is_some_and(|version| version >= FLAGS)
+        && let Some(shared) = Arc::get_mut(&mut store.shared)
+    {
+        shared.scripts = Scripts::new(true);
+    }
+    if checked {
+        check(&server, config.allow_volatile)?;
+        store.up().await?;
+    }
+    Ok(store)
+}
+
+fn shared(config: &RedisConfig, io: Io, link: Link, heartbeats: Link, flags: bool) -> Shared {
+    Shared {
+        io,
+        link,
+        heartbeats,
+        scripts: Scripts::new(flags),
+        keyspace: Keyspace::new(&config.prefix),
+        known: crate::queues::Known::default(),
+        wakeups: Arc::new(WakeupHub::default()),
+        marker: Marker::new(),
+        op_timeout: config.op_timeout,
+        wait_replicas: config.wait_replicas,
+        limits: config.limits,
+        clock: config.clock.clone(),
+        repair: crate::upkeep::Cursor::default(),
+        closed: AtomicBool::new(false),
+        calls: AtomicUsize::new(0),
+        cut: watch::Sender::new(false),
+    }
+}
+
+/// Refuses a server that may lose what it said was stored (contract R11.2).
+fn check(server: &Server, allow_volatile: bool) -> Result<()> {
+    let refuse = |kind, message: &str| Err(Error::new(kind, message));
+    if let Some(version) = server.version.filter(|version| *version < OLDEST) {
+        let message = format!(
+            "the server is version {}.{}; 6.2 and later are supported",
+            version.0, version.1
+        );
+        return refuse(ErrorKind::Unsupported, &message);
+    }
+    if server.version.is_none() {
+        tracing::warn!("the server tells nothing of itself (INFO); its settings are not checked");
+    }
+    if allow_volatile {
+        return Ok(());
+    }
+    if server.is_replica {
+        let message = "the server is a replica; connect to its master";
+        return refuse(ErrorKind::Unavailable, message);
+    }
+    if server.aof == Some(false) {
+        let message = "the server keeps no append-only file: jobs would be gone when it ends; \
+                       set `appendonly yes`, or accept it with allow_volatile=on";
+        return refuse(ErrorKind::Unavailable, message);
+    }
+    if let Some(policy) = server.eviction.as_deref().filter(|policy| *policy != "noeviction") {
+        let message = format!(
+            "the server drops keys when it is full ({policy}): jobs would vanish; set \
+             `maxmemory-policy noeviction`, or accept it with allow_volatile=on"
+        );
+        return refuse(ErrorKind::Unavailable, &message);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inspect::parse_info;
+
+    #[test]
+    fn r11_2_what_may_lose_jobs_is_refused_with_its_remedy() {
+        let good = "redis_version:7.0.15\r\nrole:master\r\naof_enabled:1\r\n\
+                    maxmemory_policy:noeviction\r\n";
+        assert!(check(&parse_info(good), false).is_ok());
+        for (bad, instead, remedy) in [
+            ("aof_enabled:1", "aof_enabled:0", "appendonly yes"),
+            ("noeviction", "allkeys-lru", "maxmemory-policy noeviction"),
+            ("role:master", "role:slave", "its master"),
+            ("redis_version:7.0.15", "redis_version:6.0.16", "6.2 and later"),
+        ] {
+            let error = check(&parse_info(&good.replace(bad, instead)), false).unwrap_err();
+            assert!(error.to_string().contains(remedy), "{error}");
+        }
+        assert!(check(&parse_info(&good.replace("aof_enabled:1", "aof_enabled:0")), true).is_ok());
+    }
+}

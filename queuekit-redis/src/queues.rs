@@ -1,0 +1,146 @@
+//! Which queues there are.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use queuekit_core::{JobId, QueueName, Result};
+use redis::{Value, cmd};
+
+use crate::RedisStore;
+use crate::call::{Call, Request};
+use crate::codec::{array_of, bytes_of};
+use crate::error::unreadable;
+use crate::scripts::Lua;
+
+/// After this long a queue that is used is entered again: an entry that was lost between the
+/// removal of a queue and its return is mended by its use.
+const TRUSTED: Duration = Duration::from_secs(5);
+
+/// What was last seen of the queues. It saves a look: that a queue exists is decided by the script
+/// that stores jobs in it.
+#[derive(Debug, Default)]
+pub(crate) struct Known(Mutex<HashMap<QueueName, Option<Instant>>>);
+
+impl Known {
+    fn learn(&self, names: &[QueueName], entered: Option<Instant>) {
+        let mut known = self.names();
+        for name in names {
+            let at = known.entry(name.clone()).or_default();
+            *at = entered.or(*at);
+        }
+    }
+
+    fn forget(&self, name: &QueueName) {
+        self.names().remove(name);
+    }
+
+    /// Those that were not entered lately.
+    fn stale<'a>(&self, names: &[&'a QueueName]) -> Vec<&'a QueueName> {
+        let known = self.names();
+        let is_fresh = |name: &QueueName| {
+            known.get(name).is_some_and(|at| at.is_some_and(|at| at.elapsed() < TRUSTED))
+        };
+        names.iter().filter(|name| !is_fresh(name)).copied().collect()
+    }
+
+    /// Those that a job of this id can be in.
+    fn of_job(&self, id: JobId) -> Vec<QueueName> {
+        self.names().keys().filter(|name| id.belongs_to(name)).cloned().collect()
+    }
+
+    fn names(&self) -> MutexGuard<'_, HashMap<QueueName, Option<Instant>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RedisStore {
+    /// Enters queues that jobs are about to be stored in, or none of them.
+    pub(crate) async fn enter_queues(&self, names: &[&QueueName], anew: bool) -> Result<()> {
+        let shared = &*self.shared;
+        let stale = if anew { names.to_vec() } else { shared.known.stale(names) };
+        if stale.is_empty() {
+            return Ok(());
+        }
+        let entered = Instant::now();
+        let mut args = vec![shared.limits.queues().to_string().into_bytes()];
+        args.extend(stale.iter().map(|name| name.as_str().into()));
+        let keys = vec![shared.keyspace.registry()];
+        let request = Request::Script { script: Lua::Register, keys, args };
+        let answer = self.call("enqueue", Call::Repeatable, &request).await?;
+        if let Some(refused) = array_of(answer) {
+            let existing = refused.into_iter().next().and_then(crate::codec::number_of);
+            let existing = existing.and_then(|count| usize::try_from(count).ok());
+            shared.limits.admit_queue(existing.unwrap_or(usize::MAX - 1))?;
+        }
+        let names: Vec<QueueName> = stale.into_iter().cloned().collect();
+        shared.known.learn(&names, Some(entered));
+        Ok(())
+    }
+
+    /// All queues, by name.
+    pub(crate) async fn all_queues(&self) -> Result<Vec<QueueName>> {
+        let registry = self.shared.keyspace.registry();
+        let request = Request::Command(cmd("SMEMBERS").arg(registry).to_owned());
+        let members = self.call("list_queues", Call::Repeatable, &request).await?;
+        let members = match members {
+            Value::Array(members) | Value::Set(members) => members,
+            _ => return Err(unreadable("the set of all queues")),
+        };
+        let names = members.into_iter().filter_map(bytes_of).filter_map(|name| {
+            // A name that is none belongs to no job.
+            QueueName::new(std::str::from_utf8(&name).ok()?).ok()
+        });
+        let names: BTreeSet<QueueName> = names.collect();
+        let names: Vec<QueueName> = names.into_iter().collect();
+        self.shared.known.learn(&names, None);
+        Ok(names)
+    }
+
+    /// Groups jobs by the queues they may be in, and asks those for them: `ask` answers for each
+    /// job of its slice whether it was there. A job of no known queue may be in one that somebody
+    /// else has just made.
+    pub(crate) async fn for_jobs<T, F>(
+        &self,
+        ids: &[JobId],
+        mut ask: impl FnMut(QueueName, Vec<usize>) -> F,
+    ) -> Result<Vec<Option<T>>>
+    where
+        F: Future<Output = Result<Vec<Option<T>>>>,
+    {
+        let mut found: Vec<Option<T>> = ids.iter().map(|_| None).collect();
+        let mut asked: BTreeSet<(usize, QueueName)> = BTreeSet::new();
+        for looks_anew in [false, true] {
+            let is_missing = found.iter().any(Option::is_none);
+            if looks_anew && is_missing {
+                self.all_queues().await?;
+            }
+            loop {
+                let mut slices: HashMap<QueueName, Vec<usize>> = HashMap::new();
+                for (at, id) in ids.iter().enumerate().filter(|(at, _)| found[*at].is_none()) {
+                    let candidates = self.shared.known.of_job(*id).into_iter();
+                    let mut next = candidates.filter(|name| !asked.contains(&(at, name.clone())));
+                    if let Some(name) = next.next() {
+                        slices.entry(name).or_default().push(at);
+                    }
+                }
+                if slices.is_empty() {
+                    break;
+                }
+                for (name, slice) in slices {
+                    asked.extend(slice.iter().map(|at| (*at, name.clone())));
+                    let answers = ask(name, slice.clone()).await?;
+                    for (at, answer) in slice.into_iter().zip(answers) {
+                        found[at] = answer;
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The queue is gone.
+    pub(crate) fn forget_queue(&self, name: &QueueName) {
+        self.shared.known.forget(name);
+    }
+}

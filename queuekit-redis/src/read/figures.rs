@@ -1,0 +1,198 @@
+//! The figures of queues (contract R8.3), without a scan of finished jobs.
+
+use std::collections::HashMap;
+
+use futures_util::future::try_join_all;
+use queuekit_core::capability::WorkerInfo;
+use queuekit_core::limits::{EXACT_COUNT, HEALTH_WINDOW};
+use queuekit_core::queue::{Count, HealthInput, Queue, QueueSettings, health};
+use queuekit_core::{QueueName, Result, Status, Timestamp};
+use redis::Value;
+
+use super::workers;
+use crate::RedisStore;
+use crate::admin::fields_of;
+use crate::call::Call;
+use crate::codec::{array_of, bytes_of, number_of};
+use crate::error::unreadable;
+use crate::scripts::Lua;
+use crate::settings;
+
+/// Queues that are asked at once.
+const AT_ONCE: usize = 50;
+/// Keys and jobs of them that one script looks at.
+const SLICE: u64 = 500;
+
+/// What lua/figures.lua answers.
+struct Figures {
+    now: Timestamp,
+    leased: u64,
+    expired: u64,
+    completed: u64,
+    dead: u64,
+    cancelled: u64,
+    /// In `ready`: jobs without a key, and the next one of each key.
+    standing: u64,
+    due: u64,
+    oldest: Option<i64>,
+    plain_failed: u64,
+    keyed: u64,
+    ends: Vec<u8>,
+    ended: u64,
+    corrupt: u64,
+    fields: HashMap<String, Vec<u8>>,
+}
+
+/// What lua/lanes.lua answers, summed up.
+#[derive(Default)]
+struct Lanes {
+    ready: u64,
+    scheduled: u64,
+    failed: u64,
+    standing: u64,
+    due: u64,
+    oldest: Option<i64>,
+}
+
+impl RedisStore {
+    pub(crate) async fn queues_shown(&self) -> Result<Vec<Queue>> {
+        let names = self.all_queues().await?;
+        let workers = workers(self, "list_queues").await?;
+        let mut queues = Vec::with_capacity(names.len());
+        for names in names.chunks(AT_ONCE) {
+            let shown = names.iter().map(|name| self.queue_shown(name, &workers));
+            queues.extend(try_join_all(shown).await?);
+        }
+        Ok(queues)
+    }
+
+    pub(super) async fn settings_of(&self, name: &QueueName) -> Result<QueueSettings> {
+        let figures = self.figures(name).await?;
+        Ok(figures.map(|figures| settings::settings(&figures.fields)).unwrap_or_default())
+    }
+
+    async fn figures(&self, name: &QueueName) -> Result<Option<Figures>> {
+        let call = Call::Repeatable;
+        let answer = self.on_queue("list_queues", call, Lua::Figures, name, []).await?;
+        let parts = array_of(answer).ok_or_else(|| unreadable("the figures of a queue"))?;
+        if parts.is_empty() {
+            return Ok(None);
+        }
+        let figures = Figures::read(parts).ok_or_else(|| unreadable("the figures of a queue"))?;
+        Ok(Some(figures))
+    }
+
+    async fn queue_shown(&self, name: &QueueName, workers: &[WorkerInfo]) -> Result<Queue> {
+        let Some(figures) = self.figures(name).await? else {
+            // It is entered before its first job is stored.
+            let now = Timestamp::default();
+            return Ok(Queue::empty(name.clone(), QueueSettings::default(), now));
+        };
+        let settings = settings::settings(&figures.fields);
+        let mut queue = Queue::empty(name.clone(), settings, figures.now);
+        let (lanes, exact) = match figures.keyed {
+            0 => (Lanes::default(), true),
+            _ => self.lanes(name).await?,
+        };
+        let oldest = figures.oldest.into_iter().chain(lanes.oldest).min();
+        let mut set = |status, value, exact| queue.counts.set(status, Count { value, exact });
+        let plain = figures.standing.saturating_sub(lanes.standing);
+        let plain_due = figures.due.saturating_sub(lanes.due).min(plain);
+        let plain_later = plain - plain_due;
+        let plain_failed = figures.plain_failed.min(plain_later);
+        set(Status::Ready, plain_due + lanes.ready, exact);
+        set(Status::Failed, plain_failed + lanes.failed, exact);
+        set(Status::Scheduled, plain_later - plain_failed + lanes.scheduled, exact);
+        let unblocked = lanes.ready + lanes.failed + lanes.scheduled;
+        set(Status::Blocked, figures.keyed.saturating_sub(unblocked), exact);
+        set(Status::Expired, figures.expired, true);
+        set(Status::Running, figures.leased.saturating_sub(figures.expired), true);
+        set(Status::Completed, figures.completed, true);
+        set(Status::Dead, figures.dead, true);
+        set(Status::Cancelled, figures.cancelled, true);
+        let serving = workers.iter().filter(|worker| worker.beat.queues.contains(name));
+        queue.workers = serving.count() as u64;
+        queue.oldest_ready_age = oldest.map(|at| figures.now.since(Timestamp::from_millis(at)));
+        queue.corrupt = figures.corrupt;
+        queue.health = health(HealthInput {
+            oldest_ready_age: queue.oldest_ready_age,
+            dead_share: figures.dead_share(),
+            has_live_worker: queue.workers > 0,
+        });
+        Ok(queue)
+    }
+
+    /// Of all keys that have waiting jobs, up to a bound; false if it was reached.
+    async fn lanes(&self, name: &QueueName) -> Result<(Lanes, bool)> {
+        let mut lanes = Lanes::default();
+        let (mut cursor, mut examined) = (Vec::new(), 0);
+        while examined < EXACT_COUNT {
+            let args = [cursor, SLICE.to_string().into_bytes()];
+            let call = Call::Repeatable;
+            let answer = self.on_queue("list_queues", call, Lua::Lanes, name, args).await?;
+            let broken = || unreadable("the figures of partition keys");
+            let mut parts = array_of(answer).ok_or_else(broken)?.into_iter();
+            cursor = parts.next().and_then(bytes_of).ok_or_else(broken)?;
+            lanes.add(&mut parts).ok_or_else(broken)?;
+            if cursor.is_empty() {
+                return Ok((lanes, true));
+            }
+            examined += SLICE;
+        }
+        Ok((lanes, false))
+    }
+}
+
+impl Lanes {
+    fn add(&mut self, parts: &mut impl Iterator<Item = Value>) -> Option<()> {
+        let mut next = || number_of(parts.next()?).and_then(|count| u64::try_from(count).ok());
+        self.ready += next()?;
+        self.scheduled += next()?;
+        self.failed += next()?;
+        self.standing += next()?;
+        self.due += next()?;
+        self.oldest = self.oldest.into_iter().chain(number_of(parts.next()?)).min();
+        Some(())
+    }
+}
+
+impl Figures {
+    fn read(parts: Vec<Value>) -> Option<Self> {
+        let mut parts = parts.into_iter();
+        let now = Timestamp::from_millis(number_of(parts.next()?)?);
+        let mut count = || number_of(parts.next()?).and_then(|count| u64::try_from(count).ok());
+        let (leased, expired) = (count()?, count()?);
+        let (completed, dead, cancelled) = (count()?, count()?, count()?);
+        let (standing, due) = (count()?, count()?);
+        let oldest = number_of(parts.next()?);
+        let mut count = || number_of(parts.next()?).and_then(|count| u64::try_from(count).ok());
+        let (plain_failed, keyed) = (count()?, count()?);
+        let ends = bytes_of(parts.next()?)?;
+        let mut count = || number_of(parts.next()?).and_then(|count| u64::try_from(count).ok());
+        let (ended, corrupt) = (count()?, count()?);
+        let fields = fields_of(parts);
+        Some(Self {
+            now,
+            leased,
+            expired,
+            completed,
+            dead,
+            cancelled,
+            standing,
+            due,
+            oldest,
+            plain_failed,
+            keyed,
+            ends,
+            ended,
+            corrupt,
+            fields,
+        })
+    }
+
+    /// Of the last ended jobs, how many died.
+    fn dead_share(&self) -> f64 {
+        let dead: u32 = self.ends.iter().map(|byte| byte.count_ones()).sum();
+        f64::from(dead) / self.ended.clamp(1, HEALTH_WINDOW as u64) as f64
+    }
+}

@@ -1,0 +1,9 @@
+//! Reading jobs and queues. Reads change nothing but what is derived.
+
+mod figures;
+mod listing;
+mod view;
+mod why;
+mod workers;
+
+pub(crate) use workers::{StoredBeat, workers};

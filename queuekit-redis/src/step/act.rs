@@ -1,0 +1,114 @@
+//! What an operator does to jobs, by id.
+
+use queuekit_core::{Error, ErrorKind, JobId, LeaseToken, QueueName, Result};
+
+use super::enqueue::answered;
+use crate::RedisStore;
+use crate::call::Call;
+use crate::codec::{array_of, bytes_of, token};
+use crate::scripts::Lua;
+
+/// Jobs that one script changes.
+const SLICE: usize = 100;
+
+/// One thing to do to one job.
+#[derive(Clone, Debug)]
+pub(crate) struct Act {
+    id: JobId,
+    what: &'static str,
+    text: Vec<u8>,
+    reason: Vec<u8>,
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Acted {
+    Done,
+    Already,
+    Conflict,
+    Lost,
+    Unknown,
+    Requested,
+}
+
+impl Act {
+    pub(crate) fn new(what: &'static str, id: JobId) -> Self {
+        Self { id, what, text: Vec::new(), reason: Vec::new() }
+    }
+
+    pub(crate) fn with(mut self, text: impl Into<Vec<u8>>) -> Self {
+        self.text = text.into();
+        self
+    }
+
+    pub(crate) fn bury_lease(lease: &LeaseToken, reason: &str) -> Self {
+        let reason = reason.into();
+        Self { id: lease.id, what: "bury_lease", text: token(lease), reason }
+    }
+
+    pub(crate) fn quarantine(lease: &LeaseToken) -> Self {
+        Self { id: lease.id, what: "quarantine", text: token(lease), reason: Vec::new() }
+    }
+}
+
+impl RedisStore {
+    /// Does each thing where its job is; a job that is nowhere is `Unknown`.
+    pub(crate) async fn act(&self, operation: &'static str, acts: Vec<Act>) -> Result<Vec<Acted>> {
+        let ids: Vec<JobId> = acts.iter().map(|act| act.id).collect();
+        let ask = |queue: QueueName, slice: Vec<usize>| {
+            let of_queue: Vec<Act> = slice.iter().map(|at| acts[*at].clone()).collect();
+            async move {
+                let acted = self.act_on(operation, &queue, of_queue).await?;
+                let was_there = |acted| Some(acted).filter(|acted| *acted != Acted::Unknown);
+                Ok(acted.into_iter().map(was_there).collect())
+            }
+        };
+        let acted = self.for_jobs(&ids, ask).await?;
+        Ok(acted.into_iter().map(|acted| acted.unwrap_or(Acted::Unknown)).collect())
+    }
+
+    pub(crate) async fn act_on(
+        &self,
+        operation: &'static str,
+        queue: &QueueName,
+        acts: Vec<Act>,
+    ) -> Result<Vec<Acted>> {
+        let mut all = Vec::with_capacity(acts.len());
+        for slice in acts.chunks(SLICE) {
+            let args = slice.iter().flat_map(|act| {
+                let id = act.id.as_bytes().to_vec();
+                [act.what.into(), id, act.text.clone(), act.reason.clone()]
+            });
+            // Made again, a retry would bring back a job that has died meanwhile.
+            let once = slice.iter().any(|act| act.what == "retry");
+            let call = if once { Call::Once } else { Call::Repeatable };
+            let answer = self.on_queue(operation, call, Lua::Act, queue, args).await?;
+            let answer = array_of(answer).ok_or_else(|| answered(operation))?;
+            for (act, word) in slice.iter().zip(answer) {
+                let word = bytes_of(word).ok_or_else(|| answered(operation))?;
+                all.push(Acted::read(&word, act.id)?);
+            }
+        }
+        self.stir(std::iter::once(queue));
+        Ok(all)
+    }
+}
+
+impl Acted {
+    fn read(word: &[u8], id: JobId) -> Result<Self> {
+        Ok(match word {
+            b"done" => Self::Done,
+            b"already" => Self::Already,
+            b"conflict" => Self::Conflict,
+            b"lost" => Self::Lost,
+            b"unknown" => Self::Unknown,
+            b"requested" => Self::Requested,
+            b"unreadable" => {
+                let message = "its record cannot be read; the next reserve of its queue moves it \
+                               to the dead-letter queue";
+                return Err(Error::new(ErrorKind::Corrupt, message).on(id));
+            }
+            _ => return Err(answered("an action")),
+        })
+    }
+}
