@@ -3,6 +3,7 @@
 mod common;
 
 use common::postgres::PostgresHarness;
+use common::redis::RedisHarness;
 use common::sqlite::SqliteHarness;
 use queuekit_core::lifecycle::Transition;
 use queuekit_integration_tests::model::{self, Plan};
@@ -31,4 +32,13 @@ async fn postgres_and_the_machine_answer_and_hold_the_same() {
         return common::skip("postgres_and_the_machine_answer_and_hold_the_same", &why);
     }
     model::run(&PostgresHarness, Plan { sequences: 60, ..Plan::default() }).await;
+}
+
+/// Likewise.
+#[tokio::test]
+async fn redis_and_the_machine_answer_and_hold_the_same() {
+    if let Some(why) = RedisHarness.why_absent().await {
+        return common::skip("redis_and_the_machine_answer_and_hold_the_same", &why);
+    }
+    model::run(&RedisHarness, Plan { sequences: 100, ..Plan::default() }).await;
 }

@@ -3,6 +3,7 @@
 mod common;
 
 use common::postgres::LivePostgresHarness;
+use common::redis::LiveRedisHarness;
 use common::sqlite::LiveSqliteHarness;
 use queuekit_integration_tests::worker::LiveMemoryHarness;
 use queuekit_integration_tests::worker_suite;
@@ -10,3 +11,4 @@ use queuekit_integration_tests::worker_suite;
 worker_suite!(memory, LiveMemoryHarness);
 worker_suite!(sqlite, LiveSqliteHarness);
 worker_suite!(postgres, LivePostgresHarness);
+worker_suite!(redis, LiveRedisHarness);

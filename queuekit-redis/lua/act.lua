@@ -70,8 +70,8 @@ function act.retry(job)
     end
     job.state, job.attempts, job.releases, job.at = 'p', 0, 0, now
     job.cancel, job.reason = '0', ''
-    local deadline = tonumber(sub(job.data, 26, 38))
-    if not job.corrupt and deadline > 0 then
+    local deadline = not job.formless and tonumber(sub(job.data, 26, 38))
+    if deadline and deadline > 0 then
         job.deadline = ms13(now + deadline - tonumber(sub(job.data, 39, 51)))
     end
     enter(job)

@@ -88,7 +88,7 @@ local function enqueue(from, count, number)
                     take_unique(new)
                 end
                 -- Behind others of its key nothing changes for those before it.
-                if skip or lane(new.key).stands == '-' then
+                if new.key == '' or skip or lane(new.key).stands == '-' then
                     touched[new.key] = true
                 end
             end

@@ -11,6 +11,9 @@ use queuekit_core::{
 use redis::Value;
 use serde::{Deserialize, Serialize};
 
+/// The version of what is written, as scripts check it.
+const VERSION: u8 = b'1';
+
 /// What only the client reads of a job's data: JSON between the keys and the payload.
 #[derive(Serialize, Deserialize)]
 struct Rest {
@@ -30,7 +33,8 @@ pub(crate) fn static_data(job: &NewJob) -> Vec<u8> {
     let unique = job.idempotency_key().map_or("", |key| key.as_str());
     let mut bytes = Vec::with_capacity(96 + key.len() + unique.len() + job.payload().len());
     let head = format!(
-        "1{:02x}{}{:04x}{:03x}{:03x}{:08x}",
+        "{}{:02x}{}{:04x}{:03x}{:03x}{:08x}",
+        char::from(VERSION),
         31 - job.priority().level(),
         u8::from(job.unique_until_done()),
         job.max_attempts(),
@@ -55,6 +59,8 @@ pub(crate) fn static_data(job: &NewJob) -> Vec<u8> {
 
 /// A job's data, read.
 pub(crate) struct Data {
+    /// It says that it is of this version.
+    is_whole: bool,
     scheduled_at: Timestamp,
     deadline_at: Option<Timestamp>,
     created_at: Timestamp,
@@ -83,6 +89,7 @@ impl Data {
         let level = u8::try_from(hex(52, 54)?).ok()?;
         let named = |from, to| text(from, to).filter(|name| !name.is_empty());
         Some(Self {
+            is_whole: bytes.get(51) == Some(&VERSION),
             scheduled_at: time(12)?,
             deadline_at: time(25).filter(|at| at.as_millis() != 0),
             created_at: time(38)?,
@@ -168,7 +175,8 @@ pub(crate) fn lease(
     let stored = Stored::read(state);
     let lease_seq = stored.as_ref().map_or(0, |stored| stored.lease_seq);
     let token = LeaseToken { queue: queue.clone(), id, lease_seq, nonce };
-    let (Some(stored), Some(data)) = (stored, Data::read(data)) else {
+    let data = Data::read(data).filter(|data| data.is_whole);
+    let (Some(stored), Some(data)) = (stored, data) else {
         return Err(token);
     };
     let mut lease = Lease::new(token, data.kind, data.payload);
@@ -233,7 +241,7 @@ impl View {
         let created_at = data.as_ref().map_or(Timestamp::default(), |data| data.created_at);
         let mut job = Job::pending(self.id, queue, kind, created_at);
         if let Some(data) = data {
-            job.payload = data.payload;
+            job.payload = if data.is_whole { data.payload } else { Bytes::new() };
             job.priority = data.priority;
             job.max_attempts = data.max_attempts;
             job.scheduled_at = data.scheduled_at;

@@ -13,10 +13,10 @@ pub(crate) mod files;
 pub(crate) mod key_load;
 pub(crate) mod pooler;
 pub(crate) mod postgres;
-pub(crate) mod redis;
 #[cfg(unix)]
 pub(crate) mod postgres_site;
 pub(crate) mod psql;
+pub(crate) mod redis;
 #[cfg(unix)]
 pub(crate) mod site;
 pub(crate) mod sqlite;

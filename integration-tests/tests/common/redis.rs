@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use queuekit_core::capability::Durability;
-use queuekit_core::{Backend, Clock, JobId, ManualClock, Timestamp};
+use queuekit_core::{Backend, Clock, JobId, ManualClock, OffsetClock, Timestamp};
 use queuekit_integration_tests::servers;
 use queuekit_integration_tests::{Expect, Harness, World};
 use queuekit_redis::{RedisConfig, RedisStore};
@@ -24,7 +24,8 @@ pub(crate) struct LiveRedisHarness;
 impl Harness for RedisHarness {
     async fn open(&self) -> Arc<dyn World> {
         let clock = ManualClock::at(Timestamp::from_millis(1_767_225_600_000));
-        Arc::new(RedisWorld::open(config().clock_for_tests(clock.clone()), Some(clock)).await)
+        let config = config().clock_for_tests(clock.clone());
+        Arc::new(RedisWorld::open(config, TestClock::Stopped(clock)).await)
     }
 
     async fn why_absent(&self) -> Option<String> {
@@ -35,7 +36,9 @@ impl Harness for RedisHarness {
 #[async_trait]
 impl Harness for LiveRedisHarness {
     async fn open(&self) -> Arc<dyn World> {
-        Arc::new(RedisWorld::open(config(), None).await)
+        let clock = OffsetClock::default();
+        let config = config().clock_for_tests(clock.clone());
+        Arc::new(RedisWorld::open(config, TestClock::Goes(clock)).await)
     }
 
     async fn why_absent(&self) -> Option<String> {
@@ -54,16 +57,22 @@ pub(crate) fn config() -> RedisConfig {
     config.prefix(&server.prefix()).expect("a prefix")
 }
 
+/// What the suite moves.
+pub(crate) enum TestClock {
+    Stopped(ManualClock),
+    Goes(OffsetClock),
+}
+
 /// A store, and a connection to its server.
 pub(crate) struct RedisWorld {
     config: RedisConfig,
     backend: Arc<dyn Backend>,
-    clock: Option<ManualClock>,
+    clock: TestClock,
     connection: MultiplexedConnection,
 }
 
 impl RedisWorld {
-    pub(crate) async fn open(config: RedisConfig, clock: Option<ManualClock>) -> Self {
+    pub(crate) async fn open(config: RedisConfig, clock: TestClock) -> Self {
         let store = RedisStore::connect(config.clone()).await.expect("the store opens");
         let client = Client::open(servers::redis().expect("a server").url()).expect("a URL");
         let connection = client.get_multiplexed_async_connection().await.expect("a connection");
@@ -82,7 +91,7 @@ impl World for RedisWorld {
     fn expect(&self) -> Expect {
         Expect {
             can_corrupt: true,
-            can_rewind: self.clock.is_some(),
+            can_rewind: true,
             second_handle: true,
             migrations: true,
             atomic_across_queues: true,
@@ -97,14 +106,17 @@ impl World for RedisWorld {
 
     async fn advance(&self, by: Duration) {
         match &self.clock {
-            Some(clock) => clock.advance(by),
-            None => tokio::time::sleep(by).await,
+            TestClock::Stopped(clock) => clock.advance(by),
+            TestClock::Goes(clock) => clock.advance(by),
         }
     }
 
     async fn rewind(&self, by: Duration) -> bool {
-        let rewind = |clock: &ManualClock| clock.set(clock.now().minus(by));
-        self.clock.as_ref().map(rewind).is_some()
+        match &self.clock {
+            TestClock::Stopped(clock) => clock.set(clock.now().minus(by)),
+            TestClock::Goes(clock) => clock.rewind(by),
+        }
+        true
     }
 
     async fn second_handle(&self) -> Option<Arc<dyn Backend>> {
@@ -116,13 +128,13 @@ impl World for RedisWorld {
         let mut connection = self.connection.clone();
         let mut corrupted = false;
         for key in self.keys("*:data").await {
-            let is_there: bool =
-                connection.hexists(&key, id.as_bytes()).await.expect("the server answers");
-            if is_there {
-                let broken: i32 = connection
-                    .hset(&key, id.as_bytes(), b"\xff\xfe broken")
-                    .await
-                    .expect("the record is broken");
+            let data: Option<Vec<u8>> =
+                connection.hget(&key, id.as_bytes()).await.expect("the server answers");
+            if let Some(mut data) = data {
+                // The version: whoever reads it knows nothing of what follows.
+                data[51] = 0xff;
+                let broken: i32 =
+                    connection.hset(&key, id.as_bytes(), data).await.expect("it is broken");
                 corrupted = broken == 0;
             }
         }

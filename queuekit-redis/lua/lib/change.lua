@@ -24,7 +24,7 @@ end
 local function leave(job)
     local state, key = job.state, job.key
     if state == 'p' then
-        if job.corrupt then
+        if job.formless then
             mend(job)
         end
         local waiting = waiting_member(key, job)
@@ -50,7 +50,7 @@ local function leave(job)
         end
     else
         call('ZREM', set_of(state), job.end_seq .. job.id)
-        call('HINCRBY', M, 'bytes_' .. state, -job.size)
+        call('HINCRBY', M, 'bytes_' .. state, 0 - job.size)
         if key ~= '' and state == 'x' then
             call('ZREM', H, key .. '\0' .. job.seq .. job.id)
         end

@@ -17,17 +17,21 @@ local function hex(text, from, to)
     return tonumber(sub(text, from, to), 16)
 end
 
--- Whether the part that the scripts read is as it was written.
-local function is_readable(data)
-    return #data >= 73 and sub(data, 52, 52) == '1' and not data:sub(1, 51):find('[^0-9a-f]')
+-- Whether the part that the scripts read has its form.
+local function has_form(data)
+    return #data >= 73 and not data:sub(1, 51):find('[^0-9a-f]')
         and not data:sub(53, 73):find('[^0-9a-f]')
         and #data >= 73 + hex(data, 60, 62) + hex(data, 63, 65)
 end
 
+local function is_readable(data)
+    return sub(data, 52, 52) == '1' and has_form(data)
+end
+
 local function read_data(job, data)
-    job.data = data
-    if not is_readable(data) then
-        job.corrupt = true
+    job.data, job.corrupt = data, not is_readable(data)
+    job.formless = job.corrupt and not has_form(data)
+    if job.formless then
         job.level, job.max, job.size, job.key, job.unique = 21, 0, 0, '', ''
         return
     end
@@ -63,7 +67,7 @@ local function job_of(id, data, state, member)
     job.state, job.cancel, job.attempts, job.releases, job.lease_seq = 'p', '0', 0, 0, 0
     job.nonce, job.started, job.finished = NO_NONCE, NOTHING, NOTHING
     job.end_seq, job.worker, job.reason = '000000000000', '', ''
-    if job.corrupt then
+    if job.formless then
         job.seq, job.at, job.deadline = member and sub(member, 1, 12), 0, NOTHING
         job.key = member and sub(member, 29) or ''
     else
