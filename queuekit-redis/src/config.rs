@@ -1,6 +1,7 @@
 //! What can be set about a store.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use redis::{ConnectionInfo, IntoConnectionInfo};
 #[must_use]
 pub struct RedisConfig {
     pub(crate) server: ConnectionInfo,
+    pub(crate) root_certificates: Option<PathBuf>,
     pub(crate) prefix: String,
     pub(crate) op_timeout: Duration,
     pub(crate) wait_replicas: Option<(u32, Duration)>,
@@ -34,6 +36,7 @@ impl RedisConfig {
         })?;
         Ok(Self {
             server,
+            root_certificates: None,
             prefix: "qk".to_owned(),
             op_timeout: Duration::from_secs(10),
             wait_replicas: None,
@@ -65,6 +68,13 @@ impl RedisConfig {
         }
         prefix.clone_into(&mut self.prefix);
         Ok(self)
+    }
+
+    /// A PEM file with the certificates of the authorities that a `rediss:` server's certificate may
+    /// be of (default the system's). The certificate must be valid now, and of this host.
+    pub fn root_certificates(mut self, file: impl AsRef<Path>) -> Self {
+        self.root_certificates = Some(file.as_ref().to_owned());
+        self
     }
 
     /// How long a call goes on trying (default 10 s).

@@ -87,11 +87,13 @@ struct Shared {
 }
 
 impl RedisStore {
-    /// Opens the store of a URL, `redis://USER:PASSWORD@HOST:PORT/DATABASE?setting=value&..`.
+    /// Opens the store of a URL, `redis://USER:PASSWORD@HOST:PORT/DATABASE?setting=value&..`, or
+    /// `rediss:` for an encrypted connection.
     ///
     /// | setting | values | meaning |
     /// |---|---|---|
     /// | `prefix` | `qk` | [`RedisConfig::prefix`] |
+    /// | `root_certificates` | a file | [`RedisConfig::root_certificates`] |
     /// | `op_timeout_ms` | 10000 | [`RedisConfig::op_timeout`] |
     /// | `wait_replicas` | 0 | [`RedisConfig::wait_replicas`] |
     /// | `wait_timeout_ms` | 1000 | likewise |

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use queuekit_core::capability::{Migrations, WakeupHub};
 use queuekit_core::{Error, ErrorKind, Result};
+use redis::{Client, ConnectionAddr, TlsCertificates};
 use tokio::sync::watch;
 
 use crate::config::RedisConfig;
@@ -22,6 +23,7 @@ const FLAGS: (u32, u32) = (7, 0);
 const OLDEST: (u32, u32) = (6, 2);
 
 pub(crate) async fn open(config: RedisConfig, checked: bool) -> Result<RedisStore> {
+    let config = with_certificates(config)?;
     let io = Io::start()?;
     let link = Link::new(config.server.clone(), io.handle());
     let heartbeats = Link::new(config.server.clone(), io.handle());
@@ -37,6 +39,30 @@ pub(crate) async fn open(config: RedisConfig, checked: bool) -> Result<RedisStor
         store.up().await?;
     }
     Ok(store)
+}
+
+/// The driver takes the certificates with the address.
+fn with_certificates(mut config: RedisConfig) -> Result<RedisConfig> {
+    if !matches!(config.server.addr(), ConnectionAddr::TcpTls { .. }) {
+        return Ok(config);
+    }
+    // The application may have chosen another one before.
+    drop(rustls::crypto::ring::default_provider().install_default());
+    if let Some(file) = &config.root_certificates {
+        let shown = file.display();
+        let pem = std::fs::read(file).map_err(|error| {
+            let message = format!("{shown} cannot be read; name a PEM file in root_certificates");
+            Error::new(ErrorKind::Unavailable, message).caused_by(error)
+        })?;
+        let certificates = TlsCertificates { client_tls: None, root_cert: Some(pem) };
+        let client = Client::build_with_tls(config.server.clone(), certificates);
+        let client = client.map_err(|error| {
+            let message = format!("{shown} holds no certificates in PEM form");
+            Error::new(ErrorKind::Unavailable, message).caused_by(error)
+        })?;
+        config.server = client.get_connection_info().clone();
+    }
+    Ok(config)
 }
 
 fn shared(config: &RedisConfig, io: Io, link: Link, heartbeats: Link, flags: bool) -> Shared {

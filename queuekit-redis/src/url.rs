@@ -7,8 +7,14 @@ use queuekit_core::{Error, Result};
 use crate::config::RedisConfig;
 
 /// The store's own settings are taken out of the URL; the rest is the driver's.
-const OWN: [&str; 5] =
-    ["prefix", "op_timeout_ms", "wait_replicas", "wait_timeout_ms", "allow_volatile"];
+const OWN: [&str; 6] = [
+    "prefix",
+    "root_certificates",
+    "op_timeout_ms",
+    "wait_replicas",
+    "wait_timeout_ms",
+    "allow_volatile",
+];
 
 pub(crate) fn parse(url: &str) -> Result<RedisConfig> {
     let (address, query) = url.split_once('?').unwrap_or((url, ""));
@@ -30,6 +36,7 @@ pub(crate) fn parse(url: &str) -> Result<RedisConfig> {
     for (name, value) in settings {
         match name {
             "prefix" => config = config.prefix(value)?,
+            "root_certificates" => config = config.root_certificates(value),
             "op_timeout_ms" => config = config.op_timeout(millis("op_timeout_ms", value)?),
             "wait_replicas" => wait.0 = number("wait_replicas", value)?,
             "wait_timeout_ms" => wait.1 = millis("wait_timeout_ms", value)?,

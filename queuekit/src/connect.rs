@@ -14,6 +14,8 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// | `sqlite://jobs.db` | a file, relative to the current directory; feature `sqlite` |
 /// | `sqlite:///var/lib/app/jobs.db` | the same by its absolute path (three slashes) |
 /// | `postgres://USER:PASSWORD@HOST:PORT/DATABASE` | a Postgres database; feature `postgres` |
+/// | `redis://USER:PASSWORD@HOST:PORT/DATABASE` | a Redis or Valkey server; feature `redis` |
+/// | `rediss://..` | the same over an encrypted connection |
 /// | `memory:` | a new store in this process, feature `memory`; gone when its last client is |
 ///
 /// Settings follow a `?`, joined by `&`. Those of a file, which is created if there is none:
@@ -36,10 +38,12 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// settings are listed at `queuekit::postgres::PostgresStore::connect_url`; `postgresql:` is the
 /// same as `postgres:`.
 ///
-/// Whoever needs more than a client opens the store itself, `queuekit::sqlite::SqliteStore` or
-/// `queuekit::postgres::PostgresStore`, and hands it to [`Client::new`].
+/// In Redis all keys begin with `qk`, or what `prefix=` says. Its other settings are listed at
+/// `queuekit::redis::RedisStore::connect_url`.
 ///
-/// A store for `redis:` is on its way; today this is refused.
+/// Whoever needs more than a client opens the store itself, `queuekit::sqlite::SqliteStore`,
+/// `queuekit::postgres::PostgresStore` or `queuekit::redis::RedisStore`, and hands it to
+/// [`Client::new`].
 ///
 /// # Errors
 /// `Invalid` if this is not a URL of a store; `Unsupported` if this build cannot open it, with
@@ -76,7 +80,7 @@ async fn open(text: &str) -> Result<Client> {
         "memory" => Err(feature_is_off("memory")),
         "sqlite" => open_sqlite(text).await,
         "postgres" | "postgresql" => open_postgres(url).await,
-        "redis" | "rediss" => Err(to_come("Redis")),
+        "redis" | "rediss" => open_redis(url).await,
         // Without the rest: where the scheme is wrong, anything may be a password.
         _ => return Err(unknown_scheme(url.scheme)),
     };
@@ -105,6 +109,18 @@ async fn open_postgres(_: StoreUrl<'_>) -> Result<Client> {
     Err(feature_is_off("postgres"))
 }
 
+/// The driver knows its schemes in lower case only.
+#[cfg(feature = "redis")]
+async fn open_redis(url: StoreUrl<'_>) -> Result<Client> {
+    let url = format!("{}:{}", url.scheme.to_ascii_lowercase(), url.rest);
+    queuekit_redis::RedisStore::connect_url(&url).await.map(Client::new)
+}
+
+#[cfg(not(feature = "redis"))]
+async fn open_redis(_: StoreUrl<'_>) -> Result<Client> {
+    Err(feature_is_off("redis"))
+}
+
 fn open_memory(url: StoreUrl<'_>) -> Result<Client> {
     if matches!(url.rest, "" | "//") {
         return Ok(Client::new(MemoryStore::new()));
@@ -122,26 +138,6 @@ fn feature_is_off(feature: &str) -> Error {
     let message = format!(
         "this build of queuekit lacks the feature `{feature}`; enable it in Cargo.toml: \
          queuekit = {{ version = \"{VERSION}\", features = [\"{feature}\"] }}"
-    );
-    Error::new(ErrorKind::Unsupported, message)
-}
-
-fn to_come(store: &str) -> Error {
-    let stores = [
-        ("memory:", cfg!(feature = "memory")),
-        ("sqlite:", cfg!(feature = "sqlite")),
-        ("postgres:", cfg!(feature = "postgres")),
-    ];
-    let listed = |on: bool| {
-        let schemes = stores.iter().filter(|(_, is_on)| *is_on == on).map(|(scheme, _)| *scheme);
-        let schemes: Vec<_> = schemes.collect();
-        if schemes.is_empty() { "nothing".to_owned() } else { schemes.join(", ") }
-    };
-    let message = format!(
-        "queuekit {VERSION} has no {store} store yet; this build opens {}, and features of the \
-         same names add {}",
-        listed(true),
-        listed(false),
     );
     Error::new(ErrorKind::Unsupported, message)
 }
@@ -227,6 +223,24 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "redis")]
+    #[tokio::test]
+    async fn what_redis_cannot_open_is_named_without_its_password() {
+        // Nobody listens at port 1.
+        let nobody = "ada:hunter2@127.0.0.1:1/0?op_timeout_ms=100";
+        let urls = [
+            (format!("redis://{nobody}"), "unavailable", "127.0.0.1:1/0"),
+            (format!("RedisS://{nobody}"), "unavailable", "127.0.0.1:1/0"),
+            ("redis://ada:hunter2@db/0?prefix={a}".to_owned(), "invalid", "prefix"),
+            ("redis://ada:hunter2@db:port/0".to_owned(), "invalid", "HOST:PORT"),
+        ];
+        for (url, wanted, advice) in urls {
+            let (kind, text) = refused(&url).await;
+            assert_eq!(kind, wanted, "{text}");
+            assert!(text.contains(advice) && !text.contains("hunter2"), "{text}");
+        }
+    }
+
     #[tokio::test]
     async fn what_is_no_url_is_invalid_and_not_repeated() {
         let no_urls = [
@@ -262,25 +276,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_store_to_come_is_unsupported_and_says_what_there_is() {
-        let urls = [
-            ("redis://:hunter2@cache", "no Redis store yet"),
-            ("rediss://cache?password=hunter2", "no Redis store yet"),
-        ];
-        for (url, wanted) in urls {
-            let (kind, text) = refused(url).await;
-            assert_eq!(kind, "unsupported", "{text}");
-            assert!(text.contains(wanted) && text.contains("memory"), "{text}");
-            assert!(text.contains("sqlite") && !text.contains("hunter2"), "{text}");
-        }
-    }
-
-    #[tokio::test]
     async fn a_feature_that_is_off_is_named_with_its_cargo_line() {
         let stores = [
             ("memory", cfg!(feature = "memory")),
             ("sqlite", cfg!(feature = "sqlite")),
             ("postgres", cfg!(feature = "postgres")),
+            ("redis", cfg!(feature = "redis")),
         ];
         for (feature, is_on) in stores {
             let text = feature_is_off(feature).to_string();

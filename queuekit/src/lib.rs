@@ -75,6 +75,7 @@
 //! |---|---|---|
 //! | `sqlite` | yes | `connect("sqlite://jobs.db")`: a store in a file; SQLite itself is compiled in |
 //! | `postgres` | no | `connect("postgres://localhost/app")`: a store in a Postgres database |
+//! | `redis` | no | `connect("redis://localhost")`: a store in a Redis or Valkey server |
 //! | `memory` | yes | `connect("memory:")`: a store that lives and dies with the process |
 //! | `worker` | yes | [`Worker`], [`Handler`] and what belongs to them |
 //! | `signal` | yes | `worker`, and ending it by SIGINT and SIGTERM |
@@ -98,6 +99,10 @@ pub use queuekit_core::*;
 #[cfg(feature = "postgres")]
 #[doc(inline)]
 pub use queuekit_postgres as postgres;
+/// The store in a Redis server: its settings.
+#[cfg(feature = "redis")]
+#[doc(inline)]
+pub use queuekit_redis as redis;
 /// The store in an SQLite file: its settings, transactions of the application's own, and the
 /// version of `rusqlite` these are of.
 #[cfg(feature = "sqlite")]

@@ -1,0 +1,40 @@
+//! Jobs in a Redis server: a producer and a worker that know nothing of each other.
+//!
+//! `cargo run --example redis --features redis -- redis://127.0.0.1`, with a server that keeps what
+//! it is told: `redis-server --appendonly yes`. One that would lose jobs is refused, and the error
+//! says what to set. Run it in two terminals: each job is run once, by one of them.
+#![expect(clippy::print_stdout, reason = "an example shows what it does")]
+
+use queuekit::prelude::*;
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize)]
+struct Resize {
+    picture: String,
+}
+
+impl Payload for Resize {
+    const KIND: &'static str = "resize";
+}
+
+async fn resize(job: Resize, ctx: Ctx) -> JobResult {
+    println!("  {} (attempt {})", job.picture, ctx.attempt());
+    Ok(())
+}
+
+#[tokio::main]
+async fn main() -> queuekit::Result<()> {
+    let url = std::env::args().nth(1).unwrap_or_else(|| "redis://127.0.0.1".to_owned());
+    let client = queuekit::connect(&url).await?;
+
+    let pictures = (1..=5).map(|n| Resize { picture: format!("cat-{n}.png") });
+    // All of them are stored, or none.
+    client.enqueue_all(pictures).await?;
+    // However often this runs: one such job a day.
+    let wall = Resize { picture: "the wall.png".to_owned() };
+    println!("the wall: {:?}", client.enqueue(wall).idempotency_key("the wall").await?);
+
+    println!("ran:");
+    Worker::new(client.clone()).handle(resize).run_until_idle().await?;
+    client.close().await
+}
