@@ -56,12 +56,14 @@ key AS MATERIALIZED (
         WHERE body.idempotency_key IS NOT NULL
     ) AS named
     CROSS JOIN LATERAL (
+        -- A look per key: joined, the planner may read all keys of a queue.
         SELECT idempotency.queue, idempotency.key, idempotency.job, named.window_ms
         FROM queuekit.idempotency
         WHERE
             idempotency.queue = named.name
             AND idempotency.key = named.idempotency_key
             AND idempotency.job = named.id
+        OFFSET 0
     ) AS held
     ORDER BY held.queue, held.key
 ),

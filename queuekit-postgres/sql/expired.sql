@@ -16,7 +16,7 @@ LEFT JOIN LATERAL (
         WHERE
             running.queue = queues.id AND running.lease_expires_at <= clock.now
             AND running.lease_expires_at > asked.after
-        ORDER BY running.lease_expires_at, running.seq
+        ORDER BY running.lease_expires_at
         LIMIT $2::int
         FOR UPDATE SKIP LOCKED
     ) AS lease

@@ -3,11 +3,17 @@
 -- Result: id, expiry, sequence, in order.
 -- Index: running_expiry.
 -- Locks: nothing.
-SELECT running.id, running.lease_expires_at, running.seq
-FROM queuekit.running
-WHERE
-    running.queue = $1::int
-    AND running.lease_expires_at >= $2::bigint
-    AND (running.lease_expires_at, running.seq) > ($2::bigint, $3::bigint)
-ORDER BY running.lease_expires_at, running.seq
+SELECT lease.id, lease.lease_expires_at, lease.seq
+FROM (
+    -- The index has no sequence: of one time it gives all, and no others are read.
+    SELECT running.id, running.lease_expires_at, running.seq
+    FROM queuekit.running
+    WHERE
+        running.queue = $1::int
+        AND running.lease_expires_at >= $2::bigint
+        AND (running.lease_expires_at, running.seq) > ($2::bigint, $3::bigint)
+    ORDER BY running.lease_expires_at
+    FETCH FIRST ($4::int) ROWS WITH TIES
+) AS lease
+ORDER BY lease.lease_expires_at, lease.seq
 LIMIT $4::int

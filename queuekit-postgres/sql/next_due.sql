@@ -21,7 +21,7 @@ CROSS JOIN LATERAL (
         SELECT running.lease_expires_at
         FROM queuekit.running
         WHERE running.queue = queues.id
-        ORDER BY running.lease_expires_at, running.seq
+        ORDER BY running.lease_expires_at
         LIMIT 1
     )
     UNION ALL

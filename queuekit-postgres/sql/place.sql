@@ -105,7 +105,8 @@ waiting AS MATERIALIZED (
         WHERE
             jobs.queue = $1::int AND jobs.lane = free.lane AND NOT jobs.later
             AND (NOT policy.skips_waiting OR jobs.scheduled_at <= clock.now)
-            AND NOT EXISTS (SELECT FROM queuekit.running WHERE running.id = jobs.id)
+            -- A look per job: joined, the planner may compare every job with every lease.
+            AND NOT EXISTS (SELECT FROM queuekit.running WHERE running.id = jobs.id OFFSET 0)
         ORDER BY jobs.seq
         LIMIT free.leases
     ) AS job

@@ -31,7 +31,7 @@ overdue AS MATERIALIZED (
         WHERE
             running.queue = asked.id AND running.lease_expires_at <= clock.now
             AND running.lease_expires_at > asked.after
-        ORDER BY running.lease_expires_at, running.seq
+        ORDER BY running.lease_expires_at
         LIMIT 1
         FOR UPDATE SKIP LOCKED
     ) AS lease
@@ -113,6 +113,35 @@ counted AS (
     SELECT body.queue, - count(*), count(*)
     FROM body
     GROUP BY body.queue
+),
+due AS MATERIALIZED (
+    SELECT min(event.at) - clock.now AS next_in
+    FROM clock
+    CROSS JOIN asked
+    CROSS JOIN LATERAL (
+        SELECT first.at
+        FROM generate_series(0, 31) AS level (rank)
+        CROSS JOIN LATERAL (
+            SELECT ready.at
+            FROM queuekit.ready
+            WHERE
+                ready.queue = asked.id
+                AND ready.rank = level.rank::smallint
+                AND ready.at > clock.now
+            ORDER BY ready.at, ready.seq
+            LIMIT 1
+        ) AS first
+        UNION ALL
+        (
+            SELECT running.lease_expires_at
+            FROM queuekit.running
+            WHERE running.queue = asked.id AND running.lease_expires_at > asked.after
+            ORDER BY running.lease_expires_at
+            LIMIT 1
+        )
+    ) AS event
+    WHERE (SELECT count(*) FROM next) < $3::int
+    GROUP BY clock.now
 )
 SELECT
     clock.now,
@@ -126,32 +155,7 @@ SELECT
     body.max_attempts, body.releases, body.lease_seq, body.scheduled_at, body.created_at,
     body.timeout_ms, body.deadline_at, body.kind, body.lane, body.metadata, body.payload,
     body.place,
-    CASE WHEN (SELECT count(*) FROM next) < $3::int THEN (
-        SELECT min(event.at)
-        FROM asked
-        CROSS JOIN LATERAL (
-            SELECT first.at
-            FROM generate_series(0, 31) AS level (rank)
-            CROSS JOIN LATERAL (
-                SELECT ready.at
-                FROM queuekit.ready
-                WHERE
-                    ready.queue = asked.id
-                    AND ready.rank = level.rank::smallint
-                    AND ready.at > clock.now
-                ORDER BY ready.at, ready.seq
-                LIMIT 1
-            ) AS first
-            UNION ALL
-            (
-                SELECT running.lease_expires_at
-                FROM queuekit.running
-                WHERE running.queue = asked.id AND running.lease_expires_at > asked.after
-                ORDER BY running.lease_expires_at, running.seq
-                LIMIT 1
-            )
-        ) AS event
-    ) - clock.now END AS next_due_in
+    (SELECT due.next_in FROM due) AS next_due_in
 FROM clock
 LEFT JOIN body ON true
 ORDER BY body.place, body.served_rank, body.at, body.served_seq

@@ -17,7 +17,8 @@ died AS (
 ),
 cancelled AS (
     DELETE FROM queuekit.done
-    WHERE done.id = ANY ($1::uuid[]) AND done.state = 4
+    -- By id, and not by state: there are many of a state.
+    WHERE done.id = ANY ($1::uuid[]) AND done.state + 0 = 4
     RETURNING
         done.id, done.seq, done.created_at, done.timeout_ms, done.lease_seq, done.deadline_ms,
         done.started_at, done.queue, done.rank, done.max_attempts, done.unique_until_done,

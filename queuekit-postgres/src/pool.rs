@@ -13,6 +13,7 @@ use tokio_postgres::{Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::config::{PostgresConfig, Prepared};
+use crate::statements::without_header;
 
 /// A pool of so many connections, which live on the given runtime.
 pub(crate) fn pool(
@@ -110,17 +111,11 @@ pub(crate) async fn connect(config: Config, tls: MakeRustlsConnect, io: Handle) 
     }
 }
 
-/// What holds for each connection of the store's own. A plan is made once, whatever the tables
-/// hold then, so it must be one that is good for full tables: no scan, a look-up per row.
+/// What holds for each connection of the store's own.
 fn settings(config: &PostgresConfig) -> Option<String> {
-    let timeouts = timeouts(config, "");
-    (config.prepared == Prepared::Auto).then(|| {
-        format!(
-            "{timeouts}; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; \
-             SET enable_hashjoin = off; SET enable_mergejoin = off; \
-             SET enable_material = off; SET jit = off"
-        )
-    })
+    let (timeouts, plans) =
+        (timeouts(config, ""), without_header(include_str!("../sql/plans.sql")));
+    (config.prepared == Prepared::Auto).then(|| format!("{timeouts}; {plans}"))
 }
 
 /// The statements that set the timeouts, for a session or, with `LOCAL`, for a transaction.

@@ -222,23 +222,26 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use std::pin::pin;
 
-    use futures_util::future::{join_all, poll_immediate};
+    use futures_util::future::{join_all, poll_immediate, try_join_all};
     use tokio::sync::Semaphore;
 
     use super::*;
 
-    /// Doubles numbers when told to go on; refuses a flush that has a zero in it.
+    /// Doubles numbers when told to go on; refuses a flush that has a zero in it. Merged ones are
+    /// negative: -7 is held up, 7 waits for what holds it.
     #[derive(Clone)]
     struct Doubling(Arc<Gate>);
 
     struct Gate {
+        may_block: bool,
         /// One permit lets one flush through.
         permits: Semaphore,
+        held: Semaphore,
         flushed: Mutex<Vec<usize>>,
         dropped: Mutex<usize>,
     }
 
-    impl Weigh for u64 {
+    impl Weigh for i64 {
         fn bytes(&self) -> usize {
             8
         }
@@ -254,19 +257,31 @@ mod tests {
 
     #[async_trait]
     impl Flush for Doubling {
-        type Item = u64;
-        type Outcome = u64;
+        type Item = i64;
+        type Outcome = i64;
 
-        async fn flush(&self, items: &[u64]) -> Result<Vec<u64>> {
+        async fn flush(&self, items: &[i64]) -> Result<Vec<i64>> {
             lock(&self.0.flushed).push(items.len());
             let mut under_way = CountDrop(&self.0, false);
-            self.0.permits.acquire().await.unwrap().forget();
+            let gate = if items.contains(&7) { &self.0.held } else { &self.0.permits };
+            gate.acquire().await.unwrap().forget();
             under_way.1 = true;
             assert!(!items.contains(&13), "a store that panics");
             if items.contains(&0) {
                 return Err(Error::invalid("item", "over 0", 0));
             }
-            Ok(items.iter().map(|item| item * 2).collect())
+            if items.contains(&-7) {
+                return Err(Error::new(ErrorKind::Unavailable, "7 is taken").held_up());
+            }
+            Ok(items.iter().map(|item| item.abs() * 2).collect())
+        }
+
+        fn merged(&self, item: &i64) -> i64 {
+            if self.0.may_block { -item } else { *item }
+        }
+
+        fn may_block(&self) -> bool {
+            self.0.may_block
         }
 
         fn limits(&self) -> Limits {
@@ -274,9 +289,11 @@ mod tests {
         }
     }
 
-    fn coalescer() -> (Coalescer<Doubling>, Arc<Gate>) {
+    fn coalescer(may_block: bool) -> (Coalescer<Doubling>, Arc<Gate>) {
         let gate = Arc::new(Gate {
+            may_block,
             permits: Semaphore::new(0),
+            held: Semaphore::new(0),
             flushed: Mutex::default(),
             dropped: Mutex::default(),
         });
@@ -285,26 +302,21 @@ mod tests {
 
     #[tokio::test]
     async fn calls_made_while_a_flush_is_under_way_share_the_next_one() {
-        let (coalescer, gate) = coalescer();
+        let (coalescer, gate) = coalescer(false);
         let mut first = pin!(coalescer.submit(vec![1]));
         assert!(poll_immediate(&mut first).await.is_none());
-        let mut later = pin!(join_all((2..5).map(|n| coalescer.submit(vec![n, n]))));
+        let mut later = pin!(try_join_all((2..5).map(|n| coalescer.submit(vec![n, n]))));
         assert!(poll_immediate(&mut later).await.is_none());
         gate.permits.add_permits(2);
-        let answers = later.await;
-        assert_eq!(
-            answers.into_iter().map(Result::unwrap).collect::<Vec<_>>(),
-            [[4, 4], [6, 6], [8, 8]]
-        );
+        assert_eq!(later.await.unwrap(), [[4, 4], [6, 6], [8, 8]]);
         assert_eq!(first.await.unwrap(), [2]);
         assert_eq!(*lock(&gate.flushed), [1, 6]);
     }
 
     #[tokio::test]
     async fn r2_10_who_fails_for_its_own_fault_fails_alone() {
-        let (coalescer, gate) = coalescer();
-        let calls = [vec![9], vec![1], vec![0], vec![3]].map(|items| coalescer.submit(items));
-        let mut answers = pin!(join_all(calls));
+        let (coalescer, gate) = coalescer(false);
+        let mut answers = pin!(join_all([9, 1, 0, 3].map(|n| coalescer.submit(vec![n]))));
         assert!(poll_immediate(&mut answers).await.is_none());
         gate.permits.add_permits(5);
         let answers = answers.await.split_off(1);
@@ -315,8 +327,26 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn r2_10_who_is_held_up_holds_up_none_of_its_flush() {
+        let (coalescer, gate) = coalescer(true);
+        let mut others = pin!(try_join_all([1, 2, 3].map(|n| coalescer.submit(vec![n]))));
+        assert!(poll_immediate(&mut others).await.is_none());
+        let mut held = pin!(coalescer.submit(vec![7]));
+        assert!(poll_immediate(&mut held).await.is_none());
+        gate.permits.add_permits(4);
+        let answers = poll_immediate(&mut others).await.expect("nobody waits for 7");
+        assert_eq!(answers.unwrap(), [[2], [4], [6]]);
+        assert!(poll_immediate(&mut held).await.is_none());
+        assert_eq!(*lock(&gate.flushed), [1, 3, 1, 1, 1], "each goes alone");
+        gate.permits.add_permits(1);
+        assert_eq!(coalescer.submit(vec![4]).await.unwrap(), [8], "nor any after it");
+        gate.held.add_permits(1);
+        assert_eq!(held.await.unwrap(), [14]);
+    }
+
+    #[tokio::test]
     async fn r2_10_a_caller_that_goes_away_harms_none() {
-        let (coalescer, gate) = coalescer();
+        let (coalescer, gate) = coalescer(false);
         let mut first = Box::pin(coalescer.submit(vec![1]));
         assert!(poll_immediate(&mut first).await.is_none());
         let mut gone_before_it_began = Box::pin(coalescer.submit(vec![2]));
@@ -332,7 +362,7 @@ mod tests {
 
     #[tokio::test]
     async fn r10_3_a_flush_that_nobody_waits_for_is_dropped() {
-        let (coalescer, gate) = coalescer();
+        let (coalescer, gate) = coalescer(false);
         let mut only = Box::pin(coalescer.submit(vec![1]));
         assert!(poll_immediate(&mut only).await.is_none());
         drop(only);
@@ -343,9 +373,8 @@ mod tests {
 
     #[tokio::test]
     async fn r2_10_a_panic_of_the_store_reaches_every_caller() {
-        let (coalescer, gate) = coalescer();
-        let calls = [vec![1], vec![2], vec![13]].map(|items| coalescer.submit(items));
-        let mut answers = pin!(join_all(calls));
+        let (coalescer, gate) = coalescer(false);
+        let mut answers = pin!(join_all([1, 2, 13].map(|n| coalescer.submit(vec![n]))));
         assert!(poll_immediate(&mut answers).await.is_none());
         gate.permits.add_permits(3);
         let answers = answers.await;
@@ -359,13 +388,13 @@ mod tests {
 
     #[tokio::test]
     async fn r2_3_a_call_is_never_split_over_flushes() {
-        let (coalescer, gate) = coalescer();
-        let calls = [1, 600, 600, 300].map(|count| coalescer.submit(vec![1; count]));
-        let mut answers = pin!(join_all(calls));
+        let (coalescer, gate) = coalescer(false);
+        let sizes = [1, 600, 600, 300];
+        let mut answers = pin!(join_all(sizes.map(|size| coalescer.submit(vec![1; size]))));
         assert!(poll_immediate(&mut answers).await.is_none());
         gate.permits.add_permits(3);
-        let counts = answers.await.into_iter().map(|answer| answer.unwrap().len());
-        assert_eq!(counts.collect::<Vec<_>>(), [1, 600, 600, 300]);
+        let counts: Vec<_> = answers.await.into_iter().map(|all| all.unwrap().len()).collect();
+        assert_eq!(counts, sizes);
         assert_eq!(*lock(&gate.flushed), [1, 600, 900]);
     }
 }

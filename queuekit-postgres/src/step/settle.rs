@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use queuekit_core::lifecycle::{self, Transition};
 use queuekit_core::{
     Ack, AckOutcome, Burial, BurialTarget, BuryOutcome, ErrorText, JobId, LeaseToken, Nack,
-    NackKind, NackOutcome, State,
+    NackKind, NackOutcome, QueueName, State,
 };
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -31,11 +31,18 @@ impl Shared {
             .map(|lease| &lease.queue)
             .filter(|queue| self.known.get(queue).is_none())
             .collect();
+        let mut found = Vec::new();
         if !unknown.is_empty() {
             let names: Vec<_> = unknown.into_iter().cloned().collect();
-            self.known.learn(&queues::named(session, &names).await?);
+            found = queues::named(session, &names).await?;
+            self.known.learn(&found);
         }
-        Ok(leases.map(|lease| self.known.get(&lease.queue).map_or(-1, |row| row.id)).collect())
+        let number = |name: &QueueName| {
+            // One that was removed has leases if a job came while it was; it is never known.
+            let found = found.iter().find(|row| row.name == *name).map(|row| row.id);
+            found.or_else(|| Some(self.known.get(name)?.id)).unwrap_or(-1)
+        };
+        Ok(leases.map(|lease| number(&lease.queue)).collect())
     }
 }
 

@@ -1,0 +1,19 @@
+-- Purpose: lets reserves fail, after so many from now on, because the disk is full.
+-- Parameters: none; the schema's name and the number are put in.
+CREATE SEQUENCE queuekit.test_leases;
+
+CREATE FUNCTION queuekit.test_lease_fault() RETURNS trigger
+LANGUAGE plpgsql
+AS $$
+BEGIN
+    -- A sequence goes on even where its transaction is undone.
+    IF nextval('queuekit.test_leases') > {granted} THEN
+        RAISE EXCEPTION 'a fault of the test' USING ERRCODE = 'disk_full';
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER test_lease_fault
+AFTER INSERT ON queuekit.running
+FOR EACH STATEMENT EXECUTE FUNCTION queuekit.test_lease_fault()

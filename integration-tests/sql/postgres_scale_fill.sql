@@ -1,0 +1,74 @@
+-- Purpose: so many jobs of each kind. Queues: 1 plain, due; 2 later, due in 2100; 3 ended, completed
+-- or, as of queue 8, dead; 4 leased, with idempotency keys; 5 key, 6 fair and 7 passed, all of the
+-- partition key k, in 7 due in 2100 but for the first ten. In 5 two of a key may run at once.
+-- Parameters: none; the number of jobs is put in.
+INSERT INTO queuekit.queues (id, name, keyed, is_fair, skips_waiting, per_key) OVERRIDING SYSTEM VALUE
+VALUES
+    (1, 'plain', false, false, false, 1),
+    (2, 'later', false, false, false, 1),
+    (3, 'ended', false, false, false, 1),
+    (4, 'leased', false, false, false, 1),
+    (5, 'key', true, false, false, 2),
+    (6, 'fair', true, true, false, 1),
+    (7, 'passed', true, false, true, 1);
+
+INSERT INTO queuekit.jobs (
+    id, seq, scheduled_at, created_at, timeout_ms, queue, rank, max_attempts, unique_until_done,
+    later, kind, lane, idempotency_key, payload
+)
+SELECT
+    test_id(queues.id, n), n,
+    CASE
+        WHEN queues.id = 2 OR (queues.id = 7 AND n > 10) THEN 4102444800000
+        ELSE 1000000000000
+    END + n,
+    1000000000000, 60000, queues.id, 21, 3, false, queues.id = 7, 'work',
+    CASE WHEN queues.keyed THEN 'k' END,
+    CASE WHEN queues.id = 4 THEN 'i' || n END,
+    'payload'
+FROM queuekit.queues
+CROSS JOIN generate_series(1, {jobs}) AS n
+WHERE queues.id <> 3;
+
+INSERT INTO queuekit.ready (id, at, seq, queue, rank)
+SELECT jobs.id, jobs.scheduled_at, jobs.seq, jobs.queue, jobs.rank
+FROM queuekit.jobs
+WHERE jobs.queue IN (1, 2);
+
+INSERT INTO queuekit.running (
+    id, nonce, lease_expires_at, seq, lease_seq, started_at, queue, attempts, worker
+)
+SELECT
+    test_id(4, n), test_id(4, n), queuekit.now_ms() + n, n, 1, 1000000000000, 4, 1, 'w'
+FROM generate_series(1, {jobs}) AS n;
+
+INSERT INTO queuekit.agenda (at, queue, lane)
+SELECT queuekit.now_ms(), queues.id, 'k'
+FROM queuekit.queues
+WHERE queues.keyed;
+
+-- Of days to come, for which there are partitions.
+INSERT INTO queuekit.done (
+    id, finished_at, seq, lease_seq, scheduled_at, created_at, timeout_ms, queue, releases, state,
+    rank, attempts, max_attempts, unique_until_done, cancel_requested, kind, payload
+)
+SELECT
+    test_id(3, n), queuekit.now_ms() + n, n, 1, 1000000000000, 1000000000000, 60000, 3, 0, 2, 21,
+    1, 3, false, false, 'work', 'payload'
+FROM generate_series(1, {jobs}) AS n;
+
+INSERT INTO queuekit.dead (
+    id, finished_at, seq, lease_seq, scheduled_at, created_at, timeout_ms, queue, releases, rank,
+    attempts, max_attempts, unique_until_done, cancel_requested, holds, kind, reason, payload
+)
+SELECT
+    test_id(8, n), 1000000000000 + n, n, 1, 1000000000000, 1000000000000, 60000, 3, 0, 21, 1, 3,
+    false, false, false, 'work', 'bad', 'payload'
+FROM generate_series(1, {jobs}) AS n;
+
+INSERT INTO queuekit.idempotency (queue, key, job, free_at)
+SELECT 'leased', 'i' || n, test_id(4, n), NULL
+FROM generate_series(1, {jobs}) AS n
+UNION ALL
+SELECT 'ended', 'i' || n, test_id(3, n), 4102444800000 + n
+FROM generate_series(1, {jobs}) AS n
