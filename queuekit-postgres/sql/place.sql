@@ -1,4 +1,5 @@
--- Looks at partition keys of a queue: puts the jobs that each may give now into ready.
+-- Looks at partition keys of a queue: puts the jobs that each may give now into ready. Where keys
+-- give one job at a time and nothing is passed, place_heads.sql does it for less.
 --
 -- A key gives as many jobs as it has free leases, in the order of their sequence. Where waiting
 -- jobs block, the first that is not due is the last of them. In a strict queue a job stands at
@@ -41,8 +42,7 @@ entry AS MATERIALIZED (
 ),
 looked_at AS (
     DELETE FROM queuekit.agenda
-    USING entry
-    WHERE agenda.ctid = entry.spot
+    WHERE agenda.ctid = ANY (ARRAY(SELECT entry.spot FROM entry))
 ),
 lane AS MATERIALIZED (
     SELECT DISTINCT entry.lane
@@ -87,6 +87,7 @@ free AS MATERIALIZED (
             SELECT
             FROM queuekit.dead
             WHERE dead.queue = $1::int AND dead.lane = lane.lane AND dead.holds
+            OFFSET 0
         ))
 ),
 waiting AS MATERIALIZED (
