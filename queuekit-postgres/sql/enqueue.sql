@@ -1,7 +1,8 @@
 -- Stores jobs without partition key and idempotency key, in queues without a bound.
 -- Parameters: $1..$13 a column each, a row per job, sorted by id: id; queue; place in the call;
 -- kind; rank; delay in ms; or absolute time in ms; max_attempts; timeout in ms; deadline in ms;
--- metadata; payload; moved_from. $14 the queues, each once.
+-- metadata; payload; moved_from. $14 the queues, each once. Of the columns that are never NULL, one
+-- with the same value for all jobs may come with the first alone; one of nothing but NULL, empty.
 -- Result: one row: how many were stored: all, or none if a queue is gone or has a bound by now. It
 -- fails if an id is taken: what looks for that costs every job, and is left to enqueue_any.
 -- Index: queues_pkey, jobs_pkey.
@@ -24,16 +25,18 @@ body AS (
     SELECT
         input.id,
         clock.base + 1024 * input.place,
-        greatest(coalesce(input.at, clock.now + input.delay), clock.now),
+        greatest(
+            coalesce(input.at, clock.now + coalesce(input.delay, ($6::bigint[])[1])), clock.now
+        ),
         clock.now,
-        input.timeout,
+        coalesce(input.timeout, ($9::bigint[])[1]),
         input.deadline,
         clock.now + input.deadline,
-        input.queue,
-        input.rank,
-        input.max_attempts,
+        known.id,
+        coalesce(input.rank, ($5::smallint[])[1]),
+        coalesce(input.max_attempts, ($8::smallint[])[1]),
         false,
-        input.kind,
+        coalesce(input.kind, ($4::text[])[1]),
         CASE WHEN known.is_fair THEN '' END,
         input.moved_from,
         input.metadata,
@@ -47,7 +50,7 @@ body AS (
         id, queue, place, kind, rank, delay, at, max_attempts, timeout, deadline, metadata,
         payload, moved_from
     )
-    JOIN known ON known.id = input.queue
+    JOIN known ON known.id = coalesce(input.queue, ($2::int[])[1])
     WHERE (SELECT count(*) FROM known) = cardinality($14::int[])
     RETURNING id, scheduled_at, seq, queue, rank, lane
 ),
@@ -61,6 +64,7 @@ counted AS (
     SELECT body.queue, count(*)
     FROM body
     GROUP BY body.queue
+    RETURNING pending
 )
-SELECT count(*) AS stored
-FROM body
+SELECT coalesce(sum(counted.pending), 0)::bigint AS stored
+FROM counted
