@@ -118,7 +118,8 @@ async fn serve(
         // What was stored before it listened was told to nobody here.
         wakeups.ring_all();
         let mut free_at = Instant::now();
-        let mut tell_at = None;
+        // What a connection that failed has left untold goes first.
+        let mut tell_at = Some(free_at);
         loop {
             let next = tell_at.unwrap_or_else(|| Instant::now() + CHECK);
             tokio::select! {
