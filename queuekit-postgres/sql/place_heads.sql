@@ -35,7 +35,7 @@ entry AS MATERIALIZED (
         SELECT agenda.ctid AS spot, agenda.lane
         FROM queuekit.agenda
         WHERE agenda.queue = $1::int AND agenda.at <= clock.now AND agenda.at > $3::bigint
-        ORDER BY agenda.at, agenda.id
+        ORDER BY agenda.at
         LIMIT $2::int
     ) AS due
 ),
