@@ -57,6 +57,7 @@ impl<'a> Columns<'a> {
             deadlines: not_at_all(self.deadlines),
             metadata: not_at_all(self.metadata),
             moved_from: not_at_all(self.moved_from),
+            partition_keys: not_at_all(self.partition_keys),
             ..self
         }
     }
@@ -77,13 +78,14 @@ impl<'a> Columns<'a> {
             self.metadata,
             self.payloads,
             self.moved_from,
+            self.partition_keys,
         ]
         .to_vec()
     }
 
-    /// Those that follow if jobs may have keys.
+    /// Those that follow if jobs may have idempotency keys.
     pub(super) fn of_keyed_jobs(&self) -> Vec<Typed<'_>> {
-        params![self.partition_keys, self.idempotency_keys, self.unique_until_done].to_vec()
+        params![self.idempotency_keys, self.unique_until_done].to_vec()
     }
 
     fn push(&mut self, place: usize, job: &'a NewJob, queue: i32) {
