@@ -132,7 +132,6 @@ CREATE UNIQUE INDEX running_slot ON queuekit.running (queue, lane, slot) WHERE s
 -- "From this time on, look which jobs of this key may be taken": written by whoever changes what
 -- is so, in the same transaction; read by the next reserve of the queue, under the queue's lock.
 CREATE TABLE queuekit.agenda (
-    id bigint GENERATED ALWAYS AS IDENTITY,
     at bigint NOT NULL,
     queue int NOT NULL,
     lane text COLLATE "C" NOT NULL
@@ -141,7 +140,7 @@ CREATE TABLE queuekit.agenda (
     autovacuum_vacuum_cost_delay = 0
 );
 
-CREATE INDEX agenda_order ON queuekit.agenda (queue, at, id);
+CREATE INDEX agenda_order ON queuekit.agenda (queue, at);
 
 -- Which job holds which idempotency key. The queue stands here by its name, because the key can
 -- outlive job and queue.

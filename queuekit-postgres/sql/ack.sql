@@ -1,6 +1,7 @@
 -- Completes jobs whose leases hold.
 -- Parameters: a column each, a row per job, sorted by id: $1 id; $2 queue; $3 lease_seq; $4 nonce;
--- $5 result.
+-- $5 result. Of $2 to $4 one with the same value for all jobs may come with the first alone; $5 of
+-- nothing but NULL, empty.
 -- Result: one row: how many were completed; if not all, their ids.
 -- Index: running_pkey, jobs_pkey, idempotency_pkey, queues_pkey.
 -- Locks: the leases and bodies it removes; those who settle the same leases wait.
@@ -13,9 +14,9 @@ lease AS (
         AS input (id, queue, lease_seq, nonce, result)
     WHERE
         running.id = input.id
-        AND running.nonce = input.nonce
-        AND running.lease_seq = input.lease_seq
-        AND running.queue = input.queue
+        AND running.nonce = coalesce(input.nonce, ($4::uuid[])[1])
+        AND running.lease_seq = coalesce(input.lease_seq, ($3::bigint[])[1])
+        AND running.queue = coalesce(input.queue, ($2::int[])[1])
     RETURNING running.*, input.result
 ),
 body AS (
@@ -97,8 +98,13 @@ counted AS (
         sum(length(body.payload) + coalesce(length(body.result), 0)), count(*)
     FROM body
     GROUP BY body.queue
+    RETURNING completed
+),
+total AS (
+    SELECT coalesce(sum(counted.completed), 0)::bigint AS acked
+    FROM counted
 )
 SELECT
-    count(*) AS acked,
-    CASE WHEN count(*) < cardinality($1::uuid[]) THEN array_agg(body.id) END AS ids
-FROM body
+    total.acked,
+    CASE WHEN total.acked < cardinality($1::uuid[]) THEN ARRAY(SELECT body.id FROM body) END AS ids
+FROM total

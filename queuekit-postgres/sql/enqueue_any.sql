@@ -2,7 +2,7 @@
 -- Parameters: $1..$16 a column each, a row per job, sorted by id: id; queue; place in the call;
 -- kind; rank; delay in ms; or absolute time in ms; max_attempts; timeout in ms; deadline in ms;
 -- metadata; payload; moved_from; partition key; idempotency key; unique_until_done. No id and no
--- idempotency key comes twice. $17 whether ended jobs are looked at, too.
+-- idempotency key comes twice. Of $2..$13, see enqueue.sql. $17 whether ended jobs are looked at, too.
 -- Result: the ids of those that were stored. The others are duplicates, or their queue is full.
 -- Index: queues_pkey, jobs_pkey, done_id, dead_pkey, idempotency_pkey, deltas_queue, counts_pkey.
 -- Locks: nothing that others wait for, but those who store the same id or idempotency key.
@@ -11,12 +11,20 @@ WITH clock AS MATERIALIZED (
 ),
 input AS MATERIALIZED (
     SELECT
-        input.*, queues.name AS queue_name, queues.max_pending,
+        input.id, queues.id AS queue, input.place,
+        coalesce(input.kind, ($4::text[])[1]) AS kind,
+        coalesce(input.rank, ($5::smallint[])[1]) AS rank,
+        coalesce(input.max_attempts, ($8::smallint[])[1]) AS max_attempts,
+        coalesce(input.timeout, ($9::bigint[])[1]) AS timeout,
+        input.deadline, input.metadata, input.payload, input.moved_from, input.idempotency_key,
+        input.unique_until_done, queues.name AS queue_name, queues.max_pending,
         CASE
             WHEN input.partition_key IS NOT NULL THEN input.partition_key
             WHEN queues.is_fair THEN ''
         END AS lane,
-        greatest(coalesce(input.at, clock.now + input.delay), clock.now) AS scheduled_at,
+        greatest(
+            coalesce(input.at, clock.now + coalesce(input.delay, ($6::bigint[])[1])), clock.now
+        ) AS scheduled_at,
         queues.skips_waiting
     FROM clock
     CROSS JOIN unnest(
@@ -27,7 +35,8 @@ input AS MATERIALIZED (
         id, queue, place, kind, rank, delay, at, max_attempts, timeout, deadline, metadata,
         payload, moved_from, partition_key, idempotency_key, unique_until_done
     )
-    JOIN queuekit.queues ON queues.id = input.queue AND queues.removed_by IS NULL
+    JOIN queuekit.queues
+        ON queues.id = coalesce(input.queue, ($2::int[])[1]) AND queues.removed_by IS NULL
 ),
 fresh AS MATERIALIZED (
     SELECT input.id, input.queue, input.place, input.max_pending

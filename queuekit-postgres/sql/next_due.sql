@@ -29,7 +29,7 @@ CROSS JOIN LATERAL (
         SELECT agenda.at
         FROM queuekit.agenda
         WHERE agenda.queue = queues.id
-        ORDER BY agenda.at, agenda.id
+        ORDER BY agenda.at
         LIMIT 1
     )
 ) AS event

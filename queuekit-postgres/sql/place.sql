@@ -1,4 +1,5 @@
--- Looks at partition keys of a queue: puts the jobs that each may give now into ready.
+-- Looks at partition keys of a queue: puts the jobs that each may give now into ready. Where keys
+-- give one job at a time and nothing is passed, place_heads.sql does it for less.
 --
 -- A key gives as many jobs as it has free leases, in the order of their sequence. Where waiting
 -- jobs block, the first that is not due is the last of them. In a strict queue a job stands at
@@ -35,14 +36,13 @@ entry AS MATERIALIZED (
         SELECT agenda.ctid AS spot, agenda.lane
         FROM queuekit.agenda
         WHERE agenda.queue = $1::int AND agenda.at <= clock.now AND agenda.at > $3::bigint
-        ORDER BY agenda.at, agenda.id
+        ORDER BY agenda.at
         LIMIT $2::int
     ) AS due
 ),
 looked_at AS (
     DELETE FROM queuekit.agenda
-    USING entry
-    WHERE agenda.ctid = entry.spot
+    WHERE agenda.ctid = ANY (ARRAY(SELECT entry.spot FROM entry))
 ),
 lane AS MATERIALIZED (
     SELECT DISTINCT entry.lane
@@ -87,6 +87,7 @@ free AS MATERIALIZED (
             SELECT
             FROM queuekit.dead
             WHERE dead.queue = $1::int AND dead.lane = lane.lane AND dead.holds
+            OFFSET 0
         ))
 ),
 waiting AS MATERIALIZED (

@@ -17,7 +17,7 @@ WHERE jobs.id IN (
                 SELECT agenda.lane
                 FROM queuekit.agenda
                 WHERE agenda.queue = $1::int AND agenda.at <= clock.now
-                ORDER BY agenda.at, agenda.id
+                ORDER BY agenda.at
                 LIMIT $2::int
             ) AS agenda
         ) AS due

@@ -11,7 +11,12 @@
 -- Index: queues_name_key, ready_order, running_expiry, jobs_pkey.
 -- Locks: the rows of ready it takes; passes over what others hold.
 WITH clock AS MATERIALIZED (
-    SELECT queuekit.now_ms() AS now
+    SELECT
+        queuekit.now_ms() AS now,
+        greatest(
+            pg_stat_get_dead_tuples('queuekit.ready'::regclass),
+            pg_stat_get_dead_tuples('queuekit.running'::regclass)
+        ) AS dead_rows
 ),
 asked AS MATERIALIZED (
     SELECT asked.place, asked.most, asked.after, queues.id, queues.keyed, queues.per_key
@@ -147,10 +152,7 @@ SELECT
     clock.now,
     EXISTS (SELECT FROM overdue) AS overdue,
     NOT $8::boolean AND EXISTS (SELECT FROM asked WHERE asked.keyed) AS keyed,
-    greatest(
-        pg_stat_get_dead_tuples('queuekit.ready'::regclass),
-        pg_stat_get_dead_tuples('queuekit.running'::regclass)
-    ) AS dead_rows,
+    clock.dead_rows,
     body.id, body.queue, body.served_rank, body.at, body.served_seq, body.rank, body.attempts,
     body.max_attempts, body.releases, body.lease_seq, body.scheduled_at, body.created_at,
     body.timeout_ms, body.deadline_at, body.kind, body.lane, body.metadata, body.payload,

@@ -5,6 +5,7 @@
 //! jobs would make all such commits wait for each other.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use futures_util::future::poll_fn;
 use queuekit_core::capability::WakeupHub;
 use queuekit_core::{QueueName, retry};
 use tokio::sync::{Notify, mpsc};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_postgres::{AsyncMessage, Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -21,6 +22,9 @@ use crate::config::Schema;
 
 /// The least time between two notifications.
 const GAP: Duration = Duration::from_millis(5);
+/// By how much a worker of this process is ahead of others: it has been rung already, and telling
+/// others takes time that its reserve needs.
+const HEAD_START: Duration = Duration::from_millis(1);
 /// How often a silent connection is asked whether it still is one, and how long it may take.
 const CHECK: Duration = Duration::from_secs(5);
 
@@ -37,6 +41,8 @@ pub(crate) struct Notices {
 struct Untold {
     queues: Mutex<BTreeSet<QueueName>>,
     arrived: Notify,
+    /// Nobody here waits for one of them.
+    is_urgent: AtomicBool,
 }
 
 impl Notices {
@@ -70,11 +76,13 @@ impl Notices {
         });
     }
 
-    /// Others are told soon that the queue gained work.
+    /// Others are told soon that the queue gained work; a little later if somebody here waits for
+    /// it.
     pub(crate) fn tell(&self, queue: &QueueName) {
         if self.listen_at.is_none() {
             return;
         }
+        self.untold.is_urgent.fetch_or(!self.wakeups.is_awaited(queue), Ordering::AcqRel);
         let mut queues = self.untold.queues.lock().unwrap_or_else(PoisonError::into_inner);
         if !queues.contains(queue) {
             queues.insert(queue.clone());
@@ -109,7 +117,11 @@ async fn serve(
         let own = in_time(own_pid(&client)).await?;
         // What was stored before it listened was told to nobody here.
         wakeups.ring_all();
+        let mut free_at = Instant::now();
+        // What a connection that failed has left untold goes first.
+        let mut tell_at = Some(free_at);
         loop {
+            let next = tell_at.unwrap_or_else(|| Instant::now() + CHECK);
             tokio::select! {
                 biased;
                 heard = hearing.recv() => match heard {
@@ -121,14 +133,19 @@ async fn serve(
                         }
                     }
                 },
-                () = untold.arrived.notified() => {
-                    tell(&client, channel, untold).await?;
-                    sleep(GAP).await;
+                () = untold.arrived.notified(), if tell_at.is_none() => {
+                    let is_urgent = untold.is_urgent.swap(false, Ordering::AcqRel);
+                    let wait = if is_urgent { Duration::ZERO } else { HEAD_START };
+                    tell_at = Some(free_at.max(Instant::now() + wait));
                 }
-                () = sleep(CHECK) => {
+                () = sleep_until(next) => match tell_at.take() {
+                    Some(_) => {
+                        tell(&client, channel, untold).await?;
+                        free_at = Instant::now() + GAP;
+                    }
                     // A connection behind a network that swallows all is silent without an error.
-                    in_time(client.check_connection()).await?;
-                }
+                    None => in_time(client.check_connection()).await?,
+                },
             }
         }
     };
@@ -148,6 +165,9 @@ async fn tell(
     untold: &Untold,
 ) -> Result<(), tokio_postgres::Error> {
     let queues = std::mem::take(&mut *untold.queues.lock().unwrap_or_else(PoisonError::into_inner));
+    if queues.is_empty() {
+        return Ok(());
+    }
     let queues: Vec<&str> = queues.iter().map(QueueName::as_str).collect();
     let params = crate::params::params![channel, queues];
     in_time(client.query_typed(NOTIFY, params)).await.map(drop)

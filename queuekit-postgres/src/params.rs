@@ -61,6 +61,22 @@ pub(crate) fn typed<T: Param>(value: &T) -> Typed<'_> {
     (value, T::of())
 }
 
+/// A column of values that are all the same: the first. The server unpacks every value it is sent.
+pub(crate) fn once<T: PartialEq>(mut column: Vec<T>) -> Vec<T> {
+    if column.windows(2).all(|two| two[0] == two[1]) {
+        column.truncate(1);
+    }
+    column
+}
+
+/// A column of nothing but NULL: empty.
+pub(crate) fn not_at_all<T>(mut column: Vec<Option<T>>) -> Vec<Option<T>> {
+    if column.iter().all(Option::is_none) {
+        column.clear();
+    }
+    column
+}
+
 /// The parameters of a statement, in order.
 macro_rules! params {
     ($($value:expr),* $(,)?) => {

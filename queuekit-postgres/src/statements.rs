@@ -44,6 +44,7 @@ statements! {
     Reserve "reserve"
     ReserveFair "reserve_fair"
     Place "place"
+    PlaceHeads "place_heads"
     PlaceDue "place_due"
     LockQueue "lock_queue"
     Ack "ack"

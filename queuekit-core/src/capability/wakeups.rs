@@ -61,6 +61,13 @@ impl WakeupHub {
         }
     }
 
+    /// Whether anybody here waits for a queue.
+    pub fn is_awaited(&self, queue: &QueueName) -> bool {
+        let by_queue = self.by_queue();
+        let mut subscribers = by_queue.get(queue).into_iter().flatten();
+        subscribers.any(|subscriber| subscriber.strong_count() > 0)
+    }
+
     /// Rings for every queue, e.g. when the store's own notices may have been missed.
     pub fn ring_all(&self) {
         let by_queue = self.by_queue();

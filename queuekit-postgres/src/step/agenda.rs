@@ -20,19 +20,21 @@ pub(super) async fn lock(
     session.query(Sql::LockQueue, params![row.id, store.shared.lock_class]).await.map(drop)
 }
 
-/// Looks at the keys that are on the queue's agenda.
+/// Looks at the keys that are on the queue's agenda. The row was read under the queue's lock.
 pub(super) async fn place(
     store: &PostgresStore,
     session: &Session<'_>,
     row: &QueueRow,
 ) -> Outcome<()> {
     let after_ms = store.shared.hints.visited(row.id);
+    let heads = row.settings.per_key == 1 && !row.skips_waiting();
+    let sql = if heads { Sql::PlaceHeads } else { Sql::Place };
     let mut seen = 0;
     while seen < ENTRIES_PER_CALL {
         if row.skips_waiting() {
             session.query(Sql::PlaceDue, params![row.id, ENTRIES]).await?;
         }
-        let rows = session.query(Sql::Place, params![row.id, ENTRIES, after_ms]).await?;
+        let rows = session.query(sql, params![row.id, ENTRIES, after_ms]).await?;
         let first = rows.first().ok_or_else(|| unreadable("the answer to a look at keys"))?;
         let entries: i64 = first.try_get(0)?;
         seen += entries;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use queuekit_core::{NewJob, Priority, QueueName, Start};
 use uuid::Uuid;
 
-use crate::params::{Typed, params};
+use crate::params::{Typed, not_at_all, once, params};
 use crate::queues::QueueRow;
 use crate::row::{job_uuid, millis, to_small};
 
@@ -17,7 +17,7 @@ pub(super) struct Columns<'a> {
     places: Vec<i16>,
     kinds: Vec<&'a str>,
     ranks: Vec<i16>,
-    delays: Vec<Option<i64>>,
+    delays: Vec<i64>,
     ats: Vec<Option<i64>>,
     max_attempts: Vec<i16>,
     timeouts: Vec<i64>,
@@ -41,7 +41,25 @@ impl<'a> Columns<'a> {
         for (place, job) in sorted {
             columns.push(place, job, queues[job.queue()].id);
         }
-        columns
+        columns.shrunk()
+    }
+
+    /// What all jobs have in common is sent once: the server unpacks every column.
+    fn shrunk(self) -> Self {
+        Self {
+            queues: once(self.queues),
+            kinds: once(self.kinds),
+            ranks: once(self.ranks),
+            delays: once(self.delays),
+            ats: not_at_all(self.ats),
+            max_attempts: once(self.max_attempts),
+            timeouts: once(self.timeouts),
+            deadlines: not_at_all(self.deadlines),
+            metadata: not_at_all(self.metadata),
+            moved_from: not_at_all(self.moved_from),
+            partition_keys: not_at_all(self.partition_keys),
+            ..self
+        }
     }
 
     /// The parameters that both statements begin with.
@@ -60,19 +78,20 @@ impl<'a> Columns<'a> {
             self.metadata,
             self.payloads,
             self.moved_from,
+            self.partition_keys,
         ]
         .to_vec()
     }
 
-    /// Those that follow if jobs may have keys.
+    /// Those that follow if jobs may have idempotency keys.
     pub(super) fn of_keyed_jobs(&self) -> Vec<Typed<'_>> {
-        params![self.partition_keys, self.idempotency_keys, self.unique_until_done].to_vec()
+        params![self.idempotency_keys, self.unique_until_done].to_vec()
     }
 
     fn push(&mut self, place: usize, job: &'a NewJob, queue: i32) {
         let (delay, at) = match job.start() {
-            Start::After(delay) => (Some(millis(delay)), None),
-            Start::At(at) => (None, Some(at.as_millis())),
+            Start::After(delay) => (millis(delay), None),
+            Start::At(at) => (0, Some(at.as_millis())),
         };
         self.ids.push(job_uuid(job.id()));
         self.queues.push(queue);

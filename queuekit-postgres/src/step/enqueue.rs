@@ -178,9 +178,7 @@ pub(crate) async fn enqueue_in(
 impl Asked<'_> {
     /// Whether the quick statement will do.
     fn is_plain(&self) -> bool {
-        let plain = |job: &NewJob| {
-            job.partition_key().is_none() && job.idempotency_key().is_none() && !job.repeat()
-        };
+        let plain = |job: &NewJob| job.idempotency_key().is_none() && !job.repeat();
         let bounded = |row: &QueueRow| row.settings.max_pending.is_some();
         self.jobs.iter().all(plain)
             && !self.queues.values().any(bounded)

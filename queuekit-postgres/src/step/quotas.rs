@@ -50,7 +50,10 @@ impl PostgresStore {
         for queue in queues::named(session, names).await?.iter().filter(|queue| queue.keyed) {
             session.begin().await?;
             lock(self, session, queue).await?;
-            place(self, session, queue).await?;
+            // Settings may have changed while it waited.
+            for queue in queues::named(session, std::slice::from_ref(&queue.name)).await? {
+                place(self, session, &queue).await?;
+            }
             session.commit().await?;
         }
         let mut available = std::collections::HashMap::new();

@@ -69,6 +69,9 @@ impl PostgresStore {
             // What was settled is settled: the rest is a call of its own.
             round.settlement = None;
             done = Some(quick);
+        } else if let Some(acked) = round.settle_apart(operation).await? {
+            round.settlement = None;
+            done = Some(acked);
         }
         let got = done.as_ref().map_or(0, |done| done.leases.len());
         let budget = done.as_ref().map_or(Budget::new(request.limit), |done| done.budget);
@@ -143,6 +146,21 @@ impl Round<'_> {
         let settles_simply = self.settlement.is_none_or(|settlement| settlement.nacks.is_empty());
         settles_simply
             && !self.quotas.iter().any(|(name, _)| known(name).is_some_and(|row| row.keyed))
+    }
+
+    /// Settles before the queues' locks are taken, if there is nothing but acks: meanwhile others
+    /// may hold them.
+    async fn settle_apart(&self, operation: &'static str) -> Result<Option<Done>> {
+        let settlement = self.settlement.filter(|settlement| settlement.nacks.is_empty());
+        let Some(settlement) = settlement.filter(|settlement| !settlement.acks.is_empty()) else {
+            return Ok(None);
+        };
+        let input = (&self.store.shared, &settlement.acks);
+        let acked = self.store.call(operation, Call::Repeatable, input, |input, session| {
+            Box::pin(ack(input.0, session, input.1, true))
+        });
+        let settled = Some((acked.await?, Vec::new()));
+        Ok(Some(Done { settled, ..Done::new(self.request.limit) }))
     }
 
     async fn quickly(&self, session: &Session<'_>) -> Outcome<Done> {

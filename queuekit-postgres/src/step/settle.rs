@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::Change;
 use crate::error::{Outcome, unreadable};
-use crate::params::{Typed, typed};
+use crate::params::{Typed, not_at_all, once, typed};
 use crate::queues::{self, QueueRow};
 use crate::row::{Record, job_id, job_uuid, nonce_uuid};
 use crate::session::Session;
@@ -84,10 +84,10 @@ impl<'a> AckCall<'a> {
         Ok(Self {
             acks,
             ids: leases().map(|lease| job_uuid(lease.id)).collect(),
-            queues: shared.queue_ids(session, leases()).await?,
-            seqs: leases().map(|lease| lease.lease_seq.cast_signed()).collect(),
-            nonces: leases().map(|lease| nonce_uuid(lease.nonce)).collect(),
-            results: order.iter().map(|ack| ack.result.as_deref()).collect(),
+            queues: once(shared.queue_ids(session, leases()).await?),
+            seqs: once(leases().map(|lease| lease.lease_seq.cast_signed()).collect()),
+            nonces: once(leases().map(|lease| nonce_uuid(lease.nonce)).collect()),
+            results: not_at_all(order.iter().map(|ack| ack.result.as_deref()).collect()),
         })
     }
 
