@@ -42,6 +42,14 @@ for queue = 1, #KEYS / QUEUE_KEYS do
     at = at + 1 + count * 4
 end
 
+-- Of jobs that are due at once, by level.
+local scores = {}
+
+local function score_now(level)
+    scores[level] = scores[level] or format('%.0f', tonumber(level, 16) * LEVEL + now)
+    return scores[level]
+end
+
 local function enqueue(from, count, number)
     local ids = {}
     for job = 1, count do
@@ -54,7 +62,7 @@ local function enqueue(from, count, number)
         free = max_pending - (call('HLEN', D) - ended - call('ZCARD', L))
     end
     local seq = call('HINCRBY', M, 'seq', count) - count
-    local data, ready, fresh = {}, {}, {}
+    local data, ready, fresh, stored_now, count_ready = {}, {}, {}, 0, 0
     local tail = NOTHING .. now13
     for job = 1, count do
         local base = from + job * 4 - 4
@@ -77,10 +85,13 @@ local function enqueue(from, count, number)
             local text = seq12 .. (due == now and now13 or ms13(due))
                 .. (deadline == '0' and tail or ms13(now + deadline) .. now13) .. static
             fresh[id] = text
-            data[#data + 1], data[#data + 2] = id, text
+            stored_now = stored_now + 2
+            data[stored_now - 1], data[stored_now] = id, text
             if keys == '000000' and not fair then
-                ready[#ready + 1] = hex(static, 2, 3) * LEVEL + due
-                ready[#ready + 1] = seq12 .. id
+                count_ready = count_ready + 2
+                ready[count_ready - 1] = due == now and score_now(sub(static, 2, 3))
+                    or hex(static, 2, 3) * LEVEL + due
+                ready[count_ready] = seq12 .. id
             else
                 local new = job_of(id, text)
                 enter(new)
@@ -94,11 +105,11 @@ local function enqueue(from, count, number)
             end
         end
     end
-    if #data > 0 then
+    if stored_now > 0 then
         stirred = true
         call('HSET', D, unpack(data))
     end
-    if #ready > 0 then
+    if count_ready > 0 then
         call('ZADD', P, unpack(ready))
     end
 end

@@ -24,7 +24,7 @@ local function ack()
         ids[item] = ARGV[at + item * 3 - 3]
     end
     local states = call('HMGET', S, unpack(ids))
-    local changed, left, ended, bytes = {}, {}, {}, 0
+    local changed, left, ended, bytes, done = {}, {}, {}, 0, 0
     local ends
     for item = 1, count do
         local id, base = ids[item], at + item * 3 - 3
@@ -43,12 +43,12 @@ local function ack()
                     call('HSET', O, id .. 'r', result)
                 end
                 bytes = bytes + tonumber(size, 16)
-                local worker = state:find('\0', 128, true)
-                local key = sub(state, worker + 1, state:find('\0', worker + 1, true) - 1)
-                left[#left + 1] = sub(state, 43, 54) .. id .. key
-                ended[#ended + 1], ended[#ended + 2] = now, end_seq .. id
+                local key = key_of(state)
+                done = done + 1
+                left[done] = sub(state, 43, 54) .. id .. key
+                ended[done * 2 - 1], ended[done * 2] = now_text, end_seq .. id
                 seen[id] = 'c' .. sub(state, 2, 93) .. now13 .. end_seq .. size .. sub(state, 127)
-                changed[#changed + 1], changed[#changed + 2] = id, seen[id]
+                changed[done * 2 - 1], changed[done * 2] = id, seen[id]
                 if key ~= '' then
                     call('ZREM', R, key .. '\0' .. sub(state, 43, 54) .. id)
                     touched[key], stirred = true, true
@@ -64,12 +64,12 @@ local function ack()
         end
         outcomes[item] = outcome
     end
-    if #left > 0 then
+    if done > 0 then
         call('ZREM', L, unpack(left))
         call('ZADD', C, unpack(ended))
         call('HSET', S, unpack(changed))
         call('HINCRBY', M, 'bytes_c', bytes)
-        remember_ends(ends - #left + 1, #left, false)
+        remember_ends(ends - done + 1, done, false)
     end
     at = at + count * 3
 end
@@ -122,9 +122,9 @@ end
 touched = {}
 
 local limit, reclaims, burials = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local nonce, expires_at, worker = ARGV[5], now + ARGV[6], ARGV[7]
+local nonce, expires_at, worker = ARGV[5], format('%.0f', now + ARGV[6]), ARGV[7]
 local answer = { '', now13, 0, 0, '' }
-local granted, next_at = 0, nil
+local granted, told, next_at = 0, #answer, nil
 
 -- Takes back leases that ran out, earliest first.
 local function reclaim()
@@ -150,10 +150,10 @@ local function reclaim()
 end
 
 -- Leases a job without a key that was never leased: the usual one.
-local function first_lease(id, data)
+local function first_lease(data)
     return 'r00001' .. '00000000' .. '000000000001' .. nonce .. sub(data, 1, 38) .. now13
         .. NOTHING .. '000000000000' .. sub(data, 66, 73)
-        .. (sub(data, 63, 65) == '000' and '0' or '1') .. worker .. '\0\0'
+        .. (sub(data, 63, 65) == '000' and '0000' or '1000') .. worker .. '\0'
 end
 
 local function lease(job)
@@ -163,9 +163,9 @@ local function lease(job)
     enter(job, expires_at)
     save(job)
     granted = granted + 1
-    answer[#answer + 1] = job.id
-    answer[#answer + 1] = call('HGET', S, job.id)
-    answer[#answer + 1] = job.data
+    told = told + 3
+    answer[told - 2], answer[told - 1] = job.id, call('HGET', S, job.id)
+    answer[told] = job.data
     if fair then
         served(job.key)
     end
@@ -219,19 +219,20 @@ local function strictly()
         end
         if due > 0 then
             local data, states = call('HMGET', D, unpack(ids)), call('HMGET', S, unpack(ids))
-            local gone, leased, changed = {}, {}, {}
+            local gone, leased, changed, plain = {}, {}, {}, 0
             local again = false
             for item = 1, due do
                 local id, member = ids[item], window[item * 2 - 1]
                 local text, state = data[item] or '', states[item]
                 if not state and #member == 28 and not fair and sub(text, 26, 38) == NOTHING
                     and is_readable(text) then
-                    granted = granted + 1
-                    gone[#gone + 1] = member
-                    leased[#leased + 1], leased[#leased + 2] = expires_at, member
-                    changed[#changed + 1], changed[#changed + 2] = id, first_lease(id, text)
-                    answer[#answer + 1], answer[#answer + 2] = id, changed[#changed]
-                    answer[#answer + 1] = text
+                    local new = first_lease(text)
+                    granted, plain = granted + 1, plain + 1
+                    gone[plain] = member
+                    leased[plain * 2 - 1], leased[plain * 2] = expires_at, member
+                    changed[plain * 2 - 1], changed[plain * 2] = id, new
+                    told = told + 3
+                    answer[told - 2], answer[told - 1], answer[told] = id, new, text
                 else
                     local job = job_of(id, text, state or nil, member)
                     if job.corrupt or is_late(job.deadline) then
@@ -249,7 +250,7 @@ local function strictly()
                     end
                 end
             end
-            if #gone > 0 then
+            if plain > 0 then
                 call('ZREM', P, unpack(gone))
                 call('ZADD', L, unpack(leased))
                 call('HSET', S, unpack(changed))

@@ -13,9 +13,8 @@ for base = 3, #ARGV, 2 do
     if not state then
         outcome = call('HEXISTS', D, id) == 1 and 'L' or 'N'
     elseif sub(state, 1, 1) == 'r' and sub(state, 15, 42) == ARGV[base + 1] then
-        local worker = state:find('\0', 128, true)
-        local key = sub(state, worker + 1, state:find('\0', worker + 1, true) - 1)
-        call('ZADD', L, now + ARGV[2], sub(state, 43, 54) .. id .. key)
+        local key = tonumber(sub(state, 128, 130), 16)
+        call('ZADD', L, now + ARGV[2], sub(state, 43, 54) .. id .. sub(state, 131, 130 + key))
         outcome = sub(state, 2, 2) == '1' and 'C' or 'E'
     end
     outcomes[#outcomes + 1] = outcome

@@ -68,7 +68,7 @@ impl Admin for RedisStore {
         self.forget_queue(queue);
         let registry = self.shared.keyspace.registry();
         let leave = cmd("SREM").arg(registry).arg(queue.as_str()).to_owned();
-        let left = self.call("remove_queue", call, &Request::Command(leave)).await?;
+        let left = self.call("remove_queue", call, Request::Command(leave)).await?;
         Ok(removed || number_of(left) == Some(1))
     }
 

@@ -1,13 +1,15 @@
 //! A call of the store: its connection, its time limit, and what is tried again.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use queuekit_core::{Error, ErrorKind, Result, retry};
 use redis::{Cmd, Value};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::connection::Link;
-use crate::error::{Class, Outcome, closed};
+use crate::error::{Class, Failure, Outcome, closed};
+use crate::keys::QueueKeys;
 use crate::scripts::Lua;
 use crate::{RedisStore, Shared};
 
@@ -26,61 +28,71 @@ pub(crate) enum Call {
 #[derive(Debug)]
 pub(crate) enum Request {
     Command(Cmd),
-    Script { script: Lua, keys: Vec<String>, args: Vec<Vec<u8>> },
+    Script { script: Lua, keys: Vec<QueueKeys>, args: Vec<Vec<u8>> },
 }
 
 impl RedisStore {
     /// Sends it within the time limit. What failed for the moment and was certainly not applied
     /// is tried again; so is what may be repeated.
+    ///
+    /// All of it happens on the store's own thread: one hop there and one back.
     pub(crate) async fn call(
         &self,
         operation: &'static str,
         call: Call,
-        request: &Request,
+        request: Request,
     ) -> Result<Value> {
-        let shared = &*self.shared;
         let run = async {
-            shared.check_open()?;
-            let _counted = shared.count_call();
-            let deadline = Instant::now() + shared.op_timeout;
-            let doubt = AtomicBool::new(false);
-            let (mut tries, mut whole) = (0, false);
-            loop {
-                let attempt = shared.attempt(call, request, whole, &doubt);
-                let Some(answer) = shared.within(deadline, attempt).await else {
-                    // A connection that says nothing is no use to those who come after.
-                    shared.link_of(call).reset();
-                    return Err(timed_out(doubt.load(Ordering::Acquire)));
-                };
-                let failure = match answer {
-                    Ok(answer) => return Ok(answer),
-                    Err(failure) => failure,
-                };
-                let in_doubt = doubt.load(Ordering::Acquire);
-                let again = match failure.class {
-                    Class::Final => false,
-                    Class::Transient | Class::Moved => true,
-                    // Both the hash and the text were unknown: somebody flushes without end.
-                    Class::NoScript => true,
-                    Class::Lost => call != Call::Once || !in_doubt,
-                };
-                if failure.class == Class::NoScript && !whole {
-                    whole = true;
-                    continue;
-                }
-                let wait = retry::reconnect_delay(tries, retry::chance());
-                if !again || Instant::now() + wait >= deadline {
-                    return Err(told(failure.error, call, in_doubt));
-                }
-                tries += 1;
-                shared.pause(wait).await;
-            }
+            self.shared.check_open()?;
+            let _counted = self.shared.count_call();
+            let shared = Arc::clone(&self.shared);
+            let sent = self.shared.io.handle().spawn(async move {
+                let deadline = Instant::now() + shared.op_timeout;
+                shared.try_until(deadline, call, &request).await
+            });
+            // Else the thread has ended, and the call with it.
+            sent.await.unwrap_or_else(|_| Err(closed()))
         };
         run.await.map_err(|error: Error| error.during(operation))
     }
 }
 
 impl Shared {
+    async fn try_until(&self, deadline: Instant, call: Call, request: &Request) -> Result<Value> {
+        let doubt = AtomicBool::new(false);
+        let (mut tries, mut whole) = (0, false);
+        loop {
+            let attempt = self.attempt(call, request, whole, &doubt);
+            let Ok(answer) = timeout_at(deadline, attempt).await else {
+                // A connection that says nothing is no use to those who come after.
+                self.link_of(call).reset();
+                return Err(timed_out(doubt.load(Ordering::Acquire)));
+            };
+            let failure = match answer {
+                Ok(answer) => return Ok(answer),
+                Err(failure) => failure,
+            };
+            let in_doubt = doubt.load(Ordering::Acquire);
+            let again = match failure.class {
+                Class::Final => false,
+                Class::Transient | Class::Moved => true,
+                // Its text goes at once; that it is unknown too means that somebody flushes.
+                Class::NoScript if !whole => {
+                    whole = true;
+                    continue;
+                }
+                Class::NoScript => true,
+                Class::Lost => call != Call::Once || !in_doubt,
+            };
+            let wait = retry::reconnect_delay(tries, retry::chance());
+            if !again || Instant::now() + wait >= deadline {
+                return Err(told(failure.error, call, in_doubt));
+            }
+            tries += 1;
+            sleep(wait).await;
+        }
+    }
+
     /// `doubt` says afterwards whether something was sent that nobody has answered.
     async fn attempt(
         &self,
@@ -99,7 +111,7 @@ impl Shared {
                 connection.send_packed_command(&command).await
             }
         };
-        let answer = answer.and_then(Value::extract_error).map_err(crate::error::Failure::from);
+        let answer = answer.and_then(Value::extract_error).map_err(Failure::from);
         match &answer {
             Err(failure) if failure.class == Class::Lost => link.lost(generation).await,
             Err(failure) if failure.class == Class::Moved => {
@@ -115,51 +127,22 @@ impl Shared {
         if call == Call::Heartbeat { &self.heartbeats } else { &self.link }
     }
 
-    fn eval(&self, script: Lua, keys: &[String], args: &[Vec<u8>], whole: bool) -> Cmd {
-        let bytes = args.iter().map(|arg| arg.len() + 16).sum::<usize>() + keys.len() * 64;
-        let mut command = Cmd::with_capacity(3 + keys.len() + args.len(), bytes);
+    fn eval(&self, script: Lua, keys: &[QueueKeys], args: &[Vec<u8>], whole: bool) -> Cmd {
+        let count: usize = keys.iter().map(|keys| keys.len()).sum();
+        let bytes = args.iter().map(|arg| arg.len() + 16).sum::<usize>() + count * 64;
+        let mut command = Cmd::with_capacity(3 + count + args.len(), bytes);
         match whole {
             true => command.arg("EVAL").arg(self.scripts.text(script)),
             false => command.arg("EVALSHA").arg(self.scripts.hash(script)),
         };
-        command.arg(keys.len());
-        keys.iter().for_each(|key| {
+        command.arg(count);
+        keys.iter().flat_map(|keys| keys.iter()).for_each(|key| {
             command.arg(key.as_bytes());
         });
         args.iter().for_each(|arg| {
             command.arg(arg.as_slice());
         });
         command
-    }
-
-    /// None if there was no answer in time.
-    async fn within<T>(
-        &self,
-        deadline: Instant,
-        attempt: impl Future<Output = Outcome<T>>,
-    ) -> Option<Outcome<T>> {
-        let mut cut = self.cut.subscribe();
-        tokio::select! {
-            biased;
-            answer = attempt => Some(answer),
-            _ = cut.wait_for(|cut| *cut) => Some(Err(closed().into())),
-            () = self.pause(deadline.saturating_duration_since(Instant::now())) => None,
-        }
-    }
-
-    /// Sleeps by the store's own runtime: the caller's may have no timers. Returns at once when
-    /// calls are cut off: the runtime ends then, and a timer of one that has ended panics.
-    pub(crate) async fn pause(&self, time: Duration) {
-        let mut cut = self.cut.subscribe();
-        let sleep = {
-            let _entered = self.io.handle().enter();
-            tokio::time::sleep(time)
-        };
-        tokio::select! {
-            biased;
-            _ = cut.wait_for(|cut| *cut) => {}
-            () = sleep => {}
-        }
     }
 
     /// The first argument of scripts: the present for tests, or nothing.

@@ -129,9 +129,10 @@ impl Stored {
         let time = |from| text(from, from + 13)?.parse().ok().map(Timestamp::from_millis);
         let hex = |from, to| u64::from_str_radix(text(from, to)?, 16).ok();
         let some = |at: &Timestamp| at.as_millis() != 0;
-        let mut tail = bytes.get(127..)?.splitn(3, |byte| *byte == 0);
+        let key_to = 130 + usize::try_from(hex(127, 130)?).ok()?;
+        let mut tail = bytes.get(key_to..)?.splitn(2, |byte| *byte == 0);
         let mut part = || tail.next().map(String::from_utf8_lossy);
-        let (worker, key, reason) = (part()?, part()?, part()?);
+        let (worker, reason) = (part()?, part()?);
         Some(Self {
             state: match bytes.first()? {
                 b'p' => State::Pending,
@@ -150,7 +151,7 @@ impl Stored {
             started_at: time(80).filter(some),
             finished_at: time(93)?,
             worker: WorkerId::new(worker).ok(),
-            partition_key: PartitionKey::new(key).ok(),
+            partition_key: text(130, key_to).and_then(|key| PartitionKey::new(key).ok()),
             reason: reason.into_owned(),
         })
     }

@@ -25,7 +25,7 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) async fn ask(store: &RedisStore) -> Result<Self> {
         let ask = |command| async move {
-            store.call("inspect", Call::Repeatable, &Request::Command(command)).await
+            store.call("inspect", Call::Repeatable, Request::Command(command)).await
         };
         let info = match ask(cmd("INFO")).await {
             Ok(info) => bytes_of(info).unwrap_or_default(),

@@ -85,8 +85,9 @@ impl Keyspace {
     }
 
     /// The beats of workers, and when they run out.
-    pub(crate) fn workers(&self) -> [String; 2] {
-        ["beats", "until"].map(|part| format!("{}:{{workers}}:{part}", self.prefix))
+    pub(crate) fn workers(&self) -> QueueKeys {
+        let key = |part: &&str| format!("{}:{{workers}}:{part}", self.prefix);
+        ["beats", "until"].iter().map(key).collect()
     }
 }
 

@@ -78,9 +78,9 @@ impl Leases for RedisStore {
             listed_for.to_string().into_bytes(),
             said,
         ];
-        let keys = self.shared.keyspace.workers().to_vec();
+        let keys = vec![self.shared.keyspace.workers()];
         let request = Request::Script { script: Lua::Beat, keys, args };
-        self.call("beat", Call::Heartbeat, &request).await.map(drop)
+        self.call("beat", Call::Heartbeat, request).await.map(drop)
     }
 
     async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {

@@ -48,7 +48,6 @@ use std::time::Duration;
 
 use queuekit_core::capability::WakeupHub;
 use queuekit_core::{Clock, Limits, Result};
-use tokio::sync::watch;
 
 pub use config::RedisConfig;
 
@@ -82,8 +81,6 @@ struct Shared {
     repair: upkeep::Cursor,
     closed: AtomicBool,
     calls: AtomicUsize,
-    /// Calls that still run are cut off.
-    cut: watch::Sender<bool>,
 }
 
 impl RedisStore {
@@ -127,13 +124,16 @@ impl RedisStore {
         let shared = &*self.shared;
         shared.closed.store(true, Ordering::Release);
         // Calls in flight may finish, within reason.
-        for _ in 0..200 {
-            if shared.calls.load(Ordering::Acquire) == 0 {
-                break;
+        let waiting = Arc::clone(&self.shared);
+        let waited = shared.io.handle().spawn(async move {
+            for _ in 0..200 {
+                if waiting.calls.load(Ordering::Acquire) == 0 {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
             }
-            shared.pause(Duration::from_millis(10)).await;
-        }
-        shared.cut.send_replace(true);
+        });
+        drop(waited.await);
         shared.io.stop().await;
         shared.wakeups.ring_all();
     }

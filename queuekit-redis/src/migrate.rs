@@ -16,7 +16,7 @@ const VERSION: u32 = 1;
 impl Migrations for RedisStore {
     async fn status(&self) -> Result<SchemaStatus> {
         let get = cmd("GET").arg(self.shared.keyspace.version()).to_owned();
-        let stored = self.call("migrations", Call::Repeatable, &Request::Command(get)).await?;
+        let stored = self.call("migrations", Call::Repeatable, Request::Command(get)).await?;
         let stored = number_of(stored).and_then(|version| u32::try_from(version).ok());
         Ok(SchemaStatus { stored: stored.unwrap_or(0), wanted: VERSION })
     }
@@ -29,7 +29,7 @@ impl Migrations for RedisStore {
         if status.stored == 0 {
             let key = self.shared.keyspace.version();
             let set = cmd("SET").arg(key).arg(VERSION).arg("NX").to_owned();
-            self.call("migrate", Call::Repeatable, &Request::Command(set)).await?;
+            self.call("migrate", Call::Repeatable, Request::Command(set)).await?;
             status = self.status().await?;
         }
         Ok(status)

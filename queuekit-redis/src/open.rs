@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use queuekit_core::capability::{Migrations, WakeupHub};
 use queuekit_core::{Error, ErrorKind, Result};
 use redis::{Client, ConnectionAddr, TlsCertificates};
-use tokio::sync::watch;
 
 use crate::config::RedisConfig;
 use crate::connection::Link;
@@ -82,7 +81,6 @@ fn shared(config: &RedisConfig, io: Io, link: Link, heartbeats: Link, flags: boo
         repair: crate::upkeep::Cursor::default(),
         closed: AtomicBool::new(false),
         calls: AtomicUsize::new(0),
-        cut: watch::Sender::new(false),
     }
 }
 

@@ -65,9 +65,9 @@ impl RedisStore {
         let entered = Instant::now();
         let mut args = vec![shared.limits.queues().to_string().into_bytes()];
         args.extend(stale.iter().map(|name| name.as_str().into()));
-        let keys = vec![shared.keyspace.registry()];
+        let keys = vec![[shared.keyspace.registry()].into()];
         let request = Request::Script { script: Lua::Register, keys, args };
-        let answer = self.call("enqueue", Call::Repeatable, &request).await?;
+        let answer = self.call("enqueue", Call::Repeatable, request).await?;
         if let Some(refused) = array_of(answer) {
             let existing = refused.into_iter().next().and_then(crate::codec::number_of);
             let existing = existing.and_then(|count| usize::try_from(count).ok());
@@ -82,7 +82,7 @@ impl RedisStore {
     pub(crate) async fn all_queues(&self) -> Result<Vec<QueueName>> {
         let registry = self.shared.keyspace.registry();
         let request = Request::Command(cmd("SMEMBERS").arg(registry).to_owned());
-        let members = self.call("list_queues", Call::Repeatable, &request).await?;
+        let members = self.call("list_queues", Call::Repeatable, request).await?;
         let members = match members {
             Value::Array(members) | Value::Set(members) => members,
             _ => return Err(unreadable("the set of all queues")),

@@ -95,7 +95,7 @@ local function enter(job, expires_at)
             call('ZADD', R, 0, key .. '\0' .. job.seq .. job.id)
         end
     else
-        call('ZADD', set_of(state), now, job.end_seq .. job.id)
+        call('ZADD', set_of(state), now_text, job.end_seq .. job.id)
         call('HINCRBY', M, 'bytes_' .. state, job.size)
         if key ~= '' and state == 'x' then
             hold_key(job)

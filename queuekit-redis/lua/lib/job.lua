@@ -9,7 +9,8 @@
 --   1 state (p r c x n); 2 cancel requested; 3-6 attempts; 7-14 releases; 15-26 lease_seq; 27-42
 --   nonce; 43-54 sequence; 55-67 scheduled; 68-80 deadline; 81-93 started; 94-106 finished;
 --   107-118 sequence of the end; 119-126 bytes of payload and result; 127 whether it has an
---   idempotency key; 128- worker, NUL, partition key, NUL, reason.
+--   idempotency key; 128-130 bytes of the partition key; 131- the partition key, worker, NUL,
+--   reason.
 -- Times are 13 digits of ms, other numbers hexadecimal.
 local NO_NONCE = string.rep('\0', 16)
 
@@ -19,13 +20,21 @@ end
 
 -- Whether the part that the scripts read has its form.
 local function has_form(data)
-    return #data >= 73 and not data:sub(1, 51):find('[^0-9a-f]')
-        and not data:sub(53, 73):find('[^0-9a-f]')
+    local head = sub(data, 1, 51) .. sub(data, 53, 73)
+    return #head == 72 and not head:find('%X')
         and #data >= 73 + hex(data, 60, 62) + hex(data, 63, 65)
 end
 
+-- All of its head is hexadecimal digits, the version too.
 local function is_readable(data)
-    return sub(data, 52, 52) == '1' and has_form(data)
+    return byte(data, 52) == 49 and (data:find('%X') or #data + 1) > 73
+        and #data >= 73 + hex(data, 60, 62) + hex(data, 63, 65)
+end
+
+-- Of a state record.
+local function key_of(state)
+    local key = sub(state, 128, 130)
+    return key == '000' and '' or sub(state, 131, 130 + tonumber(key, 16))
 end
 
 local function read_data(job, data)
@@ -50,10 +59,10 @@ local function read_state(job, state)
     job.deadline, job.started = sub(state, 68, 80), sub(state, 81, 93)
     job.finished, job.end_seq = sub(state, 94, 106), sub(state, 107, 118)
     job.size = hex(state, 119, 126)
-    local worker = state:find('\0', 128, true)
-    local key = state:find('\0', worker + 1, true)
-    job.worker, job.reason = sub(state, 128, worker - 1), sub(state, key + 1)
-    job.key = sub(state, worker + 1, key - 1)
+    local key = hex(state, 128, 130)
+    local nul = state:find('\0', 131 + key, true)
+    job.key = sub(state, 131, 130 + key)
+    job.worker, job.reason = sub(state, 131 + key, nul - 1), sub(state, nul + 1)
 end
 
 -- `member`, where the caller has it, names the sequence and the key of a job whose data is broken.
@@ -87,7 +96,7 @@ local function save(job)
     call('HSET', S, job.id, table.concat({
         job.state, job.cancel, format('%04x%08x%012x', job.attempts, job.releases, job.lease_seq),
         job.nonce, job.seq, ms13(job.at), job.deadline, job.started, job.finished, job.end_seq,
-        format('%08x', job.size), job.unique == '' and '0' or '1', job.worker, '\0', job.key, '\0',
-        job.reason,
+        format('%08x', job.size), job.unique == '' and '0' or '1', format('%03x', #job.key), job.key,
+        job.worker, '\0', job.reason,
     }))
 end

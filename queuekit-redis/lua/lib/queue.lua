@@ -1,20 +1,22 @@
 -- The keys of a queue, its settings, and the instant of the call.
 -- KEYS: those of a queue from `base` on, in the order of `use`, as src/keys.rs builds them.
 -- ARGV[1]: the present in ms for tests, or empty for the server's clock.
-local call, sub, format, floor = redis.call, string.sub, string.format, math.floor
+local call, sub, byte, format = redis.call, string.sub, string.byte, string.format
+local floor = math.floor
 
 -- Scores of `ready` are level x LEVEL + ms: exact in a double, and one set serves all priorities.
 local LEVEL = 8796093022208
 local NOTHING = '0000000000000'
 
-local now, now13
+-- `now_text` is what a score is told as: the server would print a number at some length.
+local now, now13, now_text
 if ARGV[1] ~= '' then
     now = tonumber(ARGV[1])
 else
     local time = call('TIME')
     now = time[1] * 1000 + floor(time[2] / 1000)
 end
-now13 = format('%013.0f', now)
+now13, now_text = format('%013.0f', now), format('%.0f', now)
 
 -- meta, data, state; leased, ready, completed, dead, cancelled; notes, failed, unique (and when it
 -- becomes free), ends, wake; of lanes: records, waiting by sequence, by place, due, later; turns,

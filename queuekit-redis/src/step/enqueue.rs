@@ -54,7 +54,7 @@ impl RedisStore {
 
     async fn store(&self, jobs: &[NewJob], grouped: &Grouped<'_>, anew: bool) -> Result<Value> {
         let shared = &*self.shared;
-        let mut keys = Vec::with_capacity(grouped.queues.len() * 23);
+        let mut keys = Vec::with_capacity(grouped.queues.len());
         let mut args = vec![
             shared.clock_arg(),
             // A queue that nobody knows yet comes to exist with its first job.
@@ -62,7 +62,7 @@ impl RedisStore {
             millis(DELAY).to_string().into_bytes(),
         ];
         for (queue, positions) in grouped.queues.iter().zip(&grouped.jobs) {
-            keys.extend(shared.keyspace.of(queue).iter().cloned());
+            keys.push(shared.keyspace.of(queue));
             args.push(positions.len().to_string().into_bytes());
             for at in positions {
                 let job = &jobs[*at];
@@ -76,7 +76,7 @@ impl RedisStore {
             }
         }
         let request = Request::Script { script: Lua::Enqueue, keys, args };
-        self.call("enqueue", Call::Repeatable, &request).await
+        self.call("enqueue", Call::Repeatable, request).await
     }
 
     /// Where so many replicas are to have what was stored before it counts as stored.
@@ -85,7 +85,7 @@ impl RedisStore {
             return Ok(());
         };
         let wait = cmd("WAIT").arg(replicas).arg(millis(timeout)).to_owned();
-        let reached = self.call("enqueue", Call::Once, &Request::Command(wait)).await?;
+        let reached = self.call("enqueue", Call::Once, Request::Command(wait)).await?;
         let reached = number_of(reached).unwrap_or_default();
         if reached >= i64::from(replicas) {
             return Ok(());

@@ -17,8 +17,8 @@ impl RedisStore {
         queue: &QueueName,
         rest: impl IntoIterator<Item = Vec<u8>>,
     ) -> Result<Value> {
-        let keys = self.shared.keyspace.of(queue).to_vec();
+        let keys = vec![self.shared.keyspace.of(queue)];
         let args = std::iter::once(self.shared.clock_arg()).chain(rest).collect();
-        self.call(operation, call, &Request::Script { script, keys, args }).await
+        self.call(operation, call, Request::Script { script, keys, args }).await
     }
 }
