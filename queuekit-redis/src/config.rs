@@ -70,8 +70,8 @@ impl RedisConfig {
         Ok(self)
     }
 
-    /// A PEM file with the certificates of the authorities that a `rediss:` server's certificate may
-    /// be of (default the system's). The certificate must be valid now, and of this host.
+    /// A PEM file with the certificates of the authorities that a `rediss:` server's certificate
+    /// may be of (default the system's). The certificate must be valid now, and of this host.
     pub fn root_certificates(mut self, file: impl AsRef<Path>) -> Self {
         self.root_certificates = Some(file.as_ref().to_owned());
         self

@@ -11,9 +11,13 @@ pub(crate) const REQUIRE: &str = "QUEUEKIT_TEST_REQUIRE";
 
 /// What tests need beside Rust. They look for it themselves, see `servers` of `integration-tests`.
 const PROGRAMS: &[Program] = &[
-    Program::server("postgres-local", "postgres", "postgresql", "QUEUEKIT_TEST_POSTGRES_URL"),
+    Program::server("postgres-local", "postgres", "postgresql", POSTGRES),
     Program::new("pgbouncer", "pgbouncer", "pgbouncer"),
+    Program::server("redis-local", "redis-server", "redis-server", REDIS),
 ];
+
+const POSTGRES: Server = Server { word: "postgres", url: "QUEUEKIT_TEST_POSTGRES_URL" };
+const REDIS: Server = Server { word: "redis", url: "QUEUEKIT_TEST_REDIS_URL" };
 
 /// Where Debian puts programs that are not in everyone's path.
 const PLACES: &[&str] = &["/usr/sbin", "/usr/lib/postgresql/*/bin"];
@@ -37,7 +41,7 @@ pub(crate) fn provide(steps: &mut Steps, install: bool) -> Result<String> {
     let found = Found {
         missing: self::missing(),
         has_docker: tools::docker_answers(),
-        urls: PROGRAMS.iter().filter_map(|program| program.url).filter(|url| is_set(url)).collect(),
+        urls: servers().map(|server| server.url).filter(|url| is_set(url)).collect(),
     };
     for program in &found.missing {
         steps.not_checked(&format!("what needs {} itself", program.name), &remedy(&[program]));
@@ -53,22 +57,35 @@ struct Program {
     name: &'static str,
     /// The package of Debian that has it.
     package: &'static str,
-    /// If it is a server that may come from elsewhere, the variable with its URL.
-    url: Option<&'static str>,
+    /// If it may come from elsewhere.
+    server: Option<Server>,
+}
+
+/// A server that the tests of a store need, wherever it comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Server {
+    /// How tests call it when it is required.
+    word: &'static str,
+    /// The variable with its URL.
+    url: &'static str,
+}
+
+fn servers() -> impl Iterator<Item = Server> {
+    PROGRAMS.iter().filter_map(|program| program.server)
 }
 
 impl Program {
     const fn new(word: &'static str, name: &'static str, package: &'static str) -> Self {
-        Self { word, name, package, url: None }
+        Self { word, name, package, server: None }
     }
 
     const fn server(
         word: &'static str,
         name: &'static str,
         package: &'static str,
-        url: &'static str,
+        server: Server,
     ) -> Self {
-        Self { word, name, package, url: Some(url) }
+        Self { word, name, package, server: Some(server) }
     }
 }
 
@@ -86,15 +103,15 @@ impl Found {
         let here = |program: &&Program| !self.missing.contains(program);
         let mut words: Vec<&str> = PROGRAMS.iter().filter(here).map(|p| p.word).collect();
         for program in PROGRAMS {
-            let Some(url) = program.url else { continue };
+            let Some(Server { word, url }) = program.server else { continue };
             if !(here(&program) || self.has_docker || self.urls.contains(&url)) {
                 return Err(Error::failed(format!(
                     "no {name}: {remedy}; or set {url} to that of one that runs, or start Docker",
-                    name = program.name,
+                    name = word,
                     remedy = remedy(&[program]),
                 )));
             }
-            words.push(program.name);
+            words.push(word);
         }
         Ok(words.join(","))
     }
@@ -172,17 +189,18 @@ mod tests {
     #[test]
     fn everything_that_is_here_is_required() {
         let all = Found::default().requirements();
-        assert_eq!(all, Ok("postgres-local,pgbouncer,postgres".to_owned()));
+        let words = "postgres-local,pgbouncer,redis-local,postgres,redis";
+        assert_eq!(all, Ok(words.to_owned()));
     }
 
     #[test]
     fn a_server_may_come_from_elsewhere_and_what_only_programs_do_is_not_required_then() {
         let missing: Vec<&Program> = PROGRAMS.iter().collect();
         let docker = Found { missing: missing.clone(), has_docker: true, ..Found::default() };
-        assert_eq!(docker.requirements(), Ok("postgres".to_owned()));
-        let urls = vec!["QUEUEKIT_TEST_POSTGRES_URL"];
+        assert_eq!(docker.requirements(), Ok("postgres,redis".to_owned()));
+        let urls = vec![POSTGRES.url, REDIS.url];
         let given = Found { missing, urls, ..Found::default() };
-        assert_eq!(given.requirements(), Ok("postgres".to_owned()));
+        assert_eq!(given.requirements(), Ok("postgres,redis".to_owned()));
     }
 
     #[test]

@@ -67,13 +67,13 @@ pub(super) fn image() -> String {
     given.unwrap_or_else(|| format!("postgres:{}-alpine", version()))
 }
 
-fn name_and_tag(image: &str) -> (&str, &str) {
+pub(super) fn name_and_tag(image: &str) -> (&str, &str) {
     // A colon may also stand before the port of a registry.
     let parts = image.rsplit_once(':').filter(|(_, tag)| !tag.contains('/'));
     parts.unwrap_or((image, "latest"))
 }
 
-fn guard(id: &str) -> Result<Child> {
+pub(super) fn guard(id: &str) -> Result<Child> {
     let mut guard = Command::new("sh");
     guard.args(["-c", GUARD, "queuekit-guard", id]).process_group(0);
     guard.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());

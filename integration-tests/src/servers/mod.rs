@@ -12,18 +12,24 @@
 //! # }
 //! ```
 //!
-//! [`postgres`] looks for a server once per process: at the URL in `QUEUEKIT_TEST_POSTGRES_URL`,
-//! then among the programs of this machine, then in Docker. For tests that do to a server what is
-//! not done to one that others use there is [`OwnServer`], which can be killed. [`PgBouncer`] and
-//! [`Proxy`] are what may stand between a store and its server.
+//! [`postgres`] and [`redis`] look for a server once per process: at the URL in
+//! `QUEUEKIT_TEST_POSTGRES_URL` or `QUEUEKIT_TEST_REDIS_URL`, then among the programs of this
+//! machine, then in Docker. For tests that do to a server what is
+//! not done to one that others use there are [`OwnServer`] and [`OwnRedis`], which can be killed.
+//! [`PgBouncer`] and [`Proxy`] are what may stand between a store and its server.
 //!
 //! | variable | what it does |
 //! |---|---|
 //! | `QUEUEKIT_TEST_POSTGRES_URL` | a server that runs already; unreachable is a failure |
 //! | `QUEUEKIT_TEST_POSTGRES_VERSION` | the major version to look for, among programs and images |
 //! | `QUEUEKIT_TEST_POSTGRES_IMAGE` | the image for Docker, instead of `postgres:17-alpine` |
+//! | `QUEUEKIT_TEST_REDIS_URL` | likewise, a Redis or Valkey |
+//! | `QUEUEKIT_TEST_REDIS_IMAGE` | the image for Docker, instead of `redis:7-alpine` |
 //! | `QUEUEKIT_TEST_SERVERS` | where to look, in which order: `url,local,docker` |
-//! | `QUEUEKIT_TEST_REQUIRE` | what has to be found: `postgres,postgres-local,pgbouncer` |
+//! | `QUEUEKIT_TEST_REQUIRE` | what has to be found, separated by commas: the words below |
+//!
+//! `postgres` and `redis` are servers from anywhere; `postgres-local`, `pgbouncer` and
+//! `redis-local` the programs of this machine.
 //!
 //! Servers that were started here end with this process, however it ends, and take with them what
 //! they stored.
@@ -44,6 +50,7 @@ mod place;
 mod postgres;
 mod proxy;
 mod redis;
+mod redis_container;
 mod redis_own;
 mod resp;
 mod settings;

@@ -2,7 +2,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
+use super::container::Container;
 use super::environment::variable;
+use super::redis_container::{self, RedisContainer};
 use super::{OwnRedis, Result, Source, background, binaries, notice, resp};
 
 const URL: &str = "QUEUEKIT_TEST_REDIS_URL";
@@ -27,8 +29,16 @@ pub struct Redis {
     url: String,
     version: String,
     source: Source,
-    /// It is held, and that is its use.
-    _runs: Option<Box<OwnRedis>>,
+    _runs: Runs,
+}
+
+/// What is running because of us, for as long as it is to run.
+#[derive(Debug)]
+#[expect(dead_code, reason = "it is held, and that is its use")]
+enum Runs {
+    Nothing,
+    Local(Box<OwnRedis>),
+    Container(Box<RedisContainer>),
 }
 
 impl Redis {
@@ -61,7 +71,7 @@ impl Redis {
             let found = match source {
                 Source::Url => Self::given().await?,
                 Source::Local => Self::local().await?,
-                Source::Docker => None,
+                Source::Docker => Self::in_docker().await?,
             };
             if let Some((server, details)) = found {
                 let seconds = begun.elapsed().as_secs_f64();
@@ -82,7 +92,7 @@ impl Redis {
         let version = resp::version(address).await.map_err(|error| {
             format!("{URL} is set, but there is no server at it: {error}; start it, or unset {URL}")
         })?;
-        let server = Self { url, version, source: Source::Url, _runs: None };
+        let server = Self { url, version, source: Source::Url, _runs: Runs::Nothing };
         Ok(Some((server, format!("the one of {URL}"))))
     }
 
@@ -91,8 +101,19 @@ impl Redis {
         let details = format!("started from {}", program.display());
         let own = OwnRedis::settings().for_sharing().start_with(&program).await?;
         let (url, version) = (own.url(), own.version().to_owned());
-        let server = Self { url, version, source: Source::Local, _runs: Some(Box::new(own)) };
-        Ok(Some((server, details)))
+        let runs = Runs::Local(Box::new(own));
+        Ok(Some((Self { url, version, source: Source::Local, _runs: runs }, details)))
+    }
+
+    async fn in_docker() -> Result<Option<(Self, String)>> {
+        if !Container::docker_answers() {
+            return Ok(None);
+        }
+        let container = RedisContainer::start().await?;
+        let (url, version) = (container.url.clone(), container.version.clone());
+        let details = format!("in a container of {}", container.image);
+        let runs = Runs::Container(Box::new(container));
+        Ok(Some((Self { url, version, source: Source::Docker, _runs: runs }, details)))
     }
 }
 
@@ -100,6 +121,7 @@ impl Redis {
 fn remedy() -> String {
     format!(
         "start one and `export {URL}=redis://HOST:6379`; or install it, on Debian with `apt-get \
-         install redis-server`"
+         install redis-server`; or start Docker and `docker pull {}`",
+        redis_container::image()
     )
 }
