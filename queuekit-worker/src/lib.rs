@@ -44,6 +44,7 @@ mod ctx;
 mod ending;
 mod execute;
 mod fetch;
+mod flights;
 mod handler;
 mod heartbeat;
 mod hooks;

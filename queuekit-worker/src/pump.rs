@@ -4,9 +4,6 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 
-use futures_util::future::{BoxFuture, FutureExt};
-use futures_util::stream::{FuturesUnordered, StreamExt};
-use queuekit_core::capability::Exchanged;
 use queuekit_core::{Error, ErrorKind, Lease, Reserve, Reserved, Result};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -14,6 +11,7 @@ use tokio::time::Instant;
 use crate::ending::{Ending, Step, patience};
 use crate::execute;
 use crate::fetch::Fetcher;
+use crate::flights::{FLIGHT, Flights, Landed};
 use crate::heartbeat::LOOK;
 use crate::inbox::Event;
 use crate::notices::stuck;
@@ -22,17 +20,6 @@ use crate::serving::Serving;
 use crate::settle::{Batch, Settler, is_outage};
 use crate::shared::{Phase, Shared};
 use crate::verdict::Verdict;
-
-/// Outcomes that are worth a call of their own beside others.
-const FLIGHT: usize = 200;
-
-/// An exchange that was answered.
-struct Landed {
-    batch: Batch,
-    request: Reserve,
-    answer: Result<Exchanged>,
-    asked_at: std::time::Instant,
-}
 
 /// Collects outcomes, settles them, fetches work, starts it, and waits for either.
 pub(crate) struct Pump {
@@ -48,9 +35,7 @@ pub(crate) struct Pump {
     ending: Ending,
     fault: Option<Error>,
     gauge: usize,
-    /// Exchanges that are under way beside this loop, and how many jobs they ask for.
-    flights: FuturesUnordered<BoxFuture<'static, Landed>>,
-    flying: usize,
+    flights: Flights,
 }
 
 impl Pump {
@@ -65,8 +50,7 @@ impl Pump {
             ending: Ending::No,
             fault: None,
             gauge: 0,
-            flights: FuturesUnordered::new(),
-            flying: 0,
+            flights: Flights::new(Arc::clone(&shared)),
             shared,
         }
     }
@@ -144,15 +128,15 @@ impl Pump {
         loop {
             // A store that answers without waiting must not starve the handlers.
             tokio::task::consume_budget().await;
-            while let Some(Some(landed)) = self.flights.next().now_or_never() {
-                self.land(landed).await;
+            while let Some(landed) = self.flights.take() {
+                self.exchanged(landed).await;
             }
             if !self.flights.is_empty() && self.settler.unanswered() < FLIGHT {
                 // What is there goes with what the flights bring.
                 return;
             }
             let batch = self.settler.next_batch();
-            if !self.flights.is_empty() && !self.may_fly(&batch) {
+            if !self.flights.is_empty() && !self.flights.may_depart(&batch) {
                 self.settler.put_back(batch);
                 return;
             }
@@ -163,7 +147,9 @@ impl Pump {
             match request {
                 None if batch.is_empty() => return,
                 None => self.settler.settle(batch).await,
-                Some(request) if self.may_fly(&batch) => self.depart(batch, request),
+                Some(request) if self.flights.may_depart(&batch) => {
+                    self.flights.depart(batch, request);
+                }
                 Some(request) => self.exchange(batch, request).await,
             }
         }
@@ -181,34 +167,6 @@ impl Pump {
         };
         let answer = exchange.exchange(&batch.settlement(), &request).await;
         self.exchanged(Landed { batch, request, answer, asked_at }).await;
-    }
-
-    /// Whether an exchange is worth being made beside others, and may be now.
-    fn may_fly(&self, batch: &Batch) -> bool {
-        let capabilities = self.shared.backend.capabilities();
-        let most = capabilities.calls_at_once;
-        let room = most > 1 && self.flights.len() < most;
-        room && capabilities.exchange.is_some() && batch.len() >= FLIGHT
-    }
-
-    /// Begins an exchange whose answer is taken when it is there.
-    fn depart(&mut self, batch: Batch, request: Reserve) {
-        let backend = Arc::clone(&self.shared.backend);
-        let asked_at = std::time::Instant::now();
-        self.flying += request.limit;
-        let flight = async move {
-            let answer = match backend.capabilities().exchange {
-                Some(exchange) => exchange.exchange(&batch.settlement(), &request).await,
-                None => Err(Error::new(ErrorKind::Unsupported, "the store has no exchange")),
-            };
-            Landed { batch, request, answer, asked_at }
-        };
-        self.flights.push(flight.boxed());
-    }
-
-    async fn land(&mut self, landed: Landed) {
-        self.flying = self.flying.saturating_sub(landed.request.limit);
-        self.exchanged(landed).await;
     }
 
     async fn exchanged(&mut self, landed: Landed) {
@@ -314,7 +272,7 @@ impl Pump {
             return 0;
         }
         let busy = self.shared.registry.busy();
-        let free = self.shared.slots.saturating_sub(busy + self.flying);
+        let free = self.shared.slots.saturating_sub(busy + self.flights.asked_for());
         free.min(self.fetcher.serving.room())
     }
 
@@ -363,7 +321,7 @@ impl Pump {
             biased;
             () = self.shared.inbox.arrived() => gather(&self.shared).await,
             Some(landed) = self.flights.next(), if !self.flights.is_empty() => {
-                self.land(landed).await;
+                self.exchanged(landed).await;
             }
             _ = self.phase.changed() => {}
             () = tokio::time::sleep_until(at) => {}
