@@ -94,12 +94,13 @@ local function enqueue(from, count, number)
             end
         end
     end
+    -- The data last: where a key is not the store's, there is no job that nobody serves.
+    if #ready > 0 then
+        call('ZADD', P, unpack(ready))
+    end
     if #data > 0 then
         stirred = true
         call('HSET', D, unpack(data))
-    end
-    if #ready > 0 then
-        call('ZADD', P, unpack(ready))
     end
 end
 
