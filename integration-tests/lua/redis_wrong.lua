@@ -8,7 +8,7 @@ use(1)
 local wrong, wanted, sizes = {}, {}, { c = 0, x = 0, n = 0 }
 
 local function readable(text)
-    return (tostring(text):gsub('[^%g ]', function(byte)
+    return (tostring(text):gsub('[^%w%p ]', function(byte)
         return format('\\%02x', byte:byte())
     end))
 end

@@ -63,7 +63,7 @@ local function enqueue(from, count, number)
         local unique = keys ~= '000000' and sub(keys, 4, 6) ~= '000'
             and sub(static, 23 + hex(keys, 1, 3), 22 + hex(keys, 1, 3) + hex(keys, 4, 6))
         local same = stored[job] or fresh[id]
-        local held = not same and unique and holder(unique)
+        local held = not same and unique and holder(unique, fresh)
         if same then
             refuse(number + job - 1, 'same', same)
         elseif held then

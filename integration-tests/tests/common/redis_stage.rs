@@ -122,7 +122,9 @@ pub(crate) fn url(server: &str, prefix: &str, settings: &str) -> String {
 /// A connection of the test's own.
 pub(crate) async fn connect(server: &str) -> redis::RedisResult<MultiplexedConnection> {
     // A server that tests hold up answers late.
-    let config = AsyncConnectionConfig::new().set_response_timeout(Some(Duration::from_secs(60)));
+    let config = AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(Duration::from_secs(20)))
+        .set_response_timeout(Some(Duration::from_secs(60)));
     Client::open(server)?.get_multiplexed_async_connection_with_config(&config).await
 }
 
