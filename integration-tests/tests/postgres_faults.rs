@@ -13,12 +13,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use common::postgres::of_schema;
-use common::stage::{PATIENCE, Stage, complete, create, lease, promptly, state, until};
+use common::stage::{
+    PATIENCE, Stage, complete, create, in_the_dark, lease, promptly, state, until,
+};
 use futures_util::future::{join_all, try_join_all};
 use queuekit_core::capability::{Admin, Leases, Wakeups};
 use queuekit_core::{
     Ack, Backend, BackendExt, Bytes, Client, EnqueueOutcome, ErrorKind, JobFilter, NewJob,
-    QueueName, Result, State,
+    QueueName, State,
 };
 use queuekit_integration_tests::kit::{TTL, build, draft, kind_of, request, ttl, unique};
 use queuekit_integration_tests::servers::{Mode, Proxy};
@@ -27,16 +29,6 @@ use queuekit_worker::{Ctx, Worker};
 use tokio::sync::mpsc;
 
 const OP_TIMEOUT: Duration = Duration::from_millis(700);
-
-/// What a call that got no answer may say, and by when.
-async fn in_the_dark<T: std::fmt::Debug>(what: &str, call: impl Future<Output = Result<T>>) {
-    let begun = Instant::now();
-    let kind = kind_of(call.await);
-    let took = begun.elapsed();
-    let unclear = [ErrorKind::Unavailable, ErrorKind::Indeterminate];
-    assert!(unclear.contains(&kind), "{what}: {kind:?}");
-    assert!(took < OP_TIMEOUT + Duration::from_secs(1), "{what}: {took:?}");
-}
 
 #[tokio::test]
 async fn r10_2_calls_into_a_black_hole_end_in_time_and_work_when_it_is_over() {
@@ -55,13 +47,13 @@ async fn r10_2_calls_into_a_black_hole_end_in_time_and_work_when_it_is_over() {
         let request = request(QueueName::default(), 10);
         let acks = [Ack::new(token[0].clone())];
         tokio::join!(
-            in_the_dark("enqueue", store.enqueue(std::slice::from_ref(&job))),
-            in_the_dark("reserve", store.reserve(&request)),
-            in_the_dark("ack", store.ack(&acks)),
-            in_the_dark("extend", store.extend(&token, ttl(TTL))),
-            in_the_dark("get_job", store.get_job(id[0])),
-            in_the_dark("cancel", store.cancel(&id)),
-            in_the_dark("list_queues", store.list_queues()),
+            in_the_dark("enqueue", OP_TIMEOUT, store.enqueue(std::slice::from_ref(&job))),
+            in_the_dark("reserve", OP_TIMEOUT, store.reserve(&request)),
+            in_the_dark("ack", OP_TIMEOUT, store.ack(&acks)),
+            in_the_dark("extend", OP_TIMEOUT, store.extend(&token, ttl(TTL))),
+            in_the_dark("get_job", OP_TIMEOUT, store.get_job(id[0])),
+            in_the_dark("cancel", OP_TIMEOUT, store.cancel(&id)),
+            in_the_dark("list_queues", OP_TIMEOUT, store.list_queues()),
         );
         proxy.set(Mode::Pass);
         // What the network has kept arrives after all, or not: repeating is safe.

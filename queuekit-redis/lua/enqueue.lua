@@ -71,7 +71,7 @@ local function enqueue(from, count, number)
         local unique = keys ~= '000000' and sub(keys, 4, 6) ~= '000'
             and sub(static, 23 + hex(keys, 1, 3), 22 + hex(keys, 1, 3) + hex(keys, 4, 6))
         local same = stored[job] or fresh[id]
-        local held = not same and unique and holder(unique)
+        local held = not same and unique and holder(unique, fresh)
         if same then
             refuse(number + job - 1, 'same', same)
         elseif held then
@@ -105,12 +105,13 @@ local function enqueue(from, count, number)
             end
         end
     end
+    -- The data last: where a key is not the store's, there is no job that nobody serves.
+    if count_ready > 0 then
+        call('ZADD', P, unpack(ready))
+    end
     if stored_now > 0 then
         stirred = true
         call('HSET', D, unpack(data))
-    end
-    if count_ready > 0 then
-        call('ZADD', P, unpack(ready))
     end
 end
 

@@ -32,7 +32,7 @@ local function ack()
         local outcome = 'L'
         if not state then
             outcome = call('HEXISTS', D, id) == 1 and 'L' or 'N'
-        elseif sub(state, 15, 42) == token then
+        elseif sub(state, 15, 42) == token and is_state(state) then
             if sub(state, 1, 1) == 'r' then
                 outcome = 'A'
                 ends = (ends or call('HINCRBY', M, 'ends', count) - count) + 1
@@ -133,6 +133,7 @@ local function reclaim()
     for _, member in ipairs(members) do
         local id = sub(member, 13, 28)
         local job = job_of(id, call('HGET', D, id) or '', call('HGET', S, id), member)
+        job.state = 'r'
         local dies = job.corrupt or (job.attempts >= job.max and job.cancel ~= '1')
         if not dies or burials > 0 then
             burials = burials - (dies and 1 or 0)

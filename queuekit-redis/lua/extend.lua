@@ -1,5 +1,5 @@
 -- Lets leases hold for longer (contract R3.7).
--- Needs lib/queue.lua.
+-- Needs lib/queue.lua, lib/job.lua.
 -- KEYS: those of the queue.
 -- ARGV: 2 ttl in ms; from 3 on, per lease: id, token.
 -- Result: per lease E extended, C likewise, and a cancel was requested, L lost, N unknown.
@@ -12,9 +12,9 @@ for base = 3, #ARGV, 2 do
     local outcome = 'L'
     if not state then
         outcome = call('HEXISTS', D, id) == 1 and 'L' or 'N'
-    elseif sub(state, 1, 1) == 'r' and sub(state, 15, 42) == ARGV[base + 1] then
-        local key = tonumber(sub(state, 128, 130), 16)
-        call('ZADD', L, now + ARGV[2], sub(state, 43, 54) .. id .. sub(state, 131, 130 + key))
+    elseif sub(state, 1, 1) == 'r' and sub(state, 15, 42) == ARGV[base + 1]
+        and is_state(state) then
+        call('ZADD', L, now + ARGV[2], sub(state, 43, 54) .. id .. key_of(state))
         outcome = sub(state, 2, 2) == '1' and 'C' or 'E'
     end
     outcomes[#outcomes + 1] = outcome

@@ -22,7 +22,7 @@ while left > 0 do
         if is_due then
             ready = ready + 1
             oldest = math.min(oldest or waiting.at, waiting.at)
-        elseif tonumber(sub(call('HGET', S, waiting.id) or 'p00000', 3, 6), 16) > 0 then
+        elseif (tonumber(sub(call('HGET', S, waiting.id) or '', 3, 6), 16) or 0) > 0 then
             failed = failed + 1
         else
             scheduled = scheduled + 1

@@ -26,12 +26,12 @@ end
 -- Removes the oldest of these sets while it is beyond a bound.
 local function prune(states, age, jobs, bytes)
     while removed < most do
-        local oldest, oldest_at
+        local oldest, oldest_at, its_state
         for _, state in ipairs(states) do
             local first = call('ZRANGE', set_of(state), 0, 0, 'WITHSCORES')
             if first[1] and (not oldest or tonumber(first[2]) < oldest_at
                 or (tonumber(first[2]) == oldest_at and first[1] < oldest)) then
-                oldest, oldest_at = first[1], tonumber(first[2])
+                oldest, oldest_at, its_state = first[1], tonumber(first[2]), state
             end
         end
         if not oldest then
@@ -46,7 +46,10 @@ local function prune(states, age, jobs, bytes)
         if not ((age and passed >= age) or (too_many and passed >= grace)) then
             return
         end
-        local job = load(sub(oldest, 13, 28))
+        local id = sub(oldest, 13, 28)
+        local job = load(id) or job_of(id, '')
+        -- Also one whose record is broken.
+        job.state, job.end_seq = its_state, sub(oldest, 1, 12)
         remove(job)
         removed = removed + 1
     end

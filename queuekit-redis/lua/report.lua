@@ -24,7 +24,7 @@ while at <= #ARGV do
             local old, count, from = call('HGET', O, id .. 'l') or '', 0, 1
             local new = {}
             while from <= #old do
-                local length = tonumber(sub(old, from, from + 7))
+                local length = tonumber(sub(old, from, from + 7)) or #old
                 new[#new + 1] = sub(old, from, from + 7 + length)
                 from = from + 8 + length
             end

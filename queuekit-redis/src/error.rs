@@ -101,6 +101,12 @@ fn is_of_connection(error: &RedisError) -> bool {
     error.is_io_error() || error.is_connection_dropped() || error.is_timeout()
 }
 
+/// Whether the user may not do that.
+pub(crate) fn is_forbidden(error: &Error) -> bool {
+    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref());
+    cause.and_then(RedisError::code) == Some("NOPERM")
+}
+
 pub(crate) fn closed() -> Error {
     Error::new(ErrorKind::Closed, "this handle was closed; open a new one")
 }

@@ -3,11 +3,12 @@
 use async_trait::async_trait;
 use queuekit_core::Result;
 use queuekit_core::capability::{Durability, Fact, Finding, Inspect, Severity};
-use redis::cmd;
+use redis::{Value, cmd};
 
 use crate::RedisStore;
 use crate::call::{Call, Request};
 use crate::codec::{array_of, bytes_of};
+use crate::error::is_forbidden;
 
 /// What the server says of itself; nothing where it does not let us ask.
 #[derive(Clone, Debug, Default)]
@@ -27,12 +28,15 @@ impl Server {
         let ask = |command| async move {
             store.call("inspect", Call::Repeatable, Request::Command(command)).await
         };
-        let info = match ask(cmd("INFO")).await {
-            Ok(info) => bytes_of(info).unwrap_or_default(),
-            Err(error) if error.to_string().contains("NOPERM") => Vec::new(),
+        let mut server = match ask(cmd("INFO")).await {
+            Ok(info) => parse_info(&String::from_utf8_lossy(&bytes_of(info).unwrap_or_default())),
+            // Who connects is told the version, if nothing else.
+            Err(error) if is_forbidden(&error) => {
+                let version = ask(cmd("HELLO")).await.ok().and_then(greeted_version);
+                Self { version, ..Self::default() }
+            }
             Err(error) => return Err(error),
         };
-        let mut server = parse_info(&String::from_utf8_lossy(&info));
         let fsync = ask(cmd("CONFIG").arg("GET").arg("appendfsync").to_owned()).await;
         let fsync = fsync.ok().and_then(array_of).and_then(|parts| parts.into_iter().nth(1));
         server.fsync = fsync.and_then(bytes_of).and_then(|text| String::from_utf8(text).ok());
@@ -48,17 +52,29 @@ impl Server {
     }
 }
 
+/// Names and values in turn, in whatever form the protocol has for that.
+fn greeted_version(greeting: Value) -> Option<(u32, u32)> {
+    let parts = match greeting {
+        Value::Map(pairs) => pairs.into_iter().flat_map(|(name, value)| [name, value]).collect(),
+        parts => array_of(parts)?,
+    };
+    let mut parts = parts.into_iter().filter_map(bytes_of);
+    parts.find(|name| name == b"version")?;
+    parse_version(std::str::from_utf8(&parts.next()?).ok()?)
+}
+
+fn parse_version(version: &str) -> Option<(u32, u32)> {
+    let mut parts = version.split('.').map(str::parse);
+    Some((parts.next()?.ok()?, parts.next()?.ok()?))
+}
+
 pub(crate) fn parse_info(info: &str) -> Server {
     let value = |name: &str| {
         let mut lines = info.lines().filter_map(|line| line.split_once(':'));
         lines.find(|(key, _)| *key == name).map(|(_, value)| value.trim().to_owned())
     };
-    let version = value("redis_version").and_then(|version| {
-        let mut parts = version.split('.').map(str::parse);
-        Some((parts.next()?.ok()?, parts.next()?.ok()?))
-    });
     Server {
-        version,
+        version: value("redis_version").as_deref().and_then(parse_version),
         is_replica: value("role").is_some_and(|role| role != "master"),
         aof: value("aof_enabled").map(|enabled| enabled == "1"),
         eviction: value("maxmemory_policy"),
@@ -105,7 +121,7 @@ impl Inspect for RedisStore {
             let (message, remedy) = (message.to_owned(), remedy.to_owned());
             findings.push(Finding { severity, message, remedy });
         };
-        if server.version.is_none() {
+        if server.aof.is_none() {
             let message = "the server tells nothing of itself, so its settings are not checked";
             find(Severity::Warning, message, "grant this user INFO");
         }

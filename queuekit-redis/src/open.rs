@@ -94,7 +94,7 @@ fn check(server: &Server, allow_volatile: bool) -> Result<()> {
         );
         return refuse(ErrorKind::Unsupported, &message);
     }
-    if server.version.is_none() {
+    if server.aof.is_none() {
         tracing::warn!("the server tells nothing of itself (INFO); its settings are not checked");
     }
     if allow_volatile {

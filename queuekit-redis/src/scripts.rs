@@ -42,7 +42,7 @@ const SCRIPTS: [(&str, &[&str], WhenFull); 16] = [
     (include_str!("../lua/enqueue.lua"), &[QUEUE, JOB, LANE, CHANGE], WhenFull::Refused),
     (include_str!("../lua/exchange.lua"), &[QUEUE, JOB, LANE, CHANGE], WhenFull::Runs),
     (include_str!("../lua/act.lua"), &[QUEUE, JOB, LANE, CHANGE], WhenFull::Runs),
-    (include_str!("../lua/extend.lua"), &[QUEUE], WhenFull::Runs),
+    (include_str!("../lua/extend.lua"), &[QUEUE, JOB], WhenFull::Runs),
     (include_str!("../lua/report.lua"), &[QUEUE], WhenFull::Refused),
     (include_str!("../lua/prune.lua"), &[QUEUE, JOB, LANE, CHANGE], WhenFull::Runs),
     (include_str!("../lua/configure.lua"), &[QUEUE], WhenFull::Runs),

@@ -37,7 +37,7 @@ struct Outages {
 /// these finish, and judges. `test` is as for [`kill`](super::kill()); `server` is none in the
 /// processes that it starts.
 ///
-/// The long tier (`QUEUEKIT_TEST_LONG=1`) kills 12 times, the short one 3 times.
+/// The long tier (`QUEUEKIT_TEST_LONG=1`) kills 20 times, the short one 3 times.
 ///
 /// # Panics
 /// If an accepted job is lost or another promise is broken, or if a worker does not carry on.
@@ -51,7 +51,7 @@ pub fn kill_server(site: &dyn Site, server: Option<&mut dyn Server>, test: &str)
     let runtime = runtime();
     let place = runtime.block_on(site.create(scratch.path()));
     let stage = Stage { site, test, journal: scratch.path().join("journal"), place };
-    let kills = if super::is_long() { 12 } else { 3 };
+    let kills = if super::is_long() { 20 } else { 3 };
     let outages = runtime.block_on(run(&stage, server, kills));
     runtime.block_on(site.dispose(&stage.place));
     println!("{test}:\n{outages}");

@@ -11,12 +11,16 @@ pub(crate) mod authority;
 pub(crate) mod files;
 #[cfg(unix)]
 pub(crate) mod key_load;
+pub(crate) mod lost_replies;
 pub(crate) mod pooler;
 pub(crate) mod postgres;
 #[cfg(unix)]
 pub(crate) mod postgres_site;
 pub(crate) mod psql;
 pub(crate) mod redis;
+#[cfg(unix)]
+pub(crate) mod redis_site;
+pub(crate) mod redis_stage;
 #[cfg(unix)]
 pub(crate) mod site;
 pub(crate) mod sqlite;

@@ -1,13 +1,13 @@
 //! A Postgres store in a schema of its own, and ways around it to its server.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use queuekit_core::{
-    Ack, AckOutcome, Backend, EnqueueOutcome, Job, JobFilter, JobId, Lease, LeaseTtl, NewJob,
-    PageSize, QueueName, Reserve, State,
+    Ack, AckOutcome, Backend, EnqueueOutcome, ErrorKind, Job, JobFilter, JobId, Lease, LeaseTtl,
+    NewJob, PageSize, QueueName, Reserve, Result, State,
 };
-use queuekit_integration_tests::kit::{request, worker};
+use queuekit_integration_tests::kit::{kind_of, request, worker};
 use queuekit_integration_tests::servers::{self, Database};
 use queuekit_postgres::{PostgresConfig, PostgresStore};
 use tokio_postgres::{Client, NoTls};
@@ -137,6 +137,21 @@ pub(crate) async fn until(what: &str, look: impl AsyncFn() -> bool) {
 pub(crate) async fn promptly<T>(what: &str, call: impl Future<Output = T>) -> T {
     let answer = tokio::time::timeout(Duration::from_millis(1500), call).await;
     answer.unwrap_or_else(|_| panic!("not answered promptly: {what}"))
+}
+
+/// What a call that got no answer may say, and by when; what it said.
+pub(crate) async fn in_the_dark<T: std::fmt::Debug>(
+    what: &str,
+    op_timeout: Duration,
+    call: impl Future<Output = Result<T>>,
+) -> ErrorKind {
+    let begun = Instant::now();
+    let kind = kind_of(call.await);
+    let took = begun.elapsed();
+    let unclear = [ErrorKind::Unavailable, ErrorKind::Indeterminate];
+    assert!(unclear.contains(&kind), "{what}: {kind:?}");
+    assert!(took < op_timeout + Duration::from_secs(1), "{what}: {took:?}");
+    kind
 }
 
 pub(crate) async fn create(store: &dyn Backend, job: &NewJob) -> JobId {

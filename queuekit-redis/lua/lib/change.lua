@@ -10,7 +10,7 @@ local function place_of(job)
     return format('%02x', job.level) .. ms13(job.at) .. job.seq .. job.id
 end
 
--- What broken data no longer tells of a waiting job stands in `waiting`.
+-- What a broken record no longer tells of a waiting job stands in `waiting`.
 local function mend(job)
     local prefix = job.key .. '\0' .. job.seq .. job.id
     local to = '[' .. prefix .. ':'
@@ -30,7 +30,7 @@ local function leave(job)
         local waiting = waiting_member(key, job)
         if key == '' then
             call('ZREM', P, job.seq .. job.id)
-            if job.attempts > 0 then
+            if job.attempts > 0 or job.formless then
                 call('ZREM', F, job.id)
             end
             if fair then
@@ -130,12 +130,19 @@ local function end_unique(job)
     end
 end
 
--- The job that holds an idempotency key now.
-local function holder(unique)
+-- The job that holds an idempotency key now: one whose record was broken could not give it back.
+-- `fresh` are jobs that are not stored yet.
+local function holder(unique, fresh)
     local text = call('HGET', U, unique)
-    if text and (#text == 16 or tonumber(sub(text, 17)) > now) then
-        return sub(text, 1, 16)
+    if not text or (#text > 16 and tonumber(sub(text, 17)) <= now) then
+        return nil
     end
+    local id = sub(text, 1, 16)
+    if #text > 16 or (fresh and fresh[id]) then
+        return id
+    end
+    local job = load(id)
+    return job and (job.state == 'p' or job.state == 'r') and id or nil
 end
 
 local function take_unique(job)
@@ -152,6 +159,10 @@ end
 
 local function finish(job, state)
     leave(job)
+    if job.data == '' then
+        -- One whose data is gone is shown, and counted.
+        call('HSETNX', D, job.id, '')
+    end
     job.state, job.finished = state, now13
     local ends = call('HINCRBY', M, 'ends', 1)
     job.end_seq = hex12(ends)
@@ -196,10 +207,11 @@ local function add_failure(job, text)
     local line = numbers .. now13 .. job.worker .. '\0' .. text
     local count, from = 0, 1
     while from <= #old do
-        count, from = count + 1, from + 8 + tonumber(sub(old, from, from + 7))
+        -- Broken ones are kept as they are.
+        count, from = count + 1, from + 8 + (tonumber(sub(old, from, from + 7)) or #old)
     end
     if count >= 20 then
-        old = sub(old, 9 + tonumber(sub(old, 1, 8)))
+        old = sub(old, 9 + (tonumber(sub(old, 1, 8)) or #old))
     end
     call('HSET', O, field, old .. format('%08d', #line) .. line)
 end

@@ -51,6 +51,12 @@ local function read_data(job, data)
     job.unique = sub(data, 74 + key, 73 + key + unique)
 end
 
+-- Whether a state has its form: hexadecimal digits up to the nonce, and after it up to the key.
+local function is_state(state)
+    return #state > 130 and (state:find('%X', 2) or 0) > 26 and (state:find('%X', 43) or 0) > 130
+        and state:find('\0', 131, true) and state:find('^[prcxn]')
+end
+
 local function read_state(job, state)
     job.state, job.cancel = sub(state, 1, 1), sub(state, 2, 2)
     job.attempts, job.releases = hex(state, 3, 6), hex(state, 7, 14)
@@ -65,19 +71,22 @@ local function read_state(job, state)
     job.worker, job.reason = sub(state, 131 + key, nul - 1), sub(state, nul + 1)
 end
 
--- `member`, where the caller has it, names the sequence and the key of a job whose data is broken.
+-- `member`, where the caller has it, names the sequence and the key of a job of which a record is
+-- broken.
 local function job_of(id, data, state, member)
     local job = { id = id }
     read_data(job, data)
-    if state then
+    if state and is_state(state) then
         read_state(job, state)
         return job
+    elseif state then
+        job.corrupt, job.formless = true, true
     end
     job.state, job.cancel, job.attempts, job.releases, job.lease_seq = 'p', '0', 0, 0, 0
     job.nonce, job.started, job.finished = NO_NONCE, NOTHING, NOTHING
     job.end_seq, job.worker, job.reason = '000000000000', '', ''
     if job.formless then
-        job.seq, job.at, job.deadline = member and sub(member, 1, 12), 0, NOTHING
+        job.seq, job.at, job.deadline = member and sub(member, 1, 12) or nil, 0, NOTHING
         job.key = member and sub(member, 29) or ''
     else
         job.seq, job.at = sub(data, 1, 12), tonumber(sub(data, 13, 25))
@@ -88,8 +97,8 @@ end
 
 -- None if it is not stored.
 local function load(id)
-    local data = call('HGET', D, id)
-    return data and job_of(id, data, call('HGET', S, id))
+    local data, state = call('HGET', D, id), call('HGET', S, id)
+    return (data or state) and job_of(id, data or '', state)
 end
 
 local function save(job)

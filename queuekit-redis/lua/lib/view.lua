@@ -2,11 +2,10 @@
 -- empty, whether it is blocked, errors, result, progress, log lines. Needs lib/job.lua and
 -- lib/frontier.lua.
 local function view(answer, id, member)
-    local data = call('HGET', D, id)
-    if not data then
+    local data, state = call('HGET', D, id) or '', call('HGET', S, id)
+    if data == '' and not state and call('HEXISTS', D, id) == 0 then
         return
     end
-    local state = call('HGET', S, id)
     local job = job_of(id, data, state, member)
     local expires, blocked = '', '0'
     if job.state == 'r' then

@@ -186,7 +186,7 @@ impl RedisStore {
 
     /// Their data has the form that scripts check, and is broken beyond it.
     async fn quarantine(&self, queue: &QueueName, leases: &[LeaseToken]) -> Result<()> {
-        let acts = leases.iter().map(|lease| Act::quarantine(lease)).collect();
+        let acts = leases.iter().map(Act::quarantine).collect();
         self.act_on("reserve", queue, acts).await.map(drop)
     }
 
@@ -262,11 +262,10 @@ impl<'a> Round<'a> {
 fn parts<'a>(acks: &'a [Ack], nacks: &'a [Nack]) -> Vec<(QueueName, Part<'a>)> {
     let mut parts: Vec<(QueueName, Part<'a>)> = Vec::new();
     let mut part = |queue: &QueueName| {
-        let at = parts.iter().position(|(name, _)| name == queue).unwrap_or_else(|| {
+        parts.iter().position(|(name, _)| name == queue).unwrap_or_else(|| {
             parts.push((queue.clone(), Part::default()));
             parts.len() - 1
-        });
-        at
+        })
     };
     let of_acks: Vec<usize> = acks.iter().map(|ack| part(&ack.lease.queue)).collect();
     let of_nacks: Vec<usize> = nacks.iter().map(|nack| part(&nack.lease.queue)).collect();

@@ -1,0 +1,85 @@
+//! What crash tests need to know of the Redis store.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use queuekit_core::Backend;
+use queuekit_integration_tests::crash::{Role, Server, Site};
+use queuekit_integration_tests::servers::{self, OwnRedis};
+use queuekit_redis::RedisStore;
+
+use super::redis_stage::{assert_exact, remove, url};
+
+/// Prefixes of the server that tests share, or of one of its own.
+#[derive(Debug, Default)]
+pub(crate) struct RedisSite {
+    /// Of the server of its own, in the process that has it.
+    own: Option<String>,
+}
+
+impl RedisSite {
+    /// In the server that tests share; none, which is told, where there is no server.
+    pub(crate) fn shared(test: &str) -> Option<Self> {
+        // A process that was started to play a role is told where the store is.
+        if Role::of_this_process().is_none() && servers::redis().is_none() {
+            super::skip(test, "there is no Redis server");
+            return None;
+        }
+        Some(Self::default())
+    }
+
+    /// In this server, where it is known.
+    pub(crate) fn of(server: Option<&KilledRedis>) -> Self {
+        Self { own: server.map(|server| server.0.url()) }
+    }
+}
+
+/// Server and prefix of a place.
+fn parts(place: &str) -> (&str, &str) {
+    let (server, prefix) = place.split_once("/0?prefix=").expect("a place of this site");
+    (server, prefix.trim_end_matches('&'))
+}
+
+#[async_trait]
+impl Site for RedisSite {
+    async fn create(&self, _: &Path) -> String {
+        match &self.own {
+            Some(own) => url(own, "crash", ""),
+            None => {
+                let server = servers::redis().expect("a server");
+                url(server.url(), &server.prefix(), "")
+            }
+        }
+    }
+
+    async fn open(&self, place: &str) -> Arc<dyn Backend> {
+        Arc::new(RedisStore::connect_url(place).await.expect("the store opens"))
+    }
+
+    /// What is derived of jobs is as they are.
+    async fn check(&self, place: &str) {
+        let (server, prefix) = parts(place);
+        assert_exact(server, prefix).await;
+    }
+
+    async fn dispose(&self, place: &str) {
+        let (server, prefix) = parts(place);
+        remove(server, prefix).await;
+    }
+}
+
+/// A Redis server that is killed.
+#[derive(Debug)]
+pub(crate) struct KilledRedis(pub(crate) OwnRedis);
+
+#[async_trait]
+impl Server for KilledRedis {
+    fn kill(&mut self) {
+        self.0.kill();
+    }
+
+    async fn restart(&mut self) {
+        self.0.restart().await;
+    }
+}

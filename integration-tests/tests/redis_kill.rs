@@ -1,0 +1,39 @@
+//! Processes that share one Redis store are killed, and its server, and nothing is lost.
+
+#![cfg(unix)]
+
+mod common;
+
+use common::redis_site::{KilledRedis, RedisSite};
+use queuekit_integration_tests::crash::{Role, Server, kill, kill_server, open_at_once};
+use queuekit_integration_tests::servers::OwnRedis;
+
+#[test]
+fn r0_2_no_accepted_job_is_lost_when_processes_are_killed() {
+    let test = "r0_2_no_accepted_job_is_lost_when_processes_are_killed";
+    let Some(site) = RedisSite::shared(test) else { return };
+    kill(&site, test);
+}
+
+#[test]
+fn processes_that_open_a_new_store_at_once_all_open_it() {
+    let test = "processes_that_open_a_new_store_at_once_all_open_it";
+    let Some(site) = RedisSite::shared(test) else { return };
+    open_at_once(&site, test);
+}
+
+/// With `appendfsync everysec`: what it has answered, the system has.
+#[test]
+fn r11_1_no_accepted_job_is_lost_when_the_server_is_killed() {
+    let test = "r11_1_no_accepted_job_is_lost_when_the_server_is_killed";
+    if Role::of_this_process().is_some() {
+        return kill_server(&RedisSite::of(None), None, test);
+    }
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let Some(server) = runtime.block_on(OwnRedis::settings().start()) else {
+        return common::skip(test, "there is no Redis server");
+    };
+    let mut server = KilledRedis(server);
+    let site = RedisSite::of(Some(&server));
+    kill_server(&site, Some(&mut server as &mut dyn Server), test);
+}
