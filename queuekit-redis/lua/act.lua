@@ -70,9 +70,9 @@ function act.retry(job)
     end
     job.state, job.attempts, job.releases, job.at = 'p', 0, 0, now
     job.cancel, job.reason = '0', ''
-    local deadline = not job.formless and tonumber(sub(job.data, 26, 38))
+    local deadline = not job.formless and hex(job.data, 24, 34)
     if deadline and deadline > 0 then
-        job.deadline = ms13(now + deadline - tonumber(sub(job.data, 39, 51)))
+        job.deadline = hex11(now + deadline - hex(job.data, 35, 45))
     end
     enter(job)
     if job.unique ~= '' then

@@ -63,13 +63,13 @@ local function enqueue(from, count, number)
     end
     local seq = call('HINCRBY', M, 'seq', count) - count
     local data, ready, fresh, stored_now, count_ready = {}, {}, {}, 0, 0
-    local tail = NOTHING .. now13
+    local tail = NOTHING .. now11
     for job = 1, count do
         local base = from + job * 4 - 4
         local id, start, static = ids[job], ARGV[base + 1], ARGV[base + 3]
-        local keys = sub(static, 9, 14)
+        local keys = sub(static, 8, 13)
         local unique = keys ~= '000000' and sub(keys, 4, 6) ~= '000'
-            and sub(static, 23 + hex(keys, 1, 3), 22 + hex(keys, 1, 3) + hex(keys, 4, 6))
+            and sub(static, 21 + hex(keys, 1, 3), 20 + hex(keys, 1, 3) + hex(keys, 4, 6))
         local same = stored[job] or fresh[id]
         local held = not same and unique and holder(unique, fresh)
         if same then
@@ -82,8 +82,8 @@ local function enqueue(from, count, number)
             free, seq = free - 1, seq + 1
             local due = start == '+0' and now or start_of(start)
             local seq12, deadline = hex12(seq), ARGV[base + 2]
-            local text = seq12 .. (due == now and now13 or ms13(due))
-                .. (deadline == '0' and tail or ms13(now + deadline) .. now13) .. static
+            local text = seq12 .. (due == now and now11 or hex11(due))
+                .. (deadline == '0' and tail or hex11(now + deadline) .. now11) .. static
             fresh[id] = text
             stored_now = stored_now + 2
             data[stored_now - 1], data[stored_now] = id, text

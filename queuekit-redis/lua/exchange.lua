@@ -37,7 +37,7 @@ local function ack()
                 outcome = 'A'
                 ends = (ends or call('HINCRBY', M, 'ends', count) - count) + 1
                 local end_seq = hex12(ends)
-                local size = sub(state, 119, 126)
+                local size = sub(state, 111, 118)
                 if result ~= '' then
                     size = format('%08x', tonumber(size, 16) + #result - 1)
                     call('HSET', O, id .. 'r', result)
@@ -47,7 +47,7 @@ local function ack()
                 done = done + 1
                 left[done] = sub(state, 43, 54) .. id .. key
                 ended[done * 2 - 1], ended[done * 2] = now_text, end_seq .. id
-                seen[id] = 'c' .. sub(state, 2, 93) .. now13 .. end_seq .. size .. sub(state, 127)
+                seen[id] = 'c' .. sub(state, 2, 87) .. now11 .. end_seq .. size .. sub(state, 119)
                 changed[done * 2 - 1], changed[done * 2] = id, seen[id]
                 if key ~= '' then
                     call('ZREM', R, key .. '\0' .. sub(state, 43, 54) .. id)
@@ -55,7 +55,7 @@ local function ack()
                 elseif fair then
                     touched[''] = true
                 end
-                if sub(state, 127, 127) == '1' then
+                if sub(state, 119, 119) == '1' then
                     end_unique(job_of(id, call('HGET', D, id) or '', seen[id]))
                 end
             elseif sub(state, 1, 1) == 'c' then
@@ -152,15 +152,15 @@ end
 
 -- Leases a job without a key that was never leased: the usual one.
 local function first_lease(data)
-    return 'r00001' .. '00000000' .. '000000000001' .. nonce .. sub(data, 1, 38) .. now13
-        .. NOTHING .. '000000000000' .. sub(data, 66, 73)
-        .. (sub(data, 63, 65) == '000' and '0000' or '1000') .. worker .. '\0'
+    return 'r00001' .. '00000000' .. '000000000001' .. nonce .. sub(data, 1, 34) .. now11
+        .. NOTHING .. '0000000000000' .. sub(data, 59, 65)
+        .. (sub(data, 56, 58) == '000' and '0000' or '1000') .. worker .. '\0'
 end
 
 local function lease(job)
     leave(job)
     job.state, job.attempts, job.lease_seq = 'r', job.attempts + 1, job.lease_seq + 1
-    job.nonce, job.started, job.worker = nonce, now13, worker
+    job.nonce, job.started, job.worker = nonce, now11, worker
     enter(job, expires_at)
     save(job)
     granted = granted + 1
@@ -191,7 +191,7 @@ local function refuse(job)
 end
 
 local function is_late(deadline)
-    return deadline ~= NOTHING and tonumber(deadline) <= now
+    return deadline ~= NOTHING and tonumber(deadline, 16) <= now
 end
 
 -- Leases from the front of `ready`, in windows; true if it has to begin again from the front.
@@ -225,7 +225,7 @@ local function strictly()
             for item = 1, due do
                 local id, member = ids[item], window[item * 2 - 1]
                 local text, state = data[item] or '', states[item]
-                if not state and #member == 28 and not fair and sub(text, 26, 38) == NOTHING
+                if not state and #member == 28 and not fair and sub(text, 24, 34) == NOTHING
                     and is_readable(text) then
                     local new = first_lease(text)
                     granted, plain = granted + 1, plain + 1

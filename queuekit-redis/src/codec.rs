@@ -14,13 +14,10 @@ use serde::{Deserialize, Serialize};
 /// The version of what is written, as scripts check it.
 const VERSION: u8 = b'1';
 
-/// What only the client reads of a job's data: JSON between the keys and the payload.
-#[derive(Serialize, Deserialize)]
-struct Rest {
-    #[serde(rename = "k")]
-    kind: Kind,
-    #[serde(rename = "t")]
-    timeout_ms: u64,
+/// What only the client reads of a job's data, between the keys and the payload: kind, timeout in
+/// ms, hexadecimal, and, where there is more, JSON; with spaces between them.
+#[derive(Default, Serialize, Deserialize)]
+struct More {
     #[serde(rename = "m", default, skip_serializing_if = "Metadata::is_empty")]
     metadata: Metadata,
     #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
@@ -33,7 +30,7 @@ pub(crate) fn static_data(job: &NewJob) -> Vec<u8> {
     let unique = job.idempotency_key().map_or("", |key| key.as_str());
     let mut bytes = Vec::with_capacity(96 + key.len() + unique.len() + job.payload().len());
     let head = format!(
-        "{}{:02x}{}{:04x}{:03x}{:03x}{:08x}",
+        "{}{:02x}{}{:03x}{:03x}{:03x}{:07x}",
         char::from(VERSION),
         31 - job.priority().level(),
         u8::from(job.unique_until_done()),
@@ -45,14 +42,13 @@ pub(crate) fn static_data(job: &NewJob) -> Vec<u8> {
     bytes.extend_from_slice(head.as_bytes());
     bytes.extend_from_slice(key.as_bytes());
     bytes.extend_from_slice(unique.as_bytes());
-    let rest = Rest {
-        kind: job.kind().clone(),
-        timeout_ms: millis(job.timeout()),
-        metadata: job.metadata().clone(),
-        moved_from: job.moved_from(),
-    };
-    // Names and texts have no way to fail; a job without them would be met as corrupt.
-    bytes.extend(serde_json::to_vec(&rest).unwrap_or_default());
+    bytes.extend(format!("{} {:x}", job.kind(), millis(job.timeout())).into_bytes());
+    if !job.metadata().is_empty() || job.moved_from().is_some() {
+        let more = More { metadata: job.metadata().clone(), moved_from: job.moved_from() };
+        bytes.push(b' ');
+        // Texts have no way to fail; a job without them would be met as corrupt.
+        bytes.extend(serde_json::to_vec(&more).unwrap_or_default());
+    }
     bytes.extend_from_slice(job.payload());
     bytes
 }
@@ -80,28 +76,31 @@ impl Data {
     /// None if it is not as it was written.
     pub(crate) fn read(bytes: Bytes) -> Option<Self> {
         let text = |from: usize, to: usize| std::str::from_utf8(bytes.get(from..to)?).ok();
-        let time = |from| text(from, from + 13)?.parse().ok().map(Timestamp::from_millis);
         let hex = |from, to| u64::from_str_radix(text(from, to)?, 16).ok();
-        let (key, unique) = (hex(59, 62)? as usize, hex(62, 65)? as usize);
-        let payload = bytes.len().checked_sub(usize::try_from(hex(65, 73)?).ok()?)?;
-        let (key_to, unique_to) = (73 + key, 73 + key + unique);
-        let rest: Rest = serde_json::from_slice(bytes.get(unique_to..payload)?).ok()?;
-        let level = u8::try_from(hex(52, 54)?).ok()?;
+        let time = |from| hex(from, from + 11).and_then(time_of);
+        let (key, unique) = (hex(52, 55)? as usize, hex(55, 58)? as usize);
+        let payload = bytes.len().checked_sub(usize::try_from(hex(58, 65)?).ok()?)?;
+        let (key_to, unique_to) = (65 + key, 65 + key + unique);
+        let mut rest = text(unique_to, payload)?.splitn(3, ' ');
+        let (kind, timeout) = (rest.next()?, rest.next()?);
+        let more = rest.next().map(serde_json::from_str::<More>).transpose().ok()?;
+        let more = more.unwrap_or_default();
+        let level = u8::try_from(hex(46, 48)?).ok()?;
         let named = |from, to| text(from, to).filter(|name| !name.is_empty());
         Some(Self {
-            is_whole: bytes.get(51) == Some(&VERSION),
+            is_whole: bytes.get(45) == Some(&VERSION),
             scheduled_at: time(12)?,
-            deadline_at: time(25).filter(|at| at.as_millis() != 0),
-            created_at: time(38)?,
+            deadline_at: time(23).filter(|at| at.as_millis() != 0),
+            created_at: time(34)?,
             priority: Priority::new(31_u8.checked_sub(level)?).ok()?,
-            until_done: text(54, 55)? == "1",
-            max_attempts: u32::try_from(hex(55, 59)?).ok()?,
-            partition_key: named(73, key_to).map(PartitionKey::new).transpose().ok()?,
+            until_done: text(48, 49)? == "1",
+            max_attempts: u32::try_from(hex(49, 52)?).ok()?,
+            partition_key: named(65, key_to).map(PartitionKey::new).transpose().ok()?,
             idempotency_key: named(key_to, unique_to).map(IdempotencyKey::new).transpose().ok()?,
-            kind: rest.kind,
-            timeout: Duration::from_millis(rest.timeout_ms),
-            metadata: rest.metadata,
-            moved_from: rest.moved_from,
+            kind: Kind::new(kind).ok()?,
+            timeout: Duration::from_millis(u64::from_str_radix(timeout, 16).ok()?),
+            metadata: more.metadata,
+            moved_from: more.moved_from,
             payload: bytes.slice(payload..),
         })
     }
@@ -126,10 +125,10 @@ pub(crate) struct Stored {
 impl Stored {
     pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
         let text = |from: usize, to: usize| std::str::from_utf8(bytes.get(from..to)?).ok();
-        let time = |from| text(from, from + 13)?.parse().ok().map(Timestamp::from_millis);
         let hex = |from, to| u64::from_str_radix(text(from, to)?, 16).ok();
+        let time = |from| hex(from, from + 11).and_then(time_of);
         let some = |at: &Timestamp| at.as_millis() != 0;
-        let key_to = 130 + usize::try_from(hex(127, 130)?).ok()?;
+        let key_to = 122 + usize::try_from(hex(119, 122)?).ok()?;
         let mut tail = bytes.get(key_to..)?.splitn(2, |byte| *byte == 0);
         let mut part = || tail.next().map(String::from_utf8_lossy);
         let (worker, reason) = (part()?, part()?);
@@ -147,11 +146,11 @@ impl Stored {
             releases: u32::try_from(hex(6, 14)?).ok()?,
             lease_seq: hex(14, 26)?,
             scheduled_at: time(54)?,
-            deadline_at: time(67).filter(some),
-            started_at: time(80).filter(some),
-            finished_at: time(93)?,
+            deadline_at: time(65).filter(some),
+            started_at: time(76).filter(some),
+            finished_at: time(87)?,
             worker: WorkerId::new(worker).ok(),
-            partition_key: text(130, key_to).and_then(|key| PartitionKey::new(key).ok()),
+            partition_key: text(122, key_to).and_then(|key| PartitionKey::new(key).ok()),
             reason: reason.into_owned(),
         })
     }
@@ -331,6 +330,10 @@ fn progress_of(bytes: &[u8]) -> Option<Progress> {
     let (bits, message) = std::str::from_utf8(bytes).ok()?.split_at_checked(8)?;
     let fraction = f32::from_bits(u32::from_str_radix(bits, 16).ok()?);
     Some(Progress::new(fraction, message))
+}
+
+fn time_of(millis: u64) -> Option<Timestamp> {
+    i64::try_from(millis).ok().map(Timestamp::from_millis)
 }
 
 pub(crate) fn job_id(bytes: &[u8]) -> Option<JobId> {

@@ -132,7 +132,7 @@ impl World for RedisWorld {
                 connection.hget(&key, id.as_bytes()).await.expect("the server answers");
             if let Some(mut data) = data {
                 // The version: whoever reads it knows nothing of what follows.
-                data[51] = 0xff;
+                data[45] = 0xff;
                 let broken: i32 =
                     connection.hset(&key, id.as_bytes(), data).await.expect("it is broken");
                 corrupted = broken == 0;

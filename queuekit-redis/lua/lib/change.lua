@@ -163,7 +163,7 @@ local function finish(job, state)
         -- One whose data is gone is shown, and counted.
         call('HSETNX', D, job.id, '')
     end
-    job.state, job.finished = state, now13
+    job.state, job.finished = state, now11
     local ends = call('HINCRBY', M, 'ends', 1)
     job.end_seq = hex12(ends)
     enter(job)

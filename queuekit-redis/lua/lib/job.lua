@@ -1,17 +1,16 @@
 -- A job's two records. Needs lib/queue.lua.
 --
 -- data, written once (src/codec.rs writes all but the first four):
---   1-12 sequence; 13-25 scheduled; 26-38 deadline, 0 if none; 39-51 created; 52 version; 53-54
---   level, the highest priority first; 55 whether its idempotency key is free once it has ended;
---   56-59 max_attempts; 60-62 and 63-65 bytes of the partition key and of the idempotency key;
---   66-73 bytes of the payload; 74- the two keys, then what only the client reads.
+--   1-12 sequence; 13-23 scheduled; 24-34 deadline, 0 if none; 35-45 created; 46 version; 47-48
+--   level, the highest priority first; 49 whether its idempotency key is free once it has ended;
+--   50-52 max_attempts; 53-55 and 56-58 bytes of the partition key and of the idempotency key;
+--   59-65 bytes of the payload; 66- the two keys, then what only the client reads.
 -- state, absent until the first lease or change:
 --   1 state (p r c x n); 2 cancel requested; 3-6 attempts; 7-14 releases; 15-26 lease_seq; 27-42
---   nonce; 43-54 sequence; 55-67 scheduled; 68-80 deadline; 81-93 started; 94-106 finished;
---   107-118 sequence of the end; 119-126 bytes of payload and result; 127 whether it has an
---   idempotency key; 128-130 bytes of the partition key; 131- the partition key, worker, NUL,
---   reason.
--- Times are 13 digits of ms, other numbers hexadecimal.
+--   nonce; 43-54 sequence; 55-65 scheduled; 66-76 deadline; 77-87 started; 88-98 finished; 99-110
+--   sequence of the end; 111-118 bytes of payload and result; 119 whether it has an idempotency
+--   key; 120-122 bytes of the partition key; 123- the partition key, worker, NUL, reason.
+-- Numbers, times in ms among them, are hexadecimal.
 local NO_NONCE = string.rep('\0', 16)
 
 local function hex(text, from, to)
@@ -20,21 +19,21 @@ end
 
 -- Whether the part that the scripts read has its form.
 local function has_form(data)
-    local head = sub(data, 1, 51) .. sub(data, 53, 73)
-    return #head == 72 and not head:find('%X')
-        and #data >= 73 + hex(data, 60, 62) + hex(data, 63, 65)
+    local head = sub(data, 1, 45) .. sub(data, 47, 65)
+    return #head == 64 and not head:find('%X')
+        and #data >= 65 + hex(data, 53, 55) + hex(data, 56, 58)
 end
 
 -- All of its head is hexadecimal digits, the version too.
 local function is_readable(data)
-    return byte(data, 52) == 49 and (data:find('%X') or #data + 1) > 73
-        and #data >= 73 + hex(data, 60, 62) + hex(data, 63, 65)
+    return byte(data, 46) == 49 and (data:find('%X') or #data + 1) > 65
+        and #data >= 65 + hex(data, 53, 55) + hex(data, 56, 58)
 end
 
 -- Of a state record.
 local function key_of(state)
-    local key = sub(state, 128, 130)
-    return key == '000' and '' or sub(state, 131, 130 + tonumber(key, 16))
+    local key = sub(state, 120, 122)
+    return key == '000' and '' or sub(state, 123, 122 + tonumber(key, 16))
 end
 
 local function read_data(job, data)
@@ -44,31 +43,31 @@ local function read_data(job, data)
         job.level, job.max, job.size, job.key, job.unique = 21, 0, 0, '', ''
         return
     end
-    local key, unique = hex(data, 60, 62), hex(data, 63, 65)
-    job.level, job.max, job.size = hex(data, 53, 54), hex(data, 56, 59), hex(data, 66, 73)
-    job.until_done = sub(data, 55, 55) == '1'
-    job.key = sub(data, 74, 73 + key)
-    job.unique = sub(data, 74 + key, 73 + key + unique)
+    local key, unique = hex(data, 53, 55), hex(data, 56, 58)
+    job.level, job.max, job.size = hex(data, 47, 48), hex(data, 50, 52), hex(data, 59, 65)
+    job.until_done = sub(data, 49, 49) == '1'
+    job.key = sub(data, 66, 65 + key)
+    job.unique = sub(data, 66 + key, 65 + key + unique)
 end
 
 -- Whether a state has its form: hexadecimal digits up to the nonce, and after it up to the key.
 local function is_state(state)
-    return #state > 130 and (state:find('%X', 2) or 0) > 26 and (state:find('%X', 43) or 0) > 130
-        and state:find('\0', 131, true) and state:find('^[prcxn]')
+    return #state > 122 and (state:find('%X', 2) or 0) > 26 and (state:find('%X', 43) or 0) > 122
+        and state:find('\0', 123, true) and state:find('^[prcxn]')
 end
 
 local function read_state(job, state)
     job.state, job.cancel = sub(state, 1, 1), sub(state, 2, 2)
     job.attempts, job.releases = hex(state, 3, 6), hex(state, 7, 14)
     job.lease_seq, job.nonce = hex(state, 15, 26), sub(state, 27, 42)
-    job.seq, job.at = sub(state, 43, 54), tonumber(sub(state, 55, 67))
-    job.deadline, job.started = sub(state, 68, 80), sub(state, 81, 93)
-    job.finished, job.end_seq = sub(state, 94, 106), sub(state, 107, 118)
-    job.size = hex(state, 119, 126)
-    local key = hex(state, 128, 130)
-    local nul = state:find('\0', 131 + key, true)
-    job.key = sub(state, 131, 130 + key)
-    job.worker, job.reason = sub(state, 131 + key, nul - 1), sub(state, nul + 1)
+    job.seq, job.at = sub(state, 43, 54), hex(state, 55, 65)
+    job.deadline, job.started = sub(state, 66, 76), sub(state, 77, 87)
+    job.finished, job.end_seq = sub(state, 88, 98), sub(state, 99, 110)
+    job.size = hex(state, 111, 118)
+    local key = hex(state, 120, 122)
+    local nul = state:find('\0', 123 + key, true) or #state
+    job.key = sub(state, 123, 122 + key)
+    job.worker, job.reason = sub(state, 123 + key, nul - 1), sub(state, nul + 1)
 end
 
 -- `member`, where the caller has it, names the sequence and the key of a job of which a record is
@@ -89,8 +88,8 @@ local function job_of(id, data, state, member)
         job.seq, job.at, job.deadline = member and sub(member, 1, 12) or nil, 0, NOTHING
         job.key = member and sub(member, 29) or ''
     else
-        job.seq, job.at = sub(data, 1, 12), tonumber(sub(data, 13, 25))
-        job.deadline = sub(data, 26, 38)
+        job.seq, job.at = sub(data, 1, 12), hex(data, 13, 23)
+        job.deadline = sub(data, 24, 34)
     end
     return job
 end
@@ -104,8 +103,8 @@ end
 local function save(job)
     call('HSET', S, job.id, table.concat({
         job.state, job.cancel, format('%04x%08x%012x', job.attempts, job.releases, job.lease_seq),
-        job.nonce, job.seq, ms13(job.at), job.deadline, job.started, job.finished, job.end_seq,
-        format('%08x', job.size), job.unique == '' and '0' or '1', format('%03x', #job.key), job.key,
-        job.worker, '\0', job.reason,
+        job.nonce, job.seq, hex11(job.at), job.deadline, job.started, job.finished, job.end_seq,
+        format('%08x', job.size), job.unique == '' and '0' or '1',
+        format('%03x', #job.key), job.key, job.worker, '\0', job.reason,
     }))
 end

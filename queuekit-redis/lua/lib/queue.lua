@@ -6,17 +6,18 @@ local floor = math.floor
 
 -- Scores of `ready` are level x LEVEL + ms: exact in a double, and one set serves all priorities.
 local LEVEL = 8796093022208
-local NOTHING = '0000000000000'
+-- A time in the records of a job that is none.
+local NOTHING = '00000000000'
 
 -- `now_text` is what a score is told as: the server would print a number at some length.
-local now, now13, now_text
+local now, now11, now13, now_text
 if ARGV[1] ~= '' then
     now = tonumber(ARGV[1])
 else
     local time = call('TIME')
     now = time[1] * 1000 + floor(time[2] / 1000)
 end
-now13, now_text = format('%013.0f', now), format('%.0f', now)
+now11, now13, now_text = format('%011x', now), format('%013.0f', now), format('%.0f', now)
 
 -- meta, data, state; leased, ready, completed, dead, cancelled; notes, failed, unique (and when it
 -- becomes free), ends, wake; of lanes: records, waiting by sequence, by place, due, later; turns,
@@ -46,6 +47,10 @@ end
 
 local function ms13(ms)
     return format('%013.0f', ms)
+end
+
+local function hex11(ms)
+    return format('%011x', ms)
 end
 
 local function hex12(number)
