@@ -1,4 +1,4 @@
--- Purpose: no table of the store's is vacuumed or analyzed by itself, so that plans stay as they are.
+-- Purpose: no table of the store is vacuumed or analyzed by itself, so that plans stay as they are.
 -- Parameters: none.
 DO $$
 DECLARE

@@ -85,7 +85,10 @@ keyed AS (
     INSERT INTO queuekit.idempotency (queue, key, job)
     SELECT input.queue_name, input.idempotency_key, input.id
     FROM input
-    WHERE input.idempotency_key IS NOT NULL AND input.id IN (SELECT id FROM admitted)
+    WHERE
+        input.idempotency_key IS NOT NULL
+        -- IS TRUE keeps it from being joined, every job with every other.
+        AND (input.id IN (SELECT id FROM admitted)) IS TRUE
     ORDER BY input.queue_name, input.idempotency_key
     ON CONFLICT (queue, key) DO NOTHING
     RETURNING job
