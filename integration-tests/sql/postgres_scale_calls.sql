@@ -2,13 +2,18 @@
 -- postgres_scale_fill.sql. They follow each other in one transaction.
 -- Parameters: none.
 EXECUTE enqueue (
-    test_ids(1, 0, 0), '{1}', '{0}', '{work}', '{21}', '{0}', '{NULL}', '{3}', '{60000}', '{NULL}',
-    '{NULL}', '{payload}', '{NULL}', '{1}'
+    test_ids(1, 10000001, 10000010), '{1}', '{0,1,2,3,4,5,6,7,8,9}', '{work}', '{21}', '{0}', '{}',
+    '{3}', '{60000}', '{}', '{}', array_fill('payload'::bytea, '{10}'), '{}', '{}', '{1}'
+);
+EXECUTE enqueue (
+    test_ids(5, 10000001, 10000002) || test_ids(6, 10000003, 10000004), '{5,5,6,6}', '{0,1,2,3}',
+    '{work}', '{21}', '{0}', '{}', '{3}', '{60000}', '{}', '{}',
+    array_fill('payload'::bytea, '{4}'), '{}', '{k,l,k,l}', '{5,6}'
 );
 EXECUTE keys_expire ('{leased,ended}', '{i1,i1}');
 EXECUTE enqueue_any (
-    test_ids(4, 0, 0), '{4}', '{0}', '{work}', '{21}', '{0}', '{NULL}', '{3}', '{60000}', '{NULL}',
-    '{NULL}', '{payload}', '{NULL}', '{NULL}', '{new}', '{false}', true
+    test_ids(4, 0, 0), '{4}', '{0}', '{work}', '{21}', '{0}', '{}', '{3}', '{60000}', '{}',
+    '{}', '{payload}', '{}', '{}', '{new}', '{false}', true
 );
 EXECUTE content (test_ids(3, 1, 2));
 EXECUTE key_holders ('{leased,ended}', '{i1,i1}');
@@ -31,15 +36,15 @@ EXECUTE reserve (
 EXECUTE place (5, 1000, 0);
 EXECUTE unplace (test_ids(5, 1, 1), '{5}', '{k}');
 EXECUTE enqueue_any (
-    test_ids(5, 0, 0), '{5}', '{0}', '{work}', '{21}', '{0}', '{NULL}', '{3}', '{60000}', '{NULL}',
-    '{NULL}', '{payload}', '{NULL}', '{k}', '{NULL}', '{false}', false
+    test_ids(5, 0, 0), '{5}', '{0}', '{work}', '{21}', '{0}', '{}', '{3}', '{60000}', '{}',
+    '{}', '{payload}', '{}', '{k}', '{NULL}', '{false}', false
 );
 EXECUTE place (5, 1000, 0);
 EXECUTE reserve (
     '{key}', '{10}', 10, '00000000-0000-0000-0000-000000000000', 30000, 'w', true, true, '{}',
     '{}', '{}', '{}', '{0}'
 );
-EXECUTE place (6, 1000, 0);
+EXECUTE place_heads (6, 1000, 0);
 EXECUTE reserve_fair (6, 10, '00000000-0000-0000-0000-000000000000', 30000, 'w');
 EXECUTE place_due (7, 1000);
 EXECUTE place (7, 1000, 0);
@@ -47,8 +52,7 @@ EXECUTE placed (7);
 EXECUTE available ('{plain,later,key,fair,passed}', 100);
 EXECUTE next_due ('{plain,later,ended,leased,key,fair,passed}');
 EXECUTE ack (
-    test_ids(4, 11, 20), array_fill(4, '{10}'), array_fill(1, '{10}'), test_ids(4, 11, 20),
-    array_fill(NULL::bytea, '{10}')
+    test_ids(4, 11, 20), '{4}', '{1}', test_ids(4, 11, 20), '{}'
 );
 EXECUTE extend (
     test_ids(4, 21, 30), array_fill(4, '{10}'), array_fill(1, '{10}'), test_ids(4, 21, 30), 30000

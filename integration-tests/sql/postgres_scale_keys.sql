@@ -1,18 +1,20 @@
--- Purpose: so many partition keys with three jobs each, all on the agenda of queue 1. Two of a key
--- may run at once.
+-- Purpose: so many partition keys with three jobs each in queue 1, where two of a key may run at
+-- once, and in queue 2, where one may; all on the agenda.
 -- Parameters: none; the number of keys is put in.
 INSERT INTO queuekit.queues (id, name, keyed, per_key) OVERRIDING SYSTEM VALUE
-VALUES (1, 'looked', true, 2);
+VALUES (1, 'looked', true, 2), (2, 'heads', true, 1);
 
 INSERT INTO queuekit.jobs (
     id, seq, scheduled_at, created_at, timeout_ms, queue, rank, max_attempts, unique_until_done,
     kind, lane, payload
 )
 SELECT
-    test_id(1, n), n, 1000000000000, 1000000000000, 60000, 1, 21, 3, false, 'work',
+    test_id(queues.id, n), n, 1000000000000, 1000000000000, 60000, queues.id, 21, 3, false, 'work',
     'k' || n % {keys}, 'payload'
-FROM generate_series(1, 3 * {keys}) AS n;
+FROM queuekit.queues
+CROSS JOIN generate_series(1, 3 * {keys}) AS n;
 
 INSERT INTO queuekit.agenda (at, queue, lane)
-SELECT 1000000000000, 1, 'k' || n
-FROM generate_series(0, {keys} - 1) AS n
+SELECT 1000000000000, queues.id, 'k' || n
+FROM queuekit.queues
+CROSS JOIN generate_series(0, {keys} - 1) AS n

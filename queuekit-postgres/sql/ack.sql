@@ -16,7 +16,8 @@ lease AS (
         running.id = input.id
         AND running.nonce = coalesce(input.nonce, ($4::uuid[])[1])
         AND running.lease_seq = coalesce(input.lease_seq, ($3::bigint[])[1])
-        AND running.queue = coalesce(input.queue, ($2::int[])[1])
+        -- By id: there are many of a queue.
+        AND running.queue + 0 = coalesce(input.queue, ($2::int[])[1])
     RETURNING running.*, input.result
 ),
 body AS (

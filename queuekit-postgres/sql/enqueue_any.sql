@@ -5,6 +5,7 @@
 -- idempotency key comes twice. Of $2..$13, see enqueue.sql. $17 whether ended jobs are looked at, too.
 -- Result: the ids of those that were stored. The others are duplicates, or their queue is full.
 -- Index: queues_pkey, jobs_pkey, done_id, dead_pkey, idempotency_pkey, deltas_queue, counts_pkey.
+-- A look per job (OFFSET 0): joined, the planner may compare every row with every job.
 -- Locks: nothing that others wait for, but those who store the same id or idempotency key.
 WITH clock AS MATERIALIZED (
     SELECT queuekit.now_ms() AS now, nextval('queuekit.places') AS base
@@ -35,24 +36,29 @@ input AS MATERIALIZED (
         id, queue, place, kind, rank, delay, at, max_attempts, timeout, deadline, metadata,
         payload, moved_from, partition_key, idempotency_key, unique_until_done
     )
-    JOIN queuekit.queues
-        ON queues.id = coalesce(input.queue, ($2::int[])[1]) AND queues.removed_by IS NULL
+    CROSS JOIN LATERAL (
+        SELECT queues.id, queues.name, queues.max_pending, queues.is_fair, queues.skips_waiting
+        FROM queuekit.queues
+        WHERE queues.id = coalesce(input.queue, ($2::int[])[1]) AND queues.removed_by IS NULL
+        OFFSET 0
+    ) AS queues
 ),
 fresh AS MATERIALIZED (
     SELECT input.id, input.queue, input.place, input.max_pending
     FROM input
     CROSS JOIN clock
     WHERE
-        NOT EXISTS (SELECT FROM queuekit.jobs WHERE jobs.id = input.id)
+        NOT EXISTS (SELECT FROM queuekit.jobs WHERE jobs.id = input.id OFFSET 0)
         AND NOT ($17::boolean AND (
-            EXISTS (SELECT FROM queuekit.done WHERE done.id = input.id)
-            OR EXISTS (SELECT FROM queuekit.dead WHERE dead.id = input.id)
+            EXISTS (SELECT FROM queuekit.done WHERE done.id = input.id OFFSET 0)
+            OR EXISTS (SELECT FROM queuekit.dead WHERE dead.id = input.id OFFSET 0)
         ))
         AND NOT EXISTS (
             SELECT FROM queuekit.idempotency AS held
             WHERE
                 held.queue = input.queue_name AND held.key = input.idempotency_key
                 AND (held.free_at IS NULL OR held.free_at > clock.now)
+            OFFSET 0
         )
 ),
 room AS MATERIALIZED (
@@ -79,7 +85,10 @@ keyed AS (
     INSERT INTO queuekit.idempotency (queue, key, job)
     SELECT input.queue_name, input.idempotency_key, input.id
     FROM input
-    WHERE input.idempotency_key IS NOT NULL AND input.id IN (SELECT id FROM admitted)
+    WHERE
+        input.idempotency_key IS NOT NULL
+        -- IS TRUE keeps it from being joined, every job with every other.
+        AND (input.id IN (SELECT id FROM admitted)) IS TRUE
     ORDER BY input.queue_name, input.idempotency_key
     ON CONFLICT (queue, key) DO NOTHING
     RETURNING job

@@ -13,15 +13,15 @@ WITH lease AS MATERIALIZED (
         FROM queuekit.running
         WHERE
             running.id = input.id
-            AND running.queue = input.queue
+            -- By id: there are many of a queue.
+            AND running.queue + 0 = input.queue
             AND running.lease_seq = input.lease_seq
             AND running.nonce = input.nonce
         FOR UPDATE SKIP LOCKED
     ) AS held
 )
 UPDATE queuekit.running
-SET lease_expires_at = clock.now + $5::bigint
-FROM lease
-CROSS JOIN (SELECT queuekit.now_ms() AS now OFFSET 0) AS clock
-WHERE running.id = lease.id
+SET lease_expires_at = (SELECT queuekit.now_ms()) + $5::bigint
+-- Not joined: the planner may compare every row with every lease.
+WHERE running.id = ANY (ARRAY(SELECT lease.id FROM lease))
 RETURNING running.id, running.cancel_requested

@@ -2,17 +2,24 @@
 -- Parameters: $1 queues by name, $2 keys, a row each.
 -- Result: none.
 -- Index: idempotency_pkey.
--- Locks: the rows it removes; those who take the same keys wait.
+-- Locks: the rows it removes, in the order of their keys; those who take the same keys wait.
 DELETE FROM queuekit.idempotency
-WHERE (idempotency.queue, idempotency.key) IN (
-    SELECT held.queue, held.key
-    FROM unnest($1::text[], $2::text[]) AS input (queue, key)
+-- A look per key: joined, the planner may compare every key with every row. They are locked: each
+-- of them is there, or was changed since the statement began and is left alone.
+WHERE idempotency.ctid = ANY (ARRAY(
+    SELECT held.spot
+    FROM (
+        SELECT input.queue, input.key
+        FROM unnest($1::text[], $2::text[]) AS input (queue, key)
+        ORDER BY input.queue COLLATE "C", input.key COLLATE "C"
+    ) AS input
     CROSS JOIN LATERAL (
-        SELECT idempotency.queue, idempotency.key
+        SELECT idempotency.ctid AS spot
         FROM queuekit.idempotency
         WHERE
             idempotency.queue = input.queue AND idempotency.key = input.key
-            AND idempotency.free_at <= queuekit.now_ms()
+            -- By key: there are many whose time is over.
+            AND coalesce(idempotency.free_at, 9223372036854775807) <= queuekit.now_ms()
+        FOR UPDATE
     ) AS held
-    ORDER BY held.queue, held.key
-)
+))

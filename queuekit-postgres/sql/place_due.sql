@@ -6,7 +6,8 @@
 -- Locks: the rows it changes. The caller holds the queue's lock.
 UPDATE queuekit.jobs
 SET later = false
-WHERE jobs.id IN (
+-- Not IN: the planner may compare every job with every one that is due.
+WHERE jobs.id = ANY (ARRAY(
     SELECT job.id
     FROM (
         SELECT DISTINCT due.lane
@@ -32,4 +33,4 @@ WHERE jobs.id IN (
         ORDER BY jobs.scheduled_at
         LIMIT 1000
     ) AS job
-)
+))

@@ -22,7 +22,8 @@ CROSS JOIN (
 ) AS input
 JOIN queuekit.running
     ON running.id = input.id
-    AND running.queue = input.queue
+    -- By id: there are many of a queue.
+    AND running.queue + 0 = input.queue
     AND running.lease_seq = input.lease_seq
     AND running.nonce = input.nonce
 ON CONFLICT (job) DO UPDATE

@@ -90,9 +90,15 @@ impl Shared {
             return Err(closed().into());
         };
         let session = Session::own(client, self.prepared, &self.statements, &self.begins, doubt);
+        let began = Instant::now();
         let answer = step(input, &session).await;
         let lost = matches!(&answer, Err(failure) if failure.class == Class::Lost);
         if !lost && session.rollback().await {
+            // A plan made while a table was empty may read all of it for each row once it is full,
+            // and is kept until the server vacuums or analyzes: it is to cost one slow call.
+            if began.elapsed() > self.replan_after {
+                session.discard_plans();
+            }
             borrowed.give_back();
         }
         answer

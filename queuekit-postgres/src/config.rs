@@ -21,6 +21,7 @@ pub struct PostgresConfig {
     pub(crate) op_timeout: Duration,
     pub(crate) statement_timeout: Duration,
     pub(crate) lock_timeout: Duration,
+    pub(crate) replan_after: Duration,
     pub(crate) migrate: bool,
     pub(crate) allow_volatile: bool,
     pub(crate) limits: Limits,
@@ -94,6 +95,7 @@ impl PostgresConfig {
             op_timeout: Duration::from_secs(10),
             statement_timeout: Duration::from_secs(10),
             lock_timeout: Duration::from_secs(10),
+            replan_after: Duration::from_millis(100),
             migrate: true,
             allow_volatile: false,
             limits: Limits::default(),
@@ -172,6 +174,13 @@ impl PostgresConfig {
     /// key (default 10 s).
     pub fn lock_timeout(mut self, timeout: Duration) -> Self {
         self.lock_timeout = timeout;
+        self
+    }
+
+    /// For tests: how slow a call is before its connection makes its plans anew (default 100 ms).
+    #[doc(hidden)]
+    pub fn replan_after(mut self, time: Duration) -> Self {
+        self.replan_after = time;
         self
     }
 

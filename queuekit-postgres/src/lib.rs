@@ -83,6 +83,8 @@ struct Shared {
     settle: SettleDurability,
     op_timeout: Duration,
     lock_timeout: Duration,
+    /// A call that took longer has its connection make its plans anew.
+    replan_after: Duration,
     limits: Limits,
     known: Known,
     hints: step::Hints,

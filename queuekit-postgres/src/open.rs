@@ -74,6 +74,7 @@ fn start(config: &PostgresConfig) -> Result<PostgresStore> {
         settle: config.settle,
         op_timeout: config.op_timeout,
         lock_timeout: config.lock_timeout,
+        replan_after: config.replan_after,
         limits: config.limits,
         known: crate::queues::Known::default(),
         hints: Hints::default(),

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use deadpool_postgres::ClientWrapper;
+use futures_util::FutureExt as _;
 use futures_util::future::{join3, join4};
 use tokio_postgres::{Row, Statement, Transaction};
 
@@ -164,6 +165,15 @@ impl<'a> Session<'a> {
                 client.batch_execute(self.statements.text(Sql::Rollback)).await.is_ok()
             }
             _ => true,
+        }
+    }
+
+    /// Its plans are made anew when they are needed next. Nobody waits for that: what comes next
+    /// on the connection comes after it, and an answer that is there must not miss its time limit.
+    pub(crate) fn discard_plans(&self) {
+        if let Link::Own(client, Prepared::Auto) = self.link {
+            let discard = client.batch_execute(self.statements.text(Sql::DiscardPlans));
+            drop(discard.now_or_never());
         }
     }
 

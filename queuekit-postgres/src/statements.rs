@@ -108,6 +108,7 @@ statements! {
     CountBefore "count_before"
     Health "health"
     Notify "notify"
+    DiscardPlans "discard_plans"
     Begin "begin"
     Commit "commit"
     Rollback "rollback"
