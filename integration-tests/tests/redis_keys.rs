@@ -66,14 +66,6 @@ impl KeyStage for RedisStage {
         }
         ended
     }
-
-    async fn assert_sound(&self) {
-        self.assert_exact().await;
-    }
-
-    async fn end(self) {
-        self.end().await;
-    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -81,7 +73,11 @@ async fn r7_3_keys_under_load_strand_nothing_and_keep_their_order() {
     let test = "r7_3_keys_under_load_strand_nothing_and_keep_their_order";
     let server = OwnRedis::settings().start().await;
     let Some(server) = server else { return common::skip(test, "there is no Redis server") };
-    key_load::run(test, RedisStage::own(&server, "").await).await;
+    let end = async |stage: RedisStage| {
+        stage.assert_exact().await;
+        stage.end().await;
+    };
+    key_load::run(test, RedisStage::own(&server, "").await, end).await;
 }
 
 /// How the last job of a key ends; what waits needs no lease.

@@ -49,9 +49,6 @@ pub(crate) trait KeyStage: Send + Sync + 'static {
     ) -> bool;
     /// Ends connections of the store, at random; how many.
     async fn terminate(&self) -> usize;
-    /// What is derived of jobs is as they are, also once the store is closed.
-    async fn assert_sound(&self);
-    async fn end(self);
 }
 
 struct Load<S> {
@@ -74,9 +71,10 @@ struct Produced {
     undone: Vec<JobId>,
 }
 
-/// Runs for a while, then lets all be served, and judges.
+/// Runs for a while, then lets all be served, and judges; `end` looks at what is stored, and ends
+/// the stage.
 #[expect(clippy::print_stdout, reason = "figures are for reading")]
-pub(crate) async fn run<S: KeyStage>(test: &str, stage: S) {
+pub(crate) async fn run<S: KeyStage>(test: &str, stage: S, end: impl AsyncFnOnce(S)) {
     for (name, per_key) in QUEUES {
         let patch = QueuePatch::default().per_key(per_key).expect("a number of leases");
         stage.store().configure(&queue(name), &patch).await.expect("configure");
@@ -121,9 +119,8 @@ pub(crate) async fn run<S: KeyStage>(test: &str, stage: S) {
         load.failed_calls.load(Ordering::Relaxed),
     );
     judge(&jobs, &produced);
-    load.stage.assert_sound().await;
     let Some(load) = Arc::into_inner(load) else { panic!("all have ended") };
-    load.stage.end().await;
+    end(load.stage).await;
 }
 
 impl<S: KeyStage> Load<S> {
