@@ -10,20 +10,11 @@ mod common;
 
 use std::time::Duration;
 
-use common::stage::{Stage, create, lease, until};
+use common::stage::{Stage, create, lease, threads, until};
 use queuekit_core::capability::{Admin, Leases, Upkeep, Wakeups};
 use queuekit_core::{Backend, EnqueueOutcome, ErrorKind, QueueName};
 use queuekit_integration_tests::kit::{TTL, build, draft, kind_of, request, ttl, unique};
 use tokio::time::timeout;
-
-/// The threads of stores; none where the system does not tell.
-fn threads() -> Option<usize> {
-    let tasks = std::fs::read_dir("/proc/self/task").ok()?;
-    let names =
-        tasks.flatten().filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok());
-    // The system keeps the first 15 letters.
-    Some(names.filter(|name| name.starts_with("queuekit-postgr")).count())
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn r10_4_close_ends_calls_connections_and_the_thread() {
@@ -55,7 +46,7 @@ async fn r10_4_close_ends_calls_connections_and_the_thread() {
     assert_eq!(kind_of(left), ErrorKind::Closed);
     tx.rollback().await.unwrap();
     until("its connections are gone", async || stage.connections("%").await == 0).await;
-    match threads() {
+    match threads("queuekit-postgr") {
         Some(threads) => assert_eq!(threads, 0, "threads that go on"),
         None => common::skip(test, "this system does not tell which threads there are"),
     }
@@ -88,6 +79,9 @@ async fn r10_4_close_ends_calls_connections_and_the_thread() {
     // A handle that is dropped lets go by itself.
     drop(store);
     until("its connections are gone", async || stage.connections("%").await == 0).await;
-    until("its thread is gone", async || threads().is_none_or(|threads| threads == 0)).await;
+    until("its thread is gone", async || {
+        threads("queuekit-postgr").is_none_or(|threads| threads == 0)
+    })
+    .await;
     stage.database.drop().await;
 }

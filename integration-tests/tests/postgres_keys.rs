@@ -14,15 +14,57 @@ mod common;
 use std::slice::from_ref;
 use std::time::Duration;
 
-use common::key_load;
+use async_trait::async_trait;
+use common::key_load::{self, KeyStage};
 use common::stage::{Stage, complete, create, lease};
 use queuekit_core::capability::{Admin, CancelOutcome, RetryOutcome};
 use queuekit_core::queue::{KeyOnDead, KeyOnWait, Order, QueuePatch};
 use queuekit_core::{
-    Ack, AckOutcome, Backend, Burial, BuryOutcome, JobId, Lease, Nack, NackKind, QueueName,
+    Ack, AckOutcome, Backend, Burial, BuryOutcome, ErrorKind, JobId, Lease, Nack, NackKind, NewJob,
+    QueueName,
 };
 use queuekit_integration_tests::kit::{build, keyed};
+use queuekit_postgres::PostgresStore;
 use tokio_postgres::Client;
+
+#[async_trait]
+impl KeyStage for Stage {
+    type Store = PostgresStore;
+    type Application = Client;
+
+    fn store(&self) -> &PostgresStore {
+        &self.store
+    }
+
+    async fn application(&self) -> Client {
+        self.client().await
+    }
+
+    async fn enqueue_by(
+        &self,
+        app: &mut Client,
+        jobs: &[NewJob],
+        stored: &(dyn Fn() + Sync),
+    ) -> bool {
+        let tx = app.transaction().await.unwrap();
+        while let Err(error) = self.store.enqueue_in(&tx, jobs).await {
+            assert_eq!(*error.kind(), ErrorKind::Indeterminate, "{error}");
+        }
+        tokio::time::sleep(Duration::from_millis(fastrand::u64(..60))).await;
+        if fastrand::u8(..5) == 0 {
+            tx.rollback().await.unwrap();
+            return false;
+        }
+        stored();
+        tx.commit().await.unwrap();
+        true
+    }
+
+    async fn terminate(&self) -> usize {
+        let sql = include_str!("../sql/postgres_terminate.sql");
+        self.client().await.query(sql, &[&self.application, &0.3]).await.unwrap().len()
+    }
+}
 
 /// How the last job of a key ends.
 #[derive(Clone, Copy, Debug)]
@@ -229,5 +271,10 @@ async fn r6_3_a_dead_job_that_is_retried_goes_before_one_that_commits_later() {
 async fn r7_3_keys_under_load_strand_nothing_and_keep_their_order() {
     let test = "r7_3_keys_under_load_strand_nothing_and_keep_their_order";
     let Some(stage) = Stage::with(test, "pool_size=6").await else { return };
-    key_load::run(test, stage).await;
+    let end = async |stage: Stage| {
+        stage.assert_exact().await;
+        stage.assert_no_deadlocks().await;
+        stage.end().await;
+    };
+    key_load::run(test, stage, end).await;
 }

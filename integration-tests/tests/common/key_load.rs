@@ -16,7 +16,9 @@ use queuekit_integration_tests::crash::is_long;
 use queuekit_integration_tests::kit::{build, keyed, queue, worker};
 use tokio::time::sleep;
 
-use super::stage::{Stage, all_jobs, until};
+use async_trait::async_trait;
+
+use super::stage::{all_jobs, until};
 
 /// Queues, and how many of a key may run at once in each.
 const QUEUES: [(&str, u32); 2] = [("one", 1), ("three", 3)];
@@ -28,8 +30,29 @@ const PRODUCERS: usize = 6;
 const MOST_LEFT: i64 = 300;
 const RESERVERS: usize = 4;
 
-struct Load {
-    stage: Stage,
+/// What is needed of a store that has a server.
+#[async_trait]
+pub(crate) trait KeyStage: Send + Sync + 'static {
+    type Store: Backend + Admin;
+    /// A connection as an application has one.
+    type Application: Send;
+
+    fn store(&self) -> &Self::Store;
+    async fn application(&self) -> Self::Application;
+    /// Stores jobs as an application does, in a transaction where there are any; says so just
+    /// before they are to be seen. False if it was undone.
+    async fn enqueue_by(
+        &self,
+        app: &mut Self::Application,
+        jobs: &[NewJob],
+        stored: &(dyn Fn() + Sync),
+    ) -> bool;
+    /// Ends connections of the store, at random; how many.
+    async fn terminate(&self) -> usize;
+}
+
+struct Load<S> {
+    stage: S,
     begun: Instant,
     /// Producers end.
     enough: AtomicBool,
@@ -48,12 +71,13 @@ struct Produced {
     undone: Vec<JobId>,
 }
 
-/// Runs for a while, then lets all be served, and judges.
+/// Runs for a while, then lets all be served, and judges; `end` looks at what is stored, and ends
+/// the stage.
 #[expect(clippy::print_stdout, reason = "figures are for reading")]
-pub(crate) async fn run(test: &str, stage: Stage) {
+pub(crate) async fn run<S: KeyStage>(test: &str, stage: S, end: impl AsyncFnOnce(S)) {
     for (name, per_key) in QUEUES {
         let patch = QueuePatch::default().per_key(per_key).expect("a number of leases");
-        stage.store.configure(&queue(name), &patch).await.expect("configure");
+        stage.store().configure(&queue(name), &patch).await.expect("configure");
     }
     let load = Arc::new(Load {
         stage,
@@ -68,14 +92,14 @@ pub(crate) async fn run(test: &str, stage: Stage) {
     let producers: Vec<_> = producers.collect();
     let reservers = (0..RESERVERS).map(|n| tokio::spawn(Arc::clone(&load).serve(n)));
     let reservers: Vec<_> = reservers.collect();
-    let killer = tokio::spawn(Arc::clone(&load).terminate());
+    let killer = tokio::spawn(Arc::clone(&load).end_connections());
     sleep(Duration::from_secs(if is_long() { 60 } else { 5 })).await;
     load.enough.store(true, Ordering::Relaxed);
     let ended = killer.await.expect("the one who ends connections");
     let produced = join_all(producers).await.into_iter().map(|p| p.expect("a producer"));
     let produced: Vec<Produced> = produced.collect();
     until("everything is served", async || {
-        let queues = load.stage.store.list_queues().await.expect("the queues");
+        let queues = load.stage.store().list_queues().await.expect("the queues");
         let left = |state| queues.iter().map(|queue| queue.counts.of_state(state).value).sum();
         let (pending, running): (u64, u64) = (left(State::Pending), left(State::Running));
         pending + running == 0
@@ -85,7 +109,7 @@ pub(crate) async fn run(test: &str, stage: Stage) {
     for reserver in reservers {
         reserver.await.expect("a reserver");
     }
-    let jobs = all_jobs(&load.stage.store).await;
+    let jobs = all_jobs(load.stage.store()).await;
     println!(
         "{test}: {} jobs of {} keys, {} leases abandoned, {ended} connections ended, {} calls \
          failed",
@@ -95,13 +119,11 @@ pub(crate) async fn run(test: &str, stage: Stage) {
         load.failed_calls.load(Ordering::Relaxed),
     );
     judge(&jobs, &produced);
-    load.stage.assert_exact().await;
-    load.stage.assert_no_deadlocks().await;
-    let load = Arc::into_inner(load).expect("all have ended");
-    load.stage.end().await;
+    let Some(load) = Arc::into_inner(load) else { panic!("all have ended") };
+    end(load.stage).await;
 }
 
-impl Load {
+impl<S: KeyStage> Load<S> {
     /// The keys of this moment: one of the producer's own, and one that all share.
     fn job(&self, producer: usize) -> NewJob {
         let generation = self.begun.elapsed().as_millis() / KEY_LIVES.as_millis();
@@ -115,7 +137,7 @@ impl Load {
 
     async fn produce(self: Arc<Self>, producer: usize) -> Produced {
         let mut produced = Produced::default();
-        let mut app = self.stage.client().await;
+        let mut app = self.stage.application().await;
         while !self.enough.load(Ordering::Relaxed) {
             while self.left.load(Ordering::Relaxed) > MOST_LEFT {
                 sleep(Duration::from_millis(2)).await;
@@ -127,20 +149,17 @@ impl Load {
             if producer.is_multiple_of(2) {
                 stored();
                 let jobs: Vec<_> = jobs.iter().map(|job| job.clone().repeated()).collect();
-                self.insist(|| self.stage.store.enqueue(&jobs)).await;
+                self.insist(|| self.stage.store().enqueue(&jobs)).await;
                 produced.stored.extend(ids);
                 continue;
             }
-            let tx = app.transaction().await.expect("a transaction");
-            self.insist(|| Box::pin(self.stage.store.enqueue_in(&tx, &jobs))).await;
-            sleep(Duration::from_millis(fastrand::u64(..60))).await;
-            if fastrand::u8(..5) == 0 {
-                tx.rollback().await.expect("a rollback");
-                produced.undone.extend(ids);
-            } else {
+            let tell = || {
                 stored();
-                tx.commit().await.expect("a commit");
+            };
+            if self.stage.enqueue_by(&mut app, &jobs, &tell).await {
                 produced.stored.extend(ids);
+            } else {
+                produced.undone.extend(ids);
             }
         }
         produced
@@ -153,7 +172,7 @@ impl Load {
             let limit = fastrand::usize(1..8);
             let ttl = LeaseTtl::for_tests(TTL);
             let request = Reserve::new(queue(from), limit, ttl, name.clone()).expect("a nonce");
-            let Ok(reserved) = self.heard(self.stage.store.reserve(&request).await) else {
+            let Ok(reserved) = self.heard(self.stage.store().reserve(&request).await) else {
                 continue;
             };
             if reserved.leases.is_empty() {
@@ -170,12 +189,12 @@ impl Load {
             0 => drop(self.abandoned.fetch_add(1, Ordering::Relaxed)),
             1 | 2 => {
                 let retry = [Nack::new(lease.token, NackKind::Retry, "again", Duration::ZERO)];
-                self.insist(|| self.stage.store.nack(&retry)).await;
+                self.insist(|| self.stage.store().nack(&retry)).await;
             }
             _ => {
                 sleep(Duration::from_millis(fastrand::u64(..3))).await;
                 let ack = [Ack::new(lease.token)];
-                let acked = self.insist(|| self.stage.store.ack(&ack)).await;
+                let acked = self.insist(|| self.stage.store().ack(&ack)).await;
                 assert_ne!(acked, [AckOutcome::NotFound]);
                 let ended = acked != [AckOutcome::LeaseLost];
                 self.left.fetch_sub(i64::from(ended), Ordering::Relaxed);
@@ -183,15 +202,11 @@ impl Load {
         }
     }
 
-    /// Ends connections of the store, at random.
-    async fn terminate(self: Arc<Self>) -> usize {
-        let client = self.stage.client().await;
-        let sql = include_str!("../../sql/postgres_terminate.sql");
+    async fn end_connections(self: Arc<Self>) -> usize {
         let mut ended = 0;
         while !self.enough.load(Ordering::Relaxed) {
             sleep(Duration::from_millis(fastrand::u64(100..500))).await;
-            let of = client.query(sql, &[&self.stage.application, &0.3]).await;
-            ended += of.expect("connections are ended").len();
+            ended += self.stage.terminate().await;
         }
         ended
     }

@@ -133,6 +133,15 @@ pub(crate) async fn until(what: &str, look: impl AsyncFn() -> bool) {
     came.unwrap_or_else(|_| panic!("it did not come to that: {what}"));
 }
 
+/// The threads whose name begins so; none where the system does not tell. It keeps the first 15
+/// letters of a name.
+pub(crate) fn threads(prefix: &str) -> Option<usize> {
+    let tasks = std::fs::read_dir("/proc/self/task").ok()?;
+    let names =
+        tasks.flatten().filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok());
+    Some(names.filter(|name| name.starts_with(prefix)).count())
+}
+
 /// What must be answered at once: a second is much for one call on a busy machine.
 pub(crate) async fn promptly<T>(what: &str, call: impl Future<Output = T>) -> T {
     let answer = tokio::time::timeout(Duration::from_millis(1500), call).await;

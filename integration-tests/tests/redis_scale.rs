@@ -1,0 +1,206 @@
+//! What a call costs does not depend on how much is stored (contract R5.9), and a flood of due jobs
+//! is served in order (R7.1).
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that fails panics"
+)]
+
+mod common;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use common::redis_stage::RedisStage;
+use common::stage::complete;
+use queuekit_core::capability::Upkeep;
+use queuekit_core::{
+    Backend, JobDraft, JobId, Lease, NewJob, OffsetClock, Priority, QueueName, Reserve,
+};
+use queuekit_integration_tests::crash::is_long;
+use queuekit_integration_tests::kit::{DAY, HOUR, build, draft, keyed, request};
+use queuekit_integration_tests::servers::OwnRedis;
+use queuekit_redis::{RedisConfig, RedisStore};
+use redis::{Value, cmd};
+
+/// What there is much of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Much {
+    Waiting,
+    Future,
+    Finished,
+    OneKey,
+}
+
+/// A store in a server of its own, whose time tests move.
+struct Scale {
+    stage: RedisStage,
+    clock: OffsetClock,
+    _server: OwnRedis,
+}
+
+impl Scale {
+    async fn open(test: &str) -> Option<Self> {
+        let settings = OwnRedis::settings().set("slowlog-log-slower-than", 1000);
+        let Some(server) = settings.start().await else {
+            common::skip(test, "there is no Redis server");
+            return None;
+        };
+        let mut stage = RedisStage::own(&server, "").await;
+        let clock = OffsetClock::default();
+        let config = RedisConfig::from_url(&stage.url("")).unwrap();
+        stage.store = RedisStore::connect(config.clock_for_tests(clock.clone())).await.unwrap();
+        Some(Self { stage, clock, _server: server })
+    }
+
+    fn store(&self) -> &RedisStore {
+        &self.stage.store
+    }
+
+    async fn reserve(&self, limit: usize) -> Vec<Lease> {
+        let request: Reserve = request(QueueName::default(), limit);
+        self.store().reserve(&request).await.unwrap().leases
+    }
+
+    async fn fill(&self, much: Much, count: usize) {
+        let job = || match much {
+            Much::Waiting | Much::Finished => draft(),
+            Much::Future => draft().delay(HOUR),
+            Much::OneKey => keyed("k"),
+        };
+        for _ in 0..count / 1000 {
+            let jobs: Vec<NewJob> = (0..1000).map(|_| build(job())).collect();
+            self.store().enqueue(&jobs).await.unwrap();
+            if much == Much::Finished {
+                complete(self.store(), self.reserve(1000).await).await;
+            }
+        }
+    }
+
+    /// How many commands the server runs for a call, those of its script included.
+    async fn commands<T>(&self, call: impl Future<Output = T>) -> (u64, T) {
+        let () = self.stage.ask(cmd("CONFIG").arg("RESETSTAT")).await;
+        let answer = call.await;
+        let info: String = self.stage.ask(cmd("INFO").arg("commandstats")).await;
+        let ours = ["config", "info", "client", "hello", "ping", "command"];
+        let count = |line: &str| {
+            let (name, rest) = line.strip_prefix("cmdstat_")?.split_once(':')?;
+            let calls = rest.strip_prefix("calls=")?.split(',').next()?.parse::<u64>().ok()?;
+            (!ours.iter().any(|own| name.starts_with(own))).then_some(calls)
+        };
+        (info.lines().filter_map(count).sum(), answer)
+    }
+
+    /// The longest that the server was busy with one command, and with which.
+    async fn slowest(&self) -> (Duration, String) {
+        let entries: Vec<Vec<Value>> = self.stage.ask(cmd("SLOWLOG").arg("GET").arg(-1)).await;
+        let told = entries.iter().filter_map(|entry| match &entry[..] {
+            [_, _, Value::Int(micros), Value::Array(words), ..] => {
+                let word: String = redis::from_redis_value(words.first()?.clone()).ok()?;
+                Some((Duration::from_micros(u64::try_from(*micros).ok()?), word))
+            }
+            _ => None,
+        });
+        told.max().unwrap_or_default()
+    }
+}
+
+/// What each operation costs where there are so many.
+#[expect(clippy::print_stdout, reason = "figures are for reading")]
+async fn costs(test: &str, much: Much, count: usize) -> Option<Vec<(&'static str, u64)>> {
+    let scale = Scale::open(test).await?;
+    let store = scale.store();
+    // What runs in the following finds its scripts known.
+    store.enqueue(&[build(draft())]).await.unwrap();
+    complete(store, scale.reserve(1).await).await;
+    store.prune().await.unwrap();
+    scale.fill(much, count).await;
+    let jobs: Vec<NewJob> = (0..10).map(|_| build(draft().priority(Priority::HIGH))).collect();
+    let mut costs = Vec::new();
+    let (cost, stored) = scale.commands(store.enqueue(&jobs)).await;
+    stored.unwrap();
+    costs.push(("enqueue", cost));
+    let (cost, stored) = scale.commands(store.enqueue(&[build(keyed("k"))])).await;
+    stored.unwrap();
+    costs.push(("enqueue with a key", cost));
+    let (cost, leases) = scale.commands(scale.reserve(10)).await;
+    assert_eq!(leases.len(), 10);
+    costs.push(("reserve", cost));
+    costs.push(("ack", scale.commands(complete(store, leases)).await.0));
+    let (cost, leases) = scale.commands(scale.reserve(1)).await;
+    assert_eq!(leases.len(), 1);
+    costs.push(("reserve of what there is much of", cost));
+    costs.push(("ack of it", scale.commands(complete(store, leases)).await.0));
+    scale.clock.advance(DAY * 2);
+    let (cost, pruned) = scale.commands(store.prune()).await;
+    let pruned = pruned.unwrap();
+    assert!(much != Much::Finished || pruned.changed == 1000, "{pruned:?}");
+    costs.push(("prune", cost));
+    println!("{much:?}, {count}: {costs:?}; slowest {:?}", scale.slowest().await);
+    Some(costs)
+}
+
+async fn is_bounded(test: &str, much: Much) {
+    let large = if is_long() { 1_000_000 } else { 100_000 };
+    let Some(few) = costs(test, much, 1000).await else { return };
+    let many = costs(test, much, large).await.expect("there is a server");
+    for ((what, few), (_, many)) in few.into_iter().zip(many) {
+        assert!(many <= few + few / 10 + 2, "{what}: {few} commands, {many} at {large}");
+    }
+}
+
+#[tokio::test]
+async fn r5_9_waiting_jobs_change_no_cost() {
+    is_bounded("r5_9_waiting_jobs_change_no_cost", Much::Waiting).await;
+}
+
+#[tokio::test]
+async fn r5_9_future_jobs_change_no_cost() {
+    is_bounded("r5_9_future_jobs_change_no_cost", Much::Future).await;
+}
+
+#[tokio::test]
+async fn r5_9_finished_jobs_change_no_cost() {
+    is_bounded("r5_9_finished_jobs_change_no_cost", Much::Finished).await;
+}
+
+#[tokio::test]
+async fn r5_9_jobs_of_one_key_change_no_cost() {
+    is_bounded("r5_9_jobs_of_one_key_change_no_cost", Much::OneKey).await;
+}
+
+#[expect(clippy::print_stdout, reason = "figures are for reading")]
+#[tokio::test]
+async fn r7_1_a_flood_of_due_jobs_is_served_in_exact_order() {
+    let test = "r7_1_a_flood_of_due_jobs_is_served_in_exact_order";
+    let Some(scale) = Scale::open(test).await else { return };
+    let count = if is_long() { 100_000 } else { 20_000 };
+    let mut order: HashMap<JobId, usize> = HashMap::new();
+    for _ in 0..count / 1000 {
+        let job = |_| {
+            let job: JobDraft = draft().priority(Priority::new(fastrand::u8(..32)).unwrap());
+            build(job.delay(Duration::from_secs(fastrand::u64(..60))))
+        };
+        let jobs: Vec<NewJob> = (0..1000).map(job).collect();
+        scale.store().enqueue(&jobs).await.unwrap();
+        for job in jobs {
+            order.insert(job.id(), order.len());
+        }
+    }
+    scale.clock.advance(HOUR);
+    let mut served = Vec::new();
+    while served.len() < count {
+        let leases = scale.reserve(fastrand::usize(1..=1000)).await;
+        assert!(!leases.is_empty(), "{} of {count} are served", served.len());
+        let place = |lease: &Lease| {
+            let level = 31 - lease.priority.level();
+            (level, lease.scheduled_at, order[&lease.token.id])
+        };
+        served.extend(leases.iter().map(place));
+        complete(scale.store(), leases).await;
+    }
+    assert!(served.is_sorted(), "out of order");
+    println!("{count} jobs; slowest {:?}", scale.slowest().await);
+    scale.stage.assert_exact().await;
+}
