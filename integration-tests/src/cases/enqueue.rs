@@ -146,8 +146,11 @@ async fn whole_calls_only(world: &dyn World, describe: impl Fn(usize) -> JobDraf
         let store = Arc::clone(world.backend());
         let enqueue = tokio::spawn(async move { store.enqueue(&jobs).await });
         let watched = ids[(round * 7) % ids.len()];
+        let mut enqueue = enqueue;
         while world.find(watched).await.is_none() {
-            assert!(!enqueue.is_finished() || world.find(watched).await.is_some(), "not stored");
+            if enqueue.is_finished() && world.find(watched).await.is_none() {
+                panic!("not stored: {:?}", (&mut enqueue).await);
+            }
             tokio::task::yield_now().await;
         }
         for id in ids {
