@@ -207,7 +207,8 @@ async fn r5_9_a_look_at_ten_times_as_many_partition_keys_costs_ten_times_as_much
         let fill = include_str!("../sql/postgres_scale_keys.sql");
         scale.run(&fill.replace("{keys}", keys)).await;
     }
-    compare(12.0, (&few, &calls[0]), (&many, &calls[1])).await;
+    // In trees that may be a level deeper; what is quadratic costs a hundred times as much.
+    compare(20.0, (&few, &calls[0]), (&many, &calls[1])).await;
     few.stage.end().await;
     many.stage.end().await;
 }
