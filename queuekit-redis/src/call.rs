@@ -138,13 +138,14 @@ impl Shared {
         deadline: Instant,
         attempt: impl Future<Output = Outcome<T>>,
     ) -> Option<Outcome<T>> {
-        let mut cut = self.cut.subscribe();
-        tokio::select! {
+        let answer = tokio::select! {
             biased;
             answer = attempt => Some(answer),
-            _ = cut.wait_for(|cut| *cut) => Some(Err(closed().into())),
             () = self.pause(deadline.saturating_duration_since(Instant::now())) => None,
-        }
+        };
+        // A pause ends early when calls are cut off, and that is no lack of time.
+        let is_cut = *self.cut.borrow();
+        answer.or_else(|| is_cut.then(|| Err(closed().into())))
     }
 
     /// Sleeps by the store's own runtime: the caller's may have no timers. Returns at once when

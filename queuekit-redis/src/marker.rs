@@ -86,8 +86,9 @@ async fn look(
     command.arg(&keys).arg(LOOK_S);
     loop {
         let limit = Duration::from_secs(LOOK_S * 2);
+        let asked = connection.send_packed_command(&command);
         let answer = tokio::select! {
-            answer = tokio::time::timeout(limit, connection.send_packed_command(&command)) => answer,
+            answer = tokio::time::timeout(limit, asked) => answer,
             changed = watched.changed() => {
                 drop(changed);
                 return Ok(());
