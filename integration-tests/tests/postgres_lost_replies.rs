@@ -1,4 +1,10 @@
 //! Whatever reply of Postgres is lost, repeating the call is safe (contract R0.1, R10.1).
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that fails panics"
+)]
 
 mod common;
 

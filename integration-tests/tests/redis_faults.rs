@@ -1,4 +1,4 @@
-//! Servers that are away, busy, loading, a replica or full, and what is refused at the start.
+//! Servers that are away, busy, loading, a replica or full (contract R10).
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -298,46 +298,6 @@ async fn r10_1_a_full_server_stores_nothing_more_and_is_drained() {
 }
 
 #[tokio::test]
-async fn r11_2_a_server_that_may_lose_jobs_is_refused_unless_that_is_accepted() {
-    let test = "r11_2_a_server_that_may_lose_jobs_is_refused_unless_that_is_accepted";
-    let Some(server) = server(test, OwnRedis::settings()).await else { return };
-    let stage = RedisStage::own(&server, "").await;
-    let settings = [
-        ("appendonly", "no", "yes", "set `appendonly yes`"),
-        ("maxmemory-policy", "allkeys-lru", "noeviction", "set `maxmemory-policy noeviction`"),
-        ("maxmemory-policy", "volatile-ttl", "noeviction", "allow_volatile=on"),
-    ];
-    for (name, bad, good, remedy) in settings {
-        let set = async |value: &str| {
-            let () = stage.ask(cmd("CONFIG").arg("SET").arg(name).arg(value)).await;
-        };
-        set(bad).await;
-        let opened = queuekit_redis::RedisStore::connect_url(&stage.url("")).await;
-        let error = opened.expect_err(name);
-        assert_eq!(*error.kind(), ErrorKind::Unavailable, "{error}");
-        assert!(error.to_string().contains(remedy), "{error}");
-        let accepted = stage.handle("allow_volatile=on").await;
-        create(&accepted, &build(draft())).await;
-        set(good).await;
-        stage.handle("").await;
-    }
-}
-
-#[tokio::test]
-async fn r11_2_what_a_newer_build_stored_is_always_refused() {
-    let test = "r11_2_what_a_newer_build_stored_is_always_refused";
-    let Some(stage) = RedisStage::open(test).await else { return };
-    let () = stage.ask(cmd("SET").arg(format!("{}:version", stage.prefix)).arg(2)).await;
-    for settings in ["", "allow_volatile=on"] {
-        let opened = queuekit_redis::RedisStore::connect_url(&stage.url(settings)).await;
-        let error = opened.expect_err("a newer version");
-        assert_eq!(*error.kind(), ErrorKind::Unsupported, "{error}");
-        assert!(error.to_string().contains("use a newer queuekit"), "{error}");
-    }
-    stage.end().await;
-}
-
-#[tokio::test]
 async fn r10_1_a_key_that_is_not_the_stores_is_told_and_kept() {
     let test = "r10_1_a_key_that_is_not_the_stores_is_told_and_kept";
     let Some(stage) = RedisStage::open(test).await else { return };
@@ -356,28 +316,6 @@ async fn r10_1_a_key_that_is_not_the_stores_is_told_and_kept() {
     create(&stage.store, &build(draft())).await;
     assert_eq!(lease(&stage.store, 10).await.len(), 1);
     stage.end().await;
-}
-
-#[tokio::test]
-async fn r11_2_a_user_who_may_not_ask_for_settings_is_warned_and_served() {
-    let test = "r11_2_a_user_who_may_not_ask_for_settings_is_warned_and_served";
-    let Some(server) = server(test, OwnRedis::settings()).await else { return };
-    let stage = RedisStage::own(&server, "").await;
-    let mut user = cmd("ACL");
-    user.arg(&["SETUSER", "app", "on", ">secret", "~own:*", "+@all", "-@admin", "-info"]);
-    let () = stage.ask(&user).await;
-    let url = stage.url("").replace("redis://", "redis://app:secret@");
-    let store = queuekit_redis::RedisStore::connect_url(&url).await.unwrap();
-    let inspect = store.capabilities().inspect.unwrap();
-    let findings = inspect.findings().await.unwrap();
-    assert!(findings.iter().any(|finding| finding.remedy.contains("INFO")), "{findings:?}");
-    create(&store, &build(unique("u").partition_key("k"))).await;
-    complete(&store, lease(&store, 1).await).await;
-    // It learns enough of the server to drain it when it is full.
-    create(&store, &build(draft())).await;
-    let () = stage.ask(cmd("CONFIG").arg("SET").arg("maxmemory").arg(1)).await;
-    complete(&store, lease(&store, 1).await).await;
-    stage.assert_exact().await;
 }
 
 #[tokio::test]

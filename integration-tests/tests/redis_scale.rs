@@ -170,7 +170,6 @@ async fn r5_9_jobs_of_one_key_change_no_cost() {
     is_bounded("r5_9_jobs_of_one_key_change_no_cost", Much::OneKey).await;
 }
 
-#[expect(clippy::print_stdout, reason = "figures are for reading")]
 #[tokio::test]
 async fn r7_1_a_flood_of_due_jobs_is_served_in_exact_order() {
     let test = "r7_1_a_flood_of_due_jobs_is_served_in_exact_order";
