@@ -135,8 +135,8 @@ impl Inspect for RedisStore {
         }
         match server.fsync.as_deref() {
             Some("everysec") => {
-                let message = "when the machine fails, or the server is killed while its disk is busy, the last \
-                               second or two of jobs may vanish";
+                let message = "when the machine fails, or the server is killed while its disk \
+                               is busy, the last second or two of jobs may vanish";
                 let remedy = "set `appendfsync always` if that is too much";
                 find(Severity::Note, message, remedy);
             }
