@@ -21,7 +21,7 @@ use queuekit_core::capability::{Admin, CancelOutcome, RetryOutcome};
 use queuekit_core::queue::{KeyOnDead, KeyOnWait, Order, QueuePatch};
 use queuekit_core::{
     Ack, AckOutcome, Backend, Burial, BuryOutcome, ErrorKind, JobId, Lease, Nack, NackKind, NewJob,
-    QueueName,
+    Priority, QueueName,
 };
 use queuekit_integration_tests::kit::{build, keyed};
 use queuekit_postgres::PostgresStore;
@@ -263,6 +263,58 @@ async fn r6_3_a_dead_job_that_is_retried_goes_before_one_that_commits_later() {
     assert_eq!(next(&stage).await, Some(head));
     assert!(store.delete_job(head, true).await.unwrap());
     assert_eq!(next(&stage).await, Some(late.id()));
+    stage.assert_exact().await;
+    stage.end().await;
+}
+
+/// The later job of a key stands where a reserve looks, and waits for its time; the earlier one
+/// commits only then.
+#[tokio::test]
+async fn r5_6_a_job_that_commits_late_is_served_before_one_that_waits_for_its_time() {
+    let test = "r5_6_a_job_that_commits_late_is_served_before_one_that_waits_for_its_time";
+    let Some(stage) = Stage::open(test).await else { return };
+    for order in [Order::Strict, Order::Fair] {
+        let patch = QueuePatch::default().order(order);
+        stage.store.configure(&QueueName::default(), &patch).await.unwrap();
+        let mut app = stage.client().await;
+        let first = build(keyed("k"));
+        let tx = app.transaction().await.unwrap();
+        stage.store.enqueue_in(&tx, from_ref(&first)).await.unwrap();
+        let later = create(&stage.store, &build(keyed("k").delay(Duration::from_secs(3600)))).await;
+        assert_eq!(next(&stage).await, None, "its time has not come");
+        tx.commit().await.unwrap();
+        let leases = lease(&stage.store, 1).await;
+        assert_eq!(leases.first().map(Lease::id), Some(first.id()));
+        complete(&stage.store, leases).await;
+        assert!(stage.store.delete_job(later, false).await.unwrap());
+    }
+    stage.assert_exact().await;
+    stage.end().await;
+}
+
+/// It held its key, which the policy no longer asks for; the next one stands there by now.
+#[tokio::test]
+async fn r6_3_a_dead_head_that_is_retried_goes_before_the_one_it_held_up() {
+    let test = "r6_3_a_dead_head_that_is_retried_goes_before_the_one_it_held_up";
+    let Some(stage) = Stage::open(test).await else { return };
+    let store = &stage.store;
+    let configure = async |policy| {
+        let patch = QueuePatch::default().key_on_dead(policy);
+        store.configure(&QueueName::default(), &patch).await.unwrap();
+    };
+    configure(KeyOnDead::Hold).await;
+    let head = create(store, &build(keyed("k"))).await;
+    let token = lease(store, 1).await.remove(0).token;
+    let other = create(store, &build(keyed("other").priority(Priority::HIGH))).await;
+    let next_one = create(store, &build(keyed("k"))).await;
+    let nacked = store.nack(&[Nack::new(token, NackKind::Fatal, "no", Duration::ZERO)]).await;
+    drop(nacked.unwrap());
+    configure(KeyOnDead::Continue).await;
+    assert_eq!(lease(store, 1).await.first().map(Lease::id), Some(other));
+    assert_eq!(store.retry(&[head]).await.unwrap(), [RetryOutcome::Retried]);
+    assert_eq!(next(&stage).await, Some(head));
+    assert!(store.delete_job(head, true).await.unwrap());
+    assert_eq!(next(&stage).await, Some(next_one));
     stage.assert_exact().await;
     stage.end().await;
 }

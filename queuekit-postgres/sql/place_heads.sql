@@ -1,14 +1,14 @@
 -- Looks at partition keys of a queue where each gives one job at a time, and waiting jobs block:
--- puts the first job of each into ready, if none stands there or runs. One that stands there stays
--- the first: whoever takes it away removes it from ready, and what comes back to an earlier place
--- of its key ran until then, or held the key as a dead head, so that nothing stood there.
+-- puts the first job of each into ready, if none runs. One that stands there goes if it is not the
+-- first any more: a producer whose transaction began before may commit later, and a dead head that
+-- held its key may come back.
 --
 -- In a strict queue it stands at its own place, also before it is due; in a fair one it has a turn,
 -- and stands there only once it is due.
 -- Parameters, result: as place.sql.
 -- Index: agenda_order, ready_lane, running_slot, dead_holds, jobs_lane, deltas_turn. A look per key
 -- (OFFSET 0): joined, the planner may compare every key with every job.
--- Locks: the rows of agenda it removes. The caller holds the queue's lock.
+-- Locks: the rows of agenda and ready it removes. The caller holds the queue's lock.
 WITH clock AS MATERIALIZED (
     SELECT queuekit.now_ms() AS now
 ),
@@ -50,12 +50,6 @@ free AS MATERIALIZED (
     WHERE
         NOT EXISTS (
             SELECT
-            FROM queuekit.ready
-            WHERE ready.queue = $1::int AND ready.lane = named.lane AND ready.slot IS NOT NULL
-            OFFSET 0
-        )
-        AND NOT EXISTS (
-            SELECT
             FROM queuekit.running
             WHERE
                 running.queue = $1::int AND running.lane = named.lane
@@ -72,7 +66,7 @@ free AS MATERIALIZED (
 head AS MATERIALIZED (
     SELECT
         free.lane, job.id, job.rank, job.scheduled_at, job.seq,
-        job.scheduled_at <= clock.now AS is_due
+        job.scheduled_at <= clock.now AS is_due, standing.stands, standing.others
     FROM clock
     CROSS JOIN free
     CROSS JOIN LATERAL (
@@ -82,6 +76,18 @@ head AS MATERIALIZED (
         ORDER BY jobs.seq
         LIMIT 1
     ) AS job
+    CROSS JOIN LATERAL (
+        SELECT
+            coalesce(bool_or(ready.id = job.id), false) AS stands,
+            coalesce(array_agg(ready.ctid) FILTER (WHERE ready.id <> job.id), '{}') AS others
+        FROM queuekit.ready
+        WHERE ready.queue = $1::int AND ready.lane = free.lane AND ready.slot IS NOT NULL
+        OFFSET 0
+    ) AS standing
+),
+unplaced AS (
+    DELETE FROM queuekit.ready
+    WHERE ready.ctid = ANY (ARRAY(SELECT unnest(head.others) FROM head))
 ),
 placed AS (
     INSERT INTO queuekit.ready (id, at, seq, queue, rank, slot, lane)
@@ -90,7 +96,9 @@ placed AS (
         head.seq, $1::int, CASE WHEN policy.is_fair THEN -1 ELSE head.rank END, 0, head.lane
     FROM head
     CROSS JOIN policy
-    WHERE head.is_due OR NOT policy.is_fair
+    WHERE
+        (head.is_due OR NOT policy.is_fair)
+        AND NOT head.stands
     RETURNING ready.rank, ready.at, ready.seq
 ),
 coming AS (

@@ -2,7 +2,8 @@
 //!
 //! `cargo run --example redis --features redis -- redis://127.0.0.1`, with a server that keeps what
 //! it is told: `redis-server --appendonly yes`. One that would lose jobs is refused, and the error
-//! says what to set. Run it in two terminals: each job is run once, by one of them.
+//! says what to set. Run it in two terminals: each job is run once, by one of them. Without the
+//! argument it takes `QUEUEKIT_EXAMPLE_REDIS_URL`, or `redis://127.0.0.1`.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use queuekit::prelude::*;
@@ -24,7 +25,9 @@ async fn resize(job: Resize, ctx: Ctx) -> JobResult {
 
 #[tokio::main]
 async fn main() -> queuekit::Result<()> {
-    let url = std::env::args().nth(1).unwrap_or_else(|| "redis://127.0.0.1".to_owned());
+    let given = std::env::args().nth(1);
+    let url = given.or_else(|| std::env::var("QUEUEKIT_EXAMPLE_REDIS_URL").ok());
+    let url = url.unwrap_or_else(|| "redis://127.0.0.1".to_owned());
     let client = queuekit::connect(&url).await?;
 
     let pictures = (1..=5).map(|n| Resize { picture: format!("cat-{n}.png") });

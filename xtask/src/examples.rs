@@ -25,19 +25,21 @@ pub(crate) fn run(workspace: &Workspace, steps: &mut Steps) -> Result<()> {
     let options = options(facade);
     let build = CommandLine::cargo("build").args(&options).arg("--examples");
     steps.run("build the examples", &build)?;
-    if facade.examples.iter().any(needs_postgres) {
-        let build = CommandLine::cargo("build").args(with_postgres());
-        steps.run("build what gives them a Postgres", &build)?;
+    let givers: BTreeSet<&str> = facade.examples.iter().filter_map(giver).collect();
+    for giver in givers {
+        let build = CommandLine::cargo("build").args(with_server(giver));
+        steps.run(&format!("build {giver}, which gives them a server"), &build)?;
     }
     for example in &facade.examples {
         let command = CommandLine::cargo("run --quiet").args(&options);
         let command = command.args(["--example", &example.name]);
         let command = command.args(arguments(&example.name, workspace)?);
-        let command = if needs_postgres(example) {
-            let server = CommandLine::cargo("run --quiet").args(with_postgres()).arg("--");
-            command.behind(server)
-        } else {
-            command
+        let command = match giver(example) {
+            Some(giver) => {
+                let server = CommandLine::cargo("run --quiet").args(with_server(giver)).arg("--");
+                command.behind(server)
+            }
+            None => command,
         };
         steps.run_within(TIME_LIMIT, &format!("example {}", example.name), &command)?;
     }
@@ -62,14 +64,16 @@ fn options(facade: &Crate) -> Vec<String> {
     options
 }
 
-fn needs_postgres(example: &Example) -> bool {
-    example.required_features.iter().any(|feature| feature == "postgres")
+/// The program that runs an example with a server, if it needs one.
+fn giver(example: &Example) -> Option<&'static str> {
+    let needs = |feature| example.required_features.iter().any(|required| required == feature);
+    let givers = [("postgres", "with_postgres"), ("redis", "with_redis")];
+    givers.into_iter().find(|(feature, _)| needs(*feature)).map(|(_, giver)| giver)
 }
 
-/// The program that runs another with a database for it alone.
-fn with_postgres() -> Vec<String> {
-    let words = "--package queuekit-integration-tests --features servers --example with_postgres";
-    words.split_whitespace().map(str::to_owned).collect()
+fn with_server(giver: &str) -> Vec<String> {
+    let words = "--package queuekit-integration-tests --features servers --example";
+    words.split_whitespace().chain([giver]).map(str::to_owned).collect()
 }
 
 /// What an example gets so that it is quick and touches nothing of the user's.

@@ -351,7 +351,11 @@ impl Round<'_> {
                 let own = leased.then(|| self.request.ttl.get());
                 known.into_iter().chain(own).min()
             }
-            None => self.next_due_in().await?,
+            // A hint: without it the caller looks again by itself, and what was done is told.
+            None => self.next_due_in().await.unwrap_or_else(|error| {
+                tracing::debug!(%error, "when the next job is due was not found out");
+                None
+            }),
         };
         self.store.stir(done.stirred.iter().map(|row| &row.name));
         let (acks, nacks) = done.settled.unwrap_or_default();
