@@ -14,9 +14,10 @@ use std::time::Duration;
 
 use common::redis_stage::RedisStage;
 use common::stage::complete;
-use queuekit_core::capability::Upkeep;
+use queuekit_core::capability::{Exchange, Settlement, Upkeep};
 use queuekit_core::{
-    Backend, JobDraft, JobId, Lease, NewJob, OffsetClock, Priority, QueueName, Reserve,
+    Ack, AckOutcome, Backend, JobDraft, JobId, Lease, Nack, NackKind, NackOutcome, NewJob,
+    OffsetClock, Priority, QueueName, Reserve,
 };
 use queuekit_integration_tests::crash::is_long;
 use queuekit_integration_tests::kit::{DAY, HOUR, build, draft, keyed, request};
@@ -201,5 +202,31 @@ async fn r7_1_a_flood_of_due_jobs_is_served_in_exact_order() {
     }
     assert!(served.is_sorted(), "out of order");
     println!("{count} jobs; slowest {:?}", scale.slowest().await);
+    scale.stage.assert_exact().await;
+}
+
+/// More than a script has room for on its stack: one that finds out half way has lost jobs.
+#[tokio::test]
+async fn r3_6_any_number_of_leases_is_acked_and_nacked_by_one_call() {
+    let test = "r3_6_any_number_of_leases_is_acked_and_nacked_by_one_call";
+    let Some(scale) = Scale::open(test).await else { return };
+    let store = scale.store();
+    let mut leases: Vec<Lease> = Vec::new();
+    for _ in 0..6 {
+        let jobs: Vec<NewJob> = (0..1000).map(|_| build(draft())).collect();
+        store.enqueue(&jobs).await.unwrap();
+        leases.extend(store.reserve(&request(QueueName::default(), 1000)).await.unwrap().leases);
+    }
+    assert_eq!(leases.len(), 6000);
+    let nacked = leases.split_off(4500);
+    let acks: Vec<Ack> = leases.into_iter().map(|lease| Ack::new(lease.token)).collect();
+    let nack = |lease: Lease| Nack::new(lease.token, NackKind::Fatal, "no", Duration::ZERO);
+    let nacks: Vec<Nack> = nacked.into_iter().map(nack).collect();
+    let settlement = Settlement { acks, nacks };
+    let exchanged = store.exchange(&settlement, &request(QueueName::default(), 10)).await.unwrap();
+    assert!(exchanged.acks.iter().all(|outcome| *outcome == AckOutcome::Acked));
+    assert!(exchanged.nacks.iter().all(|outcome| *outcome == NackOutcome::Dead));
+    let again = store.ack(&settlement.acks).await.unwrap();
+    assert_eq!(again, vec![AckOutcome::AlreadyDone; 4500]);
     scale.stage.assert_exact().await;
 }

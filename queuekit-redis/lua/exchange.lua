@@ -35,7 +35,7 @@ local function ack()
         elseif sub(state, 15, 42) == token and is_state(state) then
             if sub(state, 1, 1) == 'r' then
                 outcome = 'A'
-                ends = (ends or call('HINCRBY', M, 'ends', count) - count) + 1
+                ends = (ends or tonumber(call('HGET', M, 'ends') or 0)) + 1
                 local end_seq = hex12(ends)
                 local size = sub(state, 111, 118)
                 if result ~= '' then
@@ -69,6 +69,7 @@ local function ack()
         call('ZADD', C, unpack(ended))
         call('HSET', S, unpack(changed))
         call('HINCRBY', M, 'bytes_c', bytes)
+        call('HINCRBY', M, 'ends', done)
         remember_ends(ends - done + 1, done, false)
     end
     at = at + count * 3
@@ -162,11 +163,9 @@ local function lease(job)
     job.state, job.attempts, job.lease_seq = 'r', job.attempts + 1, job.lease_seq + 1
     job.nonce, job.started, job.worker = nonce, now11, worker
     enter(job, expires_at)
-    save(job)
     granted = granted + 1
     told = told + 3
-    answer[told - 2], answer[told - 1] = job.id, call('HGET', S, job.id)
-    answer[told] = job.data
+    answer[told - 2], answer[told - 1], answer[told] = job.id, save(job), job.data
     if fair then
         served(job.key)
     end

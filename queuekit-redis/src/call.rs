@@ -16,7 +16,9 @@ use crate::{RedisStore, Shared};
 /// What a call is, as far as its repetition matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
-    /// It changes nothing, or nothing more when made again.
+    /// It changes nothing.
+    Read,
+    /// It changes nothing more when made again.
     Repeatable,
     /// Made again it would do more: if its answer is lost, the caller is told so.
     Once,
@@ -66,7 +68,7 @@ impl Shared {
             let Ok(answer) = timeout_at(deadline, attempt).await else {
                 // A connection that says nothing is no use to those who come after.
                 self.link_of(call).reset();
-                return Err(timed_out(doubt.load(Ordering::Acquire)));
+                return Err(timed_out(call, doubt.load(Ordering::Acquire)));
             };
             let failure = match answer {
                 Ok(answer) => return Ok(answer),
@@ -154,7 +156,7 @@ impl Shared {
 
 /// The error as the caller is told it: what is in doubt is called so.
 fn told(error: Error, call: Call, doubt: bool) -> Error {
-    if doubt && call == Call::Once && *error.kind() == ErrorKind::Unavailable {
+    if doubt && call != Call::Read && *error.kind() != ErrorKind::Closed {
         let message = "the connection was lost while the call was under way; whether it took \
                        effect is unknown: repeat it, which is safe";
         return Error::new(ErrorKind::Indeterminate, message).caused_by(error);
@@ -162,12 +164,31 @@ fn told(error: Error, call: Call, doubt: bool) -> Error {
     error
 }
 
-fn timed_out(doubt: bool) -> Error {
-    if doubt {
+fn timed_out(call: Call, doubt: bool) -> Error {
+    if doubt && call != Call::Read {
         let message = "no answer came within op_timeout; whether the call took effect is \
                        unknown: repeat it, which is safe";
         return Error::new(ErrorKind::Indeterminate, message);
     }
     let message = "the call did not get through within op_timeout; check server and network";
     Error::new(ErrorKind::Unavailable, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r10_1_what_may_have_taken_effect_is_never_called_certainly_not_applied() {
+        let kind = |call, kind: ErrorKind, doubt| {
+            told(Error::new(kind, "no"), call, doubt).kind().as_str().to_owned()
+        };
+        for call in [Call::Repeatable, Call::Once, Call::Heartbeat] {
+            assert_eq!(kind(call, ErrorKind::Unavailable, true), "indeterminate");
+            assert_eq!(kind(call, ErrorKind::StorageFull, true), "indeterminate");
+            assert_eq!(kind(call, ErrorKind::Unavailable, false), "unavailable");
+            assert_eq!(kind(call, ErrorKind::Closed, true), "closed");
+        }
+        assert_eq!(kind(Call::Read, ErrorKind::Unavailable, true), "unavailable");
+    }
 }

@@ -26,7 +26,7 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) async fn ask(store: &RedisStore) -> Result<Self> {
         let ask = |command| async move {
-            store.call("inspect", Call::Repeatable, Request::Command(command)).await
+            store.call("inspect", Call::Read, Request::Command(command)).await
         };
         let mut server = match ask(cmd("INFO")).await {
             Ok(info) => parse_info(&String::from_utf8_lossy(&bytes_of(info).unwrap_or_default())),

@@ -16,7 +16,7 @@ const VERSION: u32 = 1;
 impl Migrations for RedisStore {
     async fn status(&self) -> Result<SchemaStatus> {
         let get = cmd("GET").arg(self.shared.keyspace.version()).to_owned();
-        let stored = self.call("migrations", Call::Repeatable, Request::Command(get)).await?;
+        let stored = self.call("migrations", Call::Read, Request::Command(get)).await?;
         let stored = number_of(stored).and_then(|version| u32::try_from(version).ok());
         Ok(SchemaStatus { stored: stored.unwrap_or(0), wanted: VERSION })
     }

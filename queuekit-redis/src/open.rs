@@ -56,7 +56,8 @@ fn with_certificates(mut config: RedisConfig) -> Result<RedisConfig> {
         let certificates = TlsCertificates { client_tls: None, root_cert: Some(pem) };
         let client = Client::build_with_tls(config.server.clone(), certificates);
         let client = client.map_err(|error| {
-            let message = format!("{shown} holds no certificates in PEM form");
+            let message =
+                format!("{shown} holds no certificates; name a PEM file in root_certificates");
             Error::new(ErrorKind::Unavailable, message).caused_by(error)
         })?;
         config.server = client.get_connection_info().clone();

@@ -82,7 +82,7 @@ impl RedisStore {
     pub(crate) async fn all_queues(&self) -> Result<Vec<QueueName>> {
         let registry = self.shared.keyspace.registry();
         let request = Request::Command(cmd("SMEMBERS").arg(registry).to_owned());
-        let members = self.call("list_queues", Call::Repeatable, request).await?;
+        let members = self.call("list_queues", Call::Read, request).await?;
         let members = match members {
             Value::Array(members) | Value::Set(members) => members,
             _ => return Err(unreadable("the set of all queues")),

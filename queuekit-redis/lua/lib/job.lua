@@ -100,11 +100,14 @@ local function load(id)
     return (data or state) and job_of(id, data or '', state)
 end
 
+-- What it stores.
 local function save(job)
-    call('HSET', S, job.id, table.concat({
+    local state = table.concat({
         job.state, job.cancel, format('%04x%08x%012x', job.attempts, job.releases, job.lease_seq),
         job.nonce, job.seq, hex11(job.at), job.deadline, job.started, job.finished, job.end_seq,
         format('%08x', job.size), job.unique == '' and '0' or '1',
         format('%03x', #job.key), job.key, job.worker, '\0', job.reason,
-    }))
+    })
+    call('HSET', S, job.id, state)
+    return state
 end

@@ -72,7 +72,7 @@ impl RedisStore {
     }
 
     async fn figures(&self, name: &QueueName) -> Result<Option<Figures>> {
-        let call = Call::Repeatable;
+        let call = Call::Read;
         let answer = self.on_queue("list_queues", call, Lua::Figures, name, []).await?;
         let parts = array_of(answer).ok_or_else(|| unreadable("the figures of a queue"))?;
         if parts.is_empty() {
@@ -128,7 +128,7 @@ impl RedisStore {
         let (mut cursor, mut examined) = (Vec::new(), 0);
         while examined < EXACT_COUNT {
             let args = [cursor, SLICE.to_string().into_bytes()];
-            let call = Call::Repeatable;
+            let call = Call::Read;
             let answer = self.on_queue("list_queues", call, Lua::Lanes, name, args).await?;
             let broken = || unreadable("the figures of partition keys");
             let mut parts = array_of(answer).ok_or_else(broken)?.into_iter();

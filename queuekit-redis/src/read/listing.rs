@@ -82,7 +82,7 @@ impl RedisStore {
         most: usize,
     ) -> Result<Slice> {
         let args = [section_name(statuses).into(), after, most.to_string().into_bytes()];
-        let answer = self.on_queue("list_jobs", Call::Repeatable, Lua::List, queue, args).await?;
+        let answer = self.on_queue("list_jobs", Call::Read, Lua::List, queue, args).await?;
         let broken = || unreadable("a page of jobs");
         let mut parts = array_of(answer).ok_or_else(broken)?.into_iter();
         let now = parts.next().and_then(number_of).ok_or_else(broken)?;

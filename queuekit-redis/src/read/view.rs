@@ -25,7 +25,7 @@ impl RedisStore {
     pub(super) async fn job_at(&self, id: JobId) -> Result<Option<Shown>> {
         let ask = |queue: QueueName, _| async move {
             let ids = [id.as_bytes().to_vec()];
-            let answer = self.on_queue("get_job", Call::Repeatable, Lua::Get, &queue, ids).await?;
+            let answer = self.on_queue("get_job", Call::Read, Lua::Get, &queue, ids).await?;
             let mut parts = array_of(answer).ok_or_else(|| unreadable("a job"))?.into_iter();
             let now = parts.next().and_then(number_of).ok_or_else(|| unreadable("a job"))?;
             let now = Timestamp::from_millis(now);

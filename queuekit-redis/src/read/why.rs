@@ -62,7 +62,7 @@ impl RedisStore {
     /// The job it waits for, and how many stand before it; none if that takes too long to count.
     async fn standing(&self, job: &Job) -> Result<(Option<JobId>, Option<u64>)> {
         let id = [job.id.as_bytes().to_vec()];
-        let answer = self.on_queue("why", Call::Repeatable, Lua::Why, &job.queue, id).await?;
+        let answer = self.on_queue("why", Call::Read, Lua::Why, &job.queue, id).await?;
         let parts = array_of(answer).ok_or_else(|| unreadable("what a job waits for"))?;
         let mut parts = parts.into_iter().map(bytes_of);
         let behind = parts.next().flatten().and_then(|id| job_id(&id));

@@ -20,6 +20,10 @@ use crate::call::Call;
 use crate::codec::{array_of, bytes_of, job_id, lease, millis, number_of, token};
 use crate::scripts::Lua;
 
+/// Outcomes that one script takes: it passes several values of each on Lua's stack, which holds
+/// 8,000.
+const MOST: usize = 1000;
+
 /// What of a settlement is of one queue, and where it stood.
 #[derive(Default)]
 struct Part<'a> {
@@ -53,6 +57,9 @@ impl RedisStore {
         acks: &[Ack],
         nacks: &[Nack],
     ) -> Result<(Vec<AckOutcome>, Vec<NackOutcome>)> {
+        if acks.len() + nacks.len() > MOST {
+            return self.settle_in_slices(operation, acks, nacks).await;
+        }
         let parts = parts(acks, nacks);
         let settle = |(queue, part): &(QueueName, Part<'_>)| {
             let (queue, request) = (queue.clone(), part.request());
@@ -64,6 +71,22 @@ impl RedisStore {
         for ((queue, part), answer) in parts.iter().zip(answers) {
             part.put(&answer, &mut acked, &mut nacked);
             self.stir_after(queue, part, &answer);
+        }
+        Ok((acked, nacked))
+    }
+
+    async fn settle_in_slices(
+        &self,
+        operation: &'static str,
+        acks: &[Ack],
+        nacks: &[Nack],
+    ) -> Result<(Vec<AckOutcome>, Vec<NackOutcome>)> {
+        let (mut acked, mut nacked) = (Vec::new(), Vec::new());
+        for slice in acks.chunks(MOST) {
+            acked.extend(Box::pin(self.settle(operation, slice, &[])).await?.0);
+        }
+        for slice in nacks.chunks(MOST) {
+            nacked.extend(Box::pin(self.settle(operation, &[], slice)).await?.1);
         }
         Ok((acked, nacked))
     }
@@ -87,7 +110,8 @@ impl RedisStore {
             _ => None,
         };
         let all_there = only.is_some_and(|only| {
-            acks.iter().all(|ack| ack.lease.queue == *only)
+            settlement.len() <= MOST
+                && acks.iter().all(|ack| ack.lease.queue == *only)
                 && nacks.iter().all(|nack| nack.lease.queue == *only)
         });
         let mut exchanged = Exchanged::default();
