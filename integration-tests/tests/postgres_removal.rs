@@ -11,97 +11,14 @@ mod common;
 
 use std::slice::from_ref;
 
-use common::postgres::of_schema;
-use common::stage::{Stage, complete, create, lease, state, until};
-use queuekit_core::capability::{Admin, Upkeep};
-use queuekit_core::{Backend, EnqueueOutcome, JobDraft, Lease, NewJob, QueueName, State};
-use queuekit_integration_tests::kit::{build, draft, keyed};
-use tokio_postgres::Client;
-
-/// A store with gates in the way of its enqueues, and who closes them.
-struct Gated {
-    stage: Stage,
-    keeper: Client,
-}
-
-impl Gated {
-    /// The queue `default` exists, and is empty.
-    async fn open(test: &str, draft: fn() -> JobDraft) -> Option<Self> {
-        let stage = Stage::open(test).await?;
-        let keeper = stage.client().await;
-        let id = create(&stage.store, &build(draft())).await;
-        assert!(stage.store.delete_job(id, false).await.unwrap());
-        let gated = Self { stage, keeper };
-        let gates = gated.sql(include_str!("../sql/postgres_gates.sql"));
-        gated.keeper.batch_execute(&gates).await.unwrap();
-        Some(gated)
-    }
-
-    fn sql(&self, sql: &str) -> String {
-        of_schema(sql, self.stage.store.schema())
-    }
-
-    async fn close(&self, gate: i32) {
-        let sql = include_str!("../sql/postgres_gate_close.sql");
-        self.keeper.execute(sql, &[&gate]).await.unwrap();
-    }
-
-    async fn unlock(&self, gate: i32) {
-        let sql = include_str!("../sql/postgres_gate_open.sql");
-        self.keeper.execute(sql, &[&gate]).await.unwrap();
-    }
-
-    async fn until_someone_is_at(&self, gate: i32) {
-        let sql = include_str!("../sql/postgres_gate_waits.sql");
-        let waits = async || self.keeper.query_one(sql, &[&gate]).await.unwrap().get(0);
-        until("the enqueue is at the gate", waits).await;
-    }
-
-    async fn remove_queue(&self) {
-        assert!(self.stage.store.remove_queue(&QueueName::default(), true).await.unwrap());
-    }
-
-    /// More upkeep than it takes to forget a queue.
-    async fn keep_up(&self) {
-        for _ in 0..3 {
-            self.stage.store.prune().await.unwrap();
-            while self.stage.store.repair().await.unwrap().more {}
-        }
-    }
-
-    /// The job that came when its queue was gone is served as ever; then all of both goes.
-    async fn judge(self, job: &NewJob) {
-        let store = &self.stage.store;
-        self.keep_up().await;
-        assert_eq!(state(store, job.id()).await, Some(State::Pending));
-        self.stage.assert_exact().await;
-        let leases = lease(store, 10).await;
-        assert_eq!(leases.iter().map(Lease::id).collect::<Vec<_>>(), [job.id()]);
-        complete(store, leases).await;
-        self.keep_up().await;
-        self.assert_owned().await;
-        self.stage.assert_exact().await;
-        assert!(store.delete_job(job.id(), false).await.unwrap());
-        let rows = self.sql(include_str!("../sql/postgres_queue_rows.sql"));
-        until("the queue is forgotten", async || {
-            self.keep_up().await;
-            self.keeper.query_one(&rows, &[]).await.unwrap().get::<_, i64>(0) == 0
-        })
-        .await;
-        self.assert_owned().await;
-        // The name is as any other.
-        let again = create(store, &build(draft())).await;
-        assert_eq!(lease(store, 10).await.pop().map(|lease| lease.id()), Some(again));
-        self.stage.end().await;
-    }
-
-    async fn assert_owned(&self) {
-        let sql = self.sql(include_str!("../sql/postgres_unowned.sql"));
-        let rows = self.keeper.query(&sql, &[]).await.unwrap();
-        let tables: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
-        assert!(tables.is_empty(), "rows of no queue in {tables:?}");
-    }
-}
+use common::gated::Gated;
+use common::stage::{complete, create, lease, state};
+use queuekit_core::capability::{Admin, ExtendOutcome, Leases};
+use queuekit_core::{
+    Backend, EnqueueOutcome, ErrorKind, JobDraft, Lease, LeaseTtl, QueueName, State,
+};
+use queuekit_integration_tests::kit::{build, draft, keyed, kind_of};
+use tokio_postgres::IsolationLevel;
 
 /// The enqueue has seen its queue; the queue is removed, and only then is the job stored.
 async fn removed_under_an_enqueue(test: &str, draft: fn() -> JobDraft) {
@@ -149,4 +66,148 @@ async fn r0_2_a_job_of_an_open_transaction_likewise() {
         tx.commit().await.unwrap();
         gated.judge(&job).await;
     }
+}
+
+/// A call that removes the queue has begun, and found it empty: what it answers when it goes on.
+async fn removed_when_empty(
+    gated: &Gated,
+    force: bool,
+    meanwhile: impl AsyncFn(),
+) -> queuekit_core::Result<bool> {
+    gated.close(3).await;
+    let store = gated.stage.store.clone();
+    let remove = async move { store.remove_queue(&QueueName::default(), force).await };
+    let remove = tokio::spawn(remove);
+    gated.until_someone_is_at(3).await;
+    meanwhile().await;
+    gated.unlock(3).await;
+    remove.await.unwrap()
+}
+
+#[tokio::test]
+async fn r6_7_a_job_that_comes_while_an_empty_queue_is_removed_keeps_it() {
+    let test = "r6_7_a_job_that_comes_while_an_empty_queue_is_removed_keeps_it";
+    for draft in [draft, || keyed("k")] {
+        let Some(gated) = Gated::open(test, draft).await else { return };
+        let (store, job) = (&gated.stage.store, build(draft()));
+        let removed = removed_when_empty(&gated, false, async || {
+            create(store, &job).await;
+        });
+        assert_eq!(kind_of(removed.await), ErrorKind::Conflict);
+        assert_eq!(state(store, job.id()).await, Some(State::Pending));
+        gated.judge(&job).await;
+    }
+}
+
+#[tokio::test]
+async fn r6_7_a_job_that_comes_while_its_queue_is_removed_by_force_goes_with_it() {
+    let test = "r6_7_a_job_that_comes_while_its_queue_is_removed_by_force_goes_with_it";
+    let Some(gated) = Gated::open(test, draft).await else { return };
+    let (store, job) = (&gated.stage.store, build(draft()));
+    let removed = removed_when_empty(&gated, true, async || {
+        create(store, &job).await;
+    });
+    assert!(removed.await.unwrap());
+    assert_eq!(state(store, job.id()).await, None);
+    let again = build(draft());
+    create(store, &again).await;
+    gated.judge(&again).await;
+}
+
+#[tokio::test]
+async fn r6_7_a_queue_whose_job_runs_by_now_is_not_removed_by_force_either() {
+    let test = "r6_7_a_queue_whose_job_runs_by_now_is_not_removed_by_force_either";
+    let Some(gated) = Gated::open(test, draft).await else { return };
+    let (store, job) = (&gated.stage.store, build(draft()));
+    let removed = removed_when_empty(&gated, true, async || {
+        create(store, &job).await;
+        assert_eq!(lease(store, 1).await.len(), 1);
+    });
+    assert_eq!(kind_of(removed.await), ErrorKind::Conflict);
+    assert_eq!(state(store, job.id()).await, Some(State::Running));
+    gated.stage.assert_exact().await;
+    gated.stage.end().await;
+}
+
+/// What a process knows of a queue is out of date: another has removed it, and made it again.
+#[tokio::test]
+async fn r3_2_leases_of_a_queue_that_was_made_again_hold_for_who_knew_the_old_one() {
+    let test = "r3_2_leases_of_a_queue_that_was_made_again_hold_for_who_knew_the_old_one";
+    for draft in [draft, || keyed("k")] {
+        let Some(gated) = Gated::open(test, draft).await else { return };
+        let (store, other) = (&gated.stage.store, gated.stage.handle("pool_size=2").await);
+        gated.forget_queue(&other).await;
+        let id = create(&other, &build(draft())).await;
+        let leases = lease(store, 10).await;
+        assert_eq!(leases.iter().map(Lease::id).collect::<Vec<_>>(), [id]);
+        let ttl = LeaseTtl::default();
+        let extended = store.extend(&[leases[0].token.clone()], ttl).await.unwrap();
+        assert!(matches!(extended[..], [ExtendOutcome::Extended { .. }]), "{extended:?}");
+        complete(store, leases).await;
+        gated.stage.assert_exact().await;
+        other.close().await.unwrap();
+        gated.stage.end().await;
+    }
+}
+
+#[tokio::test]
+async fn r2_9_a_transaction_stores_in_a_queue_that_another_process_has_removed() {
+    let test = "r2_9_a_transaction_stores_in_a_queue_that_another_process_has_removed";
+    let Some(gated) = Gated::open(test, draft).await else { return };
+    let (store, other) = (&gated.stage.store, gated.stage.handle("pool_size=2").await);
+    gated.forget_queue(&other).await;
+    let (mut app, job) = (gated.stage.client().await, build(draft()));
+    let tx = app.transaction().await.unwrap();
+    let stored = store.enqueue_in(&tx, from_ref(&job)).await.unwrap();
+    assert_eq!(stored, [EnqueueOutcome::Created { id: job.id() }]);
+    tx.commit().await.unwrap();
+    other.close().await.unwrap();
+    gated.judge(&job).await;
+}
+
+/// A transaction that looks at the past sees the queue, though it was removed since.
+#[tokio::test]
+async fn r0_2_what_a_transaction_of_the_past_stores_in_a_removed_queue_is_served() {
+    let test = "r0_2_what_a_transaction_of_the_past_stores_in_a_removed_queue_is_served";
+    let Some(gated) = Gated::open(test, draft).await else { return };
+    let (mut app, job) = (gated.stage.client().await, build(draft()));
+    let tx = app.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
+    let tx = tx.start().await.unwrap();
+    tx.query(&gated.sql(include_str!("../sql/postgres_queue_rows.sql")), &[]).await.unwrap();
+    let other = gated.stage.handle("pool_size=2").await;
+    assert!(other.remove_queue(&QueueName::default(), true).await.unwrap());
+    other.close().await.unwrap();
+    // The store that is asked does not know of it.
+    gated.stage.store.enqueue_in(&tx, from_ref(&job)).await.unwrap();
+    gated.keep_up().await;
+    tx.commit().await.unwrap();
+    gated.judge(&job).await;
+}
+
+#[tokio::test]
+async fn r0_2_a_transaction_of_the_past_cannot_store_in_a_forgotten_queue() {
+    let test = "r0_2_a_transaction_of_the_past_cannot_store_in_a_forgotten_queue";
+    let Some(gated) = Gated::open(test, draft).await else { return };
+    let (store, mut app) = (&gated.stage.store, gated.stage.client().await);
+    let look = gated.sql(include_str!("../sql/postgres_queue_rows.sql"));
+    let by_psql = gated.sql("SELECT queuekit.enqueue('default', 'greet', '1')");
+    for by_sql in [false, true] {
+        create(store, &build(draft())).await;
+        let tx = app.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
+        let tx = tx.start().await.unwrap();
+        tx.query(&look, &[]).await.unwrap();
+        let other = gated.stage.handle("pool_size=2").await;
+        gated.forget_queue(&other).await;
+        other.close().await.unwrap();
+        if by_sql {
+            let refused = tx.execute(&by_psql, &[]).await.unwrap_err();
+            assert_eq!(refused.code().map(|code| code.code()), Some("40001"));
+        } else {
+            let stored = store.enqueue_in(&tx, from_ref(&build(draft()))).await;
+            assert_eq!(kind_of(stored), ErrorKind::Unavailable);
+        }
+        tx.rollback().await.unwrap();
+    }
+    gated.assert_owned().await;
+    gated.stage.end().await;
 }

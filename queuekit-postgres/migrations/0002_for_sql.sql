@@ -204,6 +204,11 @@ BEGIN
             ERRCODE = 'undefined_object',
             HINT = format('SELECT queuekit.create_queue(%L);', enqueue.queue);
     END IF;
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        -- It looks at the past: the queue may have been removed since. It fails with 40001 if it
+        -- was forgotten already, and keeps it from being forgotten else.
+        PERFORM FROM queuekit.queues WHERE queues.id = home.id FOR KEY SHARE;
+    END IF;
     IF partition_key IS NOT NULL AND NOT home.keyed THEN
         RAISE EXCEPTION 'the queue % takes no partition keys', quote_literal(enqueue.queue) USING
             ERRCODE = 'object_not_in_prerequisite_state',

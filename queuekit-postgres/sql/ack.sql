@@ -1,7 +1,7 @@
 -- Completes jobs whose leases hold.
--- Parameters: a column each, a row per job, sorted by id: $1 id; $2 queue; $3 lease_seq; $4 nonce;
--- $5 result. Of $2 to $4 one with the same value for all jobs may come with the first alone; $5 of
--- nothing but NULL, empty.
+-- Parameters: a column each, a row per job, sorted by id: $1 id; $2 lease_seq; $3 nonce; $4 result.
+-- Of $2 and $3 one with the same value for all jobs may come with the first alone; $4 of nothing
+-- but NULL, empty.
 -- Result: one row: how many were completed; if not all, their ids.
 -- Index: running_pkey, jobs_pkey, idempotency_pkey, queues_pkey.
 -- Locks: the leases and bodies it removes; those who settle the same leases wait.
@@ -10,14 +10,12 @@ WITH clock AS MATERIALIZED (
 ),
 lease AS (
     DELETE FROM queuekit.running
-    USING unnest($1::uuid[], $2::int[], $3::bigint[], $4::uuid[], $5::bytea[])
-        AS input (id, queue, lease_seq, nonce, result)
+    USING unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::bytea[])
+        AS input (id, lease_seq, nonce, result)
     WHERE
         running.id = input.id
-        AND running.nonce = coalesce(input.nonce, ($4::uuid[])[1])
-        AND running.lease_seq = coalesce(input.lease_seq, ($3::bigint[])[1])
-        -- By id: there are many of a queue.
-        AND running.queue + 0 = coalesce(input.queue, ($2::int[])[1])
+        AND running.nonce = coalesce(input.nonce, ($3::uuid[])[1])
+        AND running.lease_seq = coalesce(input.lease_seq, ($2::bigint[])[1])
     RETURNING running.*, input.result
 ),
 body AS (

@@ -1,28 +1,32 @@
 -- Some jobs of a queue, in whatever state.
 -- Parameters: $1 queue; $2 most.
--- Result: their ids; one may come twice.
--- Index: ready_order, jobs_lane, jobs_later, dead_order, done_order.
+-- Result: their ids, and whether they run; one may come twice. Those that run come first.
+-- Index: running_expiry, ready_order, jobs_lane, jobs_later, dead_order, done_order.
 -- Locks: nothing.
-SELECT job.id
+SELECT job.id, job.runs
 FROM (
-    SELECT ready.id
+    SELECT running.id, true AS runs
+    FROM queuekit.running
+    WHERE running.queue = $1::int
+    UNION ALL
+    SELECT ready.id, false
     FROM generate_series(-1, 31) AS level (rank)
     JOIN queuekit.ready ON ready.queue = $1::int AND ready.rank = level.rank::smallint
     UNION ALL
-    SELECT jobs.id
+    SELECT jobs.id, false
     FROM queuekit.jobs
     WHERE jobs.queue = $1::int AND jobs.lane IS NOT NULL AND NOT jobs.later
     UNION ALL
-    SELECT jobs.id
+    SELECT jobs.id, false
     FROM queuekit.jobs
     WHERE jobs.queue = $1::int AND jobs.later
     UNION ALL
-    SELECT dead.id
+    SELECT dead.id, false
     FROM queuekit.dead
     WHERE dead.queue = $1::int
     UNION ALL
-    SELECT done.id
+    SELECT done.id, false
     FROM queuekit.done
     WHERE done.queue = $1::int
-) AS job
+) AS job (id, runs)
 LIMIT $2::int

@@ -1,19 +1,38 @@
--- Removes a queue whose jobs are gone.
+-- Removes a queue: its settings are those of a new one, and what is known of the past is forgotten.
+-- Deltas that are not seen here belong to jobs that are stored at this moment, and stay.
 -- Parameters: $1 queue.
 -- Result: none.
--- Index: queues_pkey, counts_pkey, deltas_queue, agenda_order.
--- Locks: the queue's row.
-WITH counted AS (
-    DELETE FROM queuekit.counts
-    WHERE counts.queue = $1::int
-),
-changed AS (
+-- Index: queues_pkey, counts_pkey, deltas_queue.
+-- Locks: the queue's row, its counters. The caller holds the lock of folding.
+WITH taken AS (
     DELETE FROM queuekit.deltas
     WHERE deltas.queue = $1::int
+    RETURNING deltas.*
 ),
-visited AS (
-    DELETE FROM queuekit.agenda
-    WHERE agenda.queue = $1::int
+counted AS (
+    INSERT INTO queuekit.counts AS old (
+        queue, pending, running, completed, dead, cancelled, completed_size, dead_size,
+        cancelled_size
+    )
+    SELECT
+        $1::int, coalesce(sum(taken.pending), 0), coalesce(sum(taken.running), 0),
+        coalesce(sum(taken.completed), 0), coalesce(sum(taken.dead), 0),
+        coalesce(sum(taken.cancelled), 0), coalesce(sum(taken.completed_size), 0),
+        coalesce(sum(taken.dead_size), 0), coalesce(sum(taken.cancelled_size), 0)
+    FROM taken
+    ON CONFLICT (queue) DO UPDATE
+    SET
+        pending = old.pending + excluded.pending,
+        running = old.running + excluded.running,
+        completed = old.completed + excluded.completed,
+        dead = old.dead + excluded.dead,
+        cancelled = old.cancelled + excluded.cancelled,
+        completed_size = old.completed_size + excluded.completed_size,
+        dead_size = old.dead_size + excluded.dead_size,
+        cancelled_size = old.cancelled_size + excluded.cancelled_size,
+        corrupt = 0,
+        turn = 0,
+        last_ended = ''
 )
 UPDATE queuekit.queues
 SET

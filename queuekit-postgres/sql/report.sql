@@ -1,6 +1,6 @@
 -- Records what a run reports, if its lease holds.
--- Parameters: $1 id; $2 queue; $3 lease_seq; $4 nonce; $5 how far it is, or NULL; $6 message; $7
--- lines as a JSON array of texts; $8 most lines kept.
+-- Parameters: $1 id; $2 lease_seq; $3 nonce; $4 how far it is, or NULL; $5 message; $6 lines as a
+-- JSON array of texts; $7 most lines kept.
 -- Result: the id, if it was recorded.
 -- Index: running_pkey, reports_pkey.
 -- Locks: the reports it writes.
@@ -17,13 +17,11 @@ SELECT
 FROM clock
 CROSS JOIN (
     SELECT
-        $1::uuid AS id, $2::int AS queue, $3::bigint AS lease_seq, $4::uuid AS nonce,
-        $5::real AS fraction, $6::text AS message, $7::text AS lines
+        $1::uuid AS id, $2::bigint AS lease_seq, $3::uuid AS nonce, $4::real AS fraction,
+        $5::text AS message, $6::text AS lines
 ) AS input
 JOIN queuekit.running
     ON running.id = input.id
-    -- By id: there are many of a queue.
-    AND running.queue + 0 = input.queue
     AND running.lease_seq = input.lease_seq
     AND running.nonce = input.nonce
 ON CONFLICT (job) DO UPDATE
@@ -38,7 +36,7 @@ SET
                 coalesce(old.lines, '[]') || coalesce(excluded.lines, '[]')
             ) WITH ORDINALITY AS line (line, n)
             ORDER BY line.n DESC
-            LIMIT $8::int
+            LIMIT $7::int
         ) AS kept
     )
 RETURNING old.job

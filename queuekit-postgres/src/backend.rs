@@ -33,8 +33,8 @@ impl Backend for PostgresStore {
         if acks.is_empty() {
             return Ok(Vec::new());
         }
-        let acked = self.call("ack", Call::Repeatable, (self, acks), |(store, acks), session| {
-            Box::pin(step::ack(&store.shared, session, acks, true))
+        let acked = self.call("ack", Call::Repeatable, acks, |acks, session| {
+            Box::pin(step::ack(session, acks, true))
         });
         let outcomes = acked.await?;
         self.stir_leases(acks.iter().map(|ack| &ack.lease));

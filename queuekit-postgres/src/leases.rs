@@ -18,10 +18,10 @@ impl Leases for PostgresStore {
         if leases.is_empty() {
             return Ok(Vec::new());
         }
-        let input = (self, leases, ttl);
+        let input = (leases, ttl);
         let extended = self.call("extend", Call::Heartbeat, input, |input, session| {
-            let (store, leases, ttl) = *input;
-            Box::pin(step::extend(&store.shared, session, leases, ttl))
+            let (leases, ttl) = *input;
+            Box::pin(step::extend(session, leases, ttl))
         });
         extended.await
     }
@@ -30,9 +30,8 @@ impl Leases for PostgresStore {
         if reports.is_empty() {
             return Ok(Vec::new());
         }
-        let reported = self.call("report", Call::Once, (self, reports), |input, session| {
-            let (store, reports) = *input;
-            Box::pin(step::report(&store.shared, session, reports))
+        let reported = self.call("report", Call::Once, reports, |reports, session| {
+            Box::pin(step::report(session, reports))
         });
         reported.await
     }

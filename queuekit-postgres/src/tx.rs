@@ -32,11 +32,9 @@ impl PostgresStore {
         }
         let during = |error: Error| error.during("enqueue_in");
         self.shared.check_open().map_err(during)?;
-        let asked = self.ask(jobs).await.map_err(during)?;
         let doubt = AtomicBool::new(false);
         let session = Session::foreign(tx, &self.shared.statements, &self.shared.begins, &doubt);
-        let stored = undone_if_failed(&session, step::enqueue_in(&asked, &session)).await;
-        stored.map_err(|failure| during(failure.into()))
+        self.enqueue_jobs_in(&session, jobs).await.map_err(during)
     }
 
     /// Records success in a transaction of the application on the same database: the job is
@@ -56,7 +54,7 @@ impl PostgresStore {
         self.admit_results(acks).map_err(during)?;
         let doubt = AtomicBool::new(false);
         let session = Session::foreign(tx, &self.shared.statements, &self.shared.begins, &doubt);
-        let run = || undone_if_failed(&session, step::ack(&self.shared, &session, acks, false));
+        let run = || undone_if_failed(&session, step::ack(&session, acks, false));
         let mut acked = run().await;
         if matches!(&acked, Err(failure) if failure.class == Class::MissingDay) {
             self.shared.add_days().await.map_err(during)?;
@@ -85,7 +83,7 @@ impl PostgresStore {
 }
 
 /// A statement that fails spoils the whole transaction, unless it is undone to a savepoint.
-async fn undone_if_failed<T>(
+pub(crate) async fn undone_if_failed<T>(
     session: &Session<'_>,
     step: impl Future<Output = Outcome<T>>,
 ) -> Outcome<T> {

@@ -9,6 +9,7 @@
 
 pub(crate) mod authority;
 pub(crate) mod files;
+pub(crate) mod gated;
 #[cfg(unix)]
 pub(crate) mod key_load;
 pub(crate) mod lost_replies;

@@ -84,6 +84,11 @@ pub struct LeaseToken {
 }
 
 impl LeaseToken {
+    /// Whether the id is of the queue (contract R2.4); no store has granted one of which it is not.
+    pub fn is_coherent(&self) -> bool {
+        self.id.belongs_to(&self.queue)
+    }
+
     /// The one opaque string that travels over HTTP. It is a secret.
     pub fn to_secret_string(&self) -> String {
         let mut text = format!("{}~{}~{}~", self.queue, self.id, self.lease_seq);

@@ -6,6 +6,7 @@ use queuekit_core::capability::{CancelOutcome, RescheduleOutcome, RetryOutcome};
 use queuekit_core::lifecycle::{self, Transition};
 use queuekit_core::queue::{QueuePatch, QueueSettings};
 use queuekit_core::{Error, ErrorKind, JobId, QueueName, State};
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::Change;
@@ -90,7 +91,7 @@ async fn locked(
     Ok(queues::named(session, names).await?.into_iter().find(|row| !row.removed))
 }
 
-/// Removes some of a queue's jobs, and the queue once it has none. True when it is gone; none if
+/// Removes some of a queue's jobs, or the queue if it has none. True when it is gone; none if
 /// there is no such queue.
 pub(crate) async fn remove_queue(
     store: &PostgresStore,
@@ -102,36 +103,60 @@ pub(crate) async fn remove_queue(
     let Some(row) = locked(store, session, name).await? else {
         return Ok(None);
     };
+    let jobs = some_jobs(session, row.id).await?;
+    if jobs.is_empty() {
+        remove_empty(store, session, &row).await?;
+        return Ok(Some(true));
+    }
+    if !force || jobs.iter().any(|job| job.runs) {
+        return Err(in_use(session, &row).await?);
+    }
+    let lock_class = store.shared.lock_class;
+    let ids = || jobs.iter().map(|job| job.id);
+    let mut change = Change::of_jobs(session, lock_class, ids(), true).await?;
+    for id in ids() {
+        if change.record(id).is_some_and(|record| record.state == State::Running) {
+            return Err(in_use(session, &row).await?);
+        }
+        change.remove(id)?;
+    }
+    change.finish().await?;
+    session.commit().await?;
+    Ok(Some(false))
+}
+
+/// A producer that saw the queue before may store jobs in it all the same. Those that it has
+/// stored by now are as if they had come before, and the queue is looked at again; the others are
+/// as if they had come when it was gone: they are served, and who enqueues next makes it anew.
+async fn remove_empty(store: &PostgresStore, session: &Session<'_>, row: &QueueRow) -> Outcome<()> {
+    super::fold::hold(session, store.shared.lock_class).await?;
+    session.query(Sql::QueueRemove, params![row.id]).await?;
+    if !some_jobs(session, row.id).await?.is_empty() {
+        return Err(Failure::transient("jobs were stored in it meanwhile"));
+    }
+    session.commit().await
+}
+
+struct Found {
+    id: JobId,
+    runs: bool,
+}
+
+async fn some_jobs(session: &Session<'_>, queue: i32) -> Outcome<Vec<Found>> {
+    let rows = session.query(Sql::QueueJobs, params![queue, SLICE]).await?;
+    let found =
+        |row: &Row| Ok::<_, Failure>(Found { id: job_id(row.try_get(0)?), runs: row.try_get(1)? });
+    rows.iter().map(found).collect()
+}
+
+async fn in_use(session: &Session<'_>, row: &QueueRow) -> Outcome<Failure> {
     let figures = crate::read::figures(session, Some(vec![row.id])).await?;
     let counts = figures.first().map(|figures| figures.counts).unwrap_or_default();
     let (jobs, running) = (counts.iter().sum::<i64>(), counts[State::Running as usize]);
-    if running > 0 || (jobs > 0 && !force) {
-        let message = format!(
-            "it has {jobs} jobs, {running} of them running; drain it, or use force once none runs"
-        );
-        return Err(Error::new(ErrorKind::Conflict, message).on(name).into());
-    }
-    let mut ids = Vec::new();
-    for row in session.query(Sql::QueueJobs, params![row.id, SLICE]).await? {
-        ids.push(job_id(row.try_get(0)?));
-    }
-    let gone = ids.is_empty();
-    if gone {
-        session.query(Sql::QueueRemove, params![row.id]).await?;
-    } else {
-        let lock_class = store.shared.lock_class;
-        let mut change = Change::of_jobs(session, lock_class, ids.iter().copied(), true).await?;
-        for id in ids {
-            if change.record(id).is_some_and(|record| record.state == State::Running) {
-                let message = "one of its jobs was leased meanwhile; use force once none runs";
-                return Err(Error::new(ErrorKind::Conflict, message).on(name).into());
-            }
-            change.remove(id)?;
-        }
-        change.finish().await?;
-    }
-    session.commit().await?;
-    Ok(Some(gone))
+    let message = format!(
+        "it has {jobs} jobs, {running} of them running; drain it, or use force once none runs"
+    );
+    Ok(Error::new(ErrorKind::Conflict, message).on(&row.name).into())
 }
 
 pub(crate) async fn cancel(

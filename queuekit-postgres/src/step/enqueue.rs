@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
+use futures_util::future::try_join;
 use queuekit_core::retry::queue_full_retry_after;
 use queuekit_core::{
     EnqueueOutcome, Error, ErrorKind, JobId, NewJob, QueueName, Result, Start, Timestamp,
@@ -18,6 +19,7 @@ use crate::queues::{self, QueueRow};
 use crate::row::{job_id, job_uuid};
 use crate::session::Session;
 use crate::statements::Sql;
+use crate::tx::undone_if_failed;
 
 /// Rounds of one call before it is taken that its queues are gone.
 const ROUNDS: usize = 8;
@@ -129,6 +131,22 @@ impl PostgresStore {
         }
         Err(gone())
     }
+
+    /// The same in a transaction of the application's.
+    pub(crate) async fn enqueue_jobs_in(
+        &self,
+        session: &Session<'_>,
+        jobs: &[NewJob],
+    ) -> Result<Vec<EnqueueOutcome>> {
+        for _ in 0..ROUNDS {
+            let asked = self.ask(jobs).await?;
+            match undone_if_failed(session, enqueue_in(&asked, session)).await? {
+                Some(outcomes) => return Ok(outcomes),
+                None => self.shared.known.forget(asked.queues.into_keys()),
+            }
+        }
+        Err(gone())
+    }
 }
 
 fn created_queues<'a>(
@@ -140,7 +158,8 @@ fn created_queues<'a>(
 }
 
 fn gone() -> Error {
-    let message = "its queues were removed while the call was under way, again and again";
+    let message = "its queues were removed while the call was under way, again and again, or the \
+                   transaction looks at a time before they were made";
     Error::new(ErrorKind::Unavailable, message)
 }
 
@@ -168,11 +187,15 @@ async fn enqueue(asked: &Asked<'_>, session: &Session<'_>) -> Outcome<Option<Vec
 }
 
 /// The same in a transaction of the application's.
-pub(crate) async fn enqueue_in(
+async fn enqueue_in(
     asked: &Asked<'_>,
     session: &Session<'_>,
-) -> Outcome<Vec<EnqueueOutcome>> {
-    asked.store_any(session).await?.ok_or_else(|| gone().into())
+) -> Outcome<Option<Vec<EnqueueOutcome>>> {
+    let queues = asked.queue_ids();
+    let hold = async { session.query(Sql::QueueHold, params![queues]).await };
+    // Sent together: one way there and back.
+    let (_, outcomes) = try_join(hold, asked.store_any(session)).await?;
+    Ok(outcomes)
 }
 
 impl Asked<'_> {
@@ -185,10 +208,14 @@ impl Asked<'_> {
             && self.jobs.iter().map(NewJob::id).collect::<HashSet<_>>().len() == self.jobs.len()
     }
 
+    fn queue_ids(&self) -> Vec<i32> {
+        self.queues.values().map(|row| row.id).collect()
+    }
+
     /// The quick statement, as a transaction of its own; none if it found out that it will not do.
     async fn store_plain(&self, session: &Session<'_>) -> Outcome<Option<Vec<EnqueueOutcome>>> {
         let columns = Columns::of(self.jobs.iter().enumerate(), &self.queues);
-        let queues: Vec<i32> = self.queues.values().map(|row| row.id).collect();
+        let queues = self.queue_ids();
         let mut params = columns.of_every_job();
         params.extend_from_slice(params![queues]);
         let rows = match session.write(Sql::Enqueue, &params).await {

@@ -9,7 +9,6 @@ use queuekit_core::{JobId, LeaseToken, LeaseTtl, LogLine, Timestamp};
 use uuid::Uuid;
 
 use super::Change;
-use crate::Shared;
 use crate::error::Outcome;
 use crate::params::params;
 use crate::row::{job_id, job_uuid, millis, nonce_uuid};
@@ -18,17 +17,16 @@ use crate::statements::Sql;
 
 /// No lease waits for another: one that somebody is settling is told as such.
 pub(crate) async fn extend(
-    shared: &Shared,
     session: &Session<'_>,
     leases: &[LeaseToken],
     ttl: LeaseTtl,
 ) -> Outcome<Vec<ExtendOutcome>> {
-    let ids: Vec<Uuid> = leases.iter().map(|lease| job_uuid(lease.id)).collect();
-    let queues = shared.queue_ids(session, leases.iter()).await?;
-    let seqs: Vec<i64> = leases.iter().map(|lease| lease.lease_seq.cast_signed()).collect();
-    let nonces: Vec<Uuid> = leases.iter().map(|lease| nonce_uuid(lease.nonce)).collect();
+    let coherent = || leases.iter().filter(|lease| lease.is_coherent());
+    let ids: Vec<Uuid> = coherent().map(|lease| job_uuid(lease.id)).collect();
+    let seqs: Vec<i64> = coherent().map(|lease| lease.lease_seq.cast_signed()).collect();
+    let nonces: Vec<Uuid> = coherent().map(|lease| nonce_uuid(lease.nonce)).collect();
     let ttl_ms = millis(ttl.get());
-    let rows = session.settle(Sql::Extend, params![ids, queues, seqs, nonces, ttl_ms]).await?;
+    let rows = session.settle(Sql::Extend, params![ids, seqs, nonces, ttl_ms]).await?;
     let mut extended: HashMap<JobId, bool> = HashMap::new();
     for row in rows {
         extended.insert(job_id(row.try_get(0)?), row.try_get(1)?);
@@ -76,19 +74,17 @@ fn outcome(
 }
 
 pub(crate) async fn report(
-    shared: &Shared,
     session: &Session<'_>,
     reports: &[Report],
 ) -> Outcome<Vec<ReportOutcome>> {
-    let queues = shared.queue_ids(session, reports.iter().map(|report| &report.lease)).await?;
     let mut outcomes = Vec::with_capacity(reports.len());
-    for (report, queue) in reports.iter().zip(queues) {
-        outcomes.push(report_one(session, report, queue).await?);
+    for report in reports {
+        outcomes.push(report_one(session, report).await?);
     }
     Ok(outcomes)
 }
 
-async fn report_one(session: &Session<'_>, report: &Report, queue: i32) -> Outcome<ReportOutcome> {
+async fn report_one(session: &Session<'_>, report: &Report) -> Outcome<ReportOutcome> {
     let lease = &report.lease;
     let (id, nonce) = (job_uuid(lease.id), nonce_uuid(lease.nonce));
     let seq = lease.lease_seq.cast_signed();
@@ -99,8 +95,8 @@ async fn report_one(session: &Session<'_>, report: &Report, queue: i32) -> Outco
     // Texts: there is nothing in them that cannot be written.
     let lines = serde_json::to_string(&lines).unwrap_or_default();
     let kept = LOG_LINES_KEPT as i32;
-    let params = params![id, queue, seq, nonce, fraction, message, lines, kept];
-    if !session.write(Sql::Report, params).await?.is_empty() {
+    let params = params![id, seq, nonce, fraction, message, lines, kept];
+    if lease.is_coherent() && !session.write(Sql::Report, params).await?.is_empty() {
         return Ok(ReportOutcome::Reported);
     }
     let change = Change::read(session, vec![id]).await?;

@@ -48,6 +48,11 @@ pub(crate) async fn fold(session: &Session<'_>, lock_class: i32) -> Outcome<()> 
     session.commit().await
 }
 
+/// Nobody folds until the transaction ends.
+pub(super) async fn hold(session: &Session<'_>, lock_class: i32) -> Outcome<()> {
+    session.query(Sql::LockQueue, params![LOCK, lock_class]).await.map(drop)
+}
+
 async fn put(
     session: &Session<'_>,
     sums: &BTreeMap<i32, Sum>,

@@ -21,7 +21,6 @@ mod write;
 
 pub(crate) use admin::*;
 pub(crate) use change::Change;
-pub(crate) use enqueue::enqueue_in;
 pub(crate) use extend::{extend, report};
 pub(crate) use fold::{fold, push_ends};
 pub(crate) use hints::Hints;

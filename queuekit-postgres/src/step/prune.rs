@@ -27,8 +27,21 @@ pub(crate) async fn prune(session: &Session<'_>) -> Outcome<UpkeepReport> {
         }
     }
     let forgotten = session.write(Sql::KeysForget, params![STEP as i32]).await?.len();
-    session.write(Sql::Orphans, params![]).await?;
+    forget_removed(session).await?;
     Ok(UpkeepReport { changed: removed as u64, more: removed == STEP || forgotten == STEP })
+}
+
+/// Locked first and looked at then: what was stored before the lock is seen.
+async fn forget_removed(session: &Session<'_>) -> Outcome<()> {
+    session.begin().await?;
+    let mut ids: Vec<i32> = Vec::new();
+    for row in session.query(Sql::QueuesRemoved, params![]).await? {
+        ids.push(row.try_get(0)?);
+    }
+    if !ids.is_empty() {
+        session.query(Sql::QueuesForget, params![ids]).await?;
+    }
+    session.commit().await
 }
 
 async fn prune_queue(

@@ -155,9 +155,9 @@ impl Round<'_> {
         let Some(settlement) = settlement.filter(|settlement| !settlement.acks.is_empty()) else {
             return Ok(None);
         };
-        let input = (&self.store.shared, &settlement.acks);
-        let acked = self.store.call(operation, Call::Repeatable, input, |input, session| {
-            Box::pin(ack(input.0, session, input.1, true))
+        let acks = &settlement.acks;
+        let acked = self.store.call(operation, Call::Repeatable, acks, |acks, session| {
+            Box::pin(ack(session, acks, true))
         });
         let settled = Some((acked.await?, Vec::new()));
         Ok(Some(Done { settled, ..Done::new(self.request.limit) }))
@@ -170,7 +170,7 @@ impl Round<'_> {
             None if self.request.limit == 0 => return Ok(done),
             None => session.settle(Sql::Reserve, &lease.params()).await?,
             Some(settlement) => {
-                let acks = AckCall::new(&self.store.shared, session, &settlement.acks).await?;
+                let acks = AckCall::new(&settlement.acks);
                 let calls = ((Sql::Ack, &acks.params()[..]), (Sql::Reserve, &lease.params()[..]));
                 let (acked, rows) = session.settle_both(calls.0, calls.1).await?;
                 done.settled = Some((acks.outcomes(session, &acked).await?, Vec::new()));
@@ -200,7 +200,7 @@ impl Round<'_> {
         if let Some(settlement) = self.settlement {
             let acked = match settlement.acks.is_empty() {
                 true => Vec::new(),
-                false => ack(&self.store.shared, session, &settlement.acks, false).await?,
+                false => ack(session, &settlement.acks, false).await?,
             };
             let (nacked, stirred) = match settlement.nacks.is_empty() {
                 true => Default::default(),

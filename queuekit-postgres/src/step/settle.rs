@@ -5,52 +5,24 @@ use std::collections::{BTreeSet, HashSet};
 use queuekit_core::lifecycle::{self, Transition};
 use queuekit_core::{
     Ack, AckOutcome, Burial, BurialTarget, BuryOutcome, ErrorText, JobId, LeaseToken, Nack,
-    NackKind, NackOutcome, QueueName, State,
+    NackKind, NackOutcome, State,
 };
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::Change;
+use crate::PostgresStore;
 use crate::error::{Outcome, unreadable};
 use crate::params::{Typed, not_at_all, once, typed};
-use crate::queues::{self, QueueRow};
+use crate::queues::QueueRow;
 use crate::row::{Record, job_id, job_uuid, nonce_uuid};
 use crate::session::Session;
 use crate::statements::Sql;
-use crate::{PostgresStore, Shared};
-
-impl Shared {
-    /// The number of each lease's queue; -1 if there is none.
-    pub(super) async fn queue_ids<'a>(
-        &self,
-        session: &Session<'_>,
-        leases: impl Iterator<Item = &'a LeaseToken> + Clone,
-    ) -> Outcome<Vec<i32>> {
-        let unknown: HashSet<_> = leases
-            .clone()
-            .map(|lease| &lease.queue)
-            .filter(|queue| self.known.get(queue).is_none())
-            .collect();
-        let mut found = Vec::new();
-        if !unknown.is_empty() {
-            let names: Vec<_> = unknown.into_iter().cloned().collect();
-            found = queues::named(session, &names).await?;
-            self.known.learn(&found);
-        }
-        let number = |name: &QueueName| {
-            // One that was removed has leases if a job came while it was; it is never known.
-            let found = found.iter().find(|row| row.name == *name).map(|row| row.id);
-            found.or_else(|| Some(self.known.get(name)?.id)).unwrap_or(-1)
-        };
-        Ok(leases.map(|lease| number(&lease.queue)).collect())
-    }
-}
 
 /// Acks as the statement takes them.
 pub(super) struct AckCall<'a> {
     acks: &'a [Ack],
     ids: Vec<Uuid>,
-    queues: Vec<i32>,
     seqs: Vec<i64>,
     nonces: Vec<Uuid>,
     results: Vec<Option<&'a [u8]>>,
@@ -58,12 +30,11 @@ pub(super) struct AckCall<'a> {
 
 /// Completes jobs. Alone it is a transaction of its own.
 pub(crate) async fn ack(
-    shared: &Shared,
     session: &Session<'_>,
     acks: &[Ack],
     alone: bool,
 ) -> Outcome<Vec<AckOutcome>> {
-    let call = AckCall::new(shared, session, acks).await?;
+    let call = AckCall::new(acks);
     let rows = match alone {
         true => session.settle(Sql::Ack, &call.params()).await?,
         false => session.query(Sql::Ack, &call.params()).await?,
@@ -72,33 +43,22 @@ pub(crate) async fn ack(
 }
 
 impl<'a> AckCall<'a> {
-    pub(super) async fn new(
-        shared: &Shared,
-        session: &Session<'_>,
-        acks: &'a [Ack],
-    ) -> Outcome<Self> {
-        let mut order: Vec<&Ack> = acks.iter().collect();
+    pub(super) fn new(acks: &'a [Ack]) -> Self {
+        let mut order: Vec<&Ack> = acks.iter().filter(|ack| ack.lease.is_coherent()).collect();
         order.sort_by_key(|ack| ack.lease.id);
         order.dedup_by(|later, first| later.lease == first.lease);
         let leases = || order.iter().map(|ack| &ack.lease);
-        Ok(Self {
+        Self {
             acks,
             ids: leases().map(|lease| job_uuid(lease.id)).collect(),
-            queues: once(shared.queue_ids(session, leases()).await?),
             seqs: once(leases().map(|lease| lease.lease_seq.cast_signed()).collect()),
             nonces: once(leases().map(|lease| nonce_uuid(lease.nonce)).collect()),
             results: not_at_all(order.iter().map(|ack| ack.result.as_deref()).collect()),
-        })
+        }
     }
 
-    pub(super) fn params(&self) -> [Typed<'_>; 5] {
-        [
-            typed(&self.ids),
-            typed(&self.queues),
-            typed(&self.seqs),
-            typed(&self.nonces),
-            typed(&self.results),
-        ]
+    pub(super) fn params(&self) -> [Typed<'_>; 4] {
+        [typed(&self.ids), typed(&self.seqs), typed(&self.nonces), typed(&self.results)]
     }
 
     pub(super) async fn outcomes(

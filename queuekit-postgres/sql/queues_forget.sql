@@ -1,0 +1,18 @@
+-- Forgets removed queues whose rows the caller has locked, unless a job came before it had.
+-- Parameters: $1 ids.
+-- Result: none.
+-- Index: queues_pkey, deltas_queue, counts_pkey, agenda_order.
+-- Locks: the queues' rows, and those of their counters and keys.
+WITH forgotten AS (
+    DELETE FROM queuekit.queues
+    WHERE
+        queues.id = ANY ($1::int[])
+        AND NOT EXISTS (SELECT FROM queuekit.deltas WHERE deltas.queue = queues.id)
+    RETURNING queues.id
+),
+counted AS (
+    DELETE FROM queuekit.counts
+    WHERE counts.queue = ANY (ARRAY(SELECT forgotten.id FROM forgotten))
+)
+DELETE FROM queuekit.agenda
+WHERE agenda.queue = ANY (ARRAY(SELECT forgotten.id FROM forgotten))
