@@ -63,7 +63,7 @@ CREATE TABLE queuekit.jobs (
     attempts smallint NOT NULL DEFAULT 0,
     max_attempts smallint NOT NULL,
     unique_until_done boolean NOT NULL,
-    -- Has a partition key, its time had not come when last looked, and its queue passes such jobs.
+    -- Has a partition key, and its time had not come when last looked.
     later boolean NOT NULL DEFAULT false,
     kind text NOT NULL,
     -- The partition key; '' for the jobs without one in a fair queue, which share a turn.

@@ -262,7 +262,7 @@ BEGIN
         new_id, place, due, now_ms, enqueue.timeout_ms, enqueue.deadline_ms,
         now_ms + enqueue.deadline_ms, home.id, 31 - priority, enqueue.max_attempts,
         coalesce(enqueue.unique_until_done, false),
-        home.skips_waiting AND partition_key IS NOT NULL AND due > now_ms,
+        partition_key IS NOT NULL AND due > now_ms,
         enqueue.kind, lane, enqueue.idempotency_key,
         nullif(enqueue.metadata, '{}')::text, enqueue.payload
     );

@@ -12,7 +12,7 @@ WITH clock AS MATERIALIZED (
     SELECT queuekit.now_ms() AS now, nextval('queuekit.places') AS base
 ),
 known AS MATERIALIZED (
-    SELECT queues.id, queues.is_fair, queues.skips_waiting
+    SELECT queues.id, queues.is_fair
     FROM queuekit.queues
     WHERE
         queues.id = ANY ($15::int[]) AND queues.max_pending IS NULL
@@ -37,7 +37,7 @@ body AS (
         coalesce(input.rank, ($5::smallint[])[1]),
         coalesce(input.max_attempts, ($8::smallint[])[1]),
         false,
-        known.skips_waiting AND input.partition_key IS NOT NULL
+        input.partition_key IS NOT NULL
         AND coalesce(input.at, clock.now + coalesce(input.delay, ($6::bigint[])[1])) > clock.now,
         coalesce(input.kind, ($4::text[])[1]),
         coalesce(input.partition_key, CASE WHEN known.is_fair THEN '' END),

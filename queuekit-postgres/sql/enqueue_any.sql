@@ -25,8 +25,7 @@ input AS MATERIALIZED (
         END AS lane,
         greatest(
             coalesce(input.at, clock.now + coalesce(input.delay, ($6::bigint[])[1])), clock.now
-        ) AS scheduled_at,
-        queues.skips_waiting
+        ) AS scheduled_at
     FROM clock
     CROSS JOIN unnest(
         $1::uuid[], $2::int[], $3::smallint[], $4::text[], $5::smallint[], $6::bigint[],
@@ -37,7 +36,7 @@ input AS MATERIALIZED (
         payload, moved_from, partition_key, idempotency_key, unique_until_done
     )
     CROSS JOIN LATERAL (
-        SELECT queues.id, queues.name, queues.max_pending, queues.is_fair, queues.skips_waiting
+        SELECT queues.id, queues.name, queues.max_pending, queues.is_fair
         FROM queuekit.queues
         WHERE queues.id = coalesce(input.queue, ($2::int[])[1]) AND queues.removed_by IS NULL
         OFFSET 0
@@ -111,8 +110,7 @@ body AS (
         input.rank,
         input.max_attempts,
         input.unique_until_done,
-        input.skips_waiting AND coalesce(input.lane, '') > ''
-        AND input.scheduled_at > clock.now,
+        coalesce(input.lane, '') > '' AND input.scheduled_at > clock.now,
         input.kind,
         input.lane,
         input.idempotency_key,

@@ -64,14 +64,35 @@ SELECT
                         ORDER BY part.seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
                     ) AS is_reachable
                 FROM (
-                    SELECT jobs.seq, jobs.scheduled_at <= clock.now AS is_due
+                    SELECT job.seq, job.scheduled_at <= clock.now AS is_due
                     FROM clock
-                    CROSS JOIN queuekit.jobs
-                    WHERE
-                        jobs.queue = $1::int AND jobs.lane = key.lane
-                        AND jobs.lane IS NOT NULL AND NOT jobs.later
-                        AND NOT EXISTS (SELECT FROM queuekit.running WHERE running.id = jobs.id)
-                    ORDER BY jobs.seq
+                    CROSS JOIN (
+                        (
+                            SELECT jobs.seq, jobs.scheduled_at
+                            FROM queuekit.jobs
+                            WHERE
+                                jobs.queue = $1::int AND jobs.lane = key.lane
+                                AND jobs.lane IS NOT NULL AND NOT jobs.later
+                                AND NOT EXISTS (
+                                    SELECT FROM queuekit.running WHERE running.id = jobs.id
+                                )
+                            ORDER BY jobs.seq
+                            LIMIT key.free
+                        )
+                        UNION ALL
+                        (
+                            SELECT jobs.seq, jobs.scheduled_at
+                            FROM queuekit.jobs
+                            WHERE
+                                jobs.queue = $1::int AND jobs.lane = key.lane AND jobs.later
+                                AND NOT EXISTS (
+                                    SELECT FROM queuekit.running WHERE running.id = jobs.id
+                                )
+                            ORDER BY jobs.seq
+                            LIMIT key.free
+                        )
+                    ) AS job
+                    ORDER BY job.seq
                     LIMIT key.free
                 ) AS part
             ) AS first

@@ -8,7 +8,8 @@
 -- Parameters: $1 queue; $2 most entries of the agenda; $3 the time after which there may be some.
 -- Result: how many entries were looked at; now; and of each rank, if jobs were put there, the
 -- first of their places; at least one row.
--- Index: agenda_order, ready_lane, running_slot, dead_holds, jobs_lane, jobs_coming, deltas_turn.
+-- Index: agenda_order, ready_lane, running_slot, dead_holds, jobs_lane, jobs_later, jobs_coming,
+-- deltas_turn.
 -- Locks: the rows of agenda and ready it removes. The caller holds the queue's lock.
 WITH clock AS MATERIALIZED (
     SELECT queuekit.now_ms() AS now
@@ -101,14 +102,36 @@ waiting AS MATERIALIZED (
     CROSS JOIN clock
     CROSS JOIN policy
     CROSS JOIN LATERAL (
-        SELECT jobs.id, jobs.rank::bigint AS rank, jobs.scheduled_at, jobs.seq
-        FROM queuekit.jobs
-        WHERE
-            jobs.queue = $1::int AND jobs.lane = free.lane AND NOT jobs.later
-            AND (NOT policy.skips_waiting OR jobs.scheduled_at <= clock.now)
-            -- A look per job: joined, the planner may compare every job with every lease.
-            AND NOT EXISTS (SELECT FROM queuekit.running WHERE running.id = jobs.id OFFSET 0)
-        ORDER BY jobs.seq
+        SELECT first.id, first.rank::bigint AS rank, first.scheduled_at, first.seq
+        FROM (
+            (
+                SELECT jobs.id, jobs.rank, jobs.scheduled_at, jobs.seq
+                FROM queuekit.jobs
+                WHERE
+                    jobs.queue = $1::int AND jobs.lane = free.lane AND NOT jobs.later
+                    AND (NOT policy.skips_waiting OR jobs.scheduled_at <= clock.now)
+                    -- A look per job: joined, the planner may compare every job with every lease.
+                    AND NOT EXISTS (
+                        SELECT FROM queuekit.running WHERE running.id = jobs.id OFFSET 0
+                    )
+                ORDER BY jobs.seq
+                LIMIT free.leases
+            )
+            UNION ALL
+            (
+                SELECT jobs.id, jobs.rank, jobs.scheduled_at, jobs.seq
+                FROM queuekit.jobs
+                WHERE
+                    jobs.queue = $1::int AND jobs.lane = free.lane AND jobs.later
+                    AND NOT policy.skips_waiting
+                    AND NOT EXISTS (
+                        SELECT FROM queuekit.running WHERE running.id = jobs.id OFFSET 0
+                    )
+                ORDER BY jobs.seq
+                LIMIT free.leases
+            )
+        ) AS first
+        ORDER BY first.seq
         LIMIT free.leases
     ) AS job
     WINDOW

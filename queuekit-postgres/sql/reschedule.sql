@@ -1,7 +1,7 @@
 -- Changes when waiting jobs are due.
 -- Parameters: $1 ids, sorted; $2 delay in ms.
 -- Result: none.
--- Index: jobs_pkey, queues_pkey.
+-- Index: jobs_pkey.
 -- Locks: the bodies. The caller has taken the jobs out of ready.
 WITH clock AS MATERIALIZED (
     SELECT queuekit.now_ms() AS now
@@ -10,11 +10,9 @@ body AS (
     UPDATE queuekit.jobs
     SET
         scheduled_at = clock.now + $2::bigint,
-        later = queues.skips_waiting AND coalesce(jobs.lane, '') > ''
-            AND $2::bigint > 0
+        later = coalesce(jobs.lane, '') > '' AND $2::bigint > 0
     FROM clock
-    CROSS JOIN queuekit.queues
-    WHERE jobs.id = ANY ($1::uuid[]) AND queues.id = jobs.queue
+    WHERE jobs.id = ANY ($1::uuid[])
     RETURNING jobs.id, jobs.scheduled_at, jobs.seq, jobs.queue, jobs.rank, jobs.lane
 ),
 placed AS (

@@ -2,7 +2,7 @@
 -- Parameters: a column each, a row per job, sorted by id: $1 id; $2 when due; $3 attempts; $4
 -- releases; $5 failures.
 -- Result: none.
--- Index: running_pkey, jobs_pkey, queues_pkey.
+-- Index: running_pkey, jobs_pkey.
 -- Locks: the leases it removes, which the caller has locked, and the bodies.
 WITH clock AS MATERIALIZED (
     SELECT queuekit.now_ms() AS now
@@ -25,11 +25,9 @@ body AS (
         worker = lease.worker,
         started_at = lease.started_at,
         errors = lease.errors::jsonb,
-        later = queues.skips_waiting AND coalesce(lease.lane, '') > ''
-            AND lease.scheduled_at > clock.now
+        later = coalesce(lease.lane, '') > '' AND lease.scheduled_at > clock.now
     FROM lease
     CROSS JOIN clock
-    JOIN queuekit.queues ON queues.id = lease.queue
     WHERE jobs.id = lease.id
     RETURNING jobs.id, jobs.scheduled_at, jobs.seq, jobs.queue, jobs.rank, jobs.lane
 ),

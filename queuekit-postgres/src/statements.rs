@@ -43,6 +43,7 @@ statements! {
     KeysExpire "keys_expire"
     Reserve "reserve"
     ReserveFair "reserve_fair"
+    AgendaPut "agenda_put"
     Place "place"
     PlaceHeads "place_heads"
     PlaceDue "place_due"

@@ -199,7 +199,8 @@ impl Leased {
         lease.scheduled_at = Timestamp::from_millis(row.try_get(14)?);
         lease.partition_key = partition_key;
         lease.metadata = metadata.unwrap_or_default();
-        let doom = late.then_some(Doom::Deadline);
+        let early = (lease.scheduled_at > now).then_some(Doom::Early);
+        let doom = late.then_some(Doom::Deadline).or(early);
         Ok(Self { id, keyed: lane.is_some(), doom, place, lease: Some(lease), lease_seq })
     }
 }

@@ -7,7 +7,9 @@ use queuekit_core::{ErrorText, JobId, QueueName};
 use super::change::{Change, Overdue};
 use super::hints::Hints;
 use crate::error::Outcome;
+use crate::params::params;
 use crate::session::Session;
+use crate::statements::Sql;
 
 /// What one call of reserve may still do.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +23,8 @@ pub(super) struct Budget {
 pub(super) enum Doom {
     Deadline,
     Corrupt,
+    /// It was due when it was placed, and the server's clock has been set back since.
+    Early,
 }
 
 impl Budget {
@@ -77,7 +81,7 @@ pub(super) async fn reclaim(
     Ok(())
 }
 
-/// Buries jobs instead of leasing them. Those that were leased a moment ago have not been: nobody
+/// Buries jobs instead of leasing them, or has them wait for their time. Those that were leased a moment ago have not been: nobody
 /// was told.
 pub(super) async fn refuse(
     mut change: Change<'_>,
@@ -85,17 +89,30 @@ pub(super) async fn refuse(
     budget: &mut Budget,
 ) -> Outcome<()> {
     for (id, doom) in doomed {
+        let (transition, reason) = match doom {
+            Doom::Deadline => (Transition::MissDeadline, "deadline"),
+            Doom::Corrupt => (Transition::Quarantine, "corrupt"),
+            Doom::Early => {
+                place_anew(&change, *id).await?;
+                continue;
+            }
+        };
         if budget.burials == 0 {
             change.give_back(*id);
             continue;
         }
         budget.burials -= 1;
-        let (transition, reason) = match doom {
-            Doom::Deadline => (Transition::MissDeadline, "deadline"),
-            Doom::Corrupt => (Transition::Quarantine, "corrupt"),
-        };
         change.take_back(*id);
         change.bury(*id, transition, &ErrorText::from(reason)).await?;
     }
     change.finish().await.map(drop)
+}
+
+/// The key of a job that was taken out of reserve's reach is looked at anew.
+async fn place_anew(change: &Change<'_>, id: JobId) -> Outcome<()> {
+    if let Some(record) = change.record(id) {
+        let (queue, lane) = (record.queue, record.partition_key());
+        change.session.query(Sql::AgendaPut, params![queue, lane]).await?;
+    }
+    Ok(())
 }
