@@ -101,3 +101,27 @@ async fn r2_10_blocked_callers_do_not_use_up_the_connections() {
     stage.assert_exact().await;
     stage.end().await;
 }
+
+/// An id that somebody's open transaction has taken, in a flush of plain jobs.
+#[tokio::test]
+async fn r2_10_plain_callers_do_not_wait_for_a_blocked_id() {
+    let test = "r2_10_plain_callers_do_not_wait_for_a_blocked_id";
+    let Some(stage) = Stage::open(test).await else { return };
+    let mut app = stage.client().await;
+    let client = Arc::new(Client::new(stage.store.clone()));
+    hundred(&client, None).await;
+    let held = build(draft());
+    let tx = app.transaction().await.unwrap();
+    stage.store.enqueue_in(&tx, from_ref(&held)).await.unwrap();
+    let again = draft().id(held.id());
+    let asking = Arc::clone(&client);
+    let blocked = tokio::spawn(async move { asking.enqueue(again).outcome().await });
+    promptly("100 plain callers", hundred(&client, None)).await;
+    promptly("100 more", hundred(&client, None)).await;
+    assert!(!blocked.is_finished(), "it was answered while the transaction was open");
+    tx.commit().await.unwrap();
+    let outcome = promptly("who was blocked", blocked).await.unwrap().unwrap();
+    assert_eq!(outcome, EnqueueOutcome::Duplicate { existing: held.id() });
+    stage.assert_exact().await;
+    stage.end().await;
+}

@@ -12,10 +12,10 @@ use std::slice::from_ref;
 use std::time::Duration;
 
 use common::stage::{Stage, complete, create, lease, promptly, request_for, state};
-use queuekit_core::capability::ExtendOutcome;
+use queuekit_core::capability::{Admin, CancelOutcome, ExtendOutcome};
 use queuekit_core::queue::QueuePatch;
 use queuekit_core::{
-    Ack, AckOutcome, Backend, EnqueueOutcome, ErrorKind, Nack, NackKind, NackOutcome, State,
+    Ack, AckOutcome, Backend, EnqueueOutcome, ErrorKind, Lease, Nack, NackKind, NackOutcome, State,
 };
 use queuekit_integration_tests::kit::{
     TTL, assert_invalid, build, carrying, draft, keyed, kind_of, queue, request, ttl, unique,
@@ -341,6 +341,33 @@ async fn r2_9_an_open_ack_blocks_no_other() {
     assert_eq!(next.len(), 1, "the one that is tried again, and not the key that is held");
     tx.commit().await.unwrap();
     assert_eq!(lease(store, 10).await.len(), 1, "the key that was held");
+    stage.assert_exact().await;
+    stage.end().await;
+}
+
+/// Who waits for the lease that a transaction settles lets go of the queue in between.
+#[tokio::test]
+async fn r2_9_who_waits_for_an_open_ack_keeps_no_other_from_its_queue() {
+    let test = "r2_9_who_waits_for_an_open_ack_keeps_no_other_from_its_queue";
+    let Some((stage, mut client)) = beside(test).await else { return };
+    let store = &stage.store;
+    let held = create(store, &build(keyed("a"))).await;
+    let ours = lease(store, 1).await.remove(0).token;
+    let tx = client.transaction().await.unwrap();
+    assert_eq!(store.ack_in(&tx, &[Ack::new(ours)]).await.unwrap(), [AckOutcome::Acked]);
+    let asked = store.clone();
+    let cancel = tokio::spawn(async move { asked.cancel(&[held]).await });
+    stage.until_blocked(1).await;
+    for _ in 0..5 {
+        let id = create(store, &build(keyed("b"))).await;
+        let next = promptly("a reserve", lease(store, 1)).await;
+        assert_eq!(next.iter().map(Lease::id).collect::<Vec<_>>(), [id]);
+        complete(store, next).await;
+    }
+    assert!(!cancel.is_finished(), "it was answered while the transaction was open");
+    tx.commit().await.unwrap();
+    let answer = promptly("who waited", cancel).await.unwrap().unwrap();
+    assert_eq!(answer, [CancelOutcome::Conflict]);
     stage.assert_exact().await;
     stage.end().await;
 }

@@ -8,14 +8,10 @@ use futures_util::future::BoxFuture;
 use queuekit_core::{Error, ErrorKind, Result, retry};
 
 use crate::error::{Class, Failure, Outcome, closed};
-use crate::params::params;
 use crate::pool::Borrowed;
 use crate::session::Session;
-use crate::statements::Sql;
+use crate::step::add_days;
 use crate::{PostgresStore, Shared};
-
-/// Partitions of history that are there before their day comes.
-pub(crate) const DAYS_AHEAD: i32 = 7;
 
 /// What a call is, as far as its repetition matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,10 +41,10 @@ impl PostgresStore {
             shared.check_open()?;
             let _counted = shared.count_call();
             let deadline = Instant::now() + shared.op_timeout;
-            let mut tries = 0;
+            let (mut tries, mut misses_day) = (0, false);
             loop {
                 let doubt = AtomicBool::new(false);
-                let attempt = shared.attempt(call, &doubt, &input, &step);
+                let attempt = shared.attempt(call, &doubt, misses_day, &input, &step);
                 let failure = match shared.within(deadline, &doubt, attempt).await {
                     Ok(answer) => return Ok(answer),
                     Err(failure) => failure,
@@ -58,7 +54,7 @@ impl PostgresStore {
                     Class::Transient | Class::HeldUp => true,
                     Class::Lost => call != Call::Once || !doubt.load(Ordering::Acquire),
                     Class::MissingDay => {
-                        shared.add_days().await?;
+                        misses_day = true;
                         true
                     }
                 };
@@ -81,6 +77,7 @@ impl Shared {
         &self,
         call: Call,
         doubt: &AtomicBool,
+        misses_day: bool,
         input: &I,
         step: &(impl for<'s> Fn(&'s I, &'s Session<'s>) -> BoxFuture<'s, Outcome<T>> + Send + Sync),
     ) -> Outcome<T> {
@@ -91,7 +88,13 @@ impl Shared {
         };
         let session = Session::own(client, self.prepared, &self.statements, &self.begins, doubt);
         let began = Instant::now();
-        let answer = step(input, &session).await;
+        let run = async {
+            if misses_day {
+                add_days(&session, self.lock_class).await?;
+            }
+            step(input, &session).await
+        };
+        let answer = run.await;
         let lost = matches!(&answer, Err(failure) if failure.class == Class::Lost);
         if !lost && session.rollback().await {
             // A plan made while a table was empty may read all of it for each row once it is full,
@@ -135,20 +138,6 @@ impl Shared {
             () = sleep => {}
         }
     }
-
-    /// Makes the partitions of history that are missing.
-    pub(crate) async fn add_days(&self) -> Result<()> {
-        let doubt = AtomicBool::new(false);
-        self.attempt(Call::Repeatable, &doubt, &self.lock_class, &add_days)
-            .await
-            .map_err(Error::from)
-    }
-}
-
-fn add_days<'s>(lock_class: &'s i32, session: &'s Session<'s>) -> BoxFuture<'s, Outcome<()>> {
-    Box::pin(async move {
-        session.write(Sql::AddDays, params![DAYS_AHEAD, *lock_class]).await.map(drop)
-    })
 }
 
 pub(crate) async fn borrow(pool: &Pool) -> Outcome<Borrowed> {

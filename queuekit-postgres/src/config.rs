@@ -94,7 +94,7 @@ impl PostgresConfig {
             pool_size: 8,
             op_timeout: Duration::from_secs(10),
             statement_timeout: Duration::from_secs(10),
-            lock_timeout: Duration::from_secs(10),
+            lock_timeout: Duration::from_millis(100),
             replan_after: Duration::from_millis(100),
             migrate: true,
             allow_volatile: false,
@@ -170,8 +170,9 @@ impl PostgresConfig {
         self
     }
 
-    /// How long a statement waits for a lock, as of an open transaction with the same idempotency
-    /// key (default 10 s).
+    /// How long a statement waits for a row that somebody's open transaction holds, as one with
+    /// the same idempotency key (default 100 ms). Then the call lets go of its connection and of
+    /// what it holds, and tries again, until `op_timeout` is over.
     pub fn lock_timeout(mut self, timeout: Duration) -> Self {
         self.lock_timeout = timeout;
         self

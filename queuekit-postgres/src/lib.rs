@@ -82,7 +82,6 @@ struct Shared {
     prepared: Prepared,
     settle: SettleDurability,
     op_timeout: Duration,
-    lock_timeout: Duration,
     /// A call that took longer has its connection make its plans anew.
     replan_after: Duration,
     limits: Limits,
@@ -112,7 +111,7 @@ impl PostgresStore {
     /// | `pool_size` | 8 | [`PostgresConfig::pool_size`] |
     /// | `op_timeout_ms` | 10000 | [`PostgresConfig::op_timeout`] |
     /// | `statement_timeout_ms` | 10000 | [`PostgresConfig::statement_timeout`] |
-    /// | `lock_timeout_ms` | 10000 | [`PostgresConfig::lock_timeout`] |
+    /// | `lock_timeout_ms` | 100 | [`PostgresConfig::lock_timeout`] |
     /// | `migrate` | `on` (default), `off` | [`PostgresConfig::migrate`] |
     /// | `allow_volatile` | `off` (default), `on` | [`PostgresConfig::allow_volatile`] |
     ///

@@ -85,7 +85,9 @@ impl Migrations for PostgresStore {
             Box::pin(async move {
                 session.begin().await?;
                 // One at a time, whoever else opens the same new store.
-                session.query(Sql::LockQueue, params![0_i32, shared.lock_class]).await?;
+                session
+                    .query(Sql::LockQueue, params![crate::step::SCHEMA, shared.lock_class])
+                    .await?;
                 let status = up(session, &shared.schema).await?;
                 session.commit().await?;
                 Ok(status)

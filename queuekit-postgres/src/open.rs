@@ -30,7 +30,7 @@ pub(crate) async fn open(mut config: PostgresConfig, checked: bool) -> Result<Po
     if checked {
         check_server(&store, &config).await?;
         migrate::bring_up(&store, config.migrate).await?;
-        store.shared.add_days().await?;
+        store.add_days().await?;
     } else {
         let answers = store.call("connect", Call::Repeatable, (), |(), session| {
             Box::pin(async move { session.execute("").await })
@@ -73,7 +73,6 @@ fn start(config: &PostgresConfig) -> Result<PostgresStore> {
         prepared: config.prepared,
         settle: config.settle,
         op_timeout: config.op_timeout,
-        lock_timeout: config.lock_timeout,
         replan_after: config.replan_after,
         limits: config.limits,
         known: crate::queues::Known::default(),
@@ -100,8 +99,7 @@ fn begins(config: &PostgresConfig, statements: &Statements) -> Begins {
         false => plain.clone(),
     };
     let wraps = config.prepared == Prepared::Off;
-    let session = pool::timeouts(config, "");
-    Begins { session, plain, settling, wraps, wraps_settling: wraps || relaxed }
+    Begins { plain, settling, wraps, wraps_settling: wraps || relaxed }
 }
 
 /// Refuses a server that may lose what it said was stored (contract R11.2).

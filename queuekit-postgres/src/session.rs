@@ -32,8 +32,6 @@ enum Link<'a> {
 /// How a transaction begins.
 #[derive(Debug)]
 pub(crate) struct Begins {
-    /// What holds for a connection until something else is set.
-    pub(crate) session: String,
     pub(crate) plain: String,
     /// One whose commit may be on disk later.
     pub(crate) settling: String,
@@ -135,12 +133,6 @@ impl<'a> Session<'a> {
 
     pub(crate) async fn begin(&self) -> Outcome<()> {
         self.begin_with(&self.begins.plain).await
-    }
-
-    /// The transaction waits for no lock longer than this.
-    pub(crate) async fn begin_patient(&self, ms: u128) -> Outcome<()> {
-        let begin = format!("{}; SET LOCAL lock_timeout = {ms}", self.begins.plain);
-        self.begin_with(&begin).await
     }
 
     pub(crate) async fn begin_settling(&self) -> Outcome<()> {

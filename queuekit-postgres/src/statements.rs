@@ -121,7 +121,6 @@ statements! {
     BackendPid "backend_pid"
     DayDetach "day_detach"
     DayDrop "day_drop"
-    Impatient "impatient"
     QueueOpen "queue_open"
     QueueKeyed "queue_keyed"
     Content "content"

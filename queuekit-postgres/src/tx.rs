@@ -57,7 +57,7 @@ impl PostgresStore {
         let run = || undone_if_failed(&session, step::ack(&session, acks, false));
         let mut acked = run().await;
         if matches!(&acked, Err(failure) if failure.class == Class::MissingDay) {
-            self.shared.add_days().await.map_err(during)?;
+            self.add_days().await.map_err(during)?;
             acked = run().await;
         }
         acked.map_err(|failure| during(failure.into()))

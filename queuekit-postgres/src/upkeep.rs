@@ -26,7 +26,7 @@ impl Upkeep for PostgresStore {
     /// One step: folds counters, drops the days of history that nothing keeps, and removes up to
     /// 1,000 jobs beyond their queue's retention.
     async fn prune(&self) -> Result<UpkeepReport> {
-        if let Err(error) = self.shared.add_days().await {
+        if let Err(error) = self.add_days().await {
             // A role that does not own the schema leaves it to one that does.
             tracing::warn!(%error, "no partitions of history were made for the days to come");
         }

@@ -46,8 +46,8 @@ impl Client {
     pub fn shared(backend: Arc<dyn Backend>) -> Self {
         let store = || Arc::clone(&backend);
         let lanes = Arc::new(Lanes {
-            plain: Coalescer::new(Enqueue { store: store(), keyed: false }),
-            keyed: Coalescer::new(Enqueue { store: store(), keyed: true }),
+            plain: Coalescer::new(Enqueue(store())),
+            keyed: Coalescer::new(Enqueue(store())),
             acks: Coalescer::new(Acks(store())),
             nacks: Coalescer::new(Nacks(store())),
         });
@@ -132,10 +132,7 @@ impl fmt::Debug for Client {
     }
 }
 
-struct Enqueue {
-    store: Arc<dyn Backend>,
-    keyed: bool,
-}
+struct Enqueue(Arc<dyn Backend>);
 
 #[async_trait::async_trait]
 impl Flush for Enqueue {
@@ -143,19 +140,20 @@ impl Flush for Enqueue {
     type Outcome = EnqueueOutcome;
 
     async fn flush(&self, jobs: &[NewJob]) -> Result<Vec<EnqueueOutcome>> {
-        self.store.enqueue(jobs).await
+        self.0.enqueue(jobs).await
     }
 
     fn merged(&self, job: &NewJob) -> NewJob {
         job.clone().merged()
     }
 
+    /// By somebody's open transaction with the same key, or the same id.
     fn may_block(&self) -> bool {
-        self.keyed
+        true
     }
 
     fn limits(&self) -> Limits {
-        self.store.capabilities().limits
+        self.0.capabilities().limits
     }
 }
 

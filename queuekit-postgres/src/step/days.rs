@@ -8,8 +8,10 @@ use crate::statements::Sql;
 use crate::{PostgresStore, Prepared};
 use queuekit_core::Result;
 
-/// How long a drop waits for those who read the partition: others wait behind it.
-const PATIENCE_MS: u32 = 100;
+/// Partitions of history that are there before their day comes.
+const AHEAD: i32 = 7;
+/// The number of the lock of the schema.
+pub(crate) const SCHEMA: i32 = 0;
 
 #[derive(Debug)]
 struct Day {
@@ -20,7 +22,24 @@ struct Day {
     is_attached: bool,
 }
 
+/// Makes the partitions of history that are missing.
+pub(crate) async fn add_days(session: &Session<'_>, lock_class: i32) -> Outcome<()> {
+    session.begin().await?;
+    session.query(Sql::LockQueue, params![SCHEMA, lock_class]).await?;
+    session.query(Sql::AddDays, params![AHEAD]).await?;
+    session.commit().await
+}
+
 impl PostgresStore {
+    /// As [`add_days`], as a call of its own.
+    pub(crate) async fn add_days(&self) -> Result<()> {
+        let lock_class = self.shared.lock_class;
+        let added = self.call("add_days", Call::Repeatable, lock_class, |lock_class, session| {
+            Box::pin(add_days(session, *lock_class))
+        });
+        added.await
+    }
+
     /// Drops the days that no queue keeps any more; what is in use now is left for the next time.
     /// How many jobs they held.
     pub(crate) async fn drop_days(&self) -> Result<u64> {
@@ -33,8 +52,15 @@ impl PostgresStore {
             });
             match dropped.await {
                 Ok(dropped) => jobs += dropped,
-                Err(error) => {
+                Err(error) if error.is_held_up() => {
                     tracing::debug!(%error, day = day.name, "a day of history is in use");
+                }
+                Err(error) => {
+                    let day = &day.name;
+                    tracing::warn!(
+                        %error, day, "a day of history was not dropped; if it is too large to be \
+                        counted in time, raise statement_timeout_ms and op_timeout_ms"
+                    );
                 }
             }
         }
@@ -78,26 +104,18 @@ async fn drop_day(store: &PostgresStore, session: &Session<'_>, day: &Day) -> Ou
         // Behind a pooler no setting may outlive a transaction, and none detaches concurrently:
         // it waits for those who read the history, and others for it, but not for long.
         session.begin().await?;
-        session.control(Sql::Impatient).await?;
         if day.is_attached {
             let end = if day.is_pending { " FINALIZE" } else { "" };
             session.execute(&format!("{detach}{end}")).await?;
         }
         return count_and_drop(store, session, day).await;
     }
-    session.execute(&format!("SET lock_timeout = {PATIENCE_MS}")).await?;
-    let dropped = async {
-        if day.is_attached {
-            let end = if day.is_pending { "FINALIZE" } else { "CONCURRENTLY" };
-            session.execute(&format!("{detach} {end}")).await?;
-        }
-        session.begin().await?;
-        count_and_drop(store, session, day).await
-    };
-    let dropped = dropped.await;
-    session.rollback().await;
-    session.execute(&store.shared.begins.session).await?;
-    dropped
+    if day.is_attached {
+        let end = if day.is_pending { "FINALIZE" } else { "CONCURRENTLY" };
+        session.execute(&format!("{detach} {end}")).await?;
+    }
+    session.begin().await?;
+    count_and_drop(store, session, day).await
 }
 
 async fn count_and_drop(store: &PostgresStore, session: &Session<'_>, day: &Day) -> Outcome<u64> {

@@ -1,7 +1,6 @@
 //! Storing new jobs (contract R2).
 
 use std::collections::{HashMap, HashSet};
-use std::time::Duration;
 
 use futures_util::future::try_join;
 use queuekit_core::retry::queue_full_retry_after;
@@ -23,17 +22,12 @@ use crate::tx::undone_if_failed;
 
 /// Rounds of one call before it is taken that its queues are gone.
 const ROUNDS: usize = 8;
-/// How long one try waits for a key that an open transaction holds.
-const PATIENCE: Duration = Duration::from_millis(100);
 
 /// A call that was checked, with the queues it is for.
 pub(crate) struct Asked<'a> {
     jobs: &'a [NewJob],
     queues: HashMap<QueueName, QueueRow>,
-    /// How long one try waits for an open transaction with the same key: not long, so that the
-    /// connection is free for others in between.
-    patience_ms: Option<u128>,
-    /// It was merged of several calls: one that has to wait is told so after the first try.
+    /// It was merged of several calls: that one has to wait is told after the first try.
     hasty: bool,
 }
 
@@ -68,9 +62,7 @@ impl PostgresStore {
             }
         }
         let hasty = jobs.iter().any(NewJob::is_merged);
-        let waits = jobs.iter().any(|job| job.idempotency_key().is_some());
-        let patience_ms = self.shared.lock_timeout.min(PATIENCE).as_millis();
-        Ok(Asked { jobs, queues, patience_ms: (waits || hasty).then_some(patience_ms), hasty })
+        Ok(Asked { jobs, queues, hasty })
     }
 
     /// The queues of these names, which come to exist if need be; some of them may hold jobs with
@@ -165,25 +157,12 @@ fn gone() -> Error {
 
 /// The outcomes; none if what was known of the queues is out of date.
 async fn enqueue(asked: &Asked<'_>, session: &Session<'_>) -> Outcome<Option<Vec<EnqueueOutcome>>> {
-    if asked.is_plain()
-        && let Some(outcomes) = asked.store_plain(session).await?
-    {
-        return Ok(Some(outcomes));
-    }
-    match asked.patience_ms {
-        Some(patience) => session.begin_patient(patience).await?,
-        None => session.begin().await?,
-    }
-    let outcomes = match asked.store_any(session).await {
+    match asked.store(session).await {
         Err(failure) if failure.class == Class::HeldUp && asked.hasty => {
-            return Err(Failure { class: Class::Final, ..failure });
+            Err(Failure { class: Class::Final, ..failure })
         }
-        stored => stored?,
-    };
-    if outcomes.is_some() {
-        session.commit().await?;
+        stored => stored,
     }
-    Ok(outcomes)
 }
 
 /// The same in a transaction of the application's.
@@ -206,6 +185,21 @@ impl Asked<'_> {
         self.jobs.iter().all(plain)
             && !self.queues.values().any(bounded)
             && self.jobs.iter().map(NewJob::id).collect::<HashSet<_>>().len() == self.jobs.len()
+    }
+
+    /// In a transaction of its own.
+    async fn store(&self, session: &Session<'_>) -> Outcome<Option<Vec<EnqueueOutcome>>> {
+        if self.is_plain()
+            && let Some(outcomes) = self.store_plain(session).await?
+        {
+            return Ok(Some(outcomes));
+        }
+        session.begin().await?;
+        let outcomes = self.store_any(session).await?;
+        if outcomes.is_some() {
+            session.commit().await?;
+        }
+        Ok(outcomes)
     }
 
     fn queue_ids(&self) -> Vec<i32> {

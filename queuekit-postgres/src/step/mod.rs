@@ -21,6 +21,7 @@ mod write;
 
 pub(crate) use admin::*;
 pub(crate) use change::Change;
+pub(crate) use days::{SCHEMA, add_days};
 pub(crate) use extend::{extend, report};
 pub(crate) use fold::{fold, push_ends};
 pub(crate) use hints::Hints;
