@@ -49,10 +49,10 @@ impl PostgresStore {
                     Ok(answer) => return Ok(answer),
                     Err(failure) => failure,
                 };
+                let doubt = doubt.load(Ordering::Acquire);
                 let again = match failure.class {
                     Class::Final | Class::Taken => false,
-                    Class::Transient | Class::HeldUp => true,
-                    Class::Lost => call != Call::Once || !doubt.load(Ordering::Acquire),
+                    Class::Transient | Class::HeldUp | Class::Lost => call != Call::Once || !doubt,
                     Class::MissingDay => {
                         misses_day = true;
                         true
@@ -60,7 +60,7 @@ impl PostgresStore {
                 };
                 let wait = retry::reconnect_delay(tries, retry::chance());
                 if !again || Instant::now() + wait >= deadline {
-                    return Err(told(failure, doubt.load(Ordering::Acquire)));
+                    return Err(told(failure, doubt));
                 }
                 tries += 1;
                 if failure.class != Class::MissingDay {
@@ -146,9 +146,9 @@ pub(crate) async fn borrow(pool: &Pool) -> Outcome<Borrowed> {
 
 /// The error as the caller is told it: what is in doubt is called so.
 pub(crate) fn told(failure: Failure, doubt: bool) -> Error {
-    if failure.class == Class::Lost && doubt {
-        let message = "the connection was lost while the call was under way; whether it took \
-                       effect is unknown: repeat it, which is safe";
+    if doubt && *failure.error.kind() != ErrorKind::Closed {
+        let message = "the connection failed while the call was under way; whether it took effect \
+                       is unknown: repeat it, which is safe";
         return Error::new(ErrorKind::Indeterminate, message).caused_by(failure.error);
     }
     failure.error

@@ -131,6 +131,11 @@ impl<'a> Session<'a> {
         self.wrapped(&self.begins.settling, self.begins.wraps_settling, sql, params).await
     }
 
+    /// What was done is committed: if what comes after it fails, the call took effect all the same.
+    pub(crate) fn has_applied(&self) {
+        self.doubt.store(true, Ordering::Release);
+    }
+
     pub(crate) async fn begin(&self) -> Outcome<()> {
         self.begin_with(&self.begins.plain).await
     }

@@ -1,9 +1,11 @@
 //! What reserve costs while a snapshot is held, so that vacuum removes no row (contract R7.2).
 
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use queuekit_benches::{fill, request, scaled};
-use queuekit_core::{Ack, Backend, LeaseToken, LeaseTtl};
+use queuekit_core::queue::{Order, QueuePatch};
+use queuekit_core::{Ack, Backend, JobDraft, LeaseToken, LeaseTtl, QueueName};
 use queuekit_postgres::PostgresStore;
 
 use crate::server::{connect, database};
@@ -19,15 +21,32 @@ type Medians = [f64; 4];
 
 const CALLS: [&str; 4] = ["enqueue", "reserve", "heartbeat", "ack"];
 
+/// What the jobs are like.
+#[derive(Clone, Copy, Debug)]
+enum Shape {
+    Plain,
+    /// Of so many partition keys.
+    Keys(usize),
+    /// Likewise, in turn.
+    Fair(usize),
+}
+
 pub(crate) async fn print() {
+    for shape in [Shape::Plain, Shape::Keys(1000), Shape::Fair(1000)] {
+        print_shape(shape).await;
+    }
+}
+
+async fn print_shape(shape: Shape) {
     let jobs = scaled(50_000);
     let [mut none, mut held] = [Vec::new(), Vec::new()];
     for _ in 0..ROUNDS {
-        none.push(measure(jobs, false).await);
-        held.push(measure(jobs, true).await);
+        none.push(measure(shape, jobs, false).await);
+        held.push(measure(shape, jobs, true).await);
     }
     println!(
-        "\ncalls of {BATCH} jobs in whole cycles, medians, after {jobs} jobs were completed:\n"
+        "\n{shape:?}: calls of {BATCH} jobs in whole cycles, medians, after {jobs} jobs were \
+         completed:\n"
     );
     println!("| call | ms | under a held snapshot | ratio |");
     println!("|---|---|---|---|");
@@ -39,21 +58,34 @@ pub(crate) async fn print() {
 }
 
 /// Jobs have been completed before, all while the snapshot was held.
-async fn measure(jobs: usize, held: bool) -> Medians {
+async fn measure(shape: Shape, jobs: usize, held: bool) -> Medians {
     let url = database().await;
     let store = PostgresStore::connect_url(&url).await.expect("the store opens");
+    if let Shape::Fair(_) = shape {
+        let admin = store.capabilities().admin.expect("the store has Admin");
+        let patch = QueuePatch::default().order(Order::Fair);
+        admin.configure(&QueueName::default(), &patch).await.expect("the queue is fair");
+    }
+    let next = Cell::new(0);
+    let job = |job: JobDraft| match shape {
+        Shape::Plain => job,
+        Shape::Keys(keys) | Shape::Fair(keys) => {
+            next.set(next.get() + 1);
+            job.partition_key(format!("key {}", next.get() % keys))
+        }
+    };
     let holder = connect(&url).await;
     if held {
         let hold = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM pg_class";
         holder.batch_execute(hold).await.expect("it holds a snapshot");
     }
-    fill(&store, jobs, |job| job).await;
+    fill(&store, jobs, job).await;
     let mut ended = Vec::new();
     while cycle(&store, 500, &mut ended).await > 0 {}
     let mut times: [Vec<f64>; 4] = Default::default();
     for _ in 0..CYCLES {
         let started = Instant::now();
-        fill(&store, BATCH, |job| job).await;
+        fill(&store, BATCH, job).await;
         let mut calls = vec![started.elapsed()];
         assert_eq!(cycle(&store, BATCH, &mut calls).await, BATCH);
         for (times, call) in times.iter_mut().zip(calls) {

@@ -14,7 +14,8 @@ pub trait Exchange: Debug + Send + Sync {
     /// What `ack`, `nack` and `reserve` would answer, called in this order.
     ///
     /// # Errors
-    /// Those of the three; the whole step took effect or none of it, or `Indeterminate`.
+    /// Those of the three if nothing took effect, or `Indeterminate`. What took effect is told: if
+    /// only the reserve failed, the answer has the outcomes and no lease.
     async fn exchange(&self, settlement: &Settlement, request: &Reserve) -> Result<Exchanged>;
 }
 

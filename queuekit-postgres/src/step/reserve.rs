@@ -173,6 +173,7 @@ impl Round<'_> {
                 let acks = AckCall::new(&settlement.acks);
                 let calls = ((Sql::Ack, &acks.params()[..]), (Sql::Reserve, &lease.params()[..]));
                 let (acked, rows) = session.settle_both(calls.0, calls.1).await?;
+                session.has_applied();
                 done.settled = Some((acks.outcomes(session, &acked).await?, Vec::new()));
                 rows
             }

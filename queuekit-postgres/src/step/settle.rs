@@ -35,10 +35,12 @@ pub(crate) async fn ack(
     alone: bool,
 ) -> Outcome<Vec<AckOutcome>> {
     let call = AckCall::new(acks);
-    let rows = match alone {
-        true => session.settle(Sql::Ack, &call.params()).await?,
-        false => session.query(Sql::Ack, &call.params()).await?,
-    };
+    if !alone {
+        let rows = session.query(Sql::Ack, &call.params()).await?;
+        return call.outcomes(session, &rows).await;
+    }
+    let rows = session.settle(Sql::Ack, &call.params()).await?;
+    session.has_applied();
     call.outcomes(session, &rows).await
 }
 
