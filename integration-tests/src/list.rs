@@ -355,6 +355,8 @@ macro_rules! __for_each_case {
                 core(Rewind) r9_4_a_jump_back_loses_no_job
                 full(Rewind) r9_4_after_a_jump_back_a_waiting_head_is_passed
                 full(Rewind) r9_4_after_a_jump_back_nothing_runs_early
+                full(Rewind) r9_4_after_a_jump_back_what_has_a_turn_waits
+                full(Rewind) r9_4_after_a_jump_back_what_stands_behind_its_key_waits
             }
 
             transitions {

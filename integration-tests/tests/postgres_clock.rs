@@ -1,5 +1,5 @@
-//! Jobs whose time has not come: the server's clock is set back, or what waiting jobs of a key do
-//! is changed meanwhile.
+//! Jobs whose time has not come, in transactions that are open while it is changed what waiting
+//! jobs of a key do (contract R7.3).
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -14,8 +14,8 @@ use std::slice::from_ref;
 use common::postgres::of_schema;
 use common::stage::{Stage, complete, create, lease};
 use queuekit_core::capability::Admin;
-use queuekit_core::queue::{KeyOnWait, Order, QueuePatch};
-use queuekit_core::{JobDraft, JobId, Lease, Priority, QueueName};
+use queuekit_core::queue::{KeyOnWait, QueuePatch};
+use queuekit_core::{JobDraft, JobId, Lease, QueueName};
 use queuekit_integration_tests::kit::{MINUTE, build, keyed};
 use tokio_postgres::Client;
 
@@ -74,44 +74,6 @@ impl Timed {
         self.stage.assert_exact().await;
         self.stage.end().await;
     }
-}
-
-#[tokio::test]
-async fn r9_3_a_clock_that_is_set_back_lets_no_job_of_a_fair_queue_run_early() {
-    let test = "r9_3_a_clock_that_is_set_back_lets_no_job_of_a_fair_queue_run_early";
-    let Some(timed) = Timed::open(test, QueuePatch::default().order(Order::Fair)).await else {
-        return;
-    };
-    let jobs =
-        [timed.job(keyed("a").delay(MINUTE)).await, timed.job(keyed("b").delay(MINUTE)).await];
-    timed.move_by(3).await;
-    // Both get their turns by it.
-    timed.assert_next(jobs[0]).await;
-    timed.move_by(-2 - 1).await;
-    assert!(timed.next().await.is_none(), "it is due in a minute");
-    assert!(timed.next().await.is_none());
-    timed.move_by(2).await;
-    timed.assert_next(jobs[1]).await;
-    timed.end().await;
-}
-
-#[tokio::test]
-async fn r9_3_nor_one_that_stands_where_another_of_its_key_does() {
-    let test = "r9_3_nor_one_that_stands_where_another_of_its_key_does";
-    let Some(timed) = Timed::open(test, QueuePatch::default().per_key(2).unwrap()).await else {
-        return;
-    };
-    let first = timed.job(keyed("a").delay(MINUTE)).await;
-    let urgent = keyed("a").delay(4 * MINUTE).priority(Priority::new(20).unwrap());
-    let urgent = timed.job(urgent).await;
-    timed.move_by(5).await;
-    timed.assert_next(first).await;
-    timed.move_by(-2).await;
-    assert!(timed.next().await.is_none(), "it is due in a minute");
-    assert!(timed.next().await.is_none());
-    timed.move_by(2).await;
-    timed.assert_next(urgent).await;
-    timed.end().await;
 }
 
 #[tokio::test]
