@@ -80,8 +80,9 @@ impl RedisStore {
 
     /// All queues, by name.
     pub(crate) async fn all_queues(&self) -> Result<Vec<QueueName>> {
-        let registry = self.shared.keyspace.registry();
-        let request = Request::Command(cmd("SMEMBERS").arg(registry).to_owned());
+        let key = self.shared.keyspace.registry();
+        let command = cmd("SMEMBERS").arg(&key).to_owned();
+        let request = Request::Command { key, command };
         let members = self.call("list_queues", Call::Read, request).await?;
         let members = match members {
             Value::Array(members) | Value::Set(members) => members,
