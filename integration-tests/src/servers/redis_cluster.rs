@@ -1,6 +1,5 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
 
 use super::daemon::free_port;
 use super::redis::unique_prefix;
@@ -10,8 +9,6 @@ use super::{OwnRedis, RedisSettings, Result, background, binaries, notice, resp}
 const SLOTS: usize = 16_384;
 /// After so long without an answer a node counts as gone.
 const GONE_AFTER_MS: u32 = 1000;
-/// How long nodes may take to agree on who has what.
-const AGREED_WITHIN: Duration = Duration::from_secs(60);
 
 /// The Redis Cluster that the tests of this process share: three masters.
 ///
@@ -81,8 +78,8 @@ impl RedisCluster {
     /// # Panics
     /// If they do not.
     pub async fn until_served(&self) {
-        let running: Vec<&OwnRedis> = self.nodes().filter(|node| node.pid().is_some()).collect();
-        agreed(&running).await.unwrap_or_else(|error| panic!("{error}"));
+        let running = self.nodes().filter(|node| node.pid().is_some());
+        agreed(running, self.nodes().count()).await.unwrap_or_else(|error| panic!("{error}"));
     }
 
     async fn start_with(
@@ -107,15 +104,12 @@ impl RedisCluster {
             say(first, &format!("CLUSTER MEET 127.0.0.1 {} {bus}", node.port())).await?;
         }
         let all: Vec<&OwnRedis> = nodes.iter().map(|(node, _)| node).collect();
-        agreed(&all).await?;
+        agreed(all, nodes.len()).await?;
         let master = say(first, "CLUSTER MYID").await?;
         let master = master.lines().nth(1).unwrap_or_default();
         for (node, _) in &nodes[masters..] {
             say(node, &format!("CLUSTER REPLICATE {master}")).await?;
-            until("the replica follows", async || {
-                Ok(say(node, "INFO replication").await?.contains("master_link_status:up"))
-            })
-            .await?;
+            resp::until(&node.address(), "INFO replication", "master_link_status:up").await?;
         }
         let mut nodes = nodes.into_iter().map(|(node, _)| node);
         let masters = nodes.by_ref().take(masters).collect();
@@ -149,29 +143,13 @@ async fn say(node: &OwnRedis, command: &str) -> Result<String> {
     said.map_err(|error| format!("{command} to {}: {error}", node.address()))
 }
 
-/// Each knows of all others, and that all slots are served.
-async fn agreed(nodes: &[&OwnRedis]) -> Result<()> {
-    until("the nodes agree", async || {
-        for node in nodes {
-            let info = say(node, "CLUSTER INFO").await?;
-            let known = info.lines().find_map(|line| line.strip_prefix("cluster_known_nodes:"));
-            let knows_all = known.and_then(|known| known.parse().ok()) >= Some(nodes.len());
-            if !info.contains("cluster_state:ok") || !knows_all {
-                return Ok(false);
-            }
+/// Each of these knows so many, itself among them, and that all slots are served.
+async fn agreed(nodes: impl IntoIterator<Item = &OwnRedis>, count: usize) -> Result<()> {
+    for node in nodes {
+        let knows_all = format!("cluster_known_nodes:{count}");
+        for says in [knows_all.as_str(), "cluster_state:ok"] {
+            resp::until(&node.address(), "CLUSTER INFO", says).await?;
         }
-        Ok(true)
-    })
-    .await
-}
-
-async fn until(what: &str, look: impl AsyncFn() -> Result<bool>) -> Result<()> {
-    let begun = Instant::now();
-    while !look().await? {
-        if begun.elapsed() > AGREED_WITHIN {
-            return Err(format!("it did not come to that within {AGREED_WITHIN:?}: {what}"));
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
     }
     Ok(())
 }

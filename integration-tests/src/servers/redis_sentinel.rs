@@ -1,5 +1,4 @@
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use super::daemon::{Answers, Daemon, Launch};
 use super::{OwnRedis, RedisSettings, Result, binaries, notice, resp};
@@ -65,7 +64,7 @@ impl RedisSentinels {
         let replica = settings.start_with(program).await?;
         let follow = format!("REPLICAOF 127.0.0.1 {}", master.port());
         resp::ask(&replica.address(), &follow).await?;
-        until(&replica.address(), "INFO replication", "master_link_status:up").await?;
+        resp::until(&replica.address(), "INFO replication", "master_link_status:up").await?;
         let mut sentinels = Vec::new();
         for _ in 0..SENTINELS {
             sentinels.push(Sentinel::start(program, master.port()).await?);
@@ -73,7 +72,8 @@ impl RedisSentinels {
         for sentinel in &sentinels {
             // Who knows neither the replica nor the others can put nothing in the master's place.
             let complete = format!("slaves=1,sentinels={SENTINELS}");
-            until(&format!("127.0.0.1:{}", sentinel.port), "INFO sentinel", &complete).await?;
+            resp::until(&format!("127.0.0.1:{}", sentinel.port), "INFO sentinel", &complete)
+                .await?;
         }
         Ok(Self { master, replica, sentinels })
     }
@@ -102,15 +102,4 @@ impl Sentinel {
         let (port, _) = daemon.launch_on_free_port(how).await?;
         Ok(Self { daemon, port })
     }
-}
-
-async fn until(address: &str, command: &str, says: &str) -> Result<()> {
-    let begun = Instant::now();
-    while !resp::ask(address, command).await?.contains(says) {
-        if begun.elapsed() > Duration::from_secs(60) {
-            return Err(format!("{address} does not come to say `{says}` to {command}"));
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    Ok(())
 }

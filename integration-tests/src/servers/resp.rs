@@ -1,6 +1,6 @@
 //! Questions to a Redis server, without a driver.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -9,6 +9,8 @@ use super::Result;
 
 /// How long a server may take to answer before it counts as unreachable.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+/// How long servers may take to agree on something.
+const COMES_WITHIN: Duration = Duration::from_secs(60);
 
 /// The version of the server at this address, once it has loaded what it stored.
 pub(super) async fn version(address: &str) -> Result<String> {
@@ -35,6 +37,18 @@ pub(super) async fn ask(address: &str, command: &str) -> Result<String> {
     };
     let answer = tokio::time::timeout(ANSWER_WITHIN, asked).await;
     answer.unwrap_or_else(|_| Err(format!("no answer within {ANSWER_WITHIN:?}")))
+}
+
+/// Asks until what it says contains this.
+pub(super) async fn until(address: &str, command: &str, says: &str) -> Result<()> {
+    let begun = Instant::now();
+    while !ask(address, command).await?.contains(says) {
+        if begun.elapsed() > COMES_WITHIN {
+            return Err(format!("{address} does not come to say `{says}` to {command}"));
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    Ok(())
 }
 
 /// A line, or `$LENGTH` and then that many bytes.
