@@ -37,15 +37,14 @@ pub struct RedisCluster {
 }
 
 impl RedisCluster {
-    /// So many masters, and so many replicas of the first of them. None if the program is not on
-    /// this machine, which is told.
+    /// So many masters with these settings, and so many replicas of the first of them. None if the
+    /// program is not on this machine, which is told.
     ///
     /// # Panics
     /// As [`redis_cluster`].
-    pub async fn start(masters: usize, replicas: usize) -> Option<Self> {
+    pub async fn start(settings: RedisSettings, masters: usize, replicas: usize) -> Option<Self> {
         let started = async {
             let Some(program) = program()? else { return Ok(None) };
-            let settings = RedisSettings::default();
             Self::start_with(&program, &settings, masters, replicas).await.map(Some)
         };
         let started: Result<_> = started.await;

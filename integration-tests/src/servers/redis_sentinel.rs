@@ -49,6 +49,15 @@ impl RedisSentinels {
         format!("redis-sentinel://{}/{MASTER}", sentinels.collect::<Vec<_>>().join(","))
     }
 
+    /// Has them put the replica in the place of a master that lives.
+    ///
+    /// # Errors
+    /// What the sentinel says.
+    pub async fn failover(&self) -> Result<()> {
+        let sentinel = format!("127.0.0.1:{}", self.sentinels[0].port);
+        resp::ask(&sentinel, &format!("SENTINEL FAILOVER {MASTER}")).await.map(drop)
+    }
+
     /// The server that was the master first.
     pub fn first(&mut self) -> &mut OwnRedis {
         &mut self.master
