@@ -13,12 +13,13 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use common::redis_load::Load;
-use common::redis_nodes::{move_slot, queue_on, refusals, role, slot_of};
+use common::redis_nodes::{Hung, move_slot, queue_on, refusals, role, slot_of};
 use common::redis_stage::command;
 use common::stage::{all_jobs, complete, create, promptly, until};
 use queuekit_core::capability::{Admin, Exchange, ExtendOutcome, Leases, Settlement, Wakeups};
 use queuekit_core::{
-    Ack, AckOutcome, Backend, EnqueueOutcome, ErrorKind, JobId, NewJob, QueueName, Queues, Reserve,
+    Ack, AckOutcome, Backend, BackendExt, EnqueueOutcome, ErrorKind, JobId, NewJob, QueueName,
+    Queues, Reserve,
 };
 use queuekit_integration_tests::kit::{TTL, build, draft, kind_of, ttl, worker};
 use queuekit_integration_tests::servers::{self, OwnRedis, RedisCluster, RedisSettings};
@@ -45,7 +46,7 @@ fn partial() -> RedisSettings {
 }
 
 fn names(count: usize) -> Vec<QueueName> {
-    (0..count).map(|n| QueueName::new(&format!("queue-{n}")).unwrap()).collect()
+    (0..count).map(|n| QueueName::new(format!("queue-{n}")).unwrap()).collect()
 }
 
 fn job_of(queue: &QueueName) -> NewJob {
@@ -232,4 +233,21 @@ async fn r11_1_a_failover_within_the_cluster_loses_nothing_that_replicas_were_wa
     load.end().await;
     let first = cluster.nodes().next().unwrap();
     assert_eq!(role(first).await, "slave");
+}
+
+#[tokio::test]
+async fn r10_2_a_node_that_hangs_is_left_for_the_one_that_takes_its_place() {
+    let test = "r10_2_a_node_that_hangs_is_left_for_the_one_that_takes_its_place";
+    let Some(cluster) = cluster(test, OwnRedis::settings(), 1).await else { return };
+    let queue = queue_on(&cluster, 0).await;
+    let waits = RedisStore::connect_url(&format!("{}?wait_replicas=1", cluster.url())).await;
+    create(&waits.unwrap(), &job_of(&queue)).await;
+    let store = RedisStore::connect_url(&cluster.url()).await.unwrap();
+    let request = from_all(std::slice::from_ref(&queue), 10);
+    assert_eq!(store.reserve(&request).await.unwrap().leases.len(), 1);
+    let _hung = Hung::new(cluster.nodes().next().unwrap());
+    let call = store.enqueue_one(job_of(&queue));
+    tokio::time::timeout(Duration::from_secs(9), call).await.expect("within op_timeout").unwrap();
+    assert_eq!(store.reserve(&request).await.unwrap().leases.len(), 1);
+    assert_eq!(role(cluster.nodes().last().unwrap()).await, "master");
 }

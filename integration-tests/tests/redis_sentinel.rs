@@ -12,10 +12,10 @@ mod common;
 use std::time::Duration;
 
 use common::redis_load::Load;
-use common::redis_nodes::role;
+use common::redis_nodes::{Hung, role};
 use common::redis_stage::command;
 use common::stage::{create, lease, until};
-use queuekit_core::{ErrorKind, QueueName};
+use queuekit_core::{BackendExt, ErrorKind, QueueName};
 use queuekit_integration_tests::kit::{build, draft};
 use queuekit_integration_tests::servers::{OwnRedis, RedisSentinels};
 use queuekit_redis::RedisStore;
@@ -73,6 +73,21 @@ async fn r10_2_a_master_that_is_demoted_is_left_for_the_new_one() {
     })
     .await
     .expect("it closes");
+}
+
+#[tokio::test]
+async fn r10_2_a_master_that_hangs_is_left_for_the_one_that_takes_its_place() {
+    let test = "r10_2_a_master_that_hangs_is_left_for_the_one_that_takes_its_place";
+    let Some(mut sentinels) = sentinels(test).await else { return };
+    let store = RedisStore::connect_url(&sentinels.url()).await.unwrap();
+    let waits = RedisStore::connect_url(&format!("{}?wait_replicas=1", sentinels.url())).await;
+    create(&waits.unwrap(), &build(draft())).await;
+    lease(&store, 1).await;
+    let _hung = Hung::new(sentinels.first());
+    let call = store.enqueue_one(build(draft()));
+    tokio::time::timeout(Duration::from_secs(9), call).await.expect("within op_timeout").unwrap();
+    assert_eq!(lease(&store, 10).await.len(), 1);
+    assert_eq!(role(sentinels.second()).await, "master");
 }
 
 #[tokio::test]

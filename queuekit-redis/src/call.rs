@@ -21,6 +21,9 @@ const REDIRECTS: u32 = 5;
 /// How long a call may take that others wait for.
 const GLANCE: Duration = Duration::from_secs(1);
 
+/// A server that says nothing for so long hangs: another one may have taken its place.
+const HANGS: Duration = Duration::from_secs(3);
+
 /// What a call is, as far as its repetition matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
@@ -70,46 +73,55 @@ struct Progress {
     whole: bool,
     tries: u32,
     redirects: u32,
+    /// A server has said nothing for too long; if it is only slow, the next has all the time left.
+    hung: bool,
     redirect: Option<Redirect>,
     /// Who was asked last.
     node: Option<Arc<Node>>,
 }
 
 impl RedisStore {
-    /// All servers that have something of the store.
-    pub(crate) async fn masters(&self, operation: &'static str) -> Result<Vec<Arc<Node>>> {
-        self.shared.check_open().map_err(|error| error.during(operation))?;
-        let _counted = self.shared.count_call();
-        let shared = Arc::clone(&self.shared);
-        let asked = self.shared.io.handle().spawn(async move {
-            let deadline = Instant::now() + shared.op_timeout;
-            shared.masters_until(deadline).await
-        });
-        let asked = asked.await.unwrap_or_else(|_| Err(closed()));
-        asked.map_err(|error| error.during(operation))
-    }
-
     /// Sends it within the time limit. What failed for the moment and was certainly not applied
     /// is tried again; so is what may be repeated.
-    ///
-    /// All of it happens on the store's own thread: one hop there and one back.
     pub(crate) async fn call(
         &self,
         operation: &'static str,
         call: Call,
         request: Request,
     ) -> Result<Value> {
+        let send = |shared: Arc<Shared>| async move {
+            let most = if call.is_glance() { GLANCE } else { shared.op_timeout };
+            let deadline = Instant::now() + shared.op_timeout.min(most);
+            shared.try_until(deadline, call, &request).await
+        };
+        self.on_io(operation, send).await
+    }
+
+    /// All servers that have something of the store.
+    pub(crate) async fn masters(&self, operation: &'static str) -> Result<Vec<Arc<Node>>> {
+        let find = |shared: Arc<Shared>| async move {
+            let deadline = Instant::now() + shared.op_timeout;
+            shared.masters_until(deadline).await
+        };
+        self.on_io(operation, find).await
+    }
+
+    /// Does it on the store's own thread: one hop there and one back.
+    async fn on_io<T, F>(
+        &self,
+        operation: &'static str,
+        work: impl FnOnce(Arc<Shared>) -> F,
+    ) -> Result<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T>> + Send + 'static,
+    {
         let run = async {
             self.shared.check_open()?;
             let _counted = self.shared.count_call();
-            let shared = Arc::clone(&self.shared);
-            let sent = self.shared.io.handle().spawn(async move {
-                let most = if call.is_glance() { GLANCE } else { shared.op_timeout };
-                let deadline = Instant::now() + shared.op_timeout.min(most);
-                shared.try_until(deadline, call, &request).await
-            });
+            let done = self.shared.io.handle().spawn(work(Arc::clone(&self.shared)));
             // Else the thread has ended, and the call with it.
-            sent.await.unwrap_or_else(|_| Err(closed()))
+            done.await.unwrap_or_else(|_| Err(closed()))
         };
         run.await.map_err(|error: Error| error.during(operation))
     }
@@ -119,14 +131,25 @@ impl Shared {
     async fn try_until(&self, deadline: Instant, call: Call, request: &Request) -> Result<Value> {
         let mut progress = Progress::default();
         loop {
+            let until = match self.topology.may_fail_over() && !progress.hung {
+                true => deadline.min(Instant::now() + self.hangs_after()),
+                false => deadline,
+            };
             let attempt = self.attempt(call, request, &mut progress);
-            let Ok(answer) = timeout_at(deadline, attempt).await else {
-                // A connection that says nothing is no use to those who come after.
-                if let Some(node) = &progress.node {
-                    node.link(call).reset();
-                    node.suspect(true);
+            let answer = match timeout_at(until, attempt).await {
+                Ok(answer) => answer,
+                Err(_) => {
+                    // A connection that says nothing is no use to those who come after.
+                    if let Some(node) = &progress.node {
+                        node.link(call).reset();
+                        node.suspect(true);
+                    }
+                    if until == deadline {
+                        return Err(timed_out(call, progress.doubt));
+                    }
+                    progress.hung = true;
+                    Err(Failure::hung())
                 }
-                return Err(timed_out(call, progress.doubt));
             };
             let failure = match answer {
                 Ok(answer) => return Ok(answer),
@@ -223,6 +246,11 @@ impl Shared {
             Class::Final | Class::NoScript => {}
         }
         Err(failure)
+    }
+
+    /// What waits for replicas holds up the connection for others too.
+    fn hangs_after(&self) -> Duration {
+        HANGS + self.wait_replicas.map_or(Duration::ZERO, |(_, timeout)| timeout)
     }
 
     async fn node_of(&self, request: &Request) -> Outcome<Arc<Node>> {

@@ -25,7 +25,7 @@ pub(crate) struct Link {
 /// Where a link leads.
 #[derive(Clone)]
 pub(crate) enum Server {
-    Here(ConnectionInfo),
+    Here(Box<ConnectionInfo>),
     /// To whatever server is the master when a connection is made.
     Master(Arc<Sentinels>),
 }
@@ -40,6 +40,10 @@ struct State {
 impl Link {
     pub(crate) fn new(server: Server, io: &Handle) -> Self {
         Self { server, io: io.clone(), state: Mutex::default() }
+    }
+
+    pub(crate) fn is_found_by_sentinels(&self) -> bool {
+        matches!(self.server, Server::Master(_))
     }
 
     /// The connection, and which one it is.

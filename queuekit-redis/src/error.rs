@@ -35,6 +35,12 @@ impl Failure {
         Self { error, class: Class::Transient }
     }
 
+    /// No answer came; whether what was under way took effect is unknown.
+    pub(crate) fn hung() -> Self {
+        let message = "the server says nothing; check that it runs, and the network";
+        Self { error: Error::new(ErrorKind::Unavailable, message), class: Class::Lost }
+    }
+
     /// The slot and the address that a node of a Cluster names, and whether only for this once.
     pub(crate) fn redirect(&self) -> Option<(u16, &str, bool)> {
         let cause = redis_error(&self.error)?;

@@ -22,7 +22,10 @@ pub(crate) struct Node {
 
 impl Node {
     pub(crate) fn at(server: &ConnectionInfo, io: &Handle) -> Self {
-        Self { address: Address::of(server), ..Self::of(&Server::Here(server.clone()), io) }
+        Self {
+            address: Address::of(server),
+            ..Self::of(&Server::Here(Box::new(server.clone())), io)
+        }
     }
 
     pub(crate) fn of(server: &Server, io: &Handle) -> Self {
@@ -33,6 +36,10 @@ impl Node {
     /// The connection for a call.
     pub(crate) fn link(&self, call: Call) -> &Link {
         if call.is_heartbeat() { &self.heartbeats } else { &self.calls }
+    }
+
+    pub(crate) fn is_found_by_sentinels(&self) -> bool {
+        self.calls.is_found_by_sentinels()
     }
 
     pub(crate) fn is_suspect(&self) -> bool {

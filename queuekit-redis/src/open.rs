@@ -79,7 +79,7 @@ fn cluster(config: &RedisConfig, more: &[Address], io: &Io) -> Result<Topology> 
         return Err(Error::invalid("url", "database 0, the only one of a Cluster", got));
     }
     let seeds: Vec<Address> = Address::of(server).into_iter().chain(more.iter().cloned()).collect();
-    Ok(Topology::Cluster(Cluster::new(server.clone(), seeds, io.handle())))
+    Ok(Topology::Cluster(Box::new(Cluster::new(server.clone(), seeds, io.handle()))))
 }
 
 fn encrypted_like(server: &ConnectionInfo, sentinel: &ConnectionInfo) -> ConnectionInfo {

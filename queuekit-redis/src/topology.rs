@@ -10,7 +10,7 @@ use crate::node::Node;
 pub(crate) enum Topology {
     /// One server has everything; by sentinels it may be another one tomorrow.
     One(Arc<Node>),
-    Cluster(Cluster),
+    Cluster(Box<Cluster>),
 }
 
 /// What a node has said instead of an answer: whom to ask.
@@ -24,6 +24,14 @@ pub(crate) struct Redirect {
 impl Topology {
     pub(crate) fn is_cluster(&self) -> bool {
         matches!(self, Self::Cluster(_))
+    }
+
+    /// Whether another server may take the place of one.
+    pub(crate) fn may_fail_over(&self) -> bool {
+        match self {
+            Self::One(node) => node.is_found_by_sentinels(),
+            Self::Cluster(_) => true,
+        }
     }
 
     /// The server that has a key.

@@ -1,5 +1,6 @@
 //! Ways around the store to the nodes of a Cluster.
 
+use std::process::Command;
 use std::time::Duration;
 
 use queuekit_core::QueueName;
@@ -7,6 +8,28 @@ use queuekit_integration_tests::servers::{OwnRedis, RedisCluster};
 use redis::{Cmd, FromRedisValue, cmd};
 
 use super::redis_stage::command;
+
+/// A server that says nothing, and closes nothing, until this value goes.
+pub(crate) struct Hung(u32);
+
+impl Hung {
+    pub(crate) fn new(server: &OwnRedis) -> Self {
+        let hung = Self(server.pid().expect("it runs"));
+        hung.signal("-STOP");
+        hung
+    }
+
+    fn signal(&self, signal: &str) {
+        let sent = Command::new("kill").args([signal, &self.0.to_string()]).status();
+        assert!(sent.expect("`kill` runs").success());
+    }
+}
+
+impl Drop for Hung {
+    fn drop(&mut self) {
+        self.signal("-CONT");
+    }
+}
 
 /// A queue whose keys are on this master, as the Cluster was made: of three, each with a third.
 pub(crate) async fn queue_on(cluster: &RedisCluster, master: usize) -> QueueName {

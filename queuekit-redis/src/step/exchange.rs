@@ -59,8 +59,12 @@ impl RedisStore {
             return self.settle_in_slices(operation, acks, nacks).await;
         }
         let parts = parts(acks, nacks);
-        // Acks can be told twice; leases and nacks cannot.
-        let call = if operation == "ack" { Call::Repeatable } else { Call::Once };
+        // Acks can be told twice; leases and nacks cannot. Nobody waits for another's node.
+        let call = match operation {
+            _ if parts.len() > 1 && self.shared.topology.is_cluster() => Call::Glance,
+            "ack" => Call::Repeatable,
+            _ => Call::Once,
+        };
         let settle = |(queue, part): &(QueueName, Part<'_>)| {
             let (queue, request) = (queue.clone(), part.request());
             async move { self.exchange_on(operation, call, &queue, request, None).await }

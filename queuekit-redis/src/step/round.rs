@@ -86,12 +86,14 @@ impl RedisStore {
         operation: &'static str,
         round: &mut Round<'a>,
     ) -> Result<()> {
+        let begun = Instant::now();
         let mut away: Vec<Address> = Vec::new();
         let (mut answered, mut failed): (bool, Option<Error>) = (false, None);
         while let Some((queue, most)) = round.division.next() {
             let shared = &*self.shared;
             let node = shared.topology.address_of(&shared.keyspace.marker(queue));
-            if node.as_ref().is_some_and(|node| away.contains(node)) {
+            let late = begun.elapsed() >= shared.op_timeout;
+            if late || node.as_ref().is_some_and(|node| away.contains(node)) {
                 round.passed(queue);
                 continue;
             }
