@@ -67,8 +67,9 @@ impl Admin for RedisStore {
         };
         self.forget_queue(queue);
         let registry = self.shared.keyspace.registry();
-        let leave = cmd("SREM").arg(registry).arg(queue.as_str()).to_owned();
-        let left = self.call("remove_queue", call, Request::Command(leave)).await?;
+        let command = cmd("SREM").arg(&registry).arg(queue.as_str()).to_owned();
+        let leave = Request::Command { key: registry, command };
+        let left = self.call("remove_queue", call, leave).await?;
         Ok(removed || number_of(left) == Some(1))
     }
 

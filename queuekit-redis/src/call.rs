@@ -1,17 +1,28 @@
 //! A call of the store: its connection, its time limit, and what is tried again.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use queuekit_core::{Error, ErrorKind, Result, retry};
-use redis::{Cmd, Value};
+use redis::aio::MultiplexedConnection;
+use redis::{Cmd, Pipeline, Value, cmd};
 use tokio::time::{Instant, sleep, timeout_at};
 
-use crate::connection::Link;
+use crate::codec::{millis, number_of};
 use crate::error::{Class, Failure, Outcome, closed};
 use crate::keys::QueueKeys;
+use crate::node::Node;
 use crate::scripts::Lua;
+use crate::topology::Redirect;
 use crate::{RedisStore, Shared};
+
+/// Nodes of a Cluster that one after another name each other before it is left to settle.
+const REDIRECTS: u32 = 5;
+/// How long a call may take that others wait for.
+const GLANCE: Duration = Duration::from_secs(1);
+
+/// A server that says nothing for so long hangs: another one may have taken its place.
+const HANGS: Duration = Duration::from_secs(3);
 
 /// What a call is, as far as its repetition matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,40 +31,97 @@ pub(crate) enum Call {
     Read,
     /// It changes nothing more when made again.
     Repeatable,
+    /// Likewise, and is not done before so many replicas have it as the settings say.
+    Stored,
     /// Made again it would do more: if its answer is lost, the caller is told so.
     Once,
+    /// As `Once`, but what fails for the moment is told at once: others are asked instead.
+    Glance,
     /// As `Repeatable`, on the connection that only heartbeats use.
     Heartbeat,
+    /// As `Glance`, on that connection.
+    HeartbeatGlance,
+}
+
+impl Call {
+    pub(crate) fn is_heartbeat(self) -> bool {
+        matches!(self, Self::Heartbeat | Self::HeartbeatGlance)
+    }
+
+    fn is_glance(self) -> bool {
+        matches!(self, Self::Glance | Self::HeartbeatGlance)
+    }
 }
 
 /// What is sent.
 #[derive(Debug)]
 pub(crate) enum Request {
-    Command(Cmd),
+    /// To the server that has this key.
+    Command { key: String, command: Cmd },
+    /// To this server.
+    To(Arc<Node>, Cmd),
+    /// To the server that has the keys, which are of one slot there.
     Script { script: Lua, keys: Vec<QueueKeys>, args: Vec<Vec<u8>> },
+}
+
+/// How far a call has come.
+#[derive(Default)]
+struct Progress {
+    /// Something was sent that nobody has answered.
+    doubt: bool,
+    /// The script is sent with its text.
+    whole: bool,
+    tries: u32,
+    redirects: u32,
+    /// A server has said nothing for too long; if it is only slow, the next has all the time left.
+    hung: bool,
+    redirect: Option<Redirect>,
+    /// Who was asked last.
+    node: Option<Arc<Node>>,
 }
 
 impl RedisStore {
     /// Sends it within the time limit. What failed for the moment and was certainly not applied
     /// is tried again; so is what may be repeated.
-    ///
-    /// All of it happens on the store's own thread: one hop there and one back.
     pub(crate) async fn call(
         &self,
         operation: &'static str,
         call: Call,
         request: Request,
     ) -> Result<Value> {
+        let send = |shared: Arc<Shared>| async move {
+            let most = if call.is_glance() { GLANCE } else { shared.op_timeout };
+            let deadline = Instant::now() + shared.op_timeout.min(most);
+            shared.try_until(deadline, call, &request).await
+        };
+        self.on_io(operation, send).await
+    }
+
+    /// All servers that have something of the store.
+    pub(crate) async fn masters(&self, operation: &'static str) -> Result<Vec<Arc<Node>>> {
+        let find = |shared: Arc<Shared>| async move {
+            let deadline = Instant::now() + shared.op_timeout;
+            shared.masters_until(deadline).await
+        };
+        self.on_io(operation, find).await
+    }
+
+    /// Does it on the store's own thread: one hop there and one back.
+    async fn on_io<T, F>(
+        &self,
+        operation: &'static str,
+        work: impl FnOnce(Arc<Shared>) -> F,
+    ) -> Result<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T>> + Send + 'static,
+    {
         let run = async {
             self.shared.check_open()?;
             let _counted = self.shared.count_call();
-            let shared = Arc::clone(&self.shared);
-            let sent = self.shared.io.handle().spawn(async move {
-                let deadline = Instant::now() + shared.op_timeout;
-                shared.try_until(deadline, call, &request).await
-            });
+            let done = self.shared.io.handle().spawn(work(Arc::clone(&self.shared)));
             // Else the thread has ended, and the call with it.
-            sent.await.unwrap_or_else(|_| Err(closed()))
+            done.await.unwrap_or_else(|_| Err(closed()))
         };
         run.await.map_err(|error: Error| error.during(operation))
     }
@@ -61,72 +129,172 @@ impl RedisStore {
 
 impl Shared {
     async fn try_until(&self, deadline: Instant, call: Call, request: &Request) -> Result<Value> {
-        let doubt = AtomicBool::new(false);
-        let (mut tries, mut whole) = (0, false);
+        let mut progress = Progress::default();
         loop {
-            let attempt = self.attempt(call, request, whole, &doubt);
-            let Ok(answer) = timeout_at(deadline, attempt).await else {
-                // A connection that says nothing is no use to those who come after.
-                self.link_of(call).reset();
-                return Err(timed_out(call, doubt.load(Ordering::Acquire)));
+            let until = match self.topology.may_fail_over() && !progress.hung {
+                true => deadline.min(Instant::now() + self.hangs_after()),
+                false => deadline,
+            };
+            let attempt = self.attempt(call, request, &mut progress);
+            let answer = match timeout_at(until, attempt).await {
+                Ok(answer) => answer,
+                Err(_) => {
+                    // A connection that says nothing is no use to those who come after.
+                    if let Some(node) = &progress.node {
+                        node.link(call).reset();
+                        node.suspect(true);
+                    }
+                    if until == deadline {
+                        return Err(timed_out(call, progress.doubt));
+                    }
+                    progress.hung = true;
+                    Err(Failure::hung())
+                }
             };
             let failure = match answer {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
-            let in_doubt = doubt.load(Ordering::Acquire);
             let again = match failure.class {
                 Class::Final => false,
-                Class::Transient | Class::Moved => true,
-                // Its text goes at once; that it is unknown too means that somebody flushes.
-                Class::NoScript if !whole => {
-                    whole = true;
+                Class::Redirected if progress.redirects < REDIRECTS => {
+                    progress.redirects += 1;
                     continue;
                 }
-                Class::NoScript => true,
-                Class::Lost => call != Call::Once || !in_doubt,
+                // Its text goes at once; that it is unknown too means that somebody flushes.
+                Class::NoScript if !progress.whole => {
+                    progress.whole = true;
+                    continue;
+                }
+                _ if call.is_glance() => false,
+                Class::Transient | Class::Moved | Class::Redirected | Class::NoScript => true,
+                Class::Lost => call != Call::Once || !progress.doubt,
+            };
+            let wait = retry::reconnect_delay(progress.tries, retry::chance());
+            if !again || Instant::now() + wait >= deadline {
+                return Err(told(failure.error, call, progress.doubt));
+            }
+            progress.tries += 1;
+            progress.redirects = 0;
+            sleep(wait).await;
+        }
+    }
+
+    async fn masters_until(&self, deadline: Instant) -> Result<Vec<Arc<Node>>> {
+        let mut tries = 0;
+        loop {
+            let Ok(answer) = timeout_at(deadline, self.topology.masters()).await else {
+                return Err(timed_out(Call::Read, false));
             };
             let wait = retry::reconnect_delay(tries, retry::chance());
-            if !again || Instant::now() + wait >= deadline {
-                return Err(told(failure.error, call, in_doubt));
+            match answer {
+                Ok(masters) => return Ok(masters),
+                Err(failure)
+                    if failure.class == Class::Final || Instant::now() + wait >= deadline =>
+                {
+                    return Err(failure.error);
+                }
+                Err(_) => {}
             }
             tries += 1;
             sleep(wait).await;
         }
     }
 
-    /// `doubt` says afterwards whether something was sent that nobody has answered.
     async fn attempt(
         &self,
         call: Call,
         request: &Request,
-        whole: bool,
-        doubt: &AtomicBool,
+        progress: &mut Progress,
     ) -> Outcome<Value> {
-        let link = self.link_of(call);
-        let (generation, mut connection) = link.get().await?;
-        let before = doubt.swap(true, Ordering::AcqRel);
+        let redirect = progress.redirect.take();
+        let asking = redirect.as_ref().is_some_and(|redirect| redirect.asking);
+        let node = match redirect {
+            Some(redirect) => redirect.to,
+            None => self.node_of(request).await?,
+        };
+        progress.node = Some(Arc::clone(&node));
+        let link = node.link(call);
+        let (generation, mut connection) = link.get().await.inspect_err(|_| node.suspect(true))?;
+        let before = std::mem::replace(&mut progress.doubt, true);
         let answer = match request {
-            Request::Command(command) => connection.send_packed_command(command).await,
+            Request::Command { command, .. } | Request::To(_, command) => {
+                self.send(&mut connection, command, call, asking).await
+            }
             Request::Script { script, keys, args } => {
-                let command = self.eval(*script, keys, args, whole);
-                connection.send_packed_command(&command).await
+                let command = self.eval(*script, keys, args, progress.whole);
+                self.send(&mut connection, &command, call, asking).await
             }
         };
-        let answer = answer.and_then(Value::extract_error).map_err(Failure::from);
-        match &answer {
-            Err(failure) if failure.class == Class::Lost => link.lost(generation).await,
-            Err(failure) if failure.class == Class::Moved => {
-                doubt.store(before, Ordering::Release);
+        let Err(mut failure) = answer else {
+            progress.doubt = before;
+            return answer;
+        };
+        if failure.class != Class::Lost {
+            progress.doubt = before;
+        }
+        match failure.class {
+            Class::Lost | Class::Moved => {
+                node.suspect(true);
                 link.lost(generation).await;
             }
-            _ => doubt.store(before, Ordering::Release),
+            Class::Transient => node.suspect(true),
+            Class::Redirected => match self.topology.redirect(&node, &failure) {
+                Some(redirect) => progress.redirect = Some(redirect),
+                None => failure.class = Class::Final,
+            },
+            Class::Final | Class::NoScript => {}
         }
-        answer
+        Err(failure)
     }
 
-    fn link_of(&self, call: Call) -> &Link {
-        if call == Call::Heartbeat { &self.heartbeats } else { &self.link }
+    /// What waits for replicas holds up the connection for others too.
+    fn hangs_after(&self) -> Duration {
+        HANGS + self.wait_replicas.map_or(Duration::ZERO, |(_, timeout)| timeout)
+    }
+
+    async fn node_of(&self, request: &Request) -> Outcome<Arc<Node>> {
+        let key = match request {
+            Request::To(node, _) => return Ok(Arc::clone(node)),
+            Request::Command { key, .. } => key,
+            Request::Script { keys, .. } => &keys[0][0],
+        };
+        self.topology.node_of(key).await
+    }
+
+    /// What must reach one connection in a row goes there at once.
+    async fn send(
+        &self,
+        connection: &mut MultiplexedConnection,
+        command: &Cmd,
+        call: Call,
+        asking: bool,
+    ) -> Outcome<Value> {
+        let waits = self.wait_replicas.filter(|_| call == Call::Stored);
+        if !asking && waits.is_none() {
+            let answer = connection.send_packed_command(command).await;
+            return answer.and_then(Value::extract_error).map_err(Failure::from);
+        }
+        let mut all = Pipeline::with_capacity(3);
+        if asking {
+            all.cmd("ASKING");
+        }
+        all.add_command(command.clone());
+        if let Some((replicas, timeout)) = waits {
+            // It waits for what this connection has written.
+            all.add_command(cmd("WAIT").arg(replicas).arg(millis(timeout)).to_owned());
+        }
+        let count = 1 + usize::from(waits.is_some());
+        let answers = connection.send_packed_commands(&all, usize::from(asking), count).await;
+        let mut answers = answers.map_err(Failure::from)?.into_iter();
+        let answer = answers.next().unwrap_or(Value::Nil).extract_error()?;
+        let reached = answers.next().and_then(number_of).unwrap_or_default();
+        match waits {
+            Some((replicas, _)) if reached < i64::from(replicas) => {
+                Err(reached_few(reached, replicas).into())
+            }
+            _ => Ok(answer),
+        }
     }
 
     fn eval(&self, script: Lua, keys: &[QueueKeys], args: &[Vec<u8>], whole: bool) -> Cmd {
@@ -164,6 +332,14 @@ fn told(error: Error, call: Call, doubt: bool) -> Error {
     error
 }
 
+fn reached_few(reached: i64, replicas: u32) -> Error {
+    let message = format!(
+        "{reached} of {replicas} replicas had it in time; whether it survives a failover is \
+         unknown: repeat it, which is safe"
+    );
+    Error::new(ErrorKind::Indeterminate, message)
+}
+
 fn timed_out(call: Call, doubt: bool) -> Error {
     if doubt && call != Call::Read {
         let message = "no answer came within op_timeout; whether the call took effect is \
@@ -183,7 +359,7 @@ mod tests {
         let kind = |call, kind: ErrorKind, doubt| {
             told(Error::new(kind, "no"), call, doubt).kind().as_str().to_owned()
         };
-        for call in [Call::Repeatable, Call::Once, Call::Heartbeat] {
+        for call in [Call::Repeatable, Call::Stored, Call::Once, Call::Glance, Call::Heartbeat] {
             assert_eq!(kind(call, ErrorKind::Unavailable, true), "indeterminate");
             assert_eq!(kind(call, ErrorKind::StorageFull, true), "indeterminate");
             assert_eq!(kind(call, ErrorKind::Unavailable, false), "unavailable");

@@ -8,11 +8,15 @@ use std::time::Duration;
 use queuekit_core::{Clock, Error, Limits, Result};
 use redis::{ConnectionInfo, IntoConnectionInfo};
 
+use crate::address::Address;
+
 /// How to open a store: a server and the settings.
 #[derive(Clone)]
 #[must_use]
 pub struct RedisConfig {
+    /// The server, or one of several; of the others all but the address is like it.
     pub(crate) server: ConnectionInfo,
+    pub(crate) found: Found,
     pub(crate) root_certificates: Option<PathBuf>,
     pub(crate) prefix: String,
     pub(crate) op_timeout: Duration,
@@ -20,6 +24,19 @@ pub struct RedisConfig {
     pub(crate) allow_volatile: bool,
     pub(crate) limits: Limits,
     pub(crate) clock: Option<Arc<dyn Clock>>,
+}
+
+/// How the servers are found.
+#[derive(Clone)]
+pub(crate) enum Found {
+    Here,
+    /// It is a node of a Cluster; further ones.
+    Cluster(Vec<Address>),
+    /// These know where the master of this name is.
+    Sentinels {
+        sentinels: Vec<ConnectionInfo>,
+        master: String,
+    },
 }
 
 impl RedisConfig {
@@ -36,6 +53,7 @@ impl RedisConfig {
         })?;
         Ok(Self {
             server,
+            found: Found::Here,
             root_certificates: None,
             prefix: "qk".to_owned(),
             op_timeout: Duration::from_secs(10),

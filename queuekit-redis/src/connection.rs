@@ -1,6 +1,7 @@
 //! A connection that is made when it is needed, and again when it was lost.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use queuekit_core::Error;
@@ -10,14 +11,23 @@ use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 
 use crate::error::{Failure, Outcome, closed};
+use crate::sentinel::Sentinels;
 
 /// How long one attempt to connect may take.
 const CONNECT: Duration = Duration::from_secs(3);
 
 pub(crate) struct Link {
-    server: ConnectionInfo,
+    server: Server,
     io: Handle,
     state: Mutex<State>,
+}
+
+/// Where a link leads.
+#[derive(Clone)]
+pub(crate) enum Server {
+    Here(Box<ConnectionInfo>),
+    /// To whatever server is the master when a connection is made.
+    Master(Arc<Sentinels>),
 }
 
 #[derive(Default)]
@@ -28,8 +38,12 @@ struct State {
 }
 
 impl Link {
-    pub(crate) fn new(server: ConnectionInfo, io: &Handle) -> Self {
+    pub(crate) fn new(server: Server, io: &Handle) -> Self {
         Self { server, io: io.clone(), state: Mutex::default() }
+    }
+
+    pub(crate) fn is_found_by_sentinels(&self) -> bool {
+        matches!(self.server, Server::Master(_))
     }
 
     /// The connection, and which one it is.
@@ -62,24 +76,37 @@ impl Link {
 
     /// A connection of the caller's own, read and written by the store's own thread.
     pub(crate) async fn connect(&self) -> Outcome<MultiplexedConnection> {
-        let client = Client::open(self.server.clone()).map_err(Failure::from)?;
-        // Calls have time limits of their own, and blocking ones wait longer than any of these.
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(CONNECT))
-            .set_response_timeout(None);
-        let connecting = self.io.spawn(async move {
-            client.get_multiplexed_async_connection_with_config(&config).await
-        });
-        match connecting.await {
-            Ok(connected) => connected.map_err(|error| Failure::from(error).before_sending()),
-            // The thread has ended.
-            Err(_) => Err(Error::into(closed())),
+        match &self.server {
+            Server::Here(server) => connect(&self.io, server).await,
+            Server::Master(sentinels) => sentinels.connect(&self.io).await,
         }
+    }
+}
+
+pub(crate) async fn connect(
+    io: &Handle,
+    server: &ConnectionInfo,
+) -> Outcome<MultiplexedConnection> {
+    let client = Client::open(server.clone()).map_err(Failure::from)?;
+    // Calls have time limits of their own, and blocking ones wait longer than any of these.
+    let config = AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(CONNECT))
+        .set_response_timeout(None);
+    let connecting =
+        io.spawn(async move { client.get_multiplexed_async_connection_with_config(&config).await });
+    match connecting.await {
+        Ok(connected) => connected.map_err(|error| Failure::from(error).before_sending()),
+        // The thread has ended.
+        Err(_) => Err(Error::into(closed())),
     }
 }
 
 impl fmt::Debug for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Link").field("server", &self.server.addr().to_string()).finish()
+        let server = match &self.server {
+            Server::Here(server) => server.addr().to_string(),
+            Server::Master(sentinels) => sentinels.master().to_owned(),
+        };
+        f.debug_struct("Link").field("server", &server).finish()
     }
 }

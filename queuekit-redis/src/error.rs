@@ -18,6 +18,8 @@ pub(crate) enum Class {
     Transient,
     /// Likewise, on another connection: the server is no longer the one to ask.
     Moved,
+    /// Nothing was applied: another node of the Cluster, which the answer names, is to be asked.
+    Redirected,
     /// The server does not know the script: it is sent whole.
     NoScript,
     /// The connection is gone; whether what was under way took effect is unknown.
@@ -27,6 +29,25 @@ pub(crate) enum Class {
 pub(crate) type Outcome<T> = Result<T, Failure>;
 
 impl Failure {
+    /// Nothing was applied; it may work soon.
+    pub(crate) fn for_now(message: impl Into<String>) -> Self {
+        let error = Error::new(ErrorKind::Unavailable, message.into());
+        Self { error, class: Class::Transient }
+    }
+
+    /// No answer came; whether what was under way took effect is unknown.
+    pub(crate) fn hung() -> Self {
+        let message = "the server says nothing; check that it runs, and the network";
+        Self { error: Error::new(ErrorKind::Unavailable, message), class: Class::Lost }
+    }
+
+    /// The slot and the address that a node of a Cluster names, and whether only for this once.
+    pub(crate) fn redirect(&self) -> Option<(u16, &str, bool)> {
+        let cause = redis_error(&self.error)?;
+        let (address, slot) = cause.redirect_node()?;
+        Some((slot, address, cause.code() == Some("ASK")))
+    }
+
     /// It happened before anything was sent: certainly nothing took effect.
     pub(crate) fn before_sending(self) -> Self {
         match self.class {
@@ -72,8 +93,8 @@ impl From<RedisError> for Failure {
 }
 
 /// By the code of the answer: what it means, and what to do.
-const KNOWN: [(&str, Class, ErrorKind, &str); 17] = {
-    use Class::{Final, Moved, NoScript, Transient};
+const KNOWN: [(&str, Class, ErrorKind, &str); 19] = {
+    use Class::{Final, Moved, NoScript, Redirected, Transient};
     use ErrorKind::{StorageFull, Unavailable, Unsupported};
     let wait = "it is tried again until op_timeout";
     [
@@ -90,8 +111,10 @@ const KNOWN: [(&str, Class, ErrorKind, &str); 17] = {
         ("NOAUTH", Final, Unavailable, "put user and password into the URL"),
         ("WRONGPASS", Final, Unavailable, "check user and password"),
         ("NOPERM", Final, Unavailable, "grant this user what docs/redis.md lists"),
-        ("MOVED", Final, Unsupported, "this is a cluster; the store wants a single server"),
-        ("CROSSSLOT", Final, Unsupported, "this is a cluster; the store wants a single server"),
+        ("MOVED", Redirected, Unavailable, "this is a Cluster: open it as redis-cluster:"),
+        ("ASK", Redirected, Unavailable, "the slot is being moved to another node; wait"),
+        ("UNBLOCKED", Moved, Unavailable, "the server became a replica; wait"),
+        ("CROSSSLOT", Final, Unsupported, "this is a Cluster: open it as redis-cluster:"),
         ("WRONGTYPE", Final, ErrorKind::Corrupt, "a key is not the store's; take another prefix"),
         ("NOPROTO", Final, Unsupported, "the server is too old"),
     ]
@@ -103,8 +126,11 @@ fn is_of_connection(error: &RedisError) -> bool {
 
 /// Whether the user may not do that.
 pub(crate) fn is_forbidden(error: &Error) -> bool {
-    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref());
-    cause.and_then(RedisError::code) == Some("NOPERM")
+    redis_error(error).and_then(RedisError::code) == Some("NOPERM")
+}
+
+fn redis_error(error: &Error) -> Option<&RedisError> {
+    std::error::Error::source(error).and_then(|cause| cause.downcast_ref())
 }
 
 pub(crate) fn closed() -> Error {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
+use futures_util::future::join_all;
 use queuekit_core::capability::{Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo};
 use queuekit_core::limits::LOG_LINES_KEPT;
 use queuekit_core::{LeaseToken, LeaseTtl, LogLine, QueueName, Result, Timestamp};
@@ -16,17 +17,36 @@ use crate::scripts::Lua;
 
 #[async_trait]
 impl Leases for RedisStore {
+    /// Each queue's part is a step of its own: that the node of one is away costs the leases of the
+    /// others nothing.
     async fn extend(&self, leases: &[LeaseToken], ttl: LeaseTtl) -> Result<Vec<ExtendOutcome>> {
-        let mut outcomes = vec![ExtendOutcome::NotFound; leases.len()];
-        for (queue, positions) in by_queue(leases) {
+        self.shared.check_open().map_err(|error| error.during("extend"))?;
+        let mut outcomes = vec![ExtendOutcome::Settling; leases.len()];
+        let queues = by_queue(leases);
+        let alone = queues.len() == 1 || !self.shared.topology.is_cluster();
+        let call = if alone { Call::Heartbeat } else { Call::HeartbeatGlance };
+        let parts = queues.iter().map(|(queue, positions)| async move {
             let mut args = vec![millis(ttl.get()).to_string().into_bytes()];
-            for at in &positions {
+            for at in positions {
                 args.extend([leases[*at].id.as_bytes().to_vec(), token(&leases[*at])]);
             }
-            let answer = self.on_queue("extend", Call::Heartbeat, Lua::Extend, queue, args).await?;
-            let answer = bytes_of(answer).ok_or_else(|| unreadable("the answer to extend"))?;
-            for (at, outcome) in positions.into_iter().zip(answer) {
-                outcomes[at] = match outcome {
+            let answer = self.on_queue("extend", call, Lua::Extend, queue, args).await?;
+            bytes_of(answer).ok_or_else(|| unreadable("the answer to extend"))
+        });
+        let (mut extended, mut failed) = (false, None);
+        for ((queue, positions), answer) in queues.iter().zip(join_all(parts).await) {
+            let answer = match answer {
+                Ok(answer) => answer,
+                // Nothing is known of these: they are asked for again soon.
+                Err(error) => {
+                    tracing::debug!(%error, %queue, "leases are not extended yet");
+                    failed = Some(error);
+                    continue;
+                }
+            };
+            extended = true;
+            for (at, outcome) in positions.iter().zip(answer) {
+                outcomes[*at] = match outcome {
                     b'N' => ExtendOutcome::NotFound,
                     b'L' => ExtendOutcome::LeaseLost,
                     outcome => ExtendOutcome::Extended {
@@ -36,8 +56,7 @@ impl Leases for RedisStore {
                 };
             }
         }
-        self.shared.check_open().map_err(|error| error.during("extend"))?;
-        Ok(outcomes)
+        failed.filter(|_| !extended).map_or(Ok(outcomes), Err)
     }
 
     async fn report(&self, reports: &[Report]) -> Result<Vec<ReportOutcome>> {

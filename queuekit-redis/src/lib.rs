@@ -18,9 +18,11 @@
 //! # }
 //! ```
 
+mod address;
 mod admin;
 mod backend;
 mod call;
+mod cluster;
 mod codec;
 mod config;
 mod connection;
@@ -31,12 +33,16 @@ mod keys;
 mod leases;
 mod marker;
 mod migrate;
+mod node;
 mod open;
 mod queues;
 mod read;
 mod scripts;
+mod sentinel;
+mod server;
 mod settings;
 mod step;
+mod topology;
 mod upkeep;
 mod url;
 mod wakeups;
@@ -51,11 +57,11 @@ use queuekit_core::{Clock, Limits, Result};
 
 pub use config::RedisConfig;
 
-use connection::Link;
 use io::Io;
 use keys::Keyspace;
 use queues::Known;
 use scripts::Scripts;
+use topology::Topology;
 
 /// A store in a Redis server; clones share it.
 #[derive(Clone)]
@@ -65,9 +71,7 @@ pub struct RedisStore {
 
 struct Shared {
     io: Io,
-    link: Link,
-    /// A connection that nothing but heartbeats uses, so that no large call holds them up.
-    heartbeats: Link,
+    topology: Topology,
     scripts: Scripts,
     keyspace: Keyspace,
     known: Known,
@@ -84,8 +88,16 @@ struct Shared {
 }
 
 impl RedisStore {
-    /// Opens the store of a URL, `redis://USER:PASSWORD@HOST:PORT/DATABASE?setting=value&..`, or
-    /// `rediss:` for an encrypted connection.
+    /// Opens the store of a URL:
+    ///
+    /// | URL | store |
+    /// |---|---|
+    /// | `redis://USER:PASSWORD@HOST:PORT/DATABASE` | a server; if it is a node of a Cluster, that |
+    /// | `redis-cluster://USER:PASSWORD@HOST:PORT,HOST:PORT` | a Cluster of which these are nodes |
+    /// | `redis-sentinel://USER:PASSWORD@HOST:PORT,HOST:PORT/MASTER/DATABASE` | the master of this name, as these sentinels know it |
+    ///
+    /// With `rediss`, `rediss-cluster` and `rediss-sentinel` all connections are encrypted.
+    /// Settings follow a `?`, joined by `&`:
     ///
     /// | setting | values | meaning |
     /// |---|---|---|
@@ -95,6 +107,7 @@ impl RedisStore {
     /// | `wait_replicas` | 0 | [`RedisConfig::wait_replicas`] |
     /// | `wait_timeout_ms` | 1000 | likewise |
     /// | `allow_volatile` | `off` (default), `on` | [`RedisConfig::allow_volatile`] |
+    /// | `sentinel_user`, `sentinel_password` | none | what the sentinels want, if anything |
     ///
     /// # Errors
     /// `Invalid` if the URL is none; else as [`connect`](Self::connect).

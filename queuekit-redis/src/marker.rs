@@ -1,7 +1,7 @@
-//! Waits for the markers that scripts set when a queue gained work, on a connection of its own.
+//! Waits for the markers that scripts set when a queue gained work, on connections of its own.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Weak};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use queuekit_core::{QueueName, retry};
@@ -10,62 +10,80 @@ use redis::{Value, cmd};
 use tokio::sync::watch;
 
 use crate::Shared;
+use crate::call::Call;
 use crate::codec::bytes_of;
 use crate::error::{Failure, Outcome};
+use crate::node::Node;
 
 /// How long one look waits. A look that ends finds out whether the connection still lives.
 const LOOK_S: u64 = 5;
 
-/// The queues whose markers are waited for.
-#[derive(Debug)]
-pub(crate) struct Marker(watch::Sender<BTreeSet<QueueName>>);
+/// Slots of a Cluster whose markers are waited for; each needs a connection of its own. Of what is
+/// beyond, polling tells.
+const SLOTS: usize = 32;
+
+type Queues = BTreeSet<QueueName>;
+
+/// The queues whose markers are waited for, by what one connection reaches.
+#[derive(Debug, Default)]
+pub(crate) struct Marker(Mutex<HashMap<Option<u16>, watch::Sender<Queues>>>);
 
 impl Marker {
-    pub(crate) fn new() -> Self {
-        Self(watch::Sender::new(BTreeSet::new()))
-    }
-
-    /// Waits for these queues too. The first call begins it.
+    /// Waits for these queues too. The first call for a connection begins it.
     pub(crate) fn watch(&self, shared: &Arc<Shared>, queues: &[QueueName]) {
-        let mut begins = false;
-        self.0.send_if_modified(|watched| {
-            begins = watched.is_empty();
-            let before = watched.len();
-            watched.extend(queues.iter().cloned());
-            watched.len() > before
-        });
-        if begins && !queues.is_empty() {
-            let watched = self.0.subscribe();
-            shared.io.spawn(wait(Arc::downgrade(shared), watched));
+        let mut groups = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for queue in queues {
+            let group = shared.topology.group_of(&shared.keyspace.marker(queue));
+            if let Some(watched) = groups.get(&group) {
+                watched.send_if_modified(|watched| watched.insert(queue.clone()));
+            } else if groups.len() < SLOTS {
+                let (watched, look) = watch::channel(Queues::from([queue.clone()]));
+                groups.insert(group, watched);
+                shared.io.spawn(wait(Arc::downgrade(shared), look));
+            }
         }
     }
 }
 
 /// Until the store is gone.
-async fn wait(shared: Weak<Shared>, mut watched: watch::Receiver<BTreeSet<QueueName>>) {
+async fn wait(shared: Weak<Shared>, mut watched: watch::Receiver<Queues>) {
     let mut failures = 0;
-    loop {
-        let connected = match shared.upgrade() {
-            Some(shared) => shared.link.connect().await,
-            None => return,
+    while let Some(strong) = shared.upgrade() {
+        let Some(first) = watched.borrow().first().map(|queue| strong.keyspace.marker(queue))
+        else {
+            return;
         };
+        let connected = connect(&strong, &first).await;
+        drop(strong);
         let ended = match connected {
-            Ok(connection) => {
+            Ok((node, connection)) => {
                 failures = 0;
-                if let Some(shared) = shared.upgrade() {
-                    // Markers may have been set while nobody looked.
-                    shared.wakeups.ring_all();
-                }
-                look(&shared, connection, &mut watched).await
+                let ended = look(&shared, connection, &mut watched).await;
+                ended.map_err(|failure| (Some(node), failure))
             }
-            Err(failure) => Err(failure),
+            Err(failure) => Err((None, failure)),
         };
-        if let Err(failure) = ended {
+        if let Err((node, failure)) = ended {
             tracing::debug!(error = %failure.error, "no markers are heard of; workers poll");
+            if let (Some(shared), Some(node)) = (shared.upgrade(), node)
+                && shared.topology.redirect(&node, &failure).is_none()
+            {
+                node.suspect(true);
+            }
             tokio::time::sleep(retry::reconnect_delay(failures, retry::chance())).await;
             failures += 1;
         }
     }
+}
+
+/// A connection to the server that has this marker.
+async fn connect(shared: &Shared, marker: &str) -> Outcome<(Arc<Node>, MultiplexedConnection)> {
+    let node = shared.topology.node_of(marker).await?;
+    let connected = node.link(Call::Read).connect().await;
+    let connection = connected.inspect_err(|_| node.suspect(true))?;
+    // Markers may have been set while nobody looked.
+    shared.wakeups.ring_all();
+    Ok((node, connection))
 }
 
 /// Looks for markers until the connection fails, or other queues are to be watched: a look that
@@ -73,7 +91,7 @@ async fn wait(shared: Weak<Shared>, mut watched: watch::Receiver<BTreeSet<QueueN
 async fn look(
     shared: &Weak<Shared>,
     mut connection: MultiplexedConnection,
-    watched: &mut watch::Receiver<BTreeSet<QueueName>>,
+    watched: &mut watch::Receiver<Queues>,
 ) -> Outcome<()> {
     let queues: Vec<QueueName> = watched.borrow_and_update().iter().cloned().collect();
     let Some(keys) = shared

@@ -15,8 +15,10 @@ const VERSION: u32 = 1;
 #[async_trait]
 impl Migrations for RedisStore {
     async fn status(&self) -> Result<SchemaStatus> {
-        let get = cmd("GET").arg(self.shared.keyspace.version()).to_owned();
-        let stored = self.call("migrations", Call::Read, Request::Command(get)).await?;
+        let key = self.shared.keyspace.version();
+        let command = cmd("GET").arg(&key).to_owned();
+        let get = Request::Command { key, command };
+        let stored = self.call("migrations", Call::Read, get).await?;
         let stored = number_of(stored).and_then(|version| u32::try_from(version).ok());
         Ok(SchemaStatus { stored: stored.unwrap_or(0), wanted: VERSION })
     }
@@ -28,8 +30,9 @@ impl Migrations for RedisStore {
         }
         if status.stored == 0 {
             let key = self.shared.keyspace.version();
-            let set = cmd("SET").arg(key).arg(VERSION).arg("NX").to_owned();
-            self.call("migrate", Call::Repeatable, Request::Command(set)).await?;
+            let command = cmd("SET").arg(&key).arg(VERSION).arg("NX").to_owned();
+            let set = Request::Command { key, command };
+            self.call("migrate", Call::Repeatable, set).await?;
             status = self.status().await?;
         }
         Ok(status)

@@ -5,16 +5,20 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use queuekit_core::capability::{Migrations, WakeupHub};
 use queuekit_core::{Error, ErrorKind, Result};
-use redis::{Client, ConnectionAddr, TlsCertificates};
+use redis::{Client, ConnectionAddr, ConnectionInfo, TlsCertificates};
 
-use crate::config::RedisConfig;
-use crate::connection::Link;
-use crate::inspect::Server;
+use crate::address::Address;
+use crate::cluster::Cluster;
+use crate::config::{Found, RedisConfig};
 use crate::io::Io;
 use crate::keys::Keyspace;
 use crate::marker::Marker;
+use crate::node::Node;
 use crate::scripts::Scripts;
-use crate::{RedisStore, Shared};
+use crate::sentinel::Sentinels;
+use crate::server::Server;
+use crate::topology::Topology;
+use crate::{RedisStore, Shared, connection};
 
 /// From this version on a script says in its first line what it does when the server is full.
 const FLAGS: (u32, u32) = (7, 0);
@@ -22,22 +26,66 @@ const FLAGS: (u32, u32) = (7, 0);
 const OLDEST: (u32, u32) = (6, 2);
 
 pub(crate) async fn open(config: RedisConfig, checked: bool) -> Result<RedisStore> {
-    let config = with_certificates(config)?;
-    let io = Io::start()?;
-    let link = Link::new(config.server.clone(), io.handle());
-    let heartbeats = Link::new(config.server.clone(), io.handle());
-    let mut store = RedisStore { shared: Arc::new(shared(&config, io, link, heartbeats, false)) };
-    let server = Server::ask(&store).await?;
-    if server.version.is_some_and(|version| version >= FLAGS)
+    let mut config = with_certificates(config)?;
+    let (mut store, mut servers) = ask(&config).await?;
+    if !store.shared.topology.is_cluster() && servers.iter().any(|server| server.is_cluster) {
+        store.end().await;
+        config.found = Found::Cluster(Vec::new());
+        (store, servers) = ask(&config).await?;
+    }
+    let flags = |server: &Server| server.version.is_some_and(|version| version >= FLAGS);
+    if servers.iter().all(flags)
         && let Some(shared) = Arc::get_mut(&mut store.shared)
     {
         shared.scripts = Scripts::new(true);
     }
     if checked {
-        check(&server, config.allow_volatile)?;
+        for server in &servers {
+            check(server, config.allow_volatile)?;
+        }
         store.up().await?;
     }
     Ok(store)
+}
+
+/// A store, and what its servers say of themselves.
+async fn ask(config: &RedisConfig) -> Result<(RedisStore, Vec<Server>)> {
+    let io = Io::start()?;
+    let topology = topology(config, &io)?;
+    let store = RedisStore { shared: Arc::new(shared(config, io, topology)) };
+    let servers = Server::ask_all(&store).await?;
+    Ok((store, servers))
+}
+
+fn topology(config: &RedisConfig, io: &Io) -> Result<Topology> {
+    let server = match &config.found {
+        Found::Cluster(seeds) => return cluster(config, seeds, io),
+        Found::Here => Node::at(&config.server, io.handle()),
+        Found::Sentinels { sentinels, master } => {
+            let like = |sentinel| encrypted_like(&config.server, sentinel);
+            let sentinels = sentinels.iter().map(like).collect();
+            let found = Sentinels::new(sentinels, master.clone(), config.server.clone());
+            Node::of(&connection::Server::Master(Arc::new(found)), io.handle())
+        }
+    };
+    Ok(Topology::One(Arc::new(server)))
+}
+
+/// A Cluster of which the server is a node, and these are.
+fn cluster(config: &RedisConfig, more: &[Address], io: &Io) -> Result<Topology> {
+    let server = &config.server;
+    if server.redis_settings().db() != 0 {
+        let got = server.redis_settings().db().to_string();
+        return Err(Error::invalid("url", "database 0, the only one of a Cluster", got));
+    }
+    let seeds: Vec<Address> = Address::of(server).into_iter().chain(more.iter().cloned()).collect();
+    Ok(Topology::Cluster(Box::new(Cluster::new(server.clone(), seeds, io.handle()))))
+}
+
+fn encrypted_like(server: &ConnectionInfo, sentinel: &ConnectionInfo) -> ConnectionInfo {
+    let settings = sentinel.redis_settings().clone();
+    let address = Address::of(sentinel).map(|address| address.like(server));
+    address.unwrap_or_else(|| sentinel.clone()).set_redis_settings(settings)
 }
 
 /// The driver takes the certificates with the address.
@@ -65,16 +113,15 @@ fn with_certificates(mut config: RedisConfig) -> Result<RedisConfig> {
     Ok(config)
 }
 
-fn shared(config: &RedisConfig, io: Io, link: Link, heartbeats: Link, flags: bool) -> Shared {
+fn shared(config: &RedisConfig, io: Io, topology: Topology) -> Shared {
     Shared {
         io,
-        link,
-        heartbeats,
-        scripts: Scripts::new(flags),
+        topology,
+        scripts: Scripts::new(false),
         keyspace: Keyspace::new(&config.prefix),
         known: crate::queues::Known::default(),
         wakeups: Arc::new(WakeupHub::default()),
-        marker: Marker::new(),
+        marker: Marker::default(),
         op_timeout: config.op_timeout,
         wait_replicas: config.wait_replicas,
         limits: config.limits,
@@ -87,33 +134,31 @@ fn shared(config: &RedisConfig, io: Io, link: Link, heartbeats: Link, flags: boo
 
 /// Refuses a server that may lose what it said was stored (contract R11.2).
 fn check(server: &Server, allow_volatile: bool) -> Result<()> {
-    let refuse = |kind, message: &str| Err(Error::new(kind, message));
+    let name = server.name();
+    let refuse = |kind, message: &str| Err(Error::new(kind, format!("{name} {message}")));
     if let Some(version) = server.version.filter(|version| *version < OLDEST) {
-        let message = format!(
-            "the server is version {}.{}; 6.2 and later are supported",
-            version.0, version.1
-        );
+        let message =
+            format!("is version {}.{}; 6.2 and later are supported", version.0, version.1);
         return refuse(ErrorKind::Unsupported, &message);
     }
     if server.aof.is_none() {
-        tracing::warn!("the server tells nothing of itself (INFO); its settings are not checked");
+        tracing::warn!("{name} tells nothing of itself (INFO); its settings are not checked");
     }
     if allow_volatile {
         return Ok(());
     }
     if server.is_replica {
-        let message = "the server is a replica; connect to its master";
-        return refuse(ErrorKind::Unavailable, message);
+        return refuse(ErrorKind::Unavailable, "is a replica; connect to its master");
     }
     if server.aof == Some(false) {
-        let message = "the server keeps no append-only file: jobs would be gone when it ends; \
-                       set `appendonly yes`, or accept it with allow_volatile=on";
+        let message = "keeps no append-only file: jobs would be gone when it ends; set \
+                       `appendonly yes`, or accept it with allow_volatile=on";
         return refuse(ErrorKind::Unavailable, message);
     }
     if let Some(policy) = server.eviction.as_deref().filter(|policy| *policy != "noeviction") {
         let message = format!(
-            "the server drops keys when it is full ({policy}): jobs would vanish; set \
-             `maxmemory-policy noeviction`, or accept it with allow_volatile=on"
+            "drops keys when it is full ({policy}): jobs would vanish; set `maxmemory-policy \
+             noeviction`, or accept it with allow_volatile=on"
         );
         return refuse(ErrorKind::Unavailable, &message);
     }
@@ -123,7 +168,7 @@ fn check(server: &Server, allow_volatile: bool) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inspect::parse_info;
+    use crate::server::parse_info;
 
     #[test]
     fn r11_2_what_may_lose_jobs_is_refused_with_its_remedy() {

@@ -31,6 +31,11 @@ impl Known {
         }
     }
 
+    fn were_entered(&self, names: &[QueueName]) -> bool {
+        let known = self.names();
+        names.iter().all(|name| known.get(name).is_some_and(Option::is_some))
+    }
+
     fn forget(&self, name: &QueueName) {
         self.names().remove(name);
     }
@@ -67,21 +72,31 @@ impl RedisStore {
         args.extend(stale.iter().map(|name| name.as_str().into()));
         let keys = vec![[shared.keyspace.registry()].into()];
         let request = Request::Script { script: Lua::Register, keys, args };
-        let answer = self.call("enqueue", Call::Repeatable, request).await?;
+        let names: Vec<QueueName> = stale.iter().map(|name| (*name).clone()).collect();
+        // In a Cluster another node has the names: that it is away keeps nobody from his queue.
+        let again = shared.topology.is_cluster() && !anew && shared.known.were_entered(&names);
+        let call = if again { Call::Glance } else { Call::Repeatable };
+        let answer = match self.call("enqueue", call, request).await {
+            Err(error) if again && error.is_retryable() => {
+                tracing::debug!(%error, "queues are entered again later");
+                Value::Nil
+            }
+            answer => answer?,
+        };
         if let Some(refused) = array_of(answer) {
             let existing = refused.into_iter().next().and_then(crate::codec::number_of);
             let existing = existing.and_then(|count| usize::try_from(count).ok());
             shared.limits.admit_queue(existing.unwrap_or(usize::MAX - 1))?;
         }
-        let names: Vec<QueueName> = stale.into_iter().cloned().collect();
         shared.known.learn(&names, Some(entered));
         Ok(())
     }
 
     /// All queues, by name.
     pub(crate) async fn all_queues(&self) -> Result<Vec<QueueName>> {
-        let registry = self.shared.keyspace.registry();
-        let request = Request::Command(cmd("SMEMBERS").arg(registry).to_owned());
+        let key = self.shared.keyspace.registry();
+        let command = cmd("SMEMBERS").arg(&key).to_owned();
+        let request = Request::Command { key, command };
         let members = self.call("list_queues", Call::Read, request).await?;
         let members = match members {
             Value::Array(members) | Value::Set(members) => members,

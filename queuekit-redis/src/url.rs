@@ -4,17 +4,23 @@ use std::time::Duration;
 
 use queuekit_core::{Error, Result};
 
-use crate::config::RedisConfig;
+use crate::address::Address;
+use crate::config::{Found, RedisConfig};
 
 /// The store's own settings are taken out of the URL; the rest is the driver's.
-const OWN: [&str; 6] = [
+const OWN: [&str; 8] = [
     "prefix",
     "root_certificates",
     "op_timeout_ms",
     "wait_replicas",
     "wait_timeout_ms",
     "allow_volatile",
+    "sentinel_user",
+    "sentinel_password",
 ];
+
+/// Where sentinels listen, unless said otherwise.
+const SENTINEL_PORT: u16 = 26_379;
 
 pub(crate) fn parse(url: &str) -> Result<RedisConfig> {
     let (address, query) = url.split_once('?').unwrap_or((url, ""));
@@ -31,7 +37,7 @@ pub(crate) fn parse(url: &str) -> Result<RedisConfig> {
         }
     }
     let query = if rest.is_empty() { String::new() } else { format!("?{}", rest.join("&")) };
-    let mut config = RedisConfig::new(format!("{address}{query}"))?;
+    let mut config = servers(address, &query, &settings)?;
     let mut wait = (0, Duration::from_secs(1));
     for (name, value) in settings {
         match name {
@@ -40,10 +46,61 @@ pub(crate) fn parse(url: &str) -> Result<RedisConfig> {
             "op_timeout_ms" => config = config.op_timeout(millis("op_timeout_ms", value)?),
             "wait_replicas" => wait.0 = number("wait_replicas", value)?,
             "wait_timeout_ms" => wait.1 = millis("wait_timeout_ms", value)?,
-            _ => config = config.allow_volatile(on_off("allow_volatile", value)?),
+            "allow_volatile" => config = config.allow_volatile(on_off("allow_volatile", value)?),
+            _ => {}
         }
     }
     Ok(config.wait_replicas(wait.0, wait.1))
+}
+
+/// The driver knows URLs of one server: of several it is told one after the other.
+fn servers(address: &str, query: &str, settings: &[(&str, &str)]) -> Result<RedisConfig> {
+    let (scheme, rest) = address.split_once("://").unwrap_or((address, ""));
+    let (driver, kind) = match scheme.split_once('-') {
+        Some((driver @ ("redis" | "rediss"), kind @ ("cluster" | "sentinel"))) => (driver, kind),
+        _ => return RedisConfig::new(format!("{address}{query}")),
+    };
+    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let (user, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
+    let one = |user: &str, host: &str, database: &str| {
+        let at = if user.is_empty() { "" } else { "@" };
+        RedisConfig::new(format!("{driver}://{user}{at}{host}/{database}{query}"))
+    };
+    let hosts: Vec<&str> = hosts.split(',').collect();
+    if kind == "cluster" {
+        let mut all = hosts.iter().map(|host| one(user, host, path)).collect::<Result<Vec<_>>>()?;
+        let mut config = all.remove(0);
+        let more = all.iter().filter_map(|config| Address::of(&config.server));
+        config.found = Found::Cluster(more.collect());
+        return Ok(config);
+    }
+    let (master, database) = path.split_once('/').unwrap_or((path, ""));
+    if master.is_empty() {
+        let limit = "redis-sentinel://HOST:PORT,HOST:PORT/NAME_OF_THE_MASTER";
+        return Err(Error::invalid("url", limit, "no name of a master"));
+    }
+    let secret = sentinel_user(settings);
+    let with_port = |host: &&str| match host.rsplit_once(':') {
+        Some((_, port)) if port.parse::<u16>().is_ok() => (*host).to_owned(),
+        _ => format!("{host}:{SENTINEL_PORT}"),
+    };
+    let hosts: Vec<String> = hosts.iter().map(with_port).collect();
+    let sentinel = |host: &String| Ok(one(&secret, host, "")?.server);
+    let sentinels = hosts.iter().map(sentinel).collect::<Result<Vec<_>>>()?;
+    let mut config = one(user, &hosts[0], database)?;
+    config.found = Found::Sentinels { sentinels, master: master.to_owned() };
+    Ok(config)
+}
+
+/// As it stands in a URL before the host.
+fn sentinel_user(settings: &[(&str, &str)]) -> String {
+    let value = |name| settings.iter().find(|(key, _)| *key == name).map(|(_, value)| *value);
+    match (value("sentinel_user"), value("sentinel_password")) {
+        (None, None) => String::new(),
+        (user, password) => {
+            format!("{}:{}", user.unwrap_or_default(), password.unwrap_or_default())
+        }
+    }
 }
 
 fn on_off(field: &'static str, value: &str) -> Result<bool> {
@@ -82,6 +139,32 @@ mod tests {
     }
 
     #[test]
+    fn nodes_of_a_cluster_are_separated_by_commas() {
+        let config = parse("rediss-cluster://ada:secret@one:7000,two:7001?prefix=shop").unwrap();
+        assert_eq!(config.server.addr().to_string(), "one:7000");
+        let Found::Cluster(more) = &config.found else { panic!("no Cluster") };
+        assert_eq!(*more, [Address::new("two", 7001)]);
+        assert_eq!(config.server.redis_settings().password(), Some("secret"));
+        assert_eq!(config.prefix, "shop");
+    }
+
+    #[test]
+    fn sentinels_are_told_apart_from_the_master_they_know() {
+        let url = "redis-sentinel://:secret@one:5000,two/shop/3?sentinel_password=other";
+        let config = parse(url).unwrap();
+        let Found::Sentinels { sentinels, master } = &config.found else { panic!("none") };
+        assert_eq!(master, "shop");
+        let shown: Vec<String> = sentinels.iter().map(|one| one.addr().to_string()).collect();
+        assert_eq!(shown, ["one:5000", "two:26379"]);
+        let password = |server: &redis::ConnectionInfo| {
+            server.redis_settings().password().map(ToOwned::to_owned)
+        };
+        assert_eq!(password(&sentinels[1]).as_deref(), Some("other"));
+        assert_eq!(password(&config.server).as_deref(), Some("secret"));
+        assert_eq!(config.server.redis_settings().db(), 3);
+    }
+
+    #[test]
     fn a_password_is_shown_nowhere() {
         let config = parse("redis://ada:secret@db/0").unwrap();
         assert!(!format!("{config:?}").contains("secret"), "{config:?}");
@@ -97,6 +180,8 @@ mod tests {
             ("redis://db/0?allow_volatile=maybe", "on or off"),
             ("redis://db/0?retention=1", "a known setting"),
             ("http://db/0", "redis://"),
+            ("redis-sentinel://db", "NAME_OF_THE_MASTER"),
+            ("redis-cluster://", "redis://"),
         ] {
             let error = parse(url).unwrap_err().to_string();
             assert!(error.contains(named), "{url}: {error}");

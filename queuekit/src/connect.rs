@@ -15,7 +15,9 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// | `sqlite:///var/lib/app/jobs.db` | the same by its absolute path (three slashes) |
 /// | `postgres://USER:PASSWORD@HOST:PORT/DATABASE` | a Postgres database; feature `postgres` |
 /// | `redis://USER:PASSWORD@HOST:PORT/DATABASE` | a Redis or Valkey server; feature `redis` |
-/// | `rediss://..` | the same over an encrypted connection |
+/// | `redis-cluster://USER:PASSWORD@HOST:PORT,HOST:PORT` | a Redis Cluster, by some of its nodes |
+/// | `redis-sentinel://USER:PASSWORD@HOST:PORT,HOST:PORT/MASTER` | the master that these sentinels know by this name |
+/// | `rediss://..`, `rediss-cluster://..`, `rediss-sentinel://..` | the same over encrypted connections |
 /// | `memory:` | a new store in this process, feature `memory`; gone when its last client is |
 ///
 /// Settings follow a `?`, joined by `&`. Those of a file, which is created if there is none:
@@ -80,7 +82,8 @@ async fn open(text: &str) -> Result<Client> {
         "memory" => Err(feature_is_off("memory")),
         "sqlite" => open_sqlite(text).await,
         "postgres" | "postgresql" => open_postgres(url).await,
-        "redis" | "rediss" => open_redis(url).await,
+        "redis" | "redis-cluster" | "redis-sentinel" | "rediss" | "rediss-cluster"
+        | "rediss-sentinel" => open_redis(url).await,
         // Without the rest: where the scheme is wrong, anything may be a password.
         _ => return Err(unknown_scheme(url.scheme)),
     };
@@ -233,6 +236,9 @@ mod tests {
             (format!("RedisS://{nobody}"), "unavailable", "127.0.0.1:1/0"),
             ("redis://ada:hunter2@db/0?prefix={a}".to_owned(), "invalid", "prefix"),
             ("redis://ada:hunter2@db:port/0".to_owned(), "invalid", "HOST:PORT"),
+            (format!("redis-cluster://{nobody}"), "unavailable", "127.0.0.1:1/0"),
+            (format!("redis-sentinel://{nobody}"), "unavailable", "check that they run"),
+            ("redis-sentinel://:hunter2@db".to_owned(), "invalid", "NAME_OF_THE_MASTER"),
         ];
         for (url, wanted, advice) in urls {
             let (kind, text) = refused(&url).await;

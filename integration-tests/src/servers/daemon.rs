@@ -238,7 +238,7 @@ impl Drop for Daemon {
 }
 
 /// One that nobody uses at this moment.
-fn free_port() -> Result<u16> {
+pub(super) fn free_port() -> Result<u16> {
     let port = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
     port.map(|address| address.port()).map_err(|error| format!("there is no free port: {error}"))
 }

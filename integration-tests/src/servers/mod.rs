@@ -15,7 +15,8 @@
 //! [`postgres`] and [`redis`] look for a server once per process: at the URL in
 //! `QUEUEKIT_TEST_POSTGRES_URL` or `QUEUEKIT_TEST_REDIS_URL`, then among the programs of this
 //! machine, then in Docker. For tests that do to a server what is
-//! not done to one that others use there are [`OwnServer`] and [`OwnRedis`], which can be killed.
+//! not done to one that others use there are [`OwnServer`] and [`OwnRedis`], which can be killed,
+//! and of several servers [`RedisCluster`] and [`RedisSentinels`].
 //! [`PgBouncer`] and [`Proxy`] are what may stand between a store and its server.
 //!
 //! | variable | what it does |
@@ -50,8 +51,10 @@ mod place;
 mod postgres;
 mod proxy;
 mod redis;
+mod redis_cluster;
 mod redis_container;
 mod redis_own;
+mod redis_sentinel;
 mod resp;
 mod settings;
 mod source;
@@ -62,7 +65,9 @@ pub use pgbouncer::PgBouncer;
 pub use postgres::{Postgres, postgres};
 pub use proxy::{Counts, Mode, Proxy};
 pub use redis::{Redis, redis};
+pub use redis_cluster::{RedisCluster, redis_cluster};
 pub use redis_own::{OwnRedis, RedisSettings};
+pub use redis_sentinel::RedisSentinels;
 pub use settings::Settings;
 pub use source::Source;
 

@@ -59,10 +59,7 @@ impl Redis {
 
     /// A prefix for keys that nobody else uses.
     pub fn prefix(&self) -> String {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        // On a server that outlives us a process before may have had our number.
-        format!("t{}-{:08x}-{count}", std::process::id(), fastrand::u32(..))
+        unique_prefix()
     }
 
     async fn find() -> Result<Option<Self>> {
@@ -115,6 +112,13 @@ impl Redis {
         let runs = Runs::Container(Box::new(container));
         Ok(Some((Self { url, version, source: Source::Docker, _runs: runs }, details)))
     }
+}
+
+pub(super) fn unique_prefix() -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    // On a server that outlives us a process before may have had our number.
+    format!("t{}-{:08x}-{count}", std::process::id(), fastrand::u32(..))
 }
 
 /// All ways to have one.

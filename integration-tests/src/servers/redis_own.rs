@@ -78,6 +78,11 @@ impl OwnRedis {
         RedisSettings::default()
     }
 
+    /// Its host and port.
+    pub fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
     /// Its URL.
     pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)

@@ -1,6 +1,6 @@
-//! One question to a Redis server, without a driver.
+//! Questions to a Redis server, without a driver.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -9,31 +9,55 @@ use super::Result;
 
 /// How long a server may take to answer before it counts as unreachable.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+/// How long servers may take to agree on something.
+const COMES_WITHIN: Duration = Duration::from_secs(60);
 
 /// The version of the server at this address, once it has loaded what it stored.
 pub(super) async fn version(address: &str) -> Result<String> {
+    read_version(&ask(address, "INFO").await?)
+}
+
+/// What it says to a command whose words hold no spaces, as it is sent; what it refuses is an
+/// error.
+pub(super) async fn ask(address: &str, command: &str) -> Result<String> {
     let asked = async {
         let mut stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
-        stream.write_all(b"INFO\r\n").await.map_err(|error| error.to_string())?;
+        let line = format!("{command}\r\n");
+        stream.write_all(line.as_bytes()).await.map_err(|error| error.to_string())?;
         let mut said = Vec::new();
         // It does not end: it waits for the next question.
-        while !said.ends_with(b"\r\n\r\n") && !said.starts_with(b"-") {
+        while !has_all(&said) {
             let read = stream.read_buf(&mut said).await.map_err(|error| error.to_string())?;
-            if read == 0 || has_all(&said) {
+            if read == 0 {
                 break;
             }
         }
-        read_version(&String::from_utf8_lossy(&said))
+        let said = String::from_utf8_lossy(&said).into_owned();
+        if said.starts_with('-') { Err(format!("it said `{}`", said.trim_end())) } else { Ok(said) }
     };
     let answer = tokio::time::timeout(ANSWER_WITHIN, asked).await;
     answer.unwrap_or_else(|_| Err(format!("no answer within {ANSWER_WITHIN:?}")))
 }
 
-/// `$LENGTH`, and then that many bytes.
+/// Asks until what it says contains this.
+pub(super) async fn until(address: &str, command: &str, says: &str) -> Result<()> {
+    let begun = Instant::now();
+    while !ask(address, command).await?.contains(says) {
+        if begun.elapsed() > COMES_WITHIN {
+            return Err(format!("{address} does not come to say `{says}` to {command}"));
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    Ok(())
+}
+
+/// A line, or `$LENGTH` and then that many bytes.
 fn has_all(said: &[u8]) -> bool {
     let text = String::from_utf8_lossy(said);
-    let length = text.strip_prefix('$').and_then(|rest| rest.split_once("\r\n"));
-    length.is_some_and(|(length, rest)| length.parse().is_ok_and(|all: usize| rest.len() >= all))
+    match text.strip_prefix('$').and_then(|rest| rest.split_once("\r\n")) {
+        Some((length, rest)) => length.parse().is_ok_and(|all: usize| rest.len() >= all),
+        None => !text.starts_with('$') && text.ends_with("\r\n"),
+    }
 }
 
 fn read_version(said: &str) -> Result<String> {
@@ -58,12 +82,15 @@ mod tests {
         let said = |loading| format!("$9\r\nredis_version:7.0.15\r\nloading:{loading}\r\n");
         assert_eq!(read_version(&said(0)), Ok("7.0.15".to_owned()));
         assert!(read_version(&said(1)).is_err());
-        assert_eq!(read_version("-NOAUTH no\r\n"), Err("it said `-NOAUTH no`".to_owned()));
+        assert_eq!(read_version("what?\r\n"), Err("it said `what?`".to_owned()));
     }
 
     #[test]
     fn an_answer_is_whole_when_all_its_bytes_are_there() {
         assert!(!has_all(b"$9\r\nredis"));
         assert!(has_all(b"$5\r\nredis\r\n"));
+        assert!(has_all(b"+OK\r\n"));
+        assert!(!has_all(b"+OK"));
+        assert!(!has_all(b""));
     }
 }

@@ -20,6 +20,10 @@ pub(crate) mod postgres_site;
 pub(crate) mod psql;
 pub(crate) mod redis;
 #[cfg(unix)]
+pub(crate) mod redis_load;
+#[cfg(unix)]
+pub(crate) mod redis_nodes;
+#[cfg(unix)]
 pub(crate) mod redis_site;
 pub(crate) mod redis_stage;
 #[cfg(unix)]

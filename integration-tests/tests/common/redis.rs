@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use queuekit_core::capability::Durability;
 use queuekit_core::{Backend, Clock, JobId, ManualClock, OffsetClock, Timestamp};
-use queuekit_integration_tests::servers;
+use queuekit_integration_tests::servers::{self, OwnRedis};
 use queuekit_integration_tests::{Expect, Harness, World};
 use queuekit_redis::{RedisConfig, RedisStore};
 use redis::aio::MultiplexedConnection;
@@ -20,6 +20,10 @@ pub(crate) struct RedisHarness;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LiveRedisHarness;
 
+/// As [`RedisHarness`], in a Cluster.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ClusterHarness;
+
 #[async_trait]
 impl Harness for RedisHarness {
     async fn open(&self) -> Arc<dyn World> {
@@ -30,6 +34,23 @@ impl Harness for RedisHarness {
 
     async fn why_absent(&self) -> Option<String> {
         why_absent()
+    }
+}
+
+#[async_trait]
+impl Harness for ClusterHarness {
+    async fn open(&self) -> Arc<dyn World> {
+        let cluster = servers::redis_cluster().expect("a Cluster");
+        let clock = ManualClock::at(Timestamp::from_millis(1_767_225_600_000));
+        let config = RedisConfig::from_url(&cluster.url()).expect("a URL");
+        let config =
+            config.prefix(&cluster.prefix()).expect("a prefix").clock_for_tests(clock.clone());
+        let servers: Vec<String> = cluster.nodes().map(OwnRedis::url).collect();
+        Arc::new(RedisWorld::on(&servers, config, TestClock::Stopped(clock)).await)
+    }
+
+    async fn why_absent(&self) -> Option<String> {
+        servers::redis_cluster().is_none().then(|| "there is no program of Redis".to_owned())
     }
 }
 
@@ -68,21 +89,37 @@ pub(crate) struct RedisWorld {
     config: RedisConfig,
     backend: Arc<dyn Backend>,
     clock: TestClock,
-    connection: MultiplexedConnection,
+    /// One to each server.
+    connections: Vec<MultiplexedConnection>,
 }
 
 impl RedisWorld {
     pub(crate) async fn open(config: RedisConfig, clock: TestClock) -> Self {
-        let store = RedisStore::connect(config.clone()).await.expect("the store opens");
-        let client = Client::open(servers::redis().expect("a server").url()).expect("a URL");
-        let connection = client.get_multiplexed_async_connection().await.expect("a connection");
-        Self { config, backend: Arc::new(store), clock, connection }
+        let server = servers::redis().expect("a server").url().to_owned();
+        Self::on(&[server], config, clock).await
     }
 
-    async fn keys(&self, parts: &str) -> Vec<String> {
-        let mut connection = self.connection.clone();
-        let pattern = format!("{}:{parts}", self.config.prefix_for_tests());
-        connection.keys(pattern).await.expect("the keys are listed")
+    async fn on(servers: &[String], config: RedisConfig, clock: TestClock) -> Self {
+        let store = RedisStore::connect(config.clone()).await.expect("the store opens");
+        let mut connections = Vec::new();
+        for server in servers {
+            let client = Client::open(server.as_str()).expect("a URL");
+            let connection = client.get_multiplexed_async_connection().await;
+            connections.push(connection.expect("a connection"));
+        }
+        Self { config, backend: Arc::new(store), clock, connections }
+    }
+
+    /// Each with a connection to the server that has it.
+    async fn keys(&self, parts: &str) -> Vec<(MultiplexedConnection, String)> {
+        let mut all = Vec::new();
+        for connection in &self.connections {
+            let pattern = format!("{}:{parts}", self.config.prefix_for_tests());
+            let keys: Vec<String> =
+                connection.clone().keys(pattern).await.expect("the keys are listed");
+            all.extend(keys.into_iter().map(|key| (connection.clone(), key)));
+        }
+        all
     }
 }
 
@@ -94,7 +131,8 @@ impl World for RedisWorld {
             can_rewind: true,
             second_handle: true,
             migrations: true,
-            atomic_across_queues: true,
+            // A Cluster has several servers.
+            atomic_across_queues: self.connections.len() == 1,
             durability: Some(Durability::ProcessKill),
             ..Expect::FULL
         }
@@ -125,9 +163,8 @@ impl World for RedisWorld {
     }
 
     async fn corrupt(&self, id: JobId) -> bool {
-        let mut connection = self.connection.clone();
         let mut corrupted = false;
-        for key in self.keys("*:data").await {
+        for (mut connection, key) in self.keys("*:data").await {
             let data: Option<Vec<u8>> =
                 connection.hget(&key, id.as_bytes()).await.expect("the server answers");
             if let Some(mut data) = data {
@@ -143,8 +180,7 @@ impl World for RedisWorld {
 
     async fn dispose(&self) {
         self.backend.close().await.expect("the store closes");
-        let mut connection = self.connection.clone();
-        for key in self.keys("*").await {
+        for (mut connection, key) in self.keys("*").await {
             let _: i32 = connection.unlink(key).await.expect("the keys go");
         }
     }

@@ -50,7 +50,8 @@ pub enum ExtendOutcome {
         /// Somebody asked for the run to stop.
         cancel_requested: bool,
     },
-    /// Somebody is settling it in an open transaction.
+    /// Not now: somebody is settling it in an open transaction, or its node of a Redis Cluster does
+    /// not answer.
     Settling,
     /// It no longer holds; nothing changed.
     LeaseLost,

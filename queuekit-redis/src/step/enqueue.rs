@@ -1,15 +1,15 @@
 //! Storing new jobs (contract R2).
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::join_all;
 use queuekit_core::limits::DELAY;
-use queuekit_core::{
-    EnqueueOutcome, Error, ErrorKind, JobId, NewJob, QueueName, Result, Start, retry,
-};
-use redis::{Value, cmd};
+use queuekit_core::{EnqueueOutcome, Error, JobId, NewJob, QueueName, Result, Start, retry};
+use redis::Value;
 
+use super::parts::joined;
 use crate::RedisStore;
 use crate::call::{Call, Request};
 use crate::codec::{Data, array_of, bytes_of, job_id, millis, number_of, static_data};
@@ -17,39 +17,62 @@ use crate::error::unreadable;
 use crate::scripts::Lua;
 
 /// The jobs of a call by queue, and where each stood.
+#[derive(Default)]
 struct Grouped<'a> {
     queues: Vec<&'a QueueName>,
     jobs: Vec<Vec<usize>>,
 }
 
 impl RedisStore {
+    /// One step; in a Cluster one for each slot.
     pub(crate) async fn enqueue_jobs(&self, jobs: &[NewJob]) -> Result<Vec<EnqueueOutcome>> {
         self.shared.limits.admit_jobs(jobs)?;
-        let grouped = Grouped::of(jobs);
-        let mut anew = false;
-        let answer = loop {
-            self.enter_queues(&grouped.queues, anew).await?;
-            let answer = self.store(jobs, &grouped, anew).await?;
-            match answer {
-                Value::Int(_) => break Vec::new(),
-                answer => {
-                    let parts = array_of(answer).ok_or_else(|| answered("enqueue"))?;
-                    if !is_word(parts.first(), b"unknown") {
-                        break parts;
-                    }
-                    // It was removed since it was entered: it comes to exist again.
-                    anew = true;
-                }
-            }
-        };
-        if is_word(answer.first(), b"ahead") {
-            let number = answer.into_iter().nth(1).and_then(number_of).unwrap_or_default();
-            return Err(grouped.ahead(jobs, usize::try_from(number).unwrap_or_default()));
+        let created = jobs.iter().map(|job| EnqueueOutcome::Created { id: job.id() });
+        let mut outcomes: Vec<EnqueueOutcome> = created.collect();
+        let all = Grouped::of(jobs);
+        let parts = self.by_slot(all);
+        let answers = join_all(parts.iter().map(|part| self.enqueue_part(jobs, part))).await;
+        for (part, answer) in parts.iter().zip(joined(answers)?) {
+            part.put(jobs, answer, &mut outcomes)?;
+            self.stir(part.queues.iter().copied());
         }
-        let outcomes = grouped.outcomes(jobs, answer)?;
-        self.wait_for_replicas().await?;
-        self.stir(grouped.queues.iter().copied());
         Ok(outcomes)
+    }
+
+    /// What the script says of the jobs that were not created.
+    async fn enqueue_part(&self, jobs: &[NewJob], part: &Grouped<'_>) -> Result<Vec<Value>> {
+        let mut anew = false;
+        loop {
+            self.enter_queues(&part.queues, anew).await?;
+            let answer = match self.store(jobs, part, anew).await? {
+                Value::Int(_) => return Ok(Vec::new()),
+                answer => array_of(answer).ok_or_else(|| answered("enqueue"))?,
+            };
+            if is_word(answer.first(), b"ahead") {
+                let number = answer.into_iter().nth(1).and_then(number_of).unwrap_or_default();
+                return Err(part.ahead(jobs, usize::try_from(number).unwrap_or_default()));
+            }
+            if !is_word(answer.first(), b"unknown") {
+                return Ok(answer);
+            }
+            // It was removed since it was entered: it comes to exist again.
+            anew = true;
+        }
+    }
+
+    fn by_slot<'a>(&self, all: Grouped<'a>) -> Vec<Grouped<'a>> {
+        let shared = &*self.shared;
+        if !shared.topology.is_cluster() || all.queues.len() == 1 {
+            return vec![all];
+        }
+        let mut parts: BTreeMap<Option<u16>, Grouped<'a>> = BTreeMap::new();
+        for (queue, jobs) in all.queues.into_iter().zip(all.jobs) {
+            let slot = shared.topology.group_of(&shared.keyspace.marker(queue));
+            let part = parts.entry(slot).or_default();
+            part.queues.push(queue);
+            part.jobs.push(jobs);
+        }
+        parts.into_values().collect()
     }
 
     async fn store(&self, jobs: &[NewJob], grouped: &Grouped<'_>, anew: bool) -> Result<Value> {
@@ -76,31 +99,13 @@ impl RedisStore {
             }
         }
         let request = Request::Script { script: Lua::Enqueue, keys, args };
-        self.call("enqueue", Call::Repeatable, request).await
-    }
-
-    /// Where so many replicas are to have what was stored before it counts as stored.
-    async fn wait_for_replicas(&self) -> Result<()> {
-        let Some((replicas, timeout)) = self.shared.wait_replicas else {
-            return Ok(());
-        };
-        let wait = cmd("WAIT").arg(replicas).arg(millis(timeout)).to_owned();
-        let reached = self.call("enqueue", Call::Once, Request::Command(wait)).await?;
-        let reached = number_of(reached).unwrap_or_default();
-        if reached >= i64::from(replicas) {
-            return Ok(());
-        }
-        let message = format!(
-            "{reached} of {replicas} replicas had it in time; whether it survives a failover is \
-             unknown: repeat it, which is safe"
-        );
-        Err(Error::new(ErrorKind::Indeterminate, message))
+        self.call("enqueue", Call::Stored, request).await
     }
 }
 
 impl<'a> Grouped<'a> {
     fn of(jobs: &'a [NewJob]) -> Self {
-        let mut grouped = Self { queues: Vec::new(), jobs: Vec::new() };
+        let mut grouped = Self::default();
         let mut groups: HashMap<&QueueName, usize> = HashMap::new();
         for (at, job) in jobs.iter().enumerate() {
             let group = *groups.entry(job.queue()).or_insert_with(|| {
@@ -125,9 +130,13 @@ impl<'a> Grouped<'a> {
         jobs.get(item).map_or_else(|| answered("enqueue"), |job| error.on(job.id()))
     }
 
-    fn outcomes(&self, jobs: &[NewJob], answer: Vec<Value>) -> Result<Vec<EnqueueOutcome>> {
-        let created = jobs.iter().map(|job| EnqueueOutcome::Created { id: job.id() });
-        let mut outcomes: Vec<EnqueueOutcome> = created.collect();
+    /// What became of those that were not created.
+    fn put(
+        &self,
+        jobs: &[NewJob],
+        answer: Vec<Value>,
+        outcomes: &mut [EnqueueOutcome],
+    ) -> Result<()> {
         let positions: Vec<usize> = self.jobs.iter().flatten().copied().collect();
         let mut answer = answer.into_iter();
         while let Some(number) = answer.next() {
@@ -140,7 +149,7 @@ impl<'a> Grouped<'a> {
             let at = *positions.get(number).ok_or_else(|| answered("enqueue"))?;
             outcomes[at] = refused(&jobs[at], &reason, with).ok_or_else(|| answered("enqueue"))?;
         }
-        Ok(outcomes)
+        Ok(())
     }
 }
 

@@ -3,18 +3,18 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::future::{join_all, try_join_all};
-use queuekit_core::backend::Division;
+use futures_util::future::join_all;
 use queuekit_core::capability::{Exchanged, Settlement};
-use queuekit_core::limits::{BURIALS_PER_RESERVE, reclaims_per_reserve};
 use queuekit_core::{
-    Ack, AckOutcome, Lease, LeaseToken, Nack, NackKind, NackOutcome, QueueName, Queues, Reserve,
-    Reserved, Result, Timestamp,
+    Ack, AckOutcome, Lease, LeaseToken, Nack, NackKind, NackOutcome, QueueName, Reserve, Reserved,
+    Result, Timestamp,
 };
 use redis::Value;
 
 use super::act::Act;
 use super::enqueue::answered;
+use super::parts::joined;
+use super::round::{Ask, Budget, Round};
 use crate::RedisStore;
 use crate::call::Call;
 use crate::codec::{array_of, bytes_of, job_id, lease, millis, number_of, token};
@@ -26,27 +26,25 @@ const MOST: usize = 1000;
 
 /// What of a settlement is of one queue, and where it stood.
 #[derive(Default)]
-struct Part<'a> {
+pub(super) struct Part<'a> {
     acks: Vec<(usize, &'a Ack)>,
     nacks: Vec<(usize, &'a Nack)>,
 }
 
-/// What one call may still do.
-#[derive(Clone, Copy)]
-struct Budget {
-    reclaims: usize,
-    burials: usize,
+/// What one script answered.
+pub(super) struct Answer {
+    pub(super) outcomes: Outcomes,
+    pub(super) leases: Vec<Lease>,
+    pub(super) budget: Budget,
+    pub(super) next_in: Option<Duration>,
+    /// Its keys are being placed anew.
+    pub(super) moving: bool,
 }
 
-/// What one script answered.
-struct Answer {
+/// What it said of the leases that were to end, in the order of their part.
+pub(super) struct Outcomes {
     acks: Vec<AckOutcome>,
     nacks: Vec<NackOutcome>,
-    leases: Vec<Lease>,
-    budget: Budget,
-    next_in: Option<Duration>,
-    /// Its keys are being placed anew.
-    moving: bool,
 }
 
 impl RedisStore {
@@ -61,16 +59,22 @@ impl RedisStore {
             return self.settle_in_slices(operation, acks, nacks).await;
         }
         let parts = parts(acks, nacks);
+        // Acks can be told twice; leases and nacks cannot. Nobody waits for another's node.
+        let call = match operation {
+            _ if parts.len() > 1 && self.shared.topology.is_cluster() => Call::Glance,
+            "ack" => Call::Repeatable,
+            _ => Call::Once,
+        };
         let settle = |(queue, part): &(QueueName, Part<'_>)| {
             let (queue, request) = (queue.clone(), part.request());
-            async move { self.exchange_on(operation, &queue, request, None).await }
+            async move { self.exchange_on(operation, call, &queue, request, None).await }
         };
-        let answers = try_join_all(parts.iter().map(settle)).await?;
+        let answers = joined(join_all(parts.iter().map(settle)).await)?;
         let mut acked = vec![AckOutcome::NotFound; acks.len()];
         let mut nacked = vec![NackOutcome::NotFound; nacks.len()];
         for ((queue, part), answer) in parts.iter().zip(answers) {
-            part.put(&answer, &mut acked, &mut nacked);
-            self.stir_after(queue, part, &answer);
+            part.put(&answer.outcomes, &mut acked, &mut nacked);
+            self.stir_after(queue, part, &answer.outcomes);
         }
         Ok((acked, nacked))
     }
@@ -114,64 +118,40 @@ impl RedisStore {
                 && acks.iter().all(|ack| ack.lease.queue == *only)
                 && nacks.iter().all(|nack| nack.lease.queue == *only)
         });
-        let mut exchanged = Exchanged::default();
-        let mut first = None;
+        let (mut exchanged, mut round) = (Exchanged::default(), Round::new(request));
+        let mut settled = false;
         if all_there {
-            first = parts(acks, nacks).into_iter().next().map(|(_, part)| part);
+            round.settles = parts(acks, nacks).into_iter().next().map(|(_, part)| part);
         } else if !settlement.is_empty() {
             (exchanged.acks, exchanged.nacks) = self.settle(operation, acks, nacks).await?;
+            settled = true;
         }
         if request.limit == 0 {
             return Ok(exchanged);
         }
-        let mut round = Round::new(request);
-        while let Some((queue, most)) = round.division.next() {
-            let part = first.take();
-            let settles = part.as_ref().map(Part::request).unwrap_or_default();
-            let asked = self.exchange_on(operation, queue, settles, Some(round.ask(most))).await;
-            let answer = match asked {
-                Ok(answer) => answer,
-                // What was leased is told, whatever became of the other queues (contract R5.10).
-                Err(error) if round.leases.is_empty() => return Err(error),
-                Err(error) => {
-                    tracing::debug!(%error, "the other queues are left to the next call");
-                    break;
-                }
-            };
-            if let Some(part) = part {
-                exchanged.acks = vec![AckOutcome::NotFound; acks.len()];
-                exchanged.nacks = vec![NackOutcome::NotFound; nacks.len()];
-                part.put(&answer, &mut exchanged.acks, &mut exchanged.nacks);
-                self.stir_after(queue, &part, &answer);
+        match self.go_round(operation, &mut round).await {
+            Ok(()) => {}
+            // What was settled is told, whatever became of the rest.
+            Err(error) if settled => {
+                tracing::debug!(%error, "nothing is reserved");
+                return Ok(exchanged);
             }
-            if answer.moving {
-                self.place(queue).await?;
-            }
-            round.took(queue, answer);
+            Err(error) => return Err(error),
         }
-        self.reclaim_elsewhere(operation, &round).await;
+        if let Some((part, outcomes)) = round.settled.take() {
+            exchanged.acks = vec![AckOutcome::NotFound; acks.len()];
+            exchanged.nacks = vec![NackOutcome::NotFound; nacks.len()];
+            part.put(&outcomes, &mut exchanged.acks, &mut exchanged.nacks);
+            only.iter().for_each(|queue| self.stir_after(queue, &part, &outcomes));
+        }
         exchanged.reserved = round.reserved();
         Ok(exchanged)
     }
 
-    /// A full batch may come of the first queues alone; leases of the others that ran out are
-    /// taken back all the same (contract R5.6).
-    async fn reclaim_elsewhere(&self, operation: &'static str, round: &Round<'_>) {
-        let left = round.request.queues.names().iter().filter(|name| !round.visited(name));
-        let ask = |queue: &QueueName| {
-            let (queue, ask) = (queue.clone(), round.ask(0));
-            async move { self.exchange_on(operation, &queue, Vec::new(), Some(ask)).await }
-        };
-        for answer in join_all(left.map(ask)).await {
-            if let Err(error) = answer {
-                tracing::debug!(%error, "leases that ran out are left to the next call");
-            }
-        }
-    }
-
-    async fn exchange_on(
+    pub(super) async fn exchange_on(
         &self,
         operation: &'static str,
+        call: Call,
         queue: &QueueName,
         settles: Vec<Vec<u8>>,
         ask: Option<Ask<'_>>,
@@ -197,8 +177,6 @@ impl RedisStore {
             true => args.extend([b"0".to_vec(), b"0".to_vec()]),
             false => args.extend(settles),
         }
-        // Acks can be told twice; leases and nacks cannot.
-        let call = if operation == "ack" { Call::Repeatable } else { Call::Once };
         let answer = self.on_queue(operation, call, Lua::Exchange, queue, args).await?;
         let read = Answer::read(answer, queue, ask.as_ref());
         let (answer, unreadable) = read.ok_or_else(|| answered(operation))?;
@@ -214,72 +192,14 @@ impl RedisStore {
         self.act_on("reserve", queue, acts).await.map(drop)
     }
 
-    fn stir_after(&self, queue: &QueueName, part: &Part<'_>, answer: &Answer) {
+    fn stir_after(&self, queue: &QueueName, part: &Part<'_>, outcomes: &Outcomes) {
         let again = |nack: &NackOutcome| {
             matches!(nack, NackOutcome::Retrying { .. } | NackOutcome::Released { .. })
         };
         // Whether an ack lets another job of its key go only the script knows.
-        if !part.acks.is_empty() || answer.nacks.iter().any(again) {
+        if !part.acks.is_empty() || outcomes.nacks.iter().any(again) {
             self.stir(std::iter::once(queue));
         }
-    }
-}
-
-/// What is asked of one queue.
-struct Ask<'a> {
-    request: &'a Reserve,
-    most: usize,
-    budget: Budget,
-}
-
-/// A reserve on its way over the queues.
-struct Round<'a> {
-    request: &'a Reserve,
-    division: Division<'a>,
-    budget: Budget,
-    leases: Vec<Lease>,
-    next_in: Vec<(QueueName, Option<Duration>)>,
-    moving: bool,
-}
-
-impl<'a> Round<'a> {
-    fn new(request: &'a Reserve) -> Self {
-        let queues: &Queues = &request.queues;
-        let reclaims = reclaims_per_reserve(request.limit);
-        Self {
-            request,
-            division: queues.division(request.limit),
-            budget: Budget { reclaims, burials: BURIALS_PER_RESERVE },
-            leases: Vec::new(),
-            next_in: Vec::new(),
-            moving: false,
-        }
-    }
-
-    fn ask(&self, most: usize) -> Ask<'a> {
-        Ask { request: self.request, most, budget: self.budget }
-    }
-
-    fn visited(&self, name: &QueueName) -> bool {
-        self.next_in.iter().any(|(visited, _)| visited == name)
-    }
-
-    fn took(&mut self, queue: &QueueName, answer: Answer) {
-        self.division.got(answer.leases.len());
-        self.budget = answer.budget;
-        self.leases.extend(answer.leases);
-        self.next_in.retain(|(name, _)| name != queue);
-        self.next_in.push((queue.clone(), answer.next_in));
-        self.moving |= answer.moving;
-    }
-
-    fn reserved(self) -> Reserved {
-        let buried = self.budget.burials < BURIALS_PER_RESERVE;
-        let full = self.leases.len() == self.request.limit;
-        let more =
-            full || self.moving || self.budget.burials == 0 || (buried && self.leases.is_empty());
-        let next_due_in = self.next_in.into_iter().filter_map(|(_, next)| next).min();
-        Reserved { leases: self.leases, next_due_in: next_due_in.filter(|_| !full), more }
     }
 }
 
@@ -303,7 +223,7 @@ fn parts<'a>(acks: &'a [Ack], nacks: &'a [Nack]) -> Vec<(QueueName, Part<'a>)> {
 }
 
 impl Part<'_> {
-    fn request(&self) -> Vec<Vec<u8>> {
+    pub(super) fn request(&self) -> Vec<Vec<u8>> {
         let count = |count: usize| count.to_string().into_bytes();
         let mut args = vec![count(self.acks.len()), count(self.nacks.len())];
         for (_, ack) in &self.acks {
@@ -327,11 +247,11 @@ impl Part<'_> {
         args
     }
 
-    fn put(&self, answer: &Answer, acked: &mut [AckOutcome], nacked: &mut [NackOutcome]) {
-        for ((at, _), outcome) in self.acks.iter().zip(&answer.acks) {
+    fn put(&self, outcomes: &Outcomes, acked: &mut [AckOutcome], nacked: &mut [NackOutcome]) {
+        for ((at, _), outcome) in self.acks.iter().zip(&outcomes.acks) {
             acked[*at] = *outcome;
         }
-        for ((at, nack), outcome) in self.nacks.iter().zip(&answer.nacks) {
+        for ((at, nack), outcome) in self.nacks.iter().zip(&outcomes.nacks) {
             nacked[*at] = match outcome {
                 NackOutcome::Retrying { .. } => NackOutcome::Retrying { after: nack.delay() },
                 NackOutcome::Released { .. } => NackOutcome::Released { after: nack.delay() },
@@ -381,6 +301,7 @@ impl Answer {
         }
         let next_in = next.parse().ok().map(Duration::from_millis);
         let moving = next == "moving";
-        Some((Self { acks, nacks, leases, budget, next_in, moving }, unreadable))
+        let outcomes = Outcomes { acks, nacks };
+        Some((Self { outcomes, leases, budget, next_in, moving }, unreadable))
     }
 }

@@ -3,6 +3,8 @@
 mod act;
 mod enqueue;
 mod exchange;
+mod parts;
 mod request;
+mod round;
 
 pub(crate) use act::{Act, Acted};

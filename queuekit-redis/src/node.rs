@@ -1,0 +1,52 @@
+//! The connections to one server.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use redis::ConnectionInfo;
+use tokio::runtime::Handle;
+
+use crate::address::Address;
+use crate::call::Call;
+use crate::connection::{Link, Server};
+
+#[derive(Debug)]
+pub(crate) struct Node {
+    /// None if it is not reached by network.
+    pub(crate) address: Option<Address>,
+    calls: Link,
+    /// A connection that nothing but heartbeats uses, so that no large call holds them up.
+    heartbeats: Link,
+    /// A call to it has failed; of a Cluster, another one may have taken its place.
+    suspect: AtomicBool,
+}
+
+impl Node {
+    pub(crate) fn at(server: &ConnectionInfo, io: &Handle) -> Self {
+        Self {
+            address: Address::of(server),
+            ..Self::of(&Server::Here(Box::new(server.clone())), io)
+        }
+    }
+
+    pub(crate) fn of(server: &Server, io: &Handle) -> Self {
+        let link = || Link::new(server.clone(), io);
+        Self { address: None, calls: link(), heartbeats: link(), suspect: AtomicBool::new(false) }
+    }
+
+    /// The connection for a call.
+    pub(crate) fn link(&self, call: Call) -> &Link {
+        if call.is_heartbeat() { &self.heartbeats } else { &self.calls }
+    }
+
+    pub(crate) fn is_found_by_sentinels(&self) -> bool {
+        self.calls.is_found_by_sentinels()
+    }
+
+    pub(crate) fn is_suspect(&self) -> bool {
+        self.suspect.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn suspect(&self, suspect: bool) {
+        self.suspect.store(suspect, Ordering::Release);
+    }
+}

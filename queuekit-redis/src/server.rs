@@ -1,0 +1,155 @@
+//! What a server says of itself.
+
+use std::sync::Arc;
+
+use futures_util::future::try_join_all;
+use queuekit_core::Result;
+use queuekit_core::capability::{Durability, Finding, Severity};
+use redis::{Value, cmd};
+
+use crate::RedisStore;
+use crate::address::Address;
+use crate::admin::fields_of;
+use crate::call::{Call, Request};
+use crate::codec::{array_of, bytes_of};
+use crate::error::is_forbidden;
+use crate::node::Node;
+
+/// What the server says of itself; nothing where it does not let us ask.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Server {
+    pub(crate) address: Option<Address>,
+    /// It is a node of a Cluster.
+    pub(crate) is_cluster: bool,
+    pub(crate) version: Option<(u32, u32)>,
+    pub(crate) is_replica: bool,
+    pub(crate) aof: Option<bool>,
+    pub(crate) eviction: Option<String>,
+    pub(crate) fsync: Option<String>,
+    pub(crate) used_memory: Option<String>,
+    pub(crate) maxmemory: Option<String>,
+    pub(crate) replicas: Option<String>,
+}
+
+impl Server {
+    /// What each server says that has something; there is always one.
+    pub(crate) async fn ask_all(store: &RedisStore) -> Result<Vec<Self>> {
+        let masters = store.masters("inspect").await?;
+        let all = masters.iter().map(|node| Self::ask(store, node));
+        try_join_all(all).await
+    }
+
+    async fn ask(store: &RedisStore, node: &Arc<Node>) -> Result<Self> {
+        let ask = |command| {
+            let request = Request::To(Arc::clone(node), command);
+            async move { store.call("inspect", Call::Read, request).await }
+        };
+        let mut server = match ask(cmd("INFO")).await {
+            Ok(info) => parse_info(&String::from_utf8_lossy(&bytes_of(info).unwrap_or_default())),
+            // Who connects is told the version, if nothing else.
+            Err(error) if is_forbidden(&error) => {
+                ask(cmd("HELLO")).await.ok().map(greeted).unwrap_or_default()
+            }
+            Err(error) => return Err(error),
+        };
+        let fsync = ask(cmd("CONFIG").arg("GET").arg("appendfsync").to_owned()).await;
+        let fsync = fsync.ok().and_then(array_of).and_then(|parts| parts.into_iter().nth(1));
+        server.fsync = fsync.and_then(bytes_of).and_then(|text| String::from_utf8(text).ok());
+        server.address.clone_from(&node.address);
+        Ok(server)
+    }
+
+    /// How an error begins that is about it.
+    pub(crate) fn name(&self) -> String {
+        match &self.address {
+            Some(address) => format!("the server {address}"),
+            None => "the server".to_owned(),
+        }
+    }
+
+    pub(crate) fn durability(&self) -> Durability {
+        match (self.aof, self.fsync.as_deref()) {
+            (Some(true), Some("always")) => Durability::PowerLoss,
+            (Some(true), _) => Durability::ProcessKill,
+            _ => Durability::Nothing,
+        }
+    }
+
+    /// `waits`: the store waits for replicas.
+    pub(crate) fn findings(&self, waits: bool) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let mut find = |severity, message: &str, remedy: &str| {
+            let (message, remedy) = (format!("{}: {message}", self.name()), remedy.to_owned());
+            findings.push(Finding { severity, message, remedy });
+        };
+        if self.aof.is_none() {
+            let message = "it tells nothing of itself, so its settings are not checked";
+            find(Severity::Warning, message, "grant this user INFO");
+        }
+        if self.aof == Some(false) {
+            let message = "there is no append-only file: jobs are gone when it ends";
+            find(Severity::Error, message, "set `appendonly yes`");
+        }
+        if self.eviction.as_deref().is_some_and(|policy| policy != "noeviction") {
+            let message = "it drops keys when it is full: jobs vanish";
+            find(Severity::Error, message, "set `maxmemory-policy noeviction`");
+        }
+        match self.fsync.as_deref() {
+            Some("everysec") => {
+                let message = "when the machine fails, or it is killed while its disk is busy, \
+                               the last second or two of jobs may vanish";
+                let remedy = "set `appendfsync always` if that is too much";
+                find(Severity::Note, message, remedy);
+            }
+            Some("no") => {
+                let message = "when the machine fails, half a minute of jobs may vanish";
+                find(Severity::Warning, message, "set `appendfsync everysec` or `always`");
+            }
+            _ => {}
+        }
+        if self.replicas.as_deref().is_some_and(|count| count != "0") && !waits {
+            let message = "a failover may lose jobs that no replica had yet";
+            find(Severity::Note, message, "open the store with wait_replicas=1");
+        }
+        findings
+    }
+}
+
+/// Names and values in turn, in whatever form the protocol has for that.
+fn greeted(greeting: Value) -> Server {
+    let parts = match greeting {
+        Value::Map(pairs) => pairs.into_iter().flat_map(|(name, value)| [name, value]).collect(),
+        parts => array_of(parts).unwrap_or_default(),
+    };
+    let fields = fields_of(parts.into_iter());
+    let text = |name| fields.get(name).and_then(|value| std::str::from_utf8(value).ok());
+    Server {
+        version: text("version").and_then(parse_version),
+        is_cluster: text("mode") == Some("cluster"),
+        ..Server::default()
+    }
+}
+
+fn parse_version(version: &str) -> Option<(u32, u32)> {
+    let mut parts = version.split('.').map(str::parse);
+    Some((parts.next()?.ok()?, parts.next()?.ok()?))
+}
+
+pub(crate) fn parse_info(info: &str) -> Server {
+    let value = |name: &str| {
+        let mut lines = info.lines().filter_map(|line| line.split_once(':'));
+        lines.find(|(key, _)| *key == name).map(|(_, value)| value.trim().to_owned())
+    };
+    Server {
+        address: None,
+        is_cluster: value("redis_mode").as_deref() == Some("cluster"),
+        version: value("redis_version").as_deref().and_then(parse_version),
+        is_replica: value("role").is_some_and(|role| role != "master"),
+        aof: value("aof_enabled").map(|enabled| enabled == "1"),
+        eviction: value("maxmemory_policy"),
+        fsync: None,
+        used_memory: value("used_memory"),
+        maxmemory: value("maxmemory"),
+        replicas: value("connected_slaves"),
+    }
+}

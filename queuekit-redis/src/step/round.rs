@@ -1,0 +1,195 @@
+//! A reserve on its way over queues (contract R5.10, R7.5).
+
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use queuekit_core::backend::Division;
+use queuekit_core::limits::{BURIALS_PER_RESERVE, reclaims_per_reserve};
+use queuekit_core::{Error, Lease, QueueName, Reserve, Reserved, Result};
+
+use super::exchange::{Answer, Outcomes, Part};
+use crate::RedisStore;
+use crate::address::Address;
+use crate::call::Call;
+
+/// What one call may still do.
+#[derive(Clone, Copy)]
+pub(super) struct Budget {
+    pub(super) reclaims: usize,
+    pub(super) burials: usize,
+}
+
+/// What is asked of one queue.
+pub(super) struct Ask<'a> {
+    pub(super) request: &'a Reserve,
+    pub(super) most: usize,
+    pub(super) budget: Budget,
+}
+
+pub(super) struct Round<'a> {
+    request: &'a Reserve,
+    division: Division<'a>,
+    budget: Budget,
+    leases: Vec<Lease>,
+    /// By queue that was asked, when to look again.
+    next_in: Vec<(QueueName, Option<Duration>)>,
+    moving: bool,
+    /// What the first queue is to settle; and what came of it.
+    pub(super) settles: Option<Part<'a>>,
+    pub(super) settled: Option<(Part<'a>, Outcomes)>,
+}
+
+impl RedisStore {
+    /// Where one node of a Cluster is away, the queues of the others are served nevertheless.
+    pub(super) async fn go_round<'a>(
+        &self,
+        operation: &'static str,
+        round: &mut Round<'a>,
+    ) -> Result<()> {
+        let begun = Instant::now();
+        let several = round.request.queues.names().len() > 1;
+        if !(several && self.shared.topology.is_cluster()) {
+            return self.ask_in_turn(operation, round).await;
+        }
+        match self.glance_at_all(operation, round).await {
+            // None has answered, and there is time to wait for one that does.
+            Err(_) if begun.elapsed() < Duration::from_secs(1) => {
+                *round = Round::new(round.request);
+                self.ask_in_turn(operation, round).await
+            }
+            answer => answer,
+        }
+    }
+
+    async fn ask_in_turn<'a>(&self, operation: &'static str, round: &mut Round<'a>) -> Result<()> {
+        while let Some((queue, most)) = round.division.next() {
+            let part = round.settles.take();
+            let settles = part.as_ref().map(Part::request).unwrap_or_default();
+            let ask = round.ask(most);
+            match self.exchange_on(operation, Call::Once, queue, settles, Some(ask)).await {
+                Ok(answer) => self.took(round, queue, part, answer).await?,
+                // What was leased is told, whatever became of the other queues.
+                Err(error) if round.leases.is_empty() => return Err(error),
+                Err(error) => {
+                    tracing::debug!(%error, "the other queues are left to the next call");
+                    break;
+                }
+            }
+        }
+        self.reclaim_elsewhere(operation, Call::Once, round).await;
+        Ok(())
+    }
+
+    /// Passes over the queues of nodes that do not answer; an error if none does.
+    async fn glance_at_all<'a>(
+        &self,
+        operation: &'static str,
+        round: &mut Round<'a>,
+    ) -> Result<()> {
+        let begun = Instant::now();
+        let mut away: Vec<Address> = Vec::new();
+        let (mut answered, mut failed): (bool, Option<Error>) = (false, None);
+        while let Some((queue, most)) = round.division.next() {
+            let shared = &*self.shared;
+            let node = shared.topology.address_of(&shared.keyspace.marker(queue));
+            let late = begun.elapsed() >= shared.op_timeout;
+            if late || node.as_ref().is_some_and(|node| away.contains(node)) {
+                round.passed(queue);
+                continue;
+            }
+            let ask = round.ask(most);
+            match self.exchange_on(operation, Call::Glance, queue, Vec::new(), Some(ask)).await {
+                Ok(answer) => {
+                    answered = true;
+                    self.took(round, queue, None, answer).await?;
+                }
+                Err(error) => {
+                    tracing::warn!(%error, %queue, "the queue is left to the next call");
+                    failed.get_or_insert(error);
+                    away.extend(node);
+                    round.passed(queue);
+                }
+            }
+        }
+        self.reclaim_elsewhere(operation, Call::Glance, round).await;
+        failed.filter(|_| !answered).map_or(Ok(()), Err)
+    }
+
+    async fn took<'a>(
+        &self,
+        round: &mut Round<'a>,
+        queue: &QueueName,
+        part: Option<Part<'a>>,
+        answer: Answer,
+    ) -> Result<()> {
+        if answer.moving {
+            self.place(queue).await?;
+        }
+        round.took(queue, part, answer);
+        Ok(())
+    }
+
+    /// A full batch may come of the first queues alone; leases of the others that ran out are
+    /// taken back all the same (contract R5.6).
+    async fn reclaim_elsewhere(&self, operation: &'static str, call: Call, round: &Round<'_>) {
+        let left = round.request.queues.names().iter().filter(|name| !round.visited(name));
+        let ask = |queue: &QueueName| {
+            let (queue, ask) = (queue.clone(), round.ask(0));
+            async move { self.exchange_on(operation, call, &queue, Vec::new(), Some(ask)).await }
+        };
+        for answer in join_all(left.map(ask)).await {
+            if let Err(error) = answer {
+                tracing::debug!(%error, "leases that ran out are left to the next call");
+            }
+        }
+    }
+}
+
+impl<'a> Round<'a> {
+    pub(super) fn new(request: &'a Reserve) -> Self {
+        let reclaims = reclaims_per_reserve(request.limit);
+        Self {
+            request,
+            division: request.queues.division(request.limit),
+            budget: Budget { reclaims, burials: BURIALS_PER_RESERVE },
+            leases: Vec::new(),
+            next_in: Vec::new(),
+            moving: false,
+            settles: None,
+            settled: None,
+        }
+    }
+
+    fn ask(&self, most: usize) -> Ask<'a> {
+        Ask { request: self.request, most, budget: self.budget }
+    }
+
+    fn visited(&self, name: &QueueName) -> bool {
+        self.next_in.iter().any(|(visited, _)| visited == name)
+    }
+
+    fn took(&mut self, queue: &QueueName, part: Option<Part<'a>>, answer: Answer) {
+        self.division.got(answer.leases.len());
+        self.budget = answer.budget;
+        self.leases.extend(answer.leases);
+        self.next_in.retain(|(name, _)| name != queue);
+        self.next_in.push((queue.clone(), answer.next_in));
+        self.moving |= answer.moving;
+        self.settled = part.map(|part| (part, answer.outcomes)).or(self.settled.take());
+    }
+
+    /// It has not answered.
+    fn passed(&mut self, queue: &QueueName) {
+        self.division.got(0);
+        self.next_in.push((queue.clone(), None));
+    }
+
+    pub(super) fn reserved(self) -> Reserved {
+        let buried = self.budget.burials < BURIALS_PER_RESERVE;
+        let full = self.leases.len() == self.request.limit;
+        let more =
+            full || self.moving || self.budget.burials == 0 || (buried && self.leases.is_empty());
+        let next_due_in = self.next_in.into_iter().filter_map(|(_, next)| next).min();
+        Reserved { leases: self.leases, next_due_in: next_due_in.filter(|_| !full), more }
+    }
+}
