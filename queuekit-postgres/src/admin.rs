@@ -57,7 +57,7 @@ impl Admin for PostgresStore {
         let mut outcomes = Vec::with_capacity(ids.len());
         for slice in ids.chunks(SLICE) {
             let input = (self, slice);
-            let cancelled = self.call("cancel", Call::Repeatable, input, |input, session| {
+            let cancelled = self.call("cancel", Call::Once, input, |input, session| {
                 let (store, ids) = *input;
                 Box::pin(in_transaction(session, step::cancel(store, session, ids)))
             });
@@ -90,7 +90,7 @@ impl Admin for PostgresStore {
         let mut outcomes = Vec::with_capacity(ids.len());
         for slice in ids.chunks(SLICE) {
             let input = (self, slice, delay);
-            let moved = self.call("reschedule", Call::Repeatable, input, |input, session| {
+            let moved = self.call("reschedule", Call::Once, input, |input, session| {
                 let (store, ids, delay) = *input;
                 Box::pin(in_transaction(session, step::reschedule(store, session, ids, delay)))
             });

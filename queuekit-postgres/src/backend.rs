@@ -63,7 +63,7 @@ impl Backend for PostgresStore {
             return Ok(Vec::new());
         }
         let input = (self, burials);
-        let buried = self.call("move_to_dlq", Call::Repeatable, input, |input, session| {
+        let buried = self.call("move_to_dlq", Call::Once, input, |input, session| {
             Box::pin(async move {
                 let (store, burials) = *input;
                 session.begin().await?;
@@ -91,7 +91,7 @@ impl Backend for PostgresStore {
 
     async fn delete_job(&self, id: JobId, force: bool) -> Result<bool> {
         let input = (self, id, force);
-        let deleted = self.call("delete_job", Call::Repeatable, input, |input, session| {
+        let deleted = self.call("delete_job", Call::Once, input, |input, session| {
             Box::pin(async move {
                 let (store, id, force) = *input;
                 session.begin().await?;

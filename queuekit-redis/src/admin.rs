@@ -1,17 +1,17 @@
 //! What an operator does.
 
 use std::collections::HashMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use queuekit_core::capability::{Admin, CancelOutcome, RescheduleOutcome, RetryOutcome, Why};
 use queuekit_core::limits::DELAY;
 use queuekit_core::queue::{QueuePatch, QueueSettings};
 use queuekit_core::{Error, ErrorKind, JobId, QueueName, Result};
-use redis::{Value, cmd};
+use redis::Value;
 
 use crate::RedisStore;
-use crate::call::{Call, Request};
+use crate::call::Call;
 use crate::codec::{array_of, bytes_of, millis, number_of};
 use crate::error::unreadable;
 use crate::scripts::Lua;
@@ -25,6 +25,7 @@ const SLICE: usize = 200;
 impl Admin for RedisStore {
     /// A change of order or of what keys do looks at each waiting job of the queue once.
     async fn configure(&self, queue: &QueueName, patch: &QueuePatch) -> Result<QueueSettings> {
+        let begun = Instant::now();
         let entered = self.enter_queues(&[queue], true).await;
         entered.map_err(|error| error.during("configure"))?;
         // Two that change different settings at once both have their way.
@@ -41,7 +42,8 @@ impl Admin for RedisStore {
         let moving = answer.next().and_then(number_of) == Some(1);
         let stored = settings::settings(&fields_of(answer));
         if moving {
-            self.place(queue).await?;
+            // What is left to be placed, the next call goes on with.
+            self.place(queue, self.shared.op_timeout.saturating_sub(begun.elapsed())).await?;
         }
         self.stir(std::iter::once(queue));
         Ok(stored)
@@ -65,12 +67,8 @@ impl Admin for RedisStore {
                 return Err(error.during("remove_queue"));
             }
         };
-        self.forget_queue(queue);
-        let registry = self.shared.keyspace.registry();
-        let command = cmd("SREM").arg(&registry).arg(queue.as_str()).to_owned();
-        let leave = Request::Command { key: registry, command };
-        let left = self.call("remove_queue", call, leave).await?;
-        Ok(removed || number_of(left) == Some(1))
+        let left = self.leave_registry(queue).await?;
+        Ok(removed || left)
     }
 
     async fn cancel(&self, ids: &[JobId]) -> Result<Vec<CancelOutcome>> {
@@ -117,10 +115,10 @@ impl Admin for RedisStore {
 }
 
 impl RedisStore {
-    /// Places the waiting jobs of a queue anew where that is due, step by step; how many steps it
-    /// took. Whoever comes first goes on with what another began.
-    pub(crate) async fn place(&self, queue: &QueueName) -> Result<u64> {
-        let mut steps = 0;
+    /// Places the waiting jobs of a queue anew where that is due, step by step, for so long at
+    /// most; how many steps it took. Whoever comes first goes on with what another began.
+    pub(crate) async fn place(&self, queue: &QueueName, time: Duration) -> Result<u64> {
+        let (mut steps, begun) = (0, Instant::now());
         loop {
             let args = [SLICE.to_string().into_bytes()];
             let answer =
@@ -129,6 +127,9 @@ impl RedisStore {
                 return Ok(steps);
             }
             steps += 1;
+            if begun.elapsed() >= time {
+                return Ok(steps);
+            }
         }
     }
 }

@@ -44,10 +44,6 @@ pub(crate) enum Call {
 }
 
 impl Call {
-    pub(crate) fn is_heartbeat(self) -> bool {
-        matches!(self, Self::Heartbeat | Self::HeartbeatGlance)
-    }
-
     fn is_glance(self) -> bool {
         matches!(self, Self::Glance | Self::HeartbeatGlance)
     }
@@ -89,9 +85,20 @@ impl RedisStore {
         call: Call,
         request: Request,
     ) -> Result<Value> {
+        self.call_within(self.shared.op_timeout, operation, call, request).await
+    }
+
+    /// Likewise in the time that is left of a call of several steps.
+    pub(crate) async fn call_within(
+        &self,
+        time: Duration,
+        operation: &'static str,
+        call: Call,
+        request: Request,
+    ) -> Result<Value> {
         let send = |shared: Arc<Shared>| async move {
-            let most = if call.is_glance() { GLANCE } else { shared.op_timeout };
-            let deadline = Instant::now() + shared.op_timeout.min(most);
+            let most = if call.is_glance() { GLANCE } else { time };
+            let deadline = Instant::now() + time.min(most);
             shared.try_until(deadline, call, &request).await
         };
         self.on_io(operation, send).await
@@ -219,11 +226,12 @@ impl Shared {
         let before = std::mem::replace(&mut progress.doubt, true);
         let answer = match request {
             Request::Command { command, .. } | Request::To(_, command) => {
-                self.send(&mut connection, command, call, asking).await
+                self.send(&mut connection, command, asking, None).await
             }
             Request::Script { script, keys, args } => {
                 let command = self.eval(*script, keys, args, progress.whole);
-                self.send(&mut connection, &command, call, asking).await
+                let mark = (call == Call::Stored).then(|| self.keyspace.mark(&keys[0]));
+                self.send(&mut connection, &command, asking, mark).await
             }
         };
         let Err(mut failure) = answer else {
@@ -262,35 +270,38 @@ impl Shared {
         self.topology.node_of(key).await
     }
 
-    /// What must reach one connection in a row goes there at once.
+    /// What must reach one connection in a row goes there at once. `WAIT` asks for what the
+    /// connection has written: an enqueue that is made again writes nothing, so that something
+    /// else has to be.
     async fn send(
         &self,
         connection: &mut MultiplexedConnection,
         command: &Cmd,
-        call: Call,
         asking: bool,
+        mark: Option<String>,
     ) -> Outcome<Value> {
-        let waits = self.wait_replicas.filter(|_| call == Call::Stored);
+        let waits = self.wait_replicas.zip(mark);
         if !asking && waits.is_none() {
             let answer = connection.send_packed_command(command).await;
             return answer.and_then(Value::extract_error).map_err(Failure::from);
         }
-        let mut all = Pipeline::with_capacity(3);
+        let mut all = Pipeline::with_capacity(4);
         if asking {
             all.cmd("ASKING");
         }
         all.add_command(command.clone());
-        if let Some((replicas, timeout)) = waits {
-            // It waits for what this connection has written.
-            all.add_command(cmd("WAIT").arg(replicas).arg(millis(timeout)).to_owned());
+        if let Some(((replicas, timeout), mark)) = &waits {
+            all.add_command(cmd("SET").arg(mark).arg("").arg("PX").arg(1000).to_owned());
+            all.add_command(cmd("WAIT").arg(replicas).arg(millis(*timeout)).to_owned());
         }
-        let count = 1 + usize::from(waits.is_some());
+        let count = if waits.is_some() { 3 } else { 1 };
         let answers = connection.send_packed_commands(&all, usize::from(asking), count).await;
         let mut answers = answers.map_err(Failure::from)?.into_iter();
         let answer = answers.next().unwrap_or(Value::Nil).extract_error()?;
-        let reached = answers.next().and_then(number_of).unwrap_or_default();
+        let marked = answers.next().is_some_and(|answer| answer.extract_error().is_ok());
+        let reached = answers.next().filter(|_| marked).and_then(number_of).unwrap_or_default();
         match waits {
-            Some((replicas, _)) if reached < i64::from(replicas) => {
+            Some(((replicas, _), _)) if reached < i64::from(replicas) => {
                 Err(reached_few(reached, replicas).into())
             }
             _ => Ok(answer),

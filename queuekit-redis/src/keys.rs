@@ -69,9 +69,19 @@ impl Keyspace {
         keys
     }
 
+    /// The settings and counters of a queue: there if the queue is.
+    pub(crate) fn meta(&self, queue: &QueueName) -> String {
+        self.of(queue)[0].clone()
+    }
+
     /// The key whose element wakes a sleeper.
     pub(crate) fn marker(&self, queue: &QueueName) -> String {
         self.of(queue)[WAKE].clone()
+    }
+
+    /// What is written beside a queue so that replicas can be waited for; it goes by itself.
+    pub(crate) fn mark(&self, queue: &QueueKeys) -> String {
+        format!("{}:waits", queue[0].trim_end_matches(":meta"))
     }
 
     /// The set of all queues.

@@ -16,6 +16,8 @@ pub(crate) struct Node {
     calls: Link,
     /// A connection that nothing but heartbeats uses, so that no large call holds them up.
     heartbeats: Link,
+    /// Likewise one for what waits for replicas, so that it holds up no other.
+    waits: Link,
     /// A call to it has failed; of a Cluster, another one may have taken its place.
     suspect: AtomicBool,
 }
@@ -30,12 +32,17 @@ impl Node {
 
     pub(crate) fn of(server: &Server, io: &Handle) -> Self {
         let link = || Link::new(server.clone(), io);
-        Self { address: None, calls: link(), heartbeats: link(), suspect: AtomicBool::new(false) }
+        let suspect = AtomicBool::new(false);
+        Self { address: None, calls: link(), heartbeats: link(), waits: link(), suspect }
     }
 
     /// The connection for a call.
     pub(crate) fn link(&self, call: Call) -> &Link {
-        if call.is_heartbeat() { &self.heartbeats } else { &self.calls }
+        match call {
+            Call::Heartbeat | Call::HeartbeatGlance => &self.heartbeats,
+            Call::Stored => &self.waits,
+            Call::Read | Call::Repeatable | Call::Once | Call::Glance => &self.calls,
+        }
     }
 
     pub(crate) fn is_found_by_sentinels(&self) -> bool {

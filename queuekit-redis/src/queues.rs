@@ -9,7 +9,7 @@ use redis::{Value, cmd};
 
 use crate::RedisStore;
 use crate::call::{Call, Request};
-use crate::codec::{array_of, bytes_of};
+use crate::codec::{array_of, bytes_of, number_of};
 use crate::error::unreadable;
 use crate::scripts::Lua;
 
@@ -84,7 +84,7 @@ impl RedisStore {
             answer => answer?,
         };
         if let Some(refused) = array_of(answer) {
-            let existing = refused.into_iter().next().and_then(crate::codec::number_of);
+            let existing = refused.into_iter().next().and_then(number_of);
             let existing = existing.and_then(|count| usize::try_from(count).ok());
             shared.limits.admit_queue(existing.unwrap_or(usize::MAX - 1))?;
         }
@@ -154,8 +154,22 @@ impl RedisStore {
         Ok(found)
     }
 
-    /// The queue is gone.
-    pub(crate) fn forget_queue(&self, name: &QueueName) {
-        self.shared.known.forget(name);
+    /// Takes a queue that is gone off the set of all; whether it stood there. Who has made it again
+    /// meanwhile may have entered it before: then it is entered anew.
+    pub(crate) async fn leave_registry(&self, queue: &QueueName) -> Result<bool> {
+        let shared = &*self.shared;
+        let key = shared.keyspace.registry();
+        let command = cmd("SREM").arg(&key).arg(queue.as_str()).to_owned();
+        let leave = Request::Command { key, command };
+        let left = self.call("remove_queue", Call::Repeatable, leave).await?;
+        shared.known.forget(queue);
+        let key = shared.keyspace.meta(queue);
+        let command = cmd("EXISTS").arg(&key).to_owned();
+        let look = Request::Command { key, command };
+        let is_back = self.call("remove_queue", Call::Read, look).await?;
+        if number_of(is_back) == Some(1) {
+            self.enter_queues(&[queue], true).await?;
+        }
+        Ok(number_of(left) == Some(1))
     }
 }

@@ -30,31 +30,35 @@ const CHANGE: &str = include_str!("../lua/lib/change.lua");
 const FRONTIER: &str = include_str!("../lua/lib/frontier.lua");
 const VIEW: &str = include_str!("../lua/lib/view.lua");
 
-/// Whether a script may run though the server is full: only what makes room or gives back.
+/// What a script does to the server: by that it is told when it may not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum WhenFull {
-    Refused,
-    Runs,
+enum Does {
+    /// Not when the server is full.
+    Adds,
+    /// It makes room or gives back, also then.
+    Frees,
+    /// Also where nothing may be written: replicas are missing, the disk has a fault.
+    Reads,
 }
 
-/// In the order of [`Lua`]: the script itself, what it needs, and whether it adds to what is kept.
-const SCRIPTS: [(&str, &[&str], WhenFull); 16] = [
-    (include_str!("../lua/enqueue.lua"), &[QUEUE, JOB, LANE, CHANGE], WhenFull::Refused),
-    (include_str!("../lua/exchange.lua"), &[QUEUE, JOB, LANE, CHANGE], WhenFull::Runs),
-    (include_str!("../lua/act.lua"), &[QUEUE, JOB, LANE, CHANGE], WhenFull::Runs),
-    (include_str!("../lua/extend.lua"), &[QUEUE, JOB], WhenFull::Runs),
-    (include_str!("../lua/report.lua"), &[QUEUE], WhenFull::Refused),
-    (include_str!("../lua/prune.lua"), &[QUEUE, JOB, LANE, CHANGE], WhenFull::Runs),
-    (include_str!("../lua/configure.lua"), &[QUEUE], WhenFull::Runs),
-    (include_str!("../lua/place.lua"), &[QUEUE, JOB, LANE], WhenFull::Runs),
-    (include_str!("../lua/remove.lua"), &[QUEUE], WhenFull::Runs),
-    (include_str!("../lua/figures.lua"), &[QUEUE], WhenFull::Runs),
-    (include_str!("../lua/lanes.lua"), &[QUEUE, LANE, FRONTIER], WhenFull::Runs),
-    (include_str!("../lua/get.lua"), &[QUEUE, JOB, LANE, FRONTIER, VIEW], WhenFull::Runs),
-    (include_str!("../lua/list.lua"), &[QUEUE, JOB, LANE, FRONTIER, VIEW], WhenFull::Runs),
-    (include_str!("../lua/why.lua"), &[QUEUE, JOB, LANE], WhenFull::Runs),
-    (include_str!("../lua/register.lua"), &[], WhenFull::Refused),
-    (include_str!("../lua/beat.lua"), &[], WhenFull::Runs),
+/// In the order of [`Lua`]: the script itself, what it needs, and what it does.
+const SCRIPTS: [(&str, &[&str], Does); 16] = [
+    (include_str!("../lua/enqueue.lua"), &[QUEUE, JOB, LANE, CHANGE], Does::Adds),
+    (include_str!("../lua/exchange.lua"), &[QUEUE, JOB, LANE, CHANGE], Does::Frees),
+    (include_str!("../lua/act.lua"), &[QUEUE, JOB, LANE, CHANGE], Does::Frees),
+    (include_str!("../lua/extend.lua"), &[QUEUE, JOB], Does::Frees),
+    (include_str!("../lua/report.lua"), &[QUEUE], Does::Adds),
+    (include_str!("../lua/prune.lua"), &[QUEUE, JOB, LANE, CHANGE], Does::Frees),
+    (include_str!("../lua/configure.lua"), &[QUEUE], Does::Frees),
+    (include_str!("../lua/place.lua"), &[QUEUE, JOB, LANE], Does::Frees),
+    (include_str!("../lua/remove.lua"), &[QUEUE], Does::Frees),
+    (include_str!("../lua/figures.lua"), &[QUEUE], Does::Reads),
+    (include_str!("../lua/lanes.lua"), &[QUEUE, LANE, FRONTIER], Does::Reads),
+    (include_str!("../lua/get.lua"), &[QUEUE, JOB, LANE, FRONTIER, VIEW], Does::Reads),
+    (include_str!("../lua/list.lua"), &[QUEUE, JOB, LANE, FRONTIER, VIEW], Does::Reads),
+    (include_str!("../lua/why.lua"), &[QUEUE, JOB, LANE], Does::Reads),
+    (include_str!("../lua/register.lua"), &[], Does::Adds),
+    (include_str!("../lua/beat.lua"), &[], Does::Frees),
 ];
 
 /// The texts as this server takes them.
@@ -64,11 +68,12 @@ pub(crate) struct Scripts(Vec<(String, String)>);
 impl Scripts {
     /// `flags`: the server knows what a script says of itself in its first line (7.0).
     pub(crate) fn new(flags: bool) -> Self {
-        let text = |(script, pieces, when_full): &(&str, &[&str], WhenFull)| {
-            let first = match when_full {
+        let text = |(script, pieces, does): &(&str, &[&str], Does)| {
+            let first = match does {
                 _ if !flags => "",
-                WhenFull::Runs => "#!lua flags=allow-oom\n",
-                WhenFull::Refused => "#!lua\n",
+                Does::Adds => "#!lua\n",
+                Does::Frees => "#!lua flags=allow-oom\n",
+                Does::Reads => "#!lua flags=no-writes,allow-oom\n",
             };
             let text = format!("{first}{}{script}", pieces.concat());
             (Script::new(&text).get_hash().to_owned(), text)

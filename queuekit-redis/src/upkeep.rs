@@ -60,7 +60,7 @@ impl Upkeep for RedisStore {
         let Some(queue) = next else {
             return Ok(UpkeepReport::default());
         };
-        let changed = self.place(&queue).await?;
+        let changed = self.place(&queue, self.shared.op_timeout).await?;
         Ok(UpkeepReport { changed, more: true })
     }
 }

@@ -7,8 +7,9 @@ use queuekit_core::{Error, Result};
 use crate::address::Address;
 use crate::config::{Found, RedisConfig};
 
-/// The store's own settings are taken out of the URL; the rest is the driver's.
-const OWN: [&str; 8] = [
+/// Taken out of the URL; the driver's own are not among them: it would speak another protocol, of
+/// which the store knows nothing.
+const SETTINGS: [&str; 8] = [
     "prefix",
     "root_certificates",
     "op_timeout_ms",
@@ -24,20 +25,20 @@ const SENTINEL_PORT: u16 = 26_379;
 
 pub(crate) fn parse(url: &str) -> Result<RedisConfig> {
     let (address, query) = url.split_once('?').unwrap_or((url, ""));
+    if query.contains('@') {
+        // What stands before it may be the rest of a password: it is not shown.
+        let limit = "%3F for a ? in user or password, and %40 for an @ in a setting";
+        return Err(Error::invalid("url", limit, "an @ behind the ?"));
+    }
     let mut settings = Vec::new();
-    let mut rest = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        match (OWN.contains(&name), name) {
-            (true, _) => settings.push((name, value)),
-            (false, "protocol") => rest.push(pair),
-            (false, _) => {
-                return Err(Error::invalid("url", "a known setting", format!("{name:?}")));
-            }
+        if !SETTINGS.contains(&name) {
+            return Err(Error::invalid("url", "a known setting", format!("{name:?}")));
         }
+        settings.push((name, value));
     }
-    let query = if rest.is_empty() { String::new() } else { format!("?{}", rest.join("&")) };
-    let mut config = servers(address, &query, &settings)?;
+    let mut config = servers(address, &settings)?;
     let mut wait = (0, Duration::from_secs(1));
     for (name, value) in settings {
         match name {
@@ -54,17 +55,17 @@ pub(crate) fn parse(url: &str) -> Result<RedisConfig> {
 }
 
 /// The driver knows URLs of one server: of several it is told one after the other.
-fn servers(address: &str, query: &str, settings: &[(&str, &str)]) -> Result<RedisConfig> {
+fn servers(address: &str, settings: &[(&str, &str)]) -> Result<RedisConfig> {
     let (scheme, rest) = address.split_once("://").unwrap_or((address, ""));
     let (driver, kind) = match scheme.split_once('-') {
         Some((driver @ ("redis" | "rediss"), kind @ ("cluster" | "sentinel"))) => (driver, kind),
-        _ => return RedisConfig::new(format!("{address}{query}")),
+        _ => return RedisConfig::new(address),
     };
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
     let (user, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
     let one = |user: &str, host: &str, database: &str| {
         let at = if user.is_empty() { "" } else { "@" };
-        RedisConfig::new(format!("{driver}://{user}{at}{host}/{database}{query}"))
+        RedisConfig::new(format!("{driver}://{user}{at}{host}/{database}"))
     };
     let hosts: Vec<&str> = hosts.split(',').collect();
     if kind == "cluster" {
@@ -128,9 +129,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_are_taken_out_and_the_rest_is_the_drivers() {
+    fn settings_stand_behind_the_address() {
         let url = "redis://ada:secret@db.example:6390/3?prefix=shop&op_timeout_ms=500\
-                   &wait_replicas=1&allow_volatile=on&protocol=resp3";
+                   &wait_replicas=1&allow_volatile=on";
         let config = parse(url).unwrap();
         assert_eq!(config.server.addr().to_string(), "db.example:6390");
         assert_eq!(config.server.redis_settings().db(), 3);
@@ -170,6 +171,9 @@ mod tests {
         assert!(!format!("{config:?}").contains("secret"), "{config:?}");
         let error = parse("redis://ada:secret@db:port/x").unwrap_err();
         assert!(!format!("{error:?} {error}").contains("secret"), "{error:?}");
+        let error = parse("redis://ada:a?secret&secret=secret@db/0").unwrap_err();
+        assert!(!format!("{error:?} {error}").contains("secret"), "{error:?}");
+        assert!(error.to_string().contains("%3F"), "{error}");
     }
 
     #[test]
@@ -179,6 +183,7 @@ mod tests {
             ("redis://db/0?op_timeout_ms=0", "op_timeout_ms"),
             ("redis://db/0?allow_volatile=maybe", "on or off"),
             ("redis://db/0?retention=1", "a known setting"),
+            ("redis://db/0?protocol=resp3", "a known setting"),
             ("http://db/0", "redis://"),
             ("redis-sentinel://db", "NAME_OF_THE_MASTER"),
             ("redis-cluster://", "redis://"),

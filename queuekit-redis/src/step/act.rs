@@ -79,10 +79,8 @@ impl RedisStore {
                 let id = act.id.as_bytes().to_vec();
                 [act.what.into(), id, act.text.clone(), act.reason.clone()]
             });
-            // Made again, a retry would bring back a job that has died meanwhile.
-            let once = slice.iter().any(|act| act.what == "retry");
-            let call = if once { Call::Once } else { Call::Repeatable };
-            let answer = self.on_queue(operation, call, Lua::Act, queue, args).await?;
+            // Made again, it would change a job that somebody has changed meanwhile.
+            let answer = self.on_queue(operation, Call::Once, Lua::Act, queue, args).await?;
             let answer = array_of(answer).ok_or_else(|| answered(operation))?;
             for (act, word) in slice.iter().zip(answer) {
                 let word = bytes_of(word).ok_or_else(|| answered(operation))?;

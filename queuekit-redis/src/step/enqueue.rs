@@ -44,7 +44,12 @@ impl RedisStore {
         let mut anew = false;
         loop {
             self.enter_queues(&part.queues, anew).await?;
-            let answer = match self.store(jobs, part, anew).await? {
+            let answer = self.store(jobs, part, anew).await?;
+            if anew && let Err(error) = self.enter_queues(&part.queues, true).await {
+                // Who removed it may have taken it off the set of all since it was entered.
+                tracing::debug!(%error, "queues are entered again by whoever uses them next");
+            }
+            let answer = match answer {
                 Value::Int(_) => return Ok(Vec::new()),
                 answer => array_of(answer).ok_or_else(|| answered("enqueue"))?,
             };
@@ -99,7 +104,8 @@ impl RedisStore {
             }
         }
         let request = Request::Script { script: Lua::Enqueue, keys, args };
-        self.call("enqueue", Call::Stored, request).await
+        let waits = shared.wait_replicas.is_some();
+        self.call("enqueue", if waits { Call::Stored } else { Call::Repeatable }, request).await
     }
 }
 

@@ -118,7 +118,7 @@ impl RedisStore {
                 && acks.iter().all(|ack| ack.lease.queue == *only)
                 && nacks.iter().all(|nack| nack.lease.queue == *only)
         });
-        let (mut exchanged, mut round) = (Exchanged::default(), Round::new(request));
+        let (mut exchanged, mut round) = (Exchanged::default(), Round::new(request, self.shared.op_timeout));
         let mut settled = false;
         if all_there {
             round.settles = parts(acks, nacks).into_iter().next().map(|(_, part)| part);
@@ -177,7 +177,9 @@ impl RedisStore {
             true => args.extend([b"0".to_vec(), b"0".to_vec()]),
             false => args.extend(settles),
         }
-        let answer = self.on_queue(operation, call, Lua::Exchange, queue, args).await?;
+        let time = ask.as_ref().map_or(self.shared.op_timeout, Ask::time_left);
+        let script = Lua::Exchange;
+        let answer = self.on_queue_within(time, operation, call, script, queue, args).await?;
         let read = Answer::read(answer, queue, ask.as_ref());
         let (answer, unreadable) = read.ok_or_else(|| answered(operation))?;
         if !unreadable.is_empty() {

@@ -1,5 +1,7 @@
 //! A script on one queue.
 
+use std::time::Duration;
+
 use queuekit_core::{QueueName, Result};
 use redis::Value;
 
@@ -17,8 +19,23 @@ impl RedisStore {
         queue: &QueueName,
         rest: impl IntoIterator<Item = Vec<u8>>,
     ) -> Result<Value> {
+        let time = self.shared.op_timeout;
+        self.on_queue_within(time, operation, call, script, queue, rest).await
+    }
+
+    /// Likewise in the time that is left of a call of several steps.
+    pub(crate) async fn on_queue_within(
+        &self,
+        time: Duration,
+        operation: &'static str,
+        call: Call,
+        script: Lua,
+        queue: &QueueName,
+        rest: impl IntoIterator<Item = Vec<u8>>,
+    ) -> Result<Value> {
         let keys = vec![self.shared.keyspace.of(queue)];
         let args = std::iter::once(self.shared.clock_arg()).chain(rest).collect();
-        self.call(operation, call, Request::Script { script, keys, args }).await
+        let request = Request::Script { script, keys, args };
+        self.call_within(time, operation, call, request).await
     }
 }

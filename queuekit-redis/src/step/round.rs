@@ -24,11 +24,17 @@ pub(super) struct Ask<'a> {
     pub(super) request: &'a Reserve,
     pub(super) most: usize,
     pub(super) budget: Budget,
+    until: Instant,
 }
+
+/// How long a reserve places the keys of a queue anew, before it goes on.
+const PLACING: Duration = Duration::from_millis(500);
 
 pub(super) struct Round<'a> {
     request: &'a Reserve,
     division: Division<'a>,
+    /// When its time is over.
+    until: Instant,
     budget: Budget,
     leases: Vec<Lease>,
     /// By queue that was asked, when to look again.
@@ -54,7 +60,7 @@ impl RedisStore {
         match self.glance_at_all(operation, round).await {
             // None has answered, and there is time to wait for one that does.
             Err(_) if begun.elapsed() < Duration::from_secs(1) => {
-                *round = Round::new(round.request);
+                *round = Round::new(round.request, self.shared.op_timeout);
                 self.ask_in_turn(operation, round).await
             }
             answer => answer,
@@ -63,11 +69,14 @@ impl RedisStore {
 
     async fn ask_in_turn<'a>(&self, operation: &'static str, round: &mut Round<'a>) -> Result<()> {
         while let Some((queue, most)) = round.division.next() {
+            if !round.leases.is_empty() && round.time_left().is_zero() {
+                break;
+            }
             let part = round.settles.take();
             let settles = part.as_ref().map(Part::request).unwrap_or_default();
             let ask = round.ask(most);
             match self.exchange_on(operation, Call::Once, queue, settles, Some(ask)).await {
-                Ok(answer) => self.took(round, queue, part, answer).await?,
+                Ok(answer) => self.took(round, queue, part, answer).await,
                 // What was leased is told, whatever became of the other queues.
                 Err(error) if round.leases.is_empty() => return Err(error),
                 Err(error) => {
@@ -76,7 +85,9 @@ impl RedisStore {
                 }
             }
         }
-        self.reclaim_elsewhere(operation, Call::Once, round).await;
+        if !round.time_left().is_zero() {
+            self.reclaim_elsewhere(operation, Call::Once, round).await;
+        }
         Ok(())
     }
 
@@ -101,7 +112,7 @@ impl RedisStore {
             match self.exchange_on(operation, Call::Glance, queue, Vec::new(), Some(ask)).await {
                 Ok(answer) => {
                     answered = true;
-                    self.took(round, queue, None, answer).await?;
+                    self.took(round, queue, None, answer).await;
                 }
                 Err(error) => {
                     tracing::warn!(%error, %queue, "the queue is left to the next call");
@@ -121,23 +132,28 @@ impl RedisStore {
         queue: &QueueName,
         part: Option<Part<'a>>,
         answer: Answer,
-    ) -> Result<()> {
-        if answer.moving {
-            self.place(queue).await?;
-        }
+    ) {
+        let moving = answer.moving;
         round.took(queue, part, answer);
-        Ok(())
+        // What was granted is told, whatever becomes of that.
+        if moving && let Err(error) = self.place(queue, round.time_left().min(PLACING)).await {
+            tracing::debug!(%error, %queue, "its keys are left to the next call to place anew");
+        }
     }
 
     /// A full batch may come of the first queues alone; leases of the others that ran out are
     /// taken back all the same (contract R5.6).
     async fn reclaim_elsewhere(&self, operation: &'static str, call: Call, round: &Round<'_>) {
-        let left = round.request.queues.names().iter().filter(|name| !round.visited(name));
+        let mut left: Vec<&QueueName> =
+            round.request.queues.names().iter().filter(|name| !round.visited(name)).collect();
+        let Some(budget) = round.budget.shared_by(&mut left) else {
+            return;
+        };
         let ask = |queue: &QueueName| {
-            let (queue, ask) = (queue.clone(), round.ask(0));
+            let (queue, ask) = (queue.clone(), Ask { budget, ..round.ask(0) });
             async move { self.exchange_on(operation, call, &queue, Vec::new(), Some(ask)).await }
         };
-        for answer in join_all(left.map(ask)).await {
+        for answer in join_all(left.into_iter().map(ask)).await {
             if let Err(error) = answer {
                 tracing::debug!(%error, "leases that ran out are left to the next call");
             }
@@ -145,12 +161,34 @@ impl RedisStore {
     }
 }
 
+impl Ask<'_> {
+    pub(super) fn time_left(&self) -> Duration {
+        self.until.saturating_duration_since(Instant::now())
+    }
+}
+
+impl Budget {
+    /// The same for each of these, so that it is kept by all together; if they are too many, for
+    /// some of them, others each time. None if nothing is left.
+    fn shared_by(self, queues: &mut Vec<&QueueName>) -> Option<Self> {
+        let most = self.reclaims.min(self.burials).min(queues.len());
+        if most == 0 {
+            return None;
+        }
+        let from = fastrand::usize(..queues.len());
+        queues.rotate_left(from);
+        queues.truncate(most);
+        Some(Self { reclaims: self.reclaims / most, burials: self.burials / most })
+    }
+}
+
 impl<'a> Round<'a> {
-    pub(super) fn new(request: &'a Reserve) -> Self {
+    pub(super) fn new(request: &'a Reserve, time: Duration) -> Self {
         let reclaims = reclaims_per_reserve(request.limit);
         Self {
             request,
             division: request.queues.division(request.limit),
+            until: Instant::now() + time,
             budget: Budget { reclaims, burials: BURIALS_PER_RESERVE },
             leases: Vec::new(),
             next_in: Vec::new(),
@@ -161,7 +199,11 @@ impl<'a> Round<'a> {
     }
 
     fn ask(&self, most: usize) -> Ask<'a> {
-        Ask { request: self.request, most, budget: self.budget }
+        Ask { request: self.request, most, budget: self.budget, until: self.until }
+    }
+
+    fn time_left(&self) -> Duration {
+        self.until.saturating_duration_since(Instant::now())
     }
 
     fn visited(&self, name: &QueueName) -> bool {
