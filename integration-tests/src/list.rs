@@ -267,6 +267,7 @@ macro_rules! __for_each_case {
                 full r6_7_a_queue_is_removed_when_nobody_needs_it
                 full r6_7_a_long_queue_goes_with_every_job
                 full r6_7_an_empty_queue_goes_with_its_settings
+                full r6_7_a_queue_that_is_made_while_it_is_removed_is_listed
                 full r12_a_change_of_order_loses_and_doubles_no_job
                 full r12_a_change_of_settings_reaches_every_key
                 full r6_9_why_a_waiting_job_waits
@@ -286,6 +287,7 @@ macro_rules! __for_each_case {
                 core r5_7_a_retry_after_the_deadline_is_buried
                 core r5_7_burials_are_bounded_and_say_more
                 core r5_7_a_call_that_only_buried_one_says_more
+                core r5_7_the_bound_of_burials_is_of_the_whole_call
                 core(Corrupt) r5_8_an_unreadable_record_stops_nobody
                 core(Corrupt) r5_8_a_running_record_that_became_unreadable_is_buried
                 core(Corrupt) r5_8_reads_show_an_unreadable_record

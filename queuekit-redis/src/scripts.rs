@@ -21,6 +21,7 @@ pub(crate) enum Lua {
     Why,
     Register,
     Beat,
+    Workers,
 }
 
 const QUEUE: &str = include_str!("../lua/lib/queue.lua");
@@ -42,7 +43,7 @@ enum Does {
 }
 
 /// In the order of [`Lua`]: the script itself, what it needs, and what it does.
-const SCRIPTS: [(&str, &[&str], Does); 16] = [
+const SCRIPTS: [(&str, &[&str], Does); 17] = [
     (include_str!("../lua/enqueue.lua"), &[QUEUE, JOB, LANE, CHANGE], Does::Adds),
     (include_str!("../lua/exchange.lua"), &[QUEUE, JOB, LANE, CHANGE], Does::Frees),
     (include_str!("../lua/act.lua"), &[QUEUE, JOB, LANE, CHANGE], Does::Frees),
@@ -59,6 +60,7 @@ const SCRIPTS: [(&str, &[&str], Does); 16] = [
     (include_str!("../lua/why.lua"), &[QUEUE, JOB, LANE], Does::Reads),
     (include_str!("../lua/register.lua"), &[], Does::Adds),
     (include_str!("../lua/beat.lua"), &[], Does::Frees),
+    (include_str!("../lua/workers.lua"), &[], Does::Reads),
 ];
 
 /// The texts as this server takes them.

@@ -1,15 +1,17 @@
 //! R6.7, R6.9 and R12: pausing, changing and removing queues, and why a job is not running.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::{BoxFuture, FutureExt};
 use queuekit_core::capability::{AdminExt, Beat, ExtendOutcome, Why};
 use queuekit_core::queue::{KeyOnDead, Order};
-use queuekit_core::{ErrorKind, JobFilter, JobId, PageSize, QueuePatch, State};
+use queuekit_core::{ErrorKind, JobFilter, JobId, PageSize, QueuePatch, Result, State};
 
 use crate::World;
 use crate::kit::{
-    DAY, HOUR, TTL, assert_about, default_queue, draft, keyed, kind, kind_of, partition_key, queue,
-    ttl, worker,
+    DAY, HOUR, TTL, assert_about, build, default_queue, draft, in_parallel, keyed, kind, kind_of,
+    partition_key, queue, ttl, worker,
 };
 
 /// R6.7: in a paused queue nothing is reclaimed or buried; everything else works.
@@ -95,6 +97,32 @@ pub async fn r6_7_a_long_queue_goes_with_every_job(world: &dyn World) {
     }
     let again = world.enqueue(draft().partition_key("k")).await;
     assert_eq!(world.reserve_ids(5).await, [again], "nothing of the old queue is left");
+}
+
+/// R6.7: a job that is stored while its queue is removed is of a queue that is listed, or gone.
+/// Guard: who makes a queue again enters it where all are found.
+pub async fn r6_7_a_queue_that_is_made_while_it_is_removed_is_listed(world: &dyn World) {
+    let handles = world.handles().await;
+    let (one, other) = (&handles[0], &handles[handles.len() - 1]);
+    for n in 0..60 {
+        let name = queue(&format!("q{n}"));
+        let job = build(draft().queue(name.clone()));
+        let (enqueues, removes, id) = (Arc::clone(one), Arc::clone(other), job.id());
+        let enqueue = async move { enqueues.enqueue(&[job]).await.map(drop) };
+        let removed = name.clone();
+        let remove = async move {
+            let admin = removes.capabilities().admin.expect("the store has Admin");
+            admin.remove_queue(&removed, true).await.map(drop)
+        };
+        let calls: [BoxFuture<'static, Result<()>>; 2] = [enqueue.boxed(), remove.boxed()];
+        for answer in in_parallel(calls).await {
+            answer.expect("both are answered");
+        }
+        let is_listed = world.find_queue(&name).await.is_some();
+        let filter = JobFilter::default().queue(name.clone());
+        let is_there = world.list_ids(filter).await == [id];
+        assert_eq!(is_listed, is_there, "{name}: {is_there}");
+    }
 }
 
 /// R6.7: an empty queue is removed without force, with its settings.

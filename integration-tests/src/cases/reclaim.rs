@@ -1,10 +1,10 @@
 //! R5.6 to R5.8: what reserve does with expired leases, doomed jobs and unreadable records.
 
 use queuekit_core::limits::{BURIALS_PER_RESERVE, reclaims_per_reserve};
-use queuekit_core::{JobFilter, JobId, Lease, PageSize, Priority, State, Status};
+use queuekit_core::{JobFilter, JobId, Lease, PageSize, Priority, Reserve, State, Status};
 
 use crate::World;
-use crate::kit::{HOUR, MINUTE, TTL, default_queue, draft, queue, request, worker};
+use crate::kit::{HOUR, MINUTE, TTL, default_queue, draft, queue, request, ttl, worker};
 
 /// R5.6: an expired lease is reclaimed and granted again by the next reserve, in one call.
 /// Guard: reserve looks at expired leases first.
@@ -156,6 +156,26 @@ pub async fn r5_7_burials_are_bounded_and_say_more(world: &dyn World) {
             }
             assert!(reserved.more, "{doom}: call {call} buried and said there is no more");
         }
+    }
+}
+
+/// R5.7: the bound is that of the call, over all its queues.
+/// Guard: one budget, also for the queues that a full batch leaves out.
+pub async fn r5_7_the_bound_of_burials_is_of_the_whole_call(world: &dyn World) {
+    let names = ["first", "second", "third"].map(queue);
+    for name in &names[1..] {
+        let drafts = (0..80).map(|_| draft().queue(name.clone()).max_attempts(1));
+        world.enqueue_all(drafts).await;
+        assert_eq!(world.reserve_from(name, 80).await.len(), 80);
+    }
+    world.advance(HOUR).await;
+    for limit in [1, 5] {
+        world.enqueue(draft().queue(names[0].clone())).await;
+        let before = world.count(Status::Dead).await;
+        let reserve = Reserve::new(names.to_vec(), limit, ttl(TTL), worker("w")).expect("a nonce");
+        assert_eq!(world.reserve_with(&reserve).await.leases.len(), 1);
+        let buried = world.count(Status::Dead).await - before;
+        assert!(buried <= BURIALS_PER_RESERVE, "{buried} in one call");
     }
 }
 

@@ -118,7 +118,8 @@ impl RedisStore {
                 && acks.iter().all(|ack| ack.lease.queue == *only)
                 && nacks.iter().all(|nack| nack.lease.queue == *only)
         });
-        let (mut exchanged, mut round) = (Exchanged::default(), Round::new(request, self.shared.op_timeout));
+        let (mut exchanged, mut round) =
+            (Exchanged::default(), Round::new(request, self.shared.op_timeout));
         let mut settled = false;
         if all_there {
             round.settles = parts(acks, nacks).into_iter().next().map(|(_, part)| part);
