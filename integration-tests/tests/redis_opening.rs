@@ -9,7 +9,7 @@
 mod common;
 
 use common::redis_stage::RedisStage;
-use common::stage::{complete, create, lease};
+use common::stage::{complete, create, lease, promptly};
 use queuekit_core::{Backend, ErrorKind};
 use queuekit_integration_tests::kit::{build, draft, unique};
 use queuekit_integration_tests::servers::OwnRedis;
@@ -80,4 +80,16 @@ async fn r11_2_a_user_who_may_not_ask_for_settings_is_warned_and_served() {
     let () = stage.ask(cmd("CONFIG").arg("SET").arg("maxmemory").arg(1)).await;
     complete(&store, lease(&store, 1).await).await;
     stage.assert_exact().await;
+}
+
+#[tokio::test]
+async fn r10_1_a_single_server_is_no_cluster_and_that_is_told_at_once() {
+    let test = "r10_1_a_single_server_is_no_cluster_and_that_is_told_at_once";
+    let Some(stage) = RedisStage::open(test).await else { return };
+    let url = stage.url("").replace("redis://", "redis-cluster://");
+    let opened = promptly("the answer", RedisStore::connect_url(&url)).await;
+    let error = opened.expect_err("it is no Cluster");
+    assert_eq!(*error.kind(), ErrorKind::Unsupported, "{error}");
+    assert!(error.to_string().contains("open a single server as redis:"), "{error}");
+    stage.end().await;
 }

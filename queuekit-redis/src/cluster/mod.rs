@@ -9,13 +9,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use queuekit_core::{Error, ErrorKind};
 use redis::{ConnectionInfo, Value, cmd};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 use crate::address::Address;
 use crate::call::Call;
-use crate::error::{Failure, Outcome};
+use crate::error::{Class, Failure, Outcome, is_forbidden};
 use crate::node::Node;
 use slots::{Range, SLOTS, ranges, slot_of};
 
@@ -133,7 +134,8 @@ impl Cluster {
             if answer.is_err() {
                 link.lost(generation).await;
             }
-            ranges(answer?, address).filter(|ranges| !ranges.is_empty()).ok_or_else(|| {
+            let answer = answer.map_err(|failure| no_node(failure, address))?;
+            ranges(answer, address).filter(|ranges| !ranges.is_empty()).ok_or_else(|| {
                 Failure::for_now(format!("{address} does not tell who has which slot"))
             })
         };
@@ -161,4 +163,13 @@ impl Cluster {
     fn map(&self) -> MutexGuard<'_, Map> {
         self.map.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What refuses the question for good, and not for want of a right, is of no Cluster.
+fn no_node(failure: Failure, address: &Address) -> Failure {
+    if failure.class != Class::Final || is_forbidden(&failure.error) {
+        return failure;
+    }
+    let message = format!("{address} is no node of a Cluster; open a single server as redis:");
+    Error::new(ErrorKind::Unsupported, message).caused_by(failure.error).into()
 }
