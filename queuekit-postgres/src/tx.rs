@@ -34,7 +34,8 @@ impl PostgresStore {
         self.shared.check_open().map_err(during)?;
         let doubt = AtomicBool::new(false);
         let session = Session::foreign(tx, &self.shared.statements, &self.shared.begins, &doubt);
-        self.enqueue_jobs_in(&session, jobs).await.map_err(during)
+        // Boxed, because it stands in the application's own future.
+        Box::pin(self.enqueue_jobs_in(&session, jobs)).await.map_err(during)
     }
 
     /// Records success in a transaction of the application on the same database: the job is

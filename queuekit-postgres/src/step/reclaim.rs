@@ -81,8 +81,8 @@ pub(super) async fn reclaim(
     Ok(())
 }
 
-/// Buries jobs instead of leasing them, or has them wait for their time. Those that were leased a moment ago have not been: nobody
-/// was told.
+/// Buries jobs instead of leasing them, or has them wait for their time. Those that were leased a
+/// moment ago have not been: nobody was told.
 pub(super) async fn refuse(
     mut change: Change<'_>,
     doomed: &[(JobId, Doom)],
