@@ -24,7 +24,7 @@ use queuekit_core::{
     Ack, AckOutcome, Backend, Burial, ErrorKind, JobId, Lease, Nack, NackKind, NewJob, QueueName,
     State,
 };
-use queuekit_integration_tests::kit::{build, draft, keyed};
+use queuekit_integration_tests::kit::{HOUR, build, draft, keyed};
 use queuekit_integration_tests::servers::{Mode, OwnRedis, Proxy};
 use queuekit_redis::RedisStore;
 use redis::cmd;
@@ -245,5 +245,42 @@ async fn r7_3_a_configure_that_dies_in_the_middle_is_gone_on_with() {
     .await;
     assert!(served > 0);
     stage.assert_exact().await;
+    stage.end().await;
+}
+
+/// Sets a setting as who configures and dies after its first step: keys are yet to be placed anew.
+async fn half_configured(stage: &RedisStage, setting: &str, value: &str) {
+    let meta = stage.key("default", "meta");
+    let set = cmd("HSET").arg(meta).arg(&[setting, value, "moving", "p"]).to_owned();
+    let _: i64 = stage.ask(&set).await;
+}
+
+/// What ended while a setting was changed back and forth stays ended.
+#[tokio::test]
+async fn r1_2_who_ends_while_keys_are_placed_anew_stays_ended() {
+    let test = "r1_2_who_ends_while_keys_are_placed_anew_stays_ended";
+    let Some(stage) = RedisStage::open(test).await else { return };
+    let (store, name) = (&stage.store, QueueName::default());
+    let skip = QueuePatch::default().key_on_wait(KeyOnWait::Skip).per_key(9).unwrap();
+    let fair = skip.clone().order(Order::Fair);
+    for (patch, setting) in [(skip, "skip"), (fair, "fair")] {
+        store.configure(&name, &patch).await.unwrap();
+        let mut jobs = Vec::new();
+        for job in [keyed("k"), keyed("k").delay(HOUR), keyed("k"), draft(), draft()] {
+            jobs.push(create(store, &build(job)).await);
+        }
+        half_configured(&stage, setting, "0").await;
+        store.cancel(&[jobs[0]]).await.unwrap();
+        store.reschedule(&[jobs[1]], HOUR * 2).await.unwrap();
+        assert!(store.delete_job(jobs[3], false).await.unwrap());
+        store.configure(&name, &patch).await.unwrap();
+        stage.assert_exact().await;
+        let leases = lease(store, 10).await;
+        let leased: HashSet<JobId> = leases.iter().map(|lease| lease.token.id).collect();
+        assert_eq!(leased, HashSet::from([jobs[2], jobs[4]]), "{setting}");
+        complete(store, leases).await;
+        store.cancel(&[jobs[1]]).await.unwrap();
+        stage.assert_exact().await;
+    }
     stage.end().await;
 }

@@ -21,6 +21,7 @@ local function mend(job)
     end
 end
 
+-- While keys are placed anew some still stand as the settings were before.
 local function leave(job)
     local state, key = job.state, job.key
     if state == 'p' then
@@ -33,13 +34,13 @@ local function leave(job)
             if job.attempts > 0 or job.formless then
                 call('ZREM', F, job.id)
             end
-            if fair then
+            if fair or moving then
                 call('ZREM', KW, waiting)
             end
         else
             call('ZREM', KW, waiting)
             call('ZREM', KO, place_of(job))
-            if skip and call('ZREM', KD, waiting) == 0 then
+            if (skip or moving) and call('ZREM', KD, waiting) == 0 then
                 call('ZREM', KL, later_member(key, job))
             end
         end
