@@ -14,13 +14,14 @@ use std::time::Duration;
 
 use common::redis_stage::RedisStage;
 use common::stage::complete;
-use queuekit_core::capability::{Exchange, Settlement, Upkeep};
+use queuekit_core::capability::{Admin, Beat, Exchange, Leases, Settlement, Upkeep};
+use queuekit_core::queue::{KeyOnWait, QueuePatch};
 use queuekit_core::{
-    Ack, AckOutcome, Backend, JobDraft, JobId, Lease, Nack, NackKind, NackOutcome, NewJob,
-    OffsetClock, Priority, QueueName, Reserve,
+    Ack, AckOutcome, Backend, JobDraft, JobFilter, JobId, Lease, Nack, NackKind, NackOutcome,
+    NewJob, OffsetClock, PageSize, Priority, QueueName, Reserve, Status,
 };
 use queuekit_integration_tests::crash::is_long;
-use queuekit_integration_tests::kit::{DAY, HOUR, build, draft, keyed, request};
+use queuekit_integration_tests::kit::{DAY, HOUR, TTL, build, draft, keyed, request, ttl, worker};
 use queuekit_integration_tests::servers::OwnRedis;
 use queuekit_redis::{RedisConfig, RedisStore};
 use redis::{Value, cmd};
@@ -91,6 +92,14 @@ impl Scale {
             (!ours.iter().any(|own| name.starts_with(own))).then_some(calls)
         };
         (info.lines().filter_map(count).sum(), answer)
+    }
+
+    /// How often the server has run this command since `commands` began.
+    async fn calls_of(&self, command: &str) -> u64 {
+        let info: String = self.stage.ask(cmd("INFO").arg("commandstats")).await;
+        let prefix = format!("cmdstat_{command}:calls=");
+        let mut found = info.lines().filter_map(|line| line.strip_prefix(&prefix));
+        found.next().map_or(0, |rest| rest.split(',').next().unwrap().parse().unwrap())
     }
 
     /// The longest that the server was busy with one command, and with which.
@@ -229,4 +238,29 @@ async fn r3_6_any_number_of_leases_is_acked_and_nacked_by_one_call() {
     let again = store.ack(&settlement.acks).await.unwrap();
     assert_eq!(again, vec![AckOutcome::AlreadyDone; 4500]);
     scale.stage.assert_exact().await;
+}
+
+/// Of each key several jobs stand in turn before the next key's: nothing is read over and over.
+#[tokio::test]
+async fn r5_9_many_leases_of_many_keys_are_one_walk() {
+    let Some(scale) = Scale::open("r5_9_many_leases_of_many_keys_are_one_walk").await else {
+        return;
+    };
+    let three = QueuePatch::default().per_key(3).unwrap();
+    scale.store().configure(&QueueName::default(), &three).await.unwrap();
+    for spread in [1, 4, 200] {
+        // The jobs of a key come one after the other, or so many keys apart.
+        let key = |n: usize| n / (spread * 4) * spread + n % spread;
+        let jobs: Vec<NewJob> = (0..800).map(|n| build(keyed(&format!("k{}", key(n))))).collect();
+        scale.store().enqueue(&jobs).await.unwrap();
+        let (_, leases) = scale.commands(scale.reserve(1000)).await;
+        assert_eq!(leases.len(), 600);
+        let reads = scale.calls_of("hmget").await;
+        assert!(reads <= 10, "{reads} reads of a window");
+        let places = leases.iter().map(|lease| lease.scheduled_at);
+        assert!(places.is_sorted(), "out of order");
+        complete(scale.store(), leases).await;
+        complete(scale.store(), scale.reserve(1000).await).await;
+        scale.stage.assert_exact().await;
+    }
 }

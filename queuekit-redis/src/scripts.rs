@@ -27,6 +27,7 @@ const QUEUE: &str = include_str!("../lua/lib/queue.lua");
 const JOB: &str = include_str!("../lua/lib/job.lua");
 const LANE: &str = include_str!("../lua/lib/lane.lua");
 const CHANGE: &str = include_str!("../lua/lib/change.lua");
+const RESERVE: &str = include_str!("../lua/lib/reserve.lua");
 const FRONTIER: &str = include_str!("../lua/lib/frontier.lua");
 const VIEW: &str = include_str!("../lua/lib/view.lua");
 
@@ -40,7 +41,7 @@ enum WhenFull {
 /// In the order of [`Lua`]: the script itself, what it needs, and whether it adds to what is kept.
 const SCRIPTS: [(&str, &[&str], WhenFull); 16] = [
     (include_str!("../lua/enqueue.lua"), &[QUEUE, JOB, LANE, CHANGE], WhenFull::Refused),
-    (include_str!("../lua/exchange.lua"), &[QUEUE, JOB, LANE, CHANGE], WhenFull::Runs),
+    (include_str!("../lua/exchange.lua"), &[QUEUE, JOB, LANE, CHANGE, RESERVE], WhenFull::Runs),
     (include_str!("../lua/act.lua"), &[QUEUE, JOB, LANE, CHANGE], WhenFull::Runs),
     (include_str!("../lua/extend.lua"), &[QUEUE, JOB], WhenFull::Runs),
     (include_str!("../lua/report.lua"), &[QUEUE], WhenFull::Refused),
@@ -98,6 +99,7 @@ mod tests {
                 ("lib/job.lua", JOB),
                 ("lib/lane.lua", LANE),
                 ("lib/change.lua", CHANGE),
+                ("lib/reserve.lua", RESERVE),
                 ("lib/frontier.lua", FRONTIER),
                 ("lib/view.lua", VIEW),
             ] {
