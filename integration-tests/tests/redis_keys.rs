@@ -284,3 +284,30 @@ async fn r1_2_who_ends_while_keys_are_placed_anew_stays_ended() {
     }
     stage.end().await;
 }
+
+/// Whatever stands where reserve looks: who has ended does not run again.
+#[tokio::test]
+async fn r1_2_what_strays_into_ready_does_not_run() {
+    let test = "r1_2_what_strays_into_ready_does_not_run";
+    let Some(stage) = RedisStage::open(test).await else { return };
+    for (job, at_once) in [(draft(), 1), (draft(), 9), (keyed("k"), 1), (keyed("k"), 9)] {
+        for _ in 0..3 {
+            create(&stage.store, &build(job.clone())).await;
+        }
+        let ready = stage.key("default", "ready");
+        let look = cmd("ZRANGE").arg(&ready).arg(0).arg(0).arg("WITHSCORES").to_owned();
+        let stray: Vec<Vec<u8>> = stage.ask(&look).await;
+        complete(&stage.store, lease(&stage.store, 1).await).await;
+        let _: i64 = stage.ask(cmd("ZADD").arg(&ready).arg(&stray[1]).arg(&stray[0])).await;
+        let mut left = 2;
+        while left > 0 {
+            let leases = lease(&stage.store, at_once).await;
+            assert!((1..=left).contains(&leases.len()), "{} of {left}", leases.len());
+            left -= leases.len();
+            complete(&stage.store, leases).await;
+        }
+        assert_eq!(lease(&stage.store, 9).await.len(), 0);
+        stage.assert_exact().await;
+    }
+    stage.end().await;
+}

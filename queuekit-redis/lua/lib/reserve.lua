@@ -56,6 +56,15 @@ local function is_late(deadline)
     return deadline ~= NOTHING and tonumber(deadline, 16) <= now
 end
 
+-- Takes away what stands in the order of a job that does not wait.
+local function strike(member, level, at)
+    call('ZREM', P, member)
+    leave({
+        state = 'p', attempts = 1, level = level, at = at, seq = sub(member, 1, 12),
+        id = sub(member, 13, 28), key = sub(member, 29),
+    })
+end
+
 -- By id, what this call has met: its record was read before.
 local met = {}
 
@@ -64,14 +73,16 @@ local met = {}
 local function meet(member, level, at, data, state)
     local job = job_of(sub(member, 13, 28), data or '', state or nil, member)
     met[job.id] = true
-    if not job.corrupt and not is_late(job.deadline) then
+    if job.state == 'p' and not job.corrupt and not is_late(job.deadline) then
         lease(job)
         return true
     elseif burials == 0 then
         return false
     end
     burials = burials - 1
-    if job.corrupt then
+    if job.state ~= 'p' then
+        strike(member, level, at)
+    elseif job.corrupt then
         quarantine(job)
     else
         bury(job, 'deadline')
