@@ -264,3 +264,30 @@ async fn r5_9_many_leases_of_many_keys_are_one_walk() {
         scale.stage.assert_exact().await;
     }
 }
+
+/// A clock that goes back lets the head of a key wait again: under `skip` those behind it go on.
+#[tokio::test]
+async fn r9_4_after_a_jump_back_others_of_a_key_are_served() {
+    let test = "r9_4_after_a_jump_back_others_of_a_key_are_served";
+    let Some(scale) = Scale::open(test).await else { return };
+    let store = scale.store();
+    let skip = QueuePatch::default().key_on_wait(KeyOnWait::Skip);
+    store.configure(&QueueName::default(), &skip).await.unwrap();
+    let jobs = [keyed("k").delay(HOUR), keyed("k"), keyed("later").delay(HOUR), keyed("k")];
+    let jobs: Vec<NewJob> = jobs.into_iter().map(build).collect();
+    store.enqueue(&jobs[..3]).await.unwrap();
+    scale.clock.advance(HOUR);
+    store.enqueue(&jobs[3..]).await.unwrap();
+    scale.clock.rewind(Duration::from_secs(60));
+    let leases = scale.reserve(10).await;
+    assert_eq!(leases.iter().map(Lease::id).collect::<Vec<_>>(), [jobs[1].id()]);
+    complete(store, leases).await;
+    assert_eq!(scale.reserve(10).await.len(), 0);
+    scale.clock.advance(Duration::from_secs(60));
+    for served in [2, 1] {
+        let leases = scale.reserve(10).await;
+        assert_eq!(leases.len(), served);
+        complete(store, leases).await;
+    }
+    scale.stage.assert_exact().await;
+}
