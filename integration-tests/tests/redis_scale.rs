@@ -265,6 +265,25 @@ async fn r5_9_many_leases_of_many_keys_are_one_walk() {
     }
 }
 
+/// A page of a `skip` queue looks at each key once, however many jobs of it wait for their time.
+#[tokio::test]
+async fn r8_2_a_page_looks_at_each_key_once() {
+    let Some(scale) = Scale::open("r8_2_a_page_looks_at_each_key_once").await else { return };
+    let skip = QueuePatch::default().key_on_wait(KeyOnWait::Skip);
+    scale.store().configure(&QueueName::default(), &skip).await.unwrap();
+    for round in 0..30_u32 {
+        let delay = HOUR + Duration::from_secs(1) * round;
+        let job = |key| build(keyed(&format!("k{key}")).delay(delay));
+        let jobs: Vec<NewJob> = (0..100).map(job).collect();
+        scale.store().enqueue(&jobs).await.unwrap();
+    }
+    let filter = JobFilter::default().status(Status::Scheduled).limit(PageSize::new(200).unwrap());
+    let (_, page) = scale.commands(scale.store().list_jobs(&filter)).await;
+    assert_eq!(page.unwrap().items.len(), 200);
+    let looks = scale.calls_of("zrange").await;
+    assert!(looks <= 500, "{looks} looks for 100 keys");
+}
+
 /// A clock that goes back lets the head of a key wait again: under `skip` those behind it go on.
 #[tokio::test]
 async fn r9_4_after_a_jump_back_others_of_a_key_are_served() {
