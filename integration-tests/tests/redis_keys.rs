@@ -16,7 +16,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use common::key_load::{self, KeyStage};
 use common::redis_stage::RedisStage;
-use common::stage::{complete, create, lease, until};
+use common::stage::{all_jobs, complete, create, lease, until};
 use futures_util::future::join_all;
 use queuekit_core::capability::Admin;
 use queuekit_core::queue::{KeyOnDead, KeyOnWait, Order, QueuePatch};
@@ -309,5 +309,27 @@ async fn r1_2_what_strays_into_ready_does_not_run() {
         assert_eq!(lease(&stage.store, 9).await.len(), 0);
         stage.assert_exact().await;
     }
+    stage.end().await;
+}
+
+/// While a queue becomes fair all its jobs are listed, and each once.
+#[tokio::test]
+async fn r8_2_all_jobs_are_listed_while_keys_are_placed_anew() {
+    let test = "r8_2_all_jobs_are_listed_while_keys_are_placed_anew";
+    let Some(stage) = RedisStage::open(test).await else { return };
+    let all = 900;
+    let job = |n: usize| build(if n.is_multiple_of(3) { draft() } else { keyed(&format!("k{n}")) });
+    let jobs: Vec<NewJob> = (0..all).map(job).collect();
+    stage.store.enqueue(&jobs).await.unwrap();
+    half_configured(&stage, "fair", "1").await;
+    let mut step = cmd("HGET");
+    step.arg(stage.key("default", "meta")).arg("moving");
+    while let Some(moving) = stage.ask::<Option<Vec<u8>>>(&step).await {
+        let jobs = all_jobs(&stage.store).await;
+        let ids: HashSet<JobId> = jobs.iter().map(|job| job.id).collect();
+        assert_eq!((jobs.len(), ids.len()), (all, all), "at {moving:?}");
+        stage.place(200).await;
+    }
+    assert_eq!(all_jobs(&stage.store).await.len(), all);
     stage.end().await;
 }
