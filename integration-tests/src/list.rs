@@ -130,6 +130,7 @@ macro_rules! __for_each_case {
                 core r2_5_a_key_is_free_after_the_window
                 full r2_5_the_window_is_a_setting
                 full r2_5_a_key_outlives_its_pruned_job
+                full r2_5_a_key_that_outlived_its_job_outlives_its_queue
                 core r2_5_unique_until_done_ends_with_the_job
                 core r2_5_deleting_the_job_frees_its_key
                 core r2_5_keys_hold_within_one_call
