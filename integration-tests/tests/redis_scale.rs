@@ -284,6 +284,34 @@ async fn r8_2_a_page_looks_at_each_key_once() {
     assert!(looks <= 500, "{looks} looks for 100 keys");
 }
 
+/// One step of retention forgets no more keys than it may remove jobs.
+#[tokio::test]
+async fn r13_7_a_step_forgets_a_bounded_number_of_keys() {
+    let test = "r13_7_a_step_forgets_a_bounded_number_of_keys";
+    let Some(scale) = Scale::open(test).await else { return };
+    let store = scale.store();
+    let window = QueuePatch::default().dedup_window(DAY * 3);
+    store.configure(&QueueName::default(), &window).await.unwrap();
+    for batch in 0..3 {
+        let job = |n| build(draft().idempotency_key(format!("u{batch}-{n}")));
+        let jobs: Vec<NewJob> = (0..900).map(job).collect();
+        store.enqueue(&jobs).await.unwrap();
+        complete(store, scale.reserve(1000).await).await;
+    }
+    let held = async || {
+        let count = cmd("HLEN").arg(scale.stage.key("default", "unique")).to_owned();
+        scale.stage.ask::<u64>(&count).await
+    };
+    scale.clock.advance(DAY * 2);
+    while store.prune().await.unwrap().more {}
+    assert_eq!(held().await, 2700);
+    scale.clock.advance(DAY * 2);
+    for left in [1700, 700, 0] {
+        assert_eq!(store.prune().await.unwrap().more, left > 0);
+        assert_eq!(held().await, left);
+    }
+}
+
 /// A clock that goes back lets the head of a key wait again: under `skip` those behind it go on.
 #[tokio::test]
 async fn r9_4_after_a_jump_back_others_of_a_key_are_served() {
