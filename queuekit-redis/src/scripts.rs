@@ -8,6 +8,7 @@ pub(crate) enum Lua {
     Enqueue,
     Exchange,
     Act,
+    Clear,
     Extend,
     Report,
     Prune,
@@ -39,10 +40,11 @@ enum WhenFull {
 }
 
 /// In the order of [`Lua`]: the script itself, what it needs, and whether it adds to what is kept.
-const SCRIPTS: [(&str, &[&str], WhenFull); 16] = [
+const SCRIPTS: [(&str, &[&str], WhenFull); 17] = [
     (include_str!("../lua/enqueue.lua"), &[QUEUE, JOB, LANE, CHANGE], WhenFull::Refused),
     (include_str!("../lua/exchange.lua"), &[QUEUE, JOB, LANE, CHANGE, RESERVE], WhenFull::Runs),
     (include_str!("../lua/act.lua"), &[QUEUE, JOB, LANE, CHANGE], WhenFull::Runs),
+    (include_str!("../lua/clear.lua"), &[QUEUE, JOB, LANE], WhenFull::Runs),
     (include_str!("../lua/extend.lua"), &[QUEUE, JOB], WhenFull::Runs),
     (include_str!("../lua/report.lua"), &[QUEUE], WhenFull::Refused),
     (include_str!("../lua/prune.lua"), &[QUEUE, JOB, LANE, CHANGE], WhenFull::Runs),
