@@ -333,3 +333,25 @@ async fn r8_2_all_jobs_are_listed_while_keys_are_placed_anew() {
     assert_eq!(all_jobs(&stage.store).await.len(), all);
     stage.end().await;
 }
+
+/// Who waits in a fair queue has its turn, however many keys come after it.
+#[tokio::test]
+async fn r7_4_newcomers_do_not_pass_who_waits() {
+    let test = "r7_4_newcomers_do_not_pass_who_waits";
+    let Some(stage) = RedisStage::open(test).await else { return };
+    let fair = QueuePatch::default().order(Order::Fair).per_key(10).unwrap();
+    stage.store.configure(&QueueName::default(), &fair).await.unwrap();
+    for _ in 0..20 {
+        create(&stage.store, &build(keyed("z"))).await;
+    }
+    let mut got = 0;
+    for round in 0..40 {
+        create(&stage.store, &build(keyed(&format!("a{round:02}")))).await;
+        let leases = lease(&stage.store, 1).await;
+        let key = leases[0].partition_key.as_ref().map(|key| key.as_str());
+        got += usize::from(key == Some("z"));
+        complete(&stage.store, leases).await;
+    }
+    assert!(got >= 5, "{got} of 40");
+    stage.end().await;
+}

@@ -312,6 +312,28 @@ async fn r13_7_a_step_forgets_a_bounded_number_of_keys() {
     }
 }
 
+/// What was said by workers that are gone is not kept.
+#[tokio::test]
+async fn r3_9_beats_of_the_gone_are_forgotten() {
+    let Some(scale) = Scale::open("r3_9_beats_of_the_gone_are_forgotten").await else { return };
+    let beat = |name: String| Beat {
+        id: worker(&name),
+        name,
+        queues: vec![QueueName::default()],
+        kinds: Vec::new(),
+        slots: 1,
+        running: 0,
+        ttl: ttl(TTL),
+    };
+    for old in 0..5 {
+        scale.store().beat(&beat(format!("old-{old}"))).await.unwrap();
+    }
+    scale.clock.advance(HOUR);
+    scale.store().beat(&beat("new".to_owned())).await.unwrap();
+    let beats = format!("{}:{{workers}}:beats", scale.stage.prefix);
+    assert_eq!(scale.stage.ask::<u64>(cmd("HLEN").arg(beats)).await, 1);
+}
+
 /// A clock that goes back lets the head of a key wait again: under `skip` those behind it go on.
 #[tokio::test]
 async fn r9_4_after_a_jump_back_others_of_a_key_are_served() {

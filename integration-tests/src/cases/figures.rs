@@ -127,6 +127,30 @@ pub async fn r8_3_under_skip_each_job_counts_once(world: &dyn World) {
     assert_counts(world, &[(Status::Ready, 2), (Status::Blocked, 1)]).await;
 }
 
+/// R8.3: a failed job whose time has come is ready, to the millisecond.
+/// Guard: a retry waits until its time, and not at it.
+pub async fn r8_3_a_retry_that_is_due_is_ready(world: &dyn World) {
+    let failed = world.lease(draft()).await;
+    world.fail(&failed, MINUTE).await;
+    world.enqueue(draft().delay(HOUR)).await;
+    assert_counts(world, &[(Status::Failed, 1), (Status::Scheduled, 1)]).await;
+    world.advance(MINUTE).await;
+    assert_counts(world, &[(Status::Ready, 1), (Status::Scheduled, 1)]).await;
+}
+
+/// R8.3: a death counts until 1,000 jobs have ended after it.
+/// Guard: how many ends are remembered.
+pub async fn r8_3_health_remembers_the_last_thousand_ends(world: &dyn World) {
+    world.enqueue_n(500).await;
+    for (at, lease) in world.reserve(500).await.iter().enumerate() {
+        match at < 100 {
+            true => world.kill(lease).await,
+            false => world.complete(lease).await,
+        }
+    }
+    assert_eq!(listed(world).await.health.score, 80, "100 of 500 died");
+}
+
 /// R8.3: deaths count among the last 1,000 jobs that ended, then no more.
 /// Guard: what falls out of the window is taken off.
 pub async fn r8_3_health_forgets_deaths_of_long_ago(world: &dyn World) {
