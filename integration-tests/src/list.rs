@@ -91,7 +91,10 @@ macro_rules! __for_each_case {
                 core r8_3_counts_follow_every_transition
                 core r8_3_the_oldest_age_counts_from_when_it_was_due
                 core r8_3_the_oldest_is_not_the_next
+                full r8_3_under_skip_each_job_counts_once
+                core r8_3_a_retry_that_is_due_is_ready
                 core r8_3_health_says_why
+                core r8_3_health_remembers_the_last_thousand_ends
                 core r8_3_health_forgets_deaths_of_long_ago
                 full r8_3_live_workers_are_counted
                 core r8_3_figures_say_of_when_they_are
@@ -129,6 +132,7 @@ macro_rules! __for_each_case {
                 core r2_5_a_key_is_free_after_the_window
                 full r2_5_the_window_is_a_setting
                 full r2_5_a_key_outlives_its_pruned_job
+                full r2_5_a_key_that_outlived_its_job_outlives_its_queue
                 core r2_5_unique_until_done_ends_with_the_job
                 core r2_5_deleting_the_job_frees_its_key
                 core r2_5_keys_hold_within_one_call
@@ -286,6 +290,7 @@ macro_rules! __for_each_case {
                 core r5_7_a_deadline_is_for_the_start
                 core r5_7_a_retry_after_the_deadline_is_buried
                 core r5_7_burials_are_bounded_and_say_more
+                core r5_7_leases_that_may_be_taken_back_are_buried_within_the_bound
                 core r5_7_a_call_that_only_buried_one_says_more
                 core r5_7_the_bound_of_burials_is_of_the_whole_call
                 core(Corrupt) r5_8_an_unreadable_record_stops_nobody
@@ -315,6 +320,7 @@ macro_rules! __for_each_case {
                 full r12_retention_by_age_counts_from_the_end
                 full r12_retention_by_number_keeps_the_newest
                 full r12_retention_by_bytes_keeps_the_newest
+                full r12_retention_by_bytes_counts_results
                 full r5_4_a_job_is_brought_back_or_pruned_never_both
                 full r13_7_any_number_may_run_upkeep
                 full r13_7_a_step_is_bounded_and_says_more

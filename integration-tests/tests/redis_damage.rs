@@ -280,6 +280,31 @@ async fn r7_3_a_dead_head_that_cannot_be_read_holds_its_key() {
     stage.end().await;
 }
 
+/// Likewise if nothing is left of either record.
+#[tokio::test]
+async fn r7_3_a_dead_head_of_which_nothing_is_left_is_deleted() {
+    let test = "r7_3_a_dead_head_of_which_nothing_is_left_is_deleted";
+    let Some(stage) = RedisStage::open(test).await else { return };
+    let patch = QueuePatch::default().key_on_dead(KeyOnDead::Hold);
+    stage.store.configure(&QueueName::default(), &patch).await.unwrap();
+    for damage in [Damage::Empty, Damage::Text, Damage::Noise] {
+        let head = create(&stage.store, &build(keyed("k"))).await;
+        let next = create(&stage.store, &build(keyed("k"))).await;
+        let token = lease(&stage.store, 1).await.remove(0).token;
+        stage.store.nack(&[Nack::new(token, NackKind::Fatal, "no", TTL)]).await.unwrap();
+        for record in ["data", "state"] {
+            break_record(&stage, record, head, damage).await;
+        }
+        assert_eq!(lease(&stage.store, 1).await.len(), 0, "{damage:?}");
+        assert!(stage.store.delete_job(head, false).await.unwrap(), "{damage:?}");
+        assert_eq!(serve(&stage, &[next]).await, [next], "{damage:?}");
+        assert_eq!(all_jobs(&stage.store).await.len(), 1, "{damage:?}");
+        assert!(stage.store.delete_job(next, false).await.unwrap());
+        assert!(!stage.store.delete_job(head, true).await.unwrap(), "{damage:?}");
+    }
+    stage.end().await;
+}
+
 /// One lease whose record is garbage does not keep others from being extended or ended.
 #[tokio::test]
 async fn r3_6_a_state_that_is_garbage_harms_no_other_of_its_batch() {

@@ -16,7 +16,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use common::key_load::{self, KeyStage};
 use common::redis_stage::RedisStage;
-use common::stage::{complete, create, lease, until};
+use common::stage::{all_jobs, complete, create, lease, until};
 use futures_util::future::join_all;
 use queuekit_core::capability::Admin;
 use queuekit_core::queue::{KeyOnDead, KeyOnWait, Order, QueuePatch};
@@ -24,7 +24,7 @@ use queuekit_core::{
     Ack, AckOutcome, Backend, Burial, ErrorKind, JobId, Lease, Nack, NackKind, NewJob, QueueName,
     State,
 };
-use queuekit_integration_tests::kit::{build, draft, keyed};
+use queuekit_integration_tests::kit::{HOUR, build, draft, keyed};
 use queuekit_integration_tests::servers::{Mode, OwnRedis, Proxy};
 use queuekit_redis::RedisStore;
 use redis::cmd;
@@ -245,5 +245,113 @@ async fn r7_3_a_configure_that_dies_in_the_middle_is_gone_on_with() {
     .await;
     assert!(served > 0);
     stage.assert_exact().await;
+    stage.end().await;
+}
+
+/// Sets a setting as who configures and dies after its first step: keys are yet to be placed anew.
+async fn half_configured(stage: &RedisStage, setting: &str, value: &str) {
+    let meta = stage.key("default", "meta");
+    let set = cmd("HSET").arg(meta).arg(&[setting, value, "moving", "p"]).to_owned();
+    let _: i64 = stage.ask(&set).await;
+}
+
+/// What ended while a setting was changed back and forth stays ended.
+#[tokio::test]
+async fn r1_2_who_ends_while_keys_are_placed_anew_stays_ended() {
+    let test = "r1_2_who_ends_while_keys_are_placed_anew_stays_ended";
+    let Some(stage) = RedisStage::open(test).await else { return };
+    let (store, name) = (&stage.store, QueueName::default());
+    let skip = QueuePatch::default().key_on_wait(KeyOnWait::Skip).per_key(9).unwrap();
+    let fair = skip.clone().order(Order::Fair);
+    for (patch, setting) in [(skip, "skip"), (fair, "fair")] {
+        store.configure(&name, &patch).await.unwrap();
+        let mut jobs = Vec::new();
+        for job in [keyed("k"), keyed("k").delay(HOUR), keyed("k"), draft(), draft()] {
+            jobs.push(create(store, &build(job)).await);
+        }
+        half_configured(&stage, setting, "0").await;
+        store.cancel(&[jobs[0]]).await.unwrap();
+        store.reschedule(&[jobs[1]], HOUR * 2).await.unwrap();
+        assert!(store.delete_job(jobs[3], false).await.unwrap());
+        store.configure(&name, &patch).await.unwrap();
+        stage.assert_exact().await;
+        let leases = lease(store, 10).await;
+        let leased: HashSet<JobId> = leases.iter().map(|lease| lease.token.id).collect();
+        assert_eq!(leased, HashSet::from([jobs[2], jobs[4]]), "{setting}");
+        complete(store, leases).await;
+        store.cancel(&[jobs[1]]).await.unwrap();
+        stage.assert_exact().await;
+    }
+    stage.end().await;
+}
+
+/// Whatever stands where reserve looks: who has ended does not run again.
+#[tokio::test]
+async fn r1_2_what_strays_into_ready_does_not_run() {
+    let test = "r1_2_what_strays_into_ready_does_not_run";
+    let Some(stage) = RedisStage::open(test).await else { return };
+    for (job, at_once) in [(draft(), 1), (draft(), 9), (keyed("k"), 1), (keyed("k"), 9)] {
+        for _ in 0..3 {
+            create(&stage.store, &build(job.clone())).await;
+        }
+        let ready = stage.key("default", "ready");
+        let look = cmd("ZRANGE").arg(&ready).arg(0).arg(0).arg("WITHSCORES").to_owned();
+        let stray: Vec<Vec<u8>> = stage.ask(&look).await;
+        complete(&stage.store, lease(&stage.store, 1).await).await;
+        let _: i64 = stage.ask(cmd("ZADD").arg(&ready).arg(&stray[1]).arg(&stray[0])).await;
+        let mut left = 2;
+        while left > 0 {
+            let leases = lease(&stage.store, at_once).await;
+            assert!((1..=left).contains(&leases.len()), "{} of {left}", leases.len());
+            left -= leases.len();
+            complete(&stage.store, leases).await;
+        }
+        assert_eq!(lease(&stage.store, 9).await.len(), 0);
+        stage.assert_exact().await;
+    }
+    stage.end().await;
+}
+
+/// While a queue becomes fair all its jobs are listed, and each once.
+#[tokio::test]
+async fn r8_2_all_jobs_are_listed_while_keys_are_placed_anew() {
+    let test = "r8_2_all_jobs_are_listed_while_keys_are_placed_anew";
+    let Some(stage) = RedisStage::open(test).await else { return };
+    let all = 900;
+    let job = |n: usize| build(if n.is_multiple_of(3) { draft() } else { keyed(&format!("k{n}")) });
+    let jobs: Vec<NewJob> = (0..all).map(job).collect();
+    stage.store.enqueue(&jobs).await.unwrap();
+    half_configured(&stage, "fair", "1").await;
+    let mut step = cmd("HGET");
+    step.arg(stage.key("default", "meta")).arg("moving");
+    while let Some(moving) = stage.ask::<Option<Vec<u8>>>(&step).await {
+        let jobs = all_jobs(&stage.store).await;
+        let ids: HashSet<JobId> = jobs.iter().map(|job| job.id).collect();
+        assert_eq!((jobs.len(), ids.len()), (all, all), "at {moving:?}");
+        stage.place(200).await;
+    }
+    assert_eq!(all_jobs(&stage.store).await.len(), all);
+    stage.end().await;
+}
+
+/// Who waits in a fair queue has its turn, however many keys come after it.
+#[tokio::test]
+async fn r7_4_newcomers_do_not_pass_who_waits() {
+    let test = "r7_4_newcomers_do_not_pass_who_waits";
+    let Some(stage) = RedisStage::open(test).await else { return };
+    let fair = QueuePatch::default().order(Order::Fair).per_key(10).unwrap();
+    stage.store.configure(&QueueName::default(), &fair).await.unwrap();
+    for _ in 0..20 {
+        create(&stage.store, &build(keyed("z"))).await;
+    }
+    let mut got = 0;
+    for round in 0..40 {
+        create(&stage.store, &build(keyed(&format!("a{round:02}")))).await;
+        let leases = lease(&stage.store, 1).await;
+        let key = leases[0].partition_key.as_ref().map(|key| key.as_str());
+        got += usize::from(key == Some("z"));
+        complete(&stage.store, leases).await;
+    }
+    assert!(got >= 5, "{got} of 40");
     stage.end().await;
 }

@@ -14,13 +14,14 @@ use std::time::Duration;
 
 use common::redis_stage::RedisStage;
 use common::stage::complete;
-use queuekit_core::capability::{Exchange, Settlement, Upkeep};
+use queuekit_core::capability::{Admin, Beat, Exchange, Leases, Settlement, Upkeep};
+use queuekit_core::queue::{KeyOnWait, QueuePatch};
 use queuekit_core::{
-    Ack, AckOutcome, Backend, JobDraft, JobId, Lease, Nack, NackKind, NackOutcome, NewJob,
-    OffsetClock, Priority, QueueName, Reserve,
+    Ack, AckOutcome, Backend, JobDraft, JobFilter, JobId, Lease, Nack, NackKind, NackOutcome,
+    NewJob, OffsetClock, PageSize, Priority, QueueName, Reserve, Status,
 };
 use queuekit_integration_tests::crash::is_long;
-use queuekit_integration_tests::kit::{DAY, HOUR, build, draft, keyed, request};
+use queuekit_integration_tests::kit::{DAY, HOUR, TTL, build, draft, keyed, request, ttl, worker};
 use queuekit_integration_tests::servers::OwnRedis;
 use queuekit_redis::{RedisConfig, RedisStore};
 use redis::{Value, cmd};
@@ -91,6 +92,14 @@ impl Scale {
             (!ours.iter().any(|own| name.starts_with(own))).then_some(calls)
         };
         (info.lines().filter_map(count).sum(), answer)
+    }
+
+    /// How often the server has run this command since `commands` began.
+    async fn calls_of(&self, command: &str) -> u64 {
+        let info: String = self.stage.ask(cmd("INFO").arg("commandstats")).await;
+        let prefix = format!("cmdstat_{command}:calls=");
+        let mut found = info.lines().filter_map(|line| line.strip_prefix(&prefix));
+        found.next().map_or(0, |rest| rest.split(',').next().unwrap().parse().unwrap())
     }
 
     /// The longest that the server was busy with one command, and with which.
@@ -228,5 +237,126 @@ async fn r3_6_any_number_of_leases_is_acked_and_nacked_by_one_call() {
     assert!(exchanged.nacks.iter().all(|outcome| *outcome == NackOutcome::Dead));
     let again = store.ack(&settlement.acks).await.unwrap();
     assert_eq!(again, vec![AckOutcome::AlreadyDone; 4500]);
+    scale.stage.assert_exact().await;
+}
+
+/// Of each key several jobs stand in turn before the next key's: nothing is read over and over.
+#[tokio::test]
+async fn r5_9_many_leases_of_many_keys_are_one_walk() {
+    let Some(scale) = Scale::open("r5_9_many_leases_of_many_keys_are_one_walk").await else {
+        return;
+    };
+    let three = QueuePatch::default().per_key(3).unwrap();
+    scale.store().configure(&QueueName::default(), &three).await.unwrap();
+    for spread in [1, 4, 200] {
+        // The jobs of a key come one after the other, or so many keys apart.
+        let key = |n: usize| n / (spread * 4) * spread + n % spread;
+        let jobs: Vec<NewJob> = (0..800).map(|n| build(keyed(&format!("k{}", key(n))))).collect();
+        scale.store().enqueue(&jobs).await.unwrap();
+        let (_, leases) = scale.commands(scale.reserve(1000)).await;
+        assert_eq!(leases.len(), 600);
+        let reads = scale.calls_of("hmget").await;
+        assert!(reads <= 10, "{reads} reads of a window");
+        let places = leases.iter().map(|lease| lease.scheduled_at);
+        assert!(places.is_sorted(), "out of order");
+        complete(scale.store(), leases).await;
+        complete(scale.store(), scale.reserve(1000).await).await;
+        scale.stage.assert_exact().await;
+    }
+}
+
+/// A page of a `skip` queue looks at each key once, however many jobs of it wait for their time.
+#[tokio::test]
+async fn r8_2_a_page_looks_at_each_key_once() {
+    let Some(scale) = Scale::open("r8_2_a_page_looks_at_each_key_once").await else { return };
+    let skip = QueuePatch::default().key_on_wait(KeyOnWait::Skip);
+    scale.store().configure(&QueueName::default(), &skip).await.unwrap();
+    for round in 0..30_u32 {
+        let delay = HOUR + Duration::from_secs(1) * round;
+        let job = |key| build(keyed(&format!("k{key}")).delay(delay));
+        let jobs: Vec<NewJob> = (0..100).map(job).collect();
+        scale.store().enqueue(&jobs).await.unwrap();
+    }
+    let filter = JobFilter::default().status(Status::Scheduled).limit(PageSize::new(200).unwrap());
+    let (_, page) = scale.commands(scale.store().list_jobs(&filter)).await;
+    assert_eq!(page.unwrap().items.len(), 200);
+    let looks = scale.calls_of("zrange").await;
+    assert!(looks <= 500, "{looks} looks for 100 keys");
+}
+
+/// One step of retention forgets no more keys than it may remove jobs.
+#[tokio::test]
+async fn r13_7_a_step_forgets_a_bounded_number_of_keys() {
+    let test = "r13_7_a_step_forgets_a_bounded_number_of_keys";
+    let Some(scale) = Scale::open(test).await else { return };
+    let store = scale.store();
+    let window = QueuePatch::default().dedup_window(DAY * 3);
+    store.configure(&QueueName::default(), &window).await.unwrap();
+    for batch in 0..3 {
+        let job = |n| build(draft().idempotency_key(format!("u{batch}-{n}")));
+        let jobs: Vec<NewJob> = (0..900).map(job).collect();
+        store.enqueue(&jobs).await.unwrap();
+        complete(store, scale.reserve(1000).await).await;
+    }
+    let held = async || {
+        let count = cmd("HLEN").arg(scale.stage.key("default", "unique")).to_owned();
+        scale.stage.ask::<u64>(&count).await
+    };
+    scale.clock.advance(DAY * 2);
+    while store.prune().await.unwrap().more {}
+    assert_eq!(held().await, 2700);
+    scale.clock.advance(DAY * 2);
+    for left in [1700, 700, 0] {
+        assert_eq!(store.prune().await.unwrap().more, left > 0);
+        assert_eq!(held().await, left);
+    }
+}
+
+/// What was said by workers that are gone is not kept.
+#[tokio::test]
+async fn r3_9_beats_of_the_gone_are_forgotten() {
+    let Some(scale) = Scale::open("r3_9_beats_of_the_gone_are_forgotten").await else { return };
+    let beat = |name: String| Beat {
+        id: worker(&name),
+        name,
+        queues: vec![QueueName::default()],
+        kinds: Vec::new(),
+        slots: 1,
+        running: 0,
+        ttl: ttl(TTL),
+    };
+    for old in 0..5 {
+        scale.store().beat(&beat(format!("old-{old}"))).await.unwrap();
+    }
+    scale.clock.advance(HOUR);
+    scale.store().beat(&beat("new".to_owned())).await.unwrap();
+    let beats = format!("{}:{{workers}}:beats", scale.stage.prefix);
+    assert_eq!(scale.stage.ask::<u64>(cmd("HLEN").arg(beats)).await, 1);
+}
+
+/// A clock that goes back lets the head of a key wait again: under `skip` those behind it go on.
+#[tokio::test]
+async fn r9_4_after_a_jump_back_others_of_a_key_are_served() {
+    let test = "r9_4_after_a_jump_back_others_of_a_key_are_served";
+    let Some(scale) = Scale::open(test).await else { return };
+    let store = scale.store();
+    let skip = QueuePatch::default().key_on_wait(KeyOnWait::Skip);
+    store.configure(&QueueName::default(), &skip).await.unwrap();
+    let jobs = [keyed("k").delay(HOUR), keyed("k"), keyed("later").delay(HOUR), keyed("k")];
+    let jobs: Vec<NewJob> = jobs.into_iter().map(build).collect();
+    store.enqueue(&jobs[..3]).await.unwrap();
+    scale.clock.advance(HOUR);
+    store.enqueue(&jobs[3..]).await.unwrap();
+    scale.clock.rewind(Duration::from_secs(60));
+    let leases = scale.reserve(10).await;
+    assert_eq!(leases.iter().map(Lease::id).collect::<Vec<_>>(), [jobs[1].id()]);
+    complete(store, leases).await;
+    assert_eq!(scale.reserve(10).await.len(), 0);
+    scale.clock.advance(Duration::from_secs(60));
+    for served in [2, 1] {
+        let leases = scale.reserve(10).await;
+        assert_eq!(leases.len(), served);
+        complete(store, leases).await;
+    }
     scale.stage.assert_exact().await;
 }

@@ -11,7 +11,9 @@ local function order()
 end
 
 local before = order()
-call('HSET', M, 'known', '1')
+if not known then
+    establish()
+end
 for at = 2, #ARGV, 2 do
     call('HSET', M, ARGV[at], ARGV[at + 1])
 end

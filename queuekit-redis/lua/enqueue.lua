@@ -120,7 +120,7 @@ for queue = 1, #KEYS / QUEUE_KEYS do
     local count = tonumber(ARGV[at])
     use((queue - 1) * QUEUE_KEYS + 1)
     if not known then
-        call('HSET', M, 'known', '1')
+        establish()
     end
     enqueue(at + 1, count, number)
     conclude()

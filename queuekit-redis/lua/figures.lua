@@ -3,14 +3,28 @@
 -- KEYS: those of the queue.
 -- ARGV: none of its own.
 -- Result: now; jobs leased, expired, completed, dead, cancelled; standing in ready, and of
--- them due; when the first of those was due, or empty; of the jobs without a key those that wait
--- for a retry; jobs with a key that wait; the bits of the last ends; how many jobs have ended;
--- corrupt ones; then names and values of all that is set.
+-- them due; when the first of those was due, or empty (under skip those without a key); of the jobs
+-- without a key those that wait for a retry; jobs with a key that wait; the bits of the last ends;
+-- how many jobs have ended; corrupt ones; then names and values of all that is set.
 use(1)
 if not known then
     return {}
 end
 local stand, due, oldest = call('ZCARD', P), 0, nil
+
+-- When the first of a level was due. Under skip a key may stand with a job that is blocked since
+-- another came due: lanes.lua tells of keys, here it is the first job without one.
+local function first_due(level)
+    local from = level * LEVEL
+    local first = call('ZRANGE', P, from, from + now, 'BYSCORE', 'LIMIT', 0, skip and 200 or 1,
+        'WITHSCORES')
+    for item = 1, #first, 2 do
+        if not skip or #first[item] == 28 then
+            return first[item + 1] - from
+        end
+    end
+end
+
 local level = 0
 while level < 32 do
     local first = call('ZRANGE', P, level * LEVEL, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
@@ -18,10 +32,10 @@ while level < 32 do
         break
     end
     level = floor(first[2] / LEVEL)
-    local at = first[2] - level * LEVEL
-    if at <= now then
+    if first[2] - level * LEVEL <= now then
         due = due + call('ZCOUNT', P, level * LEVEL, level * LEVEL + now)
-        oldest = math.min(oldest or at, at)
+        local at = first_due(level)
+        oldest = at and math.min(oldest or at, at) or oldest
     end
     level = level + 1
 end

@@ -27,9 +27,10 @@ while left > 0 do
         else
             scheduled = scheduled + 1
         end
-        if it.stands == 'P' and it.entry == waiting.seq .. waiting.id then
-            stand, due = stand + 1, due + (is_due and 1 or 0)
-        end
     end)
+    local score = it.stands == 'P' and call('ZSCORE', P, it.entry .. cursor)
+    if score then
+        stand, due = stand + 1, due + (score % LEVEL <= now and 1 or 0)
+    end
 end
 return { cursor, ready, scheduled, failed, stand, due, oldest and ms13(oldest) or '' }

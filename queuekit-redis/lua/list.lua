@@ -7,14 +7,21 @@
 -- what lib/view.lua says.
 --
 -- A place is, among leased and ended jobs, 17 digits of their score and the member; among waiting
--- ones the member of `places`; with `keyed` the member of `waiting`.
+-- ones the member of `places`; with `keyed` the member of `waiting`. These two begin with a letter,
+-- p or k: where a queue changed its order meanwhile, its waiting jobs are read from the beginning.
 use(1)
 local section, after, most = ARGV[2], ARGV[3], tonumber(ARGV[4])
--- Jobs without a key have a lane in fair queues only.
-if section == 'waiting' and fair then
+-- Jobs without a key have a lane in fair queues only, and while keys are placed anew not all have.
+if section == 'waiting' and fair and not moving then
     section = 'keyed'
 end
+-- A call goes no further once it has looked at so much.
+local ENOUGH = 2000
 local answer = { now13, '' }
+
+local function after_of(letter)
+    return sub(after, 1, 1) == letter and sub(after, 2) or ''
+end
 
 local function tell(place, id, member)
     local before = #answer
@@ -65,13 +72,17 @@ local function by_time(set, newest_first)
 end
 
 local function by_key()
-    local from = after == '' and '-' or '(' .. after
+    local from = after_of('k')
+    from = from == '' and '-' or '(' .. from
     local members = call('ZRANGE', KW, from, '+', 'BYLEX', 'LIMIT', 0, most)
     for _, member in ipairs(members) do
         local key = sub(member, 1, member:find('\0', 1, true) - 1)
         local waiting = waiting_of(member, key)
-        tell(member, waiting.id, waiting.seq .. waiting.id .. key)
-        answer[2] = member
+        answer[2] = 'k' .. member
+        tell(answer[2], waiting.id, waiting.seq .. waiting.id .. key)
+        if examined > ENOUGH then
+            return
+        end
     end
     if #members < most then
         answer[2] = ''
@@ -80,16 +91,16 @@ end
 
 -- Merges the jobs without a key and those with one. The next of each key stands in both.
 local function by_place()
-    local from = 0
-    if after ~= '' then
-        local level, at = tonumber(sub(after, 1, 2), 16), tonumber(sub(after, 3, 15))
-        from = rank_after(P, level * LEVEL + at, sub(after, 16) .. '\255')
+    local from, place = 0, after_of('p')
+    if place ~= '' then
+        local level, at = tonumber(sub(place, 1, 2), 16), tonumber(sub(place, 3, 15))
+        from = rank_after(P, level * LEVEL + at, sub(place, 16) .. '\255')
     end
     local ready = call('ZRANGE', P, from, from + most - 1, 'WITHSCORES')
-    local places = call('ZRANGE', KO, after == '' and '-' or '(' .. after, '+', 'BYLEX', 'LIMIT', 0,
+    local places = call('ZRANGE', KO, place == '' and '-' or '(' .. place, '+', 'BYLEX', 'LIMIT', 0,
         most)
     local item, other = 1, 1
-    while true do
+    while examined <= ENOUGH do
         local one, its = nil, places[other]
         if ready[item] then
             local score = tonumber(ready[item + 1])
@@ -104,12 +115,13 @@ local function by_place()
             return
         end
         if one and (not its or one <= its) then
-            tell(one, sub(one, 28), ready[item])
-            answer[2], item = one, item + 2
-            other = its == one and other + 1 or other
+            answer[2] = 'p' .. one
+            tell(answer[2], sub(one, 28), ready[item])
+            item, other = item + 2, its == one and other + 1 or other
         else
-            tell(its, sub(its, 28))
-            answer[2], other = its, other + 1
+            answer[2] = 'p' .. its
+            tell(answer[2], sub(its, 28))
+            other = other + 1
         end
     end
 end

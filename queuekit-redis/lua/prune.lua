@@ -50,6 +50,7 @@ local function prune(states, age, jobs, bytes)
         local job = load(id) or job_of(id, '')
         -- Also one whose record is broken.
         job.state, job.end_seq = its_state, sub(oldest, 1, 12)
+        outlive(job)
         remove(job)
         removed = removed + 1
     end

@@ -1,15 +1,57 @@
 -- Removes a queue with all its jobs (contract R6.7). What it held is freed beside the calls.
 -- Needs lib/queue.lua.
 -- KEYS: those of the queue.
--- ARGV: 2 whether jobs may be there that do not run.
--- Result: 1 if it was removed, 0 if there is none; else how many jobs there are, and how many run.
+-- ARGV: 2 whether jobs may be there that do not run; 3 empty, or where a step before has ended; 4
+-- most idempotency keys to look at.
+-- Result: 1 if it was removed, 0 if there is none; a text if there is more to do: where this step
+-- has ended; else how many jobs there are, and how many run.
+--
+-- Idempotency keys that outlived their jobs outlive the queue too (contract R2.5); those of jobs
+-- that went with it count no more, and are forgotten in steps.
 use(1)
-if not known then
+
+-- Takes all away; a text if idempotency keys are kept.
+local function remove()
+    local last = call('ZRANGE', UF, -1, -1, 'WITHSCORES')[2]
+    local left = last and last - now or 0
+    if left <= 0 then
+        call('UNLINK', unpack(KEYS))
+        return 1
+    end
+    for _, key in ipairs({ U, UF }) do
+        call('PEXPIRE', key, format('%.0f', left))
+    end
+    local gone = {}
+    for _, key in ipairs(KEYS) do
+        if key ~= U and key ~= UF then
+            gone[#gone + 1] = key
+        end
+    end
+    call('UNLINK', unpack(gone))
+    return '0'
+end
+
+-- Forgets keys of jobs that are gone; those of a queue that has come again meanwhile are not.
+local function forget(cursor)
+    local scanned = call('HSCAN', U, cursor, 'COUNT', ARGV[4])
+    local found = scanned[2]
+    for at = 1, #found, 2 do
+        local unique, text = found[at], found[at + 1]
+        if #text <= 29 and call('HEXISTS', D, sub(text, 1, 16)) == 0 then
+            call('HDEL', U, unique)
+            call('ZREM', UF, unique)
+        end
+    end
+    return scanned[1] == '0' and 1 or scanned[1]
+end
+
+if ARGV[3] ~= '' then
+    return forget(ARGV[3])
+elseif not known then
     return 0
 end
 local jobs, running = call('HLEN', D), call('ZCARD', L)
 if running > 0 or (jobs > 0 and ARGV[2] == '0') then
     return { jobs, running }
 end
-call('UNLINK', unpack(KEYS))
-return 1
+return remove()

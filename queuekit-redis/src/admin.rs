@@ -50,21 +50,14 @@ impl Admin for RedisStore {
     }
 
     async fn remove_queue(&self, queue: &QueueName, force: bool) -> Result<bool> {
-        let force = [u8::from(force).to_string().into_bytes()];
         let call = Call::Repeatable;
-        let answer = self.on_queue("remove_queue", call, Lua::Remove, queue, force).await?;
-        let removed = match answer {
-            Value::Int(removed) => removed == 1,
-            answer => {
-                let counts: Vec<i64> =
-                    array_of(answer).into_iter().flatten().filter_map(number_of).collect();
-                let (jobs, running) = (counts.first().unwrap_or(&0), counts.get(1).unwrap_or(&0));
-                let message = format!(
-                    "it has {jobs} jobs, {running} of them running; drain it, or use force once \
-                     none runs"
-                );
-                let error = Error::new(ErrorKind::Conflict, message).on(queue);
-                return Err(error.during("remove_queue"));
+        let mut step = Vec::new();
+        let removed = loop {
+            let args = [u8::from(force).to_string().into_bytes(), step, SLICE.to_string().into()];
+            match self.on_queue("remove_queue", call, Lua::Remove, queue, args).await? {
+                Value::Int(removed) => break removed == 1,
+                Value::BulkString(next) => step = next,
+                counts => return Err(still_used(queue, counts).during("remove_queue")),
             }
         };
         let left = self.leave_registry(queue).await?;
@@ -132,6 +125,16 @@ impl RedisStore {
             }
         }
     }
+}
+
+/// Why a queue is not removed: its jobs, and those of them that run.
+fn still_used(queue: &QueueName, counts: Value) -> Error {
+    let counts: Vec<i64> = array_of(counts).into_iter().flatten().filter_map(number_of).collect();
+    let (jobs, running) = (counts.first().unwrap_or(&0), counts.get(1).unwrap_or(&0));
+    let message = format!(
+        "it has {jobs} jobs, {running} of them running; drain it, or use force once none runs"
+    );
+    Error::new(ErrorKind::Conflict, message).on(queue)
 }
 
 /// Settings of which none is as in `bare`: what is equal after a patch on both was in the patch.

@@ -67,7 +67,12 @@ impl Backend for RedisStore {
 
     async fn delete_job(&self, id: JobId, force: bool) -> Result<bool> {
         let what = if force { "delete_forced" } else { "delete" };
-        let acted = self.act("delete_job", vec![Act::new(what, id)]).await?;
+        let acted = match self.act("delete_job", vec![Act::new(what, id)]).await {
+            Err(error) if *error.kind() == ErrorKind::Corrupt => {
+                return if self.clear(id).await? { Ok(true) } else { Err(error) };
+            }
+            acted => acted?,
+        };
         match acted.first() {
             Some(Acted::Done) => Ok(true),
             Some(Acted::Conflict) => {

@@ -8,6 +8,7 @@ pub(crate) enum Lua {
     Enqueue,
     Exchange,
     Act,
+    Clear,
     Extend,
     Report,
     Prune,
@@ -28,6 +29,7 @@ const QUEUE: &str = include_str!("../lua/lib/queue.lua");
 const JOB: &str = include_str!("../lua/lib/job.lua");
 const LANE: &str = include_str!("../lua/lib/lane.lua");
 const CHANGE: &str = include_str!("../lua/lib/change.lua");
+const RESERVE: &str = include_str!("../lua/lib/reserve.lua");
 const FRONTIER: &str = include_str!("../lua/lib/frontier.lua");
 const VIEW: &str = include_str!("../lua/lib/view.lua");
 
@@ -43,10 +45,11 @@ enum Does {
 }
 
 /// In the order of [`Lua`]: the script itself, what it needs, and what it does.
-const SCRIPTS: [(&str, &[&str], Does); 17] = [
+const SCRIPTS: [(&str, &[&str], Does); 18] = [
     (include_str!("../lua/enqueue.lua"), &[QUEUE, JOB, LANE, CHANGE], Does::Adds),
-    (include_str!("../lua/exchange.lua"), &[QUEUE, JOB, LANE, CHANGE], Does::Frees),
+    (include_str!("../lua/exchange.lua"), &[QUEUE, JOB, LANE, CHANGE, RESERVE], Does::Frees),
     (include_str!("../lua/act.lua"), &[QUEUE, JOB, LANE, CHANGE], Does::Frees),
+    (include_str!("../lua/clear.lua"), &[QUEUE, JOB, LANE], Does::Frees),
     (include_str!("../lua/extend.lua"), &[QUEUE, JOB], Does::Frees),
     (include_str!("../lua/report.lua"), &[QUEUE], Does::Adds),
     (include_str!("../lua/prune.lua"), &[QUEUE, JOB, LANE, CHANGE], Does::Frees),
@@ -105,6 +108,7 @@ mod tests {
                 ("lib/job.lua", JOB),
                 ("lib/lane.lua", LANE),
                 ("lib/change.lua", CHANGE),
+                ("lib/reserve.lua", RESERVE),
                 ("lib/frontier.lua", FRONTIER),
                 ("lib/view.lua", VIEW),
             ] {

@@ -14,9 +14,9 @@ use crate::codec::{array_of, millis, number_of};
 use crate::error::unreadable;
 use crate::scripts::Lua;
 
-/// Jobs one step removes at most, over all queues.
+/// Jobs one step removes at most, and idempotency keys it forgets at most, over all queues.
 const STEP: usize = 1000;
-/// Jobs one script removes at most.
+/// Likewise one script.
 const SLICE: usize = 200;
 
 /// The queue with which the next step of repair begins.
@@ -37,7 +37,7 @@ impl Upkeep for RedisStore {
                 }
                 let (removed, forgotten) = self.prune_queue(&queue, most).await?;
                 report.changed += removed as u64;
-                left -= removed;
+                left -= removed.max(forgotten);
                 if removed < most && forgotten < most {
                     break;
                 }

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use queuekit_core::capability::Beat;
-use queuekit_core::{Ack, AckOutcome, Priority, Queue, Status, Timestamp};
+use queuekit_core::queue::KeyOnWait;
+use queuekit_core::{Ack, AckOutcome, Priority, Queue, QueuePatch, Status, Timestamp};
 
 use crate::World;
 use crate::kit::{HOUR, MINUTE, SLACK, TTL, default_queue, draft, keyed, kind, queue, ttl, worker};
@@ -109,6 +110,45 @@ pub async fn r8_3_the_oldest_is_not_the_next(world: &dyn World) {
         assert!(age >= 20 * MINUTE && age < 20 * MINUTE + SLACK, "{age:?}");
         world.serve_all(&default_queue()).await;
     }
+}
+
+/// R8.3: under `skip` jobs count by who may run now, also if nobody has looked since they came due.
+/// Guard: what the store has placed for reserve is no source of figures by itself.
+pub async fn r8_3_under_skip_each_job_counts_once(world: &dyn World) {
+    let skip = QueuePatch::default().key_on_wait(KeyOnWait::Skip);
+    world.configure(&default_queue(), skip).await;
+    world.enqueue(keyed("k").delay(2 * MINUTE)).await;
+    world.enqueue(keyed("k").delay(MINUTE)).await;
+    world.advance(3 * MINUTE).await;
+    assert_counts(world, &[(Status::Ready, 1), (Status::Blocked, 1)]).await;
+    let age = listed(world).await.oldest_ready_age.expect("a ready job");
+    assert!(age >= MINUTE && age < MINUTE + SLACK, "{age:?}");
+    world.enqueue(draft()).await;
+    assert_counts(world, &[(Status::Ready, 2), (Status::Blocked, 1)]).await;
+}
+
+/// R8.3: a failed job whose time has come is ready, to the millisecond.
+/// Guard: a retry waits until its time, and not at it.
+pub async fn r8_3_a_retry_that_is_due_is_ready(world: &dyn World) {
+    let failed = world.lease(draft()).await;
+    world.fail(&failed, MINUTE).await;
+    world.enqueue(draft().delay(HOUR)).await;
+    assert_counts(world, &[(Status::Failed, 1), (Status::Scheduled, 1)]).await;
+    world.advance(MINUTE).await;
+    assert_counts(world, &[(Status::Ready, 1), (Status::Scheduled, 1)]).await;
+}
+
+/// R8.3: a death counts until 1,000 jobs have ended after it.
+/// Guard: how many ends are remembered.
+pub async fn r8_3_health_remembers_the_last_thousand_ends(world: &dyn World) {
+    world.enqueue_n(500).await;
+    for (at, lease) in world.reserve(500).await.iter().enumerate() {
+        match at < 100 {
+            true => world.kill(lease).await,
+            false => world.complete(lease).await,
+        }
+    }
+    assert_eq!(listed(world).await.health.score, 80, "100 of 500 died");
 }
 
 /// R8.3: deaths count among the last 1,000 jobs that ended, then no more.

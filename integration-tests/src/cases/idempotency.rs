@@ -141,6 +141,36 @@ pub async fn r2_5_a_key_outlives_its_pruned_job(world: &dyn World) {
     assert!(world.try_enqueue(unique("k")).await.is_created());
 }
 
+/// R2.5: a key that outlived its job outlives its queue; those of the jobs that go with the queue
+/// are free.
+/// Guard: what a removed queue leaves behind, and nothing else of it.
+pub async fn r2_5_a_key_that_outlived_its_job_outlives_its_queue(world: &dyn World) {
+    let name = default_queue();
+    let age = Keep::new(Some(10 * MINUTE), None, None).expect("an age");
+    let retention = QueuePatch::default().retention(Retention { done: age, dead: age });
+    for force in [false, true] {
+        world.configure(&name, retention.clone()).await;
+        let lease = world.lease(unique("k")).await;
+        world.complete(&lease).await;
+        world.advance(HOUR).await;
+        assert_eq!(world.prune().await, 1);
+        if force {
+            let ended = world.lease(unique("ended")).await;
+            world.complete(&ended).await;
+            world.enqueue(unique("waits")).await;
+        }
+        assert!(world.admin().remove_queue(&name, force).await.expect("remove_queue"));
+        let outcome = world.try_enqueue(unique("k")).await;
+        assert_eq!(outcome, EnqueueOutcome::Duplicate { existing: lease.id() }, "{force}");
+        let ids = world.enqueue_all(["ended", "waits"].map(unique)).await;
+        assert_eq!(world.serve_all(&name).await, ids);
+        world.advance(DAY).await;
+        world.prune().await;
+        let next = world.enqueue(unique("k")).await;
+        world.delete(next, false).await.expect("delete_job");
+    }
+}
+
 /// R2.5: with `unique_until_done` the key holds until the job has ended, and no longer.
 /// Guard: the end frees the key at once where the job asked for it.
 pub async fn r2_5_unique_until_done_ends_with_the_job(world: &dyn World) {

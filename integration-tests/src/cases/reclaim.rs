@@ -130,6 +130,17 @@ pub async fn r5_7_a_retry_after_the_deadline_is_buried(world: &dyn World) {
     assert_eq!(world.state(lease.id()).await, State::Dead);
 }
 
+/// R5.7: at most 100 die in one call also where more leases may be taken back.
+/// Guard: burials are bounded by themselves.
+pub async fn r5_7_leases_that_may_be_taken_back_are_buried_within_the_bound(world: &dyn World) {
+    world.enqueue_all((0..250).map(|_| draft().max_attempts(1))).await;
+    assert_eq!(world.reserve(250).await.len(), 250);
+    world.expire().await;
+    let reserved = world.reserve_with(&request(default_queue(), 200)).await;
+    assert!(reserved.leases.is_empty() && reserved.more, "{reserved:?}");
+    assert_eq!(world.count(Status::Dead).await, BURIALS_PER_RESERVE);
+}
+
 /// R5.7: at most 100 die in one call; a call that only buried says `more`, and nothing sticks.
 /// Guard: the bound on burials, and `more`.
 pub async fn r5_7_burials_are_bounded_and_say_more(world: &dyn World) {

@@ -108,6 +108,24 @@ pub async fn r12_retention_by_bytes_keeps_the_newest(world: &dyn World) {
     assert_eq!(stored(world, &ids).await, [false, false, false, true, true]);
 }
 
+/// R12: what a run answered is kept, so it counts.
+/// Guard: the bytes of results.
+pub async fn r12_retention_by_bytes_counts_results(world: &dyn World) {
+    keep(world, Keep::new(None, None, Some(2500)).expect("bytes"), Keep::ALL).await;
+    let mut ids = Vec::new();
+    for _ in 0..5 {
+        let lease = world.lease(draft()).await;
+        let ack = Ack::new(lease.token.clone()).with_result(vec![0; 1000]);
+        let outcomes = world.backend().ack(&[ack]).await.expect("ack");
+        assert_eq!(outcomes, [AckOutcome::Acked]);
+        ids.push(lease.id());
+        world.advance(Duration::from_secs(5)).await;
+    }
+    world.advance(HOUR).await;
+    assert_eq!(world.prune().await, 3);
+    assert_eq!(stored(world, &ids).await, [false, false, false, true, true]);
+}
+
 /// R5.4: retention asks at the moment of the write: who came back or was pruned, never both.
 /// Guard: prune's condition is in its delete.
 pub async fn r5_4_a_job_is_brought_back_or_pruned_never_both(world: &dyn World) {

@@ -16,6 +16,13 @@ const WRONG: &str = concat!(
     include_str!("../../../queuekit-redis/lua/lib/change.lua"),
     include_str!("../../lua/redis_wrong.lua"),
 );
+/// A step of placing keys anew.
+const PLACE: &str = concat!(
+    include_str!("../../../queuekit-redis/lua/lib/queue.lua"),
+    include_str!("../../../queuekit-redis/lua/lib/job.lua"),
+    include_str!("../../../queuekit-redis/lua/lib/lane.lua"),
+    include_str!("../../../queuekit-redis/lua/place.lua"),
+);
 /// The parts of a queue, in the order in which its scripts take them.
 const PARTS: [&str; 23] = [
     "meta",
@@ -104,6 +111,14 @@ impl RedisStage {
     /// What is derived of jobs is as they are.
     pub(crate) async fn assert_exact(&self) {
         assert_exact(&self.server, &self.prefix).await;
+    }
+
+    /// One step of placing keys anew, which looks at so many.
+    pub(crate) async fn place(&self, most: usize) {
+        let keys = PARTS.map(|part| self.key("default", part));
+        let mut step = cmd("EVAL");
+        step.arg(PLACE).arg(keys.len()).arg(&keys).arg("").arg(most);
+        let _: i64 = self.ask(&step).await;
     }
 
     /// The store ends, and its keys go.

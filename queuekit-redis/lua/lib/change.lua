@@ -21,6 +21,7 @@ local function mend(job)
     end
 end
 
+-- While keys are placed anew some still stand as the settings were before.
 local function leave(job)
     local state, key = job.state, job.key
     if state == 'p' then
@@ -33,13 +34,13 @@ local function leave(job)
             if job.attempts > 0 or job.formless then
                 call('ZREM', F, job.id)
             end
-            if fair then
+            if fair or moving then
                 call('ZREM', KW, waiting)
             end
         else
             call('ZREM', KW, waiting)
             call('ZREM', KO, place_of(job))
-            if skip and call('ZREM', KD, waiting) == 0 then
+            if (skip or moving) and call('ZREM', KD, waiting) == 0 then
                 call('ZREM', KL, later_member(key, job))
             end
         end
@@ -117,6 +118,9 @@ local function remember_ends(first, count, died)
     end
 end
 
+-- The record of an idempotency key: the id of its holder; then, once that has ended, when the key
+-- becomes free, 13 digits; then, once retention has removed it, P.
+
 -- What the end of a job means for its idempotency key (contract R2.5).
 local function end_unique(job)
     if call('HGET', U, job.unique) ~= job.id then
@@ -134,15 +138,26 @@ end
 -- `fresh` are jobs that are not stored yet.
 local function holder(unique, fresh)
     local text = call('HGET', U, unique)
-    if not text or (#text > 16 and tonumber(sub(text, 17)) <= now) then
+    if not text or (#text > 16 and tonumber(sub(text, 17, 29)) <= now) then
         return nil
     end
     local id = sub(text, 1, 16)
-    if #text > 16 or (fresh and fresh[id]) then
+    if #text > 16 then
+        -- A job that went with its queue, as it was removed, holds nothing.
+        return (#text > 29 or call('HEXISTS', D, id) == 1) and id or nil
+    elseif fresh and fresh[id] then
         return id
     end
     local job = load(id)
     return job and (job.state == 'p' or job.state == 'r') and id or nil
+end
+
+-- Retention is about to remove a job that has ended: its key outlives it.
+local function outlive(job)
+    local text = job.unique ~= '' and call('HGET', U, job.unique)
+    if text and #text == 29 and sub(text, 1, 16) == job.id then
+        call('HSET', U, job.unique, text .. 'P')
+    end
 end
 
 local function take_unique(job)

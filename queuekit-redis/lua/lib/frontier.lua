@@ -1,31 +1,78 @@
 -- Which jobs of a key are blocked (contract R1.1). Needs lib/queue.lua and lib/lane.lua.
 -- Looks at this many jobs of a key at once, and at so many in all.
 local SLICE, EXAMINED = 200, 10000
+-- What this script has looked at: who reads of many keys stops in time.
+local examined = 0
+-- After every sequence.
+local NONE_BLOCKED = 'g'
+
+-- Calls `each` with jobs of a key, in their order, until it says false. At first it looks at no
+-- more than are likely to be wanted.
+local function each_of(set, key, likely, each)
+    local from, seen, slice = '[' .. key .. '\0', 0, math.min(SLICE, likely)
+    while seen < EXAMINED do
+        local members = call('ZRANGE', set, from, '(' .. key .. '\1', 'BYLEX', 'LIMIT', 0, slice)
+        for _, member in ipairs(members) do
+            if each(waiting_of(member, key)) == false then
+                return
+            end
+        end
+        seen, examined = seen + #members, examined + #members
+        if #members < slice then
+            return
+        end
+        from, slice = '(' .. members[#members], SLICE
+    end
+end
+
+-- Under skip the last that is not blocked is the last of those that are due and may be leased.
+local function last_due(key, free)
+    -- Some came due since anybody looked.
+    local to = '(' .. key .. '\0' .. ms13(now + 1)
+    local late = call('ZRANGE', KL, '[' .. key .. '\0', to, 'BYLEX', 'LIMIT', 0, EXAMINED)
+    local due, found = {}, 0
+    for _, member in ipairs(late) do
+        due[#due + 1] = of_later(member, key).seq
+    end
+    examined = examined + #late
+    each_of(KD, key, free, function(waiting)
+        -- Others are not due any more: the clock went back.
+        if waiting.at <= now then
+            due[#due + 1], found = waiting.seq, found + 1
+        end
+        return found < free
+    end)
+    table.sort(due)
+    return due[free] or NONE_BLOCKED
+end
+
+-- The sequence of the last job of a key that is not blocked; empty if all are.
+local function frontier(key)
+    local free = free_leases(key)
+    examined = examined + 1
+    if free <= 0 then
+        return ''
+    elseif skip then
+        return last_due(key, free)
+    end
+    local last = ''
+    each_of(KW, key, free, function(waiting)
+        last, free = waiting.seq, free - 1
+        return free > 0 and waiting.at <= now
+    end)
+    return last
+end
 
 -- Calls `each` with the unblocked jobs of a key, in their order: they are always the first few.
 local function each_unblocked(key, each)
-    local free = free_leases(key)
-    local from, seen = '[' .. key .. '\0', 0
-    while free > 0 and seen < EXAMINED do
-        local members = call('ZRANGE', KW, from, '(' .. key .. '\1', 'BYLEX', 'LIMIT', 0,
-            math.min(SLICE, free))
-        for _, member in ipairs(members) do
-            local waiting = waiting_of(member, key)
-            local is_due = waiting.at <= now
-            each(waiting, is_due)
-            if is_due then
-                free = free - 1
-            elseif not skip then
-                return
+    local last = frontier(key)
+    if last ~= '' then
+        each_of(KW, key, per_key, function(waiting)
+            if waiting.seq > last then
+                return false
             end
-            if free == 0 then
-                return
-            end
-        end
-        if #members == 0 then
-            return
-        end
-        seen, from = seen + #members, '(' .. members[#members]
+            each(waiting, waiting.at <= now)
+        end)
     end
 end
 
@@ -33,11 +80,6 @@ local frontiers = {}
 
 -- Whether a waiting job of a key is behind the last one that is not blocked.
 local function is_blocked(key, seq)
-    if not frontiers[key] then
-        frontiers[key] = ''
-        each_unblocked(key, function(waiting)
-            frontiers[key] = waiting.seq
-        end)
-    end
+    frontiers[key] = frontiers[key] or frontier(key)
     return frontiers[key] < seq
 end

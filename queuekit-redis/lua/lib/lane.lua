@@ -179,8 +179,8 @@ local function refresh(key)
     if waiting and fair then
         take_turn(key, it, waiting.at)
     elseif waiting then
-        it.stands, it.entry = 'P', entry
-        call('ZADD', P, waiting.level * LEVEL + waiting.at, it.entry .. key)
+        it.stands, it.entry, it.score = 'P', entry, waiting.level * LEVEL + waiting.at
+        call('ZADD', P, it.score, it.entry .. key)
         local later = skip and first_of(KL, key)
         if later then
             call('ZADD', T, of_later(later, key).at, key)

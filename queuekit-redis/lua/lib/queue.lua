@@ -45,6 +45,13 @@ local function use(base)
     moving = settings[9]
 end
 
+-- The queue comes to exist. What an earlier one of its name has left (remove.lua) is its own now.
+local function establish()
+    call('HSET', M, 'known', '1')
+    call('PERSIST', U)
+    call('PERSIST', UF)
+end
+
 local function ms13(ms)
     return format('%013.0f', ms)
 end

@@ -1,6 +1,7 @@
 //! What an operator does to jobs, by id.
 
 use queuekit_core::{Error, ErrorKind, JobId, LeaseToken, QueueName, Result};
+use redis::Value;
 
 use super::enqueue::answered;
 use crate::RedisStore;
@@ -10,6 +11,8 @@ use crate::scripts::Lua;
 
 /// Jobs that one script changes.
 const SLICE: usize = 100;
+/// Members of a set that one script looks at, to find a job.
+const SCAN: usize = 1000;
 
 /// One thing to do to one job.
 #[derive(Clone, Debug)]
@@ -89,6 +92,28 @@ impl RedisStore {
         }
         self.stir(std::iter::once(queue));
         Ok(all)
+    }
+
+    /// Deletes a dead job of which both records are garbage, so that nothing tells where it stands;
+    /// false if it is no dead one.
+    pub(crate) async fn clear(&self, id: JobId) -> Result<bool> {
+        let ask = |queue: QueueName, _| async move {
+            self.clear_from(&queue, id, "held").await?;
+            Ok(vec![self.clear_from(&queue, id, "dead").await?.then_some(())])
+        };
+        Ok(self.for_jobs(&[id], ask).await?.iter().any(Option::is_some))
+    }
+
+    async fn clear_from(&self, queue: &QueueName, id: JobId, part: &str) -> Result<bool> {
+        let mut from = b"0".to_vec();
+        loop {
+            let args = [id.as_bytes().to_vec(), part.into(), from, SCAN.to_string().into()];
+            let call = Call::Repeatable;
+            match self.on_queue("delete_job", call, Lua::Clear, queue, args).await? {
+                Value::BulkString(next) if next != b"0" => from = next,
+                answer => return Ok(answer == Value::Int(1)),
+            }
+        }
     }
 }
 

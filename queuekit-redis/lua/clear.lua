@@ -1,0 +1,31 @@
+-- A step of deleting a dead job of which both records are garbage: what tells where it stands is
+-- searched for.
+-- Needs lib/queue.lua, lib/job.lua, lib/lane.lua.
+-- KEYS: those of the queue.
+-- ARGV: 2 id; 3 where to look: held, then dead; 4 where the step before has ended, at first 0; 5
+-- about how many members to look at.
+-- Result: 1 if it was found, and is gone from there; else a text, where this step has ended: 0 if
+-- it is nowhere there.
+use(1)
+local id, set = ARGV[2], ARGV[3] == 'held' and H or X
+local job = load(id)
+if not job or job.seq then
+    return '0'
+end
+local scanned = call('ZSCAN', set, ARGV[4], 'COUNT', ARGV[5])
+for item = 1, #scanned[2], 2 do
+    local member = scanned[2][item]
+    if sub(member, -16) == id then
+        call('ZREM', set, member)
+        if set == H then
+            refresh(sub(member, 1, #member - 29))
+            wake()
+        else
+            call('HDEL', D, id)
+            call('HDEL', S, id)
+            call('HDEL', O, id .. 'e', id .. 'r', id .. 'p', id .. 'l')
+        end
+        return 1
+    end
+end
+return scanned[1]
