@@ -351,23 +351,6 @@ async fn r2_1_payloads_are_stored_byte_for_byte() {
     stage.end().await;
 }
 
-#[tokio::test]
-async fn r0_1_a_cancel_whose_reply_was_lost_is_not_made_twice() {
-    let test = "r0_1_a_cancel_whose_reply_was_lost_is_not_made_twice";
-    let Some(stage) = RedisStage::open(test).await else { return };
-    let proxy = Proxy::start(&stage.server).await;
-    let store = queuekit_redis::RedisStore::connect_url(&proxy.url(&stage.url(""))).await.unwrap();
-    // The server learns the script.
-    let before = create(&store, &build(draft())).await;
-    store.cancel(&[before]).await.unwrap();
-    let id = create(&store, &build(draft())).await;
-    proxy.set(Mode::LoseReply { after: 0 });
-    assert_eq!(kind_of(store.cancel(&[id]).await), ErrorKind::Indeterminate);
-    assert_eq!(state(&stage.store, id).await, Some(State::Cancelled));
-    store.close().await.unwrap();
-    stage.end().await;
-}
-
 /// Of very many queues a page lists what its time allows, and the next one goes on (R10.2).
 #[tokio::test]
 async fn r10_2_a_page_over_many_queues_ends_in_time() {

@@ -22,6 +22,7 @@ pub mod memory;
 mod names;
 pub mod queue;
 pub mod retry;
+mod url;
 
 pub use async_trait::async_trait;
 pub use backend::{
@@ -42,3 +43,5 @@ pub use limits::Limits;
 pub use names::{IdempotencyKey, Kind, PartitionKey, QueueName, WorkerId};
 pub use queue::{Queue, QueuePatch, QueueSettings};
 pub use retry::RetryPolicy;
+#[doc(hidden)]
+pub use url::percent_decoded;

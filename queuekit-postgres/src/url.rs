@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queuekit_core::{Error, Result};
+use queuekit_core::{Error, Result, percent_decoded};
 use tokio_postgres::config::SslMode;
 
 use crate::config::{Listen, PostgresConfig, Prepared, Schema, SettleDurability, Tls};
@@ -110,23 +110,9 @@ fn number(field: &'static str, value: &str) -> Result<u32> {
     number.ok_or_else(|| Error::invalid(field, "a number above 0", format!("{value:?}")))
 }
 
-/// `%XX` stands for a byte.
 fn decode(text: &str) -> Result<String> {
-    let refuse = || Error::invalid("url", "UTF-8 text in which % is written %25", "something else");
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, after @ ..] = rest {
-        rest = after;
-        if *first != b'%' {
-            bytes.push(*first);
-            continue;
-        }
-        let (code, after) = after.split_at_checked(2).ok_or_else(refuse)?;
-        let code = std::str::from_utf8(code).map_err(|_| refuse())?;
-        bytes.push(u8::from_str_radix(code, 16).map_err(|_| refuse())?);
-        rest = after;
-    }
-    String::from_utf8(bytes).map_err(|_| refuse())
+    let limit = "UTF-8 text in which % is written %25";
+    percent_decoded(text).ok_or_else(|| Error::invalid("url", limit, "something else"))
 }
 
 #[cfg(test)]

@@ -137,6 +137,7 @@ impl RedisStore {
 impl Shared {
     async fn try_until(&self, deadline: Instant, call: Call, request: &Request) -> Result<Value> {
         let mut progress = Progress::default();
+        let mut last = None;
         loop {
             let until = match self.topology.may_fail_over() && !progress.hung {
                 true => deadline.min(Instant::now() + self.hangs_after()),
@@ -152,7 +153,9 @@ impl Shared {
                         node.suspect(true);
                     }
                     if until == deadline {
-                        return Err(timed_out(call, progress.doubt));
+                        // Why it has not come to a call says more than that it has not.
+                        let why = last.filter(|_| !progress.doubt);
+                        return Err(why.unwrap_or_else(|| timed_out(call, progress.doubt)));
                     }
                     progress.hung = true;
                     Err(Failure::hung())
@@ -181,6 +184,7 @@ impl Shared {
             if !again || Instant::now() + wait >= deadline {
                 return Err(told(failure.error, call, progress.doubt));
             }
+            last = Some(failure.error);
             progress.tries += 1;
             progress.redirects = 0;
             sleep(wait).await;

@@ -9,6 +9,7 @@ use queuekit_core::{Clock, Error, Limits, Result};
 use redis::{ConnectionInfo, IntoConnectionInfo};
 
 use crate::address::Address;
+use crate::tls;
 
 /// How to open a store: a server and the settings.
 #[derive(Clone)]
@@ -43,7 +44,7 @@ impl RedisConfig {
     /// The store on this server, with the default settings.
     ///
     /// # Errors
-    /// `Invalid` if that is no server.
+    /// `Invalid` if that is no server, or one whose certificate is not to be checked.
     pub fn new(server: impl IntoConnectionInfo) -> Result<Self> {
         let server = server.into_connection_info().map_err(|error| {
             // The text of a URL is in no error: it may hold a password.
@@ -51,6 +52,7 @@ impl RedisConfig {
             let why = error.detail().map(ToOwned::to_owned);
             Error::invalid("url", limit, why.as_deref().unwrap_or("something else"))
         })?;
+        tls::check(server.addr())?;
         Ok(Self {
             server,
             found: Found::Here,

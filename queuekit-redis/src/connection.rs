@@ -12,6 +12,7 @@ use tokio::sync::Mutex;
 
 use crate::error::{Failure, Outcome, closed};
 use crate::sentinel::Sentinels;
+use crate::tls;
 
 /// How long one attempt to connect may take.
 const CONNECT: Duration = Duration::from_secs(3);
@@ -95,7 +96,10 @@ pub(crate) async fn connect(
     let connecting =
         io.spawn(async move { client.get_multiplexed_async_connection_with_config(&config).await });
     match connecting.await {
-        Ok(connected) => connected.map_err(|error| Failure::from(error).before_sending()),
+        Ok(connected) => connected.map_err(|error| match tls::refusal(&error) {
+            Some(refusal) => refusal.into(),
+            None => Failure::to_connect(error),
+        }),
         // The thread has ended.
         Err(_) => Err(Error::into(closed())),
     }

@@ -48,6 +48,19 @@ impl Failure {
         Some((slot, address, cause.code() == Some("ASK")))
     }
 
+    /// There is no connection: certainly nothing took effect.
+    pub(crate) fn to_connect(error: RedisError) -> Self {
+        if !is_of_connection(&error) {
+            return Self::from(error).before_sending();
+        }
+        let message = format!(
+            "no connection to Redis: {error}; check that the server runs, host and port, and \
+             whether that port encrypts (rediss:) or not (redis:)"
+        );
+        let error = Error::new(ErrorKind::Unavailable, message).caused_by(error);
+        Self { error, class: Class::Transient }
+    }
+
     /// It happened before anything was sent: certainly nothing took effect.
     pub(crate) fn before_sending(self) -> Self {
         match self.class {

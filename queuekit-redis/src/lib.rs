@@ -42,6 +42,7 @@ mod sentinel;
 mod server;
 mod settings;
 mod step;
+mod tls;
 mod topology;
 mod upkeep;
 mod url;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use queuekit_core::capability::{Migrations, WakeupHub};
 use queuekit_core::{Error, ErrorKind, Result};
-use redis::{Client, ConnectionAddr, ConnectionInfo, TlsCertificates};
+use redis::ConnectionInfo;
 
 use crate::address::Address;
 use crate::cluster::Cluster;
@@ -18,7 +18,7 @@ use crate::scripts::Scripts;
 use crate::sentinel::Sentinels;
 use crate::server::Server;
 use crate::topology::Topology;
-use crate::{RedisStore, Shared, connection};
+use crate::{RedisStore, Shared, connection, tls};
 
 /// From this version on a script says in its first line what it does when the server is full.
 const FLAGS: (u32, u32) = (7, 0);
@@ -26,7 +26,7 @@ const FLAGS: (u32, u32) = (7, 0);
 const OLDEST: (u32, u32) = (6, 2);
 
 pub(crate) async fn open(config: RedisConfig, checked: bool) -> Result<RedisStore> {
-    let mut config = with_certificates(config)?;
+    let mut config = tls::with_certificates(config)?;
     let (mut store, mut servers) = ask(&config).await?;
     if !store.shared.topology.is_cluster() && servers.iter().any(|server| server.is_cluster) {
         store.end().await;
@@ -86,31 +86,6 @@ fn encrypted_like(server: &ConnectionInfo, sentinel: &ConnectionInfo) -> Connect
     let settings = sentinel.redis_settings().clone();
     let address = Address::of(sentinel).map(|address| address.like(server));
     address.unwrap_or_else(|| sentinel.clone()).set_redis_settings(settings)
-}
-
-/// The driver takes the certificates with the address.
-fn with_certificates(mut config: RedisConfig) -> Result<RedisConfig> {
-    if !matches!(config.server.addr(), ConnectionAddr::TcpTls { .. }) {
-        return Ok(config);
-    }
-    // The application may have chosen another one before.
-    drop(rustls::crypto::ring::default_provider().install_default());
-    if let Some(file) = &config.root_certificates {
-        let shown = file.display();
-        let pem = std::fs::read(file).map_err(|error| {
-            let message = format!("{shown} cannot be read; name a PEM file in root_certificates");
-            Error::new(ErrorKind::Unavailable, message).caused_by(error)
-        })?;
-        let certificates = TlsCertificates { client_tls: None, root_cert: Some(pem) };
-        let client = Client::build_with_tls(config.server.clone(), certificates);
-        let client = client.map_err(|error| {
-            let message =
-                format!("{shown} holds no certificates; name a PEM file in root_certificates");
-            Error::new(ErrorKind::Unavailable, message).caused_by(error)
-        })?;
-        config.server = client.get_connection_info().clone();
-    }
-    Ok(config)
 }
 
 fn shared(config: &RedisConfig, io: Io, topology: Topology) -> Shared {

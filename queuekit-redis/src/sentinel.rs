@@ -57,13 +57,16 @@ impl Sentinels {
 
     async fn address(&self, io: &Handle) -> Outcome<Address> {
         let count = self.sentinels.len();
-        let (mut strangers, mut last) = (0, None);
+        let (mut strangers, mut refused, mut last) = (0, 0, None);
         for at in 0..count {
             let at = self.first.load(Ordering::Relaxed).wrapping_add(at) % count;
             match self.ask(io, &self.sentinels[at]).await {
                 Ok(Some(address)) => return Ok(address),
                 Ok(None) => strangers += 1,
-                Err(failure) => last = Some(failure),
+                Err(failure) => {
+                    refused += usize::from(failure.class == Class::Final);
+                    last = Some(failure);
+                }
             }
         }
         if strangers == count {
@@ -77,6 +80,8 @@ impl Sentinels {
         let message = format!("no sentinel tells where {:?} is; check that they run", self.master);
         let failure = Failure::for_now(message);
         Err(match last {
+            // Of a user or a certificate that none of them takes, time changes nothing.
+            Some(failure) if refused == count => failure,
             Some(Failure { error, .. }) => {
                 Failure { error: failure.error.caused_by(error), ..failure }
             }

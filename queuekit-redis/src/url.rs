@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queuekit_core::{Error, Result};
+use queuekit_core::{Error, Result, percent_decoded};
 
 use crate::address::Address;
 use crate::config::{Found, RedisConfig};
@@ -30,6 +30,10 @@ pub(crate) fn parse(url: &str) -> Result<RedisConfig> {
         let limit = "%3F for a ? in user or password, and %40 for an @ in a setting";
         return Err(Error::invalid("url", limit, "an @ behind the ?"));
     }
+    if url.contains('#') {
+        let limit = "with %23 for a #; there is no #insecure: certificates are always checked";
+        return Err(Error::invalid("url", limit, "a #"));
+    }
     let mut settings = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -40,7 +44,10 @@ pub(crate) fn parse(url: &str) -> Result<RedisConfig> {
     }
     let mut config = servers(address, &settings)?;
     let mut wait = (0, Duration::from_secs(1));
-    for (name, value) in settings {
+    // Those of sentinels have become part of a URL, and are the driver's to decode.
+    for (name, value) in settings.into_iter().filter(|(name, _)| !name.starts_with("sentinel_")) {
+        let refuse = || Error::invalid("url", "UTF-8 text in which % is written %25", name);
+        let value = &*percent_decoded(value).ok_or_else(refuse)?;
         match name {
             "prefix" => config = config.prefix(value)?,
             "root_certificates" => config = config.root_certificates(value),
@@ -177,6 +184,33 @@ mod tests {
     }
 
     #[test]
+    fn a_percent_sign_in_a_setting_stands_for_a_byte() {
+        let config = parse("rediss://db/0?root_certificates=/etc/a%20b%23%40.pem").unwrap();
+        let file = config.root_certificates.unwrap();
+        assert_eq!(file, std::path::Path::new("/etc/a b#@.pem"));
+    }
+
+    #[test]
+    fn no_url_turns_the_check_of_certificates_off() {
+        for url in [
+            "rediss://ada:secret@db/#insecure",
+            "rediss://ada:secret@db/0#insecure?prefix=shop",
+            "rediss://ada:secret@db/0?prefix=shop#insecure",
+            "rediss://ada:secret@db/0?root_certificates=/etc/a.pem#insecure",
+            "rediss-cluster://ada:secret@one,two/#insecure",
+            "rediss-sentinel://ada:secret@one,two/shop/0#insecure",
+            "rediss-sentinel://ada:secret@one,two/shop#insecure",
+            "valkeys://ada:secret@db/#insecure",
+        ] {
+            let error = parse(url).unwrap_err();
+            assert!(error.to_string().contains("no #insecure"), "{url}: {error}");
+            assert!(!format!("{error:?} {error}").contains("secret"), "{error:?}");
+        }
+        let error = RedisConfig::new("rediss://db/#insecure").unwrap_err();
+        assert!(error.to_string().contains("without #insecure"), "{error}");
+    }
+
+    #[test]
     fn what_is_wrong_is_named() {
         for (url, named) in [
             ("redis://db/0?prefix={a}", "prefix"),
@@ -187,6 +221,7 @@ mod tests {
             ("http://db/0", "redis://"),
             ("redis-sentinel://db", "NAME_OF_THE_MASTER"),
             ("redis-cluster://", "redis://"),
+            ("redis://db/0?prefix=%", "written %25"),
         ] {
             let error = parse(url).unwrap_err().to_string();
             assert!(error.contains(named), "{url}: {error}");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queuekit_core::{Error, Result};
+use queuekit_core::{Error, Result, percent_decoded};
 
 use crate::config::{Create, SqliteConfig, Synchronous};
 
@@ -22,7 +22,8 @@ pub(crate) fn parse(url: &str) -> Result<SqliteConfig> {
     }
     let rest = rest.strip_prefix("//").unwrap_or(rest);
     let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let path = decoded(path).ok_or_else(|| refuse("a path with % and no byte in hex after it"))?;
+    let no_byte = || refuse("a path with % and no byte in hex after it");
+    let path = percent_decoded(path).ok_or_else(no_byte)?;
     match path.as_str() {
         "" => return Err(refuse("no path")),
         ":memory:" => return Err(refuse("a database in memory; use memory: for that")),
@@ -58,22 +59,6 @@ fn apply(config: SqliteConfig, setting: &str) -> Result<SqliteConfig> {
             ));
         }
     })
-}
-
-fn decoded(path: &str) -> Option<String> {
-    let mut bytes = Vec::new();
-    let mut rest = path.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        if byte == b'%' {
-            let (hex, after) = after.split_at_checked(2)?;
-            bytes.push(u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()?);
-            rest = after;
-        } else {
-            bytes.push(byte);
-            rest = after;
-        }
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

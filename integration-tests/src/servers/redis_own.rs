@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
 
-use super::daemon::{Answers, Daemon, Launch};
+use super::daemon::{Answers, Daemon, Launch, free_port};
 use super::{Result, binaries, notice, place};
 
 /// A Redis server of its own, for a test that does to it what would disturb others.
@@ -14,6 +14,7 @@ pub struct OwnRedis {
     program: PathBuf,
     args: Vec<String>,
     port: u16,
+    tls_port: Option<u16>,
     version: String,
 }
 
@@ -21,6 +22,8 @@ pub struct OwnRedis {
 #[derive(Clone, Debug, Default)]
 pub struct RedisSettings {
     parameters: Vec<(String, String)>,
+    files: Vec<(String, Vec<u8>)>,
+    encrypts: bool,
     in_memory: bool,
 }
 
@@ -29,6 +32,26 @@ impl RedisSettings {
     pub fn set(mut self, name: impl Into<String>, value: impl ToString) -> Self {
         self.parameters.push((name.into(), value.to_string()));
         self
+    }
+
+    /// A file in its directory, which only the server can read: `server.key` for example.
+    pub fn file(mut self, name: impl Into<String>, contents: impl Into<Vec<u8>>) -> Self {
+        self.files.push((name.into(), contents.into()));
+        self
+    }
+
+    /// On another port it takes encrypted connections: with this certificate and its key, and with
+    /// the certificate of their authority.
+    pub fn encrypted(self, certificate: &str, key: &str, authority: &str) -> Self {
+        let settings = self
+            .file("server.crt", certificate)
+            .file("server.key", key)
+            .file("authority.crt", authority)
+            .set("tls-cert-file", "server.crt")
+            .set("tls-key-file", "server.key")
+            .set("tls-ca-cert-file", "authority.crt")
+            .set("tls-auth-clients", "no");
+        Self { encrypts: true, ..settings }
     }
 
     /// Nothing survives a loss of power, and much is faster.
@@ -53,7 +76,14 @@ impl RedisSettings {
     pub(super) async fn start_with(self, program: &Path) -> Result<OwnRedis> {
         let place = if self.in_memory { place::quick() } else { std::env::temp_dir() };
         let mut daemon = Daemon::new("Redis", "TERM", &place)?;
+        for (name, contents) in &self.files {
+            daemon.place(&daemon.home().join(name), contents)?;
+        }
         let mut args = Vec::new();
+        let tls_port = self.encrypts.then(free_port).transpose()?;
+        if let Some(port) = tls_port {
+            args.extend(["--tls-port".to_owned(), port.to_string()]);
+        }
         let ours = [
             ("bind", "127.0.0.1"),
             ("appendonly", "yes"),
@@ -68,7 +98,7 @@ impl RedisSettings {
         let how = |daemon: &Daemon, port| Ok(launch(daemon, program, &args, port));
         let (port, version) = daemon.launch_on_free_port(how).await?;
         let program = program.to_owned();
-        Ok(OwnRedis { daemon, program, args, port, version })
+        Ok(OwnRedis { daemon, program, args, port, tls_port, version })
     }
 }
 
@@ -91,6 +121,11 @@ impl OwnRedis {
     /// Its port, the same after each restart.
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// The port where connections are encrypted, if it was told to.
+    pub fn tls_port(&self) -> Option<u16> {
+        self.tls_port
     }
 
     /// The number of its process; none while it does not run.

@@ -1,0 +1,70 @@
+//! Encrypted connections. The server's certificate is always checked.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use queuekit_core::{Error, ErrorKind, Result};
+use redis::{Client, ConnectionAddr, RedisError, TlsCertificates};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+
+use crate::config::RedisConfig;
+
+/// Refuses what the driver has for those who do not want to know who it is.
+pub(crate) fn check(server: &ConnectionAddr) -> Result<()> {
+    if matches!(server, ConnectionAddr::TcpTls { insecure: true, .. }) {
+        let limit = "without #insecure: certificates are always checked; name their authority in \
+                     root_certificates";
+        return Err(Error::invalid("url", limit, "#insecure"));
+    }
+    Ok(())
+}
+
+/// The driver takes the certificates with the address.
+pub(crate) fn with_certificates(mut config: RedisConfig) -> Result<RedisConfig> {
+    if !matches!(config.server.addr(), ConnectionAddr::TcpTls { .. }) {
+        return Ok(config);
+    }
+    // The application may have chosen another one before.
+    drop(rustls::crypto::ring::default_provider().install_default());
+    if let Some(file) = &config.root_certificates {
+        let certificates = TlsCertificates { client_tls: None, root_cert: Some(read(file)?) };
+        let client = Client::build_with_tls(config.server.clone(), certificates);
+        let client = client.map_err(|error| unusable(file, "is not of use").caused_by(error))?;
+        config.server = client.get_connection_info().clone();
+    }
+    Ok(config)
+}
+
+fn read(file: &Path) -> Result<Vec<u8>> {
+    let pem =
+        std::fs::read(file).map_err(|error| unusable(file, "cannot be read").caused_by(error))?;
+    match CertificateDer::pem_slice_iter(&pem).next() {
+        Some(Ok(_)) => Ok(pem),
+        _ => Err(unusable(file, "holds no certificates")),
+    }
+}
+
+fn unusable(file: &Path, why: &str) -> Error {
+    let message = format!(
+        "{} {why}; name a PEM file with the certificates of authorities in root_certificates",
+        file.display()
+    );
+    Error::new(ErrorKind::Unavailable, message)
+}
+
+/// Why there is no encrypted connection, if that is why there is none: trying again does not help.
+pub(crate) fn refusal(error: &RedisError) -> Option<Error> {
+    let cause = std::error::Error::source(error)?;
+    let cause: &Arc<dyn std::error::Error + Send + Sync> = cause.downcast_ref()?;
+    let cause: &rustls::Error = cause.downcast_ref::<io::Error>()?.get_ref()?.downcast_ref()?;
+    let remedy = match cause {
+        rustls::Error::InvalidMessage(_) => {
+            "check the port: rediss: is for the server's tls-port, redis: for its other one"
+        }
+        _ => "check root_certificates, the host in the URL, and the server's certificate",
+    };
+    let message = format!("no encrypted connection to Redis: {cause}; {remedy}");
+    Some(Error::new(ErrorKind::Unavailable, message).caused_by(error.clone()))
+}
