@@ -1,4 +1,4 @@
-//! What a job carries in a Postgres server: with its number, some 110 bytes of JSON.
+//! What a job carries in a server: with its number, some 110 bytes of JSON.
 
 /// As much text as a file's path, an address or a few ids: what jobs usually carry.
 const TEXT: &str =

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A store is measured by a target of its own in `benches/`, which opens the store and calls
-//! [`run`]. That for Postgres has two beside it: `postgres_costs` and `postgres_designs`. What
+//! [`run`]. Some have others beside them: `postgres_costs`, `postgres_designs`, `redis_costs`. What
 //! criterion cannot say (percentiles, ratios, CPU time) is printed after the group it belongs to.
 //! `docs/performance.md` has the figures.
 #![expect(clippy::print_stdout, reason = "figures are printed")]

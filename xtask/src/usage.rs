@@ -15,12 +15,14 @@ Commands:
   bench [-- ARGS]    run the benchmarks; ARGS go to criterion
   peers [--store STORE] [--rounds N] [--only WHAT] [--dir DIR] [--url URL]
                      measure our store beside other queues on the same, in turns (3 rounds)
-                     --store: sqlite or postgres (sqlite)
+                     --store: sqlite, postgres or redis (sqlite)
                      --only: one of drain, enqueue64, enqueue1, bulk; with postgres, one of
-                     drain, enqueue8, enqueue16, bulk, idle
+                     drain, enqueue8, enqueue16, bulk, idle; with redis, one of drain,
+                     enqueue64, enqueue16, bulk, idle, and of ours drain-keyed, drain-fair
                      --dir: where SQLite's files are to be (in the target directory)
                      --url: a Postgres server whose user may create databases; without it, one
-                     is started, with its files in TMPDIR, and stopped at the end
+                     is started, with its files in TMPDIR, and stopped at the end; or a Redis
+                     server, without which each measurement starts one, likewise in TMPDIR
   help               print this
 
 Exit codes: 0 all well, 1 a step failed, 2 wrong usage.";

@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 
 use calls::Calls;
 use harness::{Peer, Result, Settings};
-use queuekit_core::{Backend, Client, Payload, State};
+use queuekit_core::queue::Order;
+use queuekit_core::{Backend, Client, JobDraft, Payload, QueueName, QueuePatch, State};
 use queuekit_redis::{RedisConfig, RedisStore};
 use queuekit_worker::{Ctx, RunningWorker, Worker};
 use redis_server::RedisServer;
@@ -48,36 +49,45 @@ struct QueueKit {
     client: Client,
     calls: Arc<Calls>,
     slots: usize,
+    /// Partition keys that jobs have in turn; with none, they have no key.
+    keys: usize,
 }
 
 impl Peer for QueueKit {
     const NAME: &'static str = "queuekit";
 
-    const SETTINGS: &'static [(&'static str, &'static str)] = &[("slots", "400")];
+    const SETTINGS: &'static [(&'static str, &'static str)] =
+        &[("fair", "false"), ("keys", "0"), ("slots", "100")];
 
     type Place = RedisServer;
 
     async fn open(server: &RedisServer, settings: &Settings) -> Result<Self> {
         let config = RedisConfig::from_url(server.url())?.prefix(server.prefix())?;
         let client = Client::new(RedisStore::connect(config).await?);
-        Ok(Self { client, calls: Arc::default(), slots: settings.get("slots")? })
+        if settings.get("fair")? {
+            be_fair(&client).await?;
+        }
+        let (slots, keys) = (settings.get("slots")?, settings.get("keys")?);
+        Ok(Self { client, calls: Arc::default(), slots, keys })
     }
 
     async fn store(&self) -> Result<String> {
         let inspect = self.client.backend().capabilities().inspect.ok_or("nothing is told")?;
-        let facts = inspect.facts().await?.into_iter().take(3);
-        let facts: Vec<String> =
-            facts.map(|fact| format!("{} {}", fact.name, fact.value)).collect();
-        Ok(format!("{}; completed jobs are kept", facts.join(", ")))
+        let facts = inspect.facts().await?;
+        let told = ["redis version", "append-only file", "appendfsync"].map(|name| {
+            let fact = facts.iter().find(|fact| fact.name == name);
+            format!("{name} {}", fact.map_or("unknown", |fact| &fact.value))
+        });
+        Ok(format!("{}; completed jobs are kept", told.join(", ")))
     }
 
     async fn enqueue(&self, number: usize) -> Result<()> {
-        self.client.enqueue(Noop::new(number)).await?;
+        self.client.enqueue(self.job(number)).await?;
         Ok(())
     }
 
     async fn enqueue_all(&self, numbers: Range<usize>) -> Result<()> {
-        self.client.enqueue_all(numbers.map(Noop::new)).await?;
+        self.client.enqueue_all(numbers.map(|number| self.job(number))).await?;
         Ok(())
     }
 
@@ -109,6 +119,14 @@ impl Peer for QueueKit {
 }
 
 impl QueueKit {
+    fn job(&self, number: usize) -> JobDraft {
+        let job = JobDraft::from(Noop::new(number));
+        match number.checked_rem(self.keys) {
+            Some(key) => job.partition_key(format!("key-{key}")),
+            None => job,
+        }
+    }
+
     async fn start(&self) -> Result<RunningWorker> {
         let calls = Arc::clone(&self.calls);
         let handler = move |_job: Noop, _ctx: Ctx| {
@@ -118,4 +136,12 @@ impl QueueKit {
         let worker = Worker::new(self.client.clone()).concurrency(self.slots).handle(handler);
         Ok(worker.start().await?)
     }
+}
+
+/// Partition keys are served in turn, not in the order of their jobs.
+async fn be_fair(client: &Client) -> Result<()> {
+    let admin = client.backend().capabilities().admin.ok_or("the store has Admin")?;
+    let patch = QueuePatch::default().order(Order::Fair);
+    admin.configure(&QueueName::default(), &patch).await?;
+    Ok(())
 }

@@ -3,7 +3,9 @@ mod options;
 mod output;
 mod place;
 mod postgres;
+mod redis;
 mod server;
+mod start;
 mod store;
 mod table;
 
@@ -33,17 +35,33 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         println!("\nround {round} of {}", options.rounds);
         for what in options.measured() {
             for program in &programs {
-                let fresh = place.fresh()?;
-                let program = CommandLine::new(program.to_string_lossy());
-                let command = program.args(fresh.args()).args(["--only", what]);
-                let line = output(&workspace.root, &command)?;
-                print!("{line}");
-                table.add(Measurement::parse(&line)?);
+                table.add(measure(&workspace, &place, program, what, &[])?);
             }
+        }
+        for alone in options.alone() {
+            let measurement =
+                measure(&workspace, &place, &programs[0], alone.what, alone.settings)?;
+            table.add(measurement.named(alone.name));
         }
     }
     println!("\n{table}");
     Ok(())
+}
+
+fn measure(
+    workspace: &Workspace,
+    place: &Place,
+    program: &Path,
+    what: &str,
+    settings: &[&str],
+) -> Result<Measurement> {
+    let fresh = place.fresh()?;
+    let program = CommandLine::new(program.to_string_lossy());
+    let command = program.args(fresh.args()).args(["--only", what]);
+    let command = settings.iter().fold(command, |command, set| command.args(["--set", set]));
+    let line = output(&workspace.root, &command)?;
+    print!("{line}");
+    Measurement::parse(&line)
 }
 
 /// Builds all programs and tells where they are, ours first.

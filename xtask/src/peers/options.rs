@@ -1,5 +1,5 @@
 use crate::error::{Error, Result};
-use crate::peers::store::Store;
+use crate::peers::store::{Alone, Store};
 
 /// How often what is measured, and where.
 #[derive(Debug, PartialEq, Eq)]
@@ -35,8 +35,10 @@ impl Options {
         }
         // After the loop: what makes sense depends on the store, which may come last.
         match options.store {
-            Store::Sqlite if options.url.is_some() => Err(belongs("--url", "postgres")),
-            Store::Postgres if options.directory.is_some() => Err(belongs("--dir", "sqlite")),
+            Store::Sqlite if options.url.is_some() => Err(belongs("--url", "postgres or redis")),
+            Store::Postgres | Store::Redis if options.directory.is_some() => {
+                Err(belongs("--dir", "sqlite"))
+            }
             store => {
                 options.only = only.map(|what| measured(store, what)).transpose()?;
                 Ok(options)
@@ -45,8 +47,15 @@ impl Options {
     }
 
     pub(crate) fn measured(&self) -> impl Iterator<Item = &'static str> {
-        let measured = self.store.measured().iter().copied();
-        measured.filter(|what| self.only.is_none_or(|only| only == *what))
+        self.store.measured().iter().copied().filter(|what| self.asks_for(what))
+    }
+
+    pub(crate) fn alone(&self) -> impl Iterator<Item = &'static Alone> {
+        self.store.alone().iter().filter(|alone| self.asks_for(alone.name))
+    }
+
+    fn asks_for(&self, what: &str) -> bool {
+        self.only.is_none_or(|only| only == what)
     }
 }
 
@@ -63,8 +72,10 @@ fn absolute(directory: &str) -> Result<String> {
 }
 
 fn measured(store: Store, what: &str) -> Result<&'static str> {
-    store.measured().iter().copied().find(|known| *known == what).ok_or_else(|| {
-        let known = store.measured().join(", ");
+    let alone = store.alone().iter().map(|alone| alone.name);
+    let known: Vec<&str> = store.measured().iter().copied().chain(alone).collect();
+    known.iter().copied().find(|known| *known == what).ok_or_else(|| {
+        let known = known.join(", ");
         Error::Usage(format!("peers: `{what}` is not measured; what is: {known}"))
     })
 }
@@ -94,10 +105,23 @@ mod tests {
 
     #[test]
     fn everything_is_measured_unless_one_is_asked_for() {
-        for (line, store) in [("", Store::Sqlite), ("--store postgres", Store::Postgres)] {
+        for (line, store) in [
+            ("", Store::Sqlite),
+            ("--store postgres", Store::Postgres),
+            ("--store redis", Store::Redis),
+        ] {
             assert_eq!(parse(line).unwrap().measured().collect::<Vec<_>>(), store.measured());
         }
         assert_eq!(parse("--only bulk").unwrap().measured().collect::<Vec<_>>(), ["bulk"]);
+    }
+
+    #[test]
+    fn what_only_ours_measures_is_asked_for_like_the_rest() {
+        let names = |line: &str| parse(line).unwrap().alone().map(|alone| alone.name).collect();
+        let (all, one): (Vec<_>, Vec<_>) =
+            (names("--store redis"), names("--store redis --only drain-fair"));
+        assert_eq!((all, one), (vec!["drain-keyed", "drain-fair"], vec!["drain-fair"]));
+        assert_eq!(parse("--store redis --only drain-fair").unwrap().measured().count(), 0);
     }
 
     #[test]
@@ -109,7 +133,9 @@ mod tests {
             "--only all",
             "--fast yes",
             "5",
-            "--store redis",
+            "--store memory",
+            "--store redis --dir d",
+            "--only drain-fair",
             "--url postgres://host",
             "--store postgres --dir d",
             "--store postgres --only enqueue64",

@@ -4,6 +4,7 @@ use crate::error::Result;
 use crate::peers::Options;
 use crate::peers::database::Database;
 use crate::peers::postgres::Postgres;
+use crate::peers::redis::Redis;
 use crate::peers::server::Server;
 use crate::peers::store::Store;
 
@@ -18,6 +19,10 @@ pub(crate) enum Place {
         /// Stopped together with the place. Not there if somebody else runs it.
         _own: Option<Server>,
     },
+    /// A Redis server that somebody else runs: each program has a prefix of its own in it.
+    Shared(String),
+    /// A Redis server is started for each measurement, so that none meets another's data.
+    Redis,
 }
 
 /// Where one measurement is, until it is dropped.
@@ -25,6 +30,8 @@ pub(crate) enum Place {
 pub(crate) enum Fresh<'a> {
     Directory(&'a str),
     Database(Database<'a>),
+    Shared(&'a str),
+    Redis(Redis),
 }
 
 impl Place {
@@ -47,6 +54,7 @@ impl Place {
                 };
                 Ok(Self::Server { programs, url, _own })
             }
+            (Store::Redis, _) => Ok(options.url.clone().map_or(Self::Redis, Self::Shared)),
         }
     }
 
@@ -56,6 +64,8 @@ impl Place {
             Self::Server { programs, url, .. } => {
                 Database::create(programs, url).map(Fresh::Database)
             }
+            Self::Shared(url) => Ok(Fresh::Shared(url)),
+            Self::Redis => Redis::start().map(Fresh::Redis),
         }
     }
 }
@@ -66,6 +76,8 @@ impl Fresh<'_> {
         match self {
             Self::Directory(directory) => ["--dir", directory],
             Self::Database(database) => ["--url", database.url()],
+            Self::Shared(url) => ["--url", url],
+            Self::Redis(server) => ["--url", server.url()],
         }
     }
 }

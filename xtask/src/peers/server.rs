@@ -1,9 +1,6 @@
 use std::fs;
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -11,10 +8,7 @@ use crate::command_line::CommandLine;
 use crate::error::{Error, Result};
 use crate::peers::output::output;
 use crate::peers::postgres::Postgres;
-
-/// A server that does not answer by then has gone wrong.
-const START_MAX: Duration = Duration::from_secs(30);
-const POLL_INTERVAL: Duration = Duration::from_millis(50);
+use crate::peers::start::{free_port, wait};
 
 /// Postgres refuses to run as root; by its packages this account is there for it.
 const ACCOUNT: &str = "postgres";
@@ -57,7 +51,7 @@ impl Server {
         let init = init.args(["--encoding=UTF8", "--locale=C", "--pgdata", &data]);
         output(directory.path(), &unprivileged(init))?;
 
-        let port = free_port().map_err(failed)?;
+        let port = free_port()?;
         let serve = unprivileged(server(programs, &data, port));
         println!("\n==> {serve}");
         let log = fs::File::create(directory.path().join("log")).map_err(failed)?;
@@ -73,26 +67,16 @@ impl Server {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
     }
 
-    /// Until it answers.
     fn wait(&mut self) -> Result<()> {
-        let deadline = Instant::now() + START_MAX;
         let ask = self.programs.statement(&self.url(), "SELECT 1");
-        loop {
+        let directory = self.directory.path();
+        wait(&mut self.process, &directory.join("log"), || {
             // That it does not answer yet is no news.
-            let mut asked = ask.to_command(self.directory.path());
+            let mut asked = ask.to_command(directory);
             let status = asked.stdout(Stdio::null()).stderr(Stdio::null()).status();
             let status = status.map_err(|error| Error::failed(format!("{ask}: {error}")))?;
-            let ended = self.process.try_wait().ok().flatten();
-            match ended {
-                None if status.success() => return Ok(()),
-                None if Instant::now() < deadline => thread::sleep(POLL_INTERVAL),
-                _ => {
-                    let log = fs::read_to_string(self.directory.path().join("log"));
-                    let log = log.unwrap_or_default();
-                    return Err(Error::failed(format!("peers: the server does not start:\n{log}")));
-                }
-            }
-        }
+            Ok(status.success())
+        })
     }
 }
 
@@ -116,11 +100,6 @@ fn server(programs: &Postgres, data: &str, port: u16) -> CommandLine {
 
 fn data(directory: &Path) -> String {
     directory.join("data").to_string_lossy().into_owned()
-}
-
-/// Somebody else may take it before the server does; then the server says so and we fail.
-fn free_port() -> std::io::Result<u16> {
-    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
 fn is_root() -> bool {

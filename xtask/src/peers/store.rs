@@ -5,6 +5,17 @@ use crate::error::{Error, Result};
 pub(crate) enum Store {
     Sqlite,
     Postgres,
+    Redis,
+}
+
+/// What only our program measures, because the peers have nothing like it.
+#[derive(Debug)]
+pub(crate) struct Alone {
+    pub(crate) name: &'static str,
+    /// As the program knows it ..
+    pub(crate) what: &'static str,
+    /// .. and what is different.
+    pub(crate) settings: &'static [&'static str],
 }
 
 impl Store {
@@ -12,15 +23,30 @@ impl Store {
         match name {
             "sqlite" => Ok(Self::Sqlite),
             "postgres" => Ok(Self::Postgres),
-            _ => Err(Error::Usage(format!("peers: `{name}` is no store; sqlite and postgres are"))),
+            "redis" => Ok(Self::Redis),
+            _ => Err(Error::Usage(format!(
+                "peers: `{name}` is no store; sqlite, postgres and redis are"
+            ))),
         }
     }
 
-    /// What every program measures, see `benches/peers/directory.rs` and `database.rs`.
+    /// What every program measures, see `benches/peers/directory.rs`, `database.rs` and
+    /// `redis_server.rs`.
     pub(crate) fn measured(self) -> &'static [&'static str] {
         match self {
             Self::Sqlite => &["drain", "enqueue64", "enqueue1", "bulk"],
             Self::Postgres => &["drain", "enqueue8", "enqueue16", "bulk", "idle"],
+            Self::Redis => &["drain", "enqueue64", "enqueue16", "bulk", "idle"],
+        }
+    }
+
+    pub(crate) fn alone(self) -> &'static [Alone] {
+        match self {
+            Self::Sqlite | Self::Postgres => &[],
+            Self::Redis => &[
+                Alone { name: "drain-keyed", what: "drain", settings: &["keys=10000"] },
+                Alone { name: "drain-fair", what: "drain", settings: &["keys=10000", "fair=true"] },
+            ],
         }
     }
 
@@ -29,6 +55,7 @@ impl Store {
         match self {
             Self::Sqlite => "sqlite_peer",
             Self::Postgres => "postgres_peer",
+            Self::Redis => "redis_peer",
         }
     }
 
@@ -38,6 +65,7 @@ impl Store {
         match self {
             Self::Sqlite => &["riverqueue", "effectum"],
             Self::Postgres => &["riverqueue_postgres", "graphile_worker"],
+            Self::Redis => &["bullmq"],
         }
     }
 }
@@ -47,7 +75,7 @@ mod tests {
     use super::*;
     use crate::workspace::Workspace;
 
-    const STORES: [Store; 2] = [Store::Sqlite, Store::Postgres];
+    const STORES: [Store; 3] = [Store::Sqlite, Store::Postgres, Store::Redis];
 
     #[test]
     fn every_peer_has_a_package_that_the_workspace_leaves_out() {
@@ -71,10 +99,21 @@ mod tests {
     #[test]
     fn the_programs_measure_the_same_under_the_same_names() {
         let root = Workspace::load().unwrap().root;
-        for (store, file) in STORES.iter().zip(["directory.rs", "database.rs"]) {
+        let files = ["directory.rs", "database.rs", "redis_server.rs"];
+        for (store, file) in STORES.iter().zip(files) {
             let text = std::fs::read_to_string(root.join("benches/peers").join(file)).unwrap();
             for what in store.measured() {
                 assert!(text.contains(&format!("(\"{what}\", ")), "{file}: {what}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_only_ours_measures_has_a_name_of_its_own() {
+        for store in STORES {
+            for alone in store.alone() {
+                assert!(store.measured().contains(&alone.what), "{alone:?}");
+                assert!(!store.measured().contains(&alone.name), "{alone:?}");
             }
         }
     }

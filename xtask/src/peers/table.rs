@@ -31,6 +31,10 @@ impl Measurement {
         serde_json::from_str(line)
             .map_err(|error| Error::failed(format!("peers: no measurement: {error} in `{line}`")))
     }
+
+    pub(crate) fn named(self, what: &str) -> Self {
+        Self { what: what.to_owned(), ..self }
+    }
 }
 
 /// All measurements, shown as medians.
