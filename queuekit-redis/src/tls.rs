@@ -58,13 +58,40 @@ fn unusable(file: &Path, why: &str) -> Error {
 pub(crate) fn refusal(error: &RedisError) -> Option<Error> {
     let cause = std::error::Error::source(error)?;
     let cause: &Arc<dyn std::error::Error + Send + Sync> = cause.downcast_ref()?;
-    let cause: &rustls::Error = cause.downcast_ref::<io::Error>()?.get_ref()?.downcast_ref()?;
-    let remedy = match cause {
-        rustls::Error::InvalidMessage(_) => {
-            "check the port: rediss: is for the server's tls-port, redis: for its other one"
-        }
-        _ => "check root_certificates, the host in the URL, and the server's certificate",
+    let io: Option<&io::Error> = cause.downcast_ref();
+    let (why, remedy) = match io {
+        Some(io) => match io.get_ref()?.downcast_ref()? {
+            why @ rustls::Error::InvalidMessage(_) => (
+                why.to_string(),
+                "check the port: rediss: is for the server's tls-port, redis: for its other one",
+            ),
+            why => (
+                why.to_string(),
+                "check root_certificates, the host in the URL, and the server's certificate",
+            ),
+        },
+        // It did not come so far: the driver reads the system's certificates each time.
+        None => (cause.to_string(), "check the certificates of this system, and the host"),
     };
-    let message = format!("no encrypted connection to Redis: {cause}; {remedy}");
+    let message = format!("no encrypted connection to Redis: {why}; {remedy}");
     Some(Error::new(ErrorKind::Unavailable, message).caused_by(error.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_on_this_machine_is_not_blamed_on_the_network() {
+        let here = RedisError::from(rustls::Error::General("no such certificate".to_owned()));
+        let refusal = refusal(&here).expect("no reason to try again").to_string();
+        assert!(refusal.contains("no such certificate; check the certificates of this system"));
+    }
+
+    #[test]
+    fn what_may_pass_is_tried_again() {
+        for kind in [io::ErrorKind::ConnectionReset, io::ErrorKind::TimedOut] {
+            assert!(refusal(&RedisError::from(io::Error::from(kind))).is_none(), "{kind}");
+        }
+    }
 }
