@@ -8,7 +8,8 @@
 SELECT set_config('lock_timeout', held.patience, true) AS patience
 FROM (
     SELECT
-        asked.patience, set_config('lock_timeout', '0', true), pg_advisory_xact_lock($2::int, $1::int)
+        asked.patience, set_config('lock_timeout', '0', true),
+        pg_advisory_xact_lock($2::int, $1::int)
     -- One after the other: OFFSET 0 keeps them apart.
     FROM (SELECT current_setting('lock_timeout') AS patience OFFSET 0) AS asked
     OFFSET 0

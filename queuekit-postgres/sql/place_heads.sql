@@ -6,8 +6,8 @@
 -- In a strict queue it stands at its own place, also before it is due; in a fair one it has a turn,
 -- and stands there only once it is due.
 -- Parameters, result: as place.sql.
--- Index: agenda_order, ready_lane, running_slot, dead_holds, jobs_lane, jobs_later, deltas_turn. A look
--- per key (OFFSET 0): joined, the planner may compare every key with every job.
+-- Index: agenda_order, ready_lane, running_slot, dead_holds, jobs_lane, jobs_later, deltas_turn. A
+-- look per key (OFFSET 0): joined, the planner may compare every key with every job.
 -- Locks: the rows of agenda and ready it removes. The caller holds the queue's lock.
 WITH clock AS MATERIALIZED (
     SELECT queuekit.now_ms() AS now

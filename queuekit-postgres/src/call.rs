@@ -41,6 +41,8 @@ impl PostgresStore {
             shared.check_open()?;
             let _counted = shared.count_call();
             let deadline = Instant::now() + shared.op_timeout;
+            // Of any attempt: that a later one was certainly not applied says nothing of it.
+            let mut in_doubt = false;
             let (mut tries, mut misses_day) = (0, false);
             loop {
                 let doubt = AtomicBool::new(false);
@@ -49,10 +51,12 @@ impl PostgresStore {
                     Ok(answer) => return Ok(answer),
                     Err(failure) => failure,
                 };
-                let doubt = doubt.load(Ordering::Acquire);
+                in_doubt |= doubt.load(Ordering::Acquire);
                 let again = match failure.class {
                     Class::Final | Class::Taken => false,
-                    Class::Transient | Class::HeldUp | Class::Lost => call != Call::Once || !doubt,
+                    Class::Transient | Class::HeldUp | Class::Lost => {
+                        call != Call::Once || !in_doubt
+                    }
                     Class::MissingDay => {
                         misses_day = true;
                         true
@@ -60,7 +64,7 @@ impl PostgresStore {
                 };
                 let wait = retry::reconnect_delay(tries, retry::chance());
                 if !again || Instant::now() + wait >= deadline {
-                    return Err(told(failure, doubt));
+                    return Err(told(failure, in_doubt));
                 }
                 tries += 1;
                 if failure.class != Class::MissingDay {
@@ -145,7 +149,7 @@ pub(crate) async fn borrow(pool: &Pool) -> Outcome<Borrowed> {
 }
 
 /// The error as the caller is told it: what is in doubt is called so.
-pub(crate) fn told(failure: Failure, doubt: bool) -> Error {
+fn told(failure: Failure, doubt: bool) -> Error {
     if doubt && *failure.error.kind() != ErrorKind::Closed {
         let message = "the connection failed while the call was under way; whether it took effect \
                        is unknown: repeat it, which is safe";
@@ -163,4 +167,21 @@ fn timed_out(doubt: bool) -> Error {
     let message = "the call did not get through within op_timeout; check server and network, and \
                    that pool_size is enough";
     Error::new(ErrorKind::Unavailable, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r10_1_what_may_have_taken_effect_is_never_called_certainly_not_applied() {
+        let kind = |kind: ErrorKind, doubt| {
+            let failure = Failure { error: Error::new(kind, "no"), class: Class::Transient };
+            told(failure, doubt).kind().as_str().to_owned()
+        };
+        assert_eq!(kind(ErrorKind::Unavailable, true), "indeterminate");
+        assert_eq!(kind(ErrorKind::StorageFull, true), "indeterminate");
+        assert_eq!(kind(ErrorKind::Unavailable, false), "unavailable");
+        assert_eq!(kind(ErrorKind::Closed, true), "closed");
+    }
 }
