@@ -149,8 +149,8 @@ pub async fn r9_4_after_a_jump_back_what_stands_behind_its_key_waits(world: &dyn
     assert_second_waits(world, jobs).await;
 }
 
-/// Of two jobs that are due in an hour at the latest the first is leased then; after a jump back the
-/// second waits until its time comes again.
+/// Of two jobs that are due in an hour at the latest the first is leased then; after a jump back
+/// the second waits until its time comes again.
 async fn assert_second_waits(world: &dyn World, jobs: [JobDraft; 2]) {
     let ids = world.enqueue_all(jobs).await;
     world.advance(HOUR).await;
