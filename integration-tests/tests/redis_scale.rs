@@ -121,11 +121,11 @@ impl Scale {
 async fn costs(test: &str, much: Much, count: usize) -> Option<Vec<(&'static str, u64)>> {
     let scale = Scale::open(test).await?;
     let store = scale.store();
-    // What runs in the following finds its scripts known.
+    scale.fill(much, count).await;
+    // What runs in the following finds its scripts known, and the queue registered of late.
+    store.prune().await.unwrap();
     store.enqueue(&[build(draft())]).await.unwrap();
     complete(store, scale.reserve(1).await).await;
-    store.prune().await.unwrap();
-    scale.fill(much, count).await;
     let jobs: Vec<NewJob> = (0..10).map(|_| build(draft().priority(Priority::HIGH))).collect();
     let mut costs = Vec::new();
     let (cost, stored) = scale.commands(store.enqueue(&jobs)).await;
