@@ -106,3 +106,9 @@ EXECUTE oldest_dead (3, 100);
 EXECUTE prune (test_ids(8, 11, 20), array_fill(1000000000015, '{10}'));
 EXECUTE keys_forget (100);
 EXECUTE queue_jobs (5, 100)
+EXECUTE schedule_insert ('s', 1, '');
+EXECUTE schedule ('s');
+EXECUTE schedules_after ('', 10);
+EXECUTE schedules_due (10);
+EXECUTE schedule_update ('s', 1, 2, '');
+EXECUTE schedule_delete ('s', 2);

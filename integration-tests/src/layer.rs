@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use queuekit_core::capability::{
     Admin, Beat, CancelOutcome, Durability, Exchange, Exchanged, ExtendOutcome, Fact, Finding,
     Inspect, Leases, Migrations, Report, ReportOutcome, RescheduleOutcome, RetryOutcome,
-    SchemaStatus, Settlement, Upkeep, UpkeepReport, Wakeup, Wakeups, Why, WorkerInfo,
+    ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRows, Schedules, SchemaStatus,
+    Settlement, Upkeep, UpkeepReport, Wakeup, Wakeups, Why, WorkerInfo,
 };
 use queuekit_core::{
     Ack, AckOutcome, Backend, Burial, BuryOutcome, Capabilities, EnqueueOutcome, Job, JobFilter,
@@ -154,6 +155,14 @@ pub trait Layer: Debug + Send + Sync + 'static {
         self.migrations().sql()
     }
 
+    async fn find_schedules(&self, query: &ScheduleQuery) -> Result<ScheduleRows> {
+        self.schedules().find_schedules(query).await
+    }
+
+    async fn change_schedule(&self, change: &ScheduleChange) -> Result<ScheduleChanged> {
+        self.schedules().change_schedule(change).await
+    }
+
     /// The inner store's; shown only where it has it.
     fn leases(&self) -> &dyn Leases {
         self.inner().capabilities().leases.expect("the inner store's Leases")
@@ -187,5 +196,10 @@ pub trait Layer: Debug + Send + Sync + 'static {
     /// The inner store's; shown only where it has it.
     fn migrations(&self) -> &dyn Migrations {
         self.inner().capabilities().migrations.expect("the inner store's Migrations")
+    }
+
+    /// The inner store's; shown only where it has it.
+    fn schedules(&self) -> &dyn Schedules {
+        self.inner().capabilities().schedules.expect("the inner store's Schedules")
     }
 }

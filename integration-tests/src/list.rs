@@ -327,6 +327,25 @@ macro_rules! __for_each_case {
                 full r13_7_repair_finds_nothing_to_mend
             }
 
+            schedules {
+                full r15_1_a_declaration_spares_what_an_operator_changed
+                full r15_1_a_schedule_is_stored_listed_and_removed
+                full r15_1_what_never_occurs_is_refused
+                full r15_2_a_job_that_is_stored_is_left_as_it_is
+                full r15_2_a_schedule_made_again_is_another
+                full r15_2_a_stale_change_enqueues_nothing
+                full r15_2_each_occurrence_is_enqueued_once
+                full r15_2_of_changes_at_once_one_takes_effect
+                full r15_3_nothing_is_enqueued_early
+                full r15_3_start_end_and_jitter
+                full r15_4_missed_occurrences_follow_the_policy
+                full r15_5_an_occurrence_waits_for_no_overlap
+                full r15_6_an_edit_keeps_what_is_due
+                full r15_6_pause_resume_and_run_now
+                full r15_7_a_full_queue_keeps_it_due
+                full r15_7_an_unreadable_schedule_stops_no_other
+            }
+
             slots {
                 core r6_5_every_end_frees_the_slot
                 full r6_5_a_cancelled_job_frees_the_slot

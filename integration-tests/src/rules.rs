@@ -16,6 +16,7 @@ pub const RULES: &[&str] = &[
     "R11.1", "R11.2", "R11.3", //
     "R12",   //
     "R13.6", "R13.7", //
+    "R15.1", "R15.2", "R15.3", "R15.4", "R15.5", "R15.6", "R15.7", //
 ];
 
 /// Rules, or parts of rules, that are shown elsewhere, and why.

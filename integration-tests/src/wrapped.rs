@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use queuekit_core::capability::{
     Admin, Beat, CancelOutcome, Durability, Exchange, Exchanged, ExtendOutcome, Fact, Finding,
     Inspect, Leases, Migrations, Report, ReportOutcome, RescheduleOutcome, RetryOutcome,
-    SchemaStatus, Settlement, Upkeep, UpkeepReport, Wakeup, Wakeups, Why, WorkerInfo,
+    ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRows, Schedules, SchemaStatus,
+    Settlement, Upkeep, UpkeepReport, Wakeup, Wakeups, Why, WorkerInfo,
 };
 use queuekit_core::{
     Ack, AckOutcome, Backend, Burial, BuryOutcome, Capabilities, EnqueueOutcome, Job, JobFilter,
@@ -86,6 +87,7 @@ impl<L: Layer> Backend for Wrapped<L> {
         own.admin = inner.admin.map(|_| self as &dyn Admin);
         own.inspect = inner.inspect.map(|_| self as &dyn Inspect);
         own.migrations = inner.migrations.map(|_| self as &dyn Migrations);
+        own.schedules = inner.schedules.map(|_| self as &dyn Schedules);
         own.atomic_across_queues = inner.atomic_across_queues;
         own
     }
@@ -218,8 +220,22 @@ impl<L: Layer> Migrations for Wrapped<L> {
     }
 }
 
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl<L: Layer> Schedules for Wrapped<L> {
+    async fn find_schedules(&self, query: &ScheduleQuery) -> Result<ScheduleRows> {
+        self.0.called("find_schedules");
+        self.0.find_schedules(query).await
+    }
+
+    async fn change_schedule(&self, change: &ScheduleChange) -> Result<ScheduleChanged> {
+        self.0.called("change_schedule");
+        self.0.change_schedule(change).await
+    }
+}
+
 /// Every operation that a [`Layer`] hears of.
-pub const OPERATIONS: [&str; 30] = [
+pub const OPERATIONS: [&str; 32] = [
     "enqueue",
     "reserve",
     "ack",
@@ -250,4 +266,6 @@ pub const OPERATIONS: [&str; 30] = [
     "status",
     "up",
     "sql",
+    "find_schedules",
+    "change_schedule",
 ];

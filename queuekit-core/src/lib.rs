@@ -4,6 +4,7 @@
 //! - [`Backend`] is what a store implements; [`BackendExt`] adds calls for one item.
 //! - [`Capabilities`] leads to what else a store can do: the traits of [`capability`].
 //! - [`Client`] enqueues: `client.enqueue(payload).queue("emails").await`.
+//! - [`schedule`] enqueues at the times of a cron expression, or every so often.
 //! - [`memory`] is the store that is also the specification; handlers are tested with it.
 //! - [`lifecycle`], [`retry`], [`queue`], [`limits`]: the rules, as pure functions and constants.
 //!
@@ -22,6 +23,7 @@ pub mod memory;
 mod names;
 pub mod queue;
 pub mod retry;
+pub mod schedule;
 mod url;
 
 pub use async_trait::async_trait;
@@ -40,8 +42,9 @@ pub use job::{
     Progress, Start, State, Status, StatusSet,
 };
 pub use limits::Limits;
-pub use names::{IdempotencyKey, Kind, PartitionKey, QueueName, WorkerId};
+pub use names::{IdempotencyKey, Kind, PartitionKey, QueueName, ScheduleName, WorkerId};
 pub use queue::{Queue, QueuePatch, QueueSettings};
 pub use retry::RetryPolicy;
+pub use schedule::{CatchUp, Declared, Overlap, Schedule, ScheduleDraft, Scheduler};
 #[doc(hidden)]
 pub use url::percent_decoded;

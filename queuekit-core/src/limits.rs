@@ -43,6 +43,16 @@ pub const RETENTION_GRACE: Duration = Duration::from_secs(60);
 pub const EXACT_COUNT: u64 = 10_000;
 /// Ended jobs that health looks back on (R8.3).
 pub const HEALTH_WINDOW: usize = 1000;
+/// Late by less than this an occurrence of a schedule is on time (R15.4).
+pub const ON_TIME: Duration = Duration::from_secs(10);
+/// Shortest interval of a schedule.
+pub const INTERVAL_MIN: Duration = Duration::from_secs(1);
+/// Longest interval of a schedule, and most by which its jitter moves a job.
+pub const INTERVAL_MAX: Duration = DELAY;
+/// Most occurrences that a schedule catches up with at once.
+pub const CATCH_UP: u32 = 1000;
+/// Most schedules of a store.
+pub const SCHEDULES: usize = 10_000;
 /// Prefixes of queues that only queuekit itself writes to.
 pub const RESERVED_QUEUE_PREFIXES: [&str; 2] = ["event.", "queuekit."];
 
@@ -186,6 +196,14 @@ impl Limits {
     /// `Invalid`, naming the limit.
     pub fn admit_result(&self, bytes: usize) -> Result<()> {
         at_most("result", self.result_bytes, "bytes", bytes)
+    }
+
+    /// Checks that one more schedule may come to exist.
+    ///
+    /// # Errors
+    /// `Invalid`, naming the limit.
+    pub fn admit_schedule(&self, existing: usize) -> Result<()> {
+        at_most("schedules", SCHEDULES, "schedules", existing + 1)
     }
 
     /// Checks that one more queue may come to exist.

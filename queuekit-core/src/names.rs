@@ -96,6 +96,23 @@ impl WorkerId {
     }
 }
 
+/// The name of a schedule: `[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}`.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ScheduleName {
+    name: Arc<str>,
+}
+
+impl ScheduleName {
+    /// Parses a schedule's name.
+    ///
+    /// # Errors
+    /// `Invalid` if it breaks the rule for names.
+    pub fn new(name: impl AsRef<str>) -> Result<Self> {
+        Ok(Self { name: checked_name("schedule", name.as_ref())? })
+    }
+}
+
 /// Jobs of a queue that share one run in order, at most `per_key` at a time. 1..=256 bytes, no NUL.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -261,7 +278,7 @@ macro_rules! string_like {
     )*};
 }
 
-string_like!(QueueName Kind WorkerId PartitionKey IdempotencyKey);
+string_like!(QueueName Kind WorkerId ScheduleName PartitionKey IdempotencyKey);
 
 #[cfg(test)]
 mod tests {

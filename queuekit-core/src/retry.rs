@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::job::JobId;
 use crate::limits::NACK_DELAY;
 
 /// When a failed job runs again.
@@ -118,6 +119,13 @@ pub fn queue_full_retry_after() -> Duration {
 /// A poll interval moved by up to 10 %, so that workers do not poll in step.
 pub fn jittered(interval: Duration, chance: f64) -> Duration {
     interval.min(NACK_DELAY).mul_f64(0.9 + 0.2 * chance)
+}
+
+/// How far a schedule's jitter moves a job, at most `jitter`: by the id of the occurrence's job, so
+/// that every process finds the same.
+pub fn schedule_jitter(jitter: Duration, id: JobId) -> Duration {
+    let seed = id.as_bytes()[8..14].iter().fold(0_u64, |seed, byte| seed << 8 | u64::from(*byte));
+    jitter.mul_f64((seed & 0xffff) as f64 / 65_536.0)
 }
 
 /// The delay a nack may ask for: 0..=30 days (contract R4.7).

@@ -132,6 +132,7 @@ impl Backend for PostgresStore {
         capabilities.admin = Some(self);
         capabilities.inspect = Some(self);
         capabilities.migrations = Some(self);
+        capabilities.schedules = Some(self);
         capabilities.atomic_across_queues = true;
         capabilities.calls_at_once = 2;
         capabilities.limits = self.shared.limits;

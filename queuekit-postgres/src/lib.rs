@@ -35,6 +35,7 @@ mod pool;
 mod queues;
 mod read;
 mod row;
+mod schedules;
 mod session;
 mod statements;
 mod step;

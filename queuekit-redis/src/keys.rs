@@ -84,6 +84,18 @@ impl Keyspace {
         format!("{}:waits", queue[0].trim_end_matches(":meta"))
     }
 
+    /// Which changes of schedules have stored their jobs in a queue. It outlives the queue: so a
+    /// change that was held up stores nothing in one that was made again.
+    pub(crate) fn fences(&self, queue: &QueueName) -> String {
+        format!("{}:fences", self.of(queue)[0].trim_end_matches(":meta"))
+    }
+
+    /// The rows of schedules, their names, when they are due, and their last revision.
+    pub(crate) fn schedules(&self) -> QueueKeys {
+        let key = |part: &&str| format!("{}:{{schedules}}:{part}", self.prefix);
+        ["rows", "names", "due", "revision"].iter().map(key).collect()
+    }
+
     /// The set of all queues.
     pub(crate) fn registry(&self) -> String {
         format!("{}:queues", self.prefix)

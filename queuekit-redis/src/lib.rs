@@ -37,6 +37,7 @@ mod node;
 mod open;
 mod queues;
 mod read;
+mod schedules;
 mod scripts;
 mod sentinel;
 mod server;

@@ -23,6 +23,9 @@ pub(crate) enum Lua {
     Register,
     Beat,
     Workers,
+    Schedules,
+    SchedulePut,
+    EnqueueOnce,
 }
 
 const QUEUE: &str = include_str!("../lua/lib/queue.lua");
@@ -31,6 +34,7 @@ const LANE: &str = include_str!("../lua/lib/lane.lua");
 const CHANGE: &str = include_str!("../lua/lib/change.lua");
 const RESERVE: &str = include_str!("../lua/lib/reserve.lua");
 const FRONTIER: &str = include_str!("../lua/lib/frontier.lua");
+const FENCE: &str = include_str!("../lua/lib/fence.lua");
 const VIEW: &str = include_str!("../lua/lib/view.lua");
 
 /// What a script does to the server: by that it is told when it may not run.
@@ -45,7 +49,7 @@ enum Does {
 }
 
 /// In the order of [`Lua`]: the script itself, what it needs, and what it does.
-const SCRIPTS: [(&str, &[&str], Does); 18] = [
+const SCRIPTS: [(&str, &[&str], Does); 21] = [
     (include_str!("../lua/enqueue.lua"), &[QUEUE, JOB, LANE, CHANGE], Does::Adds),
     (include_str!("../lua/exchange.lua"), &[QUEUE, JOB, LANE, CHANGE, RESERVE], Does::Frees),
     (include_str!("../lua/act.lua"), &[QUEUE, JOB, LANE, CHANGE], Does::Frees),
@@ -64,6 +68,9 @@ const SCRIPTS: [(&str, &[&str], Does); 18] = [
     (include_str!("../lua/register.lua"), &[], Does::Adds),
     (include_str!("../lua/beat.lua"), &[], Does::Frees),
     (include_str!("../lua/workers.lua"), &[], Does::Reads),
+    (include_str!("../lua/schedules.lua"), &[QUEUE], Does::Reads),
+    (include_str!("../lua/schedule_put.lua"), &[], Does::Adds),
+    (include_str!("../lua/enqueue.lua"), &[QUEUE, JOB, LANE, CHANGE, FENCE], Does::Adds),
 ];
 
 /// The texts as this server takes them.

@@ -78,6 +78,7 @@ impl Backend for SqliteStore {
         capabilities.admin = Some(self);
         capabilities.inspect = Some(self);
         capabilities.migrations = Some(self);
+        capabilities.schedules = Some(self);
         capabilities.atomic_across_queues = true;
         capabilities.limits = self.shared.limits;
         capabilities

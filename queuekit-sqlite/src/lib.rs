@@ -37,6 +37,7 @@ mod plans;
 mod read;
 mod readers;
 mod row;
+mod schedules;
 mod statements;
 mod step;
 mod tx;

@@ -58,6 +58,7 @@ mod registry;
 mod reports;
 mod run;
 mod running;
+mod schedules;
 mod serving;
 mod settle;
 mod shared;

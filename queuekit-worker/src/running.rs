@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::heartbeat::Heartbeat;
 use crate::pump::Pump;
+use crate::schedules::schedules;
 use crate::serving::Serving;
 use crate::shared::{Phase, Shared};
 use crate::snapshot::{WorkerSnapshot, snapshot};
@@ -30,7 +31,7 @@ pub struct RunningWorker {
 }
 
 impl RunningWorker {
-    /// Starts the pump, the heartbeat and upkeep.
+    /// Starts the pump, the heartbeat, upkeep and the ticks of schedules.
     pub(crate) fn start(shared: Arc<Shared>, serving: Serving, until_idle: bool) -> Result<Self> {
         let runtime = Handle::try_current().map_err(|error| {
             let message = "a worker needs a tokio runtime; call it inside `#[tokio::main]`";
@@ -42,6 +43,7 @@ impl RunningWorker {
         let heartbeat = Heartbeat::start(Arc::clone(&shared))?;
         let beside = StopGuard { shared: Arc::clone(&shared), stop: CancellationToken::new() };
         runtime.spawn(upkeep(Arc::clone(&shared), beside.stop.clone()));
+        runtime.spawn(schedules(Arc::clone(&shared), beside.stop.clone()));
         if let Some(wakeup) = wakeup {
             runtime.spawn(relay(Arc::clone(&shared), wakeup, beside.stop.clone()));
         }

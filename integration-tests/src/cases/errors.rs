@@ -28,6 +28,7 @@ pub async fn r10_1_the_store_can_what_its_harness_states(world: &dyn World) {
         ("Exchange", can.exchange.is_some(), full),
         ("Admin", can.admin.is_some(), full),
         ("Inspect", can.inspect.is_some(), full),
+        ("Schedules", can.schedules.is_some(), full),
         ("Migrations", can.migrations.is_some(), expect.migrations),
         ("atomic_across_queues", can.atomic_across_queues, expect.atomic_across_queues),
     ];

@@ -24,6 +24,7 @@ pub mod queues;
 pub mod reclaim;
 pub mod reserve;
 pub mod retention;
+pub mod schedules;
 pub mod slots;
 pub mod states;
 pub mod time;

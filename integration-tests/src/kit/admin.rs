@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use queuekit_core::capability::{
     Admin, CancelOutcome, Exchange, ExtendOutcome, Inspect, Leases, Report, ReportOutcome,
-    RescheduleOutcome, RetryOutcome, Upkeep, UpkeepReport, Wakeups,
+    RescheduleOutcome, RetryOutcome, Schedules, Upkeep, UpkeepReport, Wakeups,
 };
 use queuekit_core::{Capabilities, JobId, LeaseToken, QueueName, QueuePatch, QueueSettings};
 
@@ -37,6 +37,7 @@ impl<'w> dyn World + 'w {
         exchange: Exchange
         admin: Admin
         inspect: Inspect
+        schedules: Schedules
     }
 
     /// Changes settings of a queue.

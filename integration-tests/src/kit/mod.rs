@@ -9,6 +9,7 @@ mod dump;
 mod parallel;
 mod read;
 mod run;
+mod schedules;
 mod settle;
 
 use std::time::Duration;
@@ -20,6 +21,7 @@ use queuekit_core::{
 
 pub use dump::Dump;
 pub use parallel::in_parallel;
+pub use schedules::{defined, schedule_name};
 
 /// How long leases live here.
 pub const TTL: Duration = Duration::from_secs(30);

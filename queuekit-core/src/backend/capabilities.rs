@@ -1,6 +1,6 @@
 //! What a store can do beside its ten operations.
 
-use crate::capability::{Admin, Exchange, Inspect, Leases, Migrations, Upkeep, Wakeups};
+use crate::capability::{Admin, Exchange, Inspect, Leases, Migrations, Schedules, Upkeep, Wakeups};
 use crate::limits::Limits;
 
 /// The capability traits a store implements: a field that is `Some` is the implementation, so
@@ -24,6 +24,8 @@ pub struct Capabilities<'a> {
     pub inspect: Option<&'a dyn Inspect>,
     /// The version of its schema.
     pub migrations: Option<&'a dyn Migrations>,
+    /// Schedules: cron and intervals.
+    pub schedules: Option<&'a dyn Schedules>,
     /// Whether one enqueue call over several queues is one atomic step (R2.3).
     pub atomic_across_queues: bool,
     /// How many large calls at once are worth it; 0 and 1 mean that calls wait for each other.

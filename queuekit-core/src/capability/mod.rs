@@ -6,6 +6,7 @@ mod exchange;
 mod inspect;
 mod leases;
 mod migrations;
+mod schedules;
 mod upkeep;
 mod wakeups;
 mod why;
@@ -15,6 +16,9 @@ pub use exchange::{Exchange, Exchanged, Settlement};
 pub use inspect::{Durability, Fact, Finding, Inspect, Severity};
 pub use leases::{Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo};
 pub use migrations::{Migrations, SchemaStatus};
+pub use schedules::{
+    ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow, ScheduleRows, Schedules,
+};
 pub use upkeep::{Upkeep, UpkeepReport};
 pub use wakeups::{Wakeup, WakeupHub, Wakeups};
 pub use why::Why;

@@ -9,9 +9,10 @@ use std::sync::Arc;
 pub use request::{EnqueueAll, EnqueueRequest};
 
 use crate::backend::{Ack, AckOutcome, Backend, EnqueueOutcome, Nack, NackOutcome};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::job::{Job, JobDraft, JobId, NewJob};
 use crate::limits::Limits;
+use crate::schedule::{Declared, ScheduleDraft, Scheduler};
 use coalescer::{Coalescer, Flush, Weigh};
 
 /// A handle on a store; clones share it.
@@ -109,6 +110,24 @@ impl Client {
     /// Those of [`Backend::get_job`].
     pub async fn get_job(&self, id: JobId) -> Result<Option<Job>> {
         self.backend.get_job(id).await
+    }
+
+    /// Declares a schedule: an application may do so at each start, and what an operator has
+    /// changed since stays until the code says something else; see [`Scheduler::declare`].
+    ///
+    /// # Errors
+    /// `Invalid`, naming the field that breaks its limit; those of [`Scheduler::declare`].
+    pub async fn schedule(&self, draft: ScheduleDraft) -> Result<Declared> {
+        let schedule = async { self.scheduler()?.declare(&draft.build()?).await };
+        schedule.await.map_err(|error: Error| error.during("schedule"))
+    }
+
+    /// The schedules of the store.
+    ///
+    /// # Errors
+    /// `Unsupported` if it keeps none.
+    pub fn scheduler(&self) -> Result<Scheduler<'_>> {
+        Scheduler::of(&*self.backend)
     }
 
     /// Ends the store's handle, for all who share it.

@@ -9,7 +9,7 @@ use uuid::{Builder, Uuid};
 
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
-use crate::names::QueueName;
+use crate::names::{QueueName, ScheduleName};
 
 /// A UUIDv7 whose last 16 bits are its queue's tag (contract R2.4).
 ///
@@ -34,9 +34,21 @@ impl JobId {
     #[must_use]
     pub fn moved_to(self, queue: &QueueName) -> Self {
         let digest = Sha256::new().chain_update(self.0.as_bytes()).chain_update(queue.as_str());
-        let digest = digest.finalize();
         let bytes = self.0.as_bytes();
         let millis = bytes[..6].iter().fold(0, |millis, byte| millis << 8 | u64::from(*byte));
+        Self::derived(queue, millis, &digest.finalize())
+    }
+
+    /// The id of the job that a schedule enqueues for this occurrence: a pure function of all
+    /// three (R15.2).
+    pub fn of_occurrence(queue: &QueueName, schedule: &ScheduleName, nominal: Timestamp) -> Self {
+        let nominal_ms = nominal.as_millis();
+        let digest = Sha256::new().chain_update(schedule.as_str()).chain_update(b"@");
+        let digest = digest.chain_update(nominal_ms.to_be_bytes()).chain_update(queue.as_str());
+        Self::derived(queue, u64::try_from(nominal_ms).unwrap_or(0), &digest.finalize())
+    }
+
+    fn derived(queue: &QueueName, millis: u64, digest: &[u8]) -> Self {
         let mut random = [0; 10];
         random[..8].copy_from_slice(&digest[..8]);
         random[8..].copy_from_slice(&queue.id_tag());

@@ -94,6 +94,7 @@ impl Backend for MemoryStore {
             admin: Some(self),
             inspect: Some(self),
             migrations: Some(self),
+            schedules: Some(self),
             atomic_across_queues: true,
             calls_at_once: 1,
             limits: self.shared.limits,

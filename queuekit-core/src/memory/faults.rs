@@ -54,6 +54,8 @@ pub enum Operation {
     Upkeep,
     Inspect,
     Subscribe,
+    FindSchedules,
+    ChangeSchedule,
 }
 
 impl Operation {
@@ -82,6 +84,8 @@ impl Operation {
             Self::Upkeep => "upkeep",
             Self::Inspect => "inspect",
             Self::Subscribe => "subscribe",
+            Self::FindSchedules => "find_schedules",
+            Self::ChangeSchedule => "change_schedule",
         }
     }
 }

@@ -32,6 +32,7 @@ mod partition;
 mod queue;
 mod record;
 mod reserve;
+mod schedules;
 mod settle;
 mod stats;
 mod tables;

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::idempotency::Keys;
 use super::queue::QueueTable;
 use super::record::Record;
-use crate::capability::Beat;
+use crate::capability::{Beat, ScheduleRow};
 use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::job::JobId;
 use crate::limits::Limits;
-use crate::names::{QueueName, WorkerId};
+use crate::names::{QueueName, ScheduleName, WorkerId};
 
 #[derive(Debug, Default)]
 pub(super) struct Tables {
@@ -20,6 +20,7 @@ pub(super) struct Tables {
     pub(super) queues: BTreeMap<QueueName, QueueTable>,
     pub(super) keys: Keys,
     pub(super) workers: BTreeMap<WorkerId, (Beat, Timestamp)>,
+    pub(super) schedules: BTreeMap<ScheduleName, ScheduleRow>,
     /// Queues that gained work in the present step.
     pub(super) stirred: BTreeSet<QueueName>,
     pub(super) closed: bool,

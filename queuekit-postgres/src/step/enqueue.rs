@@ -21,7 +21,7 @@ use crate::statements::Sql;
 use crate::tx::undone_if_failed;
 
 /// Rounds of one call before it is taken that its queues are gone.
-const ROUNDS: usize = 8;
+pub(crate) const ROUNDS: usize = 8;
 
 /// A call that was checked, with the queues it is for.
 pub(crate) struct Asked<'a> {
@@ -118,7 +118,7 @@ impl PostgresStore {
                     self.count_delta();
                     return Ok(outcomes);
                 }
-                None => self.shared.known.forget(asked.queues.into_keys()),
+                None => asked.forget_queues(self),
             }
         }
         Err(gone())
@@ -134,7 +134,7 @@ impl PostgresStore {
             let asked = self.ask(jobs).await?;
             match undone_if_failed(session, enqueue_in(&asked, session)).await? {
                 Some(outcomes) => return Ok(outcomes),
-                None => self.shared.known.forget(asked.queues.into_keys()),
+                None => asked.forget_queues(self),
             }
         }
         Err(gone())
@@ -149,7 +149,7 @@ fn created_queues<'a>(
     created.map(|(job, _)| job.queue())
 }
 
-fn gone() -> Error {
+pub(crate) fn gone() -> Error {
     let message = "its queues were removed while the call was under way, again and again, or the \
                    transaction looks at a time before they were made";
     Error::new(ErrorKind::Unavailable, message)
@@ -202,6 +202,11 @@ impl Asked<'_> {
         Ok(outcomes)
     }
 
+    /// What is known of its queues is out of date.
+    pub(crate) fn forget_queues(self, store: &PostgresStore) {
+        store.shared.known.forget(self.queues.into_keys());
+    }
+
     fn queue_ids(&self) -> Vec<i32> {
         self.queues.values().map(|row| row.id).collect()
     }
@@ -223,7 +228,10 @@ impl Asked<'_> {
 
     /// Items act in order: of those with the same id or the same key only the first is tried in
     /// a round, the next in the next one.
-    async fn store_any(&self, session: &Session<'_>) -> Outcome<Option<Vec<EnqueueOutcome>>> {
+    pub(crate) async fn store_any(
+        &self,
+        session: &Session<'_>,
+    ) -> Outcome<Option<Vec<EnqueueOutcome>>> {
         let mut outcomes: Vec<Option<EnqueueOutcome>> = vec![None; self.jobs.len()];
         let mut idle_rounds = 0;
         while idle_rounds < ROUNDS {

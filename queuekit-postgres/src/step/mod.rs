@@ -16,15 +16,18 @@ mod quotas;
 mod reclaim;
 mod repair;
 mod reserve;
+mod schedules;
 mod settle;
 mod write;
 
 pub(crate) use admin::*;
 pub(crate) use change::Change;
 pub(crate) use days::{SCHEMA, add_days};
+pub(crate) use enqueue::{ROUNDS, gone};
 pub(crate) use extend::{extend, report};
 pub(crate) use fold::{fold, push_ends};
 pub(crate) use hints::Hints;
 pub(crate) use prune::prune;
 pub(crate) use repair::repair;
+pub(crate) use schedules::{change_schedule, find_schedules};
 pub(crate) use settle::{ack, bury, nack};

@@ -16,6 +16,9 @@ use crate::codec::{Data, array_of, bytes_of, job_id, millis, number_of, static_d
 use crate::error::unreadable;
 use crate::scripts::Lua;
 
+/// As the limit of how far ahead a job may be: none.
+const ANY_TIME_MS: &[u8] = b"9000000000000000";
+
 /// The jobs of a call by queue, and where each stood.
 #[derive(Default)]
 struct Grouped<'a> {
@@ -80,6 +83,14 @@ impl RedisStore {
         parts.into_values().collect()
     }
 
+    /// What enqueue.lua is called with behind the clock to store these jobs of one queue, whatever
+    /// happens meanwhile: their queue comes to exist, and none is too far ahead.
+    pub(crate) fn job_args(&self, jobs: &[NewJob]) -> Vec<Vec<u8>> {
+        let mut args = vec![b"1".to_vec(), ANY_TIME_MS.to_vec()];
+        push_jobs(&mut args, jobs.iter());
+        args
+    }
+
     async fn store(&self, jobs: &[NewJob], grouped: &Grouped<'_>, anew: bool) -> Result<Value> {
         let shared = &*self.shared;
         let mut keys = Vec::with_capacity(grouped.queues.len());
@@ -91,21 +102,25 @@ impl RedisStore {
         ];
         for (queue, positions) in grouped.queues.iter().zip(&grouped.jobs) {
             keys.push(shared.keyspace.of(queue));
-            args.push(positions.len().to_string().into_bytes());
-            for at in positions {
-                let job = &jobs[*at];
-                args.push(job.id().as_bytes().to_vec());
-                args.push(match job.start() {
-                    Start::After(delay) => format!("+{}", millis(delay)).into_bytes(),
-                    Start::At(at) => format!("@{}", at.as_millis()).into_bytes(),
-                });
-                args.push(job.deadline().map_or(0, millis).to_string().into_bytes());
-                args.push(static_data(job));
-            }
+            push_jobs(&mut args, positions.iter().map(|at| &jobs[*at]));
         }
         let request = Request::Script { script: Lua::Enqueue, keys, args };
         let waits = shared.wait_replicas.is_some();
         self.call("enqueue", if waits { Call::Stored } else { Call::Repeatable }, request).await
+    }
+}
+
+/// Of one queue: how many jobs, and what enqueue.lua takes of each.
+fn push_jobs<'a>(args: &mut Vec<Vec<u8>>, jobs: impl ExactSizeIterator<Item = &'a NewJob>) {
+    args.push(jobs.len().to_string().into_bytes());
+    for job in jobs {
+        args.push(job.id().as_bytes().to_vec());
+        args.push(match job.start() {
+            Start::After(delay) => format!("+{}", millis(delay)).into_bytes(),
+            Start::At(at) => format!("@{}", at.as_millis()).into_bytes(),
+        });
+        args.push(job.deadline().map_or(0, millis).to_string().into_bytes());
+        args.push(static_data(job));
     }
 }
 

@@ -12,6 +12,7 @@ mod lane;
 mod leases;
 mod queue;
 mod reserve;
+mod schedules;
 mod settle;
 mod turns;
 mod upkeep;

@@ -1,0 +1,379 @@
+//! R15: schedules.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use queuekit_core::capability::{ScheduleChange, ScheduleChanged, ScheduleQuery};
+use queuekit_core::schedule::{NOMINAL_MS, SCHEDULE};
+use queuekit_core::{
+    Backend, Bytes, CatchUp, Declared, Error, ErrorKind, Job, JobDraft, Overlap, QueuePatch,
+    ScheduleDraft, Scheduler, Timestamp,
+};
+
+use crate::World;
+use crate::kit::{
+    DAY, HOUR, MINUTE, SLACK, assert_invalid, default_queue, defined, draft, in_parallel, kind_of,
+    queue, schedule_name,
+};
+
+const EVERY: Duration = HOUR;
+
+/// Every hour, a job as `draft()`.
+fn hourly(name: &str) -> ScheduleDraft {
+    ScheduleDraft::every(name, EVERY, draft())
+}
+
+fn nominal_of(job: &Job) -> Timestamp {
+    let nominal = job.metadata.get(NOMINAL_MS).expect("a nominal time");
+    Timestamp::from_millis(nominal.parse().expect("milliseconds"))
+}
+
+/// R15.1: what is stored is what was asked for; it is listed by name, and removed.
+/// Guard: the body of a row is stored byte for byte.
+pub async fn r15_1_a_schedule_is_stored_listed_and_removed(world: &dyn World) {
+    let payload: Vec<u8> = (0..=255).collect();
+    let job = JobDraft::new("report", payload).queue("reports").max_attempts(7);
+    let nightly = ScheduleDraft::cron("b", "30 2 * * *", job)
+        .zone("Europe/Berlin")
+        .catch_up(CatchUp::All(5))
+        .overlap(Overlap::Skip)
+        .jitter(MINUTE);
+    let nightly = defined(nightly);
+    assert!(world.scheduler().put(&nightly).await.expect("put"));
+    for other in ["a", "c", "d"] {
+        assert_eq!(world.declare(hourly(other)).await, Declared::Created);
+    }
+    assert_eq!(world.schedule("b").await.definition, nightly);
+    let listed = async |after: Option<&str>, limit| {
+        let after = after.map(schedule_name);
+        let listed = world.scheduler().list(after.as_ref(), limit).await.expect("list");
+        listed.iter().map(|entry| entry.name.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(None, 3).await, ["a", "b", "c"]);
+    assert_eq!(listed(Some("b"), 10).await, ["c", "d"]);
+    let upcoming = world.scheduler().upcoming(&schedule_name("b"), 3).await.expect("upcoming");
+    assert_eq!(upcoming[0], world.schedule("b").await.next_at.expect("a next time"));
+    assert!(upcoming.is_sorted() && upcoming.len() == 3, "{upcoming:?}");
+    assert!(world.scheduler().delete(&schedule_name("b")).await.expect("delete"));
+    assert!(!world.scheduler().delete(&schedule_name("b")).await.expect("delete"));
+    assert_eq!(world.scheduler().get(&schedule_name("b")).await.expect("get"), None);
+    assert_eq!(listed(None, 10).await, ["a", "c", "d"]);
+}
+
+/// R15.1: an application declares its schedules at each start; what an operator has changed since
+/// stays, until the code says something else.
+/// Guard: the digest of the last declaration.
+pub async fn r15_1_a_declaration_spares_what_an_operator_changed(world: &dyn World) {
+    assert_eq!(world.declare(hourly("s")).await, Declared::Created);
+    let first = world.schedule_row("s").await;
+    assert_eq!(world.declare(hourly("s")).await, Declared::Unchanged);
+    assert_eq!(world.schedule_row("s").await, first);
+    let edited = defined(ScheduleDraft::every("s", 2 * EVERY, draft()));
+    assert!(!world.scheduler().put(&edited).await.expect("put"));
+    world.scheduler().pause(&schedule_name("s")).await.expect("pause");
+    assert_eq!(world.declare(hourly("s")).await, Declared::Unchanged);
+    assert_eq!(world.schedule("s").await.definition, edited);
+    let changed = ScheduleDraft::every("s", 3 * EVERY, draft());
+    assert_eq!(world.declare(changed.clone()).await, Declared::Changed);
+    let stored = world.schedule("s").await;
+    assert_eq!((stored.definition, stored.paused), (defined(changed), true));
+}
+
+/// R15.1: what has no occurrence is refused, with the reason, and nothing is stored.
+/// Guard: a schedule is checked before it is stored.
+pub async fn r15_1_what_never_occurs_is_refused(world: &dyn World) {
+    let cron = |expression: &str| ScheduleDraft::cron("s", expression, draft());
+    for expression in ["0 0 30 2 *", "61 * * * *", "* * *", "", "every day"] {
+        assert_invalid(cron(expression).build(), "cron");
+    }
+    assert_invalid(cron("0 0 * * *").zone("Europe/Atlantis").build(), "zone");
+    assert_invalid(ScheduleDraft::every("s", Duration::ZERO, draft()).build(), "every");
+    assert_invalid(cron("@daily").jitter(400 * DAY).build(), "jitter");
+    assert_invalid(cron("@daily").catch_up(CatchUp::All(1001)).build(), "catch_up");
+    let delayed = ScheduleDraft::cron("s", "@daily", draft().delay(HOUR));
+    assert_invalid(delayed.build(), "delay");
+    let long_ago = defined(cron("0 0 0 1 1 * 2020"));
+    assert_invalid(world.scheduler().put(&long_ago).await, "cron");
+    let large = JobDraft::new("work", vec![0; 1024 * 1024 + 1]);
+    let large = defined(ScheduleDraft::every("s", EVERY, large));
+    assert_invalid(world.scheduler().put(&large).await, "payload");
+    assert!(world.schedule_rows(ScheduleQuery::After(None, 10)).await.rows.is_empty());
+}
+
+/// R15.2: each occurrence is enqueued once, however many processes tick.
+/// Guard: the row moves on, and its jobs are enqueued, in one conditional step.
+pub async fn r15_2_each_occurrence_is_enqueued_once(world: &dyn World) {
+    world.declare(hourly("s")).await;
+    let mut nominal = Vec::new();
+    for _ in 0..5 {
+        nominal.push(world.to_the_hour().await);
+        let ticks = world.handles().await.into_iter().cycle().take(8).map(|handle| async move {
+            Scheduler::of(&*handle).expect("schedules").tick().await.expect("tick").enqueued
+        });
+        let enqueued: usize = in_parallel(ticks).await.into_iter().sum();
+        assert_eq!(enqueued, 1);
+        assert_eq!(world.tick().await.enqueued, 0);
+    }
+    let jobs = world.all_jobs().await;
+    assert_eq!(jobs.iter().map(nominal_of).collect::<Vec<_>>(), nominal);
+    assert!(jobs.iter().all(|job| job.metadata.get(SCHEDULE) == Some("s")));
+    let stored = world.schedule("s").await;
+    let last = stored.last.expect("a last occurrence");
+    assert_eq!((last.nominal, last.job), (nominal[4], jobs[4].id));
+    assert_eq!((stored.enqueued, stored.next_at), (5, Some(nominal[4] + EVERY)));
+}
+
+/// R15.2: who has read the row before others changed it enqueues nothing.
+/// Guard: the condition on the revision, and the jobs in the same step.
+pub async fn r15_2_a_stale_change_enqueues_nothing(world: &dyn World) {
+    world.declare(hourly("s")).await;
+    let row = world.schedule_row("s").await;
+    let change = |jobs| ScheduleChange {
+        name: row.name.clone(),
+        seen: Some(row.revision),
+        to: Some((row.next_at, row.body.clone())),
+        jobs,
+    };
+    let job = || draft().build().expect("a job");
+    assert_eq!(world.change_schedule(&change(vec![job()])).await, ScheduleChanged::Changed);
+    assert_ne!(world.schedule_row("s").await.revision, row.revision);
+    assert_eq!(world.change_schedule(&change(vec![job()])).await, ScheduleChanged::Stale);
+    let unseen = ScheduleChange { seen: None, ..change(vec![job()]) };
+    assert_eq!(world.change_schedule(&unseen).await, ScheduleChanged::Stale);
+    assert_eq!(world.all_jobs().await.len(), 1);
+}
+
+/// R15.2: a schedule that was removed and made again is another one.
+/// Guard: revisions are never used twice.
+pub async fn r15_2_a_schedule_made_again_is_another(world: &dyn World) {
+    world.declare(hourly("s")).await;
+    let old = world.schedule_row("s").await;
+    assert!(world.scheduler().delete(&schedule_name("s")).await.expect("delete"));
+    let job = draft().build().expect("a job");
+    let change = ScheduleChange {
+        name: old.name.clone(),
+        seen: Some(old.revision),
+        to: Some((old.next_at, old.body.clone())),
+        jobs: vec![job],
+    };
+    assert_eq!(world.change_schedule(&change).await, ScheduleChanged::Stale);
+    world.declare(hourly("s")).await;
+    assert_eq!(world.change_schedule(&change).await, ScheduleChanged::Stale);
+    assert!(world.all_jobs().await.is_empty());
+}
+
+/// R15.2: a change that is repeated since its answer was lost enqueues its job once.
+/// Guard: the id of a job is a function of schedule, time and queue.
+pub async fn r15_2_a_job_that_is_stored_is_left_as_it_is(world: &dyn World) {
+    world.declare(hourly("s")).await;
+    let job = draft().build().expect("a job");
+    for _ in 0..2 {
+        let row = world.schedule_row("s").await;
+        let change = ScheduleChange {
+            name: row.name.clone(),
+            seen: Some(row.revision),
+            to: Some((row.next_at, row.body.clone())),
+            jobs: vec![job.clone()],
+        };
+        let changed = world.change_schedule(&change).await;
+        assert_eq!(changed, ScheduleChanged::Changed);
+    }
+    assert_eq!(world.all_jobs().await.len(), 1);
+}
+
+/// R15.3: nothing is enqueued before its time, and a tick says when to look again.
+/// Guard: the store's clock is compared with the next time.
+pub async fn r15_3_nothing_is_enqueued_early(world: &dyn World) {
+    let hour = world.to_the_hour().await;
+    world.declare(hourly("s")).await;
+    let ticked = world.tick().await;
+    assert_eq!(ticked.enqueued, 0);
+    let next_in = ticked.next_in.expect("a hint");
+    assert!(next_in <= EVERY && next_in + SLACK > EVERY, "{next_in:?}");
+    world.advance(EVERY - SLACK).await;
+    assert_eq!(world.tick().await.enqueued, 0);
+    world.advance(SLACK).await;
+    assert_eq!(world.tick().await.enqueued, 1);
+    assert_eq!(nominal_of(&world.all_jobs().await[0]), hour + EVERY);
+}
+
+/// R15.3: a term bounds the nominal times, and jitter moves jobs, by the same time everywhere.
+/// Guard: start and end are compared with nominal times.
+pub async fn r15_3_start_end_and_jitter(world: &dyn World) {
+    let hour = world.to_the_hour().await;
+    let bounded = hourly("s").start(hour + EVERY * 2).end(hour + EVERY * 3).jitter(30 * MINUTE);
+    world.declare(bounded).await;
+    for _ in 0..5 {
+        world.to_the_hour().await;
+        world.tick().await;
+    }
+    let jobs = world.all_jobs().await;
+    let mut nominal: Vec<_> = jobs.iter().map(nominal_of).collect();
+    nominal.sort_unstable();
+    assert_eq!(nominal, [hour + EVERY * 2, hour + EVERY * 3]);
+    for job in &jobs {
+        let moved = job.scheduled_at.since(nominal_of(job));
+        assert!(moved <= 30 * MINUTE && job.scheduled_at >= nominal_of(job), "{moved:?}");
+    }
+    assert_eq!(world.schedule("s").await.next_at, None);
+}
+
+/// R15.4: what becomes of occurrences that nobody was there for.
+/// Guard: which nominal times are owed is one function in core.
+pub async fn r15_4_missed_occurrences_follow_the_policy(world: &dyn World) {
+    let policies = [
+        ("skip", CatchUp::Skip, 0),
+        ("once", CatchUp::Once, 1),
+        ("three", CatchUp::All(3), 3),
+        ("all", CatchUp::All(1000), 10),
+    ];
+    world.to_the_hour().await;
+    for (schedule, catch_up, _) in policies {
+        let job = draft().queue(schedule);
+        let missed = ScheduleDraft::every(schedule, EVERY, job).catch_up(catch_up);
+        world.declare(missed).await;
+    }
+    world.advance(10 * EVERY + 10 * MINUTE).await;
+    world.tick().await;
+    for (schedule, _, wanted) in policies {
+        let jobs = world.jobs_of(&queue(schedule)).await;
+        assert_eq!(jobs.len(), wanted, "{schedule}");
+        let next = world.schedule(schedule).await.next_at.expect("a next time");
+        assert!(jobs.iter().all(|job| next.since(nominal_of(job)) <= EVERY * 10), "{schedule}");
+    }
+    assert_eq!(world.tick().await.enqueued, 0);
+}
+
+/// R15.5: where runs must not overlap, an occurrence is passed while the job before has not ended.
+/// Guard: the job of the last occurrence is looked at.
+pub async fn r15_5_an_occurrence_waits_for_no_overlap(world: &dyn World) {
+    world.declare(hourly("s").overlap(Overlap::Skip)).await;
+    let pass = async || {
+        world.to_the_hour().await;
+        let ticked = world.tick().await;
+        (ticked.enqueued, ticked.passed)
+    };
+    assert_eq!(pass().await, (1, 0));
+    assert_eq!(pass().await, (0, 1), "it waits");
+    let lease = world.reserve_one().await;
+    world.complete(&lease).await;
+    assert_eq!(pass().await, (1, 0));
+    let lease = world.reserve_one().await;
+    assert_eq!(pass().await, (0, 1), "it runs");
+    world.kill(&lease).await;
+    assert_eq!(pass().await, (1, 0), "a dead job has ended");
+}
+
+/// R15.6: a paused schedule enqueues nothing and makes up for nothing; asked to, it runs at once.
+/// Guard: a paused row has no next time.
+pub async fn r15_6_pause_resume_and_run_now(world: &dyn World) {
+    world.declare(hourly("s").catch_up(CatchUp::All(100))).await;
+    let (scheduler, name) = (world.scheduler(), schedule_name("s"));
+    scheduler.pause(&name).await.expect("pause");
+    world.advance(5 * EVERY).await;
+    assert_eq!(world.tick().await.enqueued, 0);
+    let id = scheduler.run_now(&name).await.expect("run_now");
+    let stored = world.schedule("s").await;
+    assert_eq!((stored.last.map(|last| last.job), stored.enqueued), (Some(id), 1));
+    assert!(stored.paused && stored.next_at.is_none());
+    scheduler.resume(&name).await.expect("resume");
+    assert_eq!(world.tick().await.enqueued, 0);
+    world.to_the_hour().await;
+    assert_eq!(world.tick().await.enqueued, 1);
+    assert_eq!(world.all_jobs().await.len(), 2);
+    let unknown = schedule_name("unknown");
+    assert_eq!(kind_of(scheduler.pause(&unknown).await), ErrorKind::NotFound);
+    assert_eq!(kind_of(scheduler.run_now(&unknown).await), ErrorKind::NotFound);
+}
+
+/// R15.6: an edit of what is enqueued loses no occurrence that is due.
+/// Guard: the next time stays where the times stay.
+pub async fn r15_6_an_edit_keeps_what_is_due(world: &dyn World) {
+    world.declare(hourly("s")).await;
+    world.to_the_hour().await;
+    let edited = ScheduleDraft::every("s", EVERY, JobDraft::new("other", "new"));
+    world.scheduler().put(&defined(edited)).await.expect("put");
+    assert_eq!(world.tick().await.enqueued, 1);
+    assert_eq!(world.all_jobs().await[0].kind.as_str(), "other");
+}
+
+/// R15.7: an occurrence that finds its queue full stays due; other schedules go on.
+/// Guard: QueueFull takes back the whole step.
+pub async fn r15_7_a_full_queue_keeps_it_due(world: &dyn World) {
+    let full = queue("full");
+    world.configure(&full, QueuePatch::default().max_pending(Some(1))).await;
+    let schedule = ScheduleDraft::every("a", EVERY, draft().queue("full"));
+    world.declare(schedule.catch_up(CatchUp::All(10))).await;
+    world.declare(hourly("b")).await;
+    world.to_the_hour().await;
+    world.tick().await;
+    world.to_the_hour().await;
+    let before = world.schedule_row("a").await;
+    let ticked = world.scheduler().tick().await.expect("tick");
+    assert_eq!(ticked.enqueued, 1, "that of the other one");
+    let kinds: Vec<_> = ticked.failed.iter().map(|(name, error)| (name, error.kind())).collect();
+    assert!(matches!(&kinds[..], [(_, ErrorKind::QueueFull { .. })]), "{kinds:?}");
+    assert_eq!(world.schedule_row("a").await, before);
+    world.advance(EVERY).await;
+    for _ in 0..2 {
+        let lease = world.reserve_one_from(&full).await;
+        world.complete(&lease).await;
+        world.scheduler().tick().await.expect("tick");
+    }
+    assert_eq!(world.jobs_of(&full).await.len(), 3, "two are done, one waits");
+}
+
+/// R15.7: a schedule that cannot be read stops no other, and is set aside.
+/// Guard: each due row is served by itself.
+pub async fn r15_7_an_unreadable_schedule_stops_no_other(world: &dyn World) {
+    let now = world.schedule_rows(ScheduleQuery::Due(0)).await.now;
+    let broken = ScheduleChange {
+        name: schedule_name("broken"),
+        seen: None,
+        to: Some((Some(now), Bytes::from_static(b"no schedule"))),
+        jobs: Vec::new(),
+    };
+    let changed = world.change_schedule(&broken).await;
+    assert_eq!(changed, ScheduleChanged::Changed);
+    world.declare(hourly("s")).await;
+    world.to_the_hour().await;
+    let ticked = world.scheduler().tick().await.expect("tick");
+    assert_eq!(ticked.enqueued, 1);
+    let kinds: Vec<_> = ticked.failed.iter().map(|(_, error)| error.kind()).collect();
+    assert_eq!(kinds, [&ErrorKind::Corrupt]);
+    world.tick().await;
+    let listed = world.scheduler().list(None, 10).await.expect("list");
+    let readable: Vec<_> = listed.iter().map(|entry| entry.schedule.is_ok()).collect();
+    assert_eq!(readable, [false, true]);
+    let again = defined(ScheduleDraft::every("broken", EVERY, draft()));
+    world.scheduler().put(&again).await.expect("put");
+    world.to_the_hour().await;
+    assert_eq!(world.tick().await.enqueued, 2);
+}
+
+/// R15.2: of changes at once that have seen the same row one takes effect.
+/// Guard: as above, between processes.
+pub async fn r15_2_of_changes_at_once_one_takes_effect(world: &dyn World) {
+    world.declare(hourly("s")).await;
+    let row = world.schedule_row("s").await;
+    let changes = world.handles().await.into_iter().cycle().take(8).map(|handle| {
+        let change = ScheduleChange {
+            name: row.name.clone(),
+            seen: Some(row.revision),
+            to: Some((row.next_at, row.body.clone())),
+            jobs: vec![draft().build().expect("a job")],
+        };
+        async move { changed_by(&handle, &change).await.expect("change_schedule") }
+    });
+    let changed = in_parallel(changes).await;
+    let took = changed.iter().filter(|one| **one != ScheduleChanged::Stale).count();
+    assert_eq!((took, world.jobs_of(&default_queue()).await.len()), (1, 1));
+}
+
+async fn changed_by(
+    handle: &Arc<dyn Backend>,
+    change: &ScheduleChange,
+) -> Result<ScheduleChanged, Error> {
+    let schedules = handle.capabilities().schedules.expect("the capability Schedules");
+    schedules.change_schedule(change).await
+}

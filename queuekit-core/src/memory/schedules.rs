@@ -1,0 +1,90 @@
+//! Rows of schedules (contract R15).
+
+use async_trait::async_trait;
+
+use super::tables::Tables;
+use super::{MemoryStore, Operation};
+use crate::capability::{
+    ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow, ScheduleRows, Schedules,
+};
+use crate::error::Result;
+use crate::job::{NewJob, State};
+use crate::limits::Limits;
+use crate::retry::queue_full_retry_after;
+
+#[async_trait]
+impl Schedules for MemoryStore {
+    async fn find_schedules(&self, query: &ScheduleQuery) -> Result<ScheduleRows> {
+        self.step(Operation::FindSchedules, |tables| Ok(tables.find_schedules(query)))
+    }
+
+    async fn change_schedule(&self, change: &ScheduleChange) -> Result<ScheduleChanged> {
+        let limits = &self.shared.limits;
+        self.step(Operation::ChangeSchedule, |tables| tables.change_schedule(change, limits))
+    }
+}
+
+impl Tables {
+    fn find_schedules(&self, query: &ScheduleQuery) -> ScheduleRows {
+        let is_due = |row: &&ScheduleRow| row.next_at.is_some_and(|next| next <= self.now);
+        let mut found = ScheduleRows { now: self.now, ..ScheduleRows::default() };
+        match query {
+            ScheduleQuery::Named(name) => {
+                found.rows.extend(self.schedules.get(name).cloned());
+            }
+            ScheduleQuery::After(after, limit) => {
+                let is_after = |row: &&ScheduleRow| after.as_ref().is_none_or(|a| row.name > *a);
+                let rows = self.schedules.values().filter(is_after).take(*limit);
+                found.rows.extend(rows.cloned());
+            }
+            ScheduleQuery::Due(limit) => {
+                found.rows.extend(self.schedules.values().filter(is_due).cloned());
+                found.rows.sort_by_key(|row| row.next_at);
+                found.rows.truncate(*limit);
+                let later = self.schedules.values().filter(|row| !is_due(row));
+                let next = later.filter_map(|row| row.next_at).min();
+                found.next_due_in = next.map(|next| next.since(self.now));
+            }
+        }
+        found
+    }
+
+    fn change_schedule(
+        &mut self,
+        change: &ScheduleChange,
+        limits: &Limits,
+    ) -> Result<ScheduleChanged> {
+        let stored = self.schedules.get(&change.name);
+        if stored.map(|row| row.revision) != change.seen {
+            return Ok(ScheduleChanged::Stale);
+        }
+        if stored.is_none() && change.to.is_some() {
+            limits.admit_schedule(self.schedules.len()).map_err(|error| error.on(&change.name))?;
+        }
+        if !self.has_room_for(&change.jobs) {
+            return Ok(ScheduleChanged::QueueFull { retry_after: queue_full_retry_after() });
+        }
+        if !change.jobs.is_empty() {
+            self.enqueue(&change.jobs, limits)?;
+        }
+        let Some((next_at, body)) = &change.to else {
+            self.schedules.remove(&change.name);
+            return Ok(ScheduleChanged::Changed);
+        };
+        let revision = self.next_seq();
+        let (name, next_at) = (change.name.clone(), *next_at);
+        let row = ScheduleRow { name: name.clone(), revision, next_at, body: body.clone() };
+        self.schedules.insert(name, row);
+        Ok(ScheduleChanged::Changed)
+    }
+
+    /// Whether none of these jobs of one queue would find it full (R2.8).
+    fn has_room_for(&self, jobs: &[NewJob]) -> bool {
+        let new = jobs.iter().filter(|job| !self.jobs.contains_key(&job.id())).count() as u64;
+        let queue = jobs.first().and_then(|job| self.queues.get(job.queue()));
+        queue.is_none_or(|queue| {
+            let room = |max: u64| max.saturating_sub(queue.count(State::Pending));
+            queue.settings.max_pending.is_none_or(|max| new <= room(max))
+        })
+    }
+}

@@ -1,0 +1,137 @@
+//! Which occurrences of a schedule are to run now: the rules R15.3 to R15.5.
+
+use serde::{Deserialize, Serialize};
+
+use super::Timing;
+use crate::clock::Timestamp;
+use crate::limits::{CATCH_UP, ON_TIME};
+
+/// What becomes of occurrences that nobody was there for: those more than 10 s late (R15.4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CatchUp {
+    /// They are not made up for.
+    Skip,
+    /// The latest of them runs, unless one that is on time runs anyway.
+    #[default]
+    Once,
+    /// Each runs, the latest so many of them; at most 1,000.
+    All(u32),
+}
+
+/// Whether an occurrence runs while the job of the one before has not ended (R15.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Overlap {
+    /// It runs beside it.
+    #[default]
+    Allow,
+    /// It does not run.
+    Skip,
+}
+
+/// The times at which a schedule is in force; both may be open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Term {
+    /// No nominal time before this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<Timestamp>,
+    /// No nominal time after this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end: Option<Timestamp>,
+}
+
+impl Term {
+    /// The first nominal time after an instant that is within the term.
+    pub fn next_after(&self, timing: &Timing, after: Timestamp) -> Option<Timestamp> {
+        let before_start = self.start.map(|start| Timestamp::from_millis(start.as_millis() - 1));
+        let next = timing.next_after(before_start.map_or(after, |start| start.max(after)))?;
+        Some(next).filter(|next| self.end.is_none_or(|end| *next <= end))
+    }
+}
+
+/// Of the nominal times from `due`, the first that is owed, to `now`, those that run, in order.
+///
+/// They are found from the latest back, so that a schedule nobody has looked at for a year costs
+/// no more than what it catches up with.
+pub fn owed(
+    timing: &Timing,
+    term: &Term,
+    catch_up: CatchUp,
+    due: Timestamp,
+    now: Timestamp,
+) -> Vec<Timestamp> {
+    let mut run = Vec::new();
+    let mut missed = 0;
+    let mut until = term.end.map_or(now, |end| end.min(now));
+    while let Some(nominal) = timing.last_until(until).filter(|nominal| *nominal >= due) {
+        if now.since(nominal) > ON_TIME {
+            let most = match catch_up {
+                CatchUp::Skip => 0,
+                CatchUp::Once if run.is_empty() => 1,
+                CatchUp::Once => missed,
+                CatchUp::All(most) => most.min(CATCH_UP),
+            };
+            if missed >= most {
+                break;
+            }
+            missed += 1;
+        }
+        run.push(nominal);
+        until = Timestamp::from_millis(nominal.as_millis() - 1);
+    }
+    run.reverse();
+    run
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::Interval;
+    use super::*;
+
+    const MINUTE: i64 = 60_000;
+
+    fn owed_at(catch_up: CatchUp, due: i64, now: i64) -> Vec<i64> {
+        let timing = Timing::Every(Interval::new(Duration::from_secs(60)).unwrap());
+        let at = Timestamp::from_millis;
+        let owed = owed(&timing, &Term::default(), catch_up, at(due), at(now));
+        owed.into_iter().map(|nominal| nominal.as_millis() / MINUTE).collect()
+    }
+
+    #[test]
+    fn r15_4_an_occurrence_on_time_runs_whatever_the_policy() {
+        for catch_up in [CatchUp::Skip, CatchUp::Once, CatchUp::All(0)] {
+            assert_eq!(owed_at(catch_up, 3 * MINUTE, 3 * MINUTE + 10_000), [3], "{catch_up:?}");
+        }
+    }
+
+    #[test]
+    fn r15_4_missed_ones_follow_the_policy() {
+        let late = 9 * MINUTE + 30_000;
+        assert!(owed_at(CatchUp::Skip, 3 * MINUTE, late).is_empty());
+        assert_eq!(owed_at(CatchUp::Once, 3 * MINUTE, late), [9]);
+        assert_eq!(owed_at(CatchUp::All(3), 3 * MINUTE, late), [7, 8, 9]);
+        assert_eq!(owed_at(CatchUp::All(100), 3 * MINUTE, late), [3, 4, 5, 6, 7, 8, 9]);
+    }
+
+    #[test]
+    fn r15_4_one_on_time_makes_up_for_those_that_were_missed() {
+        let now = 9 * MINUTE + 5_000;
+        assert_eq!(owed_at(CatchUp::Skip, 3 * MINUTE, now), [9]);
+        assert_eq!(owed_at(CatchUp::Once, 3 * MINUTE, now), [9]);
+        assert_eq!(owed_at(CatchUp::All(2), 3 * MINUTE, now), [7, 8, 9]);
+    }
+
+    #[test]
+    fn a_term_bounds_the_nominal_times() {
+        let timing = Timing::Every(Interval::new(Duration::from_secs(60)).unwrap());
+        let at = |minute: i64| Timestamp::from_millis(minute * MINUTE);
+        let term = Term { start: Some(at(5)), end: Some(at(7)) };
+        assert_eq!(term.next_after(&timing, at(0)), Some(at(5)));
+        assert_eq!(term.next_after(&timing, at(6)), Some(at(7)));
+        assert_eq!(term.next_after(&timing, at(7)), None);
+        assert_eq!(owed(&timing, &term, CatchUp::All(9), at(5), at(30)), [at(5), at(6), at(7)]);
+    }
+}

@@ -1,0 +1,322 @@
+//! What an application and an operator do with schedules.
+
+use sha2::{Digest, Sha256};
+
+use super::definition::Definition;
+use super::stored::{Occurrence, Schedule};
+use crate::backend::Backend;
+use crate::capability::{
+    ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow, ScheduleRows, Schedules,
+};
+use crate::clock::Timestamp;
+use crate::error::{Error, ErrorKind, Result};
+use crate::job::{JobId, NewJob};
+use crate::names::ScheduleName;
+
+/// How often a change is tried that others come before.
+const TRIES: usize = 20;
+
+/// The schedules of a store.
+#[derive(Clone, Copy, Debug)]
+pub struct Scheduler<'a> {
+    pub(super) backend: &'a dyn Backend,
+    pub(super) rows: &'a dyn Schedules,
+}
+
+/// What became of a schedule that the application's code declares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Declared {
+    /// There was none of its name.
+    Created,
+    /// The code says something else than last time, and that holds now.
+    Changed,
+    /// The code says what it said last time; what an operator has changed since stays.
+    Unchanged,
+}
+
+/// A schedule in a listing: one that cannot be read does not keep the others from being shown.
+#[derive(Clone, Debug)]
+pub struct ScheduleEntry {
+    /// Its name.
+    pub name: ScheduleName,
+    /// What is stored.
+    pub schedule: Result<Schedule>,
+}
+
+impl<'a> Scheduler<'a> {
+    /// The schedules of this store.
+    ///
+    /// # Errors
+    /// `Unsupported` if it keeps none.
+    pub fn of(backend: &'a dyn Backend) -> Result<Self> {
+        let unsupported = || {
+            let message = "this store keeps no schedules; all stores of queuekit do";
+            Error::new(ErrorKind::Unsupported, message)
+        };
+        let rows = backend.capabilities().schedules.ok_or_else(unsupported)?;
+        Ok(Self { backend, rows })
+    }
+
+    /// Creates the schedule, or changes it if its code has changed since it was last declared; so
+    /// an application may declare its schedules at each start, and what an operator changes or
+    /// pauses holds until the code changes (R15.1).
+    ///
+    /// # Errors
+    /// `Invalid` if it has no occurrence any more, or if there would be too many schedules;
+    /// `Unavailable`, `Indeterminate` (declare it again), `Closed`.
+    pub async fn declare(&self, definition: &Definition) -> Result<Declared> {
+        self.admit(definition)?;
+        let digest = digest_of(definition)?;
+        let declare = |found: &Found| match &found.schedule {
+            Some(Ok(old)) if old.declared.as_ref() == Some(&digest) => {
+                Ok((Edit::Keep, Declared::Unchanged))
+            }
+            old => {
+                let mut new = found.put(definition)?;
+                new.declared = Some(digest.clone());
+                let what = if old.is_some() { Declared::Changed } else { Declared::Created };
+                Ok((Edit::Put(Box::new(new), Vec::new()), what))
+            }
+        };
+        self.change(definition.name(), declare).await
+    }
+
+    /// Creates the schedule or replaces what it says; a pause stays. True if there was none.
+    ///
+    /// # Errors
+    /// Those of [`declare`](Self::declare).
+    pub async fn put(&self, definition: &Definition) -> Result<bool> {
+        self.admit(definition)?;
+        let put = |found: &Found| {
+            let new = found.put(definition)?;
+            Ok((Edit::Put(Box::new(new), Vec::new()), found.row.is_none()))
+        };
+        self.change(definition.name(), put).await
+    }
+
+    /// The schedule of this name.
+    ///
+    /// # Errors
+    /// `Corrupt` if it cannot be read; `Unavailable`, `Closed`.
+    pub async fn get(&self, name: &ScheduleName) -> Result<Option<Schedule>> {
+        self.find(name).await?.schedule.transpose()
+    }
+
+    /// Schedules by name, from the first one after this, at most so many.
+    ///
+    /// # Errors
+    /// `Unavailable`, `Closed`.
+    pub async fn list(
+        &self,
+        after: Option<&ScheduleName>,
+        limit: usize,
+    ) -> Result<Vec<ScheduleEntry>> {
+        let query = ScheduleQuery::After(after.cloned(), limit);
+        let found = self.rows.find_schedules(&query).await?;
+        let entry = |row: &ScheduleRow| ScheduleEntry {
+            name: row.name.clone(),
+            schedule: Schedule::from_row(row),
+        };
+        Ok(found.rows.iter().map(entry).collect())
+    }
+
+    /// Removes a schedule; jobs that it has enqueued stay. False if there was none.
+    ///
+    /// # Errors
+    /// `Unavailable`, `Indeterminate`, `Closed`.
+    pub async fn delete(&self, name: &ScheduleName) -> Result<bool> {
+        let delete = |found: &Found| match found.row {
+            Some(_) => Ok((Edit::Remove, true)),
+            None => Ok((Edit::Keep, false)),
+        };
+        self.change(name, delete).await
+    }
+
+    /// It enqueues nothing until it is resumed.
+    ///
+    /// # Errors
+    /// `NotFound`; `Unavailable`, `Indeterminate`, `Closed`.
+    pub async fn pause(&self, name: &ScheduleName) -> Result<()> {
+        self.set_paused(name, true).await
+    }
+
+    /// It goes on with its next occurrence; those of the pause are not made up for (R15.6).
+    ///
+    /// # Errors
+    /// Those of [`pause`](Self::pause).
+    pub async fn resume(&self, name: &ScheduleName) -> Result<()> {
+        self.set_paused(name, false).await
+    }
+
+    /// Enqueues its job at once, whatever its times, its pause and its overlap say.
+    ///
+    /// # Errors
+    /// `NotFound`; `QueueFull`; `Unavailable`, `Closed`; `Indeterminate`: then look at its
+    /// [`last`](Schedule::last) occurrence before you ask again, or it may run twice.
+    pub async fn run_now(&self, name: &ScheduleName) -> Result<JobId> {
+        let mut made: Option<NewJob> = None;
+        let run = |found: &Found| {
+            let mut schedule = found.present(name)?;
+            let job = match &made {
+                Some(job) => job.clone(),
+                None => made.insert(schedule.definition.job().now(name)?).clone(),
+            };
+            let id = job.id();
+            schedule.last = Some(Occurrence { nominal: found.now, job: id });
+            schedule.enqueued += 1;
+            Ok((Edit::Put(Box::new(schedule), vec![job]), id))
+        };
+        self.change(name, run).await
+    }
+
+    /// Its next nominal times, at most so many.
+    ///
+    /// # Errors
+    /// `NotFound`, `Corrupt`; `Unavailable`, `Closed`.
+    pub async fn upcoming(&self, name: &ScheduleName, count: usize) -> Result<Vec<Timestamp>> {
+        let schedule = self.find(name).await?.present(name)?;
+        let later = |at: Timestamp| schedule.definition.upcoming(at);
+        let first = schedule.next_at.into_iter();
+        Ok(first.flat_map(|at| std::iter::once(at).chain(later(at))).take(count).collect())
+    }
+
+    /// Whether its job is one that the store takes.
+    fn admit(&self, definition: &Definition) -> Result<()> {
+        let job = definition.job().now(definition.name())?;
+        let admitted = self.backend.capabilities().limits.admit_jobs(&[job]);
+        admitted.map_err(|error| error.on(definition.name()))
+    }
+
+    async fn set_paused(&self, name: &ScheduleName, paused: bool) -> Result<()> {
+        let set = |found: &Found| {
+            let mut schedule = found.present(name)?;
+            if schedule.paused == paused {
+                return Ok((Edit::Keep, ()));
+            }
+            schedule.paused = paused;
+            schedule.next_at = schedule.next_from(found.now);
+            Ok((Edit::Put(Box::new(schedule), Vec::new()), ()))
+        };
+        self.change(name, set).await
+    }
+
+    async fn find(&self, name: &ScheduleName) -> Result<Found> {
+        let query = ScheduleQuery::Named(name.clone());
+        let ScheduleRows { now, rows, .. } = self.rows.find_schedules(&query).await?;
+        let row = rows.into_iter().next();
+        Ok(Found { now, schedule: row.as_ref().map(Schedule::from_row), row })
+    }
+
+    /// Reads, decides, and writes unless somebody else has come in between: then again.
+    async fn change<T>(
+        &self,
+        name: &ScheduleName,
+        mut decide: impl FnMut(&Found) -> Result<(Edit, T)>,
+    ) -> Result<T> {
+        for _ in 0..TRIES {
+            let found = self.find(name).await?;
+            let (edit, answer) = decide(&found)?;
+            let change = match edit {
+                Edit::Keep => return Ok(answer),
+                Edit::Put(schedule, jobs) => found.row_to(&schedule, jobs)?,
+                Edit::Remove => found.change(name, None, Vec::new()),
+            };
+            match self.rows.change_schedule(&change).await? {
+                ScheduleChanged::Changed => return Ok(answer),
+                ScheduleChanged::Stale => {}
+                ScheduleChanged::QueueFull { retry_after } => {
+                    let message = "the queue of its job is full; try again later";
+                    let kind = ErrorKind::QueueFull { retry_after };
+                    return Err(Error::new(kind, message).on(name));
+                }
+            }
+        }
+        let message = format!("others have changed it {TRIES} times in between; try again");
+        Err(Error::new(ErrorKind::Unavailable, message).on(name))
+    }
+}
+
+enum Edit {
+    Keep,
+    Put(Box<Schedule>, Vec<NewJob>),
+    Remove,
+}
+
+/// What is stored under a name.
+struct Found {
+    now: Timestamp,
+    row: Option<ScheduleRow>,
+    schedule: Option<Result<Schedule>>,
+}
+
+impl Found {
+    fn present(&self, name: &ScheduleName) -> Result<Schedule> {
+        let absent = || {
+            let message = "there is no schedule of this name";
+            Error::new(ErrorKind::NotFound, message).on(name)
+        };
+        self.schedule.clone().ok_or_else(absent)?
+    }
+
+    /// The schedule with this definition: what it has done, and its pause, stay.
+    fn put(&self, definition: &Definition) -> Result<Schedule> {
+        let old = self.schedule.as_ref().and_then(|schedule| schedule.as_ref().ok());
+        let same_times = old.is_some_and(|old| {
+            let old = &old.definition;
+            old.timing() == definition.timing() && old.term() == definition.term()
+        });
+        let mut new = Schedule {
+            definition: definition.clone(),
+            paused: old.is_some_and(|old| old.paused),
+            next_at: old.and_then(|old| old.next_at),
+            last: old.and_then(|old| old.last),
+            enqueued: old.map_or(0, |old| old.enqueued),
+            revision: 0,
+            declared: old.and_then(|old| old.declared.clone()),
+        };
+        if !same_times {
+            new.next_at = new.next_from(self.now);
+        }
+        let ends = definition.term().end.is_some();
+        if !ends && definition.next_after(self.now).is_none() {
+            let limit = "an expression with an occurrence to come";
+            let got = format!("{}, whose times are all past", definition.timing());
+            return Err(Error::invalid("cron", limit, got).on(definition.name()));
+        }
+        Ok(new)
+    }
+
+    fn row_to(&self, to: &Schedule, jobs: Vec<NewJob>) -> Result<ScheduleChange> {
+        Ok(self.change(to.name(), Some((to.next_at, to.body()?)), jobs))
+    }
+
+    fn change(
+        &self,
+        name: &ScheduleName,
+        to: Option<(Option<Timestamp>, bytes::Bytes)>,
+        jobs: Vec<NewJob>,
+    ) -> ScheduleChange {
+        let seen = self.row.as_ref().map(|row| row.revision);
+        ScheduleChange { name: name.clone(), seen, to, jobs }
+    }
+}
+
+impl Schedule {
+    /// Its first nominal time from now on that it has not had.
+    fn next_from(&self, now: Timestamp) -> Option<Timestamp> {
+        if self.paused {
+            return None;
+        }
+        let last = self.last.map_or(now, |last| last.nominal);
+        self.definition.next_after(now.max(last))
+    }
+}
+
+fn digest_of(definition: &Definition) -> Result<String> {
+    let parts = serde_json::to_vec(&definition.parts).map_err(|error| {
+        let message = "the schedule cannot be written as JSON";
+        Error::new(ErrorKind::Corrupt, message).on(definition.name()).caused_by(error)
+    })?;
+    let digest = Sha256::new().chain_update(parts).chain_update(definition.job().payload());
+    Ok(digest.finalize()[..16].iter().map(|byte| format!("{byte:02x}")).collect())
+}

@@ -1,0 +1,100 @@
+//! A schedule as it is stored, and what is known of it.
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::definition::{Definition, Parts};
+use crate::capability::ScheduleRow;
+use crate::clock::Timestamp;
+use crate::error::{Error, ErrorKind, Result};
+use crate::job::JobId;
+use crate::names::ScheduleName;
+
+/// A schedule of a store.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Schedule {
+    /// What was asked for.
+    pub definition: Definition,
+    /// It enqueues nothing until it is resumed.
+    pub paused: bool,
+    /// The next nominal time; none while it is paused, or once its term is over.
+    pub next_at: Option<Timestamp>,
+    /// Its latest occurrence that was enqueued.
+    pub last: Option<Occurrence>,
+    /// How many jobs it has enqueued.
+    pub enqueued: u64,
+    /// Rises with every change.
+    pub revision: u64,
+    /// The definition that the application's code gave last, as a digest (R15.1).
+    pub(super) declared: Option<String>,
+}
+
+/// One run of a schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Occurrence {
+    /// When it was to be; of a run that somebody asked for, when that was.
+    pub nominal: Timestamp,
+    /// The job.
+    pub job: JobId,
+}
+
+/// One line of JSON; behind it stands the payload, byte for byte.
+#[derive(Serialize, Deserialize)]
+struct Head {
+    #[serde(flatten)]
+    parts: Parts,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    paused: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    last: Option<Occurrence>,
+    #[serde(default)]
+    enqueued: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    declared: Option<String>,
+}
+
+impl Schedule {
+    /// Its name.
+    pub fn name(&self) -> &ScheduleName {
+        self.definition.name()
+    }
+
+    /// What a row says.
+    ///
+    /// # Errors
+    /// `Corrupt` if it cannot be read, or was written by a newer version.
+    pub(super) fn from_row(row: &ScheduleRow) -> Result<Self> {
+        let corrupt = |why: String| {
+            let message = format!("the stored schedule cannot be read ({why}); put it again");
+            Error::new(ErrorKind::Corrupt, message).on(&row.name)
+        };
+        let end = row.body.iter().position(|byte| *byte == b'\n');
+        let end = end.ok_or_else(|| corrupt("it is cut off".to_owned()))?;
+        let head = serde_json::from_slice(&row.body[..end]);
+        let Head { mut parts, paused, last, enqueued, declared } =
+            head.map_err(|error| corrupt(error.to_string()))?;
+        parts.job = parts.job.with_payload(row.body.slice(end + 1..));
+        let definition = Definition { name: row.name.clone(), parts };
+        let (next_at, revision) = (row.next_at, row.revision);
+        Ok(Self { definition, paused, next_at, last, enqueued, revision, declared })
+    }
+
+    /// What is stored of it beside its name and its next time.
+    pub(super) fn body(&self) -> Result<Bytes> {
+        let head = Head {
+            parts: self.definition.parts.clone(),
+            paused: self.paused,
+            last: self.last,
+            enqueued: self.enqueued,
+            declared: self.declared.clone(),
+        };
+        let mut body = serde_json::to_vec(&head).map_err(|error| {
+            let message = "the schedule cannot be written as JSON";
+            Error::new(ErrorKind::Corrupt, message).on(self.name()).caused_by(error)
+        })?;
+        body.push(b'\n');
+        body.extend_from_slice(self.definition.parts.job.payload());
+        Ok(body.into())
+    }
+}

@@ -1,0 +1,129 @@
+//! The job that a schedule enqueues.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+use crate::job::{JobDraft, JobId, Metadata, NewJob, Priority, Start};
+use crate::names::{Kind, PartitionKey, QueueName, ScheduleName};
+use crate::retry::schedule_jitter;
+
+/// In the metadata of a job that a schedule has enqueued: the schedule's name.
+pub const SCHEDULE: &str = "schedule";
+/// Likewise the nominal time in ms since the epoch; absent if somebody asked for the run.
+pub const NOMINAL_MS: &str = "nominal_ms";
+
+/// A job without identity and time: each occurrence makes one of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobTemplate {
+    queue: QueueName,
+    kind: Kind,
+    /// Stored beside the rest, byte for byte.
+    #[serde(skip)]
+    payload: Bytes,
+    priority: Priority,
+    max_attempts: u32,
+    timeout_ms: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    deadline_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    partition_key: Option<PartitionKey>,
+    #[serde(default, skip_serializing_if = "Metadata::is_empty")]
+    metadata: Metadata,
+}
+
+impl JobTemplate {
+    /// The template that this draft describes.
+    ///
+    /// # Errors
+    /// `Invalid` if the draft is, or if it has what each occurrence has of its own: a time to run,
+    /// an idempotency key, or another job that it was.
+    pub fn of(draft: JobDraft) -> Result<Self> {
+        let job = draft.build()?;
+        let refuse =
+            |field, what: &str| Err(Error::invalid(field, "absent in the job of a schedule", what));
+        if job.start() != Start::After(Duration::ZERO) {
+            return refuse("delay", "a time to run: the schedule says when");
+        } else if job.idempotency_key().is_some() || job.unique_until_done() {
+            return refuse("idempotency_key", "a key: an occurrence is enqueued once without it");
+        } else if job.moved_from().is_some() {
+            return refuse("moved_from", "a job that was moved");
+        }
+        Ok(Self {
+            queue: job.queue().clone(),
+            kind: job.kind().clone(),
+            payload: job.payload().clone(),
+            priority: job.priority(),
+            max_attempts: job.max_attempts(),
+            timeout_ms: millis(job.timeout()),
+            deadline_ms: job.deadline().map(millis),
+            partition_key: job.partition_key().cloned(),
+            metadata: job.metadata().clone(),
+        })
+    }
+
+    /// The queue.
+    pub fn queue(&self) -> &QueueName {
+        &self.queue
+    }
+
+    /// The kind.
+    pub fn kind(&self) -> &Kind {
+        &self.kind
+    }
+
+    /// The payload.
+    pub fn payload(&self) -> &Bytes {
+        &self.payload
+    }
+
+    pub(super) fn with_payload(mut self, payload: Bytes) -> Self {
+        self.payload = payload;
+        self
+    }
+
+    /// The job of an occurrence: it may run from its nominal time on, moved by the jitter.
+    pub(super) fn at(
+        &self,
+        name: &ScheduleName,
+        nominal: Timestamp,
+        jitter: Duration,
+    ) -> Result<NewJob> {
+        let id = JobId::of_occurrence(&self.queue, name, nominal);
+        let draft = self.draft(name, Some(nominal)).id(id);
+        draft.run_at(nominal + schedule_jitter(jitter, id)).build()
+    }
+
+    /// The job of a run that somebody has asked for.
+    pub(super) fn now(&self, name: &ScheduleName) -> Result<NewJob> {
+        self.draft(name, None).build()
+    }
+
+    fn draft(&self, name: &ScheduleName, nominal: Option<Timestamp>) -> JobDraft {
+        let mut metadata = self.metadata.clone();
+        metadata.insert(SCHEDULE, name.as_str());
+        if let Some(nominal) = nominal {
+            metadata.insert(NOMINAL_MS, nominal.as_millis().to_string());
+        }
+        let mut draft = JobDraft::new(&self.kind, self.payload.clone())
+            .queue(&self.queue)
+            .priority(self.priority)
+            .max_attempts(self.max_attempts)
+            .timeout(Duration::from_millis(self.timeout_ms))
+            .metadata(metadata);
+        if let Some(deadline_ms) = self.deadline_ms {
+            draft = draft.deadline(Duration::from_millis(deadline_ms));
+        }
+        if let Some(key) = &self.partition_key {
+            draft = draft.partition_key(key);
+        }
+        draft
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

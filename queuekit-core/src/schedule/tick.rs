@@ -1,0 +1,178 @@
+//! Enqueues what is due: any process may, any number at once.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::occurrences::{Overlap, owed};
+use super::scheduler::Scheduler;
+use super::stored::{Occurrence, Schedule};
+use crate::backend::Backend;
+use crate::capability::{ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow};
+use crate::clock::Timestamp;
+use crate::error::{Error, ErrorKind, Result};
+use crate::job::NewJob;
+use crate::names::ScheduleName;
+
+/// Schedules that one tick looks at.
+const ROWS: usize = 1000;
+/// Occurrences of one schedule that one tick enqueues; the others are due at the next.
+const JOBS: usize = 100;
+
+/// What one tick did.
+#[derive(Clone, Debug, Default)]
+pub struct Ticked {
+    /// Jobs that it enqueued.
+    pub enqueued: usize,
+    /// Schedules whose occurrence was due and did not run: overlap or catch-up say so.
+    pub passed: usize,
+    /// Schedules that could not be served, and why. One whose queue is full stays due; one that
+    /// cannot be read is set aside until it is put again.
+    pub failed: Vec<(ScheduleName, Error)>,
+    /// There is more to do: tick again.
+    pub more: bool,
+    /// The time to the next occurrence.
+    pub next_in: Option<Duration>,
+}
+
+impl Scheduler<'_> {
+    /// Enqueues the occurrences that are due (R15.2). Each exists once, however many processes
+    /// tick, are killed or restarted: the first that changes the schedule's row has enqueued its
+    /// jobs in the same step, and all others are told that it has changed.
+    ///
+    /// # Errors
+    /// `Unavailable`, `Indeterminate`, `Closed`: what was not done is due at the next tick.
+    pub async fn tick(&self) -> Result<Ticked> {
+        let found = self.rows.find_schedules(&ScheduleQuery::Due(ROWS)).await?;
+        let mut ticked = Ticked { next_in: found.next_due_in, ..Ticked::default() };
+        ticked.more = found.rows.len() == ROWS;
+        for row in &found.rows {
+            match self.serve(row, found.now, &mut ticked).await {
+                Ok(()) => {}
+                Err(error) if is_of_the_store(&error) => return Err(error),
+                Err(error) => ticked.failed.push((row.name.clone(), error)),
+            }
+        }
+        Ok(ticked)
+    }
+
+    async fn serve(&self, row: &ScheduleRow, now: Timestamp, ticked: &mut Ticked) -> Result<()> {
+        let schedule = match Schedule::from_row(row) {
+            Ok(schedule) => schedule,
+            Err(error) => {
+                let aside = change(row, (None, row.body.clone()), Vec::new());
+                let _ = self.rows.change_schedule(&aside).await?;
+                return Err(error);
+            }
+        };
+        let Some(due) = row.next_at else { return Ok(()) };
+        let run = self.owed_now(&schedule, due, now).await?;
+        let mut most = self.most_of(&schedule);
+        loop {
+            let count = run.len().min(most);
+            let (next, jobs) = advanced(schedule.clone(), &run, count, now)?;
+            let next_at = next.next_at;
+            let change = change(row, (next_at, next.body()?), jobs);
+            match self.rows.change_schedule(&change).await? {
+                ScheduleChanged::Changed => {
+                    ticked.served(count, run.len(), next_at.map(|next| next.since(now)));
+                    return Ok(());
+                }
+                // Another process was first.
+                ScheduleChanged::Stale => return Ok(()),
+                // There may be room for one.
+                ScheduleChanged::QueueFull { .. } if count > 1 => most = 1,
+                ScheduleChanged::QueueFull { retry_after } => {
+                    ticked.look_again_in(Some(retry_after));
+                    let message = "the queue of its job is full; it stays due";
+                    return Err(Error::new(ErrorKind::QueueFull { retry_after }, message));
+                }
+            }
+        }
+    }
+
+    /// The nominal times that run now (R15.3 to R15.5).
+    async fn owed_now(
+        &self,
+        schedule: &Schedule,
+        due: Timestamp,
+        now: Timestamp,
+    ) -> Result<Vec<Timestamp>> {
+        let definition = &schedule.definition;
+        let (timing, term) = (definition.timing(), definition.term());
+        let mut run = owed(timing, &term, definition.catch_up(), due, now);
+        if definition.overlap() == Overlap::Skip && !run.is_empty() {
+            // Of several the latest: the others would be beside it.
+            run.drain(..run.len() - 1);
+            if let Some(last) = schedule.last
+                && let Some(job) = self.backend.get_job(last.job).await?
+                && !job.state.is_terminal()
+            {
+                run.clear();
+            }
+        }
+        Ok(run)
+    }
+
+    /// How many of its jobs one call may enqueue.
+    fn most_of(&self, schedule: &Schedule) -> usize {
+        let room = self.backend.capabilities().limits.enqueue_bytes();
+        // Their metadata counts too, and is of some bytes more than that of the template.
+        let each = schedule.definition.job().payload().len() + 8 * 1024;
+        JOBS.min(room / each).max(1)
+    }
+}
+
+impl Ticked {
+    fn served(&mut self, enqueued: usize, owed: usize, next_in: Option<Duration>) {
+        self.enqueued += enqueued;
+        self.passed += usize::from(enqueued == 0);
+        self.more |= enqueued < owed;
+        self.look_again_in(next_in);
+    }
+
+    fn look_again_in(&mut self, time: Option<Duration>) {
+        self.next_in = self.next_in.into_iter().chain(time).min();
+    }
+}
+
+/// The schedule after the first so many of these nominal times have run, and their jobs.
+fn advanced(
+    mut schedule: Schedule,
+    run: &[Timestamp],
+    count: usize,
+    now: Timestamp,
+) -> Result<(Schedule, Vec<NewJob>)> {
+    let definition = &schedule.definition;
+    let (name, jitter) = (definition.name(), definition.jitter());
+    let job = |nominal: &Timestamp| definition.job().at(name, *nominal, jitter);
+    let jobs: Vec<NewJob> = run[..count].iter().map(job).collect::<Result<_>>()?;
+    let next = definition.next_after(now);
+    if let (Some(nominal), Some(job)) = (run[..count].last(), jobs.last()) {
+        schedule.last = Some(Occurrence { nominal: *nominal, job: job.id() });
+    }
+    schedule.enqueued += jobs.len() as u64;
+    schedule.next_at = run.get(count).copied().or(next);
+    Ok((schedule, jobs))
+}
+
+fn change(row: &ScheduleRow, to: (Option<Timestamp>, Bytes), jobs: Vec<NewJob>) -> ScheduleChange {
+    ScheduleChange { name: row.name.clone(), seen: Some(row.revision), to: Some(to), jobs }
+}
+
+/// Whether it is no use to go on with other schedules.
+fn is_of_the_store(error: &Error) -> bool {
+    use ErrorKind::{Closed, Indeterminate, StorageFull, Unavailable};
+    matches!(error.kind(), Closed | Indeterminate | StorageFull | Unavailable)
+}
+
+/// [`Scheduler::tick`] for a store that may have no schedules.
+///
+/// # Errors
+/// Those of [`Scheduler::tick`].
+pub async fn tick(backend: &dyn Backend) -> Result<Option<Ticked>> {
+    match Scheduler::of(backend) {
+        Ok(scheduler) => scheduler.tick().await.map(Some),
+        Err(_) => Ok(None),
+    }
+}

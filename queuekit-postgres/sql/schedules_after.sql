@@ -1,0 +1,16 @@
+-- Schedules by name, and the store's time.
+-- Parameters: $1 the name they come after, empty for all; $2 at most so many.
+-- Result: a row per schedule, as that of one; a row without one if there is none.
+-- Index: schedules_pkey.
+-- Locks: nothing.
+SELECT
+    clock.now, found.name, found.revision, found.next_at, found.body
+FROM (SELECT queuekit.now_ms() AS now OFFSET 0) AS clock
+LEFT JOIN (
+    SELECT schedules.name, schedules.revision, schedules.next_at, schedules.body
+    FROM queuekit.schedules
+    WHERE schedules.name > $1::text
+    ORDER BY schedules.name
+    LIMIT $2::bigint
+) AS found ON true
+ORDER BY found.name

@@ -1,0 +1,102 @@
+//! Rows of schedules (contract R15).
+
+use queuekit_core::capability::{
+    ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow, ScheduleRows,
+};
+use queuekit_core::retry::queue_full_retry_after;
+use queuekit_core::{Bytes, EnqueueOutcome, Limits, ScheduleName, Timestamp};
+use tokio_postgres::Row;
+
+use super::enqueue::Asked;
+use crate::error::{Outcome, unreadable};
+use crate::params::params;
+use crate::session::Session;
+use crate::statements::Sql;
+
+pub(crate) async fn find_schedules(
+    session: &Session<'_>,
+    query: &ScheduleQuery,
+) -> Outcome<ScheduleRows> {
+    let most = |limit: &usize| i64::try_from(*limit).unwrap_or(i64::MAX);
+    let rows = match query {
+        ScheduleQuery::Named(name) => session.query(Sql::Schedule, params![name.as_str()]).await?,
+        ScheduleQuery::After(after, limit) => {
+            let after = after.as_ref().map_or("", ScheduleName::as_str);
+            session.query(Sql::SchedulesAfter, params![after, most(limit)]).await?
+        }
+        ScheduleQuery::Due(limit) => session.query(Sql::SchedulesDue, params![most(limit)]).await?,
+    };
+    let first = rows.first().ok_or_else(|| unreadable("the store's clock"))?;
+    let now = Timestamp::from_millis(first.try_get(0)?);
+    let next: Option<i64> = match query {
+        ScheduleQuery::Due(_) => first.try_get(5)?,
+        ScheduleQuery::Named(_) | ScheduleQuery::After(..) => None,
+    };
+    let next_due_in = next.map(|next| Timestamp::from_millis(next).since(now));
+    let mut found = ScheduleRows { now, rows: Vec::new(), next_due_in };
+    for row in &rows {
+        found.rows.extend(schedule(row)?);
+    }
+    Ok(found)
+}
+
+/// In a transaction of its own; none if what was known of the queues is out of date.
+pub(crate) async fn change_schedule(
+    session: &Session<'_>,
+    change: &ScheduleChange,
+    asked: &Asked<'_>,
+) -> Outcome<Option<ScheduleChanged>> {
+    session.begin().await?;
+    if !move_row(session, change).await? {
+        return Ok(Some(ScheduleChanged::Stale));
+    }
+    if !change.jobs.is_empty() {
+        let Some(outcomes) = asked.store_any(session).await? else { return Ok(None) };
+        let full = |outcome: &EnqueueOutcome| matches!(outcome, EnqueueOutcome::QueueFull { .. });
+        if outcomes.iter().any(full) {
+            let retry_after = queue_full_retry_after();
+            return Ok(Some(ScheduleChanged::QueueFull { retry_after }));
+        }
+    }
+    session.commit().await?;
+    Ok(Some(ScheduleChanged::Changed))
+}
+
+/// False if the row is not the one that was seen.
+async fn move_row(session: &Session<'_>, change: &ScheduleChange) -> Outcome<bool> {
+    let name = change.name.as_str();
+    let seen = change.seen.map(u64::cast_signed);
+    let rows = match (seen, &change.to) {
+        (None, Some((next_at, body))) => {
+            let next_at = next_at.map(Timestamp::as_millis);
+            let count = session.query(Sql::ScheduleCount, params![]).await?;
+            let existing: i64 = count.first().map_or(Ok(0), |row| row.try_get(0))?;
+            let admitted = Limits::default().admit_schedule(existing as usize);
+            admitted.map_err(|error| error.on(&change.name))?;
+            session.query(Sql::ScheduleInsert, params![name, next_at, &body[..]]).await?
+        }
+        (Some(seen), Some((next_at, body))) => {
+            let next_at = next_at.map(Timestamp::as_millis);
+            session.query(Sql::ScheduleUpdate, params![name, seen, next_at, &body[..]]).await?
+        }
+        (Some(seen), None) => session.query(Sql::ScheduleDelete, params![name, seen]).await?,
+        (None, None) => {
+            let rows = session.query(Sql::Schedule, params![name]).await?;
+            let found = rows.first().map(schedule).transpose()?.flatten();
+            return Ok(found.is_none());
+        }
+    };
+    Ok(!rows.is_empty())
+}
+
+/// None for the row that only tells the time; one that is no schedule's is passed over.
+fn schedule(row: &Row) -> Result<Option<ScheduleRow>, tokio_postgres::Error> {
+    let name: Option<&str> = row.try_get(1)?;
+    let Some(Ok(name)) = name.map(ScheduleName::new) else { return Ok(None) };
+    Ok(Some(ScheduleRow {
+        name,
+        revision: row.try_get::<_, i64>(2)?.cast_unsigned(),
+        next_at: row.try_get::<_, Option<i64>>(3)?.map(Timestamp::from_millis),
+        body: Bytes::from(row.try_get::<_, Vec<u8>>(4)?),
+    }))
+}

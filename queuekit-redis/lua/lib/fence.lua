@@ -1,0 +1,27 @@
+-- Lets enqueue.lua store the jobs of a schedule's change once, all of them or none (contract
+-- R15.2). Needs lib/queue.lua.
+-- KEYS: 24, behind those of the queue: the fences of schedules.
+-- ARGV: behind those of enqueue.lua: the schedule's name; the number of its change.
+-- Result: what became of this change's jobs, if that is decided already: 1 stored, 0 the queue was
+-- full; -1 if a later one has been here.
+local name, number = ARGV[#ARGV - 1], tonumber(ARGV[#ARGV])
+local fence = call('HGET', KEYS[24], name)
+if fence then
+    local last, outcome = string.match(fence, '^(%d+):(%d)$')
+    if tonumber(last) >= number then
+        return tonumber(last) == number and tonumber(outcome) or -1
+    end
+end
+use(1)
+local room = 1e15
+if max_pending then
+    local ended = call('ZCARD', C) + call('ZCARD', X) + call('ZCARD', N)
+    room = max_pending - (call('HLEN', D) - ended - call('ZCARD', L))
+    for job = 1, tonumber(ARGV[4]) do
+        room = room - (1 - call('HEXISTS', D, ARGV[5 + (job - 1) * 4]))
+    end
+end
+call('HSET', KEYS[24], name, format('%.0f', number) .. (room >= 0 and ':1' or ':0'))
+if room < 0 then
+    return 0
+end

@@ -1,0 +1,30 @@
+-- Changes the row of a schedule if it is still of the revision that was seen (contract R15.2).
+-- KEYS: rows, names, due, the last revision.
+-- ARGV: 1 name; 2 revision, empty if there was no row; 3 when it is due in ms, empty if never; 4
+-- its record behind the revision, empty to remove it; 5 most schedules; 6 the revision it goes back
+-- to, empty for a new one.
+-- Result: its revision from now on; 0 if it was changed; or `full`.
+local call = redis.call
+local row = call('HGET', KEYS[1], ARGV[1])
+local revision = row and string.match(row, '^%d+') or ''
+if revision ~= ARGV[2] then
+    return 0
+end
+if not row and ARGV[4] ~= '' and call('HLEN', KEYS[1]) >= tonumber(ARGV[5]) then
+    return 'full'
+end
+local number = ARGV[6] == '' and call('INCR', KEYS[4]) or tonumber(ARGV[6])
+if ARGV[4] == '' then
+    call('HDEL', KEYS[1], ARGV[1])
+    call('ZREM', KEYS[2], ARGV[1])
+    call('ZREM', KEYS[3], ARGV[1])
+    return number
+end
+call('HSET', KEYS[1], ARGV[1], string.format('%.0f', number) .. ARGV[4])
+call('ZADD', KEYS[2], 0, ARGV[1])
+if ARGV[3] == '' then
+    call('ZREM', KEYS[3], ARGV[1])
+else
+    call('ZADD', KEYS[3], ARGV[3], ARGV[1])
+end
+return number

@@ -1,0 +1,237 @@
+//! Schedules. Their rows are of one slot and the jobs they enqueue of others: so a change with jobs
+//! is first noted in the row, then its jobs are stored behind a fence that lets each change pass
+//! once, then the row moves on. Who finds a note that somebody has left goes on with it.
+
+mod record;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use queuekit_core::capability::{
+    ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow, ScheduleRows, Schedules,
+};
+use queuekit_core::limits::SCHEDULES;
+use queuekit_core::retry::queue_full_retry_after;
+use queuekit_core::{Error, ErrorKind, Result, ScheduleName, Timestamp};
+use redis::Value;
+
+use crate::RedisStore;
+use crate::call::{Call, Request};
+use crate::codec::{array_of, bytes_of};
+use crate::error::unreadable;
+use crate::scripts::Lua;
+use record::{Noted, Record, State};
+
+/// How often rows are read that somebody is about to change.
+const LOOKS: usize = 5;
+
+#[async_trait]
+impl Schedules for RedisStore {
+    async fn find_schedules(&self, query: &ScheduleQuery) -> Result<ScheduleRows> {
+        self.find(query).await.map_err(|error| error.during("find_schedules"))
+    }
+
+    async fn change_schedule(&self, change: &ScheduleChange) -> Result<ScheduleChanged> {
+        self.change(change).await.map_err(|error| error.during("change_schedule"))
+    }
+}
+
+impl RedisStore {
+    async fn find(&self, query: &ScheduleQuery) -> Result<ScheduleRows> {
+        let mut looks = 0;
+        loop {
+            let (mut found, noted) = self.look(query).await?;
+            if noted.is_empty() {
+                return Ok(found);
+            }
+            looks += 1;
+            let mut unfinished = None;
+            for (name, revision, noted) in &noted {
+                if let Err(error) = self.go_on(name, *revision, noted).await {
+                    tracing::debug!(schedule = %name, %error, "its jobs are not stored yet");
+                    unfinished = Some(error);
+                }
+            }
+            match unfinished {
+                // Those that can be read do not wait for a node that is away.
+                Some(error) if matches!(query, ScheduleQuery::Named(_)) => return Err(error),
+                None if looks < LOOKS => {}
+                _ => {
+                    found.next_due_in.get_or_insert_with(queue_full_retry_after);
+                    return Ok(found);
+                }
+            }
+        }
+    }
+
+    /// The rows, and those whose jobs are not stored yet.
+    async fn look(
+        &self,
+        query: &ScheduleQuery,
+    ) -> Result<(ScheduleRows, Vec<(ScheduleName, u64, Noted)>)> {
+        let (which, name, limit) = match query {
+            ScheduleQuery::Named(name) => ("n", name.as_str(), 1),
+            ScheduleQuery::After(after, limit) => {
+                ("a", after.as_ref().map_or("", ScheduleName::as_str), *limit)
+            }
+            ScheduleQuery::Due(limit) => ("d", "", *limit),
+        };
+        let args = vec![
+            self.shared.clock_arg(),
+            which.into(),
+            name.into(),
+            limit.to_string().into_bytes(),
+        ];
+        let keys = self.shared.keyspace.schedules();
+        let keys = vec![keys[..3].iter().cloned().collect()];
+        let request = Request::Script { script: Lua::Schedules, keys, args };
+        let answer = self.call("find_schedules", Call::Read, request).await?;
+        read(answer).ok_or_else(|| unreadable("the rows of schedules"))
+    }
+
+    async fn change(&self, change: &ScheduleChange) -> Result<ScheduleChanged> {
+        let to = change.to.as_ref().map(|(next_at, body)| State::new(*next_at, body.clone()));
+        let Some(queue) = change.jobs.first().map(|job| job.queue().clone()) else {
+            let record = to.map(Record::Settled);
+            let put = self.put(&change.name, change.seen, None, record.as_ref(), Call::Once);
+            return Ok(put.await?.map_or(ScheduleChanged::Stale, |_| ScheduleChanged::Changed));
+        };
+        self.shared.limits.admit_jobs(&change.jobs)?;
+        let query = ScheduleQuery::Named(change.name.clone());
+        let row = self.find(&query).await?.rows.pop();
+        if row.as_ref().map(|row| row.revision) != change.seen {
+            return Ok(ScheduleChanged::Stale);
+        }
+        let from = row.map(|row| State::new(row.next_at, row.body));
+        let (seen, jobs) = (change.seen, self.job_args(&change.jobs));
+        let noted = Noted { from, seen, to, queue, jobs };
+        let record = Record::Noted(noted.clone());
+        match self.put(&change.name, seen, None, Some(&record), Call::Once).await? {
+            None => Ok(ScheduleChanged::Stale),
+            Some(revision) => self.go_on(&change.name, revision, &noted).await,
+        }
+    }
+
+    /// Stores the jobs of a change that is noted under this revision, and moves the row on: or
+    /// back, where their queue is full. It may be done any number of times.
+    async fn go_on(
+        &self,
+        name: &ScheduleName,
+        revision: u64,
+        noted: &Noted,
+    ) -> Result<ScheduleChanged> {
+        let (to, back_to, changed) = match self.store_once(name, revision, noted).await? {
+            Stored::All => (&noted.to, None, ScheduleChanged::Changed),
+            Stored::None => {
+                let retry_after = queue_full_retry_after();
+                (&noted.from, noted.seen, ScheduleChanged::QueueFull { retry_after })
+            }
+            Stored::Later => return Ok(ScheduleChanged::Stale),
+        };
+        let record = to.clone().map(Record::Settled);
+        // That somebody else was first means that he has done the same.
+        self.put(name, Some(revision), back_to, record.as_ref(), Call::Repeatable).await?;
+        Ok(changed)
+    }
+
+    async fn store_once(
+        &self,
+        name: &ScheduleName,
+        revision: u64,
+        noted: &Noted,
+    ) -> Result<Stored> {
+        let shared = &*self.shared;
+        self.enter_queues(&[&noted.queue], false).await?;
+        let keyspace = &shared.keyspace;
+        let keys = vec![keyspace.of(&noted.queue), [keyspace.fences(&noted.queue)].into()];
+        let mut args = vec![shared.clock_arg()];
+        args.extend(noted.jobs.iter().cloned());
+        args.extend([name.as_str().into(), revision.to_string().into_bytes()]);
+        let request = Request::Script { script: Lua::EnqueueOnce, keys, args };
+        let call = if shared.wait_replicas.is_some() { Call::Stored } else { Call::Repeatable };
+        let stored = match self.call("change_schedule", call, request).await? {
+            Value::Int(0) => Stored::None,
+            Value::Int(-1) => Stored::Later,
+            // Those that stood there already were left as they are.
+            Value::Int(_) | Value::Array(_) => Stored::All,
+            _ => return Err(unreadable("the answer to the jobs of a schedule")),
+        };
+        if stored == Stored::All {
+            self.stir(std::iter::once(&noted.queue));
+        }
+        Ok(stored)
+    }
+
+    /// The revision of the row from now on; none if it was not of the one that was seen.
+    async fn put(
+        &self,
+        name: &ScheduleName,
+        seen: Option<u64>,
+        back_to: Option<u64>,
+        record: Option<&Record>,
+        call: Call,
+    ) -> Result<Option<u64>> {
+        let due = record.and_then(Record::due).map_or(String::new(), |due| due.to_string());
+        let number =
+            |number: Option<u64>| number.map_or(Vec::new(), |number| number.to_string().into());
+        let args = vec![
+            name.as_str().into(),
+            number(seen),
+            due.into_bytes(),
+            record.map_or(Vec::new(), Record::write),
+            SCHEDULES.to_string().into_bytes(),
+            number(back_to),
+        ];
+        let keys = vec![self.shared.keyspace.schedules()];
+        let request = Request::Script { script: Lua::SchedulePut, keys, args };
+        match self.call("change_schedule", call, request).await? {
+            Value::Int(0) => Ok(None),
+            Value::Int(revision) => Ok(Some(revision.cast_unsigned())),
+            Value::BulkString(_) => {
+                let refused = self.shared.limits.admit_schedule(SCHEDULES);
+                Err(refused.err().unwrap_or_else(too_many).on(name))
+            }
+            _ => Err(unreadable("the answer to a change of a schedule")),
+        }
+    }
+}
+
+/// What became of the jobs of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stored {
+    All,
+    None,
+    /// A later change has been there: what became of them is known to others.
+    Later,
+}
+
+fn too_many() -> Error {
+    Error::new(ErrorKind::Unavailable, "there are too many schedules; remove some")
+}
+
+type Found = (ScheduleRows, Vec<(ScheduleName, u64, Noted)>);
+
+/// A row that is no schedule's is passed over.
+fn read(answer: Value) -> Option<Found> {
+    let mut answer = array_of(answer)?.into_iter();
+    let now = Timestamp::from_millis(text_of(answer.next()?)?.parse().ok()?);
+    let next_in = text_of(answer.next()?)?.parse().ok();
+    let next_due_in = next_in.map(Duration::from_millis);
+    let mut found = ScheduleRows { now, rows: Vec::new(), next_due_in };
+    let mut noted = Vec::new();
+    while let (Some(name), Some(record)) = (answer.next(), answer.next()) {
+        let Ok(name) = ScheduleName::new(text_of(name)?) else { continue };
+        match Record::read(bytes_of(record)?) {
+            Some((revision, Record::Settled(State { next_at, body }))) => {
+                found.rows.push(ScheduleRow { name, revision, next_at, body });
+            }
+            Some((revision, Record::Noted(note))) => noted.push((name, revision, note)),
+            None => {}
+        }
+    }
+    Some((found, noted))
+}
+
+fn text_of(value: Value) -> Option<String> {
+    String::from_utf8(bytes_of(value)?).ok()
+}

@@ -1,0 +1,86 @@
+//! Rows of schedules (contract R15).
+
+use queuekit_core::capability::{
+    ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow, ScheduleRows,
+};
+use queuekit_core::retry::queue_full_retry_after;
+use queuekit_core::{Bytes, NewJob, Result, ScheduleName, State, Timestamp};
+use rusqlite::{Row, params};
+
+use super::Step;
+use crate::statements::{
+    SCHEDULE, SCHEDULE_COUNT, SCHEDULE_DELETE, SCHEDULE_NEXT, SCHEDULE_PUT, SCHEDULES_AFTER,
+    SCHEDULES_DUE,
+};
+
+impl Step<'_> {
+    pub(crate) fn find_schedules(&self, query: &ScheduleQuery) -> Result<ScheduleRows> {
+        let now = self.now.as_millis();
+        let mut found = ScheduleRows { now: self.now, ..ScheduleRows::default() };
+        let rows = match query {
+            ScheduleQuery::Named(name) => self.rows(SCHEDULE, [name.as_str()], read)?,
+            ScheduleQuery::After(after, limit) => {
+                let after = after.as_ref().map_or("", ScheduleName::as_str);
+                self.rows(SCHEDULES_AFTER, params![after, limit], read)?
+            }
+            ScheduleQuery::Due(limit) => {
+                let next = self.row(SCHEDULE_NEXT, [now], |row| row.get(0))?;
+                found.next_due_in = next.map(|next| Timestamp::from_millis(next).since(self.now));
+                self.rows(SCHEDULES_DUE, params![now, limit], read)?
+            }
+        };
+        found.rows = rows.into_iter().flatten().collect();
+        Ok(found)
+    }
+
+    pub(crate) fn change_schedule(&mut self, change: &ScheduleChange) -> Result<ScheduleChanged> {
+        let name = change.name.as_str();
+        let stored = self.row(SCHEDULE, [name], |row| row.get::<_, u64>(1))?;
+        if stored != change.seen {
+            return Ok(ScheduleChanged::Stale);
+        }
+        if !self.has_room_for(&change.jobs)? {
+            return Ok(ScheduleChanged::QueueFull { retry_after: queue_full_retry_after() });
+        }
+        if !change.jobs.is_empty() {
+            self.enqueue(&change.jobs)?;
+        }
+        let Some((next_at, body)) = &change.to else {
+            self.execute(SCHEDULE_DELETE, [name])?;
+            return Ok(ScheduleChanged::Changed);
+        };
+        if stored.is_none() {
+            let existing = self.row(SCHEDULE_COUNT, [], |row| row.get(0))?.unwrap_or(0);
+            self.limits.admit_schedule(existing).map_err(|error| error.on(&change.name))?;
+        }
+        let row = params![name, next_at.map(Timestamp::as_millis), &body[..]];
+        self.execute(SCHEDULE_PUT, row)?;
+        Ok(ScheduleChanged::Changed)
+    }
+
+    /// Whether none of these jobs of one queue would find it full (R2.8).
+    fn has_room_for(&mut self, jobs: &[NewJob]) -> Result<bool> {
+        let Some(first) = jobs.first() else { return Ok(true) };
+        let Some(queue) = self.queue(first.queue())? else { return Ok(true) };
+        let pending = self.queues[queue].count(State::Pending);
+        let Some(max) = self.queues[queue].settings.max_pending else { return Ok(true) };
+        let mut new = 0;
+        for job in jobs {
+            new += u64::from(self.job(job.id())?.is_none());
+        }
+        Ok(new <= max.saturating_sub(pending))
+    }
+}
+
+/// A row that is no schedule's is passed over.
+fn read(row: &Row<'_>) -> rusqlite::Result<Option<ScheduleRow>> {
+    let Ok(name) = ScheduleName::new(row.get::<_, String>(0)?) else {
+        return Ok(None);
+    };
+    Ok(Some(ScheduleRow {
+        name,
+        revision: row.get(1)?,
+        next_at: row.get::<_, Option<i64>>(2)?.map(Timestamp::from_millis),
+        body: Bytes::from(row.get::<_, Vec<u8>>(3)?),
+    }))
+}
