@@ -72,6 +72,8 @@ pub struct Expect {
     pub atomic_across_queues: bool,
     /// History that nothing keeps any more is dropped as a whole, however many jobs that are.
     pub drops_history: bool,
+    /// The store keeps events.
+    pub outbox: bool,
     /// What an Ok survives (R11.1), where the store says it.
     pub durability: Option<Durability>,
 }
@@ -86,10 +88,12 @@ impl Expect {
         migrations: false,
         atomic_across_queues: false,
         drops_history: false,
+        outbox: false,
         durability: None,
     };
 
-    /// A store with every capability trait but [`migrations`](Self::migrations).
+    /// A store with every capability trait but [`migrations`](Self::migrations) and
+    /// [`outbox`](Self::outbox).
     pub const FULL: Self = Self { level: Level::Full, ..Self::CORE };
 }
 
@@ -115,6 +119,8 @@ pub enum Need {
     Migrations,
     /// [`Expect::atomic_across_queues`].
     AtomicAcrossQueues,
+    /// The capability [`Outbox`](queuekit_core::capability::Outbox).
+    Outbox,
 }
 
 impl Need {
@@ -126,6 +132,7 @@ impl Need {
             Self::SecondHandle => expect.second_handle,
             Self::Migrations => expect.migrations,
             Self::AtomicAcrossQueues => expect.atomic_across_queues,
+            Self::Outbox => expect.outbox,
         }
     }
 }

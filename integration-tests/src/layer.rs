@@ -6,15 +6,16 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use queuekit_core::capability::{
-    Admin, Beat, CancelOutcome, Durability, Exchange, Exchanged, ExtendOutcome, Fact, Finding,
-    Inspect, Leases, Migrations, Report, ReportOutcome, RescheduleOutcome, RetryOutcome,
-    ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRows, Schedules, SchemaStatus,
-    Settlement, Upkeep, UpkeepReport, Wakeup, Wakeups, Why, WorkerInfo,
+    Admin, Beat, CancelOutcome, Durability, Emission, EmitOutcome, EventFilter, EventPage,
+    Exchange, Exchanged, ExtendOutcome, Fact, Finding, Inspect, Leases, Migrations, Outbox, Report,
+    ReportOutcome, RescheduleOutcome, RetryOutcome, ScheduleChange, ScheduleChanged, ScheduleQuery,
+    ScheduleRows, Schedules, SchemaStatus, Settlement, StoredSettings, Upkeep, UpkeepReport,
+    Wakeup, Wakeups, Why, WorkerInfo,
 };
 use queuekit_core::{
-    Ack, AckOutcome, Backend, Burial, BuryOutcome, Capabilities, EnqueueOutcome, Job, JobFilter,
-    JobId, LeaseToken, LeaseTtl, Nack, NackOutcome, NewJob, Page, Queue, QueueName, QueuePatch,
-    QueueSettings, Reserve, Reserved, Result,
+    Ack, AckOutcome, Backend, Burial, BuryOutcome, Bytes, Capabilities, EnqueueOutcome, Job,
+    JobFilter, JobId, LeaseToken, LeaseTtl, Nack, NackOutcome, NewJob, Page, Queue, QueueName,
+    QueuePatch, QueueSettings, Reserve, Reserved, Result,
 };
 
 /// Every operation of a store and of its capabilities, passed on unless it is written anew;
@@ -163,6 +164,26 @@ pub trait Layer: Debug + Send + Sync + 'static {
         self.schedules().change_schedule(change).await
     }
 
+    async fn event_settings(&self) -> Result<StoredSettings> {
+        self.outbox().event_settings().await
+    }
+
+    async fn change_event_settings(&self, seen: u64, to: &Bytes) -> Result<bool> {
+        self.outbox().change_event_settings(seen, to).await
+    }
+
+    async fn store_events(&self, emission: &Emission) -> Result<Option<Vec<EmitOutcome>>> {
+        self.outbox().store_events(emission).await
+    }
+
+    async fn list_events(&self, filter: &EventFilter) -> Result<EventPage> {
+        self.outbox().list_events(filter).await
+    }
+
+    async fn deliver_again(&self, deliveries: &[NewJob]) -> Result<Vec<bool>> {
+        self.outbox().deliver_again(deliveries).await
+    }
+
     /// The inner store's; shown only where it has it.
     fn leases(&self) -> &dyn Leases {
         self.inner().capabilities().leases.expect("the inner store's Leases")
@@ -201,5 +222,10 @@ pub trait Layer: Debug + Send + Sync + 'static {
     /// The inner store's; shown only where it has it.
     fn schedules(&self) -> &dyn Schedules {
         self.inner().capabilities().schedules.expect("the inner store's Schedules")
+    }
+
+    /// The inner store's; shown only where it has it.
+    fn outbox(&self) -> &dyn Outbox {
+        self.inner().capabilities().outbox.expect("the inner store's Outbox")
     }
 }

@@ -66,6 +66,24 @@ macro_rules! __for_each_case {
                 full(Migrations) r11_2_the_schema_is_current
             }
 
+            events {
+                full(Outbox) r14_1_an_event_is_delivered_to_who_wants_it
+                full(Outbox) r14_1_emits_at_once_are_all_delivered
+                full(Outbox) r14_1_every_field_reaches_consumer_and_reader
+                full(Outbox) r14_1_large_events_reach_every_consumer
+                full(Outbox) r14_2_a_repeated_emit_is_a_duplicate
+                full(Outbox) r14_2_one_key_at_once_is_emitted_once
+                full(Outbox) r14_3_order_is_kept_where_it_is_wanted
+                full(Outbox) r14_4_a_change_is_in_force_everywhere_at_once
+                full(Outbox) r14_4_what_is_invalid_is_refused
+                full(Outbox) r14_5_a_replay_delivers_what_is_in_the_log
+                full(Outbox) r14_6_no_open_delivery_loses_its_event
+                full(Outbox) r14_6_the_log_is_bounded_by_number
+                full(Outbox) r14_7_a_failing_consumer_hurts_no_other
+                full(Outbox) r14_7_a_full_queue_refuses_no_event
+                full(Outbox) r14_7_deliveries_can_be_delayed
+            }
+
             fence {
                 core r3_1_every_reserve_has_a_nonce_of_its_own
                 core r3_1_a_guessed_nonce_settles_nothing

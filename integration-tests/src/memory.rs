@@ -40,6 +40,7 @@ impl World for MemoryWorld {
             second_handle: false,
             migrations: true,
             atomic_across_queues: true,
+            outbox: true,
             durability: Some(Durability::Nothing),
             ..Expect::FULL
         }

@@ -4,15 +4,16 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use queuekit_core::capability::{
-    Admin, Beat, CancelOutcome, Durability, Exchange, Exchanged, ExtendOutcome, Fact, Finding,
-    Inspect, Leases, Migrations, Report, ReportOutcome, RescheduleOutcome, RetryOutcome,
-    ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRows, Schedules, SchemaStatus,
-    Settlement, Upkeep, UpkeepReport, Wakeup, Wakeups, Why, WorkerInfo,
+    Admin, Beat, CancelOutcome, Durability, Emission, EmitOutcome, EventFilter, EventPage,
+    Exchange, Exchanged, ExtendOutcome, Fact, Finding, Inspect, Leases, Migrations, Outbox, Report,
+    ReportOutcome, RescheduleOutcome, RetryOutcome, ScheduleChange, ScheduleChanged, ScheduleQuery,
+    ScheduleRows, Schedules, SchemaStatus, Settlement, StoredSettings, Upkeep, UpkeepReport,
+    Wakeup, Wakeups, Why, WorkerInfo,
 };
 use queuekit_core::{
-    Ack, AckOutcome, Backend, Burial, BuryOutcome, Capabilities, EnqueueOutcome, Job, JobFilter,
-    JobId, LeaseToken, LeaseTtl, Nack, NackOutcome, NewJob, Page, Queue, QueueName, QueuePatch,
-    QueueSettings, Reserve, Reserved, Result,
+    Ack, AckOutcome, Backend, Burial, BuryOutcome, Bytes, Capabilities, EnqueueOutcome, Job,
+    JobFilter, JobId, LeaseToken, LeaseTtl, Nack, NackOutcome, NewJob, Page, Queue, QueueName,
+    QueuePatch, QueueSettings, Reserve, Reserved, Result,
 };
 
 use crate::layer::Layer;
@@ -87,6 +88,7 @@ impl<L: Layer> Backend for Wrapped<L> {
         own.admin = inner.admin.map(|_| self as &dyn Admin);
         own.inspect = inner.inspect.map(|_| self as &dyn Inspect);
         own.migrations = inner.migrations.map(|_| self as &dyn Migrations);
+        own.outbox = inner.outbox.map(|_| self as &dyn Outbox);
         own.schedules = inner.schedules.map(|_| self as &dyn Schedules);
         own.atomic_across_queues = inner.atomic_across_queues;
         own
@@ -234,8 +236,37 @@ impl<L: Layer> Schedules for Wrapped<L> {
     }
 }
 
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl<L: Layer> Outbox for Wrapped<L> {
+    async fn event_settings(&self) -> Result<StoredSettings> {
+        self.0.called("event_settings");
+        self.0.event_settings().await
+    }
+
+    async fn change_event_settings(&self, seen: u64, to: &Bytes) -> Result<bool> {
+        self.0.called("change_event_settings");
+        self.0.change_event_settings(seen, to).await
+    }
+
+    async fn store_events(&self, emission: &Emission) -> Result<Option<Vec<EmitOutcome>>> {
+        self.0.called("store_events");
+        self.0.store_events(emission).await
+    }
+
+    async fn list_events(&self, filter: &EventFilter) -> Result<EventPage> {
+        self.0.called("list_events");
+        self.0.list_events(filter).await
+    }
+
+    async fn deliver_again(&self, deliveries: &[NewJob]) -> Result<Vec<bool>> {
+        self.0.called("deliver_again");
+        self.0.deliver_again(deliveries).await
+    }
+}
+
 /// Every operation that a [`Layer`] hears of.
-pub const OPERATIONS: [&str; 32] = [
+pub const OPERATIONS: [&str; 37] = [
     "enqueue",
     "reserve",
     "ack",
@@ -268,4 +299,9 @@ pub const OPERATIONS: [&str; 32] = [
     "sql",
     "find_schedules",
     "change_schedule",
+    "event_settings",
+    "change_event_settings",
+    "store_events",
+    "list_events",
+    "deliver_again",
 ];

@@ -5,6 +5,7 @@
 //! - [`Capabilities`] leads to what else a store can do: the traits of [`capability`].
 //! - [`Client`] enqueues: `client.enqueue(payload).queue("emails").await`.
 //! - [`schedule`] enqueues at the times of a cron expression, or every so often.
+//! - [`event`] is a log of events with a delivery for each consumer.
 //! - [`memory`] is the store that is also the specification; handlers are tested with it.
 //! - [`lifecycle`], [`retry`], [`queue`], [`limits`]: the rules, as pure functions and constants.
 //!
@@ -16,6 +17,7 @@ pub mod capability;
 mod client;
 mod clock;
 mod error;
+pub mod event;
 mod job;
 pub mod lifecycle;
 pub mod limits;
@@ -37,12 +39,15 @@ pub use bytes::Bytes;
 pub use client::{Client, EnqueueAll, EnqueueRequest};
 pub use clock::{Clock, ManualClock, OffsetClock, SystemClock, Timestamp};
 pub use error::{Error, ErrorKind, Result};
+pub use event::{EventDraft, EventId, Subscription, SubscriptionDraft};
 pub use job::{
     ErrorText, Failure, Job, JobDraft, JobId, LogLine, Metadata, NewJob, Payload, Priority,
     Progress, Start, State, Status, StatusSet,
 };
 pub use limits::Limits;
-pub use names::{IdempotencyKey, Kind, PartitionKey, QueueName, ScheduleName, WorkerId};
+pub use names::{
+    ConsumerName, IdempotencyKey, Kind, PartitionKey, QueueName, ScheduleName, WorkerId,
+};
 pub use queue::{Queue, QueuePatch, QueueSettings};
 pub use retry::RetryPolicy;
 pub use schedule::{CatchUp, Declared, Overlap, Schedule, ScheduleDraft, Scheduler};

@@ -3,10 +3,19 @@
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::event::NewEvent;
 use crate::job::NewJob;
 
 /// Longest name of a queue, kind or worker, in bytes.
 pub const NAME_BYTES: usize = 128;
+/// Longest name of a consumer of events, in bytes.
+pub const CONSUMER_BYTES: usize = 100;
+/// Most subscriptions of a store, and so most deliveries of an event.
+pub const SUBSCRIPTIONS: usize = 1000;
+/// Most deliveries that one emit may make, over all its events.
+pub const DELIVERIES_PER_CALL: usize = 10_000;
+/// Metadata that a delivery has beside its event's, in bytes.
+const EVENT_METADATA_BYTES: usize = 512;
 /// Longest partition or idempotency key, in bytes.
 pub const KEY_BYTES: usize = 256;
 /// Largest payload that can ever be allowed, in bytes.
@@ -178,6 +187,25 @@ impl Limits {
             at_most("payload", self.payload_bytes, "bytes", payload).map_err(at)?;
             at_most("metadata", self.metadata_bytes, "bytes", metadata).map_err(at)?;
             bytes += payload + metadata;
+        }
+        at_most("bytes per call", self.enqueue_bytes, "bytes", bytes)
+    }
+
+    /// Checks a whole emit before the store is contacted.
+    ///
+    /// # Errors
+    /// `Invalid`, naming the first item, its field and the limit; nothing of the call is stored.
+    pub fn admit_events(&self, events: &[NewEvent]) -> Result<()> {
+        at_most("events per call", self.enqueue_jobs, "events", events.len())?;
+        let mut bytes = 0;
+        for (item, event) in events.iter().enumerate() {
+            let at = |error: Error| error.at_item(item).on(event.id());
+            let (data, metadata) = (event.data().len(), event.metadata().bytes());
+            at_most("data", self.payload_bytes, "bytes", data).map_err(at)?;
+            // Deliveries have some more: the event's id, and how they are tried again.
+            let room = self.metadata_bytes.saturating_sub(EVENT_METADATA_BYTES);
+            at_most("metadata", room, "bytes", metadata).map_err(at)?;
+            bytes += data + metadata;
         }
         at_most("bytes per call", self.enqueue_bytes, "bytes", bytes)
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
-use crate::limits::{KEY_BYTES, NAME_BYTES, RESERVED_QUEUE_PREFIXES};
+use crate::limits::{CONSUMER_BYTES, KEY_BYTES, NAME_BYTES, RESERVED_QUEUE_PREFIXES};
 
 const NAME_RULE: &str = "[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}";
 
@@ -110,6 +110,36 @@ impl ScheduleName {
     /// `Invalid` if it breaks the rule for names.
     pub fn new(name: impl AsRef<str>) -> Result<Self> {
         Ok(Self { name: checked_name("schedule", name.as_ref())? })
+    }
+}
+
+/// Who gets deliveries of events: as a queue's name, of at most 100 bytes.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ConsumerName {
+    name: Arc<str>,
+}
+
+impl ConsumerName {
+    /// Parses a consumer's name.
+    ///
+    /// # Errors
+    /// `Invalid` if it breaks the rule for names, or has more than 100 bytes.
+    pub fn new(name: impl AsRef<str>) -> Result<Self> {
+        let name = checked_name("consumer", name.as_ref())?;
+        if name.len() > CONSUMER_BYTES {
+            let got = format!("{} bytes", name.len());
+            return Err(Error::invalid("consumer", "at most 100 bytes", got));
+        }
+        Ok(Self { name })
+    }
+
+    /// The queue of its deliveries: `event.` and its name.
+    ///
+    /// # Errors
+    /// None: every consumer's name makes a queue's.
+    pub fn queue(&self) -> Result<QueueName> {
+        QueueName::new(format!("event.{}", self.name))
     }
 }
 
@@ -278,7 +308,7 @@ macro_rules! string_like {
     )*};
 }
 
-string_like!(QueueName Kind WorkerId ScheduleName PartitionKey IdempotencyKey);
+string_like!(QueueName Kind WorkerId ScheduleName ConsumerName PartitionKey IdempotencyKey);
 
 #[cfg(test)]
 mod tests {

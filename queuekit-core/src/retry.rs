@@ -67,6 +67,42 @@ impl RetryPolicy {
     }
 }
 
+/// As text, for policies that are stored.
+impl RetryPolicy {
+    /// The policy in words that [`read`](Self::read) knows; none for the application's own
+    /// function.
+    pub fn written(&self) -> Option<String> {
+        let millis = |delay: &Duration| delay.as_millis().to_string();
+        Some(match self {
+            Self::Exponential { base, cap, jitter } => {
+                format!("exponential {} {} {jitter}", millis(base), millis(cap))
+            }
+            Self::Fixed(delay) => format!("fixed {}", millis(delay)),
+            Self::List(delays) => {
+                format!("list {}", delays.iter().map(millis).collect::<Vec<_>>().join(" "))
+            }
+            Self::Custom(_) => return None,
+        })
+    }
+
+    /// The policy that was written so; none if the text is none.
+    pub fn read(text: &str) -> Option<Self> {
+        let mut words = text.split_whitespace();
+        let name = words.next()?;
+        let millis = |word: &str| word.parse().ok().map(Duration::from_millis);
+        match name {
+            "exponential" => {
+                let (base, cap) = (millis(words.next()?)?, millis(words.next()?)?);
+                let jitter: f64 = words.next()?.parse().ok()?;
+                Some(Self::Exponential { base, cap, jitter })
+            }
+            "fixed" => Some(Self::Fixed(millis(words.next()?)?)),
+            "list" => Some(Self::List(words.map(millis).collect::<Option<Vec<_>>>()?.into())),
+            _ => None,
+        }
+    }
+}
+
 impl Default for RetryPolicy {
     fn default() -> Self {
         Self::DEFAULT
@@ -165,6 +201,23 @@ mod tests {
         assert_eq!([1, 2, 9].map(|attempt| policy.delay(attempt, 0.0).as_secs()), [1, 5, 5]);
         assert_eq!(RetryPolicy::list([]).delay(1, 0.0), Duration::ZERO);
         assert_eq!(RetryPolicy::custom(|_| Duration::MAX).delay(1, 0.0), NACK_DELAY);
+    }
+
+    #[test]
+    fn a_policy_is_read_as_it_was_written() {
+        for policy in [
+            RetryPolicy::DEFAULT,
+            RetryPolicy::Fixed(SECOND),
+            RetryPolicy::list([SECOND, 5 * SECOND]),
+            RetryPolicy::list([]),
+        ] {
+            let again = RetryPolicy::read(&policy.written().unwrap()).unwrap();
+            assert_eq!(format!("{again:?}"), format!("{policy:?}"));
+        }
+        assert!(RetryPolicy::custom(|_| SECOND).written().is_none());
+        assert!(
+            ["", "fixed", "fixed x", "soon"].iter().all(|text| RetryPolicy::read(text).is_none())
+        );
     }
 
     #[test]

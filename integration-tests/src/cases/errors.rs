@@ -29,6 +29,7 @@ pub async fn r10_1_the_store_can_what_its_harness_states(world: &dyn World) {
         ("Admin", can.admin.is_some(), full),
         ("Inspect", can.inspect.is_some(), full),
         ("Schedules", can.schedules.is_some(), full),
+        ("Outbox", can.outbox.is_some(), expect.outbox),
         ("Migrations", can.migrations.is_some(), expect.migrations),
         ("atomic_across_queues", can.atomic_across_queues, expect.atomic_across_queues),
     ];

@@ -5,6 +5,7 @@ pub mod bulk;
 pub mod dlq;
 pub mod enqueue;
 pub mod errors;
+pub mod events;
 pub mod fence;
 pub mod figures;
 pub mod flush;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queuekit_core::capability::{
-    Admin, CancelOutcome, Exchange, ExtendOutcome, Inspect, Leases, Report, ReportOutcome,
+    Admin, CancelOutcome, Exchange, ExtendOutcome, Inspect, Leases, Outbox, Report, ReportOutcome,
     RescheduleOutcome, RetryOutcome, Schedules, Upkeep, UpkeepReport, Wakeups,
 };
 use queuekit_core::{Capabilities, JobId, LeaseToken, QueueName, QueuePatch, QueueSettings};
@@ -38,6 +38,7 @@ impl<'w> dyn World + 'w {
         admin: Admin
         inspect: Inspect
         schedules: Schedules
+        outbox: Outbox
     }
 
     /// Changes settings of a queue.

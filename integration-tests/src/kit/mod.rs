@@ -6,6 +6,7 @@
 
 mod admin;
 mod dump;
+mod events;
 mod parallel;
 mod read;
 mod run;
@@ -20,6 +21,7 @@ use queuekit_core::{
 };
 
 pub use dump::Dump;
+pub use events::{consumer, deliveries_of, subscribed};
 pub use parallel::in_parallel;
 pub use schedules::{defined, schedule_name};
 

@@ -1,6 +1,8 @@
 //! What a store can do beside its ten operations.
 
-use crate::capability::{Admin, Exchange, Inspect, Leases, Migrations, Schedules, Upkeep, Wakeups};
+use crate::capability::{
+    Admin, Exchange, Inspect, Leases, Migrations, Outbox, Schedules, Upkeep, Wakeups,
+};
 use crate::limits::Limits;
 
 /// The capability traits a store implements: a field that is `Some` is the implementation, so
@@ -26,6 +28,8 @@ pub struct Capabilities<'a> {
     pub migrations: Option<&'a dyn Migrations>,
     /// Schedules: cron and intervals.
     pub schedules: Option<&'a dyn Schedules>,
+    /// Events, and deliveries of them.
+    pub outbox: Option<&'a dyn Outbox>,
     /// Whether one enqueue call over several queues is one atomic step (R2.3).
     pub atomic_across_queues: bool,
     /// How many large calls at once are worth it; 0 and 1 mean that calls wait for each other.

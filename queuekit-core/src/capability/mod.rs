@@ -6,6 +6,7 @@ mod exchange;
 mod inspect;
 mod leases;
 mod migrations;
+mod outbox;
 mod schedules;
 mod upkeep;
 mod wakeups;
@@ -16,6 +17,7 @@ pub use exchange::{Exchange, Exchanged, Settlement};
 pub use inspect::{Durability, Fact, Finding, Inspect, Severity};
 pub use leases::{Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo};
 pub use migrations::{Migrations, SchemaStatus};
+pub use outbox::{Emission, EmitOutcome, EventFilter, EventPage, Outbox, StoredSettings};
 pub use schedules::{
     ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow, ScheduleRows, Schedules,
 };

@@ -9,9 +9,11 @@ use std::sync::Arc;
 pub use request::{EnqueueAll, EnqueueRequest};
 
 use crate::backend::{Ack, AckOutcome, Backend, EnqueueOutcome, Nack, NackOutcome};
-use crate::error::{Error, Result};
+use crate::capability::EmitOutcome;
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::{Consumers, Emitter, EventDraft, EventId, NewEvent};
 use crate::job::{Job, JobDraft, JobId, NewJob};
-use crate::limits::Limits;
+use crate::limits::{DELIVERIES_PER_CALL, Limits};
 use crate::schedule::{Declared, ScheduleDraft, Scheduler};
 use coalescer::{Coalescer, Flush, Weigh};
 
@@ -35,6 +37,8 @@ struct Lanes {
     keyed: Coalescer<Enqueue>,
     acks: Coalescer<Acks>,
     nacks: Coalescer<Nacks>,
+    events: Coalescer<Emits>,
+    keyed_events: Coalescer<Emits>,
 }
 
 impl Client {
@@ -46,11 +50,14 @@ impl Client {
     /// A client of a store that others hold too.
     pub fn shared(backend: Arc<dyn Backend>) -> Self {
         let store = || Arc::clone(&backend);
+        let emitter = Arc::new(Emitter::default());
         let lanes = Arc::new(Lanes {
             plain: Coalescer::new(Enqueue(store())),
             keyed: Coalescer::new(Enqueue(store())),
             acks: Coalescer::new(Acks(store())),
             nacks: Coalescer::new(Nacks(store())),
+            events: Coalescer::new(Emits(store(), Arc::clone(&emitter))),
+            keyed_events: Coalescer::new(Emits(store(), emitter)),
         });
         Self { backend, lanes }
     }
@@ -112,6 +119,49 @@ impl Client {
         self.backend.get_job(id).await
     }
 
+    /// Stores an event, and a delivery for each consumer that wants it, in one step; answers the
+    /// id under which it is stored: its own, or that of its duplicate.
+    ///
+    /// # Errors
+    /// `Invalid`, naming the field that breaks its limit; `Conflict`; `Unsupported` if the store
+    /// keeps no events; `Unavailable`, `Indeterminate`, `Closed`.
+    pub async fn emit(&self, event: impl Into<EventDraft>) -> Result<EventId> {
+        let emit = async {
+            let outcomes = self.emit_events(vec![event.into().build()?]).await?;
+            match crate::backend::only(outcomes, "emit")? {
+                EmitOutcome::Emitted { id } | EmitOutcome::Duplicate { existing: id } => Ok(id),
+                EmitOutcome::Conflict { existing } => {
+                    let message = "its id is taken by an event of another type or other data";
+                    Err(Error::new(ErrorKind::Conflict, message).on(existing))
+                }
+            }
+        };
+        emit.await.map_err(|error: Error| error.during("emit"))
+    }
+
+    /// Stores events in one atomic call, an outcome per event.
+    ///
+    /// # Errors
+    /// Those of [`emit`](Self::emit), but for `Conflict`, which is an outcome.
+    pub async fn emit_all<D: Into<EventDraft>>(
+        &self,
+        events: impl IntoIterator<Item = D>,
+    ) -> Result<Vec<EmitOutcome>> {
+        let build =
+            |(item, draft): (usize, D)| draft.into().build().map_err(|error| error.at_item(item));
+        let events: Result<Vec<_>> = events.into_iter().enumerate().map(build).collect();
+        let emit = async { self.emit_events(events?).await };
+        emit.await.map_err(|error: Error| error.during("emit"))
+    }
+
+    /// Who wants which events: subscriptions are declared, changed and replayed there.
+    ///
+    /// # Errors
+    /// `Unsupported` if the store keeps no events.
+    pub fn consumers(&self) -> Result<Consumers<'_>> {
+        Consumers::of(&*self.backend)
+    }
+
     /// Declares a schedule: an application may do so at each start, and what an operator has
     /// changed since stays until the code says something else; see [`Scheduler::declare`].
     ///
@@ -136,6 +186,12 @@ impl Client {
     /// Those of [`Backend::close`].
     pub async fn close(&self) -> Result<()> {
         self.backend.close().await
+    }
+
+    async fn emit_events(&self, events: Vec<NewEvent>) -> Result<Vec<EmitOutcome>> {
+        let keyed = events.iter().any(|event| event.idempotency_key().is_some());
+        let lane = if keyed { &self.lanes.keyed_events } else { &self.lanes.events };
+        lane.submit(events).await
     }
 
     async fn enqueue_jobs(&self, jobs: Vec<NewJob>) -> Result<Vec<EnqueueOutcome>> {
@@ -223,5 +279,35 @@ impl Flush for Nacks {
 impl Weigh for Nack {
     fn bytes(&self) -> usize {
         self.error.as_str().len()
+    }
+}
+
+struct Emits(Arc<dyn Backend>, Arc<Emitter>);
+
+#[async_trait::async_trait]
+impl Flush for Emits {
+    type Item = NewEvent;
+    type Outcome = EmitOutcome;
+
+    async fn flush(&self, events: &[NewEvent]) -> Result<Vec<EmitOutcome>> {
+        let consumers = Consumers::of(&*self.0)?;
+        self.1.emit(consumers.outbox(), &self.0.capabilities().limits, events).await
+    }
+
+    /// By somebody's open transaction with the same key, or the same id.
+    fn may_block(&self) -> bool {
+        true
+    }
+
+    /// As many events as make no more deliveries than a call may.
+    fn limits(&self) -> Limits {
+        let most = DELIVERIES_PER_CALL / self.1.subscriptions().max(1);
+        self.0.capabilities().limits.with_enqueue_jobs(most)
+    }
+}
+
+impl Weigh for NewEvent {
+    fn bytes(&self) -> usize {
+        self.data().len() + self.metadata().bytes()
     }
 }

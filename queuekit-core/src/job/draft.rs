@@ -7,6 +7,7 @@ use bytes::Bytes;
 use super::{JobId, Metadata, NewJob, Payload, Priority, Start};
 use crate::clock::{Clock, SystemClock, Timestamp};
 use crate::error::{Error, Result};
+use crate::event::EventId;
 use crate::limits::{DELAY, MAX_ATTEMPTS, PAYLOAD_BYTES_HARD, TIMEOUT};
 use crate::names::{IdempotencyKey, Kind, PartitionKey, QueueName};
 
@@ -161,6 +162,15 @@ impl JobDraft {
             (None, None) => JobId::generate(queue, id_time()),
         };
         Ok(job)
+    }
+
+    /// The delivery of an event, under this id.
+    pub(crate) fn delivery(self, event: EventId, id: JobId) -> Result<NewJob> {
+        let job = self.set(|job| {
+            job.event = Some(event);
+            job.id = id;
+        });
+        job.job
     }
 
     fn set(mut self, set: impl FnOnce(&mut NewJob)) -> Self {

@@ -9,6 +9,7 @@ use uuid::{Builder, Uuid};
 
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
+use crate::event::EventId;
 use crate::names::{QueueName, ScheduleName};
 
 /// A UUIDv7 whose last 16 bits are its queue's tag (contract R2.4).
@@ -46,6 +47,14 @@ impl JobId {
         let digest = Sha256::new().chain_update(schedule.as_str()).chain_update(b"@");
         let digest = digest.chain_update(nominal_ms.to_be_bytes()).chain_update(queue.as_str());
         Self::derived(queue, u64::try_from(nominal_ms).unwrap_or(0), &digest.finalize())
+    }
+
+    /// The id of the delivery of this event to the queue of a consumer, once more for each replay:
+    /// a pure function of all three (R14.2).
+    pub(crate) fn of_delivery(queue: &QueueName, event: EventId, replay: Option<&str>) -> Self {
+        let digest = Sha256::new().chain_update(event.as_bytes()).chain_update(queue.as_str());
+        let digest = digest.chain_update(b"\0").chain_update(replay.unwrap_or_default());
+        Self::derived(queue, event.millis(), &digest.finalize())
     }
 
     fn derived(queue: &QueueName, millis: u64, digest: &[u8]) -> Self {

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use super::{JobDraft, JobId, Metadata, Payload, Priority};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
+use crate::event::EventId;
 use crate::limits::DELAY;
 use crate::names::{IdempotencyKey, Kind, PartitionKey, QueueName};
 
@@ -29,6 +30,7 @@ pub struct NewJob {
     pub(super) moved_from: Option<JobId>,
     pub(super) repeat: bool,
     pub(super) merged: bool,
+    pub(super) event: Option<EventId>,
 }
 
 /// When a job may first run.
@@ -67,6 +69,7 @@ impl NewJob {
             moved_from: None,
             repeat: false,
             merged: false,
+            event: None,
         }
     }
 
@@ -174,6 +177,11 @@ impl NewJob {
     /// The job that moved here.
     pub fn moved_from(&self) -> Option<JobId> {
         self.moved_from
+    }
+
+    /// The event of which it is a delivery: its payload is the event's, which a store keeps once.
+    pub fn event(&self) -> Option<EventId> {
+        self.event
     }
 
     /// Whether this call was made before and its answer is not known.

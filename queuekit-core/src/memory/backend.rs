@@ -95,6 +95,7 @@ impl Backend for MemoryStore {
             inspect: Some(self),
             migrations: Some(self),
             schedules: Some(self),
+            outbox: Some(self),
             atomic_across_queues: true,
             calls_at_once: 1,
             limits: self.shared.limits,

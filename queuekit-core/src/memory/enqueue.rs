@@ -27,7 +27,7 @@ impl Tables {
         Ok(placed.map(|(job, scheduled_at)| self.enqueue_one(job, scheduled_at)).collect())
     }
 
-    fn enqueue_one(&mut self, job: &NewJob, scheduled_at: Timestamp) -> EnqueueOutcome {
+    pub(super) fn enqueue_one(&mut self, job: &NewJob, scheduled_at: Timestamp) -> EnqueueOutcome {
         if let Some(stored) = self.jobs.get(&job.id()) {
             let existing = stored.id;
             let same = stored.kind == *job.kind() && stored.payload == *job.payload();
@@ -42,7 +42,9 @@ impl Tables {
         {
             return EnqueueOutcome::Duplicate { existing };
         }
-        if let Some(queue) = self.queues.get(job.queue())
+        // An event is stored already: a slow consumer must not keep it from the others.
+        if job.event().is_none()
+            && let Some(queue) = self.queues.get(job.queue())
             && let Some(max) = queue.settings.max_pending
             && queue.count(State::Pending) >= max
         {

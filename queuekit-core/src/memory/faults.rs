@@ -56,6 +56,11 @@ pub enum Operation {
     Subscribe,
     FindSchedules,
     ChangeSchedule,
+    EventSettings,
+    ChangeEventSettings,
+    StoreEvents,
+    ListEvents,
+    DeliverAgain,
 }
 
 impl Operation {
@@ -86,6 +91,11 @@ impl Operation {
             Self::Subscribe => "subscribe",
             Self::FindSchedules => "find_schedules",
             Self::ChangeSchedule => "change_schedule",
+            Self::EventSettings => "event_settings",
+            Self::ChangeEventSettings => "change_event_settings",
+            Self::StoreEvents => "store_events",
+            Self::ListEvents => "list_events",
+            Self::DeliverAgain => "deliver_again",
         }
     }
 }

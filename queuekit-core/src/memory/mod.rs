@@ -28,6 +28,7 @@ mod faults;
 mod idempotency;
 mod leases;
 mod listing;
+mod outbox;
 mod partition;
 mod queue;
 mod record;

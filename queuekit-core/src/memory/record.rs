@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use crate::backend::{Lease, LeaseToken, Nonce};
 use crate::clock::Timestamp;
+use crate::event::EventId;
 use crate::job::{
     ErrorText, Failure, Job, JobId, LogLine, Metadata, NewJob, Priority, Progress, State, Status,
 };
@@ -46,6 +47,8 @@ pub(super) struct Record {
     pub(super) unique_until_done: bool,
     pub(super) metadata: Metadata,
     pub(super) moved_from: Option<JobId>,
+    /// Of which it is a delivery.
+    pub(super) event: Option<EventId>,
     pub(super) result: Option<Bytes>,
     pub(super) reason: Option<ErrorText>,
     pub(super) errors: VecDeque<Failure>,
@@ -86,6 +89,7 @@ impl Record {
             unique_until_done: job.unique_until_done(),
             metadata: job.metadata().clone(),
             moved_from: job.moved_from(),
+            event: job.event(),
             result: None,
             reason: None,
             errors: VecDeque::new(),

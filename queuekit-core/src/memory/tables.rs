@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::idempotency::Keys;
+use super::outbox::EventTable;
 use super::queue::QueueTable;
 use super::record::Record;
 use crate::capability::{Beat, ScheduleRow};
@@ -21,6 +22,7 @@ pub(super) struct Tables {
     pub(super) keys: Keys,
     pub(super) workers: BTreeMap<WorkerId, (Beat, Timestamp)>,
     pub(super) schedules: BTreeMap<ScheduleName, ScheduleRow>,
+    pub(super) events: EventTable,
     /// Queues that gained work in the present step.
     pub(super) stirred: BTreeSet<QueueName>,
     pub(super) closed: bool,

@@ -20,7 +20,7 @@ const STEP: usize = 1000;
 #[async_trait]
 impl Upkeep for MemoryStore {
     async fn prune(&self) -> Result<UpkeepReport> {
-        self.step(Operation::Upkeep, |tables| Ok(tables.prune()))
+        self.step(Operation::Upkeep, Tables::prune)
     }
 
     /// Nothing derived can differ here: one lock guards it with what it is derived from.
@@ -30,7 +30,7 @@ impl Upkeep for MemoryStore {
 }
 
 impl Tables {
-    fn prune(&mut self) -> UpkeepReport {
+    fn prune(&mut self) -> Result<UpkeepReport> {
         let now = self.now;
         let mut removed = 0;
         let names: Vec<_> = self.queues.keys().cloned().collect();
@@ -44,7 +44,9 @@ impl Tables {
             }
         }
         let forgotten = self.keys.forget(now, STEP);
-        UpkeepReport { changed: removed as u64, more: removed == STEP || forgotten == STEP }
+        let (events, more_events) = self.prune_events(STEP)?;
+        let changed = (removed + events) as u64;
+        Ok(UpkeepReport { changed, more: removed == STEP || forgotten == STEP || more_events })
     }
 }
 

@@ -1,0 +1,127 @@
+//! What a store keeps of events: a log, its settings, and deliveries, which are jobs. Who gets
+//! what is for [`event`](crate::event) to say.
+
+use std::fmt::Debug;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+use crate::clock::Timestamp;
+use crate::error::Result;
+use crate::event::{Event, EventId, EventPattern, NewEvent};
+use crate::job::NewJob;
+use crate::names::Kind;
+
+/// An event log with deliveries (contract R14). Applications use
+/// [`Consumers`](crate::event::Consumers) and [`Client::emit`](crate::Client::emit).
+#[async_trait]
+pub trait Outbox: Debug + Send + Sync {
+    /// The settings and their version.
+    ///
+    /// # Errors
+    /// `Unavailable`, `Closed`.
+    async fn event_settings(&self) -> Result<StoredSettings>;
+
+    /// Changes the settings if they are still of this version; false if they are not.
+    ///
+    /// # Errors
+    /// `Unavailable`, `Indeterminate`, `Closed`.
+    async fn change_event_settings(&self, seen: u64, to: &Bytes) -> Result<bool>;
+
+    /// Stores events and their deliveries in one atomic step, if the settings are still of the
+    /// version by which the deliveries were found; none if they are not, and nothing is stored.
+    /// Deliveries are not bound by `max_pending`.
+    ///
+    /// # Errors
+    /// `Invalid` if an event is too large; `Unavailable`, `Indeterminate`, `Closed`.
+    async fn store_events(&self, emission: &Emission) -> Result<Option<Vec<EmitOutcome>>>;
+
+    /// Events of the log, in the order in which they were stored.
+    ///
+    /// # Errors
+    /// `Invalid` if the cursor is of another listing; `Unavailable`, `Closed`.
+    async fn list_events(&self, filter: &EventFilter) -> Result<EventPage>;
+
+    /// Stores deliveries of events that are in the log: whether each was stored now. Those of
+    /// events that are gone, and those that are stored already, are not.
+    ///
+    /// # Errors
+    /// `Unavailable`, `Indeterminate`, `Closed`.
+    async fn deliver_again(&self, deliveries: &[NewJob]) -> Result<Vec<bool>>;
+}
+
+/// Settings as they are stored.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StoredSettings {
+    /// Zero if nothing was ever stored; another one after each change.
+    pub version: u64,
+    /// Empty if nothing was ever stored.
+    pub body: Bytes,
+}
+
+/// Events to store.
+#[derive(Clone, Debug)]
+pub struct Emission {
+    /// Of the settings by which deliveries were found.
+    pub version: u64,
+    /// Each event with its deliveries.
+    pub events: Vec<(NewEvent, Vec<NewJob>)>,
+}
+
+/// What became of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[must_use]
+pub enum EmitOutcome {
+    /// It is stored, with its deliveries.
+    Emitted {
+        /// Its id.
+        id: EventId,
+    },
+    /// Its id or idempotency key is taken by an equal event, which is left as it is.
+    Duplicate {
+        /// That event.
+        existing: EventId,
+    },
+    /// Its id is taken by an event of another type or with other data.
+    Conflict {
+        /// That event.
+        existing: EventId,
+    },
+}
+
+/// Which events to list; the default lists all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EventFilter {
+    /// Only of these types.
+    pub pattern: Option<EventPattern>,
+    /// Only stored at this instant or later.
+    pub from: Option<Timestamp>,
+    /// Only stored before this instant.
+    pub to: Option<Timestamp>,
+    /// Behind this event, if it is in the log.
+    pub after: Option<EventId>,
+    /// Where the last page ended.
+    pub cursor: Option<u64>,
+    /// At most so many; a page may be short or empty though more follow.
+    pub limit: usize,
+}
+
+impl EventFilter {
+    /// Whether it wants an event of this type that was stored then.
+    pub fn admits(&self, kind: &Kind, emitted_at: Timestamp) -> bool {
+        self.pattern.as_ref().is_none_or(|pattern| pattern.matches(kind))
+            && self.from.is_none_or(|from| emitted_at >= from)
+            && self.to.is_none_or(|to| emitted_at < to)
+    }
+}
+
+/// One page of events.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EventPage {
+    /// The store's clock as it was read.
+    pub now: Timestamp,
+    /// In the order in which they were stored.
+    pub events: Vec<Event>,
+    /// Where to go on; none at the end.
+    pub cursor: Option<u64>,
+}

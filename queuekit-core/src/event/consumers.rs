@@ -1,0 +1,250 @@
+//! What an application and an operator do with subscriptions.
+
+use std::time::Duration;
+
+use super::{EventRetention, EventSettings, Subscription};
+use crate::backend::{Backend, JobFilter, PageSize};
+use crate::capability::Outbox;
+use crate::error::{Error, ErrorKind, Result};
+use crate::job::{Job, State, Status};
+use crate::limits::SUBSCRIPTIONS;
+use crate::names::ConsumerName;
+use crate::queue::{Order, QueuePatch};
+use crate::schedule::Declared;
+
+/// How often a change is tried that others come before.
+const TRIES: usize = 20;
+/// Deliveries that ended last, of which rates are told.
+const RECENT: usize = 100;
+
+/// The consumers of a store's events.
+#[derive(Clone, Copy, Debug)]
+pub struct Consumers<'a> {
+    pub(super) backend: &'a dyn Backend,
+    pub(super) outbox: &'a dyn Outbox,
+}
+
+/// How a consumer does.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ConsumerStats {
+    /// Deliveries that wait.
+    pub depth: u64,
+    /// Deliveries that run.
+    pub in_flight: u64,
+    /// Dead letters.
+    pub dead: u64,
+    /// Of the last 100 that ended, completed or dead, how many died, 0.0..=1.0.
+    pub failure_rate: f64,
+    /// Of the completed among them, from emit to completion: the median, and the 95th in 100.
+    pub latency: Option<(Duration, Duration)>,
+}
+
+impl<'a> Consumers<'a> {
+    /// The consumers of this store.
+    ///
+    /// # Errors
+    /// `Unsupported` if it keeps no events.
+    pub fn of(backend: &'a dyn Backend) -> Result<Self> {
+        let unsupported = || {
+            let message = "this store keeps no events";
+            Error::new(ErrorKind::Unsupported, message)
+        };
+        let outbox = backend.capabilities().outbox.ok_or_else(unsupported)?;
+        Ok(Self { backend, outbox })
+    }
+
+    /// What the store keeps.
+    pub(crate) fn outbox(&self) -> &'a dyn Outbox {
+        self.outbox
+    }
+
+    /// Creates the subscription of a consumer, or changes it if its code has changed since it was
+    /// last declared: what an operator changes holds until then (R14.4).
+    ///
+    /// # Errors
+    /// `Invalid` if there would be too many; `Unavailable`, `Indeterminate` (declare it again),
+    /// `Closed`.
+    pub async fn declare(&self, subscription: &Subscription) -> Result<Declared> {
+        self.prepare(subscription).await?;
+        let consumer = &subscription.consumer;
+        self.change(|settings| {
+            let written = settings.declare(subscription)?;
+            let declared = match settings.subscriptions.get(consumer) {
+                Some(_) if settings.declared.get(consumer) == Some(&written) => {
+                    return Ok((false, Declared::Unchanged));
+                }
+                Some(_) => Declared::Changed,
+                None => Declared::Created,
+            };
+            settings.put(subscription)?;
+            settings.declared.insert(consumer.clone(), written);
+            Ok((true, declared))
+        })
+        .await
+    }
+
+    /// Creates the subscription of a consumer or replaces it; true if there was none.
+    ///
+    /// # Errors
+    /// Those of [`declare`](Self::declare).
+    pub async fn put(&self, subscription: &Subscription) -> Result<bool> {
+        self.prepare(subscription).await?;
+        self.change(|settings| Ok((true, settings.put(subscription)?))).await
+    }
+
+    /// The subscription of a consumer.
+    ///
+    /// # Errors
+    /// `Unavailable`, `Closed`.
+    pub async fn get(&self, consumer: &ConsumerName) -> Result<Option<Subscription>> {
+        Ok(self.settings().await?.subscriptions.remove(consumer))
+    }
+
+    /// All subscriptions, by consumer.
+    ///
+    /// # Errors
+    /// `Unavailable`, `Closed`.
+    pub async fn list(&self) -> Result<Vec<Subscription>> {
+        Ok(self.settings().await?.subscriptions.into_values().collect())
+    }
+
+    /// Events make no more deliveries for this consumer; those there are stay. False if it had no
+    /// subscription.
+    ///
+    /// # Errors
+    /// `Unavailable`, `Indeterminate`, `Closed`.
+    pub async fn remove(&self, consumer: &ConsumerName) -> Result<bool> {
+        self.change(|settings| {
+            settings.declared.remove(consumer);
+            let was_there = settings.subscriptions.remove(consumer).is_some();
+            Ok((was_there, was_there))
+        })
+        .await
+    }
+
+    /// Whether events make deliveries for this consumer from now on; a replay fills the gap.
+    ///
+    /// # Errors
+    /// `NotFound`; `Unavailable`, `Indeterminate`, `Closed`.
+    pub async fn set_enabled(&self, consumer: &ConsumerName, enabled: bool) -> Result<()> {
+        self.change(|settings| {
+            let found = settings.subscriptions.get_mut(consumer);
+            let subscription = found.ok_or_else(|| unknown(consumer))?;
+            let changes = subscription.enabled != enabled;
+            subscription.enabled = enabled;
+            Ok((changes, ()))
+        })
+        .await
+    }
+
+    /// How long events stay in the log.
+    ///
+    /// # Errors
+    /// `Unavailable`, `Closed`.
+    pub async fn retention(&self) -> Result<EventRetention> {
+        Ok(self.settings().await?.retention)
+    }
+
+    /// Changes how long events stay in the log.
+    ///
+    /// # Errors
+    /// `Unavailable`, `Indeterminate`, `Closed`.
+    pub async fn set_retention(&self, retention: EventRetention) -> Result<()> {
+        self.change(|settings| {
+            settings.retention = retention;
+            Ok((true, ()))
+        })
+        .await
+    }
+
+    /// How a consumer does.
+    ///
+    /// # Errors
+    /// `Unavailable`, `Closed`.
+    pub async fn stats(&self, consumer: &ConsumerName) -> Result<ConsumerStats> {
+        let queue = consumer.queue()?;
+        let queues = self.backend.list_queues().await?;
+        let found = queues.into_iter().find(|found| found.name == queue);
+        let count = |state| found.as_ref().map_or(0, |found| found.counts.of_state(state).value);
+        let limit = PageSize::new(RECENT)?;
+        let mut recent = Vec::new();
+        for status in [Status::Completed, Status::Dead] {
+            let filter = JobFilter::default().queue(queue.clone()).status(status).limit(limit);
+            recent.extend(self.backend.list_jobs(&filter).await?.items);
+        }
+        let (failure_rate, latency) = rates(recent);
+        let (depth, in_flight) = (count(State::Pending), count(State::Running));
+        Ok(ConsumerStats { depth, in_flight, dead: count(State::Dead), failure_rate, latency })
+    }
+
+    pub(super) async fn settings(&self) -> Result<EventSettings> {
+        EventSettings::read(&self.outbox.event_settings().await?.body)
+    }
+
+    /// The queue of a consumer that wants order serves its keys in turn.
+    async fn prepare(&self, subscription: &Subscription) -> Result<()> {
+        let queue = subscription.consumer.queue()?;
+        if let Some(admin) = self.backend.capabilities().admin.filter(|_| subscription.ordered)
+            && self.get(&subscription.consumer).await?.is_none()
+        {
+            admin.configure(&queue, &QueuePatch::default().order(Order::Fair)).await?;
+        }
+        Ok(())
+    }
+
+    /// Reads, decides, and writes unless somebody else has come in between: then again.
+    async fn change<T>(
+        &self,
+        decide: impl Fn(&mut EventSettings) -> Result<(bool, T)>,
+    ) -> Result<T> {
+        for _ in 0..TRIES {
+            let stored = self.outbox.event_settings().await?;
+            let mut settings = EventSettings::read(&stored.body)?;
+            let (changes, answer) = decide(&mut settings)?;
+            if !changes
+                || self.outbox.change_event_settings(stored.version, &settings.write()?).await?
+            {
+                return Ok(answer);
+            }
+        }
+        let message = format!("others have changed subscriptions {TRIES} times in between");
+        Err(Error::new(ErrorKind::Unavailable, message))
+    }
+}
+
+impl EventSettings {
+    fn put(&mut self, subscription: &Subscription) -> Result<bool> {
+        let consumer = subscription.consumer.clone();
+        let is_new = !self.subscriptions.contains_key(&consumer);
+        if is_new && self.subscriptions.len() >= SUBSCRIPTIONS {
+            let limit = format!("at most {SUBSCRIPTIONS} subscriptions");
+            return Err(Error::invalid("subscriptions", limit, "one more").on(consumer));
+        }
+        self.subscriptions.insert(consumer, subscription.clone());
+        Ok(is_new)
+    }
+}
+
+pub(super) fn unknown(consumer: &ConsumerName) -> Error {
+    let message = "this consumer has no subscription; subscribe it first";
+    Error::new(ErrorKind::NotFound, message).on(consumer)
+}
+
+/// Of the last that ended: the share that died, and how long the others took.
+fn rates(mut ended: Vec<Job>) -> (f64, Option<(Duration, Duration)>) {
+    ended.sort_by_key(|job| std::cmp::Reverse(job.finished_at));
+    ended.truncate(RECENT);
+    let completed = ended.iter().filter(|job| job.state == State::Completed);
+    let mut latencies: Vec<Duration> =
+        completed.filter_map(|job| Some(job.finished_at?.since(job.created_at))).collect();
+    latencies.sort_unstable();
+    let died = ended.len() - latencies.len();
+    let failure_rate = if ended.is_empty() { 0.0 } else { died as f64 / ended.len() as f64 };
+    let at = |share: usize| latencies.get((latencies.len() * share / 100).min(latencies.len() - 1));
+    let latency = match latencies.is_empty() {
+        true => None,
+        false => at(50).copied().zip(at(95).copied()),
+    };
+    (failure_rate, latency)
+}

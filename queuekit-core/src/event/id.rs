@@ -1,0 +1,79 @@
+//! The identity of an event.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use uuid::{Builder, Uuid};
+
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+
+/// A UUIDv7, made by the client before the call, so that a call whose reply was lost can be
+/// repeated.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct EventId(Uuid);
+
+impl EventId {
+    /// A new id; `now` only makes ids sort roughly by age.
+    pub fn generate(now: Timestamp) -> Self {
+        let mut random = [0; 10];
+        random[..8].copy_from_slice(&fastrand::u64(..).to_be_bytes());
+        random[8..].copy_from_slice(&fastrand::u16(..).to_be_bytes());
+        let millis = u64::try_from(now.as_millis()).unwrap_or(0);
+        Self(Builder::from_unix_timestamp_millis(millis, &random).into_uuid())
+    }
+
+    /// The time in it.
+    pub(crate) fn millis(self) -> u64 {
+        self.0.as_bytes()[..6].iter().fold(0, |millis, byte| millis << 8 | u64::from(*byte))
+    }
+
+    /// The 16 bytes, for stores.
+    pub fn as_bytes(&self) -> &[u8; 16] {
+        self.0.as_bytes()
+    }
+
+    /// The id of these 16 bytes, for stores.
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(Uuid::from_bytes(bytes))
+    }
+}
+
+impl fmt::Display for EventId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl fmt::Debug for EventId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl FromStr for EventId {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let refuse =
+            || Error::invalid("event", "a UUIDv7 as printed by queuekit", format!("{text:?}"));
+        let id = Uuid::parse_str(text).map_err(|error| refuse().caused_by(error))?;
+        if id.get_version_num() == 7 { Ok(Self(id)) } else { Err(refuse()) }
+    }
+}
+
+impl TryFrom<String> for EventId {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl From<EventId> for String {
+    fn from(id: EventId) -> Self {
+        id.to_string()
+    }
+}

@@ -1,0 +1,75 @@
+//! Which types of events a subscription wants.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::names::Kind;
+
+/// One type (`order.paid`), all that begin with some parts (`order.*`), or all (`*`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum EventPattern {
+    /// Of every type.
+    All,
+    /// Of types that begin with this, which ends in a dot.
+    Below(String),
+    /// Of this type.
+    Only(Kind),
+}
+
+impl EventPattern {
+    /// Whether it wants events of this type.
+    pub fn matches(&self, kind: &Kind) -> bool {
+        match self {
+            Self::All => true,
+            Self::Below(prefix) => kind.as_str().starts_with(prefix.as_str()),
+            Self::Only(only) => only == kind,
+        }
+    }
+}
+
+impl FromStr for EventPattern {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        if text == "*" {
+            return Ok(Self::All);
+        }
+        let refuse = |error: Error| {
+            let limit = "a type like `order.paid`, or `order.*`, or `*`";
+            Error::invalid("events", limit, format!("{text:?}")).caused_by(error)
+        };
+        match text.strip_suffix(".*") {
+            Some(parts) => Kind::new(parts).map(|_| Self::Below(format!("{parts}."))),
+            None => Kind::new(text).map(Self::Only),
+        }
+        .map_err(refuse)
+    }
+}
+
+impl fmt::Display for EventPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.write_str("*"),
+            Self::Below(prefix) => write!(f, "{prefix}*"),
+            Self::Only(kind) => fmt::Display::fmt(kind, f),
+        }
+    }
+}
+
+impl TryFrom<String> for EventPattern {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl From<EventPattern> for String {
+    fn from(pattern: EventPattern) -> Self {
+        pattern.to_string()
+    }
+}

@@ -1,0 +1,53 @@
+//! An event as it is read.
+
+use bytes::Bytes;
+
+use super::{EventId, NewEvent};
+use crate::clock::Timestamp;
+use crate::job::Metadata;
+use crate::names::{IdempotencyKey, Kind, PartitionKey};
+
+/// An event of the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "each name says it; what does not is documented")]
+pub struct Event {
+    pub id: EventId,
+    /// Its type.
+    pub kind: Kind,
+    /// Byte for byte as emitted.
+    pub data: Bytes,
+    pub partition_key: Option<PartitionKey>,
+    pub idempotency_key: Option<IdempotencyKey>,
+    pub metadata: Metadata,
+    /// When it was stored.
+    pub emitted_at: Timestamp,
+}
+
+impl Event {
+    /// An event as it stands right after it was emitted.
+    pub fn new(event: &NewEvent, emitted_at: Timestamp) -> Self {
+        Self {
+            id: event.id,
+            kind: event.kind.clone(),
+            data: event.data.clone(),
+            partition_key: event.partition_key.clone(),
+            idempotency_key: event.idempotency_key.clone(),
+            metadata: event.metadata.clone(),
+            emitted_at,
+        }
+    }
+
+    /// The same event, to be delivered once more.
+    pub(super) fn again(&self) -> NewEvent {
+        NewEvent {
+            id: self.id,
+            kind: self.kind.clone(),
+            data: self.data.clone(),
+            partition_key: self.partition_key.clone(),
+            idempotency_key: None,
+            metadata: self.metadata.clone(),
+            delay: std::time::Duration::ZERO,
+        }
+    }
+}

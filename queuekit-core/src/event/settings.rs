@@ -1,0 +1,155 @@
+//! What a store knows of events beside the events: one small document, changed as a whole.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::{NewEvent, Subscription};
+use crate::error::{Error, ErrorKind, Result};
+use crate::job::{JobDraft, JobId, NewJob, Priority};
+use crate::limits::{DELAY, RETENTION_AGE_MIN};
+use crate::names::{ConsumerName, PartitionKey};
+
+/// In the metadata of a delivery: the id of its event.
+pub const EVENT: &str = "event";
+/// In the metadata of a delivery: the retry policy of its subscription, if it has one.
+pub const RETRY: &str = "retry";
+
+/// All subscriptions, and how long events are kept.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EventSettings {
+    /// By consumer.
+    pub subscriptions: BTreeMap<ConsumerName, Subscription>,
+    /// What the code of applications has declared last, as it was written.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) declared: BTreeMap<ConsumerName, String>,
+    /// Of the log.
+    pub retention: EventRetention,
+}
+
+/// How long events stay in the log: one goes when it is beyond either bound (R14.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventRetention {
+    age_ms: u64,
+    events: u64,
+}
+
+/// A week, and a million events.
+impl Default for EventRetention {
+    fn default() -> Self {
+        Self { age_ms: 7 * 24 * 3600 * 1000, events: 1_000_000 }
+    }
+}
+
+impl EventRetention {
+    /// Events stay for this long, at least 10 min, and at most so many of them.
+    ///
+    /// # Errors
+    /// `Invalid` if the age is under 10 min.
+    pub fn new(age: Duration, events: u64) -> Result<Self> {
+        if age < RETENTION_AGE_MIN {
+            return Err(Error::invalid("retention age", "at least 10 min", format!("{age:?}")));
+        }
+        Ok(Self { age_ms: u64::try_from(age.as_millis()).unwrap_or(u64::MAX), events })
+    }
+
+    /// How long.
+    pub fn age(&self) -> Duration {
+        Duration::from_millis(self.age_ms)
+    }
+
+    /// How many.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+}
+
+impl EventSettings {
+    /// What is stored.
+    ///
+    /// # Errors
+    /// `Corrupt` if it cannot be written.
+    pub fn write(&self) -> Result<Bytes> {
+        serde_json::to_vec(self).map(Bytes::from).map_err(|error| corrupt().caused_by(error))
+    }
+
+    /// What was stored; nothing at all says the default.
+    ///
+    /// # Errors
+    /// `Corrupt` if it cannot be read: then nothing is emitted, so that no consumer misses
+    /// anything.
+    pub fn read(body: &[u8]) -> Result<Self> {
+        if body.is_empty() {
+            return Ok(Self::default());
+        }
+        serde_json::from_slice(body).map_err(|error| corrupt().caused_by(error))
+    }
+
+    /// A declaration as it is compared.
+    pub(super) fn declare(&self, subscription: &Subscription) -> Result<String> {
+        serde_json::to_string(subscription).map_err(|error| corrupt().caused_by(error))
+    }
+
+    /// The deliveries of an event, one per subscription that wants it (R14.1).
+    ///
+    /// # Errors
+    /// `Invalid` if the event is too large to be delivered.
+    pub fn deliveries(&self, event: &NewEvent) -> Result<Vec<NewJob>> {
+        let wants =
+            |subscription: &&Subscription| subscription.enabled && subscription.wants(event);
+        let wanting = self.subscriptions.values().filter(wants);
+        wanting.map(|subscription| subscription.delivery(event, None)).collect()
+    }
+}
+
+impl Subscription {
+    pub(super) fn wants(&self, event: &NewEvent) -> bool {
+        self.events.matches(&event.kind)
+    }
+
+    /// The job that delivers an event; of a replay, if it has a name, one that stays behind the
+    /// live ones: of low priority, and beside their partition keys (R14.5).
+    pub(super) fn delivery(&self, event: &NewEvent, replay: Option<&str>) -> Result<NewJob> {
+        let queue = self.consumer.queue()?;
+        let id = JobId::of_delivery(&queue, event.id, replay);
+        let mut metadata = event.metadata.clone();
+        metadata.insert(EVENT, event.id.to_string());
+        if let Some(retry) = &self.retry {
+            metadata.insert(RETRY, retry.as_str());
+        }
+        let mut draft = JobDraft::new(&event.kind, event.data.clone())
+            .queue(queue)
+            .max_attempts(self.max_attempts)
+            .timeout(self.timeout())
+            .delay((self.delay() + event.delay).min(DELAY))
+            .metadata(metadata);
+        if replay.is_some() {
+            draft = draft.priority(Priority::LOW);
+        }
+        if let Some(key) = event.partition_key.as_ref().filter(|_| self.ordered) {
+            draft = match replay {
+                Some(name) => draft.partition_key(replayed_key(name, key)?),
+                None => draft.partition_key(key),
+            };
+        }
+        draft.delivery(event.id, id)
+    }
+}
+
+/// A key of its own for the replayed events of a key: they are in order too, and hold up no live
+/// one.
+fn replayed_key(replay: &str, key: &PartitionKey) -> Result<PartitionKey> {
+    use sha2::{Digest, Sha256};
+    let digest = Sha256::new().chain_update(replay).chain_update(b"\0").chain_update(key.as_str());
+    let digest = digest.finalize();
+    let hex: String = digest[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+    PartitionKey::new(format!("replay:{hex}"))
+}
+
+fn corrupt() -> Error {
+    let message = "the stored subscriptions cannot be read; they were written by a newer version, \
+                   or by hand";
+    Error::new(ErrorKind::Corrupt, message)
+}

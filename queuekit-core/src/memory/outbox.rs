@@ -1,0 +1,186 @@
+//! The event log (contract R14).
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+use super::tables::Tables;
+use super::{MemoryStore, Operation};
+use crate::capability::{Emission, EmitOutcome, EventFilter, EventPage, Outbox, StoredSettings};
+use crate::error::Result;
+use crate::event::{Event, EventId, EventSettings, NewEvent};
+use crate::job::{NewJob, State};
+use crate::limits::Limits;
+use crate::names::IdempotencyKey;
+
+/// Events that one call looks at.
+const EXAMINED: usize = 10_000;
+
+#[derive(Debug, Default)]
+pub(super) struct EventTable {
+    settings: StoredSettings,
+    /// By their place in the log.
+    log: BTreeMap<u64, Event>,
+    places: HashMap<EventId, u64>,
+    keys: HashMap<IdempotencyKey, EventId>,
+    /// Where upkeep goes on.
+    pruned_to: u64,
+}
+
+#[async_trait]
+impl Outbox for MemoryStore {
+    async fn event_settings(&self) -> Result<StoredSettings> {
+        self.step(Operation::EventSettings, |tables| Ok(tables.events.settings.clone()))
+    }
+
+    async fn change_event_settings(&self, seen: u64, to: &Bytes) -> Result<bool> {
+        self.step(Operation::ChangeEventSettings, |tables| {
+            if tables.events.settings.version != seen {
+                return Ok(false);
+            }
+            let version = tables.next_seq();
+            tables.events.settings = StoredSettings { version, body: to.clone() };
+            Ok(true)
+        })
+    }
+
+    async fn store_events(&self, emission: &Emission) -> Result<Option<Vec<EmitOutcome>>> {
+        let limits = &self.shared.limits;
+        self.step(Operation::StoreEvents, |tables| tables.store_events(emission, limits))
+    }
+
+    async fn list_events(&self, filter: &EventFilter) -> Result<EventPage> {
+        self.step(Operation::ListEvents, |tables| Ok(tables.list_events(filter)))
+    }
+
+    async fn deliver_again(&self, deliveries: &[NewJob]) -> Result<Vec<bool>> {
+        let limits = &self.shared.limits;
+        self.step(Operation::DeliverAgain, |tables| tables.deliver_again(deliveries, limits))
+    }
+}
+
+impl Tables {
+    fn store_events(
+        &mut self,
+        emission: &Emission,
+        limits: &Limits,
+    ) -> Result<Option<Vec<EmitOutcome>>> {
+        if emission.version != self.events.settings.version {
+            return Ok(None);
+        }
+        let queues = emission.events.iter().flat_map(|(_, deliveries)| deliveries);
+        self.open_queues(queues.map(NewJob::queue), limits)?;
+        let store = |(event, deliveries): &(NewEvent, Vec<NewJob>)| {
+            let outcome = self.store_event(event);
+            if matches!(outcome, EmitOutcome::Emitted { .. }) {
+                for delivery in deliveries {
+                    self.deliver(delivery);
+                }
+            }
+            outcome
+        };
+        Ok(Some(emission.events.iter().map(store).collect()))
+    }
+
+    fn store_event(&mut self, event: &NewEvent) -> EmitOutcome {
+        let id = event.id();
+        let now = self.now;
+        let place = self.next_seq();
+        let events = &mut self.events;
+        if let Some(stored) = events.places.get(&id).and_then(|place| events.log.get(place)) {
+            let same = stored.kind == *event.kind() && stored.data == *event.data();
+            return match same {
+                true => EmitOutcome::Duplicate { existing: id },
+                false => EmitOutcome::Conflict { existing: id },
+            };
+        }
+        if let Some(key) = event.idempotency_key() {
+            if let Some(existing) = events.keys.get(key) {
+                return EmitOutcome::Duplicate { existing: *existing };
+            }
+            events.keys.insert(key.clone(), id);
+        }
+        events.log.insert(place, Event::new(event, now));
+        events.places.insert(id, place);
+        EmitOutcome::Emitted { id }
+    }
+
+    /// Whether it was stored now.
+    fn deliver(&mut self, delivery: &NewJob) -> bool {
+        let scheduled_at = delivery.scheduled_at(self.now).unwrap_or(self.now);
+        self.enqueue_one(delivery, scheduled_at).is_created()
+    }
+
+    fn deliver_again(&mut self, deliveries: &[NewJob], limits: &Limits) -> Result<Vec<bool>> {
+        self.open_queues(deliveries.iter().map(NewJob::queue), limits)?;
+        let deliver = |delivery: &NewJob| {
+            let is_there = delivery.event().is_some_and(|id| self.events.places.contains_key(&id));
+            is_there && self.deliver(delivery)
+        };
+        Ok(deliveries.iter().map(deliver).collect())
+    }
+
+    fn list_events(&self, filter: &EventFilter) -> EventPage {
+        let after = filter.after.and_then(|event| self.events.places.get(&event));
+        let from = filter.cursor.or(after.copied()).map_or(0, |place| place + 1);
+        let mut page = EventPage { now: self.now, ..EventPage::default() };
+        for (examined, (place, event)) in self.events.log.range(from..).enumerate() {
+            if page.events.len() == filter.limit || examined == EXAMINED {
+                return page;
+            }
+            page.cursor = Some(*place);
+            if filter.admits(&event.kind, event.emitted_at) {
+                page.events.push(event.clone());
+            }
+        }
+        page.cursor = None;
+        page
+    }
+
+    /// Removes events beyond the retention of which no delivery is to be made any more; looks at
+    /// so many at most. How many went, and whether there is more to look at.
+    pub(super) fn prune_events(&mut self, most: usize) -> Result<(usize, bool)> {
+        let retention = EventSettings::read(&self.events.settings.body)?.retention;
+        let beyond = self.events.log.len().saturating_sub(retention.events() as usize);
+        let is_beyond = |(at, event): (usize, &Event)| {
+            at < beyond || self.now.since(event.emitted_at) >= retention.age()
+        };
+        let first = self.events.log.values().next();
+        if !first.is_some_and(|first| is_beyond((0, first))) {
+            return Ok((0, false));
+        }
+        let is_open = |state| !matches!(state, State::Completed | State::Cancelled);
+        let open: HashSet<EventId> = self
+            .jobs
+            .values()
+            .filter(|job| is_open(job.state))
+            .filter_map(|job| job.event)
+            .collect();
+        let from = self.events.pruned_to;
+        let numbered = self.events.log.iter().enumerate();
+        let looked: Vec<(u64, EventId)> = numbered
+            .skip_while(|(_, (place, _))| **place < from)
+            .take_while(|(at, (_, event))| is_beyond((*at, event)))
+            .map(|(_, (place, event))| (*place, event.id))
+            .take(most)
+            .collect();
+        let gone: Vec<u64> =
+            looked.iter().filter(|(_, id)| !open.contains(id)).map(|(place, _)| *place).collect();
+        // At the end it begins again with those that were kept.
+        let more = looked.len() == most;
+        self.events.pruned_to = looked.last().filter(|_| more).map_or(0, |(place, _)| place + 1);
+        gone.iter().for_each(|place| self.events.forget(*place));
+        Ok((gone.len(), more))
+    }
+}
+
+impl EventTable {
+    fn forget(&mut self, place: u64) {
+        let Some(event) = self.log.remove(&place) else { return };
+        self.places.remove(&event.id);
+        if let Some(key) = event.idempotency_key {
+            self.keys.remove(&key);
+        }
+    }
+}
