@@ -27,103 +27,116 @@ end
 local function judge(job)
     local state, key, member = job.state, job.key, job.key .. '\0' .. (job.seq or '') .. job.id
     if state == 'p' and key == '' then
-        want(P, job.seq .. job.id, job.level * LEVEL + job.at)
+        want(Q.ready, job.seq .. job.id, job.level * LEVEL + job.at)
         if job.attempts > 0 then
-            want(F, job.id, job.at)
+            want(Q.failed, job.id, job.at)
         end
         if fair then
-            want(KW, waiting_member(key, job))
+            want(Q.waiting, Lane.waiting_member(key, Change.told_as(job)))
         end
     elseif state == 'p' then
-        want(KW, waiting_member(key, job))
-        want(KO, place_of(job))
-        if skip and call('ZSCORE', KD, waiting_member(key, job)) then
-            want(KD, waiting_member(key, job))
+        want(Q.waiting, Lane.waiting_member(key, Change.told_as(job)))
+        local entry, at, level = Change.told_as(job)
+        want(Q.places, level .. at .. entry)
+        if skip and call('ZSCORE', Q.due, Lane.waiting_member(key, Change.told_as(job))) then
+            want(Q.due, Lane.waiting_member(key, Change.told_as(job)))
         elseif skip then
-            want(KL, later_member(key, job))
+            want(Q.later, Lane.later_member(key, Change.told_as(job)))
         end
     elseif state == 'r' then
-        want(L, job.seq .. job.id .. key)
+        want(Q.leased, job.seq .. job.id .. key)
         if key ~= '' then
-            want(R, member)
+            want(Q.running, member)
         end
     else
-        want(set_of(state), job.end_seq .. job.id, tonumber(job.finished))
+        want(Change.set_of(state), job.end_seq .. job.id, tonumber(job.finished))
         sizes[state] = sizes[state] + job.size
-        if call('ZSCORE', H, member) and state == 'x' then
-            want(H, member)
+        if call('ZSCORE', Q.held, member) and state == 'x' then
+            want(Q.held, member)
         end
     end
-    local held = job.unique ~= '' and call('HGET', U, job.unique)
+    local held = job.unique ~= '' and call('HGET', Q.unique, job.unique)
     if job.unique ~= '' and (state == 'p' or state == 'r') and held ~= job.id then
         find('its idempotency key is not held', job.id)
     end
 end
 
-local data = call('HGETALL', D)
+local data = call('HGETALL', Q.data)
 for at = 1, #data, 2 do
-    local job = job_of(data[at], data[at + 1], call('HGET', S, data[at]))
+    local job = Job.job_of(data[at], data[at + 1], call('HGET', Q.state, data[at]))
     if job.seq then
         judge(job)
     else
         find('a waiting job that cannot be read', data[at])
     end
 end
-for _, id in ipairs(call('HKEYS', S)) do
-    if call('HEXISTS', D, id) == 0 then
+for _, id in ipairs(call('HKEYS', Q.state)) do
+    if call('HEXISTS', Q.data, id) == 0 then
         find('a state of no job', id)
     end
 end
-for _, field in ipairs(call('HKEYS', O)) do
-    if call('HEXISTS', D, sub(field, 1, 16)) == 0 then
+for _, field in ipairs(call('HKEYS', Q.notes)) do
+    if call('HEXISTS', Q.data, sub(field, 1, 16)) == 0 then
         find('a note of no job', field)
     end
 end
 for state, size in pairs(sizes) do
-    if tonumber(call('HGET', M, 'bytes_' .. state) or 0) ~= size then
+    if tonumber(call('HGET', Q.meta, 'bytes_' .. state) or 0) ~= size then
         find('bytes of the ended', state .. ', wanted ' .. size)
     end
 end
-if tonumber(call('HGET', M, 'ends_dead') or 0) ~= call('BITCOUNT', E) then
-    find('dead ones of the last ends', call('HGET', M, 'ends_dead'))
+if tonumber(call('HGET', Q.meta, 'ends_dead') or 0) ~= call('BITCOUNT', Q.ends) then
+    find('dead ones of the last ends', call('HGET', Q.meta, 'ends_dead'))
 end
 
 -- Where keys stand.
-local records = call('HGETALL', K)
+local records = call('HGETALL', Q.lanes)
 for at = 1, #records, 2 do
-    local key, it = records[at], lane(records[at])
+    local key, it = records[at], Lane.of(records[at])
     if it.stands == 'P' then
-        local member = first_of(KW, key) and sub(it.entry, 1, 28)
+        local member = Lane.first_of(Q.waiting, key) and sub(it.entry, 1, 28)
         local from = '[' .. key .. '\0' .. (member or '')
-        local waiting = call('ZRANGE', KW, from, from .. ':', 'BYLEX', 'LIMIT', 0, 1)[1]
-        waiting = waiting and waiting_of(waiting, key)
-        want(P, it.entry .. key, waiting and waiting.level * LEVEL + waiting.at)
+        local waiting = call('ZRANGE', Q.waiting, from, from .. 'g', 'BYLEX', 'LIMIT', 0, 1)[1]
+        waiting = waiting and Lane.waiting_of(waiting, key)
+        want(Q.ready, it.entry .. key, waiting and waiting.level * LEVEL + waiting.at)
         if not waiting then
             find('who stands for its key does not wait', key)
         end
     elseif it.stands == 'G' then
-        want(G, key)
+        want(Q.turns, key)
     elseif it.stands == 'T' then
-        want(T, key)
+        want(Q.alarms, key)
     end
     if it.alarm then
-        want(T, key)
+        want(Q.alarms, key)
     end
-    if key ~= '' and not (first_of(KW, key) or first_of(R, key) or first_of(H, key)) then
+    local range = { '[' .. key .. '\0', '(' .. key .. '\1' }
+    if key ~= '' and it.running ~= call('ZLEXCOUNT', Q.running, range[1], range[2]) then
+        find('a lane that counts wrong who runs: ' .. it.running, key)
+    end
+    if key ~= '' and not (Lane.first_of(Q.waiting, key) or Lane.first_of(Q.running, key)
+        or Lane.first_of(Q.held, key)) then
         find('a lane of no job', key)
     end
 end
-for _, member in ipairs(call('ZRANGE', KW, 0, -1)) do
+for _, member in ipairs(call('ZRANGE', Q.running, 0, -1)) do
     local key = sub(member, 1, member:find('\0', 1, true) - 1)
-    if free_leases(key) > 0 and lane(key).stands == '-' and not moving then
+    if call('HEXISTS', Q.lanes, key) == 0 then
+        find('a key that runs and has no lane', key)
+    end
+end
+for _, member in ipairs(call('ZRANGE', Q.waiting, 0, -1)) do
+    local key = sub(member, 1, member:find('\0', 1, true) - 1)
+    if Lane.free_leases(key) > 0 and Lane.of(key).stands == '-' and not moving then
         find('a key that is left behind', key)
     end
 end
 
 local names = {
-    [P] = 'ready', [F] = 'failed', [KW] = 'waiting', [KO] = 'places', [KD] = 'due', [KL] = 'later',
-    [L] = 'leased', [R] = 'running', [C] = 'completed', [X] = 'dead', [N] = 'cancelled',
-    [H] = 'held', [G] = 'turns', [T] = 'alarms',
+    [Q.ready] = 'ready', [Q.failed] = 'failed', [Q.waiting] = 'waiting', [Q.places] = 'places',
+    [Q.due] = 'due', [Q.later] = 'later', [Q.leased] = 'leased', [Q.running] = 'running',
+    [Q.completed] = 'completed', [Q.dead] = 'dead', [Q.cancelled] = 'cancelled',
+    [Q.held] = 'held', [Q.turns] = 'turns', [Q.alarms] = 'alarms',
 }
 for set, name in pairs(names) do
     local members, all = call('ZRANGE', set, 0, -1, 'WITHSCORES'), wanted[set] or {}

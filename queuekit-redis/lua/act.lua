@@ -15,7 +15,7 @@ function act.bury(job, reason, force)
     elseif job.state ~= 'p' and not (force and job.state == 'r') then
         return 'conflict'
     end
-    bury(job, reason)
+    Change.bury(job, reason)
     return 'done'
 end
 
@@ -31,7 +31,7 @@ function act.bury_lease(job, token, reason)
     elseif job.state ~= 'r' then
         return 'lost'
     end
-    bury(job, reason, true)
+    Change.bury(job, reason, true)
     return 'done'
 end
 
@@ -39,17 +39,17 @@ function act.quarantine(job, token)
     if job.state ~= 'r' or hex12(job.lease_seq) .. job.nonce ~= token then
         return 'lost'
     end
-    quarantine(job)
+    Change.quarantine(job)
     return 'done'
 end
 
 function act.cancel(job)
     if job.state == 'p' then
-        finish(job, 'n')
+        Change.finish(job, 'n')
         return 'done'
     elseif job.state == 'r' then
         job.cancel = '1'
-        save(job)
+        Job.save(job)
         return 'requested'
     end
     return job.state == 'n' and 'already' or 'conflict'
@@ -59,14 +59,14 @@ function act.retry(job)
     if job.state ~= 'x' and job.state ~= 'n' then
         return 'conflict'
     end
-    local held = job.unique ~= '' and holder(job.unique)
+    local held = job.unique ~= '' and Change.holder(job.unique)
     if held and held ~= job.id then
         return 'conflict'
     end
-    local keeps = job.key ~= '' and call('ZSCORE', H, job.key .. '\0' .. job.seq .. job.id)
-    leave(job)
+    local keeps = job.key ~= '' and call('ZSCORE', Q.held, job.key .. '\0' .. job.seq .. job.id)
+    Change.leave(job)
     if not keeps then
-        job.seq = hex12(call('HINCRBY', M, 'seq', 1))
+        job.seq = hex12(call('HINCRBY', Q.meta, 'seq', 1))
     end
     job.state, job.attempts, job.releases, job.at = 'p', 0, 0, now
     job.cancel, job.reason = '0', ''
@@ -74,12 +74,12 @@ function act.retry(job)
     if deadline and deadline > 0 then
         job.deadline = hex11(now + deadline - hex(job.data, 35, 45))
     end
-    enter(job)
+    Change.enter(job)
     if job.unique ~= '' then
-        take_unique(job)
+        Change.take_unique(job.unique, job.id)
     end
-    save(job)
-    touch(job)
+    Job.save(job)
+    touch(job.key)
     stirred = true
     return 'done'
 end
@@ -88,11 +88,11 @@ function act.reschedule(job, delay)
     if job.state ~= 'p' then
         return 'conflict'
     end
-    leave(job)
+    Change.leave(job)
     job.at = now + delay
-    enter(job)
-    save(job)
-    touch(job)
+    Change.enter(job)
+    Job.save(job)
+    touch(job.key)
     stirred = true
     return 'done'
 end
@@ -101,13 +101,13 @@ function act.delete(job, _, force)
     if job.state == 'r' and not force then
         return 'conflict'
     end
-    if job.unique ~= '' and call('HGET', U, job.unique) then
-        if sub(call('HGET', U, job.unique), 1, 16) == job.id then
-            call('HDEL', U, job.unique)
-            call('ZREM', UF, job.unique)
+    if job.unique ~= '' and call('HGET', Q.unique, job.unique) then
+        if sub(call('HGET', Q.unique, job.unique), 1, 16) == job.id then
+            call('HDEL', Q.unique, job.unique)
+            call('ZREM', Q.unique_free, job.unique)
         end
     end
-    remove(job)
+    Change.remove(job)
     return 'done'
 end
 
@@ -117,7 +117,7 @@ end
 
 local answer = {}
 for base = 2, #ARGV, 4 do
-    local job = load(ARGV[base + 1])
+    local job = Job.load(ARGV[base + 1])
     local outcome = 'unknown'
     if job and not job.seq then
         outcome = 'unreadable'
@@ -125,10 +125,7 @@ for base = 2, #ARGV, 4 do
         outcome = act[ARGV[base]](job, ARGV[base + 2], ARGV[base + 3] ~= '' and ARGV[base + 3])
     end
     answer[#answer + 1] = outcome
-    for key in pairs(touched) do
-        refresh(key)
-    end
-    touched = {}
+    refresh_touched()
 end
 conclude()
 return answer

@@ -7,8 +7,8 @@
 -- Result: 1 if it was found, and is gone from there; else a text, where this step has ended: 0 if
 -- it is nowhere there.
 use(1)
-local id, set = ARGV[2], ARGV[3] == 'held' and H or X
-local job = load(id)
+local id, set = ARGV[2], ARGV[3] == 'held' and Q.held or Q.dead
+local job = Job.load(id)
 if not job or job.seq then
     return '0'
 end
@@ -17,13 +17,14 @@ for item = 1, #scanned[2], 2 do
     local member = scanned[2][item]
     if sub(member, -16) == id then
         call('ZREM', set, member)
-        if set == H then
-            refresh(sub(member, 1, #member - 29))
-            wake()
+        if set == Q.held then
+            Lane.refresh(sub(member, 1, #member - 29))
+            stirred = true
+            conclude()
         else
-            call('HDEL', D, id)
-            call('HDEL', S, id)
-            call('HDEL', O, id .. 'e', id .. 'r', id .. 'p', id .. 'l')
+            call('HDEL', Q.data, id)
+            call('HDEL', Q.state, id)
+            call('HDEL', Q.notes, id .. 'e', id .. 'r', id .. 'p', id .. 'l')
         end
         return 1
     end

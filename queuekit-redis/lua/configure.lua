@@ -15,15 +15,16 @@ if not known then
     establish()
 end
 for at = 2, #ARGV, 2 do
-    call('HSET', M, ARGV[at], ARGV[at + 1])
+    call('HSET', Q.meta, ARGV[at], ARGV[at + 1])
 end
 use(1)
-if order() ~= before and (call('EXISTS', K) == 1 or fair or moving or call('ZCARD', KW) > 0) then
-    call('HSET', M, 'moving', 'p')
+if order() ~= before and (fair or moving or call('EXISTS', Q.lanes) == 1
+    or call('EXISTS', Q.waiting) == 1) then
+    call('HSET', Q.meta, 'moving', 'p')
 end
 wake()
-local answer = { call('HEXISTS', M, 'moving') }
-for _, part in ipairs(call('HGETALL', M)) do
+local answer = { call('HEXISTS', Q.meta, 'moving') }
+for _, part in ipairs(call('HGETALL', Q.meta)) do
     answer[#answer + 1] = part
 end
 return answer

@@ -35,7 +35,8 @@ for queue = 1, #KEYS / QUEUE_KEYS do
     end
     for job = 1, count do
         local start = ARGV[at + job * 4 - 2]
-        if sub(start, 1, 1) == '@' and tonumber(sub(start, 2)) > now + ARGV[3] then
+        if start ~= '+0' and sub(start, 1, 1) == '@'
+            and tonumber(sub(start, 2)) > now + ARGV[3] then
             return { 'ahead', (at + job * 4 - 4 - 4 - queue + 1) / 4 }
         end
     end
@@ -50,28 +51,38 @@ local function score_now(level)
     return scores[level]
 end
 
+-- The partition key and the idempotency key.
+local function keys_of(static)
+    local lengths = sub(static, 8, 13)
+    if lengths == '000000' then
+        return '', ''
+    end
+    local partition = hex(lengths, 1, 3)
+    return sub(static, 21, 20 + partition),
+        sub(static, 21 + partition, 20 + partition + hex(lengths, 4, 6))
+end
+
 local function enqueue(from, count, number)
     local ids = {}
     for job = 1, count do
         ids[job] = ARGV[from + job * 4 - 4]
     end
-    local stored = call('HMGET', D, unpack(ids))
+    local stored = call('HMGET', Q.data, unpack(ids))
     local free = 1e15
     if max_pending then
-        local ended = call('ZCARD', C) + call('ZCARD', X) + call('ZCARD', N)
-        free = max_pending - (call('HLEN', D) - ended - call('ZCARD', L))
+        local ended = call('ZCARD', Q.completed) + call('ZCARD', Q.dead)
+            + call('ZCARD', Q.cancelled)
+        free = max_pending - (call('HLEN', Q.data) - ended - call('ZCARD', Q.leased))
     end
-    local seq = call('HINCRBY', M, 'seq', count) - count
-    local data, ready, fresh, stored_now, count_ready = {}, {}, {}, 0, 0
+    local seq = call('HINCRBY', Q.meta, 'seq', count) - count
+    local data, fresh, keys, stored_now = {}, {}, {}, 0
     local tail = NOTHING .. now11
     for job = 1, count do
         local base = from + job * 4 - 4
         local id, start, static = ids[job], ARGV[base + 1], ARGV[base + 3]
-        local keys = sub(static, 8, 13)
-        local unique = keys ~= '000000' and sub(keys, 4, 6) ~= '000'
-            and sub(static, 21 + hex(keys, 1, 3), 20 + hex(keys, 1, 3) + hex(keys, 4, 6))
+        local key, unique = keys_of(static)
         local same = stored[job] or fresh[id]
-        local held = not same and unique and holder(unique, fresh)
+        local held = not same and unique ~= '' and Change.holder(unique, fresh)
         if same then
             refuse(number + job - 1, 'same', same)
         elseif held then
@@ -81,37 +92,41 @@ local function enqueue(from, count, number)
         else
             free, seq = free - 1, seq + 1
             local due = start == '+0' and now or start_of(start)
-            local seq12, deadline = hex12(seq), ARGV[base + 2]
-            local text = seq12 .. (due == now and now11 or hex11(due))
+            local seq12, at, level = hex12(seq), now11, sub(static, 2, 3)
+            local entry = seq12 .. id
+            if due ~= now then
+                at = hex11(due)
+            end
+            local deadline = ARGV[base + 2]
+            local text = seq12 .. at
                 .. (deadline == '0' and tail or hex11(now + deadline) .. now11) .. static
             fresh[id] = text
             stored_now = stored_now + 2
             data[stored_now - 1], data[stored_now] = id, text
-            if keys == '000000' and not fair then
-                count_ready = count_ready + 2
-                ready[count_ready - 1] = due == now and score_now(sub(static, 2, 3))
-                    or hex(static, 2, 3) * LEVEL + due
-                ready[count_ready] = seq12 .. id
+            if key ~= '' then
+                Lane.wait(key, entry, at, level)
+                keys[key] = keys[key] or { entry = entry, at = due, level = hex(level, 1) }
             else
-                local new = job_of(id, text)
-                enter(new)
-                if unique then
-                    take_unique(new)
+                local score = due == now and score_now(level) or hex(level, 1) * LEVEL + due
+                write('ZADD', Q.ready, score, entry)
+                if fair then
+                    write('ZADD', Q.waiting, 0, Lane.waiting_member('', entry, at, level))
+                    touch('')
                 end
-                -- Behind others of its key nothing changes for those before it.
-                if new.key == '' or skip or lane(new.key).stands == '-' then
-                    touched[new.key] = true
-                end
+            end
+            if unique ~= '' then
+                Change.take_unique(unique, id)
             end
         end
     end
-    -- The data last: where a key is not the store's, there is no job that nobody serves.
-    if count_ready > 0 then
-        call('ZADD', P, unpack(ready))
+    if next(keys) then
+        Lane.join(keys)
     end
+    stirred = stored_now > 0
+    conclude()
+    -- The data last: where a key is not the store's, there is no job that nobody serves.
     if stored_now > 0 then
-        stirred = true
-        call('HSET', D, unpack(data))
+        call('HSET', Q.data, unpack(data))
     end
 end
 
@@ -123,8 +138,6 @@ for queue = 1, #KEYS / QUEUE_KEYS do
         establish()
     end
     enqueue(at + 1, count, number)
-    conclude()
-    stirred, lanes = false, {}
     at, number = at + 1 + count * 4, number + count
 end
 return #answer == 0 and 1 or answer

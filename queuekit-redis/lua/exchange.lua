@@ -23,40 +23,39 @@ local function ack()
     for item = 1, count do
         ids[item] = ARGV[at + item * 3 - 3]
     end
-    local states = call('HMGET', S, unpack(ids))
-    local changed, left, ended, bytes, done = {}, {}, {}, 0, 0
-    local ends
+    local states = call('HMGET', Q.state, unpack(ids))
+    local changed, left, ended, stopped, bytes, done = {}, {}, {}, {}, 0, 0
+    local counted = call('HMGET', Q.meta, 'ends', 'ends_dead')
+    local ends = tonumber(counted[1] or 0)
     for item = 1, count do
         local id, base = ids[item], at + item * 3 - 3
         local state, token, result = seen[id] or states[item], ARGV[base + 1], ARGV[base + 2]
         local outcome = 'L'
         if not state then
-            outcome = call('HEXISTS', D, id) == 1 and 'L' or 'N'
-        elseif sub(state, 15, 42) == token and is_state(state) then
+            outcome = call('HEXISTS', Q.data, id) == 1 and 'L' or 'N'
+        elseif sub(state, 15, 42) == token and Job.is_state(state) then
             if sub(state, 1, 1) == 'r' then
                 outcome = 'A'
-                ends = (ends or tonumber(call('HGET', M, 'ends') or 0)) + 1
-                local end_seq = hex12(ends)
-                local size = sub(state, 111, 118)
+                ends, done = ends + 1, done + 1
+                local end_seq, size = hex12(ends), sub(state, 111, 118)
                 if result ~= '' then
                     size = format('%08x', tonumber(size, 16) + #result - 1)
-                    call('HSET', O, id .. 'r', result)
+                    call('HSET', Q.notes, id .. 'r', result)
                 end
                 bytes = bytes + tonumber(size, 16)
-                local key = key_of(state)
-                done = done + 1
-                left[done] = sub(state, 43, 54) .. id .. key
+                local key, entry = Job.key_of(state), sub(state, 43, 54) .. id
+                left[done] = entry .. key
                 ended[done * 2 - 1], ended[done * 2] = now_text, end_seq .. id
                 seen[id] = 'c' .. sub(state, 2, 87) .. now11 .. end_seq .. size .. sub(state, 119)
                 changed[done * 2 - 1], changed[done * 2] = id, seen[id]
                 if key ~= '' then
-                    call('ZREM', R, key .. '\0' .. sub(state, 43, 54) .. id)
-                    touched[key], stirred = true, true
+                    stopped[#stopped + 1] = { key, entry }
+                    touch(key)
                 elseif fair then
-                    touched[''] = true
+                    touch('')
                 end
                 if sub(state, 119, 119) == '1' then
-                    end_unique(job_of(id, call('HGET', D, id) or '', seen[id]))
+                    Change.end_unique(Job.job_of(id, call('HGET', Q.data, id) or '', seen[id]))
                 end
             elseif sub(state, 1, 1) == 'c' then
                 outcome = 'D'
@@ -65,18 +64,26 @@ local function ack()
         outcomes[item] = outcome
     end
     if done > 0 then
-        call('ZREM', L, unpack(left))
-        call('ZADD', C, unpack(ended))
-        call('HSET', S, unpack(changed))
-        call('HINCRBY', M, 'bytes_c', bytes)
-        call('HINCRBY', M, 'ends', done)
-        remember_ends(ends - done + 1, done, false)
+        call('ZREM', Q.leased, unpack(left))
+        call('ZADD', Q.completed, unpack(ended))
+        call('HSET', Q.state, unpack(changed))
+        call('HINCRBY', Q.meta, 'bytes_c', bytes)
+        call('HINCRBY', Q.meta, 'ends', done)
+        if (counted[2] or '0') ~= '0' then
+            Change.remember_ends(ends - done + 1, done, false)
+        end
+    end
+    if #stopped > 0 then
+        Lane.fetch(touched)
+        for _, run in ipairs(stopped) do
+            Lane.end_run(run[1], run[2])
+        end
     end
     at = at + count * 3
 end
 
 local function nack(id, token, kind, delay, text)
-    local job = load(id)
+    local job = Job.load(id)
     if not job then
         return 'n'
     end
@@ -85,28 +92,28 @@ local function nack(id, token, kind, delay, text)
     end
     job.nonce = NO_NONCE
     if kind == 't' or kind == 'f' then
-        add_failure(job, text)
+        Change.add_failure(job, text)
     end
     if kind == 'f' then
         job.reason = text
-        finish(job, 'x')
+        Change.finish(job, 'x')
         return 'x'
     elseif kind == 'c' or job.cancel == '1' then
-        finish(job, 'n')
+        Change.finish(job, 'n')
         return 'c'
     elseif kind == 't' and job.attempts >= job.max then
         job.reason = text
-        finish(job, 'x')
+        Change.finish(job, 'x')
         return 'x'
     end
-    leave(job)
+    Change.leave(job)
     job.state, job.at = 'p', now + delay
     if kind == 'l' then
         job.attempts, job.releases = job.attempts - 1, job.releases + 1
     end
-    enter(job)
-    save(job)
-    touch(job)
+    Change.enter(job)
+    Job.save(job)
+    touch(job.key)
     stirred = true
     return kind == 'l' and 'b' or 'r'
 end
@@ -117,36 +124,17 @@ for _ = 1, tonumber(ARGV[9]) do
         ARGV[at + 4])
     at = at + 5
 end
-for key in pairs(touched) do
-    refresh(key)
-end
-touched = {}
+refresh_touched()
 
+local answer = { '', now13, ARGV[3], ARGV[4], '' }
 if known and not paused and ARGV[7] ~= '' then
     if moving then
         -- Its keys are being placed anew: src/admin.rs goes on with it.
         answer[5] = 'moving'
     else
-        if reclaims > 0 then
-            reclaim()
-        end
-        if limit > 0 then
-            ring_alarms()
-            if fair then
-                fairly()
-            else
-                strictly()
-            end
-        end
-        if granted < limit or limit == 0 then
-            answer[5] = next_event()
-        end
+        Reserve.reserve(answer)
     end
 end
 conclude()
--- One marker wakes one sleeper: who took all it could leaves it for the next.
-if granted > 0 and granted == limit then
-    wake()
-end
-answer[1], answer[3], answer[4] = table.concat(outcomes), reclaims, burials
+answer[1] = table.concat(outcomes)
 return answer

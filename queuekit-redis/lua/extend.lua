@@ -8,13 +8,13 @@ use(1)
 local outcomes = {}
 for base = 3, #ARGV, 2 do
     local id = ARGV[base]
-    local state = call('HGET', S, id)
+    local state = call('HGET', Q.state, id)
     local outcome = 'L'
     if not state then
-        outcome = call('HEXISTS', D, id) == 1 and 'L' or 'N'
+        outcome = call('HEXISTS', Q.data, id) == 1 and 'L' or 'N'
     elseif sub(state, 1, 1) == 'r' and sub(state, 15, 42) == ARGV[base + 1]
-        and is_state(state) then
-        call('ZADD', L, now + ARGV[2], sub(state, 43, 54) .. id .. key_of(state))
+        and Job.is_state(state) then
+        call('ZADD', Q.leased, now + ARGV[2], sub(state, 43, 54) .. id .. Job.key_of(state))
         outcome = sub(state, 2, 2) == '1' and 'C' or 'E'
     end
     outcomes[#outcomes + 1] = outcome

@@ -10,13 +10,14 @@ use(1)
 if not known then
     return {}
 end
-local stand, due, oldest = call('ZCARD', P), 0, nil
+local stand, due, oldest = call('ZCARD', Q.ready), 0, nil
 
 -- When the first of a level was due. Under skip a key may stand with a job that is blocked since
 -- another came due: lanes.lua tells of keys, here it is the first job without one.
 local function first_due(level)
     local from = level * LEVEL
-    local first = call('ZRANGE', P, from, from + now, 'BYSCORE', 'LIMIT', 0, skip and 200 or 1,
+    local most = skip and 200 or 1
+    local first = call('ZRANGE', Q.ready, from, from + now, 'BYSCORE', 'LIMIT', 0, most,
         'WITHSCORES')
     for item = 1, #first, 2 do
         if not skip or #first[item] == 28 then
@@ -27,25 +28,28 @@ end
 
 local level = 0
 while level < 32 do
-    local first = call('ZRANGE', P, level * LEVEL, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
+    local first = call('ZRANGE', Q.ready, level * LEVEL, '+inf', 'BYSCORE', 'LIMIT', 0, 1,
+        'WITHSCORES')
     if not first[1] then
         break
     end
     level = floor(first[2] / LEVEL)
     if first[2] - level * LEVEL <= now then
-        due = due + call('ZCOUNT', P, level * LEVEL, level * LEVEL + now)
+        due = due + call('ZCOUNT', Q.ready, level * LEVEL, level * LEVEL + now)
         local at = first_due(level)
         oldest = at and math.min(oldest or at, at) or oldest
     end
     level = level + 1
 end
 local answer = {
-    now13, call('ZCARD', L), call('ZCOUNT', L, '-inf', now), call('ZCARD', C),
-    call('ZCARD', X), call('ZCARD', N), stand, due, oldest and ms13(oldest) or '',
-    call('ZCOUNT', F, '(' .. now13, '+inf'), call('ZCARD', KO),
-    call('GET', E) or '', call('HGET', M, 'ends') or '0', call('HGET', M, 'corrupt') or '0',
+    now13, call('ZCARD', Q.leased), call('ZCOUNT', Q.leased, '-inf', now),
+    call('ZCARD', Q.completed), call('ZCARD', Q.dead), call('ZCARD', Q.cancelled), stand, due,
+    oldest and ms13(oldest) or '',
+    call('ZCOUNT', Q.failed, '(' .. now13, '+inf'), call('ZCARD', Q.places),
+    call('GET', Q.ends) or '', call('HGET', Q.meta, 'ends') or '0',
+    call('HGET', Q.meta, 'corrupt') or '0',
 }
-for _, part in ipairs(call('HGETALL', M)) do
+for _, part in ipairs(call('HGETALL', Q.meta)) do
     answer[#answer + 1] = part
 end
 return answer

@@ -6,6 +6,6 @@
 use(1)
 local answer = { now13 }
 for at = 2, #ARGV do
-    view(answer, ARGV[at])
+    View.view(answer, ARGV[at])
 end
 return answer

@@ -9,26 +9,26 @@ use(1)
 local cursor, left = ARGV[2], tonumber(ARGV[3])
 local ready, scheduled, failed, stand, due, oldest = 0, 0, 0, 0, 0, nil
 while left > 0 do
-    local first = call('ZRANGE', KW, '(' .. cursor .. '\1', '+', 'BYLEX', 'LIMIT', 0, 1)[1]
+    local first = call('ZRANGE', Q.waiting, '(' .. cursor .. '\1', '+', 'BYLEX', 'LIMIT', 0, 1)[1]
     if not first then
         cursor = ''
         break
     end
     cursor = sub(first, 1, first:find('\0', 1, true) - 1)
-    local it = lane(cursor)
+    local it = Lane.of(cursor)
     left = left - 1
-    each_unblocked(cursor, function(waiting, is_due)
+    Frontier.each_unblocked(cursor, function(waiting, is_due)
         left = left - 1
         if is_due then
             ready = ready + 1
             oldest = math.min(oldest or waiting.at, waiting.at)
-        elseif (tonumber(sub(call('HGET', S, waiting.id) or '', 3, 6), 16) or 0) > 0 then
+        elseif (hex(call('HGET', Q.state, sub(waiting.entry, 13)) or '', 3, 6) or 0) > 0 then
             failed = failed + 1
         else
             scheduled = scheduled + 1
         end
     end)
-    local score = it.stands == 'P' and call('ZSCORE', P, it.entry .. cursor)
+    local score = it.stands == 'P' and call('ZSCORE', Q.ready, it.entry .. cursor)
     if score then
         stand, due = stand + 1, due + (score % LEVEL <= now and 1 or 0)
     end

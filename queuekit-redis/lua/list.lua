@@ -26,7 +26,7 @@ end
 local function tell(place, id, member)
     local before = #answer
     answer[before + 1] = place
-    view(answer, id, member)
+    View.view(answer, id, member)
     if #answer == before + 1 then
         answer[before + 1] = nil
     end
@@ -74,13 +74,13 @@ end
 local function by_key()
     local from = after_of('k')
     from = from == '' and '-' or '(' .. from
-    local members = call('ZRANGE', KW, from, '+', 'BYLEX', 'LIMIT', 0, most)
+    local members = call('ZRANGE', Q.waiting, from, '+', 'BYLEX', 'LIMIT', 0, most)
     for _, member in ipairs(members) do
         local key = sub(member, 1, member:find('\0', 1, true) - 1)
-        local waiting = waiting_of(member, key)
+        local waiting = Lane.waiting_of(member, key)
         answer[2] = 'k' .. member
-        tell(answer[2], waiting.id, waiting.seq .. waiting.id .. key)
-        if examined > ENOUGH then
+        tell(answer[2], sub(waiting.entry, 13), waiting.entry .. key)
+        if Frontier.examined() > ENOUGH then
             return
         end
     end
@@ -93,19 +93,19 @@ end
 local function by_place()
     local from, place = 0, after_of('p')
     if place ~= '' then
-        local level, at = tonumber(sub(place, 1, 2), 16), tonumber(sub(place, 3, 15))
-        from = rank_after(P, level * LEVEL + at, sub(place, 16) .. '\255')
+        local level, at = hex(place, 1, 2), hex(place, 3, 13)
+        from = rank_after(Q.ready, level * LEVEL + at, sub(place, 14) .. '\255')
     end
-    local ready = call('ZRANGE', P, from, from + most - 1, 'WITHSCORES')
-    local places = call('ZRANGE', KO, place == '' and '-' or '(' .. place, '+', 'BYLEX', 'LIMIT', 0,
-        most)
+    local ready = call('ZRANGE', Q.ready, from, from + most - 1, 'WITHSCORES')
+    local places = call('ZRANGE', Q.places, place == '' and '-' or '(' .. place, '+', 'BYLEX',
+        'LIMIT', 0, most)
     local item, other = 1, 1
-    while examined <= ENOUGH do
+    while Frontier.examined() <= ENOUGH do
         local one, its = nil, places[other]
         if ready[item] then
             local score = tonumber(ready[item + 1])
             local level = floor(score / LEVEL)
-            one = format('%02x', level) .. ms13(score - level * LEVEL) .. sub(ready[item], 1, 28)
+            one = format('%02x', level) .. hex11(score - level * LEVEL) .. sub(ready[item], 1, 28)
         end
         -- What comes after the end of a full window is not known.
         if (not one and #ready == most * 2) or (not its and #places == most) then
@@ -116,24 +116,24 @@ local function by_place()
         end
         if one and (not its or one <= its) then
             answer[2] = 'p' .. one
-            tell(answer[2], sub(one, 28), ready[item])
+            tell(answer[2], sub(one, 26), ready[item])
             item, other = item + 2, its == one and other + 1 or other
         else
             answer[2] = 'p' .. its
-            tell(answer[2], sub(its, 28))
+            tell(answer[2], sub(its, 26))
             other = other + 1
         end
     end
 end
 
 if section == 'leased' then
-    by_time(L)
+    by_time(Q.leased)
 elseif section == 'completed' then
-    by_time(C, true)
+    by_time(Q.completed, true)
 elseif section == 'dead' then
-    by_time(X, true)
+    by_time(Q.dead, true)
 elseif section == 'cancelled' then
-    by_time(N, true)
+    by_time(Q.cancelled, true)
 elseif section == 'keyed' then
     by_key()
 else

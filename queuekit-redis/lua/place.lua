@@ -1,6 +1,6 @@
 -- A step of placing all waiting jobs of a queue anew, after its order or what its keys do changed.
 -- Reserve does nothing in the queue until it is through.
--- Needs lib/queue.lua, lib/job.lua, lib/lane.lua.
+-- Needs lib/queue.lua, lib/lane.lua.
 -- KEYS: those of the queue.
 -- ARGV: 2 most jobs or keys to look at.
 -- Result: 1 if there is more to do.
@@ -17,20 +17,20 @@ local most = tonumber(ARGV[2])
 local phase, cursor = sub(moving, 1, 1), sub(moving, 2)
 
 local function go_on(next_phase, at)
-    call('HSET', M, 'moving', next_phase .. at)
+    call('HSET', Q.meta, 'moving', next_phase .. at)
     return 1
 end
 
 -- The rank after a place, also if nothing stands there any more.
 local function rank_after(score, member)
-    local rank = call('ZRANK', P, member)
+    local rank = call('ZRANK', Q.ready, member)
     if rank then
         return rank + 1
     end
-    local low, high = 0, call('ZCARD', P)
+    local low, high = 0, call('ZCARD', Q.ready)
     while low < high do
         local middle = floor((low + high) / 2)
-        local at = call('ZRANGE', P, middle, middle, 'WITHSCORES')
+        local at = call('ZRANGE', Q.ready, middle, middle, 'WITHSCORES')
         local its = tonumber(at[2])
         if its < score or (its == score and at[1] <= member) then
             low = middle + 1
@@ -43,56 +43,57 @@ end
 
 local function plain()
     if not fair then
-        local members = call('ZRANGE', KW, '[\0', '(\1', 'BYLEX', 'LIMIT', 0, most)
+        local members = call('ZRANGE', Q.waiting, '[\0', '(\1', 'BYLEX', 'LIMIT', 0, most)
         if #members > 0 then
-            call('ZREM', KW, unpack(members))
+            call('ZREM', Q.waiting, unpack(members))
             return go_on('p', '')
         end
-        leave_stand('', lane(''))
-        call('HDEL', K, '')
+        Lane.give_up('')
         return go_on('s', '')
     end
     local from = 0
     if cursor ~= '' then
         from = rank_after(tonumber(sub(cursor, 1, 17)), sub(cursor, 18))
     end
-    local members = call('ZRANGE', P, from, from + most - 1, 'WITHSCORES')
+    local members = call('ZRANGE', Q.ready, from, from + most - 1, 'WITHSCORES')
     local waiting = {}
     for item = 1, #members, 2 do
         if #members[item] == 28 then
             local score = tonumber(members[item + 1])
             local level = floor(score / LEVEL)
             waiting[#waiting + 1] = 0
-            waiting[#waiting + 1] = '\0' .. members[item] .. ms13(score - level * LEVEL)
+            waiting[#waiting + 1] = '\0' .. members[item] .. hex11(score - level * LEVEL)
                 .. format('%02x', level)
         end
     end
     if #waiting > 0 then
-        call('ZADD', KW, unpack(waiting))
+        call('ZADD', Q.waiting, unpack(waiting))
     end
     if #members == most * 2 then
         return go_on('p', format('%017.0f', tonumber(members[#members])) .. members[#members - 1])
     end
-    refresh('')
+    Lane.refresh('')
     return go_on('s', '')
 end
 
 local function due()
     if not skip then
-        call('UNLINK', KD, KL)
+        call('UNLINK', Q.due, Q.later)
         return go_on('k', '')
     end
     local from = cursor == '' and '[\1' or '(' .. cursor
-    local members = call('ZRANGE', KW, from, '+', 'BYLEX', 'LIMIT', 0, most)
+    local members = call('ZRANGE', Q.waiting, from, '+', 'BYLEX', 'LIMIT', 0, most)
     for _, member in ipairs(members) do
         local key = sub(member, 1, member:find('\0', 1, true) - 1)
-        local waiting = waiting_of(member, key)
-        call('ZREM', KL, later_member(key, waiting))
-        call('ZREM', KD, member)
+        local waiting = Lane.waiting_of(member, key)
+        local at, level = hex11(waiting.at), format('%02x', waiting.level)
+        local later = Lane.later_member(key, waiting.entry, at, level)
+        call('ZREM', Q.later, later)
+        call('ZREM', Q.due, member)
         if waiting.at <= now then
-            call('ZADD', KD, 0, member)
+            call('ZADD', Q.due, 0, member)
         else
-            call('ZADD', KL, 0, later_member(key, waiting))
+            call('ZADD', Q.later, 0, later)
         end
     end
     if #members == most then
@@ -103,21 +104,26 @@ end
 
 local function keys()
     for _ = 1, most do
-        local member = call('ZRANGE', KW, '(' .. cursor .. '\1', '+', 'BYLEX', 'LIMIT', 0, 1)[1]
+        local member = call('ZRANGE', Q.waiting, '(' .. cursor .. '\1', '+', 'BYLEX', 'LIMIT', 0,
+            1)[1]
         if not member then
-            call('HDEL', M, 'moving')
-            wake()
+            call('HDEL', Q.meta, 'moving')
+            stirred = true
             return 0
         end
         cursor = sub(member, 1, member:find('\0', 1, true) - 1)
-        refresh(cursor)
+        Lane.refresh(cursor)
     end
     return go_on('k', cursor)
 end
 
+local answer
 if phase == 'p' then
-    return plain()
+    answer = plain()
 elseif phase == 's' then
-    return due()
+    answer = due()
+else
+    answer = keys()
 end
-return keys()
+conclude()
+return answer

@@ -7,7 +7,7 @@
 use(1)
 
 local most, grace = tonumber(ARGV[2]), tonumber(ARGV[3])
-local kept = call('HMGET', M, 'done_age', 'done_jobs', 'done_bytes', 'dead_age', 'dead_jobs',
+local kept = call('HMGET', Q.meta, 'done_age', 'done_jobs', 'done_bytes', 'dead_age', 'dead_jobs',
     'dead_bytes')
 local removed = 0
 
@@ -20,7 +20,7 @@ local function bound(number, default)
 end
 
 local function bytes_of(state)
-    return tonumber(call('HGET', M, 'bytes_' .. state) or 0)
+    return tonumber(call('HGET', Q.meta, 'bytes_' .. state) or 0)
 end
 
 -- Removes the oldest of these sets while it is beyond a bound.
@@ -28,7 +28,7 @@ local function prune(states, age, jobs, bytes)
     while removed < most do
         local oldest, oldest_at, its_state
         for _, state in ipairs(states) do
-            local first = call('ZRANGE', set_of(state), 0, 0, 'WITHSCORES')
+            local first = call('ZRANGE', Change.set_of(state), 0, 0, 'WITHSCORES')
             if first[1] and (not oldest or tonumber(first[2]) < oldest_at
                 or (tonumber(first[2]) == oldest_at and first[1] < oldest)) then
                 oldest, oldest_at, its_state = first[1], tonumber(first[2]), state
@@ -39,7 +39,7 @@ local function prune(states, age, jobs, bytes)
         end
         local count, size = 0, 0
         for _, state in ipairs(states) do
-            count, size = count + call('ZCARD', set_of(state)), size + bytes_of(state)
+            count, size = count + call('ZCARD', Change.set_of(state)), size + bytes_of(state)
         end
         local passed = now - oldest_at
         local too_many = (jobs and count > jobs) or (bytes and size > bytes)
@@ -47,21 +47,21 @@ local function prune(states, age, jobs, bytes)
             return
         end
         local id = sub(oldest, 13, 28)
-        local job = load(id) or job_of(id, '')
+        local job = Job.load(id) or Job.job_of(id, '')
         -- Also one whose record is broken.
         job.state, job.end_seq = its_state, sub(oldest, 1, 12)
-        outlive(job)
-        remove(job)
+        Change.outlive(job)
+        Change.remove(job)
         removed = removed + 1
     end
 end
 
 prune({ 'c', 'n' }, bound(1, 86400000), bound(2, 100000), bound(3))
 prune({ 'x' }, bound(4), bound(5), bound(6))
-local free = call('ZRANGE', UF, '-inf', now, 'BYSCORE', 'LIMIT', 0, most)
+local free = call('ZRANGE', Q.unique_free, '-inf', now, 'BYSCORE', 'LIMIT', 0, most)
 for _, unique in ipairs(free) do
-    call('HDEL', U, unique)
-    call('ZREM', UF, unique)
+    call('HDEL', Q.unique, unique)
+    call('ZREM', Q.unique_free, unique)
 end
 conclude()
 return { removed, #free }

@@ -12,18 +12,18 @@ use(1)
 
 -- Takes all away; a text if idempotency keys are kept.
 local function remove()
-    local last = call('ZRANGE', UF, -1, -1, 'WITHSCORES')[2]
+    local last = call('ZRANGE', Q.unique_free, -1, -1, 'WITHSCORES')[2]
     local left = last and last - now or 0
     if left <= 0 then
         call('UNLINK', unpack(KEYS))
         return 1
     end
-    for _, key in ipairs({ U, UF }) do
+    for _, key in ipairs({ Q.unique, Q.unique_free }) do
         call('PEXPIRE', key, format('%.0f', left))
     end
     local gone = {}
     for _, key in ipairs(KEYS) do
-        if key ~= U and key ~= UF then
+        if key ~= Q.unique and key ~= Q.unique_free then
             gone[#gone + 1] = key
         end
     end
@@ -33,13 +33,13 @@ end
 
 -- Forgets keys of jobs that are gone; those of a queue that has come again meanwhile are not.
 local function forget(cursor)
-    local scanned = call('HSCAN', U, cursor, 'COUNT', ARGV[4])
+    local scanned = call('HSCAN', Q.unique, cursor, 'COUNT', ARGV[4])
     local found = scanned[2]
     for at = 1, #found, 2 do
         local unique, text = found[at], found[at + 1]
-        if #text <= 29 and call('HEXISTS', D, sub(text, 1, 16)) == 0 then
-            call('HDEL', U, unique)
-            call('ZREM', UF, unique)
+        if #text <= 29 and call('HEXISTS', Q.data, sub(text, 1, 16)) == 0 then
+            call('HDEL', Q.unique, unique)
+            call('ZREM', Q.unique_free, unique)
         end
     end
     return scanned[1] == '0' and 1 or scanned[1]
@@ -50,7 +50,7 @@ if ARGV[3] ~= '' then
 elseif not known then
     return 0
 end
-local jobs, running = call('HLEN', D), call('ZCARD', L)
+local jobs, running = call('HLEN', Q.data), call('ZCARD', Q.leased)
 if running > 0 or (jobs > 0 and ARGV[2] == '0') then
     return { jobs, running }
 end

@@ -10,18 +10,18 @@ local outcomes = {}
 local at = 3
 while at <= #ARGV do
     local id, token, progress, lines = ARGV[at], ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 3])
-    local state = call('HGET', S, id)
+    local state = call('HGET', Q.state, id)
     local outcome = 'L'
     if not state then
-        outcome = call('HEXISTS', D, id) == 1 and 'L' or 'N'
+        outcome = call('HEXISTS', Q.data, id) == 1 and 'L' or 'N'
     elseif sub(state, 1, 1) == 'r' and sub(state, 15, 42) == token then
         outcome = 'R'
         if progress ~= '' then
-            call('HSET', O, id .. 'p', progress)
+            call('HSET', Q.notes, id .. 'p', progress)
         end
         if lines > 0 then
             -- Each line: its length in 8 digits, when, the text.
-            local old, count, from = call('HGET', O, id .. 'l') or '', 0, 1
+            local old, count, from = call('HGET', Q.notes, id .. 'l') or '', 0, 1
             local new = {}
             while from <= #old do
                 local length = tonumber(sub(old, from, from + 7)) or #old
@@ -33,7 +33,7 @@ while at <= #ARGV do
                 new[#new + 1] = format('%08d', #text) .. text
             end
             count = #new - tonumber(ARGV[2])
-            call('HSET', O, id .. 'l', table.concat(new, '', math.max(count, 0) + 1))
+            call('HSET', Q.notes, id .. 'l', table.concat(new, '', math.max(count, 0) + 1))
         end
     end
     outcomes[#outcomes + 1] = outcome

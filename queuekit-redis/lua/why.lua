@@ -5,13 +5,14 @@
 -- Result: the id of the job that its key waits for, or empty; how many jobs that are due stand
 -- before it, or empty in a fair queue.
 use(1)
-local job = load(ARGV[2])
+local job = Job.load(ARGV[2])
 if not job or not job.seq then
     return { '', '' }
 end
 local blocker = ''
 if job.key ~= '' then
-    local first = first_of(H, job.key) or first_of(R, job.key) or first_of(KW, job.key)
+    local first = Lane.first_of(Q.held, job.key) or Lane.first_of(Q.running, job.key)
+        or Lane.first_of(Q.waiting, job.key)
     blocker = first and sub(first, #job.key + 14, #job.key + 29) or ''
 end
 if fair then
@@ -19,15 +20,15 @@ if fair then
 end
 local before = 0
 for level = 0, job.level - 1 do
-    before = before + call('ZCOUNT', P, level * LEVEL, level * LEVEL + now)
+    before = before + call('ZCOUNT', Q.ready, level * LEVEL, level * LEVEL + now)
 end
 local own = job.level * LEVEL
-before = before + call('ZCOUNT', P, own, format('(%.0f', own + job.at))
+before = before + call('ZCOUNT', Q.ready, own, format('(%.0f', own + job.at))
 -- Of those at the same time, the ones of a lower sequence: they are few unless many were enqueued
 -- in the same millisecond.
 local offset, same = 0, nil
 repeat
-    same = call('ZRANGE', P, own + job.at, own + job.at, 'BYSCORE', 'LIMIT', offset, 200)
+    same = call('ZRANGE', Q.ready, own + job.at, own + job.at, 'BYSCORE', 'LIMIT', offset, 200)
     for _, member in ipairs(same) do
         if sub(member, 1, 12) >= job.seq then
             return { blocker, before }

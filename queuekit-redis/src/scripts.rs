@@ -28,14 +28,22 @@ pub(crate) enum Lua {
     EnqueueOnce,
 }
 
+/// What stands before every script that works on a queue.
 const QUEUE: &str = include_str!("../lua/lib/queue.lua");
-const JOB: &str = include_str!("../lua/lib/job.lua");
-const LANE: &str = include_str!("../lua/lib/lane.lua");
-const CHANGE: &str = include_str!("../lua/lib/change.lua");
-const RESERVE: &str = include_str!("../lua/lib/reserve.lua");
-const FRONTIER: &str = include_str!("../lua/lib/frontier.lua");
-const FENCE: &str = include_str!("../lua/lib/fence.lua");
-const VIEW: &str = include_str!("../lua/lib/view.lua");
+
+/// A piece of lua/lib/ that is made when it is needed: what it is called in scripts, and its text.
+type Piece = (&'static str, &'static str);
+
+const JOB: Piece = ("Job", include_str!("../lua/lib/job.lua"));
+const LANE: Piece = ("Lane", include_str!("../lua/lib/lane.lua"));
+const CHANGE: Piece = ("Change", include_str!("../lua/lib/change.lua"));
+const RESERVE: Piece = ("Reserve", include_str!("../lua/lib/reserve.lua"));
+const FRONTIER: Piece = ("Frontier", include_str!("../lua/lib/frontier.lua"));
+const VIEW: Piece = ("View", include_str!("../lua/lib/view.lua"));
+
+/// The fence lets the jobs of a schedule's change through once.
+const ENQUEUE_ONCE: &str =
+    concat!(include_str!("../lua/fence.lua"), include_str!("../lua/enqueue.lua"));
 
 /// What a script does to the server: by that it is told when it may not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,29 +56,30 @@ enum Does {
     Reads,
 }
 
-/// In the order of [`Lua`]: the script itself, what it needs, and what it does.
-const SCRIPTS: [(&str, &[&str], Does); 21] = [
-    (include_str!("../lua/enqueue.lua"), &[QUEUE, JOB, LANE, CHANGE], Does::Adds),
-    (include_str!("../lua/exchange.lua"), &[QUEUE, JOB, LANE, CHANGE, RESERVE], Does::Frees),
-    (include_str!("../lua/act.lua"), &[QUEUE, JOB, LANE, CHANGE], Does::Frees),
-    (include_str!("../lua/clear.lua"), &[QUEUE, JOB, LANE], Does::Frees),
-    (include_str!("../lua/extend.lua"), &[QUEUE, JOB], Does::Frees),
-    (include_str!("../lua/report.lua"), &[QUEUE], Does::Adds),
-    (include_str!("../lua/prune.lua"), &[QUEUE, JOB, LANE, CHANGE], Does::Frees),
-    (include_str!("../lua/configure.lua"), &[QUEUE], Does::Frees),
-    (include_str!("../lua/place.lua"), &[QUEUE, JOB, LANE], Does::Frees),
-    (include_str!("../lua/remove.lua"), &[QUEUE], Does::Frees),
-    (include_str!("../lua/figures.lua"), &[QUEUE], Does::Reads),
-    (include_str!("../lua/lanes.lua"), &[QUEUE, LANE, FRONTIER], Does::Reads),
-    (include_str!("../lua/get.lua"), &[QUEUE, JOB, LANE, FRONTIER, VIEW], Does::Reads),
-    (include_str!("../lua/list.lua"), &[QUEUE, JOB, LANE, FRONTIER, VIEW], Does::Reads),
-    (include_str!("../lua/why.lua"), &[QUEUE, JOB, LANE], Does::Reads),
-    (include_str!("../lua/register.lua"), &[], Does::Adds),
-    (include_str!("../lua/beat.lua"), &[], Does::Frees),
-    (include_str!("../lua/workers.lua"), &[], Does::Reads),
-    (include_str!("../lua/schedules.lua"), &[QUEUE], Does::Reads),
-    (include_str!("../lua/schedule_put.lua"), &[], Does::Adds),
-    (include_str!("../lua/enqueue.lua"), &[QUEUE, JOB, LANE, CHANGE, FENCE], Does::Adds),
+/// In the order of [`Lua`]: the script itself, whether it works on a queue, the pieces it needs,
+/// and what it does.
+const SCRIPTS: [(&str, bool, &[Piece], Does); 21] = [
+    (include_str!("../lua/enqueue.lua"), true, &[JOB, LANE, CHANGE], Does::Adds),
+    (include_str!("../lua/exchange.lua"), true, &[JOB, LANE, CHANGE, RESERVE], Does::Frees),
+    (include_str!("../lua/act.lua"), true, &[JOB, LANE, CHANGE], Does::Frees),
+    (include_str!("../lua/clear.lua"), true, &[JOB, LANE], Does::Frees),
+    (include_str!("../lua/extend.lua"), true, &[JOB], Does::Frees),
+    (include_str!("../lua/report.lua"), true, &[], Does::Adds),
+    (include_str!("../lua/prune.lua"), true, &[JOB, LANE, CHANGE], Does::Frees),
+    (include_str!("../lua/configure.lua"), true, &[], Does::Frees),
+    (include_str!("../lua/place.lua"), true, &[LANE], Does::Frees),
+    (include_str!("../lua/remove.lua"), true, &[], Does::Frees),
+    (include_str!("../lua/figures.lua"), true, &[], Does::Reads),
+    (include_str!("../lua/lanes.lua"), true, &[LANE, FRONTIER], Does::Reads),
+    (include_str!("../lua/get.lua"), true, &[JOB, LANE, FRONTIER, VIEW], Does::Reads),
+    (include_str!("../lua/list.lua"), true, &[JOB, LANE, FRONTIER, VIEW], Does::Reads),
+    (include_str!("../lua/why.lua"), true, &[JOB, LANE], Does::Reads),
+    (include_str!("../lua/register.lua"), false, &[], Does::Adds),
+    (include_str!("../lua/beat.lua"), false, &[], Does::Frees),
+    (include_str!("../lua/workers.lua"), false, &[], Does::Reads),
+    (include_str!("../lua/schedules.lua"), true, &[], Does::Reads),
+    (include_str!("../lua/schedule_put.lua"), false, &[], Does::Adds),
+    (ENQUEUE_ONCE, true, &[JOB, LANE, CHANGE], Does::Adds),
 ];
 
 /// The texts as this server takes them.
@@ -80,14 +89,18 @@ pub(crate) struct Scripts(Vec<(String, String)>);
 impl Scripts {
     /// `flags`: the server knows what a script says of itself in its first line (7.0).
     pub(crate) fn new(flags: bool) -> Self {
-        let text = |(script, pieces, does): &(&str, &[&str], Does)| {
+        let text = |(script, of_queue, pieces, does): &(&str, bool, &[Piece], Does)| {
             let first = match does {
                 _ if !flags => "",
                 Does::Adds => "#!lua\n",
                 Does::Frees => "#!lua flags=allow-oom\n",
                 Does::Reads => "#!lua flags=no-writes,allow-oom\n",
             };
-            let text = format!("{first}{}{script}", pieces.concat());
+            let queue = if *of_queue { QUEUE } else { "" };
+            let made = |(name, text): &Piece| format!("{name} = piece(function()\n{text}end)\n");
+            let pieces: String = pieces.iter().map(made).collect();
+            // Within a function what it is made of need not be searched for on the stack.
+            let text = format!("{first}{queue}return (function()\n{pieces}{script}end)()\n");
             (Script::new(&text).get_hash().to_owned(), text)
         };
         Self(SCRIPTS.iter().map(text).collect())
@@ -108,18 +121,12 @@ mod tests {
 
     #[test]
     fn a_script_stands_behind_the_pieces_its_header_names() {
-        for (script, pieces, _) in SCRIPTS {
+        for (script, of_queue, pieces, _) in SCRIPTS {
             let header: String = script.lines().take_while(|line| line.starts_with("--")).collect();
-            for (name, piece) in [
-                ("lib/queue.lua", QUEUE),
-                ("lib/job.lua", JOB),
-                ("lib/lane.lua", LANE),
-                ("lib/change.lua", CHANGE),
-                ("lib/reserve.lua", RESERVE),
-                ("lib/frontier.lua", FRONTIER),
-                ("lib/view.lua", VIEW),
-            ] {
-                assert_eq!(pieces.contains(&piece), header.contains(name), "{name}: {header}");
+            assert_eq!(of_queue, header.contains("lib/queue.lua"), "{header}");
+            for piece in [JOB, LANE, CHANGE, RESERVE, FRONTIER, VIEW] {
+                let file = format!("lib/{}.lua", piece.0.to_lowercase());
+                assert_eq!(pieces.contains(&piece), header.contains(&file), "{file}: {header}");
             }
         }
     }

@@ -11,16 +11,21 @@ use redis::{AsyncConnectionConfig, Client, Cmd, FromRedisValue, cmd};
 /// The scripts' own reading of a job, and then a comparison of all that is derived of jobs.
 const WRONG: &str = concat!(
     include_str!("../../../queuekit-redis/lua/lib/queue.lua"),
+    "Job = piece(function()\n",
     include_str!("../../../queuekit-redis/lua/lib/job.lua"),
+    "end)\nLane = piece(function()\n",
     include_str!("../../../queuekit-redis/lua/lib/lane.lua"),
+    "end)\nChange = piece(function()\n",
     include_str!("../../../queuekit-redis/lua/lib/change.lua"),
+    "end)\n",
     include_str!("../../lua/redis_wrong.lua"),
 );
 /// A step of placing keys anew.
 const PLACE: &str = concat!(
     include_str!("../../../queuekit-redis/lua/lib/queue.lua"),
-    include_str!("../../../queuekit-redis/lua/lib/job.lua"),
+    "Lane = piece(function()\n",
     include_str!("../../../queuekit-redis/lua/lib/lane.lua"),
+    "end)\n",
     include_str!("../../../queuekit-redis/lua/place.lua"),
 );
 /// The parts of a queue, in the order in which its scripts take them.

@@ -1,59 +1,53 @@
 -- Takes jobs from one state to another, with everything that is derived of them. Needs lib/job.lua
--- and lib/lane.lua. The caller refreshes the lanes of `touched` in the end.
-local touched = {}
+-- and lib/lane.lua. Who has called it concludes in the end.
 
 local function set_of(state)
-    return state == 'c' and C or state == 'x' and X or N
-end
-
-local function place_of(job)
-    return format('%02x', job.level) .. ms13(job.at) .. job.seq .. job.id
+    return state == 'c' and Q.completed or state == 'x' and Q.dead or Q.cancelled
 end
 
 -- What a broken record no longer tells of a waiting job stands in `waiting`.
 local function mend(job)
     local prefix = job.key .. '\0' .. job.seq .. job.id
-    local to = '[' .. prefix .. ':'
-    local member = call('ZRANGE', KW, '[' .. prefix, to, 'BYLEX', 'LIMIT', 0, 1)[1]
+    local to = '[' .. prefix .. 'g'
+    local member = call('ZRANGE', Q.waiting, '[' .. prefix, to, 'BYLEX', 'LIMIT', 0, 1)[1]
     if member then
-        local waiting = waiting_of(member, job.key)
+        local waiting = Lane.waiting_of(member, job.key)
         job.at, job.level = waiting.at, waiting.level
     end
 end
 
--- While keys are placed anew some still stand as the settings were before.
+-- How its key tells of a waiting job: its entry, time and level.
+local function told_as(job)
+    return job.seq .. job.id, hex11(job.at), format('%02x', job.level)
+end
+
 local function leave(job)
     local state, key = job.state, job.key
     if state == 'p' then
         if job.formless then
             mend(job)
         end
-        local waiting = waiting_member(key, job)
-        if key == '' then
-            call('ZREM', P, job.seq .. job.id)
-            if job.attempts > 0 or job.formless then
-                call('ZREM', F, job.id)
-            end
-            if fair or moving then
-                call('ZREM', KW, waiting)
-            end
-        else
-            call('ZREM', KW, waiting)
-            call('ZREM', KO, place_of(job))
-            if (skip or moving) and call('ZREM', KD, waiting) == 0 then
-                call('ZREM', KL, later_member(key, job))
-            end
+        if key ~= '' then
+            Lane.wait_no_more(key, told_as(job))
+            return
+        end
+        write('ZREM', Q.ready, job.seq .. job.id)
+        if job.attempts > 0 or job.formless then
+            write('ZREM', Q.failed, job.id)
+        end
+        if fair or moving then
+            write('ZREM', Q.waiting, Lane.waiting_member(key, told_as(job)))
         end
     elseif state == 'r' then
-        call('ZREM', L, job.seq .. job.id .. key)
-        if key ~= '' then
-            call('ZREM', R, key .. '\0' .. job.seq .. job.id)
+        write('ZREM', Q.leased, job.seq .. job.id .. key)
+        if key ~= '' and Lane.runs(key, job.seq .. job.id) then
+            Lane.end_run(key, job.seq .. job.id)
         end
     else
-        call('ZREM', set_of(state), job.end_seq .. job.id)
-        call('HINCRBY', M, 'bytes_' .. state, 0 - job.size)
+        write('ZREM', set_of(state), job.end_seq .. job.id)
+        call('HINCRBY', Q.meta, 'bytes_' .. state, 0 - job.size)
         if key ~= '' and state == 'x' then
-            call('ZREM', H, key .. '\0' .. job.seq .. job.id)
+            write('ZREM', Q.held, key .. '\0' .. job.seq .. job.id)
         end
     end
 end
@@ -61,43 +55,36 @@ end
 -- Under hold a dead head keeps its key: no waiting and no running job of it stands before.
 local function hold_key(job)
     local function before(set)
-        local first = first_of(set, job.key)
+        local first = Lane.first_of(set, job.key)
         return first and sub(first, #job.key + 2, #job.key + 13) < job.seq
     end
-    if hold and not before(KW) and not before(R) then
-        call('ZADD', H, 0, job.key .. '\0' .. job.seq .. job.id)
+    if hold and not before(Q.waiting) and not before(Q.running) then
+        write('ZADD', Q.held, 0, job.key .. '\0' .. job.seq .. job.id)
     end
 end
 
 local function enter(job, expires_at)
     local state, key = job.state, job.key
     if state == 'p' then
-        local waiting = waiting_member(key, job)
-        if key == '' then
-            call('ZADD', P, job.level * LEVEL + job.at, job.seq .. job.id)
-            if job.attempts > 0 then
-                call('ZADD', F, job.at, job.id)
-            end
-            if fair then
-                call('ZADD', KW, 0, waiting)
-            end
-        else
-            call('ZADD', KW, 0, waiting)
-            call('ZADD', KO, 0, place_of(job))
-            if skip and job.at <= now then
-                call('ZADD', KD, 0, waiting)
-            elseif skip then
-                call('ZADD', KL, 0, later_member(key, job))
-            end
+        if key ~= '' then
+            Lane.wait(key, told_as(job))
+            return
+        end
+        write('ZADD', Q.ready, job.level * LEVEL + job.at, job.seq .. job.id)
+        if job.attempts > 0 then
+            write('ZADD', Q.failed, job.at, job.id)
+        end
+        if fair then
+            write('ZADD', Q.waiting, 0, Lane.waiting_member(key, told_as(job)))
         end
     elseif state == 'r' then
-        call('ZADD', L, expires_at, job.seq .. job.id .. key)
-        if key ~= '' then
-            call('ZADD', R, 0, key .. '\0' .. job.seq .. job.id)
+        write('ZADD', Q.leased, expires_at, job.seq .. job.id .. key)
+        if key ~= '' and not Lane.runs(key, job.seq .. job.id) then
+            Lane.begin_run(key, job.seq .. job.id)
         end
     else
-        call('ZADD', set_of(state), now_text, job.end_seq .. job.id)
-        call('HINCRBY', M, 'bytes_' .. state, job.size)
+        write('ZADD', set_of(state), now_text, job.end_seq .. job.id)
+        call('HINCRBY', Q.meta, 'bytes_' .. state, job.size)
         if key ~= '' and state == 'x' then
             hold_key(job)
         end
@@ -106,14 +93,14 @@ end
 
 -- Remembers whether each of the last 1,000 ended jobs died. Nothing is written while none did.
 local function remember_ends(first, count, died)
-    if not died and (call('HGET', M, 'ends_dead') or '0') == '0' then
+    if not died and (call('HGET', Q.meta, 'ends_dead') or '0') == '0' then
         return
     end
     for n = first, first + count - 1 do
-        local was = call('SETBIT', E, n % 1000, died and 1 or 0)
+        local was = call('SETBIT', Q.ends, n % 1000, died and 1 or 0)
         local change = (died and 1 or 0) - was
         if change ~= 0 then
-            call('HINCRBY', M, 'ends_dead', change)
+            call('HINCRBY', Q.meta, 'ends_dead', change)
         end
     end
 end
@@ -123,71 +110,64 @@ end
 
 -- What the end of a job means for its idempotency key (contract R2.5).
 local function end_unique(job)
-    if call('HGET', U, job.unique) ~= job.id then
+    if call('HGET', Q.unique, job.unique) ~= job.id then
         return
     end
     if job.until_done then
-        call('HDEL', U, job.unique)
+        call('HDEL', Q.unique, job.unique)
     else
-        call('HSET', U, job.unique, job.id .. ms13(now + dedup))
-        call('ZADD', UF, now + dedup, job.unique)
+        call('HSET', Q.unique, job.unique, job.id .. ms13(now + dedup))
+        call('ZADD', Q.unique_free, now + dedup, job.unique)
     end
 end
 
 -- The job that holds an idempotency key now: one whose record was broken could not give it back.
 -- `fresh` are jobs that are not stored yet.
 local function holder(unique, fresh)
-    local text = call('HGET', U, unique)
+    local text = call('HGET', Q.unique, unique)
     if not text or (#text > 16 and tonumber(sub(text, 17, 29)) <= now) then
         return nil
     end
     local id = sub(text, 1, 16)
     if #text > 16 then
         -- A job that went with its queue, as it was removed, holds nothing.
-        return (#text > 29 or call('HEXISTS', D, id) == 1) and id or nil
+        return (#text > 29 or call('HEXISTS', Q.data, id) == 1) and id or nil
     elseif fresh and fresh[id] then
         return id
     end
-    local job = load(id)
+    local job = Job.load(id)
     return job and (job.state == 'p' or job.state == 'r') and id or nil
 end
 
 -- Retention is about to remove a job that has ended: its key outlives it.
 local function outlive(job)
-    local text = job.unique ~= '' and call('HGET', U, job.unique)
+    local text = job.unique ~= '' and call('HGET', Q.unique, job.unique)
     if text and #text == 29 and sub(text, 1, 16) == job.id then
-        call('HSET', U, job.unique, text .. 'P')
+        call('HSET', Q.unique, job.unique, text .. 'P')
     end
 end
 
-local function take_unique(job)
-    call('HSET', U, job.unique, job.id)
-    call('ZREM', UF, job.unique)
-end
-
-local function touch(job)
-    touched[job.key] = true
-    if job.key ~= '' then
-        stirred = true
-    end
+local function take_unique(unique, id)
+    call('HSET', Q.unique, unique, id)
+    call('ZREM', Q.unique_free, unique)
 end
 
 local function finish(job, state)
     leave(job)
     if job.data == '' then
         -- One whose data is gone is shown, and counted.
-        call('HSETNX', D, job.id, '')
+        call('HSETNX', Q.data, job.id, '')
     end
     job.state, job.finished = state, now11
-    local ends = call('HINCRBY', M, 'ends', 1)
+    local ends = call('HINCRBY', Q.meta, 'ends', 1)
     job.end_seq = hex12(ends)
     enter(job)
     remember_ends(ends, 1, state == 'x')
     if job.unique ~= '' then
         end_unique(job)
     end
-    save(job)
-    touch(job)
+    Job.save(job)
+    touch(job.key)
 end
 
 local function bury(job, reason, by_holder)
@@ -200,7 +180,7 @@ local function bury(job, reason, by_holder)
 end
 
 local function quarantine(job)
-    call('HINCRBY', M, 'corrupt', 1)
+    call('HINCRBY', Q.meta, 'corrupt', 1)
     bury(job, 'corrupt')
 end
 
@@ -208,8 +188,8 @@ local function to_pending(job)
     leave(job)
     job.state = 'p'
     enter(job)
-    save(job)
-    touch(job)
+    Job.save(job)
+    touch(job.key)
     stirred = true
 end
 
@@ -217,7 +197,7 @@ end
 -- behind its length of 8 digits. The last 20 are kept (contract R4.5).
 local function add_failure(job, text)
     local field = job.id .. 'e'
-    local old = call('HGET', O, field) or ''
+    local old = call('HGET', Q.notes, field) or ''
     local numbers = format('%04x%012x', job.attempts, job.lease_seq)
     local line = numbers .. now13 .. job.worker .. '\0' .. text
     local count, from = 0, 1
@@ -228,7 +208,7 @@ local function add_failure(job, text)
     if count >= 20 then
         old = sub(old, 9 + (tonumber(sub(old, 1, 8)) or #old))
     end
-    call('HSET', O, field, old .. format('%08d', #line) .. line)
+    call('HSET', Q.notes, field, old .. format('%08d', #line) .. line)
 end
 
 -- Takes a lease back as if it had run out (contract R1.3, R1.6).
@@ -247,19 +227,15 @@ end
 -- Takes all of a job away.
 local function remove(job)
     leave(job)
-    call('HDEL', D, job.id)
-    call('HDEL', S, job.id)
-    call('HDEL', O, job.id .. 'e', job.id .. 'r', job.id .. 'p', job.id .. 'l')
-    touch(job)
+    call('HDEL', Q.data, job.id)
+    call('HDEL', Q.state, job.id)
+    call('HDEL', Q.notes, job.id .. 'e', job.id .. 'r', job.id .. 'p', job.id .. 'l')
+    touch(job.key)
 end
 
--- Refreshes what was touched, and wakes who sleeps.
-local function conclude()
-    for key in pairs(touched) do
-        refresh(key)
-    end
-    touched = {}
-    if stirred then
-        wake()
-    end
-end
+return {
+    set_of = set_of, told_as = told_as, leave = leave, enter = enter,
+    remember_ends = remember_ends, end_unique = end_unique, holder = holder, outlive = outlive,
+    take_unique = take_unique, finish = finish, bury = bury, quarantine = quarantine,
+    to_pending = to_pending, add_failure = add_failure, expire = expire, remove = remove,
+}

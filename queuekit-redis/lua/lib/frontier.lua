@@ -13,7 +13,7 @@ local function each_of(set, key, likely, each)
     while seen < EXAMINED do
         local members = call('ZRANGE', set, from, '(' .. key .. '\1', 'BYLEX', 'LIMIT', 0, slice)
         for _, member in ipairs(members) do
-            if each(waiting_of(member, key)) == false then
+            if each(Lane.waiting_of(member, key)) == false then
                 return
             end
         end
@@ -28,17 +28,17 @@ end
 -- Under skip the last that is not blocked is the last of those that are due and may be leased.
 local function last_due(key, free)
     -- Some came due since anybody looked.
-    local to = '(' .. key .. '\0' .. ms13(now + 1)
-    local late = call('ZRANGE', KL, '[' .. key .. '\0', to, 'BYLEX', 'LIMIT', 0, EXAMINED)
+    local to = '(' .. key .. '\0' .. hex11(now + 1)
+    local late = call('ZRANGE', Q.later, '[' .. key .. '\0', to, 'BYLEX', 'LIMIT', 0, EXAMINED)
     local due, found = {}, 0
     for _, member in ipairs(late) do
-        due[#due + 1] = of_later(member, key).seq
+        due[#due + 1] = sub(Lane.of_later(member, key).entry, 1, 12)
     end
     examined = examined + #late
-    each_of(KD, key, free, function(waiting)
+    each_of(Q.due, key, free, function(waiting)
         -- Others are not due any more: the clock went back.
         if waiting.at <= now then
-            due[#due + 1], found = waiting.seq, found + 1
+            due[#due + 1], found = sub(waiting.entry, 1, 12), found + 1
         end
         return found < free
     end)
@@ -48,7 +48,7 @@ end
 
 -- The sequence of the last job of a key that is not blocked; empty if all are.
 local function frontier(key)
-    local free = free_leases(key)
+    local free = Lane.free_leases(key)
     examined = examined + 1
     if free <= 0 then
         return ''
@@ -56,8 +56,8 @@ local function frontier(key)
         return last_due(key, free)
     end
     local last = ''
-    each_of(KW, key, free, function(waiting)
-        last, free = waiting.seq, free - 1
+    each_of(Q.waiting, key, free, function(waiting)
+        last, free = sub(waiting.entry, 1, 12), free - 1
         return free > 0 and waiting.at <= now
     end)
     return last
@@ -67,8 +67,8 @@ end
 local function each_unblocked(key, each)
     local last = frontier(key)
     if last ~= '' then
-        each_of(KW, key, per_key, function(waiting)
-            if waiting.seq > last then
+        each_of(Q.waiting, key, per_key, function(waiting)
+            if sub(waiting.entry, 1, 12) > last then
                 return false
             end
             each(waiting, waiting.at <= now)
@@ -83,3 +83,10 @@ local function is_blocked(key, seq)
     frontiers[key] = frontiers[key] or frontier(key)
     return frontiers[key] < seq
 end
+
+return {
+    each_unblocked = each_unblocked, is_blocked = is_blocked,
+    examined = function()
+        return examined
+    end,
+}

@@ -11,11 +11,6 @@
 --   sequence of the end; 111-118 bytes of payload and result; 119 whether it has an idempotency
 --   key; 120-122 bytes of the partition key; 123- the partition key, worker, NUL, reason.
 -- Numbers, times in ms among them, are hexadecimal.
-local NO_NONCE = string.rep('\0', 16)
-
-local function hex(text, from, to)
-    return tonumber(sub(text, from, to), 16)
-end
 
 -- Whether the part that the scripts read has its form.
 local function has_form(data)
@@ -26,7 +21,8 @@ end
 
 -- All of its head is hexadecimal digits, the version too.
 local function is_readable(data)
-    return byte(data, 46) == 49 and (data:find('%X') or #data + 1) > 65
+    local _, digits = data:find('^%x+')
+    return byte(data, 46) == 49 and (digits or 0) >= 65
         and #data >= 65 + hex(data, 53, 55) + hex(data, 56, 58)
 end
 
@@ -52,8 +48,9 @@ end
 
 -- Whether a state has its form: hexadecimal digits up to the nonce, and after it up to the key.
 local function is_state(state)
-    return #state > 122 and (state:find('%X', 2) or 0) > 26 and (state:find('%X', 43) or 0) > 122
-        and state:find('\0', 123, true) and state:find('^[prcxn]')
+    local _, head = state:find('^[prcxn]%x+')
+    local _, tail = state:find('^%x+', 43)
+    return (head or 0) >= 26 and (tail or 0) >= 122 and state:find('\0', 123, true)
 end
 
 local function read_state(job, state)
@@ -96,7 +93,7 @@ end
 
 -- None if it is not stored.
 local function load(id)
-    local data, state = call('HGET', D, id), call('HGET', S, id)
+    local data, state = call('HGET', Q.data, id), call('HGET', Q.state, id)
     return (data or state) and job_of(id, data or '', state)
 end
 
@@ -108,6 +105,11 @@ local function save(job)
         format('%08x', job.size), job.unique == '' and '0' or '1',
         format('%03x', #job.key), job.key, job.worker, '\0', job.reason,
     })
-    call('HSET', S, job.id, state)
+    write('HSET', Q.state, job.id, state)
     return state
 end
+
+return {
+    is_readable = is_readable, key_of = key_of, is_state = is_state, job_of = job_of, load = load,
+    save = save,
+}

@@ -3,111 +3,206 @@
 -- Of each key one job at most stands where reserve looks: the next one to lease. In a strict queue
 -- that is `ready`; in a fair one the key itself stands in `turns`, or in `alarms` until its next
 -- job is due. The empty key is the jobs without one, which have a lane in fair queues only.
--- The record of a lane: 1-13 its turn; 14 whether it has an alarm; 15 where it stands (P ready, G
--- turns, T alarms, - nowhere); 16- in ready: the sequence and id of its job.
--- Members of `waiting` are key NUL sequence id scheduled level; of `due` likewise; of `later` key
--- NUL scheduled sequence id level; of `held` and `running` key NUL sequence id.
-local lanes = {}
+-- The record of a lane: 1-12 its turn; 13 whether it has an alarm; 14 where it stands (P ready, G
+-- turns, T alarms, - nowhere); 15-18 how many of its jobs run; 19- in ready: the entry of its job.
+-- A key without a record has no job that waits or runs.
+-- A job's entry is its sequence and id. Members of `waiting` are key NUL entry scheduled level; of
+-- `due` likewise; of `later` key NUL scheduled entry level; of `held` and `running` key NUL entry.
+-- Numbers, times among them, are hexadecimal.
 
-local function lane(key)
+local function read(text)
+    if not text then
+        return { gone = true, turn = 0, alarm = false, stands = '-', running = 0, entry = '' }
+    end
+    return {
+        text = text, turn = hex(text, 1, 12), alarm = sub(text, 13, 13) == '1',
+        stands = sub(text, 14, 14), running = hex(text, 15, 18), entry = sub(text, 19),
+    }
+end
+
+local function of(key)
     local it = lanes[key]
     if not it then
-        local text = call('HGET', K, key)
-        it = { turn = 0, alarm = false, stands = '-', entry = '' }
-        if text then
-            it.turn, it.alarm = tonumber(sub(text, 1, 13)), sub(text, 14, 14) == '1'
-            it.stands, it.entry = sub(text, 15, 15), sub(text, 16)
-        end
+        it = read(call('HGET', Q.lanes, key))
         lanes[key] = it
     end
     return it
+end
+
+-- Reads those of several keys at once.
+local function fetch(keys)
+    local unread = {}
+    for key in pairs(keys) do
+        if not lanes[key] then
+            unread[#unread + 1] = key
+        end
+    end
+    if #unread > 0 then
+        local texts = call('HMGET', Q.lanes, unpack(unread))
+        for item, key in ipairs(unread) do
+            lanes[key] = read(texts[item])
+        end
+    end
+end
+
+-- Writes those that are not as they were read.
+local function store()
+    local gone = {}
+    for key, it in pairs(lanes) do
+        local text = nil
+        if not it.gone then
+            text = hex12(it.turn) .. (it.alarm and '1' or '0') .. it.stands
+                .. format('%04x', it.running) .. it.entry
+        end
+        if not text and it.text then
+            gone[#gone + 1] = key
+        elseif text ~= it.text then
+            write('HSET', Q.lanes, key, text)
+        end
+        it.text = text
+    end
+    for _, key in ipairs(gone) do
+        write('HDEL', Q.lanes, key)
+    end
 end
 
 local function first_of(set, key)
     return call('ZRANGE', set, '[' .. key .. '\0', '(' .. key .. '\1', 'BYLEX', 'LIMIT', 0, 1)[1]
 end
 
-local function count_of(set, key)
-    return call('ZLEXCOUNT', set, '[' .. key .. '\0', '(' .. key .. '\1')
-end
-
 -- How many more leases the key may have now.
 local function free_leases(key)
-    if hold and first_of(H, key) then
+    if hold and first_of(Q.held, key) then
         return 0
     end
-    return per_key - count_of(R, key)
+    return per_key - of(key).running
+end
+
+-- A job of the key begins to run, and stands nowhere.
+local function begin_run(key, entry)
+    local it = of(key)
+    if not fair then
+        write('ZREM', Q.ready, entry .. key)
+    end
+    if it.entry == entry then
+        it.stands, it.entry = '-', ''
+    end
+    it.gone, it.running = false, it.running + 1
+    write('ZADD', Q.running, 0, key .. '\0' .. entry)
+end
+
+local function end_run(key, entry)
+    local it = of(key)
+    it.running = it.running - 1
+    write('ZREM', Q.running, key .. '\0' .. entry)
+end
+
+-- Whether it runs, as far as its key knows: its record may be broken.
+local function runs(key, entry)
+    return call('ZSCORE', Q.running, key .. '\0' .. entry)
 end
 
 -- Of a member of `waiting` or `due`.
 local function waiting_of(member, key)
     local from = #key + 2
     return {
-        seq = sub(member, from, from + 11), id = sub(member, from + 12, from + 27),
-        at = tonumber(sub(member, from + 28, from + 40)),
-        level = tonumber(sub(member, from + 41, from + 42), 16),
+        entry = sub(member, from, from + 27), at = hex(member, from + 28, from + 38),
+        level = hex(member, from + 39),
     }
-end
-
-local function later_member(key, waiting)
-    return key .. '\0' .. ms13(waiting.at) .. waiting.seq .. waiting.id
-        .. format('%02x', waiting.level)
-end
-
-local function waiting_member(key, waiting)
-    return key .. '\0' .. waiting.seq .. waiting.id .. ms13(waiting.at)
-        .. format('%02x', waiting.level)
 end
 
 local function of_later(member, key)
     local from = #key + 2
     return {
-        at = tonumber(sub(member, from, from + 12)), seq = sub(member, from + 13, from + 24),
-        id = sub(member, from + 25, from + 40), level = tonumber(sub(member, from + 41), 16),
+        entry = sub(member, from + 11, from + 38), at = hex(member, from, from + 10),
+        level = hex(member, from + 39),
     }
+end
+
+-- Time and level are text here, as they stand in a job's data.
+local function waiting_member(key, entry, at, level)
+    return key .. '\0' .. entry .. at .. level
+end
+
+local function later_member(key, entry, at, level)
+    return key .. '\0' .. at .. entry .. level
+end
+
+-- A job of the key waits.
+local function wait(key, entry, at, level)
+    local member = waiting_member(key, entry, at, level)
+    write('ZADD', Q.waiting, 0, member)
+    write('ZADD', Q.places, 0, level .. at .. entry)
+    if skip and at <= now11 then
+        write('ZADD', Q.due, 0, member)
+    elseif skip then
+        write('ZADD', Q.later, 0, later_member(key, entry, at, level))
+    end
+end
+
+-- It waits no more. While keys are placed anew it may still stand as the settings were before.
+local function wait_no_more(key, entry, at, level)
+    local member = waiting_member(key, entry, at, level)
+    write('ZREM', Q.waiting, member)
+    write('ZREM', Q.places, level .. at .. entry)
+    if skip or moving then
+        write('ZREM', Q.due, member)
+        write('ZREM', Q.later, later_member(key, entry, at, level))
+    end
 end
 
 -- Under skip: sorts the first waiting jobs of a key by whether their time has come.
 local function look(key)
-    local member = first_of(KL, key)
+    local member = first_of(Q.later, key)
     while member do
         local waiting = of_later(member, key)
         if waiting.at > now then
             break
         end
-        call('ZREM', KL, member)
-        call('ZADD', KD, 0, waiting_member(key, waiting))
-        member = first_of(KL, key)
+        write('ZREM', Q.later, member)
+        local at, level = hex11(waiting.at), format('%02x', waiting.level)
+        write('ZADD', Q.due, 0, waiting_member(key, waiting.entry, at, level))
+        member = first_of(Q.later, key)
     end
-    member = first_of(KD, key)
+    member = first_of(Q.due, key)
     while member do
         local waiting = waiting_of(member, key)
         if waiting.at <= now then
             break
         end
         -- The clock went back.
-        call('ZREM', KD, member)
-        call('ZADD', KL, 0, later_member(key, waiting))
-        member = first_of(KD, key)
+        write('ZREM', Q.due, member)
+        local at, level = hex11(waiting.at), format('%02x', waiting.level)
+        write('ZADD', Q.later, 0, later_member(key, waiting.entry, at, level))
+        member = first_of(Q.due, key)
     end
 end
 
--- The next job of a key to lease, now or at its time; none while it lets no lease start.
+-- The next job of a key to lease, now or at its time; none while it lets no lease start. Then
+-- whether none waits.
 local function next_of(key)
     if free_leases(key) <= 0 then
-        return nil
+        return nil, false
     end
     if not skip then
-        local member = first_of(KW, key)
-        return member and waiting_of(member, key)
+        local known_first = of(key).first
+        if known_first then
+            return known_first, false
+        end
+        local member = first_of(Q.waiting, key)
+        return member and waiting_of(member, key), not member
     end
     look(key)
-    local member = first_of(KD, key)
+    local member = first_of(Q.due, key)
     if member then
-        return waiting_of(member, key)
+        return waiting_of(member, key), false
     end
-    member = first_of(KL, key)
-    return member and of_later(member, key)
+    member = first_of(Q.later, key)
+    if member then
+        return of_later(member, key), false
+    end
+    -- While keys are placed anew it may wait, and be in neither.
+    return nil, not first_of(Q.waiting, key)
 end
 
 -- When the first job without a key is due in a fair queue, now if one is; none if there is none.
@@ -115,7 +210,7 @@ local function next_plain()
     local level, at = 0, nil
     while level < 32 do
         local from = level * LEVEL
-        local first = call('ZRANGE', P, from, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
+        local first = call('ZRANGE', Q.ready, from, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
         if not first[1] then
             break
         end
@@ -131,28 +226,40 @@ local function next_plain()
     return at
 end
 
+-- Stands nowhere from now on.
 local function leave_stand(key, it)
     if it.stands == 'P' then
-        call('ZREM', P, it.entry .. key)
+        write('ZREM', Q.ready, it.entry .. key)
     elseif it.stands == 'G' then
-        call('ZREM', G, key)
+        write('ZREM', Q.turns, key)
     elseif it.stands == 'T' then
-        call('ZREM', T, key)
+        write('ZREM', Q.alarms, key)
     end
     it.stands, it.entry = '-', ''
+end
+
+local function take_stand(key, it, stands, entry)
+    if it.stands ~= stands or it.entry ~= entry then
+        leave_stand(key, it)
+    end
+    it.stands, it.entry = stands, entry
+end
+
+local function turn_now()
+    clock = clock or tonumber(call('HGET', Q.meta, 'turn') or 0)
+    return clock
 end
 
 -- A newcomer joins the coming round; who waited long is not owed what it missed.
 local function take_turn(key, it, at)
     if at > now then
-        call('ZADD', T, at, key)
-        it.stands = 'T'
+        take_stand(key, it, 'T', '')
+        write('ZADD', Q.alarms, at, key)
         return
     end
-    local clock = tonumber(call('HGET', M, 'turn') or 0)
-    it.turn = it.turn == 0 and clock + 1 or math.max(it.turn, clock)
-    call('ZADD', G, it.turn, key)
-    it.stands = 'G'
+    it.turn = it.turn == 0 and turn_now() + 1 or math.max(it.turn, turn_now())
+    take_stand(key, it, 'G', '')
+    write('ZADD', Q.turns, it.turn, key)
 end
 
 -- Puts a key where its next job is served.
@@ -160,53 +267,87 @@ local function refresh(key)
     if key == '' and not fair then
         return
     end
-    local it = lane(key)
-    if it.alarm then
-        call('ZREM', T, key)
-        it.alarm = false
-    end
-    local waiting
+    local it, waiting, none = of(key), nil, false
     if key == '' then
         local at = next_plain()
         waiting = at and { at = at }
     else
-        waiting = next_of(key)
+        waiting, none = next_of(key)
     end
-    local entry = waiting and not fair and waiting.seq .. waiting.id
-    if not (it.stands == 'P' and it.entry == entry) then
-        leave_stand(key, it)
+    local later = waiting and skip and not fair and first_of(Q.later, key)
+    if it.alarm and not later then
+        write('ZREM', Q.alarms, key)
     end
+    it.alarm = later and true or false
     if waiting and fair then
         take_turn(key, it, waiting.at)
     elseif waiting then
-        it.stands, it.entry, it.score = 'P', entry, waiting.level * LEVEL + waiting.at
-        call('ZADD', P, it.score, it.entry .. key)
-        local later = skip and first_of(KL, key)
+        take_stand(key, it, 'P', waiting.entry)
+        it.score = waiting.level * LEVEL + waiting.at
+        write('ZADD', Q.ready, it.score, it.entry .. key)
         if later then
-            call('ZADD', T, of_later(later, key).at, key)
-            it.alarm = true
+            write('ZADD', Q.alarms, of_later(later, key).at, key)
         end
-    elseif key ~= '' and not (first_of(KW, key) or first_of(R, key) or first_of(H, key)) then
-        call('HDEL', K, key)
-        lanes[key] = nil
-        return
+    else
+        leave_stand(key, it)
     end
-    call('HSET', K, key, ms13(it.turn) .. (it.alarm and '1' or '0') .. it.stands .. it.entry)
+    it.gone = none and it.running == 0
+    it.turn = it.gone and 0 or it.turn
+end
+
+local function refresh_all(keys)
+    fetch(keys)
+    for key in pairs(keys) do
+        refresh(key)
+    end
+end
+
+-- Jobs were stored: of each of these keys its first is told. Behind others of its key one changes
+-- nothing for those before.
+local function join(keys)
+    fetch(keys)
+    for key, first in pairs(keys) do
+        local it = of(key)
+        if it.gone then
+            it.first = first
+        end
+        if skip or it.stands == '-' then
+            touch(key)
+        end
+    end
+end
+
+-- The key has no lane any more.
+local function give_up(key)
+    local it = of(key)
+    leave_stand(key, it)
+    it.gone = true
 end
 
 -- A job of this key was leased: its next turn comes after everybody else's.
 local function served(key)
-    local it = lane(key)
-    local clock = math.max(tonumber(call('HGET', M, 'turn') or 0), it.turn)
-    call('HSET', M, 'turn', clock)
+    local it = of(key)
+    if it.turn > turn_now() then
+        clock = it.turn
+        call('HSET', Q.meta, 'turn', clock)
+    end
     it.turn = clock + 1
 end
 
 -- Looks at the keys whose time has come.
 local function ring_alarms()
-    local due = call('ZRANGE', T, '-inf', now, 'BYSCORE', 'LIMIT', 0, 1)[1]
-    while due do
-        refresh(due)
-        due = call('ZRANGE', T, '-inf', now, 'BYSCORE', 'LIMIT', 0, 1)[1]
-    end
+    repeat
+        local due = call('ZRANGE', Q.alarms, '-inf', now, 'BYSCORE', 'LIMIT', 0, 100)
+        for _, key in ipairs(due) do
+            refresh(key)
+        end
+    until #due == 0
 end
+
+return {
+    of = of, fetch = fetch, store = store, join = join, give_up = give_up, first_of = first_of,
+    free_leases = free_leases, begin_run = begin_run, end_run = end_run, runs = runs, wait = wait,
+    wait_no_more = wait_no_more, waiting_of = waiting_of, of_later = of_later,
+    waiting_member = waiting_member, later_member = later_member, next_of = next_of,
+    refresh = refresh, refresh_all = refresh_all, served = served, ring_alarms = ring_alarms,
+}

@@ -1,40 +1,97 @@
 -- The keys of a queue, its settings, and the instant of the call.
 -- KEYS: those of a queue from `base` on, in the order of `use`, as src/keys.rs builds them.
 -- ARGV[1]: the present in ms for tests, or empty for the server's clock.
-local call, sub, byte, format = redis.call, string.sub, string.byte, string.format
-local floor = math.floor
+local sub, byte, format, floor = string.sub, string.byte, string.format, math.floor
 
 -- Scores of `ready` are level x LEVEL + ms: exact in a double, and one set serves all priorities.
 local LEVEL = 8796093022208
--- A time in the records of a job that is none.
-local NOTHING = '00000000000'
+-- A time, and a nonce, in the records of a job that is none.
+local NOTHING, NO_NONCE = '00000000000', string.rep('\0', 16)
 
 -- `now_text` is what a score is told as: the server would print a number at some length.
 local now, now11, now13, now_text
 if ARGV[1] ~= '' then
     now = tonumber(ARGV[1])
 else
-    local time = call('TIME')
+    local time = redis.call('TIME')
     now = time[1] * 1000 + floor(time[2] / 1000)
 end
 now11, now13, now_text = format('%011x', now), format('%013.0f', now), format('%.0f', now)
 
--- meta, data, state; leased, ready, completed, dead, cancelled; notes, failed, unique (and when it
--- becomes free), ends, wake; of lanes: records, waiting by sequence, by place, due, later; turns,
--- alarms, held, running.
-local M, D, S, L, P, C, X, N, O, F, U, UF, E, W, K, KW, KO, KD, KL, G, T, H, R
-local per_key, skip, hold, fair, paused, max_pending, dedup, moving, known
+-- The names of its keys by part, and its settings.
+local Q, per_key, skip, hold, fair, paused, max_pending, dedup, moving, known
+
+-- Partition keys of which something changed; their lanes, as far as they were read; the turn that
+-- is served; whether the queue gained work, or a key let another job go.
+local touched, lanes, clock, stirred
+
+-- Pieces that a script may need: lib/NAME.lua. Making its functions is most of what a small call
+-- costs, so that a piece is made when something of it is first asked for.
+local Job, Lane, Change, Frontier, View, Reserve
+
+local function piece(make)
+    return setmetatable({}, {
+        __index = function(self, name)
+            setmetatable(self, nil)
+            for its, value in pairs(make()) do
+                self[its] = value
+            end
+            return self[name]
+        end,
+    })
+end
+
+-- What is to be written, a command for each key, and which keys these are.
+local noted, noted_keys = {}, {}
+
+local function flush(key)
+    local command = noted[key]
+    noted[key] = nil
+    redis.call(unpack(command, 1, command.size))
+end
+
+-- Notes a member to be added or taken out, or a field to be set. It is written in the end, or
+-- before its key is read, together with others.
+local function write(name, key, first, second)
+    local command = noted[key]
+    if command and (command[1] ~= name or command.size > 2000) then
+        flush(key)
+        command = nil
+    end
+    if not command then
+        command = { name, key, size = 2 }
+        noted[key] = command
+        noted_keys[#noted_keys + 1] = key
+    end
+    local size = command.size + 1
+    command[size] = first
+    if second then
+        size = size + 1
+        command[size] = second
+    end
+    command.size = size
+end
+
+local function call(name, key, ...)
+    if noted[key] then
+        flush(key)
+    end
+    return redis.call(name, key, ...)
+end
 
 local function use(base)
-    M, D, S, L, P, C = KEYS[base], KEYS[base + 1], KEYS[base + 2], KEYS[base + 3], KEYS[base + 4],
-        KEYS[base + 5]
-    X, N, O, F, U, UF = KEYS[base + 6], KEYS[base + 7], KEYS[base + 8], KEYS[base + 9],
-        KEYS[base + 10], KEYS[base + 11]
-    E, W, K, KW, KO, KD = KEYS[base + 12], KEYS[base + 13], KEYS[base + 14], KEYS[base + 15],
-        KEYS[base + 16], KEYS[base + 17]
-    KL, G, T, H, R = KEYS[base + 18], KEYS[base + 19], KEYS[base + 20], KEYS[base + 21],
-        KEYS[base + 22]
-    local settings = call('HMGET', M, 'known', 'paused', 'per_key', 'skip', 'hold', 'fair',
+    Q = {
+        meta = KEYS[base], data = KEYS[base + 1], state = KEYS[base + 2], leased = KEYS[base + 3],
+        ready = KEYS[base + 4], completed = KEYS[base + 5], dead = KEYS[base + 6],
+        cancelled = KEYS[base + 7], notes = KEYS[base + 8], failed = KEYS[base + 9],
+        unique = KEYS[base + 10], unique_free = KEYS[base + 11], ends = KEYS[base + 12],
+        wake = KEYS[base + 13], lanes = KEYS[base + 14], waiting = KEYS[base + 15],
+        places = KEYS[base + 16], due = KEYS[base + 17], later = KEYS[base + 18],
+        turns = KEYS[base + 19], alarms = KEYS[base + 20], held = KEYS[base + 21],
+        running = KEYS[base + 22],
+    }
+    touched, lanes, clock, stirred = {}, {}, nil, false
+    local settings = call('HMGET', Q.meta, 'known', 'paused', 'per_key', 'skip', 'hold', 'fair',
         'max_pending', 'dedup_ms', 'moving')
     known = settings[1]
     paused, skip = settings[2] == '1', settings[4] == '1'
@@ -47,9 +104,9 @@ end
 
 -- The queue comes to exist. What an earlier one of its name has left (remove.lua) is its own now.
 local function establish()
-    call('HSET', M, 'known', '1')
-    call('PERSIST', U)
-    call('PERSIST', UF)
+    call('HSET', Q.meta, 'known', '1')
+    call('PERSIST', Q.unique)
+    call('PERSIST', Q.unique_free)
 end
 
 local function ms13(ms)
@@ -64,12 +121,54 @@ local function hex12(number)
     return format('%012x', number)
 end
 
--- Whether the queue gained work, or a key let another job go.
-local stirred = false
+-- Lengths, levels and times come again and again.
+local numbers = {}
+
+local function hex(text, from, to)
+    local digits = sub(text, from, to)
+    local number = numbers[digits]
+    if not number then
+        number = tonumber(digits, 16)
+        numbers[digits] = number
+    end
+    return number
+end
 
 -- One marker wakes one sleeper; it stays until somebody takes it.
 local function wake()
-    if call('LLEN', W) == 0 then
-        call('LPUSH', W, '1')
+    if call('LLEN', Q.wake) == 0 then
+        call('LPUSH', Q.wake, '1')
+    end
+end
+
+-- Something changed of a key.
+local function touch(key)
+    touched[key] = true
+    stirred = stirred or key ~= ''
+end
+
+-- Puts the touched keys where their next jobs are served.
+local function refresh_touched()
+    if next(touched) then
+        local keys = touched
+        touched = {}
+        Lane.refresh_all(keys)
+    end
+end
+
+-- Ends a script that has changed jobs: writes what is left to be written, and wakes who sleeps.
+local function conclude()
+    refresh_touched()
+    if next(lanes) then
+        Lane.store()
+    end
+    for _, key in ipairs(noted_keys) do
+        if noted[key] then
+            flush(key)
+        end
+    end
+    noted_keys = {}
+    if stirred then
+        wake()
     end
 end

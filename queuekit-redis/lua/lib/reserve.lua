@@ -1,55 +1,79 @@
--- Takes back leases that ran out, and grants others (contract R5, R7). Needs lib/change.lua.
+-- Takes back leases that ran out, and grants others (contract R5, R7). Needs lib/queue.lua,
+-- lib/job.lua, lib/lane.lua and lib/change.lua.
 -- ARGV: 2 to 7 as exchange.lua has them.
 local limit, reclaims, burials = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local nonce, expires_at, worker = ARGV[5], format('%.0f', now + ARGV[6]), ARGV[7]
-local answer = { '', now13, 0, 0, '' }
-local granted, told, next_at = 0, #answer, nil
+local answer, granted, next_at = {}, 0, nil
 
 -- Takes back leases that ran out, earliest first.
 local function reclaim()
-    local members = call('ZRANGE', L, '-inf', now, 'BYSCORE', 'LIMIT', 0, reclaims)
+    local members = call('ZRANGE', Q.leased, '-inf', now, 'BYSCORE', 'LIMIT', 0, reclaims)
     reclaims = reclaims - #members
-    for _, member in ipairs(members) do
-        local id = sub(member, 13, 28)
-        local job = job_of(id, call('HGET', D, id) or '', call('HGET', S, id), member)
+    if #members == 0 then
+        return
+    end
+    local ids = {}
+    for item, member in ipairs(members) do
+        ids[item] = sub(member, 13, 28)
+    end
+    local data, states = call('HMGET', Q.data, unpack(ids)), call('HMGET', Q.state, unpack(ids))
+    for item, member in ipairs(members) do
+        local job = Job.job_of(ids[item], data[item] or '', states[item], member)
         job.state = 'r'
         local dies = job.corrupt or (job.attempts >= job.max and job.cancel ~= '1')
         if not dies or burials > 0 then
             burials = burials - (dies and 1 or 0)
             if job.corrupt then
-                quarantine(job)
+                Change.quarantine(job)
             else
-                expire(job)
+                Change.expire(job)
             end
         end
     end
-    for key in pairs(touched) do
-        refresh(key)
-    end
-    touched = {}
+    refresh_touched()
 end
 
--- Leases a job without a key that was never leased: the usual one.
-local function first_lease(data)
-    return 'r00001' .. '00000000' .. '000000000001' .. nonce .. sub(data, 1, 34) .. now11
+-- The job has been leased.
+local function grant(id, state, data, key)
+    granted = granted + 1
+    local told = 5 + granted * 3
+    answer[told - 2], answer[told - 1], answer[told] = id, state, data
+    if fair then
+        Lane.served(key)
+    end
+    if fair or key ~= '' then
+        Lane.refresh(key)
+    end
+end
+
+-- Leases a job that was never leased, the usual one, by what its data says.
+local function lease_first(member, id, key, data)
+    if key == '' then
+        write('ZREM', Q.ready, member)
+        if fair then
+            local at, level = sub(data, 13, 23), sub(data, 47, 48)
+            write('ZREM', Q.waiting, Lane.waiting_member('', member, at, level))
+        end
+    else
+        local entry = sub(member, 1, 28)
+        Lane.wait_no_more(key, entry, sub(data, 13, 23), sub(data, 47, 48))
+        Lane.begin_run(key, entry)
+    end
+    write('ZADD', Q.leased, expires_at, member)
+    local state = 'r00001' .. '00000000' .. '000000000001' .. nonce .. sub(data, 1, 34) .. now11
         .. NOTHING .. '0000000000000' .. sub(data, 59, 65)
-        .. (sub(data, 56, 58) == '000' and '0000' or '1000') .. worker .. '\0'
+        .. (sub(data, 56, 58) == '000' and '0' or '1') .. sub(data, 53, 55) .. key .. worker
+        .. '\0'
+    write('HSET', Q.state, id, state)
+    grant(id, state, data, key)
 end
 
 local function lease(job)
-    leave(job)
+    Change.leave(job)
     job.state, job.attempts, job.lease_seq = 'r', job.attempts + 1, job.lease_seq + 1
     job.nonce, job.started, job.worker = nonce, now11, worker
-    enter(job, expires_at)
-    granted = granted + 1
-    told = told + 3
-    answer[told - 2], answer[told - 1], answer[told] = job.id, save(job), job.data
-    if fair then
-        served(job.key)
-    end
-    if fair or job.key ~= '' then
-        refresh(job.key)
-    end
+    Change.enter(job, expires_at)
+    grant(job.id, Job.save(job), job.data, job.key)
 end
 
 local function is_late(deadline)
@@ -58,8 +82,8 @@ end
 
 -- Takes away what stands in the order of a job that does not wait.
 local function strike(member, level, at)
-    call('ZREM', P, member)
-    leave({
+    call('ZREM', Q.ready, member)
+    Change.leave({
         state = 'p', attempts = 1, level = level, at = at, seq = sub(member, 1, 12),
         id = sub(member, 13, 28), key = sub(member, 29),
     })
@@ -67,29 +91,6 @@ end
 
 -- By id, what this call has met: its record was read before.
 local met = {}
-
--- Leases the job of a member of `ready`, or takes it out if it must not run; false if no more may
--- be taken out in this call.
-local function meet(member, level, at, data, state)
-    local job = job_of(sub(member, 13, 28), data or '', state or nil, member)
-    met[job.id] = true
-    if job.state == 'p' and not job.corrupt and not is_late(job.deadline) then
-        lease(job)
-        return true
-    elseif burials == 0 then
-        return false
-    end
-    burials = burials - 1
-    if job.state ~= 'p' then
-        strike(member, level, at)
-    elseif job.corrupt then
-        quarantine(job)
-    else
-        bury(job, 'deadline')
-    end
-    refresh(sub(member, 29))
-    return true
-end
 
 -- What came to stand in `ready` since it was read, in order: the next jobs of keys.
 local newcomers = {}
@@ -100,8 +101,8 @@ end
 
 -- A key was refreshed: its next job may stand before what is still to be leased.
 local function join(key)
-    local it = key ~= '' and lane(key)
-    if not (it and it.stands == 'P' and it.score) then
+    local it = Lane.of(key)
+    if not (it.stands == 'P' and it.score) then
         return
     end
     local at = it.score % LEVEL
@@ -116,55 +117,83 @@ local function join(key)
     table.insert(newcomers, place, { score = it.score, member = member })
 end
 
+-- Whether a job can be leased by its data alone. What its key is stands there too.
+local function is_first(data, state, key)
+    return not state and sub(data, 24, 34) == NOTHING and Job.is_readable(data)
+        and hex(data, 53, 55) == #key and (key == '' or sub(data, 66, 65 + #key) == key)
+end
+
+-- Takes out a job that must not run, or does not wait.
+local function take_out(job, member, level, at)
+    burials = burials - 1
+    if job.state ~= 'p' then
+        strike(member, level, at)
+    elseif job.corrupt then
+        Change.quarantine(job)
+    else
+        Change.bury(job, 'deadline')
+    end
+    Lane.refresh(sub(member, 29))
+end
+
+-- Leases the job of a member of `ready`, or takes it out; false if no more may be taken out in this
+-- call.
+local function meet(member, score, data, state)
+    local id, key = sub(member, 13, 28), sub(member, 29)
+    met[id] = true
+    if is_first(data or '', state, key) then
+        lease_first(member, id, key, data)
+    else
+        local job = Job.job_of(id, data or '', state or nil, member)
+        if job.state == 'p' and not job.corrupt and not is_late(job.deadline) then
+            lease(job)
+        elseif burials == 0 then
+            return false
+        else
+            take_out(job, member, floor(score / LEVEL), score % LEVEL)
+        end
+    end
+    if key ~= '' and not fair then
+        join(key)
+    end
+    return true
+end
+
 -- Leases the newcomers before a place; false if no more may be taken out in this call.
 local function meet_newcomers(score, member)
     while newcomers[1] and granted < limit and is_before(newcomers[1], score, member) do
         local it = table.remove(newcomers, 1)
-        local id, level = sub(it.member, 13, 28), floor(it.score / LEVEL)
-        local data, state = call('HGET', D, id), call('HGET', S, id)
-        if not meet(it.member, level, it.score % LEVEL, data, state) then
+        local id = sub(it.member, 13, 28)
+        if not meet(it.member, it.score, call('HGET', Q.data, id), call('HGET', Q.state, id)) then
             return false
         end
-        join(sub(it.member, 29))
     end
     return true
 end
 
 -- Leases the first jobs of a window of `ready`, those with these ids, and the newcomers among them
 -- and up to a score; false if no more may be taken out in this call.
-local function walk(window, ids, up_to)
+local function walk(window, ids, keys, up_to)
     local data, states = {}, {}
     if #ids > 0 then
-        data, states = call('HMGET', D, unpack(ids)), call('HMGET', S, unpack(ids))
+        data = call('HMGET', Q.data, unpack(ids))
+        states = call('HMGET', Q.state, unpack(ids))
     end
-    local gone, leased, changed, plain, goes_on = {}, {}, {}, 0, true
+    if next(keys) then
+        Lane.fetch(keys)
+    end
+    local goes_on = true
     for item, id in ipairs(ids) do
-        local member = window[item * 2 - 1]
-        if newcomers[1] and goes_on then
-            goes_on = meet_newcomers(tonumber(window[item * 2]), member)
+        local member, score = window[item * 2 - 1], tonumber(window[item * 2])
+        if newcomers[1] then
+            goes_on = meet_newcomers(score, member)
         end
         if not goes_on or granted == limit then
             break
         end
-        local text, state = data[item] or '', states[item]
-        if not state and #member == 28 and sub(text, 24, 34) == NOTHING and is_readable(text) then
-            local new = first_lease(text)
-            granted, plain = granted + 1, plain + 1
-            gone[plain] = member
-            leased[plain * 2 - 1], leased[plain * 2] = expires_at, member
-            changed[plain * 2 - 1], changed[plain * 2] = id, new
-            told = told + 3
-            answer[told - 2], answer[told - 1], answer[told] = id, new, text
-        elseif not met[id] then
-            local score = tonumber(window[item * 2])
-            goes_on = meet(member, floor(score / LEVEL), score % LEVEL, text, state)
-            join(sub(member, 29))
+        if not met[id] then
+            goes_on = meet(member, score, data[item], states[item])
         end
-    end
-    if plain > 0 then
-        call('ZREM', P, unpack(gone))
-        call('ZADD', L, unpack(leased))
-        call('HSET', S, unpack(changed))
     end
     goes_on = goes_on and meet_newcomers(up_to, '')
     -- The others stand behind: they are read from there.
@@ -179,8 +208,8 @@ local LOOKS = 20
 local function look_again(window, first)
     for item = first, math.min(#window / 2, first + LOOKS - 1) do
         local key = sub(window[item * 2 - 1], 29)
-        if key ~= '' and first_of(KD, key) then
-            refresh(key)
+        if key ~= '' and Lane.first_of(Q.due, key) then
+            Lane.refresh(key)
             join(key)
         end
     end
@@ -190,12 +219,12 @@ end
 local function strictly()
     local from = -1
     while granted < limit do
-        local window = call('ZRANGE', P, from, '+inf', 'BYSCORE', 'LIMIT', 0, limit - granted,
+        local window = call('ZRANGE', Q.ready, from, '+inf', 'BYSCORE', 'LIMIT', 0, limit - granted,
             'WITHSCORES')
         if #window == 0 then
             return
         end
-        local ids, up_to = {}, -1
+        local ids, keys, up_to = {}, {}, -1
         for item = 1, #window, 2 do
             local score = tonumber(window[item + 1])
             local level = floor(score / LEVEL)
@@ -205,63 +234,126 @@ local function strictly()
                 break
             end
             ids[#ids + 1] = sub(window[item], 13, 28)
+            if #window[item] > 28 then
+                keys[sub(window[item], 29)] = true
+            end
         end
         from = up_to
         if up_to > 0 and skip then
             look_again(window, #ids + 1)
         end
-        if not walk(window, ids, up_to) then
+        if not walk(window, ids, keys, up_to) then
             return
         end
     end
 end
 
--- Leases key by key in turn.
+-- The next job of a key whose turn it is: its member and score; none if none is due.
+local function due_of(key)
+    if key ~= '' then
+        local waiting = Lane.next_of(key)
+        if waiting and waiting.at <= now then
+            return waiting.entry .. key, waiting.level * LEVEL + waiting.at
+        end
+        return nil
+    end
+    for level = 0, 31 do
+        local from = level * LEVEL
+        local first = call('ZRANGE', Q.ready, from, from + now, 'BYSCORE', 'LIMIT', 0, 1,
+            'WITHSCORES')
+        if first[1] then
+            return first[1], tonumber(first[2])
+        end
+    end
+end
+
+-- Leases a job of each of these keys, as far as one that is taken out: its key has its turn still.
+-- False if no more may be taken out in this call.
+local function serve(keys)
+    local ids, found, of_round = {}, {}, {}
+    for _, key in ipairs(keys) do
+        of_round[key] = true
+    end
+    Lane.fetch(of_round)
+    for _, key in ipairs(keys) do
+        local member, score = due_of(key)
+        if member then
+            found[#found + 1] = { member, score }
+            ids[#ids + 1] = sub(member, 13, 28)
+        else
+            Lane.refresh(key)
+        end
+    end
+    if #ids == 0 then
+        return true
+    end
+    local data, states = call('HMGET', Q.data, unpack(ids)), call('HMGET', Q.state, unpack(ids))
+    for item, it in ipairs(found) do
+        local before = granted
+        if not meet(it[1], it[2], data[item], states[item]) then
+            return false
+        elseif granted == before then
+            return true
+        end
+    end
+    return true
+end
+
+-- Leases key by key in turn. Who was served has its next turn after all of a round.
 local function fairly()
     while granted < limit do
-        local key = call('ZRANGE', G, 0, 0)[1]
-        if not key then
+        local turn = call('ZRANGE', Q.turns, 0, 0, 'WITHSCORES')[2]
+        if not turn then
             return
         end
-        local member, level, at
-        if key == '' then
-            for plain_level = 0, 31 do
-                local from = plain_level * LEVEL
-                local first = call('ZRANGE', P, from, from + now, 'BYSCORE', 'LIMIT', 0, 1,
-                    'WITHSCORES')
-                if first[1] then
-                    member, level, at = first[1], plain_level, first[2] - from
-                    break
-                end
-            end
-        else
-            local waiting = next_of(key)
-            if waiting and waiting.at <= now then
-                member, level, at = waiting.seq .. waiting.id .. key, waiting.level, waiting.at
-            end
-        end
-        local id = member and sub(member, 13, 28)
-        if not id then
-            refresh(key)
-        elseif not meet(member, level, at, call('HGET', D, id), call('HGET', S, id)) then
+        local keys = call('ZRANGE', Q.turns, turn, turn, 'BYSCORE', 'LIMIT', 0, limit - granted)
+        if not serve(keys) then
             return
         end
-        ring_alarms()
     end
 end
 
 -- When the next job is due or the next lease runs out.
 local function next_event()
-    local first = call('ZRANGE', L, 0, 0, 'WITHSCORES')
+    local first = call('ZRANGE', Q.leased, 0, 0, 'WITHSCORES')
     local at = first[2] and tonumber(first[2])
     local function sooner(time)
         at = time and math.min(at or time, time) or at
     end
     sooner(next_at)
-    if call('ZCARD', G) > 0 then
+    if fair and call('ZCARD', Q.turns) > 0 then
         sooner(now)
     end
-    first = call('ZRANGE', T, 0, 0, 'WITHSCORES')
-    sooner(first[2] and tonumber(first[2]))
+    if fair or skip then
+        first = call('ZRANGE', Q.alarms, 0, 0, 'WITHSCORES')
+        sooner(first[2] and tonumber(first[2]))
+    end
     return at and format('%.0f', math.max(at - now, 0)) or ''
 end
+
+-- Goes on with an answer as exchange.lua has it.
+local function reserve(begun)
+    answer = begun
+    if reclaims > 0 then
+        reclaim()
+    end
+    if limit > 0 then
+        if fair or skip then
+            Lane.ring_alarms()
+        end
+        if fair then
+            fairly()
+        else
+            strictly()
+        end
+    end
+    if granted < limit or limit == 0 then
+        answer[5] = next_event()
+    else
+        -- One marker wakes one sleeper: who took all it could leaves it for the next.
+        stirred = true
+    end
+    answer[3], answer[4] = reclaims, burials
+end
+
+return { reserve = reserve }

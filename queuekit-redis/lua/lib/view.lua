@@ -2,19 +2,19 @@
 -- empty, whether it is blocked, errors, result, progress, log lines. Needs lib/job.lua and
 -- lib/frontier.lua.
 local function view(answer, id, member)
-    local data, state = call('HGET', D, id) or '', call('HGET', S, id)
-    if data == '' and not state and call('HEXISTS', D, id) == 0 then
+    local data, state = call('HGET', Q.data, id) or '', call('HGET', Q.state, id)
+    if data == '' and not state and call('HEXISTS', Q.data, id) == 0 then
         return
     end
-    local job = job_of(id, data, state, member)
+    local job = Job.job_of(id, data, state, member)
     local expires, blocked = '', '0'
     if job.state == 'r' then
-        local at = call('ZSCORE', L, job.seq .. id .. job.key)
+        local at = call('ZSCORE', Q.leased, job.seq .. id .. job.key)
         expires = format('%.0f', (tonumber(at) or now) - now)
     elseif job.state == 'p' and job.key ~= '' and job.seq then
-        blocked = is_blocked(job.key, job.seq) and '1' or '0'
+        blocked = Frontier.is_blocked(job.key, job.seq) and '1' or '0'
     end
-    local notes = call('HMGET', O, id .. 'e', id .. 'r', id .. 'p', id .. 'l')
+    local notes = call('HMGET', Q.notes, id .. 'e', id .. 'r', id .. 'p', id .. 'l')
     for _, part in ipairs({ id, data, state or '', expires, blocked }) do
         answer[#answer + 1] = part
     end
@@ -22,3 +22,5 @@ local function view(answer, id, member)
         answer[#answer + 1] = notes[at] or ''
     end
 end
+
+return { view = view }

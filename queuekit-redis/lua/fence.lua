@@ -1,5 +1,6 @@
 -- Lets enqueue.lua store the jobs of a schedule's change once, all of them or none (contract
--- R15.2). Needs lib/queue.lua.
+-- R15.2): it stands before it.
+-- Needs lib/queue.lua; and enqueue.lua lib/job.lua, lib/lane.lua, lib/change.lua.
 -- KEYS: 24, behind those of the queue: the fences of schedules.
 -- ARGV: behind those of enqueue.lua: the schedule's name; the number of its change.
 -- Result: what became of this change's jobs, if that is decided already: 1 stored, 0 the queue was
@@ -15,10 +16,10 @@ end
 use(1)
 local room = 1e15
 if max_pending then
-    local ended = call('ZCARD', C) + call('ZCARD', X) + call('ZCARD', N)
-    room = max_pending - (call('HLEN', D) - ended - call('ZCARD', L))
+    local ended = call('ZCARD', Q.completed) + call('ZCARD', Q.dead) + call('ZCARD', Q.cancelled)
+    room = max_pending - (call('HLEN', Q.data) - ended - call('ZCARD', Q.leased))
     for job = 1, tonumber(ARGV[4]) do
-        room = room - (1 - call('HEXISTS', D, ARGV[5 + (job - 1) * 4]))
+        room = room - (1 - call('HEXISTS', Q.data, ARGV[5 + (job - 1) * 4]))
     end
 end
 call('HSET', KEYS[24], name, format('%.0f', number) .. (room >= 0 and ':1' or ':0'))
