@@ -79,6 +79,7 @@ impl Backend for SqliteStore {
         capabilities.inspect = Some(self);
         capabilities.migrations = Some(self);
         capabilities.schedules = Some(self);
+        capabilities.outbox = Some(self);
         capabilities.atomic_across_queues = true;
         capabilities.limits = self.shared.limits;
         capabilities

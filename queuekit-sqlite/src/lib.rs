@@ -31,6 +31,7 @@ mod inspect;
 mod leases;
 mod migrate;
 mod open;
+mod outbox;
 mod place;
 #[cfg(test)]
 mod plans;
@@ -48,7 +49,7 @@ mod writer;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use queuekit_core::capability::WakeupHub;
@@ -82,6 +83,8 @@ struct Shared {
     /// Ends when every thread has let go of the file.
     ended: watch::Receiver<()>,
     repair: Mutex<upkeep::Cursor>,
+    /// Up to which event of the log retention has looked.
+    pruned_events: AtomicI64,
 }
 
 impl SqliteStore {
@@ -156,6 +159,7 @@ impl SqliteStore {
             closed: AtomicBool::new(false),
             ended,
             repair: Mutex::default(),
+            pruned_events: AtomicI64::new(0),
         };
         Ok(Self { shared: Arc::new(shared) })
     }

@@ -10,9 +10,10 @@ use crate::error::failed;
 use crate::statements::{MIGRATION_INSERT, MIGRATION_TABLE, MIGRATION_VERSION, TABLES};
 
 /// By version, oldest first. One that was published never changes.
-const MIGRATIONS: [(u32, &str); 2] = [
+const MIGRATIONS: [(u32, &str); 3] = [
     (1, include_str!("../migrations/0001_initial.sql")),
     (2, include_str!("../migrations/0002_schedules.sql")),
+    (3, include_str!("../migrations/0003_events.sql")),
 ];
 
 /// What stands in a file.

@@ -12,6 +12,7 @@ const SCANS: &[(&str, &str)] = &[
     ("migration_version", "a row per migration"),
     ("queues", "answers all queues, of which there are at most 10,000"),
     ("queue_count", "counts all queues; once for each that comes to exist"),
+    ("event_last", "ends with the first row it meets, which is the last"),
     ("schedule_count", "counts all schedules, at most 10,000; once for each that is made"),
     ("workers", "answers all workers that are there"),
     ("workers_forget", "a row per worker"),

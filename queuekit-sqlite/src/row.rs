@@ -190,7 +190,7 @@ impl<'r, 's> Reader<'r, 's> {
         self.bytes16(at).map(JobId::from_bytes)
     }
 
-    fn bytes16(&mut self, at: usize) -> Option<[u8; 16]> {
+    pub(crate) fn bytes16(&mut self, at: usize) -> Option<[u8; 16]> {
         let bytes = match self.row.get_ref(at) {
             Ok(ValueRef::Null) => return None,
             Ok(ValueRef::Blob(bytes)) => bytes.try_into().ok(),

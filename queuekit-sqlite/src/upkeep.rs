@@ -1,6 +1,7 @@
 //! Retention, and mending what is derived.
 
 use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use queuekit_core::capability::{Upkeep, UpkeepReport};
@@ -25,7 +26,13 @@ pub(crate) struct Cursor {
 #[async_trait]
 impl Upkeep for SqliteStore {
     async fn prune(&self) -> Result<UpkeepReport> {
-        self.write("prune", |step| step.prune()).await
+        let jobs = self.write("prune", |step| step.prune()).await?;
+        let after = self.shared.pruned_events.load(Ordering::Relaxed);
+        let (events, next) = self.write("prune", move |step| step.prune_events(after)).await?;
+        // At the end it begins again with those that deliveries have kept.
+        self.shared.pruned_events.store(next.unwrap_or(0), Ordering::Relaxed);
+        let more = jobs.more || next.is_some();
+        Ok(UpkeepReport { changed: jobs.changed + events, more })
     }
 
     /// One queue per call, and of its partition keys a hundred.

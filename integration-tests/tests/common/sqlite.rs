@@ -83,6 +83,7 @@ impl<C: TestClock> World for SqliteWorld<C> {
             second_handle: true,
             migrations: true,
             atomic_across_queues: true,
+            outbox: true,
             durability: Some(Durability::PowerLoss),
             ..Expect::FULL
         }

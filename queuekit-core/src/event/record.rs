@@ -25,16 +25,26 @@ pub struct Event {
 }
 
 impl Event {
+    /// An event with nothing but this; stores set the rest.
+    pub fn bare(id: EventId, kind: Kind, data: Bytes, emitted_at: Timestamp) -> Self {
+        Self {
+            id,
+            kind,
+            data,
+            partition_key: None,
+            idempotency_key: None,
+            metadata: Metadata::default(),
+            emitted_at,
+        }
+    }
+
     /// An event as it stands right after it was emitted.
     pub fn new(event: &NewEvent, emitted_at: Timestamp) -> Self {
         Self {
-            id: event.id,
-            kind: event.kind.clone(),
-            data: event.data.clone(),
             partition_key: event.partition_key.clone(),
             idempotency_key: event.idempotency_key.clone(),
             metadata: event.metadata.clone(),
-            emitted_at,
+            ..Self::bare(event.id, event.kind.clone(), event.data.clone(), emitted_at)
         }
     }
 

@@ -122,6 +122,10 @@ impl Step<'_> {
                 return Ok(RetryOutcome::Conflict);
             }
         }
+        // A cancelled delivery that has outlived its event has nothing to run with (R14.6).
+        if self.row(PAYLOAD_GONE, [record.key], |_| Ok(()))?.is_some() {
+            return Ok(RetryOutcome::Conflict);
+        }
         let now = self.now;
         self.apply(&mut record, transition, |record| {
             record.attempts = 0;

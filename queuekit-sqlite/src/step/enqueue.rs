@@ -42,14 +42,16 @@ impl Step<'_> {
                 return Ok(EnqueueOutcome::QueueFull { retry_after: queue_full_retry_after() });
             }
         }
-        self.add(queue, job, scheduled_at)
+        self.add(queue, job, scheduled_at, None)
     }
 
-    fn add(
+    /// `event` is the number of the event of which it is a delivery.
+    pub(super) fn add(
         &mut self,
         queue: usize,
         job: &NewJob,
         scheduled_at: Timestamp,
+        event: Option<i64>,
     ) -> Result<EnqueueOutcome> {
         let fair = self.queues[queue].is_fair();
         let key = job.partition_key().map(|key| key.as_str());
@@ -58,6 +60,9 @@ impl Step<'_> {
         let due = (self.queues[queue].skips() && key.is_some()).then_some(scheduled_at <= self.now);
         let seq = self.queues[queue].next_seq();
         let inline = job.payload().len() <= INLINE_BYTES;
+        // A large payload of an event is stored once, with the event.
+        let event = event.filter(|_| !inline);
+        let size = if event.is_some() { 0 } else { job.payload().len() };
         let metadata = (!job.metadata().is_empty()).then(|| metadata_text(job)).transpose()?;
         let (id, moved_from) = (job.id(), job.moved_from());
         let row = params![
@@ -79,14 +84,15 @@ impl Step<'_> {
             job.unique_until_done(),
             moved_from.as_ref().map(|id| &id.as_bytes()[..]),
             metadata,
-            job.payload().len(),
+            size,
             inline.then_some(&job.payload()[..]),
+            event,
         ];
         if self.execute(JOB_INSERT, row)? == 0 {
             let stored = self.job(job.id())?.map(|record| record.key).unwrap_or_default();
             return self.taken(job, stored);
         }
-        if !inline {
+        if !inline && event.is_none() {
             let key = self.conn.last_insert_rowid();
             self.execute(PAYLOAD_INSERT, params![key, &job.payload()[..]])?;
         }

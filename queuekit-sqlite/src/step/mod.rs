@@ -10,6 +10,7 @@ mod enqueue;
 mod idempotency;
 mod lane;
 mod leases;
+mod outbox;
 mod queue;
 mod reserve;
 mod schedules;

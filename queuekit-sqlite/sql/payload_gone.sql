@@ -1,0 +1,9 @@
+-- Purpose: tells whether a delivery has outlived its event, and with it its payload.
+-- Parameters: 1 the job's key.
+-- Result: a row if it has.
+-- Index: the primary keys.
+SELECT 1
+FROM queuekit_jobs AS jobs
+WHERE
+    jobs.key = ?1 AND jobs.event IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM queuekit_events AS events WHERE events.seq = jobs.event);

@@ -1,0 +1,181 @@
+//! The event log (contract R14).
+
+use queuekit_core::capability::{Emission, EmitOutcome, EventFilter, EventPage, StoredSettings};
+use queuekit_core::event::{Event, EventId, EventSettings, NewEvent};
+use queuekit_core::{
+    Bytes, Error, ErrorKind, IdempotencyKey, Kind, NewJob, PartitionKey, Result, Timestamp,
+};
+use rusqlite::{Row, params};
+
+use super::Step;
+use crate::row::Reader;
+use crate::statements::{
+    EVENT, EVENT_DELETE, EVENT_INSERT, EVENT_LAST, EVENT_OF_KEY, EVENT_SETTINGS,
+    EVENT_SETTINGS_PUT, EVENTS_AFTER,
+};
+
+/// Events that one listing looks at.
+const EXAMINED: usize = 10_000;
+/// Events that one step of retention looks at.
+const PRUNED: usize = 1000;
+
+impl Step<'_> {
+    pub(crate) fn event_settings(&self) -> Result<StoredSettings> {
+        let read = |row: &Row<'_>| {
+            let body = Bytes::from(row.get::<_, Vec<u8>>(1)?);
+            Ok(StoredSettings { version: row.get(0)?, body })
+        };
+        Ok(self.row(EVENT_SETTINGS, [], read)?.unwrap_or_default())
+    }
+
+    pub(crate) fn change_event_settings(&mut self, seen: u64, to: &Bytes) -> Result<bool> {
+        if self.event_settings()?.version != seen {
+            return Ok(false);
+        }
+        self.execute(EVENT_SETTINGS_PUT, params![seen + 1, &to[..]])?;
+        Ok(true)
+    }
+
+    pub(crate) fn store_events(&mut self, emission: &Emission) -> Result<Option<Vec<EmitOutcome>>> {
+        if self.event_settings()?.version != emission.version {
+            return Ok(None);
+        }
+        let mut outcomes = Vec::with_capacity(emission.events.len());
+        for (event, deliveries) in &emission.events {
+            outcomes.push(self.store_event(event, deliveries)?);
+        }
+        Ok(Some(outcomes))
+    }
+
+    fn store_event(&mut self, event: &NewEvent, deliveries: &[NewJob]) -> Result<EmitOutcome> {
+        let id = event.id();
+        let metadata = (!event.metadata().is_empty()).then(|| metadata_text(event)).transpose()?;
+        let row = params![
+            id.as_bytes(),
+            event.kind().as_str(),
+            event.partition_key().map(|key| key.as_str()),
+            event.idempotency_key().map(|key| key.as_str()),
+            metadata,
+            self.now.as_millis(),
+            &event.data()[..],
+        ];
+        let Some(seq) = self.row(EVENT_INSERT, row, |row| row.get(0))? else {
+            return self.taken_by(event);
+        };
+        for delivery in deliveries {
+            self.deliver(delivery, seq)?;
+        }
+        Ok(EmitOutcome::Emitted { id })
+    }
+
+    fn taken_by(&self, event: &NewEvent) -> Result<EmitOutcome> {
+        let existing = event.id();
+        let same = self.row(EVENT, [existing.as_bytes()], |row| {
+            let kind = row.get_ref(2)?.as_bytes()? == event.kind().as_str().as_bytes();
+            Ok(kind && row.get_ref(7)?.as_bytes()? == &event.data()[..])
+        })?;
+        if let Some(same) = same {
+            return Ok(match same {
+                true => EmitOutcome::Duplicate { existing },
+                false => EmitOutcome::Conflict { existing },
+            });
+        }
+        let key = event.idempotency_key().map(|key| key.as_str());
+        let holder = self.row(EVENT_OF_KEY, [key], |row| row.get::<_, [u8; 16]>(0))?;
+        let holder = holder.ok_or_else(|| {
+            let message = "an event was refused though neither its id nor its key is taken";
+            Error::new(ErrorKind::Corrupt, message).on(existing)
+        })?;
+        Ok(EmitOutcome::Duplicate { existing: EventId::from_bytes(holder) })
+    }
+
+    /// Whether it was stored now. It is not bound by `max_pending` (R14.7).
+    fn deliver(&mut self, delivery: &NewJob, event: i64) -> Result<bool> {
+        let queue = self.open_queue(delivery.queue())?;
+        let scheduled_at = delivery.scheduled_at(self.now)?;
+        Ok(self.add(queue, delivery, scheduled_at, Some(event))?.is_created())
+    }
+
+    pub(crate) fn deliver_again(&mut self, deliveries: &[NewJob]) -> Result<Vec<bool>> {
+        let mut stored = Vec::with_capacity(deliveries.len());
+        for delivery in deliveries {
+            let id = delivery.event().map(|event| *event.as_bytes());
+            let event = self.row(EVENT, [id], |row| row.get(0))?;
+            stored.push(match event {
+                Some(event) => self.deliver(delivery, event)?,
+                None => false,
+            });
+        }
+        Ok(stored)
+    }
+
+    pub(crate) fn list_events(&self, filter: &EventFilter) -> Result<EventPage> {
+        let mut page = EventPage { now: self.now, ..EventPage::default() };
+        let after = filter.after.map(|event| *event.as_bytes());
+        let after = self.row(EVENT, [after], |row| row.get(0))?;
+        let mut last = filter.cursor.map_or(after.unwrap_or(0), u64::cast_signed);
+        let mut examined = 0;
+        while page.events.len() < filter.limit && examined < EXAMINED {
+            let most = filter.limit - page.events.len();
+            let rows = self.rows(EVENTS_AFTER, params![last, most], |row| {
+                Ok((row.get(0)?, event(row, filter)?))
+            })?;
+            examined += rows.len();
+            let is_end = rows.len() < most;
+            for (seq, event) in rows {
+                last = seq;
+                page.events.extend(event);
+            }
+            if is_end {
+                return Ok(page);
+            }
+        }
+        page.cursor = Some(last.cast_unsigned());
+        Ok(page)
+    }
+
+    /// Removes events beyond the retention, from behind the number on to which a step has looked
+    /// before: how many went, and where to go on, if anywhere.
+    pub(crate) fn prune_events(&mut self, after: i64) -> Result<(u64, Option<i64>)> {
+        let retention = EventSettings::read(&self.event_settings()?.body)?.retention;
+        let last: i64 = self.row(EVENT_LAST, [], |row| row.get(0))?.unwrap_or(0);
+        let first_kept = last.saturating_sub_unsigned(retention.events()) + 1;
+        let looked = self.rows(EVENTS_AFTER, params![after, PRUNED], |row| {
+            Ok((row.get::<_, i64>(0)?, Timestamp::from_millis(row.get(6)?)))
+        })?;
+        let is_beyond = |(seq, emitted_at): &&(i64, Timestamp)| {
+            *seq < first_kept || self.now.since(*emitted_at) >= retention.age()
+        };
+        let beyond: Vec<i64> = looked.iter().take_while(is_beyond).map(|(seq, _)| *seq).collect();
+        let mut removed = 0;
+        for seq in &beyond {
+            removed += self.execute(EVENT_DELETE, [seq])? as u64;
+        }
+        let next = beyond.last().filter(|_| beyond.len() == PRUNED);
+        Ok((removed, next.copied()))
+    }
+}
+
+/// An event that the filter wants; one that cannot be read is passed over.
+fn event(row: &Row<'_>, filter: &EventFilter) -> rusqlite::Result<Option<Event>> {
+    let mut read = Reader::of(row);
+    let emitted_at = Timestamp::from_millis(row.get(6)?);
+    let kind = read.text(2).and_then(|kind| Kind::new(kind).ok());
+    let Some(kind) = kind.filter(|kind| filter.admits(kind, emitted_at)) else {
+        return Ok(None);
+    };
+    let (Some(id), Some(data)) = (read.bytes16(1), read.bytes(7)) else { return Ok(None) };
+    let mut event = Event::bare(EventId::from_bytes(id), kind, data, emitted_at);
+    event.partition_key = read.text(3).and_then(|key| PartitionKey::new(key).ok());
+    event.idempotency_key = read.text(4).and_then(|key| IdempotencyKey::new(key).ok());
+    let metadata = read.text(5).and_then(|text| serde_json::from_str(&text).ok());
+    event.metadata = metadata.unwrap_or_default();
+    Ok(Some(event))
+}
+
+fn metadata_text(event: &NewEvent) -> Result<String> {
+    serde_json::to_string(event.metadata()).map_err(|error| {
+        let message = "its metadata cannot be written as JSON";
+        Error::new(ErrorKind::Corrupt, message).on(event.id()).caused_by(error)
+    })
+}
