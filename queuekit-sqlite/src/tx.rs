@@ -1,5 +1,7 @@
-//! Enqueue and ack inside the application's own transaction (contract R2.9).
+//! Enqueue, ack and emit inside the application's own transaction (contract R2.9, R14.1).
 
+use queuekit_core::capability::EmitOutcome;
+use queuekit_core::event::{EventSettings, NewEvent};
 use queuekit_core::{Ack, AckOutcome, EnqueueOutcome, Error, NewJob, Result};
 use rusqlite::Transaction;
 
@@ -39,6 +41,26 @@ impl SqliteStore {
     /// file.
     pub fn ack_in(&self, tx: &Transaction<'_>, acks: &[Ack]) -> Result<Vec<AckOutcome>> {
         self.step_in(tx, |step| step.ack(acks)).map_err(|error| error.during("ack_in"))
+    }
+
+    /// Stores events and their deliveries in a transaction of the application on the same file:
+    /// they exist if and only if it commits, with what else it wrote (an outbox).
+    ///
+    /// What [`enqueue_in`](Self::enqueue_in) says of open transactions holds here too.
+    ///
+    /// # Errors
+    /// As [`Client::emit_all`](queuekit_core::Client::emit_all), and `Invalid` if the transaction
+    /// is on another file.
+    pub fn emit_in(&self, tx: &Transaction<'_>, events: &[NewEvent]) -> Result<Vec<EmitOutcome>> {
+        let emit = |step: &mut Step<'_>| {
+            step.limits.admit_events(events)?;
+            let stored = step.event_settings()?;
+            let settings = EventSettings::read(&stored.body)?;
+            let emitted = step.store_events(&settings.emission(stored.version, events)?)?;
+            // The transaction holds the file's write lock: nobody changes them meanwhile.
+            Ok(emitted.unwrap_or_default())
+        };
+        self.step_in(tx, emit).map_err(|error| error.during("emit_in"))
     }
 
     fn step_in<T>(

@@ -1,12 +1,14 @@
 //! The handlers of a worker, by kind.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use queuekit_core::{Bytes, Error, ErrorKind, Kind, Payload, Result, RetryPolicy};
+use queuekit_core::{
+    Bytes, Error, ErrorKind, Kind, Lease, Payload, QueueName, Result, RetryPolicy,
+};
 use serde::Serialize;
 
 use crate::execute::{Holder, execute};
@@ -39,10 +41,11 @@ impl KindOptions {
     }
 }
 
-/// Handlers by kind.
+/// Handlers by kind; those of consumers of events by queue too.
 #[derive(Default)]
 pub(crate) struct Kinds {
     by_kind: HashMap<Kind, usize>,
+    by_consumer: HashMap<QueueName, HashMap<Kind, usize>>,
     handlers: Vec<(Arc<dyn Erased>, KindOptions)>,
 }
 
@@ -53,25 +56,77 @@ impl Kinds {
         handler: Arc<dyn Erased>,
         options: KindOptions,
     ) -> Result<()> {
-        if options.timeout.is_some_and(|timeout| timeout.is_zero()) {
-            return Err(Error::invalid("timeout", "at least 1 ms", "0 ms").on(kind));
-        }
         if self.by_kind.contains_key(&kind) {
-            let error = ErrorKind::Conflict;
-            let message = "two handlers for this kind; a worker has one handler per kind";
-            return Err(Error::new(error, message).on(kind));
+            return Err(twice(
+                "two handlers for this kind; a worker has one handler per kind",
+                &kind,
+            ));
         }
-        self.by_kind.insert(kind, self.handlers.len());
-        self.handlers.push((handler, options));
+        let handler = self.push(&kind, handler, options)?;
+        self.by_kind.insert(kind, handler);
         Ok(())
     }
 
-    pub(crate) fn find(&self, kind: &Kind) -> Option<usize> {
-        self.by_kind.get(kind).copied()
+    /// A handler for deliveries in the queue of a consumer.
+    pub(crate) fn add_consumer(
+        &mut self,
+        queue: QueueName,
+        kind: Kind,
+        handler: Arc<dyn Erased>,
+        options: KindOptions,
+    ) -> Result<()> {
+        if self.by_consumer.get(&queue).is_some_and(|kinds| kinds.contains_key(&kind)) {
+            let message = "two handlers of one consumer for this type of event";
+            return Err(twice(message, &kind));
+        }
+        let handler = self.push(&kind, handler, options)?;
+        self.by_consumer.entry(queue).or_default().insert(kind, handler);
+        Ok(())
     }
 
-    pub(crate) fn names(&self) -> impl Iterator<Item = &Kind> {
-        self.by_kind.keys()
+    fn push(
+        &mut self,
+        kind: &Kind,
+        handler: Arc<dyn Erased>,
+        options: KindOptions,
+    ) -> Result<usize> {
+        if options.timeout.is_some_and(|timeout| timeout.is_zero()) {
+            return Err(Error::invalid("timeout", "at least 1 ms", "0 ms").on(kind));
+        }
+        self.handlers.push((handler, options));
+        Ok(self.handlers.len() - 1)
+    }
+
+    /// Finds the handlers of leased jobs; that of the last is as a rule that of the next.
+    pub(crate) fn finder(&self) -> impl FnMut(&Lease) -> Option<usize> {
+        let mut last: Option<(QueueName, Kind, Option<usize>)> = None;
+        move |lease| {
+            let (queue, kind) = (&lease.token.queue, &lease.kind);
+            if let Some((_, _, handler)) = last.as_ref().filter(|(q, k, _)| q == queue && k == kind)
+            {
+                return *handler;
+            }
+            let of_consumer = self.by_consumer.get(queue).and_then(|kinds| kinds.get(kind));
+            let handler = of_consumer.or_else(|| self.by_kind.get(kind)).copied();
+            last = Some((queue.clone(), kind.clone(), handler));
+            handler
+        }
+    }
+
+    /// Every kind there is a handler for, each once.
+    pub(crate) fn names(&self) -> BTreeSet<&Kind> {
+        let of_consumers = self.by_consumer.values().flat_map(HashMap::keys);
+        self.by_kind.keys().chain(of_consumers).collect()
+    }
+
+    /// The queues of the consumers there are handlers for, by name.
+    pub(crate) fn consumers(&self) -> BTreeSet<&QueueName> {
+        self.by_consumer.keys().collect()
+    }
+
+    /// Whether all handlers are those of consumers.
+    pub(crate) fn only_consumes(&self) -> bool {
+        self.by_kind.is_empty() && !self.by_consumer.is_empty()
     }
 
     pub(crate) fn handler(&self, handler: usize) -> &Arc<dyn Erased> {
@@ -81,6 +136,10 @@ impl Kinds {
     pub(crate) fn options(&self, handler: usize) -> &KindOptions {
         &self.handlers[handler].1
     }
+}
+
+fn twice(message: &str, kind: &Kind) -> Error {
+    Error::new(ErrorKind::Conflict, message).on(kind)
 }
 
 /// A handler whose types are forgotten.

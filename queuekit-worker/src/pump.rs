@@ -227,15 +227,14 @@ impl Pump {
         }
         let shared = &self.shared;
         let times = (asked_at, std::time::Instant::now());
-        let mut last = None;
-        let make = |lease: Lease, slot| {
-            let known = last.take().filter(|(kind, _)| *kind == lease.kind);
-            let known =
-                known.unwrap_or_else(|| (lease.kind.clone(), shared.kinds.find(&lease.kind)));
-            let handler = last.insert(known).1;
-            Arc::new(Run::new(shared, lease, handler, slot, times))
+        let runs = {
+            let mut find = shared.kinds.finder();
+            let make = |lease: Lease, slot| {
+                let handler = find(&lease);
+                Arc::new(Run::new(shared, lease, handler, slot, times))
+            };
+            shared.registry.add(leases, asked_at + shared.ttl.get() / 3, make)
         };
-        let runs = shared.registry.add(leases, asked_at + shared.ttl.get() / 3, make);
         let serving = shared.phase() == Phase::Serving;
         let mut short = false;
         for run in runs {

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
+use queuekit_core::event::RETRY;
 use queuekit_core::retry::no_handler_delay;
 use queuekit_core::{Ack, Bytes, ErrorText, LeaseToken, Nack, NackKind, RetryPolicy};
 
@@ -132,11 +133,13 @@ fn timed_out(run: &Run, text: &str) -> String {
     format!("timed out after {:?}: {text}", run.timeout().unwrap_or_default())
 }
 
-/// By the policy of the kind, or of the worker.
+/// By the policy of the subscription, of the kind, or of the worker.
 fn retry_delay(run: &Run) -> Duration {
     let shared = &run.shared;
+    let subscribed = run.lease.token.queue.is_reserved().then(|| run.lease.metadata.get(RETRY));
+    let subscribed = subscribed.flatten().and_then(RetryPolicy::read);
     let own = run.handler.and_then(|handler| shared.kinds.options(handler).retry.as_ref());
-    let policy = own.unwrap_or(&shared.retry);
+    let policy = subscribed.as_ref().or(own).unwrap_or(&shared.retry);
     let delay = |policy: &RetryPolicy| policy.delay(run.lease.attempt, chance());
     // The application's own function may panic like its handler.
     catch_unwind(AssertUnwindSafe(|| delay(policy))).unwrap_or_else(|_| {

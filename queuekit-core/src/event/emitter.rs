@@ -3,10 +3,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{EventSettings, NewEvent};
-use crate::capability::{Emission, EmitOutcome, Outbox};
+use crate::capability::{EmitOutcome, Outbox};
 use crate::error::{Error, ErrorKind, Result};
-use crate::job::NewJob;
-use crate::limits::{DELIVERIES_PER_CALL, Limits};
+use crate::limits::Limits;
 
 /// How often settings are read anew for one call, because somebody has changed them again.
 const TRIES: usize = 10;
@@ -38,7 +37,7 @@ impl Emitter {
         limits.admit_events(events)?;
         for _ in 0..TRIES {
             let known = self.known(outbox).await?;
-            let emission = known.emission(events)?;
+            let emission = known.settings.emission(known.version, events)?;
             if let Some(outcomes) = outbox.store_events(&emission).await? {
                 return Ok(outcomes);
             }
@@ -74,25 +73,5 @@ impl Emitter {
 
     fn lock(&self) -> MutexGuard<'_, Option<Arc<Known>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Known {
-    fn emission(&self, events: &[NewEvent]) -> Result<Emission> {
-        let mut emission = Emission { version: self.version, events: Vec::new() };
-        let mut deliveries = 0;
-        for (item, event) in events.iter().enumerate() {
-            let of_event: Vec<NewJob> = self
-                .settings
-                .deliveries(event)
-                .map_err(|error| error.at_item(item).on(event.id()))?;
-            deliveries += of_event.len();
-            emission.events.push((event.clone(), of_event));
-        }
-        if deliveries > DELIVERIES_PER_CALL && events.len() > 1 {
-            let limit = format!("at most {DELIVERIES_PER_CALL} deliveries; emit fewer at once");
-            return Err(Error::invalid("events per call", limit, deliveries));
-        }
-        Ok(emission)
     }
 }

@@ -7,9 +7,10 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::{NewEvent, Subscription};
+use crate::capability::Emission;
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::{JobDraft, JobId, NewJob, Priority};
-use crate::limits::{DELAY, RETENTION_AGE_MIN};
+use crate::limits::{DELAY, DELIVERIES_PER_CALL, RETENTION_AGE_MIN};
 use crate::names::{ConsumerName, PartitionKey};
 
 /// In the metadata of a delivery: the id of its event.
@@ -92,11 +93,29 @@ impl EventSettings {
         serde_json::to_string(subscription).map_err(|error| corrupt().caused_by(error))
     }
 
-    /// The deliveries of an event, one per subscription that wants it (R14.1).
+    /// Events with their deliveries, for a store whose settings are these, of this version (R14.1).
     ///
     /// # Errors
-    /// `Invalid` if the event is too large to be delivered.
-    pub fn deliveries(&self, event: &NewEvent) -> Result<Vec<NewJob>> {
+    /// `Invalid` if an event is too large to be delivered, or if the call makes too many
+    /// deliveries.
+    pub fn emission(&self, version: u64, events: &[NewEvent]) -> Result<Emission> {
+        let mut emission = Emission { version, events: Vec::with_capacity(events.len()) };
+        let mut count = 0;
+        for (item, event) in events.iter().enumerate() {
+            let at = |error: Error| error.at_item(item).on(event.id());
+            let deliveries = self.deliveries(event).map_err(at)?;
+            count += deliveries.len();
+            emission.events.push((event.clone(), deliveries));
+        }
+        if count > DELIVERIES_PER_CALL && events.len() > 1 {
+            let limit = format!("at most {DELIVERIES_PER_CALL} deliveries; emit fewer at once");
+            return Err(Error::invalid("events per call", limit, count));
+        }
+        Ok(emission)
+    }
+
+    /// One per subscription that wants it.
+    fn deliveries(&self, event: &NewEvent) -> Result<Vec<NewJob>> {
         let wants =
             |subscription: &&Subscription| subscription.enabled && subscription.wants(event);
         let wanting = self.subscriptions.values().filter(wants);

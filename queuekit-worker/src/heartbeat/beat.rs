@@ -14,7 +14,7 @@ pub(super) async fn beat(shared: &Arc<Shared>) {
                 id: shared.id.clone(),
                 name: shared.name.clone(),
                 queues: shared.queues.clone(),
-                kinds: shared.kinds.names().cloned().collect(),
+                kinds: shared.kinds.names().into_iter().cloned().collect(),
                 slots: u32::try_from(shared.slots).unwrap_or(u32::MAX),
                 running: u32::try_from(shared.registry.busy()).unwrap_or(u32::MAX),
                 ttl: shared.ttl,
