@@ -18,6 +18,7 @@ mod across;
 mod backlog;
 mod cpu;
 mod enqueue;
+mod events;
 mod idle;
 mod pickup;
 mod reserve;
@@ -64,6 +65,7 @@ pub fn run<S: BenchStore>() {
     }
     let mut criterion = Criterion::default().configure_from_args();
     enqueue::enqueue::<S>(&mut criterion);
+    events::events::<S>(&mut criterion);
     reserve::reserve_and_ack::<S>(&mut criterion);
     worker::cycle::<S>(&mut criterion);
     cpu::cpu_per_job::<S>(&mut criterion);

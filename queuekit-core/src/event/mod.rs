@@ -6,6 +6,7 @@
 //! fairness are those of every job. So nobody reads the log by position, and no event that was
 //! stored can be passed over by a reader.
 
+mod cloud_event;
 mod consumers;
 mod draft;
 mod emitter;
