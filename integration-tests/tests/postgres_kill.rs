@@ -5,7 +5,9 @@
 mod common;
 
 use common::postgres_site::{KilledServer, PostgresSite};
-use queuekit_integration_tests::crash::{Role, Server, kill, kill_server, open_at_once};
+use queuekit_integration_tests::crash::{
+    Role, Server, kill, kill_schedulers, kill_server, open_at_once, tick_at_once,
+};
 use queuekit_integration_tests::servers::OwnServer;
 
 #[test]
@@ -13,6 +15,20 @@ fn r0_2_no_accepted_job_is_lost_when_processes_are_killed() {
     let test = "r0_2_no_accepted_job_is_lost_when_processes_are_killed";
     let Some(site) = PostgresSite::shared(test) else { return };
     kill(&site, test);
+}
+
+#[test]
+fn r15_2_each_occurrence_is_enqueued_once_though_schedulers_are_killed() {
+    let test = "r15_2_each_occurrence_is_enqueued_once_though_schedulers_are_killed";
+    let Some(site) = PostgresSite::shared(test) else { return };
+    kill_schedulers(&site, test);
+}
+
+#[test]
+fn r15_2_schedulers_of_one_process_enqueue_each_occurrence_once() {
+    let test = "r15_2_schedulers_of_one_process_enqueue_each_occurrence_once";
+    let Some(site) = PostgresSite::shared(test) else { return };
+    tick_at_once(&site, test);
 }
 
 #[test]

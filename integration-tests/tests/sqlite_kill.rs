@@ -5,12 +5,26 @@
 mod common;
 
 use common::site::SqliteSite;
-use queuekit_integration_tests::crash::{kill, open_at_once};
+use queuekit_integration_tests::crash::{kill, kill_schedulers, open_at_once, tick_at_once};
 
 #[test]
 fn r0_2_no_accepted_job_is_lost_when_processes_are_killed() {
     let site = SqliteSite::default();
     kill(&site, "r0_2_no_accepted_job_is_lost_when_processes_are_killed");
+}
+
+#[test]
+fn r15_2_each_occurrence_is_enqueued_once_though_schedulers_are_killed() {
+    let test = "r15_2_each_occurrence_is_enqueued_once_though_schedulers_are_killed";
+    let site = SqliteSite::default();
+    kill_schedulers(&site, test);
+}
+
+#[test]
+fn r15_2_schedulers_of_one_process_enqueue_each_occurrence_once() {
+    let test = "r15_2_schedulers_of_one_process_enqueue_each_occurrence_once";
+    let site = SqliteSite::default();
+    tick_at_once(&site, test);
 }
 
 #[test]

@@ -4,13 +4,13 @@
 -- KEYS: 24, behind those of the queue: the fences of schedules.
 -- ARGV: behind those of enqueue.lua: the schedule's name; the number of its change.
 -- Result: what became of this change's jobs, if that is decided already: 1 stored, 0 the queue was
--- full; -1 if a later one has been here.
+-- full; if a later one has been here, its number below 0.
 local name, number = ARGV[#ARGV - 1], tonumber(ARGV[#ARGV])
 local fence = call('HGET', KEYS[24], name)
 if fence then
     local last, outcome = string.match(fence, '^(%d+):(%d)$')
     if tonumber(last) >= number then
-        return tonumber(last) == number and tonumber(outcome) or -1
+        return tonumber(last) == number and tonumber(outcome) or -tonumber(last)
     end
 end
 use(1)

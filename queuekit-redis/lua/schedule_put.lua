@@ -2,7 +2,7 @@
 -- KEYS: rows, names, due, the last revision.
 -- ARGV: 1 name; 2 revision, empty if there was no row; 3 when it is due in ms, empty if never; 4
 -- its record behind the revision, empty to remove it; 5 most schedules; 6 the revision it goes back
--- to, empty for a new one.
+-- to, empty for a new one; 7 a number that the new one is above, or empty.
 -- Result: its revision from now on; 0 if it was changed; or `full`.
 local call = redis.call
 local row = call('HGET', KEYS[1], ARGV[1])
@@ -13,7 +13,12 @@ end
 if not row and ARGV[4] ~= '' and call('HLEN', KEYS[1]) >= tonumber(ARGV[5]) then
     return 'full'
 end
-local number = ARGV[6] == '' and call('INCR', KEYS[4]) or tonumber(ARGV[6])
+local number = tonumber(ARGV[6])
+if not number then
+    local last = math.max(tonumber(call('GET', KEYS[4]) or 0), tonumber(ARGV[7]) or 0)
+    number = last + 1
+    call('SET', KEYS[4], string.format('%.0f', number))
+end
 if ARGV[4] == '' then
     call('HDEL', KEYS[1], ARGV[1])
     call('ZREM', KEYS[2], ARGV[1])

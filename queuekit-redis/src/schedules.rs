@@ -57,7 +57,7 @@ impl RedisStore {
                 Some(error) if matches!(query, ScheduleQuery::Named(_)) => return Err(error),
                 None if looks < LOOKS => {}
                 _ => {
-                    found.next_due_in.get_or_insert_with(queue_full_retry_after);
+                    add_noted(&mut found, noted, query);
                     return Ok(found);
                 }
             }
@@ -93,7 +93,7 @@ impl RedisStore {
         let to = change.to.as_ref().map(|(next_at, body)| State::new(*next_at, body.clone()));
         let Some(queue) = change.jobs.first().map(|job| job.queue().clone()) else {
             let record = to.map(Record::Settled);
-            let put = self.put(&change.name, change.seen, None, record.as_ref(), Call::Once);
+            let put = self.put(&change.name, change.seen, Number::New, record.as_ref(), Call::Once);
             return Ok(put.await?.map_or(ScheduleChanged::Stale, |_| ScheduleChanged::Changed));
         };
         self.shared.limits.admit_jobs(&change.jobs)?;
@@ -106,32 +106,42 @@ impl RedisStore {
         let (seen, jobs) = (change.seen, self.job_args(&change.jobs));
         let noted = Noted { from, seen, to, queue, jobs };
         let record = Record::Noted(noted.clone());
-        match self.put(&change.name, seen, None, Some(&record), Call::Once).await? {
+        // Before it is noted, for whoever finds the note would be refused the queue as well.
+        self.enter_queues(&[&noted.queue], false).await?;
+        match self.put(&change.name, seen, Number::New, Some(&record), Call::Once).await? {
             None => Ok(ScheduleChanged::Stale),
-            Some(revision) => self.go_on(&change.name, revision, &noted).await,
+            Some(revision) => {
+                let changed = self.go_on(&change.name, revision, &noted).await?;
+                changed.ok_or_else(|| in_doubt().on(&change.name))
+            }
         }
     }
 
     /// Stores the jobs of a change that is noted under this revision, and moves the row on: or
-    /// back, where their queue is full. It may be done any number of times.
+    /// back, where their queue is full. It may be done any number of times. None if others have
+    /// done it, and more since: then nothing tells what became of this change.
     async fn go_on(
         &self,
         name: &ScheduleName,
         revision: u64,
         noted: &Noted,
-    ) -> Result<ScheduleChanged> {
-        let (to, back_to, changed) = match self.store_once(name, revision, noted).await? {
-            Stored::All => (&noted.to, None, ScheduleChanged::Changed),
-            Stored::None => {
-                let retry_after = queue_full_retry_after();
-                (&noted.from, noted.seen, ScheduleChanged::QueueFull { retry_after })
-            }
-            Stored::Later => return Ok(ScheduleChanged::Stale),
+    ) -> Result<Option<ScheduleChanged>> {
+        let stored = self.store_once(name, revision, noted).await?;
+        let (to, number) = match stored {
+            Stored::All => (&noted.to, Number::New),
+            Stored::None => (&noted.from, Number::Back(noted.seen)),
+            Stored::Later(last) => (&noted.from, Number::Above(last)),
         };
         let record = to.clone().map(Record::Settled);
         // That somebody else was first means that he has done the same.
-        self.put(name, Some(revision), back_to, record.as_ref(), Call::Repeatable).await?;
-        Ok(changed)
+        let moved =
+            self.put(name, Some(revision), number, record.as_ref(), Call::Repeatable).await?;
+        let retry_after = queue_full_retry_after();
+        Ok(match stored {
+            Stored::All => Some(ScheduleChanged::Changed),
+            Stored::None => Some(ScheduleChanged::QueueFull { retry_after }),
+            Stored::Later(_) => moved.map(|_| ScheduleChanged::Stale),
+        })
     }
 
     async fn store_once(
@@ -151,7 +161,7 @@ impl RedisStore {
         let call = if shared.wait_replicas.is_some() { Call::Stored } else { Call::Repeatable };
         let stored = match self.call("change_schedule", call, request).await? {
             Value::Int(0) => Stored::None,
-            Value::Int(-1) => Stored::Later,
+            Value::Int(last @ ..0) => Stored::Later(last.unsigned_abs()),
             // Those that stood there already were left as they are.
             Value::Int(_) | Value::Array(_) => Stored::All,
             _ => return Err(unreadable("the answer to the jobs of a schedule")),
@@ -167,13 +177,18 @@ impl RedisStore {
         &self,
         name: &ScheduleName,
         seen: Option<u64>,
-        back_to: Option<u64>,
+        from_now_on: Number,
         record: Option<&Record>,
         call: Call,
     ) -> Result<Option<u64>> {
         let due = record.and_then(Record::due).map_or(String::new(), |due| due.to_string());
         let number =
             |number: Option<u64>| number.map_or(Vec::new(), |number| number.to_string().into());
+        let (back_to, above) = match from_now_on {
+            Number::New => (None, None),
+            Number::Back(seen) => (seen, None),
+            Number::Above(last) => (None, Some(last)),
+        };
         let args = vec![
             name.as_str().into(),
             number(seen),
@@ -181,6 +196,7 @@ impl RedisStore {
             record.map_or(Vec::new(), Record::write),
             SCHEDULES.to_string().into_bytes(),
             number(back_to),
+            number(above),
         ];
         let keys = vec![self.shared.keyspace.schedules()];
         let request = Request::Script { script: Lua::SchedulePut, keys, args };
@@ -201,12 +217,49 @@ impl RedisStore {
 enum Stored {
     All,
     None,
-    /// A later change has been there: what became of them is known to others.
-    Later,
+    /// The change of this later number has been there. Either somebody else has moved the row on
+    /// since; or the server of the rows has lost its last changes, numbers and all.
+    Later(u64),
+}
+
+/// The revision that a row gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Number {
+    New,
+    /// That of before.
+    Back(Option<u64>),
+    /// A new one, higher than this.
+    Above(u64),
 }
 
 fn too_many() -> Error {
     Error::new(ErrorKind::Unavailable, "there are too many schedules; remove some")
+}
+
+fn in_doubt() -> Error {
+    let message = "others have finished this change or taken it back, and made more since; \
+                   look at the schedule";
+    Error::new(ErrorKind::Indeterminate, message)
+}
+
+/// Those that somebody is about to change are listed as they were: who changes them on that ground
+/// is told that it is stale. They are not due, but soon to be looked at again.
+fn add_noted(
+    found: &mut ScheduleRows,
+    noted: Vec<(ScheduleName, u64, Noted)>,
+    query: &ScheduleQuery,
+) {
+    if matches!(query, ScheduleQuery::Due(_)) {
+        let soon = queue_full_retry_after();
+        found.next_due_in = Some(found.next_due_in.map_or(soon, |next_in| next_in.min(soon)));
+        return;
+    }
+    for (name, _, noted) in noted {
+        if let (Some(revision), Some(State { next_at, body })) = (noted.seen, noted.from) {
+            found.rows.push(ScheduleRow { name, revision, next_at, body });
+        }
+    }
+    found.rows.sort_by(|one, other| one.name.cmp(&other.name));
 }
 
 type Found = (ScheduleRows, Vec<(ScheduleName, u64, Noted)>);

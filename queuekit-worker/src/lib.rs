@@ -40,6 +40,7 @@
 //! handler can block; when the process dies, another worker takes the job over as soon as the
 //! lease has run out. Outcomes are told to the store until it answers.
 
+mod consume;
 mod ctx;
 mod ending;
 mod execute;

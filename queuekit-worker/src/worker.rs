@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queuekit_core::{
-    Backend, Client, ConsumerName, Error, ErrorKind, Kind, LeaseTtl, Payload, QueueName, Result,
-    RetryPolicy, WorkerId,
+    Backend, Client, Error, ErrorKind, Kind, LeaseTtl, Payload, QueueName, Result, RetryPolicy,
+    WorkerId,
 };
 
 use crate::hooks::Hooks;
@@ -27,8 +27,8 @@ use crate::{Handler, KindOptions, RawHandler};
 pub struct Worker {
     client: Client,
     name: String,
-    queues: Vec<QueueName>,
-    weights: Option<Vec<u8>>,
+    pub(crate) queues: Vec<QueueName>,
+    pub(crate) weights: Option<Vec<u8>>,
     caps: HashMap<QueueName, usize>,
     concurrency: usize,
     ttl: LeaseTtl,
@@ -36,7 +36,7 @@ pub struct Worker {
     timeout_grace: Duration,
     drain_timeout: Duration,
     retry: RetryPolicy,
-    kinds: Kinds,
+    pub(crate) kinds: Kinds,
     middleware: Vec<Arc<dyn Middleware>>,
     hooks: Vec<Arc<dyn Hooks>>,
     fault: Option<Error>,
@@ -208,41 +208,6 @@ impl Worker {
         self.add_handler(kind, Arc::new(Raw(handler)), options)
     }
 
-    /// Runs the deliveries of events of the type of `P` to this consumer. Its queue is served after
-    /// those that are named; by weights with weight 1, unless it is named too.
-    ///
-    /// Which events are delivered is for the consumer's subscription to say
-    /// ([`Client::consumers`]).
-    pub fn consume<P, H, C>(self, consumer: C, handler: H) -> Self
-    where
-        P: Payload,
-        H: Handler<P>,
-        C: TryInto<ConsumerName, Error: Into<Error>>,
-    {
-        self.consume_with(consumer, handler, KindOptions::new())
-    }
-
-    /// Runs the deliveries of events of the type of `P` to this consumer, with options. The retry
-    /// policy of the subscription, if it has one, goes before the handler's.
-    pub fn consume_with<P, H, C>(self, consumer: C, handler: H, options: KindOptions) -> Self
-    where
-        P: Payload,
-        H: Handler<P>,
-        C: TryInto<ConsumerName, Error: Into<Error>>,
-    {
-        self.add_consumer(consumer, P::KIND, Arc::new(Typed::new(handler)), options)
-    }
-
-    /// Runs the deliveries of events of a type to this consumer without knowing its Rust type.
-    pub fn consume_raw<C, K, H>(self, consumer: C, kind: K, handler: H) -> Self
-    where
-        C: TryInto<ConsumerName, Error: Into<Error>>,
-        K: TryInto<Kind, Error: Into<Error>>,
-        H: RawHandler,
-    {
-        self.add_consumer(consumer, kind, Arc::new(Raw(handler)), KindOptions::new())
-    }
-
     /// Wraps every run; the first one added is the outermost.
     pub fn middleware(mut self, middleware: impl Middleware) -> Self {
         self.middleware.push(Arc::new(middleware));
@@ -355,39 +320,6 @@ impl Worker {
         self
     }
 
-    fn add_consumer<C, K>(
-        mut self,
-        consumer: C,
-        kind: K,
-        handler: Arc<dyn Erased>,
-        options: KindOptions,
-    ) -> Self
-    where
-        C: TryInto<ConsumerName, Error: Into<Error>>,
-        K: TryInto<Kind, Error: Into<Error>>,
-    {
-        let consumer = consumer.try_into().map_err(Into::into);
-        let added = consumer.and_then(|consumer| {
-            let kind = kind.try_into().map_err(Into::into)?;
-            self.kinds.add_consumer(consumer.queue()?, kind, handler, options)
-        });
-        self.check(added);
-        self
-    }
-
-    /// Adds the queues that go without saying.
-    fn complete_queues(&mut self) {
-        if self.queues.is_empty() && self.weights.is_none() && !self.kinds.only_consumes() {
-            self.queues.push(QueueName::default());
-        }
-        for queue in self.kinds.consumers() {
-            if !self.queues.contains(queue) {
-                self.queues.push(queue.clone());
-                self.weights.iter_mut().for_each(|weights| weights.push(1));
-            }
-        }
-    }
-
     fn add_queue(&mut self, queue: QueueName) -> Result<()> {
         if self.queues.contains(&queue) {
             return Err(Error::invalid("queue", "named once", &queue));
@@ -397,7 +329,7 @@ impl Worker {
     }
 
     /// Remembers the first mistake.
-    fn check(&mut self, checked: Result<()>) {
+    pub(crate) fn check(&mut self, checked: Result<()>) {
         if let Err(error) = checked {
             self.fault.get_or_insert(error);
         }

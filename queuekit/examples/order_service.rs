@@ -34,7 +34,7 @@ async fn write_invoice(event: OrderPlaced, _ctx: Ctx) -> JobResult {
 
 async fn ship(event: OrderPlaced, ctx: Ctx) -> JobResult {
     static CALLS: AtomicU32 = AtomicU32::new(0);
-    if CALLS.fetch_add(1, Ordering::Relaxed) % 2 == 0 {
+    if CALLS.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) {
         println!("  no carrier for order {} (attempt {})", event.order, ctx.attempt());
         return Err(JobError::retry_after("no carrier", Duration::from_millis(50)));
     }

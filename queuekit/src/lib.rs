@@ -11,6 +11,8 @@
 //!   [partition keys](JobDraft::partition_key), which run in order.
 //! - A failed job runs again by its [`RetryPolicy`]; one that keeps failing becomes a dead letter,
 //!   kept with its errors until somebody [retries](capability::Admin::retry) or deletes it.
+//! - [Schedules](Client::schedule) enqueue a job by a cron expression in any time zone, or every so
+//!   often: each occurrence once, however many processes run; every worker sees to it.
 //! - [`Admin`](capability::Admin) pauses queues, cancels jobs, and says
 //!   [why](capability::Admin::why) a job is not running.
 //! - With SQLite and Postgres a job can be enqueued
@@ -77,8 +79,10 @@
 //! | `postgres` | no | `connect("postgres://localhost/app")`: a store in a Postgres database |
 //! | `redis` | no | `connect("redis://localhost")`: a store in a Redis or Valkey server |
 //! | `memory` | yes | `connect("memory:")`: a store that lives and dies with the process |
-//! | `worker` | yes | [`Worker`], [`Handler`] and what belongs to them |
+//! | `worker` | yes | [`Worker`], [`Handler`] and what belongs to them; does what schedules say |
 //! | `signal` | yes | `worker`, and ending it by SIGINT and SIGTERM |
+//!
+//! Schedules need no feature: declaring them is of the contract, and every store keeps them.
 //!
 //! Without features this is the contract alone: for processes that bring a store of their own.
 #![cfg_attr(

@@ -1,5 +1,5 @@
 //! What most files that enqueue or handle jobs need: `use queuekit::prelude::*;`.
 
-pub use queuekit_core::{Client, Payload, Priority, RetryPolicy};
+pub use queuekit_core::{CatchUp, Client, Overlap, Payload, Priority, RetryPolicy, ScheduleDraft};
 #[cfg(feature = "worker")]
 pub use queuekit_worker::{Ctx, Handler, JobError, JobResult, KindOptions, Worker};

@@ -157,7 +157,7 @@ impl Stage<'_> {
 }
 
 /// Lets processes end, all at once.
-fn finish(processes: Vec<Process>) {
+pub(super) fn finish(processes: Vec<Process>) {
     let ends = processes.into_iter().map(|process| std::thread::spawn(|| process.finish()));
     for end in ends.collect::<Vec<_>>() {
         let status = end.join().expect("a process ends");

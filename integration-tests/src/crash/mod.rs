@@ -15,6 +15,7 @@ mod outage;
 pub mod power;
 mod process;
 mod role;
+mod schedules;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -29,6 +30,7 @@ pub use kill::{kill, open_at_once};
 pub use outage::{Server, kill_server};
 pub use process::{Process, Scratch, until};
 pub use role::{Role, TTL};
+pub use schedules::{kill_schedulers, tick_at_once};
 
 /// A store that several processes open.
 #[async_trait]

@@ -51,15 +51,21 @@ impl Stage {
     }
 }
 
-/// Plays a role until the standard input is closed, which happens at the latest when the process
-/// that started this one dies.
-pub(super) async fn play(site: &dyn Site, role: Role) {
+/// True once the standard input is closed.
+pub(super) fn end_of_input() -> watch::Receiver<bool> {
     let (told, end) = watch::channel(false);
     std::thread::spawn(move || {
         // An error ends it as well as the end does.
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         let _ = told.send(true);
     });
+    end
+}
+
+/// Plays a role until the standard input is closed, which happens at the latest when the process
+/// that started this one dies.
+pub(super) async fn play(site: &dyn Site, role: Role) {
+    let end = end_of_input();
     let journal = Journal::open(&role.journal);
     let client = Client::shared(site.open(&role.place).await);
     journal.tell(Event::Ready);

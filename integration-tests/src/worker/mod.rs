@@ -100,6 +100,10 @@ macro_rules! __for_each_worker_case {
                 r13_6_a_worker_of_a_store_without_exchange_works
                 r13_7_upkeep_runs_beside_the_work
             }
+
+            schedules {
+                r15_2_a_worker_enqueues_what_its_schedules_say
+            }
         }
     };
 }

@@ -3,12 +3,14 @@
 //! Each operation is made as often as it has replies, and every time another one is lost, after
 //! the server has done what it was asked.
 
+mod schedules;
+
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use queuekit_core::capability::{
     Admin, CancelOutcome, Exchange, ExtendOutcome, Leases, RescheduleOutcome, RetryOutcome,
-    Settlement,
+    Schedules, Settlement,
 };
 use queuekit_core::queue::QueuePatch;
 use queuekit_core::{
@@ -20,11 +22,17 @@ use queuekit_integration_tests::servers::{Mode, Proxy};
 
 use super::stage::{PATIENCE, create, lease, request_for, state, until};
 
+#[allow(unused_imports, reason = "most test targets have other tests")]
+pub(crate) use schedules::{
+    r15_2_a_change_of_a_schedule_whose_reply_was_lost_is_repeated,
+    r15_2_a_tick_whose_replies_were_lost_is_repeated,
+};
+
 const OP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What is needed of a store that has a server.
 pub(crate) trait LossyStage: Sized {
-    type Store: Backend + Admin + Exchange + Leases;
+    type Store: Backend + Admin + Exchange + Leases + Schedules;
 
     async fn open(test: &str) -> Option<Self>;
     /// A handle whose replies arrive.
@@ -64,6 +72,8 @@ macro_rules! lost_replies {
             r3_7_an_extend_whose_reply_was_lost_is_repeated,
             r3_3_an_exchange_whose_reply_was_lost_is_repeated,
             a_configure_whose_reply_was_lost_is_repeated,
+            r15_2_a_change_of_a_schedule_whose_reply_was_lost_is_repeated,
+            r15_2_a_tick_whose_replies_were_lost_is_repeated,
         );
     };
 }

@@ -1,5 +1,7 @@
 //! Which occurrences of a schedule are to run now: the rules R15.3 to R15.5.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use super::Timing;
@@ -44,7 +46,7 @@ pub struct Term {
 impl Term {
     /// The first nominal time after an instant that is within the term.
     pub fn next_after(&self, timing: &Timing, after: Timestamp) -> Option<Timestamp> {
-        let before_start = self.start.map(|start| Timestamp::from_millis(start.as_millis() - 1));
+        let before_start = self.start.map(|start| start.minus(Duration::from_millis(1)));
         let next = timing.next_after(before_start.map_or(after, |start| start.max(after)))?;
         Some(next).filter(|next| self.end.is_none_or(|end| *next <= end))
     }
@@ -78,7 +80,7 @@ pub fn owed(
             missed += 1;
         }
         run.push(nominal);
-        until = Timestamp::from_millis(nominal.as_millis() - 1);
+        until = nominal.minus(Duration::from_millis(1));
     }
     run.reverse();
     run
@@ -86,8 +88,6 @@ pub fn owed(
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::super::Interval;
     use super::*;
 
@@ -133,5 +133,17 @@ mod tests {
         assert_eq!(term.next_after(&timing, at(6)), Some(at(7)));
         assert_eq!(term.next_after(&timing, at(7)), None);
         assert_eq!(owed(&timing, &term, CatchUp::All(9), at(5), at(30)), [at(5), at(6), at(7)]);
+    }
+
+    #[test]
+    fn a_term_may_reach_to_both_ends_of_time() {
+        let timing = Timing::Every(Interval::new(Duration::from_secs(60)).unwrap());
+        let [first, last] = [i64::MIN, i64::MAX].map(Timestamp::from_millis);
+        let term = Term { start: Some(first), end: Some(last) };
+        let at = |minute: i64| Timestamp::from_millis(minute * MINUTE);
+        assert_eq!(term.next_after(&timing, at(0)), Some(at(1)));
+        let over = Term { start: Some(first), end: Some(first) };
+        assert_eq!(owed(&timing, &over, CatchUp::All(9), at(0), at(9)), []);
+        assert_eq!(over.next_after(&timing, at(0)), None);
     }
 }

@@ -1,5 +1,7 @@
 //! What an application and an operator do with schedules.
 
+use std::time::Duration;
+
 use sha2::{Digest, Sha256};
 
 use super::definition::Definition;
@@ -15,6 +17,8 @@ use crate::names::ScheduleName;
 
 /// How often a change is tried that others come before.
 const TRIES: usize = 20;
+/// The end of the year 9999: no nominal time takes more digits.
+const LATEST: Timestamp = Timestamp::from_millis(253_402_300_799_999);
 
 /// The schedules of a store.
 #[derive(Clone, Copy, Debug)]
@@ -182,7 +186,8 @@ impl<'a> Scheduler<'a> {
 
     /// Whether its job is one that the store takes.
     fn admit(&self, definition: &Definition) -> Result<()> {
-        let job = definition.job().now(definition.name())?;
+        // The job of an occurrence: it says more than that of a run somebody asks for.
+        let job = definition.job().at(definition.name(), LATEST, Duration::ZERO)?;
         let admitted = self.backend.capabilities().limits.admit_jobs(&[job]);
         admitted.map_err(|error| error.on(definition.name()))
     }

@@ -1,5 +1,6 @@
 //! Enqueues what is due: any process may, any number at once.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -12,7 +13,9 @@ use crate::capability::{ScheduleChange, ScheduleChanged, ScheduleQuery, Schedule
 use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::NewJob;
-use crate::names::ScheduleName;
+use crate::limits::SCHEDULES;
+use crate::names::{QueueName, ScheduleName};
+use crate::retry::queue_full_retry_after;
 
 /// Schedules that one tick looks at.
 const ROWS: usize = 1000;
@@ -26,8 +29,8 @@ pub struct Ticked {
     pub enqueued: usize,
     /// Schedules whose occurrence was due and did not run: overlap or catch-up say so.
     pub passed: usize,
-    /// Schedules that could not be served, and why. One whose queue is full stays due; one that
-    /// cannot be read is set aside until it is put again.
+    /// Schedules that could not be served, and why. One whose queue is full or away stays due; one
+    /// that cannot be read is set aside until it is put again.
     pub failed: Vec<(ScheduleName, Error)>,
     /// There is more to do: tick again.
     pub more: bool,
@@ -43,20 +46,52 @@ impl Scheduler<'_> {
     /// # Errors
     /// `Unavailable`, `Indeterminate`, `Closed`: what was not done is due at the next tick.
     pub async fn tick(&self) -> Result<Ticked> {
-        let found = self.rows.find_schedules(&ScheduleQuery::Due(ROWS)).await?;
-        let mut ticked = Ticked { next_in: found.next_due_in, ..Ticked::default() };
-        ticked.more = found.rows.len() == ROWS;
-        for row in &found.rows {
-            match self.serve(row, found.now, &mut ticked).await {
-                Ok(()) => {}
-                Err(error) if is_of_the_store(&error) => return Err(error),
-                Err(error) => ticked.failed.push((row.name.clone(), error)),
+        let mut round = Round::default();
+        let mut most = ROWS;
+        loop {
+            let found = self.rows.find_schedules(&ScheduleQuery::Due(most)).await?;
+            round.ticked.look_again_in(found.next_due_in);
+            for row in &found.rows {
+                if !round.failed.contains(&row.name) {
+                    self.serve_or_note(row, found.now, &mut round).await?;
+                }
             }
+            let is_all = found.rows.len() < most;
+            let some_served = round.failed.len() < found.rows.len();
+            if is_all || some_served || most >= SCHEDULES {
+                round.ticked.more |= some_served && !is_all;
+                return Ok(round.ticked);
+            }
+            // Those that cannot be served are the earliest: others stand behind them.
+            most = (most * 10).min(SCHEDULES);
         }
-        Ok(ticked)
     }
 
-    async fn serve(&self, row: &ScheduleRow, now: Timestamp, ticked: &mut Ticked) -> Result<()> {
+    /// An error is of this schedule alone, unless the store is away.
+    async fn serve_or_note(
+        &self,
+        row: &ScheduleRow,
+        now: Timestamp,
+        round: &mut Round,
+    ) -> Result<()> {
+        let Err(error) = self.serve(row, now, round).await else { return Ok(()) };
+        match error.kind() {
+            ErrorKind::Closed | ErrorKind::StorageFull => return Err(error),
+            ErrorKind::Unavailable | ErrorKind::Indeterminate => {
+                // Its queue may be kept by another server than the rows.
+                if self.rows.find_schedules(&ScheduleQuery::Due(0)).await.is_err() {
+                    return Err(error);
+                }
+                round.ticked.look_again_in(Some(queue_full_retry_after()));
+            }
+            _ => {}
+        }
+        round.failed.insert(row.name.clone());
+        round.ticked.failed.push((row.name.clone(), error));
+        Ok(())
+    }
+
+    async fn serve(&self, row: &ScheduleRow, now: Timestamp, round: &mut Round) -> Result<()> {
         let schedule = match Schedule::from_row(row) {
             Ok(schedule) => schedule,
             Err(error) => {
@@ -66,8 +101,28 @@ impl Scheduler<'_> {
             }
         };
         let Some(due) = row.next_at else { return Ok(()) };
-        let run = self.owed_now(&schedule, due, now).await?;
-        let mut most = self.most_of(&schedule);
+        let queue = schedule.definition.job().queue();
+        if round.away.contains(queue) {
+            let message = "its queue did not answer to another schedule; it stays due";
+            return Err(Error::new(ErrorKind::Unavailable, message));
+        }
+        let served = self.enqueue_owed(row, &schedule, due, now, &mut round.ticked).await;
+        if served.as_ref().is_err_and(|error| *error.kind() == ErrorKind::Unavailable) {
+            round.away.insert(queue.clone());
+        }
+        served
+    }
+
+    async fn enqueue_owed(
+        &self,
+        row: &ScheduleRow,
+        schedule: &Schedule,
+        due: Timestamp,
+        now: Timestamp,
+        ticked: &mut Ticked,
+    ) -> Result<()> {
+        let run = self.owed_now(schedule, due, now).await?;
+        let mut most = self.most_of(schedule);
         loop {
             let count = run.len().min(most);
             let (next, jobs) = advanced(schedule.clone(), &run, count, now)?;
@@ -123,6 +178,16 @@ impl Scheduler<'_> {
     }
 }
 
+/// A tick so far.
+#[derive(Default)]
+struct Round {
+    ticked: Ticked,
+    /// The schedules that could not be served.
+    failed: HashSet<ScheduleName>,
+    /// Queues that did not answer: nobody waits for them again.
+    away: HashSet<QueueName>,
+}
+
 impl Ticked {
     fn served(&mut self, enqueued: usize, owed: usize, next_in: Option<Duration>) {
         self.enqueued += enqueued;
@@ -158,12 +223,6 @@ fn advanced(
 
 fn change(row: &ScheduleRow, to: (Option<Timestamp>, Bytes), jobs: Vec<NewJob>) -> ScheduleChange {
     ScheduleChange { name: row.name.clone(), seen: Some(row.revision), to: Some(to), jobs }
-}
-
-/// Whether it is no use to go on with other schedules.
-fn is_of_the_store(error: &Error) -> bool {
-    use ErrorKind::{Closed, Indeterminate, StorageFull, Unavailable};
-    matches!(error.kind(), Closed | Indeterminate | StorageFull | Unavailable)
 }
 
 /// [`Scheduler::tick`] for a store that may have no schedules.

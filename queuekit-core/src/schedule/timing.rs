@@ -63,7 +63,8 @@ impl Timing {
         match self {
             Self::Cron(cron) => cron.last_until(until),
             Self::Every(Interval { millis }) => {
-                Some(Timestamp::from_millis(until.as_millis().div_euclid(*millis) * millis))
+                let last = until.as_millis().div_euclid(*millis);
+                Some(Timestamp::from_millis(last.checked_mul(*millis)?))
             }
         }
     }

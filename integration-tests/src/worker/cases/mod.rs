@@ -4,4 +4,5 @@ pub(super) mod ends;
 pub(super) mod hints;
 pub(super) mod leases;
 pub(super) mod outcomes;
+pub(super) mod schedules;
 pub(super) mod slots;

@@ -1,0 +1,78 @@
+//! Describing a worker: the consumers of events that it serves.
+
+use std::sync::Arc;
+
+use queuekit_core::{ConsumerName, Error, Kind, Payload, QueueName};
+
+use crate::kinds::{Erased, Raw, Typed};
+use crate::{Handler, KindOptions, RawHandler, Worker};
+
+impl Worker {
+    /// Runs the deliveries of events of the type of `P` to this consumer. Its queue is served after
+    /// those that are named; by weights with weight 1, unless it is named too.
+    ///
+    /// Which events are delivered is for the consumer's subscription to say
+    /// ([`Client::consumers`]).
+    pub fn consume<P, H, C>(self, consumer: C, handler: H) -> Self
+    where
+        P: Payload,
+        H: Handler<P>,
+        C: TryInto<ConsumerName, Error: Into<Error>>,
+    {
+        self.consume_with(consumer, handler, KindOptions::new())
+    }
+
+    /// Runs the deliveries of events of the type of `P` to this consumer, with options. The retry
+    /// policy of the subscription, if it has one, goes before the handler's.
+    pub fn consume_with<P, H, C>(self, consumer: C, handler: H, options: KindOptions) -> Self
+    where
+        P: Payload,
+        H: Handler<P>,
+        C: TryInto<ConsumerName, Error: Into<Error>>,
+    {
+        self.add_consumer(consumer, P::KIND, Arc::new(Typed::new(handler)), options)
+    }
+
+    /// Runs the deliveries of events of a type to this consumer without knowing its Rust type.
+    pub fn consume_raw<C, K, H>(self, consumer: C, kind: K, handler: H) -> Self
+    where
+        C: TryInto<ConsumerName, Error: Into<Error>>,
+        K: TryInto<Kind, Error: Into<Error>>,
+        H: RawHandler,
+    {
+        self.add_consumer(consumer, kind, Arc::new(Raw(handler)), KindOptions::new())
+    }
+
+    fn add_consumer<C, K>(
+        mut self,
+        consumer: C,
+        kind: K,
+        handler: Arc<dyn Erased>,
+        options: KindOptions,
+    ) -> Self
+    where
+        C: TryInto<ConsumerName, Error: Into<Error>>,
+        K: TryInto<Kind, Error: Into<Error>>,
+    {
+        let consumer = consumer.try_into().map_err(Into::into);
+        let added = consumer.and_then(|consumer| {
+            let kind = kind.try_into().map_err(Into::into)?;
+            self.kinds.add_consumer(consumer.queue()?, kind, handler, options)
+        });
+        self.check(added);
+        self
+    }
+
+    /// Adds the queues that go without saying.
+    pub(crate) fn complete_queues(&mut self) {
+        if self.queues.is_empty() && self.weights.is_none() && !self.kinds.only_consumes() {
+            self.queues.push(QueueName::default());
+        }
+        for queue in self.kinds.consumers() {
+            if !self.queues.contains(queue) {
+                self.queues.push(queue.clone());
+                self.weights.iter_mut().for_each(|weights| weights.push(1));
+            }
+        }
+    }
+}

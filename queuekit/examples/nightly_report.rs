@@ -1,0 +1,57 @@
+//! A nightly report: a cron schedule that is declared at each start.
+//!
+//! Declaring it again changes nothing, so every replica may do so; and whoever runs a worker sees
+//! to it that each occurrence is enqueued, once for all of them. Here the report is asked for at
+//! once, for nobody wants to wait for the night to see an example end.
+#![expect(clippy::print_stdout, reason = "an example shows what it does")]
+
+use std::time::Duration;
+
+use queuekit::memory::MemoryStore;
+use queuekit::prelude::*;
+use queuekit::{Clock, JobDraft, ScheduleName, SystemClock};
+use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc;
+
+#[derive(Serialize, Deserialize)]
+struct Report {
+    of: String,
+}
+
+impl Payload for Report {
+    const KIND: &'static str = "report";
+}
+
+#[tokio::main]
+async fn main() -> queuekit::Result<()> {
+    let client = Client::new(MemoryStore::new());
+    let report = JobDraft::of(&Report { of: "sales".into() });
+    let nightly = ScheduleDraft::cron("nightly-report", "30 2 * * *", report)
+        .zone("Europe/Berlin")
+        // After a night without workers the report is made up for, once.
+        .catch_up(CatchUp::Once)
+        .overlap(Overlap::Skip);
+    let declared = client.schedule(nightly).await?;
+    println!("nightly-report: {declared:?}");
+
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let worker = Worker::new(client.clone()).handle(move |report: Report, _ctx: Ctx| {
+        let told = tell.send(report.of);
+        async { told.map_err(JobError::fatal) }
+    });
+    let worker = worker.start().await?;
+
+    let name = ScheduleName::new("nightly-report")?;
+    let scheduler = client.scheduler()?;
+    for next in scheduler.upcoming(&name, 3).await? {
+        let wait = next.since(SystemClock::default().now());
+        println!("  runs in {} h {} min", wait.as_secs() / 3600, wait.as_secs() / 60 % 60);
+    }
+    let job = scheduler.run_now(&name).await?;
+    println!("asked to run now: {job}");
+    if let Some(of) = told.recv().await {
+        println!("the report of {of} is done");
+    }
+    worker.drain(Duration::from_secs(5)).await;
+    Ok(())
+}
