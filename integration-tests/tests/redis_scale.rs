@@ -184,7 +184,7 @@ async fn r5_9_jobs_of_one_key_change_no_cost() {
 async fn r7_1_a_flood_of_due_jobs_is_served_in_exact_order() {
     let test = "r7_1_a_flood_of_due_jobs_is_served_in_exact_order";
     let Some(scale) = Scale::open(test).await else { return };
-    let count = if is_long() { 100_000 } else { 20_000 };
+    let count = if is_long() { 1_000_000 } else { 20_000 };
     let mut order: HashMap<JobId, usize> = HashMap::new();
     for _ in 0..count / 1000 {
         let job = |_| {

@@ -43,8 +43,7 @@ fn event(data: &str) -> NewEvent {
 }
 
 async fn stored(store: &SqliteStore) -> (usize, usize) {
-    let filter = EventFilter { limit: 100, ..EventFilter::default() };
-    let events = store.list_events(&filter).await.unwrap().events.len();
+    let events = store.list_events(&EventFilter::default()).await.unwrap().events.len();
     let client = Client::new(store.clone());
     let consumer = ConsumerName::new("c").unwrap();
     let stats = client.consumers().unwrap().stats(&consumer).await.unwrap();

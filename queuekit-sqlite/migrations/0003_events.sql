@@ -11,10 +11,11 @@ CREATE TABLE queuekit_events (
     id BLOB NOT NULL UNIQUE,
     kind TEXT NOT NULL,
     partition_key TEXT,
-    idempotency_key TEXT UNIQUE,
+    idempotency_key TEXT,
     metadata TEXT,
     emitted_at INTEGER NOT NULL,
-    data BLOB NOT NULL
+    data BLOB NOT NULL,
+    UNIQUE (kind, idempotency_key)
 ) STRICT;
 
 -- Of a delivery whose payload is large: its event, which has the payload.

@@ -107,6 +107,7 @@ statements! {
     EVENT "event"
     EVENT_OF_KEY "event_of_key"
     EVENTS_AFTER "events_after"
+    EVENT_AGES "event_ages"
     EVENT_LAST "event_last"
     EVENT_DELETE "event_delete"
     SCHEDULE "schedule"

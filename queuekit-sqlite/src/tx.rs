@@ -2,7 +2,7 @@
 
 use queuekit_core::capability::EmitOutcome;
 use queuekit_core::event::{EventSettings, NewEvent};
-use queuekit_core::{Ack, AckOutcome, EnqueueOutcome, Error, NewJob, Result};
+use queuekit_core::{Ack, AckOutcome, EnqueueOutcome, Error, ErrorKind, NewJob, Result};
 use rusqlite::Transaction;
 
 use crate::SqliteStore;
@@ -44,7 +44,8 @@ impl SqliteStore {
     }
 
     /// Stores events and their deliveries in a transaction of the application on the same file:
-    /// they exist if and only if it commits, with what else it wrote (an outbox).
+    /// they exist if and only if it commits, with what else it wrote (an outbox). An outcome of
+    /// `Conflict` means that nothing was stored for that event: roll back.
     ///
     /// What [`enqueue_in`](Self::enqueue_in) says of open transactions holds here too.
     ///
@@ -58,7 +59,10 @@ impl SqliteStore {
             let settings = EventSettings::read(&stored.body)?;
             let emitted = step.store_events(&settings.emission(stored.version, events)?)?;
             // The transaction holds the file's write lock: nobody changes them meanwhile.
-            Ok(emitted.unwrap_or_default())
+            emitted.ok_or_else(|| {
+                let message = "the subscriptions changed while nobody else could write";
+                Error::new(ErrorKind::Corrupt, message)
+            })
         };
         self.step_in(tx, emit).map_err(|error| error.during("emit_in"))
     }

@@ -31,7 +31,8 @@ impl Upkeep for SqliteStore {
         let (events, next) = self.write("prune", move |step| step.prune_events(after)).await?;
         // At the end it begins again with those that deliveries have kept.
         self.shared.pruned_events.store(next.unwrap_or(0), Ordering::Relaxed);
-        let more = jobs.more || next.is_some();
+        // Where deliveries keep all of them, the next step of upkeep is soon enough.
+        let more = jobs.more || (next.is_some() && events > 0);
         Ok(UpkeepReport { changed: jobs.changed + events, more })
     }
 

@@ -9,10 +9,11 @@ use crate::{Handler, KindOptions, RawHandler, Worker};
 
 impl Worker {
     /// Runs the deliveries of events of the type of `P` to this consumer. Its queue is served after
-    /// those that are named; by weights with weight 1, unless it is named too.
+    /// those that are named, or with weight 1 beside weighted ones; if none is named, and no other
+    /// jobs are handled, the queues of all consumers have equal shares.
     ///
     /// Which events are delivered is for the consumer's subscription to say
-    /// ([`Client::consumers`]).
+    /// ([`Client::consumers`](queuekit_core::Client::consumers)).
     pub fn consume<P, H, C>(self, consumer: C, handler: H) -> Self
     where
         P: Payload,
@@ -65,8 +66,13 @@ impl Worker {
 
     /// Adds the queues that go without saying.
     pub(crate) fn complete_queues(&mut self) {
-        if self.queues.is_empty() && self.weights.is_none() && !self.kinds.only_consumes() {
-            self.queues.push(QueueName::default());
+        if self.queues.is_empty() && self.weights.is_none() {
+            if self.kinds.only_consumes() {
+                // None of them is to wait until another has nothing to do.
+                self.weights = Some(Vec::new());
+            } else {
+                self.queues.push(QueueName::default());
+            }
         }
         for queue in self.kinds.consumers() {
             if !self.queues.contains(queue) {

@@ -106,8 +106,9 @@ impl Kinds {
             {
                 return *handler;
             }
-            let of_consumer = self.by_consumer.get(queue).and_then(|kinds| kinds.get(kind));
-            let handler = of_consumer.or_else(|| self.by_kind.get(kind)).copied();
+            // What a consumer has no handler for is not the business of another.
+            let kinds = self.by_consumer.get(queue).unwrap_or(&self.by_kind);
+            let handler = kinds.get(kind).copied();
             last = Some((queue.clone(), kind.clone(), handler));
             handler
         }

@@ -9,6 +9,7 @@ use std::error::Error;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use queuekit::capability::EmitOutcome;
 use queuekit::prelude::*;
 use queuekit::sqlite::SqliteStore;
 use queuekit::sqlite::rusqlite::{Connection, TransactionBehavior};
@@ -66,7 +67,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let order = tx.last_insert_rowid();
         let event = OrderPlaced { order, item: item.to_owned() };
         let event = EventDraft::of(&event).partition_key(format!("order-{order}")).build()?;
-        store.emit_in(&tx, &[event])?;
+        let outcomes = store.emit_in(&tx, &[event])?;
+        assert!(matches!(outcomes[..], [EmitOutcome::Emitted { .. }]), "{outcomes:?}");
         tx.commit()?;
         println!("  {order}: {item}");
     }

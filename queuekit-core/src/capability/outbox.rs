@@ -6,8 +6,9 @@ use std::fmt::Debug;
 use async_trait::async_trait;
 use bytes::Bytes;
 
+use crate::backend::PageSize;
 use crate::clock::Timestamp;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, EventId, EventPattern, NewEvent};
 use crate::job::NewJob;
 use crate::names::Kind;
@@ -33,13 +34,13 @@ pub trait Outbox: Debug + Send + Sync {
     /// Deliveries are not bound by `max_pending`.
     ///
     /// # Errors
-    /// `Invalid` if an event is too large; `Unavailable`, `Indeterminate`, `Closed`.
+    /// `Invalid` if there would be too many queues; `Unavailable`, `Indeterminate`, `Closed`.
     async fn store_events(&self, emission: &Emission) -> Result<Option<Vec<EmitOutcome>>>;
 
     /// Events of the log, in the order in which they were stored.
     ///
     /// # Errors
-    /// `Invalid` if the cursor is of another listing; `Unavailable`, `Closed`.
+    /// `NotFound` if the event behind which to begin is gone; `Unavailable`, `Closed`.
     async fn list_events(&self, filter: &EventFilter) -> Result<EventPage>;
 
     /// Stores deliveries of events that are in the log: whether each was stored now. Those of
@@ -98,15 +99,22 @@ pub struct EventFilter {
     pub from: Option<Timestamp>,
     /// Only stored before this instant.
     pub to: Option<Timestamp>,
-    /// Behind this event, if it is in the log.
+    /// Behind this event, which is in the log; what a cursor says goes before it.
     pub after: Option<EventId>,
     /// Where the last page ended.
     pub cursor: Option<u64>,
     /// At most so many; a page may be short or empty though more follow.
-    pub limit: usize,
+    pub limit: PageSize,
 }
 
 impl EventFilter {
+    /// The event behind which to begin is not in the log.
+    pub fn gone(&self) -> Error {
+        let message = "the event behind which to begin is not in the log; begin at a time instead";
+        let error = Error::new(ErrorKind::NotFound, message);
+        self.after.map_or(error.clone(), |event| error.on(event))
+    }
+
     /// Whether it wants an event of this type that was stored then.
     pub fn admits(&self, kind: &Kind, emitted_at: Timestamp) -> bool {
         self.pattern.as_ref().is_none_or(|pattern| pattern.matches(kind))

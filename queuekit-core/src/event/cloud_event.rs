@@ -55,7 +55,15 @@ impl EventDraft {
         if written.id.is_empty() || written.source.is_empty() {
             return Err(refuse("an empty id or source".to_owned()));
         }
+        let mut metadata = attributes(json)?;
+        let is_json = metadata.get("datacontenttype").is_none_or(|of| of.contains("json"));
         let data = match (written.data, written.data_base64) {
+            // Text of another type stands in a JSON string.
+            (Some(data), None) if !is_json && data.get().starts_with('"') => {
+                let text: String =
+                    serde_json::from_str(data.get()).map_err(|error| refuse(error.to_string()))?;
+                text.into_bytes()
+            }
             (Some(data), None) => data.get().as_bytes().to_vec(),
             (None, Some(text)) => STANDARD.decode(text).map_err(|error| {
                 refuse("data_base64 that is no base64".to_owned()).caused_by(error)
@@ -66,7 +74,6 @@ impl EventDraft {
         let digest = Sha256::new().chain_update(&written.source).chain_update(b"\0");
         let digest = digest.chain_update(&written.id).finalize();
         let key: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-        let mut metadata = attributes(json)?;
         let partition_key = metadata.remove(PARTITION_KEY);
         let metadata: Metadata =
             metadata.into_iter().map(|(name, text)| (format!("{PREFIX}{name}"), text)).collect();
@@ -127,7 +134,7 @@ impl Event {
         }
         for (name, text) in self.metadata.iter() {
             match name.strip_prefix(PREFIX) {
-                Some("id" | "source") | None => {}
+                Some("id" | "source" | "type" | "data" | "data_base64" | "specversion") | None => {}
                 Some(name) => drop(rest.insert(name, text.to_owned())),
             }
         }
@@ -189,6 +196,9 @@ mod tests {
         let event = stored(bytes);
         assert_eq!(event.data, [0, 1, 255][..]);
         assert!(event.to_cloud_event().unwrap().contains(r#""data_base64":"AAH/""#));
+        let text = r#"{"specversion":"1.0","id":"1","source":"s","type":"t",
+            "datacontenttype":"text/xml","data":"<a b=\"c\"/>"}"#;
+        assert_eq!(stored(text).data, r#"<a b="c"/>"#);
         let empty = stored(r#"{"specversion":"1.0","id":"1","source":"s","type":"t"}"#);
         assert!(empty.data.is_empty() && !empty.to_cloud_event().unwrap().contains("data"));
     }

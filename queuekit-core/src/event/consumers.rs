@@ -34,7 +34,7 @@ pub struct ConsumerStats {
     pub in_flight: u64,
     /// Dead letters.
     pub dead: u64,
-    /// Of the last 100 that ended, completed or dead, how many died, 0.0..=1.0.
+    /// Of the last 100 that ended and are stored, completed or dead, how many died, 0.0..=1.0.
     pub failure_rate: f64,
     /// Of the completed among them, from emit to completion: the median, and the 95th in 100.
     pub latency: Option<(Duration, Duration)>,
@@ -161,11 +161,14 @@ impl<'a> Consumers<'a> {
     /// How a consumer does.
     ///
     /// # Errors
-    /// `Unavailable`, `Closed`.
+    /// `NotFound` if it never had a subscription; `Unavailable`, `Closed`.
     pub async fn stats(&self, consumer: &ConsumerName) -> Result<ConsumerStats> {
         let queue = consumer.queue()?;
         let queues = self.backend.list_queues().await?;
         let found = queues.into_iter().find(|found| found.name == queue);
+        if found.is_none() && self.get(consumer).await?.is_none() {
+            return Err(unknown(consumer));
+        }
         let count = |state| found.as_ref().map_or(0, |found| found.counts.of_state(state).value);
         let limit = PageSize::new(RECENT)?;
         let mut recent = Vec::new();
@@ -182,13 +185,17 @@ impl<'a> Consumers<'a> {
         EventSettings::read(&self.outbox.event_settings().await?.body)
     }
 
-    /// The queue of a consumer that wants order serves its keys in turn.
+    /// The queue of a consumer exists from its subscription on; that of one that has come to want
+    /// order serves its keys in turn.
     async fn prepare(&self, subscription: &Subscription) -> Result<()> {
         let queue = subscription.consumer.queue()?;
-        if let Some(admin) = self.backend.capabilities().admin.filter(|_| subscription.ordered)
-            && self.get(&subscription.consumer).await?.is_none()
-        {
-            admin.configure(&queue, &QueuePatch::default().order(Order::Fair)).await?;
+        let Some(admin) = self.backend.capabilities().admin else { return Ok(()) };
+        let stored = self.get(&subscription.consumer).await?;
+        let was_ordered = stored.as_ref().is_some_and(|stored| stored.ordered);
+        if stored.is_none() || (subscription.ordered && !was_ordered) {
+            let patch = QueuePatch::default();
+            let patch = if subscription.ordered { patch.order(Order::Fair) } else { patch };
+            admin.configure(&queue, &patch).await?;
         }
         Ok(())
     }
@@ -208,7 +215,8 @@ impl<'a> Consumers<'a> {
                 return Ok(answer);
             }
         }
-        let message = format!("others have changed subscriptions {TRIES} times in between");
+        let message =
+            format!("others have changed subscriptions {TRIES} times in between; try again");
         Err(Error::new(ErrorKind::Unavailable, message))
     }
 }

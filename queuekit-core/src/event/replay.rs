@@ -2,24 +2,26 @@
 
 use super::consumers::{Consumers, unknown};
 use super::{EventId, Subscription};
+use crate::backend::PageSize;
 use crate::capability::EventFilter;
 use crate::clock::Timestamp;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::job::NewJob;
 use crate::names::ConsumerName;
 
-/// Events that one step looks at.
+/// Events that one step delivers.
 const PAGE: usize = 500;
 
-/// One step of a replay: at most 500 events are looked at (R14.5).
+/// One step of a replay: at most 500 events are delivered (R14.5).
 ///
 /// Its name tells one replay from another: who repeats a step, or all of it, under the same name
-/// delivers nothing twice.
+/// delivers nothing twice, as long as what was delivered is stored. After that its completed
+/// deliveries are forgotten: go on from the cursor of the last report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replay {
     /// To whom; events that the subscription wants, also while it is disabled.
     pub consumer: ConsumerName,
-    /// Any text.
+    /// Any text but the empty one.
     pub name: String,
     /// Where it begins.
     pub from: ReplayFrom,
@@ -37,15 +39,15 @@ pub enum ReplayFrom {
     Beginning,
     /// With the first that was stored at this instant or later.
     Time(Timestamp),
-    /// Behind this one; with the first there is, if it is gone.
+    /// Behind this one, which is in the log.
     Event(EventId),
 }
 
 /// What a step did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplayReport {
-    /// Events that were looked at.
-    pub examined: usize,
+    /// Events that the consumer wants.
+    pub matched: usize,
     /// Deliveries that were stored now.
     pub delivered: usize,
     /// Where it ends.
@@ -71,12 +73,16 @@ impl Consumers<'_> {
     /// Delivers events of the log once more, behind and beside the live ones: a step.
     ///
     /// # Errors
-    /// `NotFound` if the consumer has no subscription; `Unavailable`, `Indeterminate` (make the
+    /// `NotFound` if the consumer has no subscription, or if the event to begin behind is gone;
+    /// `Invalid` if the name is empty; `Unavailable`, `Indeterminate` (make the
     /// step again), `Closed`.
     pub async fn replay(&self, replay: &Replay) -> Result<ReplayReport> {
         let subscription = self.get(&replay.consumer).await?;
         let subscription = subscription.ok_or_else(|| unknown(&replay.consumer))?;
-        let filter = replay.filter(&subscription);
+        if replay.name.is_empty() {
+            return Err(Error::invalid("name", "not empty", "nothing"));
+        }
+        let filter = replay.filter(&subscription)?;
         let page = self.outbox.list_events(&filter).await?;
         let deliver =
             |event: &super::Event| subscription.delivery(&event.again(), Some(&replay.name));
@@ -86,7 +92,7 @@ impl Consumers<'_> {
             false => self.outbox.deliver_again(&jobs).await?,
         };
         Ok(ReplayReport {
-            examined: page.events.len(),
+            matched: page.events.len(),
             delivered: stored.into_iter().filter(|stored| *stored).count(),
             to: replay.to.unwrap_or(page.now),
             cursor: page.cursor,
@@ -110,19 +116,19 @@ impl Consumers<'_> {
 }
 
 impl Replay {
-    fn filter(&self, subscription: &Subscription) -> EventFilter {
+    fn filter(&self, subscription: &Subscription) -> Result<EventFilter> {
         let (from, after) = match self.from {
             ReplayFrom::Beginning => (None, None),
             ReplayFrom::Time(from) => (Some(from), None),
             ReplayFrom::Event(event) => (None, Some(event)),
         };
-        EventFilter {
+        Ok(EventFilter {
             pattern: Some(subscription.events.clone()),
             from,
             to: self.to,
             after,
             cursor: self.cursor,
-            limit: PAGE,
-        }
+            limit: PageSize::new(PAGE)?,
+        })
     }
 }

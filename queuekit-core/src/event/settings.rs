@@ -5,18 +5,19 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use super::{NewEvent, Subscription};
 use crate::capability::Emission;
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::{JobDraft, JobId, NewJob, Priority};
-use crate::limits::{DELAY, DELIVERIES_PER_CALL, RETENTION_AGE_MIN};
+use crate::limits::{DELAY, DELIVERIES_PER_CALL, RETENTION_AGE_MIN, RETENTION_GRACE};
 use crate::names::{ConsumerName, PartitionKey};
 
 /// In the metadata of a delivery: the id of its event.
-pub const EVENT: &str = "event";
+pub const EVENT: &str = "queuekit.event";
 /// In the metadata of a delivery: the retry policy of its subscription, if it has one.
-pub const RETRY: &str = "retry";
+pub const RETRY: &str = "queuekit.retry";
 
 /// All subscriptions, and how long events are kept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -45,13 +46,17 @@ impl Default for EventRetention {
 }
 
 impl EventRetention {
-    /// Events stay for this long, at least 10 min, and at most so many of them.
+    /// Events stay for this long, at least 10 min, and at most so many of them; the number spares
+    /// those that were emitted less than 60 s ago.
     ///
     /// # Errors
-    /// `Invalid` if the age is under 10 min.
+    /// `Invalid` if the age is under 10 min, or the number 0.
     pub fn new(age: Duration, events: u64) -> Result<Self> {
         if age < RETENTION_AGE_MIN {
             return Err(Error::invalid("retention age", "at least 10 min", format!("{age:?}")));
+        }
+        if events == 0 {
+            return Err(Error::invalid("retention events", "at least 1", events));
         }
         Ok(Self { age_ms: u64::try_from(age.as_millis()).unwrap_or(u64::MAX), events })
     }
@@ -59,6 +64,11 @@ impl EventRetention {
     /// How long.
     pub fn age(&self) -> Duration {
         Duration::from_millis(self.age_ms)
+    }
+
+    /// Whether an event of this age goes, which is beyond the number or not.
+    pub fn lets_go(&self, age: Duration, is_beyond_number: bool) -> bool {
+        age >= self.age() || (is_beyond_number && age >= RETENTION_GRACE)
     }
 
     /// How many.
@@ -129,7 +139,7 @@ impl Subscription {
     }
 
     /// The job that delivers an event; of a replay, if it has a name, one that stays behind the
-    /// live ones: of low priority, and beside their partition keys (R14.5).
+    /// live ones: of low priority, and under a partition key of the replay's own (R14.5).
     pub(super) fn delivery(&self, event: &NewEvent, replay: Option<&str>) -> Result<NewJob> {
         let queue = self.consumer.queue()?;
         let id = JobId::of_delivery(&queue, event.id, replay);
@@ -147,28 +157,25 @@ impl Subscription {
         if replay.is_some() {
             draft = draft.priority(Priority::LOW);
         }
-        if let Some(key) = event.partition_key.as_ref().filter(|_| self.ordered) {
-            draft = match replay {
-                Some(name) => draft.partition_key(replayed_key(name, key)?),
-                None => draft.partition_key(key),
-            };
-        }
+        draft = match (replay, &event.partition_key) {
+            (Some(name), _) if self.ordered => draft.partition_key(replay_key(name)?),
+            (None, Some(key)) if self.ordered => draft.partition_key(key),
+            _ => draft,
+        };
         draft.delivery(event.id, id)
     }
 }
 
-/// A key of its own for the replayed events of a key: they are in order too, and hold up no live
-/// one.
-fn replayed_key(replay: &str, key: &PartitionKey) -> Result<PartitionKey> {
-    use sha2::{Digest, Sha256};
-    let digest = Sha256::new().chain_update(replay).chain_update(b"\0").chain_update(key.as_str());
-    let digest = digest.finalize();
+/// One key for all events of a replay: they are in the order of the log, and however many they are,
+/// live keys wait for one turn of theirs.
+fn replay_key(replay: &str) -> Result<PartitionKey> {
+    let digest = Sha256::digest(replay);
     let hex: String = digest[..16].iter().map(|byte| format!("{byte:02x}")).collect();
     PartitionKey::new(format!("replay:{hex}"))
 }
 
 fn corrupt() -> Error {
-    let message = "the stored subscriptions cannot be read; they were written by a newer version, \
-                   or by hand";
+    let message = "the stored subscriptions cannot be read: they were written by a newer version, \
+                   which is to be used again, or by hand, which is to be undone";
     Error::new(ErrorKind::Corrupt, message)
 }

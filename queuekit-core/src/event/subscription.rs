@@ -102,8 +102,9 @@ impl SubscriptionDraft {
     /// When a failed delivery is tried again (default: what the worker says).
     pub fn retry(self, policy: &RetryPolicy) -> Self {
         self.check(|subscription| {
-            let written = policy.written().ok_or_else(|| {
-                Error::invalid("retry", "a policy that can be stored", "a function of your own")
+            let stored = policy.written().filter(|written| RetryPolicy::read(written).is_some());
+            let written = stored.ok_or_else(|| {
+                Error::invalid("retry", "a policy that can be stored", format!("{policy:?}"))
             })?;
             if written.len() > RETRY_BYTES {
                 let got = format!("{} bytes", written.len());

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::event::{Event, EventId, EventSettings, NewEvent};
 use crate::job::{NewJob, State};
 use crate::limits::Limits;
-use crate::names::IdempotencyKey;
+use crate::names::{IdempotencyKey, Kind};
 
 /// Events that one call looks at.
 const EXAMINED: usize = 10_000;
@@ -23,7 +23,7 @@ pub(super) struct EventTable {
     /// By their place in the log.
     log: BTreeMap<u64, Event>,
     places: HashMap<EventId, u64>,
-    keys: HashMap<IdempotencyKey, EventId>,
+    keys: HashMap<(Kind, IdempotencyKey), EventId>,
     /// Where upkeep goes on.
     pruned_to: u64,
 }
@@ -51,7 +51,7 @@ impl Outbox for MemoryStore {
     }
 
     async fn list_events(&self, filter: &EventFilter) -> Result<EventPage> {
-        self.step(Operation::ListEvents, |tables| Ok(tables.list_events(filter)))
+        self.step(Operation::ListEvents, |tables| tables.list_events(filter))
     }
 
     async fn deliver_again(&self, deliveries: &[NewJob]) -> Result<Vec<bool>> {
@@ -96,10 +96,11 @@ impl Tables {
             };
         }
         if let Some(key) = event.idempotency_key() {
-            if let Some(existing) = events.keys.get(key) {
+            let key = (event.kind().clone(), key.clone());
+            if let Some(existing) = events.keys.get(&key) {
                 return EmitOutcome::Duplicate { existing: *existing };
             }
-            events.keys.insert(key.clone(), id);
+            events.keys.insert(key, id);
         }
         events.log.insert(place, Event::new(event, now));
         events.places.insert(id, place);
@@ -121,13 +122,18 @@ impl Tables {
         Ok(deliveries.iter().map(deliver).collect())
     }
 
-    fn list_events(&self, filter: &EventFilter) -> EventPage {
-        let after = filter.after.and_then(|event| self.events.places.get(&event));
-        let from = filter.cursor.or(after.copied()).map_or(0, |place| place + 1);
+    fn list_events(&self, filter: &EventFilter) -> Result<EventPage> {
+        let from = match (filter.cursor, filter.after) {
+            (Some(cursor), _) => cursor.saturating_add(1),
+            (None, Some(event)) => {
+                self.events.places.get(&event).ok_or_else(|| filter.gone())?.saturating_add(1)
+            }
+            (None, None) => 0,
+        };
         let mut page = EventPage { now: self.now, ..EventPage::default() };
         for (examined, (place, event)) in self.events.log.range(from..).enumerate() {
-            if page.events.len() == filter.limit || examined == EXAMINED {
-                return page;
+            if page.events.len() == filter.limit.get() || examined == EXAMINED {
+                return Ok(page);
             }
             page.cursor = Some(*place);
             if filter.admits(&event.kind, event.emitted_at) {
@@ -135,7 +141,7 @@ impl Tables {
             }
         }
         page.cursor = None;
-        page
+        Ok(page)
     }
 
     /// Removes events beyond the retention of which no delivery is to be made any more; looks at
@@ -144,7 +150,7 @@ impl Tables {
         let retention = EventSettings::read(&self.events.settings.body)?.retention;
         let beyond = self.events.log.len().saturating_sub(retention.events() as usize);
         let is_beyond = |(at, event): (usize, &Event)| {
-            at < beyond || self.now.since(event.emitted_at) >= retention.age()
+            retention.lets_go(self.now.since(event.emitted_at), at < beyond)
         };
         let first = self.events.log.values().next();
         if !first.is_some_and(|first| is_beyond((0, first))) {
@@ -180,7 +186,7 @@ impl EventTable {
         let Some(event) = self.log.remove(&place) else { return };
         self.places.remove(&event.id);
         if let Some(key) = event.idempotency_key {
-            self.keys.remove(&key);
+            self.keys.remove(&(event.kind, key));
         }
     }
 }

@@ -10,7 +10,7 @@ use rusqlite::{Row, params};
 use super::Step;
 use crate::row::Reader;
 use crate::statements::{
-    EVENT, EVENT_DELETE, EVENT_INSERT, EVENT_LAST, EVENT_OF_KEY, EVENT_SETTINGS,
+    EVENT, EVENT_AGES, EVENT_DELETE, EVENT_INSERT, EVENT_LAST, EVENT_OF_KEY, EVENT_SETTINGS,
     EVENT_SETTINGS_PUT, EVENTS_AFTER,
 };
 
@@ -48,6 +48,10 @@ impl Step<'_> {
     }
 
     fn store_event(&mut self, event: &NewEvent, deliveries: &[NewJob]) -> Result<EmitOutcome> {
+        // An insert that is refused would use up a number, by which retention counts.
+        if let Some(taken) = self.taken_by(event)? {
+            return Ok(taken);
+        }
         let id = event.id();
         let metadata = (!event.metadata().is_empty()).then(|| metadata_text(event)).transpose()?;
         let row = params![
@@ -59,34 +63,29 @@ impl Step<'_> {
             self.now.as_millis(),
             &event.data()[..],
         ];
-        let Some(seq) = self.row(EVENT_INSERT, row, |row| row.get(0))? else {
-            return self.taken_by(event);
-        };
+        let seq = self.row(EVENT_INSERT, row, |row| row.get(0))?.unwrap_or_default();
         for delivery in deliveries {
             self.deliver(delivery, seq)?;
         }
         Ok(EmitOutcome::Emitted { id })
     }
 
-    fn taken_by(&self, event: &NewEvent) -> Result<EmitOutcome> {
+    /// What an event that is stored already means for this one.
+    fn taken_by(&self, event: &NewEvent) -> Result<Option<EmitOutcome>> {
         let existing = event.id();
         let same = self.row(EVENT, [existing.as_bytes()], |row| {
             let kind = row.get_ref(2)?.as_bytes()? == event.kind().as_str().as_bytes();
             Ok(kind && row.get_ref(7)?.as_bytes()? == &event.data()[..])
         })?;
-        if let Some(same) = same {
-            return Ok(match same {
-                true => EmitOutcome::Duplicate { existing },
-                false => EmitOutcome::Conflict { existing },
-            });
+        match same {
+            Some(true) => return Ok(Some(EmitOutcome::Duplicate { existing })),
+            Some(false) => return Ok(Some(EmitOutcome::Conflict { existing })),
+            None => {}
         }
-        let key = event.idempotency_key().map(|key| key.as_str());
-        let holder = self.row(EVENT_OF_KEY, [key], |row| row.get::<_, [u8; 16]>(0))?;
-        let holder = holder.ok_or_else(|| {
-            let message = "an event was refused though neither its id nor its key is taken";
-            Error::new(ErrorKind::Corrupt, message).on(existing)
-        })?;
-        Ok(EmitOutcome::Duplicate { existing: EventId::from_bytes(holder) })
+        let Some(key) = event.idempotency_key() else { return Ok(None) };
+        let of_key = [event.kind().as_str(), key.as_str()];
+        let holder = self.row(EVENT_OF_KEY, of_key, |row| row.get::<_, [u8; 16]>(0))?;
+        Ok(holder.map(|id| EmitOutcome::Duplicate { existing: EventId::from_bytes(id) }))
     }
 
     /// Whether it was stored now. It is not bound by `max_pending` (R14.7).
@@ -111,18 +110,27 @@ impl Step<'_> {
 
     pub(crate) fn list_events(&self, filter: &EventFilter) -> Result<EventPage> {
         let mut page = EventPage { now: self.now, ..EventPage::default() };
-        let after = filter.after.map(|event| *event.as_bytes());
-        let after = self.row(EVENT, [after], |row| row.get(0))?;
-        let mut last = filter.cursor.map_or(after.unwrap_or(0), u64::cast_signed);
+        let limit = filter.limit.get();
+        let mut last = match (filter.cursor, filter.after) {
+            (Some(cursor), _) => i64::try_from(cursor).unwrap_or(i64::MAX),
+            (None, Some(event)) => {
+                let place = self.row(EVENT, [event.as_bytes()], |row| row.get(0))?;
+                place.ok_or_else(|| filter.gone())?
+            }
+            (None, None) => 0,
+        };
         let mut examined = 0;
-        while page.events.len() < filter.limit && examined < EXAMINED {
-            let most = filter.limit - page.events.len();
-            let rows = self.rows(EVENTS_AFTER, params![last, most], |row| {
+        while page.events.len() < limit && examined < EXAMINED {
+            let rows = self.rows(EVENTS_AFTER, params![last, limit], |row| {
                 Ok((row.get(0)?, event(row, filter)?))
             })?;
             examined += rows.len();
-            let is_end = rows.len() < most;
+            let is_end = rows.len() < limit;
             for (seq, event) in rows {
+                if page.events.len() == limit {
+                    page.cursor = Some(last.cast_unsigned());
+                    return Ok(page);
+                }
                 last = seq;
                 page.events.extend(event);
             }
@@ -140,19 +148,20 @@ impl Step<'_> {
         let retention = EventSettings::read(&self.event_settings()?.body)?.retention;
         let last: i64 = self.row(EVENT_LAST, [], |row| row.get(0))?.unwrap_or(0);
         let first_kept = last.saturating_sub_unsigned(retention.events()) + 1;
-        let looked = self.rows(EVENTS_AFTER, params![after, PRUNED], |row| {
-            Ok((row.get::<_, i64>(0)?, Timestamp::from_millis(row.get(6)?)))
+        let looked = self.rows(EVENT_AGES, params![after, PRUNED], |row| {
+            Ok((row.get::<_, i64>(0)?, Timestamp::from_millis(row.get(1)?)))
         })?;
         let is_beyond = |(seq, emitted_at): &&(i64, Timestamp)| {
-            *seq < first_kept || self.now.since(*emitted_at) >= retention.age()
+            retention.lets_go(self.now.since(*emitted_at), *seq < first_kept)
         };
-        let beyond: Vec<i64> = looked.iter().take_while(is_beyond).map(|(seq, _)| *seq).collect();
+        let beyond: Vec<i64> = looked.iter().filter(is_beyond).map(|(seq, _)| *seq).collect();
         let mut removed = 0;
         for seq in &beyond {
             removed += self.execute(EVENT_DELETE, [seq])? as u64;
         }
-        let next = beyond.last().filter(|_| beyond.len() == PRUNED);
-        Ok((removed, next.copied()))
+        let is_end = looked.len() < PRUNED || beyond.is_empty();
+        let next = looked.last().filter(|_| !is_end).map(|(seq, _)| *seq);
+        Ok((removed, next))
     }
 }
 
