@@ -5,9 +5,9 @@ CREATE TABLE queuekit_event_settings (
     body BLOB NOT NULL
 ) STRICT;
 
--- The log. Numbers are not used twice: who lists goes on behind the last he has seen.
+-- The log. Numbers are those of queuekit_numbers: who lists goes on behind the last he has seen.
 CREATE TABLE queuekit_events (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    seq INTEGER PRIMARY KEY,
     id BLOB NOT NULL UNIQUE,
     kind TEXT NOT NULL,
     partition_key TEXT,

@@ -1,6 +1,7 @@
 -- Purpose: a schedule takes the place of the one of its name, under another number.
--- Parameters: 1 name; 2 next time, if it is to be due; 3 the rest.
+-- Parameters: 1 name; 2 revision; 3 next time, if it is to be due; 4 the rest.
 -- Result: none.
 -- Index: the unique index of names.
 -- Locks: runs inside a step.
-INSERT OR REPLACE INTO queuekit_schedules (name, next_at, body) VALUES (?1, ?2, ?3);
+INSERT OR REPLACE INTO queuekit_schedules (name, revision, next_at, body)
+VALUES (?1, ?2, ?3, ?4);

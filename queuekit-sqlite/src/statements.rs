@@ -110,6 +110,7 @@ statements! {
     EVENT_AGES "event_ages"
     EVENT_LAST "event_last"
     EVENT_DELETE "event_delete"
+    NUMBER "number"
     SCHEDULE "schedule"
     SCHEDULES_AFTER "schedules_after"
     SCHEDULES_DUE "schedules_due"

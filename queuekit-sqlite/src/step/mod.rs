@@ -29,7 +29,7 @@ pub(crate) use queue::QueueRow;
 
 use crate::error::failed;
 use crate::row::Record;
-use crate::statements::{JOB, QUEUE, QUEUE_COUNT, QUEUE_COUNT_UP, QUEUE_INSERT, QUEUES};
+use crate::statements::{JOB, NUMBER, QUEUE, QUEUE_COUNT, QUEUE_COUNT_UP, QUEUE_INSERT, QUEUES};
 
 #[derive(Debug)]
 pub(crate) struct Step<'c> {
@@ -138,6 +138,11 @@ impl<'c> Step<'c> {
             ends_changed: false,
             changed: false,
         }))
+    }
+
+    /// A number that nobody had.
+    fn number(&self) -> Result<i64> {
+        Ok(self.row(NUMBER, [], |row| row.get(0))?.unwrap_or_default())
     }
 
     /// Makes every queue one of this step; how many there are.

@@ -54,7 +54,9 @@ impl Step<'_> {
         }
         let id = event.id();
         let metadata = (!event.metadata().is_empty()).then(|| metadata_text(event)).transpose()?;
+        let seq = self.number()?;
         let row = params![
+            seq,
             id.as_bytes(),
             event.kind().as_str(),
             event.partition_key().map(|key| key.as_str()),
@@ -63,7 +65,7 @@ impl Step<'_> {
             self.now.as_millis(),
             &event.data()[..],
         ];
-        let seq = self.row(EVENT_INSERT, row, |row| row.get(0))?.unwrap_or_default();
+        self.execute(EVENT_INSERT, row)?;
         for delivery in deliveries {
             self.deliver(delivery, seq)?;
         }

@@ -53,7 +53,8 @@ impl Step<'_> {
             let existing = self.row(SCHEDULE_COUNT, [], |row| row.get(0))?.unwrap_or(0);
             self.limits.admit_schedule(existing).map_err(|error| error.on(&change.name))?;
         }
-        let row = params![name, next_at.map(Timestamp::as_millis), &body[..]];
+        let next_at = next_at.map(Timestamp::as_millis);
+        let row = params![name, self.number()?, next_at, &body[..]];
         self.execute(SCHEDULE_PUT, row)?;
         Ok(ScheduleChanged::Changed)
     }
