@@ -142,7 +142,10 @@ pub(crate) fn parse_info(info: &str) -> Server {
     };
     Server {
         address: None,
-        is_cluster: value("redis_mode").as_deref() == Some("cluster"),
+        // Valkey has another name for it.
+        is_cluster: ["redis_mode", "server_mode"]
+            .iter()
+            .any(|name| value(name).as_deref() == Some("cluster")),
         version: value("redis_version").as_deref().and_then(parse_version),
         is_replica: value("role").is_some_and(|role| role != "master"),
         aof: value("aof_enabled").map(|enabled| enabled == "1"),
