@@ -72,6 +72,7 @@ mod harness;
 mod layer;
 mod layered;
 mod list;
+mod list_sources;
 mod memory;
 mod registry;
 mod rules;

@@ -11,7 +11,8 @@ use common::files::{File, Open, assert_exact, begin};
 use queuekit_core::capability::{EmitOutcome, EventFilter, Outbox};
 use queuekit_core::event::NewEvent;
 use queuekit_core::{
-    Backend, Client, ConsumerName, EventDraft, Payload, RetryPolicy, SubscriptionDraft,
+    Backend, Bytes, Client, ConsumerName, EventDraft, JobFilter, Payload, RetryPolicy,
+    SubscriptionDraft,
 };
 use queuekit_sqlite::{SqliteStore, rusqlite};
 use queuekit_worker::{Ctx, JobError, JobResult, Worker};
@@ -136,5 +137,69 @@ async fn r14_7_each_consumer_has_its_own_handler_and_retry_policy() {
     assert_eq!(all, bad.chain(good).collect::<Vec<_>>());
     worker.drain(PATIENCE).await;
     let store: Arc<dyn Backend> = Arc::new(store);
+    store.close().await.unwrap();
+}
+
+/// One that is far behind does not keep the others of its worker waiting.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r14_7_a_consumer_with_a_backlog_holds_up_no_other_of_its_worker() {
+    let file = File::new();
+    let store = file.config().open().await;
+    for consumer in ["a-behind", "b-idle"] {
+        subscribe(&store, SubscriptionDraft::new(consumer, "*")).await;
+    }
+    let client = Client::new(store.clone());
+    for order in 0..40 {
+        client.emit(OrderPlaced { order }).await.unwrap();
+    }
+    let (to, mut told) = unbounded_channel();
+    let worker = Worker::new(client)
+        .concurrency(1)
+        .consume("a-behind", tells("behind", false, to.clone()))
+        .consume("b-idle", tells("idle", false, to))
+        .start()
+        .await
+        .unwrap();
+    let mut first = Vec::new();
+    while first.len() < 40 {
+        first.push(tokio::time::timeout(PATIENCE, told.recv()).await.unwrap().unwrap().0);
+    }
+    let of_idle = first.iter().filter(|name| **name == "idle").count();
+    assert!((10..=30).contains(&of_idle), "half its share at least: {of_idle} of 40");
+    worker.drain(PATIENCE).await;
+    store.close().await.unwrap();
+}
+
+/// A type of event for which a consumer has no handler is not run by a job's handler of that kind.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r14_7_a_delivery_goes_to_no_handler_of_jobs() {
+    let file = File::new();
+    let store = file.config().open().await;
+    subscribe(&store, SubscriptionDraft::new("c", "*")).await;
+    let client = Client::new(store.clone());
+    let (to, mut told) = unbounded_channel();
+    let worker = Worker::new(client.clone())
+        .handle(tells("job", false, to.clone()))
+        .consume_raw("c", "order.shipped", |_: Bytes, _: Ctx| async { Ok(None) })
+        .start()
+        .await
+        .unwrap();
+    client.emit(OrderPlaced { order: 1 }).await.unwrap();
+    let queue = ConsumerName::new("c").unwrap().queue().unwrap();
+    let filter = JobFilter::default().queue(queue);
+    let released = async {
+        loop {
+            let jobs = store.list_jobs(&filter).await.unwrap().items;
+            if jobs.iter().any(|job| job.releases > 0 && job.attempts == 0) {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, released).await.unwrap();
+    client.enqueue(OrderPlaced { order: 2 }).await.unwrap();
+    let ran = tokio::time::timeout(PATIENCE, told.recv()).await.unwrap().unwrap();
+    assert_eq!(ran, ("job", 2, 1));
+    worker.drain(PATIENCE).await;
     store.close().await.unwrap();
 }

@@ -16,6 +16,8 @@ mod bulk;
 pub mod capability;
 mod client;
 mod clock;
+mod declared;
+mod digest;
 mod error;
 pub mod event;
 mod job;
@@ -27,6 +29,7 @@ pub mod queue;
 pub mod retry;
 pub mod schedule;
 mod url;
+mod uuid_like;
 
 pub use async_trait::async_trait;
 pub use backend::{
@@ -38,6 +41,7 @@ pub use bulk::{BulkAction, BulkReport, BulkRequest, bulk};
 pub use bytes::Bytes;
 pub use client::{Client, EnqueueAll, EnqueueRequest};
 pub use clock::{Clock, ManualClock, OffsetClock, SystemClock, Timestamp};
+pub use declared::Declared;
 pub use error::{Error, ErrorKind, Result};
 pub use event::{EventDraft, EventId, Subscription, SubscriptionDraft};
 pub use job::{
@@ -50,6 +54,6 @@ pub use names::{
 };
 pub use queue::{Queue, QueuePatch, QueueSettings};
 pub use retry::RetryPolicy;
-pub use schedule::{CatchUp, Declared, Overlap, Schedule, ScheduleDraft, Scheduler};
+pub use schedule::{CatchUp, Overlap, Schedule, ScheduleDraft, Scheduler};
 #[doc(hidden)]
 pub use url::percent_decoded;

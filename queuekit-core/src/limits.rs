@@ -70,6 +70,14 @@ pub const fn reclaims_per_reserve(limit: usize) -> usize {
     if limit > 50 { limit * 2 } else { 100 }
 }
 
+/// Checks that one more schedule may come to exist.
+///
+/// # Errors
+/// `Invalid`, naming the limit.
+pub fn admit_schedule(existing: usize) -> Result<()> {
+    at_most("schedules", SCHEDULES, "schedules", existing + 1)
+}
+
 /// The limits a store applies; each can be configured downwards, the payload up to
 /// [`PAYLOAD_BYTES_HARD`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -224,14 +232,6 @@ impl Limits {
     /// `Invalid`, naming the limit.
     pub fn admit_result(&self, bytes: usize) -> Result<()> {
         at_most("result", self.result_bytes, "bytes", bytes)
-    }
-
-    /// Checks that one more schedule may come to exist.
-    ///
-    /// # Errors
-    /// `Invalid`, naming the limit.
-    pub fn admit_schedule(&self, existing: usize) -> Result<()> {
-        at_most("schedules", SCHEDULES, "schedules", existing + 1)
     }
 
     /// Checks that one more queue may come to exist.

@@ -68,12 +68,7 @@ local function enqueue(from, count, number)
         ids[job] = ARGV[from + job * 4 - 4]
     end
     local stored = call('HMGET', Q.data, unpack(ids))
-    local free = 1e15
-    if max_pending then
-        local ended = call('ZCARD', Q.completed) + call('ZCARD', Q.dead)
-            + call('ZCARD', Q.cancelled)
-        free = max_pending - (call('HLEN', Q.data) - ended - call('ZCARD', Q.leased))
-    end
+    local free = max_pending and Change.room() or math.huge
     local seq = call('HINCRBY', Q.meta, 'seq', count) - count
     local data, fresh, keys, stored_now = {}, {}, {}, 0
     local tail = NOTHING .. now11

@@ -14,10 +14,9 @@ if fence then
     end
 end
 use(1)
-local room = 1e15
+local room = 0
 if max_pending then
-    local ended = call('ZCARD', Q.completed) + call('ZCARD', Q.dead) + call('ZCARD', Q.cancelled)
-    room = max_pending - (call('HLEN', Q.data) - ended - call('ZCARD', Q.leased))
+    room = Change.room()
     for job = 1, tonumber(ARGV[4]) do
         room = room - (1 - call('HEXISTS', Q.data, ARGV[5 + (job - 1) * 4]))
     end

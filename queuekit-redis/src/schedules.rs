@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use queuekit_core::capability::{
     ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow, ScheduleRows, Schedules,
 };
-use queuekit_core::limits::SCHEDULES;
+use queuekit_core::limits::{SCHEDULES, admit_schedule};
 use queuekit_core::retry::queue_full_retry_after;
 use queuekit_core::{Error, ErrorKind, Result, ScheduleName, Timestamp};
 use redis::Value;
@@ -35,6 +35,9 @@ impl Schedules for RedisStore {
         self.change(change).await.map_err(|error| error.during("change_schedule"))
     }
 }
+
+/// Rows, and changes of others that are noted.
+type Found = (ScheduleRows, Vec<(ScheduleName, u64, Noted)>);
 
 impl RedisStore {
     async fn find(&self, query: &ScheduleQuery) -> Result<ScheduleRows> {
@@ -65,10 +68,7 @@ impl RedisStore {
     }
 
     /// The rows, and those whose jobs are not stored yet.
-    async fn look(
-        &self,
-        query: &ScheduleQuery,
-    ) -> Result<(ScheduleRows, Vec<(ScheduleName, u64, Noted)>)> {
+    async fn look(&self, query: &ScheduleQuery) -> Result<Found> {
         let (which, name, limit) = match query {
             ScheduleQuery::Named(name) => ("n", name.as_str(), 1),
             ScheduleQuery::After(after, limit) => {
@@ -203,11 +203,12 @@ impl RedisStore {
         match self.call("change_schedule", call, request).await? {
             Value::Int(0) => Ok(None),
             Value::Int(revision) => Ok(Some(revision.cast_unsigned())),
-            Value::BulkString(_) => {
-                let refused = self.shared.limits.admit_schedule(SCHEDULES);
-                Err(refused.err().unwrap_or_else(too_many).on(name))
+            answer => {
+                if matches!(answer, Value::BulkString(_)) {
+                    admit_schedule(SCHEDULES).map_err(|error| error.on(name))?;
+                }
+                Err(unreadable("the answer to a change of a schedule"))
             }
-            _ => Err(unreadable("the answer to a change of a schedule")),
         }
     }
 }
@@ -230,10 +231,6 @@ enum Number {
     Back(Option<u64>),
     /// A new one, higher than this.
     Above(u64),
-}
-
-fn too_many() -> Error {
-    Error::new(ErrorKind::Unavailable, "there are too many schedules; remove some")
 }
 
 fn in_doubt() -> Error {
@@ -261,8 +258,6 @@ fn add_noted(
     }
     found.rows.sort_by(|one, other| one.name.cmp(&other.name));
 }
-
-type Found = (ScheduleRows, Vec<(ScheduleName, u64, Noted)>);
 
 /// A row that is no schedule's is passed over.
 fn read(answer: Value) -> Option<Found> {

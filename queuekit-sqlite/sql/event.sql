@@ -1,8 +1,6 @@
--- Purpose: reads an event by its id.
+-- Purpose: reads an event's type and data, to compare them with those of an equal id.
 -- Parameters: 1 id.
--- Result: its row.
+-- Result: kind, data.
 -- Index: the unique index on id.
 -- Locks: none.
-SELECT seq, id, kind, partition_key, idempotency_key, metadata, emitted_at, data
-FROM queuekit_events
-WHERE id = ?1;
+SELECT kind, data FROM queuekit_events WHERE id = ?1;

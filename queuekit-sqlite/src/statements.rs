@@ -105,6 +105,7 @@ statements! {
     EVENT_SETTINGS_PUT "event_settings_put"
     EVENT_INSERT "event_insert"
     EVENT "event"
+    EVENT_PLACE "event_place"
     EVENT_OF_KEY "event_of_key"
     EVENTS_AFTER "events_after"
     EVENT_AGES "event_ages"

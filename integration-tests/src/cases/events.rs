@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use queuekit_core::capability::{EmitOutcome, EventFilter};
 use queuekit_core::event::{EVENT, EventRetention, Replay, ReplayFrom};
+use queuekit_core::queue::Order;
 use queuekit_core::{
     Client, Declared, ErrorKind, EventDraft, EventId, Metadata, NackKind, PageSize, QueuePatch,
     RetryPolicy, State, SubscriptionDraft,
@@ -149,6 +150,9 @@ pub async fn r14_3_order_is_kept_where_it_is_wanted(world: &dyn World) {
         world.complete(&lease).await;
     }
     assert_eq!(served, ["a1", "a2", "a3"]);
+    world.subscribe(SubscriptionDraft::new("loose", "*").ordered()).await;
+    let loose = world.queue(&deliveries_of("loose")).await;
+    assert_eq!(loose.settings.order, Order::Fair, "it has come to want order");
 }
 
 /// R14.4: a change of subscriptions is in force with the next emit of every process; while one is
@@ -312,6 +316,8 @@ pub async fn r14_7_a_failing_consumer_hurts_no_other(world: &dyn World) {
     let dead: Vec<_> = world.deliveries("bad").await;
     let dead = dead.iter().find(|job| job.state == State::Dead).expect("a dead letter");
     assert_eq!(dead.errors.len(), 2);
+    let nobody = world.consumers().stats(&consumer("nobody")).await;
+    assert_eq!(kind_of(nobody), ErrorKind::NotFound);
 }
 
 /// R14.7: a full queue of one consumer refuses no event, and keeps none from it.

@@ -216,6 +216,18 @@ pub async fn r15_3_start_end_and_jitter(world: &dyn World) {
         assert!(moved <= 30 * MINUTE && job.scheduled_at >= nominal_of(job), "{moved:?}");
     }
     assert_eq!(world.schedule("s").await.next_at, None);
+    // One of eight jobs is moved by more than a minute, but once in 10^11 times.
+    let moving = queue("moving");
+    for n in 0..8 {
+        let name = format!("jitter-{n}");
+        let draft = ScheduleDraft::every(name.as_str(), EVERY, draft().queue(&moving));
+        world.declare(draft.jitter(30 * MINUTE)).await;
+    }
+    world.to_the_hour().await;
+    world.tick().await;
+    let moved = |job: &Job| job.scheduled_at.since(nominal_of(job));
+    let jobs = world.jobs_of(&moving).await;
+    assert!(jobs.len() == 8 && jobs.iter().any(|job| moved(job) > MINUTE), "nothing was moved");
 }
 
 /// R15.4: what becomes of occurrences that nobody was there for.

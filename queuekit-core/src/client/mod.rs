@@ -10,11 +10,12 @@ pub use request::{EnqueueAll, EnqueueRequest};
 
 use crate::backend::{Ack, AckOutcome, Backend, EnqueueOutcome, Nack, NackOutcome};
 use crate::capability::EmitOutcome;
+use crate::declared::Declared;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Consumers, Emitter, EventDraft, EventId, NewEvent};
 use crate::job::{Job, JobDraft, JobId, NewJob};
 use crate::limits::{DELIVERIES_PER_CALL, Limits};
-use crate::schedule::{Declared, ScheduleDraft, Scheduler};
+use crate::schedule::{ScheduleDraft, Scheduler};
 use coalescer::{Coalescer, Flush, Weigh};
 
 /// A handle on a store; clones share it.

@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use super::{Event, EventDraft};
+use crate::digest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::Metadata;
 
@@ -73,12 +74,11 @@ impl EventDraft {
         };
         let digest = Sha256::new().chain_update(&written.source).chain_update(b"\0");
         let digest = digest.chain_update(&written.id).finalize();
-        let key: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
         let partition_key = metadata.remove(PARTITION_KEY);
         let metadata: Metadata =
             metadata.into_iter().map(|(name, text)| (format!("{PREFIX}{name}"), text)).collect();
         let draft = Self::new(written.kind, data).metadata(metadata);
-        let draft = draft.idempotency_key(format!("ce:{key}"));
+        let draft = draft.idempotency_key(format!("ce:{}", digest::hex(&digest)));
         Ok(match partition_key {
             Some(key) => draft.partition_key(key),
             None => draft,

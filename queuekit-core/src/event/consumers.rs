@@ -5,12 +5,12 @@ use std::time::Duration;
 use super::{EventRetention, EventSettings, Subscription};
 use crate::backend::{Backend, JobFilter, PageSize};
 use crate::capability::Outbox;
+use crate::declared::{Declared, digest_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::{Job, State, Status};
 use crate::limits::SUBSCRIPTIONS;
 use crate::names::ConsumerName;
 use crate::queue::{Order, QueuePatch};
-use crate::schedule::Declared;
 
 /// How often a change is tried that others come before.
 const TRIES: usize = 20;
@@ -47,7 +47,7 @@ impl<'a> Consumers<'a> {
     /// `Unsupported` if it keeps no events.
     pub fn of(backend: &'a dyn Backend) -> Result<Self> {
         let unsupported = || {
-            let message = "this store keeps no events";
+            let message = "this store keeps no events; those in SQLite and in memory do";
             Error::new(ErrorKind::Unsupported, message)
         };
         let outbox = backend.capabilities().outbox.ok_or_else(unsupported)?;
@@ -68,17 +68,17 @@ impl<'a> Consumers<'a> {
     pub async fn declare(&self, subscription: &Subscription) -> Result<Declared> {
         self.prepare(subscription).await?;
         let consumer = &subscription.consumer;
+        let digest = digest_of(subscription, b"")?;
         self.change(|settings| {
-            let written = settings.declare(subscription)?;
             let declared = match settings.subscriptions.get(consumer) {
-                Some(_) if settings.declared.get(consumer) == Some(&written) => {
+                Some(_) if settings.declared.get(consumer) == Some(&digest) => {
                     return Ok((false, Declared::Unchanged));
                 }
                 Some(_) => Declared::Changed,
                 None => Declared::Created,
             };
             settings.put(subscription)?;
-            settings.declared.insert(consumer.clone(), written);
+            settings.declared.insert(consumer.clone(), digest.clone());
             Ok((true, declared))
         })
         .await

@@ -12,7 +12,7 @@ const TRIES: usize = 10;
 
 /// The settings as they were last read: whether they still hold, the store says as it stores.
 #[derive(Debug, Default)]
-pub struct Emitter {
+pub(crate) struct Emitter {
     known: Mutex<Option<Arc<Known>>>,
 }
 
@@ -28,7 +28,7 @@ impl Emitter {
     /// # Errors
     /// `Invalid` if an event or the call is too large; `Corrupt` if the subscriptions cannot be
     /// read; those of [`Outbox::store_events`].
-    pub async fn emit(
+    pub(crate) async fn emit(
         &self,
         outbox: &dyn Outbox,
         limits: &Limits,
@@ -48,7 +48,7 @@ impl Emitter {
     }
 
     /// How many subscriptions there were when they were last read.
-    pub fn subscriptions(&self) -> usize {
+    pub(crate) fn subscriptions(&self) -> usize {
         self.lock().as_ref().map_or(0, |known| known.settings.subscriptions.len())
     }
 

@@ -1,13 +1,10 @@
 //! The identity of an event.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 use uuid::{Builder, Uuid};
 
 use crate::clock::Timestamp;
-use crate::error::{Error, Result};
+use crate::uuid_like::uuid_like;
 
 /// A UUIDv7, made by the client before the call, so that a call whose reply was lost can be
 /// repeated.
@@ -41,39 +38,4 @@ impl EventId {
     }
 }
 
-impl fmt::Display for EventId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
-    }
-}
-
-impl fmt::Debug for EventId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
-    }
-}
-
-impl FromStr for EventId {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let refuse =
-            || Error::invalid("event", "a UUIDv7 as printed by queuekit", format!("{text:?}"));
-        let id = Uuid::parse_str(text).map_err(|error| refuse().caused_by(error))?;
-        if id.get_version_num() == 7 { Ok(Self(id)) } else { Err(refuse()) }
-    }
-}
-
-impl TryFrom<String> for EventId {
-    type Error = Error;
-
-    fn try_from(text: String) -> Result<Self> {
-        text.parse()
-    }
-}
-
-impl From<EventId> for String {
-    fn from(id: EventId) -> Self {
-        id.to_string()
-    }
-}
+uuid_like! { EventId "event" }

@@ -1,6 +1,6 @@
 //! Events: a log, and a delivery for each consumer that wants one (contract R14).
 //!
-//! Who emits finds out which subscriptions want the event ([`Emitter`]), and asks the store to
+//! Who emits finds out which subscriptions want the event (`emitter.rs`), and asks the store to
 //! keep event and deliveries in one step, if the subscriptions are still those it has read. A
 //! delivery is an ordinary job in the queue `event.<consumer>`: retries, dead letters, order and
 //! fairness are those of every job. So nobody reads the log by position, and no event that was
@@ -19,7 +19,7 @@ mod subscription;
 
 pub use consumers::{ConsumerStats, Consumers};
 pub use draft::{EventDraft, NewEvent};
-pub use emitter::Emitter;
+pub(crate) use emitter::Emitter;
 pub use id::EventId;
 pub use pattern::EventPattern;
 pub use record::Event;

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::{NewEvent, Subscription};
 use crate::capability::Emission;
+use crate::digest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::{JobDraft, JobId, NewJob, Priority};
 use crate::limits::{DELAY, DELIVERIES_PER_CALL, RETENTION_AGE_MIN, RETENTION_GRACE};
@@ -24,7 +24,7 @@ pub const RETRY: &str = "queuekit.retry";
 pub struct EventSettings {
     /// By consumer.
     pub subscriptions: BTreeMap<ConsumerName, Subscription>,
-    /// What the code of applications has declared last, as it was written.
+    /// What the code of applications has declared last, as digests.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) declared: BTreeMap<ConsumerName, String>,
     /// Of the log.
@@ -98,11 +98,6 @@ impl EventSettings {
         serde_json::from_slice(body).map_err(|error| corrupt().caused_by(error))
     }
 
-    /// A declaration as it is compared.
-    pub(super) fn declare(&self, subscription: &Subscription) -> Result<String> {
-        serde_json::to_string(subscription).map_err(|error| corrupt().caused_by(error))
-    }
-
     /// Events with their deliveries, for a store whose settings are these, of this version (R14.1).
     ///
     /// # Errors
@@ -169,9 +164,7 @@ impl Subscription {
 /// One key for all events of a replay: they are in the order of the log, and however many they are,
 /// live keys wait for one turn of theirs.
 fn replay_key(replay: &str) -> Result<PartitionKey> {
-    let digest = Sha256::digest(replay);
-    let hex: String = digest[..16].iter().map(|byte| format!("{byte:02x}")).collect();
-    PartitionKey::new(format!("replay:{hex}"))
+    PartitionKey::new(format!("replay:{}", digest::short(replay)))
 }
 
 fn corrupt() -> Error {

@@ -1,16 +1,13 @@
 //! The identity of a job.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::{Builder, Uuid};
 
 use crate::clock::Timestamp;
-use crate::error::{Error, Result};
 use crate::event::EventId;
 use crate::names::{QueueName, ScheduleName};
+use crate::uuid_like::uuid_like;
 
 /// A UUIDv7 whose last 16 bits are its queue's tag (contract R2.4).
 ///
@@ -86,42 +83,7 @@ impl JobId {
     }
 }
 
-impl fmt::Display for JobId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
-    }
-}
-
-impl fmt::Debug for JobId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
-    }
-}
-
-impl FromStr for JobId {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let refuse =
-            || Error::invalid("id", "a UUIDv7 as printed by queuekit", format!("{text:?}"));
-        let id = Uuid::parse_str(text).map_err(|error| refuse().caused_by(error))?;
-        if id.get_version_num() == 7 { Ok(Self(id)) } else { Err(refuse()) }
-    }
-}
-
-impl TryFrom<String> for JobId {
-    type Error = Error;
-
-    fn try_from(text: String) -> Result<Self> {
-        text.parse()
-    }
-}
-
-impl From<JobId> for String {
-    fn from(id: JobId) -> Self {
-        id.to_string()
-    }
-}
+uuid_like! { JobId "id" }
 
 #[cfg(test)]
 mod tests {
@@ -144,5 +106,18 @@ mod tests {
         assert_eq!(id.moved_to(&to), id.moved_to(&to));
         assert!(id.moved_to(&to).belongs_to(&to));
         assert_ne!(id.moved_to(&to), id.moved_to(&QueueName::new("other").unwrap()));
+    }
+
+    #[test]
+    fn r15_2_an_occurrence_has_one_id_and_another_has_another() {
+        let (queue, other) = (QueueName::default(), QueueName::new("other").unwrap());
+        let (name, at) = (ScheduleName::new("s").unwrap(), Timestamp::from_millis);
+        let id = JobId::of_occurrence(&queue, &name, at(1_767_225_600_000));
+        assert_eq!(id, JobId::of_occurrence(&queue, &name, at(1_767_225_600_000)));
+        assert!(id.belongs_to(&queue));
+        assert_ne!(id, JobId::of_occurrence(&queue, &name, at(1_767_225_600_001)));
+        assert_ne!(id, JobId::of_occurrence(&other, &name, at(1_767_225_600_000)));
+        let second = ScheduleName::new("t").unwrap();
+        assert_ne!(id, JobId::of_occurrence(&queue, &second, at(1_767_225_600_000)));
     }
 }

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use sha2::{Digest, Sha256};
-
 use super::definition::Definition;
 use super::stored::{Occurrence, Schedule};
 use crate::backend::Backend;
@@ -11,6 +9,7 @@ use crate::capability::{
     ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow, ScheduleRows, Schedules,
 };
 use crate::clock::Timestamp;
+use crate::declared::{Declared, digest_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::{JobId, NewJob};
 use crate::names::ScheduleName;
@@ -25,17 +24,6 @@ const LATEST: Timestamp = Timestamp::from_millis(253_402_300_799_999);
 pub struct Scheduler<'a> {
     pub(super) backend: &'a dyn Backend,
     pub(super) rows: &'a dyn Schedules,
-}
-
-/// What became of a schedule that the application's code declares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Declared {
-    /// There was none of its name.
-    Created,
-    /// The code says something else than last time, and that holds now.
-    Changed,
-    /// The code says what it said last time; what an operator has changed since stays.
-    Unchanged,
 }
 
 /// A schedule in a listing: one that cannot be read does not keep the others from being shown.
@@ -70,7 +58,7 @@ impl<'a> Scheduler<'a> {
     /// `Unavailable`, `Indeterminate` (declare it again), `Closed`.
     pub async fn declare(&self, definition: &Definition) -> Result<Declared> {
         self.admit(definition)?;
-        let digest = digest_of(definition)?;
+        let digest = digest_of(&definition.parts, definition.job().payload())?;
         let declare = |found: &Found| match &found.schedule {
             Some(Ok(old)) if old.declared.as_ref() == Some(&digest) => {
                 Ok((Edit::Keep, Declared::Unchanged))
@@ -257,7 +245,7 @@ struct Found {
 impl Found {
     fn present(&self, name: &ScheduleName) -> Result<Schedule> {
         let absent = || {
-            let message = "there is no schedule of this name";
+            let message = "there is no schedule of this name; declare it first";
             Error::new(ErrorKind::NotFound, message).on(name)
         };
         self.schedule.clone().ok_or_else(absent)?
@@ -315,13 +303,4 @@ impl Schedule {
         let last = self.last.map_or(now, |last| last.nominal);
         self.definition.next_after(now.max(last))
     }
-}
-
-fn digest_of(definition: &Definition) -> Result<String> {
-    let parts = serde_json::to_vec(&definition.parts).map_err(|error| {
-        let message = "the schedule cannot be written as JSON";
-        Error::new(ErrorKind::Corrupt, message).on(definition.name()).caused_by(error)
-    })?;
-    let digest = Sha256::new().chain_update(parts).chain_update(definition.job().payload());
-    Ok(digest.finalize()[..16].iter().map(|byte| format!("{byte:02x}")).collect())
 }

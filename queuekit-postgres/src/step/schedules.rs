@@ -3,8 +3,9 @@
 use queuekit_core::capability::{
     ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow, ScheduleRows,
 };
+use queuekit_core::limits::admit_schedule;
 use queuekit_core::retry::queue_full_retry_after;
-use queuekit_core::{Bytes, EnqueueOutcome, Limits, ScheduleName, Timestamp};
+use queuekit_core::{Bytes, EnqueueOutcome, ScheduleName, Timestamp};
 use tokio_postgres::Row;
 
 use super::enqueue::Asked;
@@ -71,7 +72,7 @@ async fn move_row(session: &Session<'_>, change: &ScheduleChange) -> Outcome<boo
             let next_at = next_at.map(Timestamp::as_millis);
             let count = session.query(Sql::ScheduleCount, params![]).await?;
             let existing: i64 = count.first().map_or(Ok(0), |row| row.try_get(0))?;
-            let admitted = Limits::default().admit_schedule(existing as usize);
+            let admitted = admit_schedule(usize::try_from(existing).unwrap_or(usize::MAX - 1));
             admitted.map_err(|error| error.on(&change.name))?;
             session.query(Sql::ScheduleInsert, params![name, next_at, &body[..]]).await?
         }

@@ -1,6 +1,12 @@
 -- Takes jobs from one state to another, with everything that is derived of them. Needs lib/job.lua
 -- and lib/lane.lua. Who has called it concludes in the end.
 
+-- How many more jobs may wait in a queue that has a bound.
+local function room()
+    local ended = call('ZCARD', Q.completed) + call('ZCARD', Q.dead) + call('ZCARD', Q.cancelled)
+    return max_pending - (call('HLEN', Q.data) - ended - call('ZCARD', Q.leased))
+end
+
 local function set_of(state)
     return state == 'c' and Q.completed or state == 'x' and Q.dead or Q.cancelled
 end
@@ -234,7 +240,7 @@ local function remove(job)
 end
 
 return {
-    set_of = set_of, told_as = told_as, leave = leave, enter = enter,
+    room = room, set_of = set_of, told_as = told_as, leave = leave, enter = enter,
     remember_ends = remember_ends, end_unique = end_unique, holder = holder, outlive = outlive,
     take_unique = take_unique, finish = finish, bury = bury, quarantine = quarantine,
     to_pending = to_pending, add_failure = add_failure, expire = expire, remove = remove,

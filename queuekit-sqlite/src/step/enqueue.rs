@@ -1,7 +1,11 @@
 //! Storing new jobs (contract R2).
 
+use std::fmt::Display;
+
 use queuekit_core::retry::queue_full_retry_after;
-use queuekit_core::{EnqueueOutcome, Error, ErrorKind, NewJob, Priority, Result, State, Timestamp};
+use queuekit_core::{
+    EnqueueOutcome, Error, ErrorKind, Metadata, NewJob, Priority, Result, State, Timestamp,
+};
 use rusqlite::params;
 
 use super::Step;
@@ -63,7 +67,7 @@ impl Step<'_> {
         // A large payload of an event is stored once, with the event.
         let event = event.filter(|_| !inline);
         let size = if event.is_some() { 0 } else { job.payload().len() };
-        let metadata = (!job.metadata().is_empty()).then(|| metadata_text(job)).transpose()?;
+        let metadata = metadata_text(job.metadata(), job.id())?;
         let (id, moved_from) = (job.id(), job.moved_from());
         let row = params![
             id.as_bytes(),
@@ -127,9 +131,11 @@ fn rank(priority: Priority) -> i64 {
     Priority::LEVELS as i64 - 1 - i64::from(priority.level())
 }
 
-fn metadata_text(job: &NewJob) -> Result<String> {
-    serde_json::to_string(job.metadata()).map_err(|error| {
-        let message = "its metadata cannot be written as JSON";
-        Error::new(ErrorKind::Corrupt, message).on(job.id()).caused_by(error)
+/// None if there is none. `of` is whose it is.
+pub(super) fn metadata_text(metadata: &Metadata, of: impl Display) -> Result<Option<String>> {
+    let text = (!metadata.is_empty()).then(|| serde_json::to_string(metadata)).transpose();
+    text.map_err(|error| {
+        let message = "its metadata cannot be written as JSON; leave out what it cannot hold";
+        Error::new(ErrorKind::Corrupt, message).on(of).caused_by(error)
     })
 }

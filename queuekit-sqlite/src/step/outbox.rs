@@ -2,16 +2,15 @@
 
 use queuekit_core::capability::{Emission, EmitOutcome, EventFilter, EventPage, StoredSettings};
 use queuekit_core::event::{Event, EventId, EventSettings, NewEvent};
-use queuekit_core::{
-    Bytes, Error, ErrorKind, IdempotencyKey, Kind, NewJob, PartitionKey, Result, Timestamp,
-};
+use queuekit_core::{Bytes, IdempotencyKey, Kind, NewJob, PartitionKey, Result, Timestamp};
 use rusqlite::{Row, params};
 
 use super::Step;
+use super::enqueue::metadata_text;
 use crate::row::Reader;
 use crate::statements::{
-    EVENT, EVENT_AGES, EVENT_DELETE, EVENT_INSERT, EVENT_LAST, EVENT_OF_KEY, EVENT_SETTINGS,
-    EVENT_SETTINGS_PUT, EVENTS_AFTER,
+    EVENT, EVENT_AGES, EVENT_DELETE, EVENT_INSERT, EVENT_LAST, EVENT_OF_KEY, EVENT_PLACE,
+    EVENT_SETTINGS, EVENT_SETTINGS_PUT, EVENTS_AFTER,
 };
 
 /// Events that one listing looks at.
@@ -53,7 +52,7 @@ impl Step<'_> {
             return Ok(taken);
         }
         let id = event.id();
-        let metadata = (!event.metadata().is_empty()).then(|| metadata_text(event)).transpose()?;
+        let metadata = metadata_text(event.metadata(), id)?;
         let seq = self.number()?;
         let row = params![
             seq,
@@ -76,8 +75,8 @@ impl Step<'_> {
     fn taken_by(&self, event: &NewEvent) -> Result<Option<EmitOutcome>> {
         let existing = event.id();
         let same = self.row(EVENT, [existing.as_bytes()], |row| {
-            let kind = row.get_ref(2)?.as_bytes()? == event.kind().as_str().as_bytes();
-            Ok(kind && row.get_ref(7)?.as_bytes()? == &event.data()[..])
+            let kind = row.get_ref(0)?.as_bytes()? == event.kind().as_str().as_bytes();
+            Ok(kind && row.get_ref(1)?.as_bytes()? == &event.data()[..])
         })?;
         match same {
             Some(true) => return Ok(Some(EmitOutcome::Duplicate { existing })),
@@ -101,7 +100,7 @@ impl Step<'_> {
         let mut stored = Vec::with_capacity(deliveries.len());
         for delivery in deliveries {
             let id = delivery.event().map(|event| *event.as_bytes());
-            let event = self.row(EVENT, [id], |row| row.get(0))?;
+            let event = self.row(EVENT_PLACE, [id], |row| row.get(0))?;
             stored.push(match event {
                 Some(event) => self.deliver(delivery, event)?,
                 None => false,
@@ -116,7 +115,7 @@ impl Step<'_> {
         let mut last = match (filter.cursor, filter.after) {
             (Some(cursor), _) => i64::try_from(cursor).unwrap_or(i64::MAX),
             (None, Some(event)) => {
-                let place = self.row(EVENT, [event.as_bytes()], |row| row.get(0))?;
+                let place = self.row(EVENT_PLACE, [event.as_bytes()], |row| row.get(0))?;
                 place.ok_or_else(|| filter.gone())?
             }
             (None, None) => 0,
@@ -182,11 +181,4 @@ fn event(row: &Row<'_>, filter: &EventFilter) -> rusqlite::Result<Option<Event>>
     let metadata = read.text(5).and_then(|text| serde_json::from_str(&text).ok());
     event.metadata = metadata.unwrap_or_default();
     Ok(Some(event))
-}
-
-fn metadata_text(event: &NewEvent) -> Result<String> {
-    serde_json::to_string(event.metadata()).map_err(|error| {
-        let message = "its metadata cannot be written as JSON";
-        Error::new(ErrorKind::Corrupt, message).on(event.id()).caused_by(error)
-    })
 }

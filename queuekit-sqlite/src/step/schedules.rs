@@ -3,6 +3,7 @@
 use queuekit_core::capability::{
     ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow, ScheduleRows,
 };
+use queuekit_core::limits::admit_schedule;
 use queuekit_core::retry::queue_full_retry_after;
 use queuekit_core::{Bytes, NewJob, Result, ScheduleName, State, Timestamp};
 use rusqlite::{Row, params};
@@ -51,7 +52,7 @@ impl Step<'_> {
         };
         if stored.is_none() {
             let existing = self.row(SCHEDULE_COUNT, [], |row| row.get(0))?.unwrap_or(0);
-            self.limits.admit_schedule(existing).map_err(|error| error.on(&change.name))?;
+            admit_schedule(existing).map_err(|error| error.on(&change.name))?;
         }
         let next_at = next_at.map(Timestamp::as_millis);
         let row = params![name, self.number()?, next_at, &body[..]];

@@ -1,0 +1,6 @@
+-- Purpose: tells where an event stands in the log, without its data.
+-- Parameters: 1 id.
+-- Result: its number.
+-- Index: the unique index on id.
+-- Locks: none.
+SELECT seq FROM queuekit_events WHERE id = ?1;
