@@ -1,0 +1,224 @@
+//! API keys: who may do what, with which queues and types.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use super::glob::Glob;
+
+/// What a key opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Scope {
+    /// Reading jobs, queues, figures.
+    Read,
+    /// Storing jobs and events.
+    Enqueue,
+    /// Reserving and settling.
+    Work,
+    /// Everything.
+    Admin,
+}
+
+/// One `[[keys]]` of `queuekit.toml`. It holds no secret: what is stored is a digest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct KeyEntry {
+    /// For people and logs.
+    pub(crate) id: String,
+    /// Of the whole key as it is sent, in hex.
+    pub(crate) sha256: KeyDigest,
+    /// What it opens.
+    pub(crate) scopes: Vec<Scope>,
+    /// The queues it is for; all if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) queues: Vec<Glob>,
+    /// The types of jobs it is for; all if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) types: Vec<Glob>,
+    /// From when on it opens nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) expires: Option<Timestamp>,
+}
+
+/// The SHA-256 of a key: its secret has 256 bits, so that no slow hash is needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(crate) struct KeyDigest([u8; 32]);
+
+/// All keys that let somebody in.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Keys(Vec<Arc<KeyEntry>>);
+
+/// A key that was made now: its text is shown once and stored nowhere.
+pub(crate) struct NewKey {
+    /// What clients send.
+    pub(crate) secret: String,
+    /// What the server is told.
+    pub(crate) entry: KeyEntry,
+}
+
+impl Keys {
+    /// Those of the configuration, and one for everything if it is given as it is sent.
+    pub(crate) fn new(entries: Vec<KeyEntry>, admin: Option<&str>) -> Self {
+        let admin = admin.map(|secret| KeyEntry {
+            id: "QUEUEKIT_API_KEY".to_owned(),
+            sha256: KeyDigest::of(secret),
+            scopes: vec![Scope::Admin],
+            queues: Vec::new(),
+            types: Vec::new(),
+            expires: None,
+        });
+        Self(entries.into_iter().chain(admin).map(Arc::new).collect())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The key that was sent, unless it has expired. Every key is compared, in constant time, so
+    /// that the answer comes as late for a text that is nearly right as for any other.
+    pub(crate) fn find(&self, sent: &str, now: Timestamp) -> Option<Arc<KeyEntry>> {
+        let digest = KeyDigest::of(sent);
+        let mut found = None;
+        for key in &self.0 {
+            if bool::from(key.sha256.0.ct_eq(&digest.0)) {
+                found = Some(key);
+            }
+        }
+        let is_valid = |key: &&Arc<KeyEntry>| key.expires.is_none_or(|end| now < end);
+        found.filter(is_valid).map(Arc::clone)
+    }
+}
+
+impl KeyEntry {
+    pub(crate) fn has(&self, scope: Scope) -> bool {
+        self.scopes.iter().any(|own| *own == scope || *own == Scope::Admin)
+    }
+
+    pub(crate) fn sees_queue(&self, queue: &str) -> bool {
+        self.queues.is_empty() || self.queues.iter().any(|glob| glob.matches(queue))
+    }
+
+    pub(crate) fn sees_type(&self, kind: &str) -> bool {
+        self.types.is_empty() || self.types.iter().any(|glob| glob.matches(kind))
+    }
+
+    /// Whether it is for some queues or types only.
+    pub(crate) fn is_bound(&self) -> bool {
+        !self.queues.is_empty() || !self.types.is_empty()
+    }
+}
+
+impl KeyDigest {
+    fn of(secret: &str) -> Self {
+        Self(Sha256::digest(secret).into())
+    }
+}
+
+impl NewKey {
+    /// Draws a key of this name.
+    pub(crate) fn draw(id: &str, scopes: Vec<Scope>) -> Result<Self, getrandom::Error> {
+        let mut bytes = [0; 32];
+        getrandom::fill(&mut bytes)?;
+        let secret = format!("qk_{id}_{}", URL_SAFE_NO_PAD.encode(bytes));
+        let sha256 = KeyDigest::of(&secret);
+        let entry = KeyEntry {
+            id: id.to_owned(),
+            sha256,
+            scopes,
+            queues: Vec::new(),
+            types: Vec::new(),
+            expires: None,
+        };
+        Ok(Self { secret, entry })
+    }
+}
+
+impl fmt::Display for KeyDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl From<KeyDigest> for String {
+    fn from(digest: KeyDigest) -> Self {
+        digest.to_string()
+    }
+}
+
+impl TryFrom<String> for KeyDigest {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+        let bytes: Option<Vec<u8>> = text.as_bytes().chunks(2).map(byte).collect();
+        let digest = bytes.and_then(|bytes| bytes.try_into().ok());
+        let limit = "64 hex digits, as `queuekit key new` prints them";
+        digest.map(Self).ok_or_else(|| format!("sha256 must be {limit}"))
+    }
+}
+
+impl FromStr for Scope {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "read" => Ok(Self::Read),
+            "enqueue" => Ok(Self::Enqueue),
+            "work" => Ok(Self::Work),
+            "admin" => Ok(Self::Admin),
+            _ => Err("a scope is read, enqueue, work or admin".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn s2_a_key_is_found_by_what_is_sent_until_it_expires() {
+        let mut new = NewKey::draw("ci", vec![Scope::Enqueue]).unwrap();
+        new.entry.expires = Some(at("2026-12-01T00:00:00Z"));
+        let keys = Keys::new(vec![new.entry.clone()], Some("hunter2"));
+        let now = at("2026-11-01T00:00:00Z");
+        assert_eq!(keys.find(&new.secret, now).unwrap().id, "ci");
+        assert!(keys.find("hunter2", now).unwrap().has(Scope::Work));
+        assert!(keys.find(&new.secret, at("2026-12-01T00:00:00Z")).is_none());
+        for wrong in
+            ["", "hunter", &new.secret[..new.secret.len() - 1], &new.entry.sha256.to_string()]
+        {
+            assert!(keys.find(wrong, now).is_none(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn s11_globs_bind_a_key_and_none_bind_nothing() {
+        let mut key = NewKey::draw("k", vec![Scope::Read]).unwrap().entry;
+        assert!(key.sees_queue("any") && key.sees_type("any") && !key.is_bound());
+        key.queues = vec!["acme.*".parse().unwrap(), "shared".parse().unwrap()];
+        assert!(key.sees_queue("acme.mail") && key.sees_queue("shared"));
+        assert!(!key.sees_queue("acme") && !key.sees_queue("other"));
+        assert!(key.has(Scope::Read) && !key.has(Scope::Enqueue));
+    }
+
+    #[test]
+    fn an_entry_is_read_as_it_is_printed() {
+        let entry = NewKey::draw("k", vec![Scope::Work]).unwrap().entry;
+        let text = toml::to_string(&entry).unwrap();
+        assert_eq!(toml::from_str::<KeyEntry>(&text).unwrap(), entry);
+        assert!(toml::from_str::<KeyEntry>(&text.replace("work", "walk")).is_err());
+    }
+}

@@ -1,0 +1,64 @@
+//! How the server is set up.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::keys::Keys;
+
+/// Everything the server needs beside a store.
+#[derive(Clone, Debug)]
+pub(crate) struct HttpOptions {
+    /// Where it listens; port 0 is any.
+    pub(crate) listen: SocketAddr,
+    /// Who gets in.
+    pub(crate) keys: Keys,
+    /// Listen beyond loopback though there is no key.
+    pub(crate) insecure_no_auth: bool,
+    /// Names under which a server without keys may be addressed, beside those of loopback.
+    pub(crate) hosts: Vec<String>,
+    /// Encrypted connections.
+    pub(crate) tls: Option<TlsFiles>,
+    /// What one client may take.
+    pub(crate) limits: HttpLimits,
+}
+
+/// A certificate chain and its key, as PEM.
+#[derive(Clone, Debug)]
+pub(crate) struct TlsFiles {
+    pub(crate) certificate: PathBuf,
+    pub(crate) key: PathBuf,
+}
+
+/// Limits of time and size.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HttpLimits {
+    /// Largest body.
+    pub(crate) body_bytes: usize,
+    /// Bodies and answers in memory at once, in all.
+    pub(crate) buffered_bytes: usize,
+    /// Open connections.
+    pub(crate) connections: usize,
+    /// Requests at work at once.
+    pub(crate) requests: usize,
+    /// Long polls and streams at once.
+    pub(crate) waiting: usize,
+    /// For the head of a request to come.
+    pub(crate) header_timeout: Duration,
+    /// For its body to come.
+    pub(crate) body_timeout: Duration,
+}
+
+impl Default for HttpLimits {
+    fn default() -> Self {
+        Self {
+            body_bytes: 16 * 1024 * 1024,
+            buffered_bytes: 256 * 1024 * 1024,
+            connections: 4096,
+            requests: 1024,
+            waiting: 1024,
+            header_timeout: Duration::from_secs(10),
+            body_timeout: Duration::from_secs(30),
+        }
+    }
+}
