@@ -131,6 +131,12 @@ impl EventDraft {
     }
 }
 
+impl From<NewEvent> for EventDraft {
+    fn from(event: NewEvent) -> Self {
+        Self { event: Ok(event) }
+    }
+}
+
 impl<P: Payload> From<P> for EventDraft {
     fn from(payload: P) -> Self {
         Self::of(&payload)

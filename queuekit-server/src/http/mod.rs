@@ -1,8 +1,19 @@
 //! The HTTP server: who gets in, what is refused, and how it listens. What it answers is for
 //! [`api`](crate::api) to say.
 
+pub(crate) mod caller;
+pub(crate) mod door;
 pub(crate) mod glob;
+pub(crate) mod json;
 pub(crate) mod keys;
 mod options;
+pub(crate) mod problem;
+mod server;
+mod tls;
 
+pub(crate) use caller::Caller;
+pub(crate) use json::Json;
+pub(crate) use keys::Scope;
 pub(crate) use options::{HttpLimits, HttpOptions, TlsFiles};
+pub(crate) use problem::{Problem, ProblemBody};
+pub(crate) use server::Server;

@@ -57,7 +57,7 @@ impl Default for HttpLimits {
             connections: 4096,
             requests: 1024,
             waiting: 1024,
-            header_timeout: Duration::from_secs(10),
+            header_timeout: Duration::from_secs(15),
             body_timeout: Duration::from_secs(30),
         }
     }

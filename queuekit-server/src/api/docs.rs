@@ -1,0 +1,52 @@
+//! `/openapi.json`, and the same for people at `/docs`: one page that loads nothing.
+
+mod page;
+
+use axum::Router;
+use axum::http::HeaderValue;
+use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use bytes::Bytes;
+use utoipa::openapi::OpenApi;
+
+use super::app::App;
+
+/// There is nothing to load, and nothing to run.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; \
+                      base-uri 'none'; form-action 'none'";
+
+/// Both, made once.
+pub(super) struct Pages {
+    json: Bytes,
+    html: Bytes,
+}
+
+impl Pages {
+    pub(super) fn of(api: &OpenApi) -> Self {
+        let value = serde_json::to_value(api).unwrap_or_default();
+        Self { json: value.to_string().into(), html: page::render(&value).into() }
+    }
+}
+
+pub(super) fn router(pages: Pages) -> Router<App> {
+    let Pages { json, html } = pages;
+    let json = move || {
+        let json = json.clone();
+        async move { answer("application/json", json) }
+    };
+    let html = move || {
+        let html = html.clone();
+        async move { answer("text/html; charset=utf-8", html) }
+    };
+    Router::new().route("/openapi.json", get(json)).route("/docs", get(html))
+}
+
+fn answer(kind: &'static str, body: Bytes) -> Response {
+    let mut response = body.into_response();
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    headers.insert("x-content-type-options", HeaderValue::from_static("nosniff"));
+    response
+}

@@ -1,0 +1,321 @@
+//! Events: emitting, and reading the log.
+
+use std::time::Duration;
+
+use axum::Json as Answer;
+use axum::extract::State;
+use axum::http::header::{ACCEPT, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use queuekit::capability::{EmitOutcome, EventFilter};
+use queuekit::event::{Event, NewEvent};
+use queuekit::{EventDraft, EventId, Metadata, PageSize};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use utoipa::{IntoParams, ToSchema};
+
+use super::app::App;
+use super::params::Params;
+use super::trace;
+use super::wire::{Given, Shown, Time};
+use crate::http::json::{self, Raw};
+use crate::http::{Caller, Problem, ProblemBody, Scope};
+
+/// The queues of consumers begin with it: a key that is bound to queues emits if it is for these.
+const QUEUES: &str = "event.";
+const CLOUD_EVENT: &str = "application/cloudevents+json";
+const CLOUD_EVENTS: &str = "application/cloudevents-batch+json";
+
+/// An event to store.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NewEvent)]
+pub(super) struct EventBody {
+    #[schema(value_type = Option<String>, format = Uuid)]
+    id: Option<EventId>,
+    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$", example = "order.paid")]
+    r#type: String,
+    /// Any JSON; stored byte for byte.
+    #[schema(value_type = Option<serde_json::Value>)]
+    data: Option<Box<RawValue>>,
+    #[schema(format = Byte)]
+    data_base64: Option<String>,
+    /// Ordered consumers get the events of one key one after the other.
+    #[schema(min_length = 1, max_length = 64)]
+    partition_key: Option<String>,
+    /// Only one event of a type has it, as long as it is in the log.
+    #[schema(min_length = 1, max_length = 64)]
+    idempotency_key: Option<String>,
+    #[schema(value_type = Option<std::collections::BTreeMap<String, String>>)]
+    metadata: Option<Metadata>,
+    /// Its deliveries wait so long.
+    #[schema(maximum = 31622400000_u64)]
+    delay_ms: Option<u64>,
+}
+
+/// Several events to store in one atomic step.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NewEvents)]
+pub(super) struct EventsBody {
+    #[schema(max_items = 1000)]
+    events: Vec<EventBody>,
+}
+
+/// What became of an event.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Emitted)]
+pub(super) struct EmittedBody {
+    #[schema(value_type = String, format = Uuid)]
+    id: EventId,
+    /// emitted, duplicate or conflict.
+    outcome: &'static str,
+}
+
+/// What became of several.
+#[derive(Serialize, ToSchema)]
+#[schema(as = EmittedMany)]
+pub(super) struct EmittedManyBody {
+    outcomes: Vec<EmittedBody>,
+}
+
+/// One page of the log.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Events)]
+pub(super) struct LogBody<'a> {
+    events: Vec<StoredBody<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cursor: Option<String>,
+}
+
+/// An event of the log.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Event)]
+struct StoredBody<'a> {
+    #[schema(value_type = String, format = Uuid)]
+    id: EventId,
+    r#type: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<serde_json::Value>)]
+    data: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data_base64: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    partition_key: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    idempotency_key: Option<&'a str>,
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
+    metadata: &'a Metadata,
+    #[schema(value_type = String, format = DateTime)]
+    emitted_at: Time,
+}
+
+/// Which events.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct EventQuery {
+    /// A type, what begins with some parts (`order.*`), or `*`.
+    r#type: Option<String>,
+    /// Only stored at this instant or later.
+    #[param(value_type = Option<String>, format = DateTime)]
+    from: Option<Time>,
+    /// Only stored before this instant.
+    #[param(value_type = Option<String>, format = DateTime)]
+    to: Option<Time>,
+    /// Behind this event, which is in the log.
+    #[param(value_type = Option<String>, format = Uuid)]
+    after: Option<EventId>,
+    #[param(minimum = 1, maximum = 1000, default = 100)]
+    limit: Option<usize>,
+    #[param(pattern = "^[0-9]{1,18}$")]
+    cursor: Option<String>,
+}
+
+/// Stores an event, or several in one atomic step, with a delivery for each subscription.
+#[utoipa::path(
+    post, path = "/v1/events", tag = "events", security(("key" = [])),
+    params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 64)),
+    request_body(content = EventBody, content_type = "application/json"),
+    responses(
+        (status = 201, description = "Stored; of several, at least one.", body = EmittedBody),
+        (status = 200, description = "It was there before.", body = EmittedBody),
+        (status = 409, description = "Its id is taken by another event.", body = ProblemBody,
+            content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn emit(
+    State(app): State<App>,
+    caller: Caller,
+    headers: HeaderMap,
+    Raw(body, _room): Raw,
+) -> Result<Response, Problem> {
+    caller.need(Scope::Enqueue)?;
+    caller.need_queue(QUEUES)?;
+    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let (drafts, is_one) = drafts(kind, &headers, &body)?;
+    let mut events = Vec::with_capacity(drafts.len());
+    for (item, draft) in drafts.into_iter().enumerate() {
+        let event: NewEvent = draft.build().map_err(|error| match is_one {
+            true => error,
+            false => error.at_item(item),
+        })?;
+        caller.need_type(event.kind().as_str())?;
+        events.push(event);
+    }
+    let outcomes = app.client().emit_all(events).await?;
+    let outcomes: Vec<_> = outcomes.into_iter().map(EmittedBody::of).collect();
+    let status = match outcomes.iter().any(|outcome| outcome.outcome == "emitted") {
+        true => StatusCode::CREATED,
+        false => StatusCode::OK,
+    };
+    match outcomes.into_iter() {
+        outcomes if !is_one => {
+            let outcomes = outcomes.collect();
+            Ok((status, Answer(EmittedManyBody { outcomes })).into_response())
+        }
+        mut outcomes => match outcomes.next() {
+            Some(EmittedBody { outcome: "conflict", id }) => {
+                let detail = format!("id {id} is taken by an event of another type or other data");
+                Err(Problem::conflict(detail))
+            }
+            Some(outcome) => Ok((status, Answer(outcome)).into_response()),
+            None => Err(Problem::invalid("events", "there is no event")),
+        },
+    }
+}
+
+/// The log, in the order in which events were stored.
+#[utoipa::path(
+    get, path = "/v1/events", tag = "events", security(("key" = [])), params(EventQuery),
+    responses((status = 200, description = "A page.", body = LogBody))
+)]
+pub(super) async fn list_events(
+    State(app): State<App>,
+    caller: Caller,
+    headers: HeaderMap,
+    Params(query): Params<EventQuery>,
+) -> Result<Response, Problem> {
+    caller.need(Scope::Read)?;
+    caller.need_queue(QUEUES)?;
+    let filter = query.filter()?;
+    let outbox = app.store().capabilities().outbox;
+    let page = outbox.ok_or_else(|| Problem::unsupported("events"))?.list_events(&filter).await?;
+    let cursor = page.cursor.map(|cursor| cursor.to_string());
+    let events = page.events.iter().filter(|event| caller.sees_type(event.kind.as_str()));
+    let wanted = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if !wanted.contains(CLOUD_EVENTS) {
+        return Ok(Answer(LogBody { events: events.map(StoredBody::of).collect(), cursor })
+            .into_response());
+    }
+    let written: queuekit::Result<Vec<String>> = events.map(Event::to_cloud_event).collect();
+    let mut response = format!("[{}]", written?.join(",")).into_response();
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(CLOUD_EVENTS));
+    if let Some(cursor) = cursor.and_then(|cursor| HeaderValue::try_from(cursor).ok()) {
+        headers.insert("queuekit-cursor", cursor);
+    }
+    Ok(response)
+}
+
+/// What is to be emitted, and whether it is one event.
+fn drafts(
+    kind: &str,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Result<(Vec<EventDraft>, bool), Problem> {
+    #[derive(Deserialize)]
+    struct Probe<'a> {
+        #[serde(borrow)]
+        events: Option<&'a RawValue>,
+    }
+    if kind.starts_with(CLOUD_EVENTS) {
+        let each: Vec<Box<RawValue>> = json::read(body)?;
+        let read = |event: &Box<RawValue>| EventDraft::from_cloud_event(event.get().as_bytes());
+        let drafts: queuekit::Result<_> = each.iter().map(read).collect();
+        return Ok((drafts?, false));
+    }
+    if kind.starts_with(CLOUD_EVENT) {
+        return Ok((vec![EventDraft::from_cloud_event(body)?], true));
+    }
+    let key = super::jobs::enqueue::idempotency_key(headers)?;
+    let many = serde_json::from_slice::<Probe<'_>>(body).is_ok_and(|probe| probe.events.is_some());
+    if !many {
+        let mut event: EventBody = json::read(body)?;
+        event.idempotency_key = key.or(event.idempotency_key);
+        return Ok((vec![event.draft(headers)?], true));
+    }
+    if key.is_some() {
+        let detail = "the header Idempotency-Key is for one event; give each its own";
+        return Err(Problem::invalid("Idempotency-Key", detail));
+    }
+    let EventsBody { events } = json::read(body)?;
+    let build = |(item, event): (usize, EventBody)| {
+        event.draft(headers).map_err(|problem| problem.at_item(item))
+    };
+    let drafts: Result<_, Problem> = events.into_iter().enumerate().map(build).collect();
+    Ok((drafts?, false))
+}
+
+impl EventBody {
+    fn draft(self, headers: &HeaderMap) -> Result<EventDraft, Problem> {
+        let given = Given { json: self.data, base64: self.data_base64 };
+        let data = given.bytes("data")?.unwrap_or_else(|| "null".into());
+        let metadata = trace::adopt(headers, self.metadata).unwrap_or_default();
+        let mut draft = EventDraft::new(self.r#type, data).metadata(metadata);
+        if let Some(key) = self.partition_key {
+            draft = draft.partition_key(key);
+        }
+        if let Some(key) = self.idempotency_key {
+            draft = draft.idempotency_key(key);
+        }
+        if let Some(delay_ms) = self.delay_ms {
+            draft = draft.delay(Duration::from_millis(delay_ms));
+        }
+        Ok(match self.id {
+            Some(id) => draft.id(id),
+            None => draft,
+        })
+    }
+}
+
+impl EmittedBody {
+    fn of(outcome: EmitOutcome) -> Self {
+        match outcome {
+            EmitOutcome::Emitted { id } => Self { id, outcome: "emitted" },
+            EmitOutcome::Duplicate { existing: id } => Self { id, outcome: "duplicate" },
+            EmitOutcome::Conflict { existing: id } => Self { id, outcome: "conflict" },
+        }
+    }
+}
+
+impl<'a> StoredBody<'a> {
+    fn of(event: &'a Event) -> Self {
+        let data = Shown::of(&event.data);
+        Self {
+            id: event.id,
+            r#type: event.kind.as_str(),
+            data: data.json,
+            data_base64: data.base64,
+            partition_key: event.partition_key.as_ref().map(|key| key.as_str()),
+            idempotency_key: event.idempotency_key.as_ref().map(|key| key.as_str()),
+            metadata: &event.metadata,
+            emitted_at: Time(event.emitted_at),
+        }
+    }
+}
+
+impl EventQuery {
+    fn filter(self) -> Result<EventFilter, Problem> {
+        let cursor = self.cursor.map(|text| text.parse()).transpose();
+        let unread = |_| Problem::bad_request("the query: cursor must be one that a page answered");
+        Ok(EventFilter {
+            pattern: self.r#type.as_deref().map(str::parse).transpose()?,
+            from: self.from.map(|time| time.0),
+            to: self.to.map(|time| time.0),
+            after: self.after,
+            cursor: cursor.map_err(unread)?,
+            limit: self.limit.map(PageSize::new).transpose()?.unwrap_or_default(),
+        })
+    }
+}

@@ -1,0 +1,66 @@
+//! `POST /createJob`.
+
+use axum::Json as Answer;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use queuekit::JobId;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::enqueue::{idempotency_key, prepared, stored};
+use crate::api::app::App;
+use crate::api::wire::{CreateJobBody, NewJobBody};
+use crate::http::{Caller, Json, Problem, ProblemBody, Scope};
+
+/// It is stored.
+#[derive(Serialize, ToSchema)]
+#[schema(as = JobCreated)]
+pub(crate) struct CreatedBody {
+    #[schema(value_type = String, format = Uuid)]
+    job_id: JobId,
+    /// pending.
+    status: &'static str,
+}
+
+/// Stores a job: the short form.
+#[utoipa::path(
+    post, path = "/createJob", tag = "jobs", security(("key" = [])),
+    params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 64)),
+    request_body(content = CreateJobBody, content_type = "application/json"),
+    responses(
+        (status = 201, description = "It is durably stored.", body = CreatedBody),
+        (status = 200, description = "It was there before.", body = CreatedBody),
+        (status = 429, description = "The queue is full.", body = ProblemBody,
+            content_type = "application/problem+json",
+            headers(("Retry-After" = u64, description = "Seconds"))),
+    )
+)]
+pub(crate) async fn create_job(
+    State(app): State<App>,
+    caller: Caller,
+    headers: HeaderMap,
+    Json(body, _room): Json<CreateJobBody>,
+) -> Result<(StatusCode, Answer<CreatedBody>), Problem> {
+    caller.need(Scope::Enqueue)?;
+    let key = idempotency_key(&headers)?.or(body.idempotency_key);
+    let job = NewJobBody {
+        id: None,
+        r#type: body.r#type,
+        payload: body.payload,
+        payload_base64: None,
+        queue: None,
+        priority: None,
+        max_attempts: body.max_retries.map(|retries| retries.saturating_add(1)),
+        delay_ms: None,
+        run_at: None,
+        idempotency_key: key,
+        unique_until_done: false,
+        partition_key: None,
+        timeout_ms: None,
+        deadline_ms: None,
+        metadata: None,
+    };
+    let (job_id, created) = stored(&app, &prepared(&caller, &headers, job)?).await?;
+    let status = if created { StatusCode::CREATED } else { StatusCode::OK };
+    Ok((status, Answer(CreatedBody { job_id, status: "pending" })))
+}

@@ -1,0 +1,7 @@
+//! Jobs: storing, reading, and what an operator does with them.
+
+pub(super) mod act;
+pub(super) mod bulk;
+pub(super) mod create_job;
+pub(super) mod enqueue;
+pub(super) mod list;

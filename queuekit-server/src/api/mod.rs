@@ -1,0 +1,112 @@
+//! The routes: what each asks of the store, and how it answers. `docs/http.md` says what they
+//! mean; the descriptions here make `/openapi.json`.
+
+#![allow(unused_qualifications, reason = "the macros that describe routes qualify names")]
+
+mod app;
+mod docs;
+mod events;
+mod health;
+mod jobs;
+mod metrics;
+mod params;
+mod queues;
+mod schedules;
+mod stream;
+mod subscriptions;
+mod trace;
+mod wire;
+mod work;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::http::StatusCode;
+use axum::middleware;
+use queuekit::Client;
+use tokio_util::sync::CancellationToken;
+use utoipa::OpenApi;
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use app::App;
+
+use crate::http::door::{Door, pass};
+use crate::http::{HttpOptions, Problem};
+
+/// Everything that is answered, behind the door.
+pub(crate) fn routes(client: Client, options: &HttpOptions, stopping: CancellationToken) -> Router {
+    let app = App::new(client, options, stopping);
+    tokio::spawn(metrics::keep_tidy(app.clone()));
+    let (router, api) = described().split_for_parts();
+    let door = Arc::new(Door::new(options));
+    let pages = docs::Pages::of(&api);
+    router
+        .merge(docs::router(pages))
+        .fallback(async || Problem::not_found("route; /docs lists them"))
+        .method_not_allowed_fallback(async || {
+            let detail = "this route has no such method; /docs lists those it has";
+            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail)
+        })
+        .layer(middleware::from_fn_with_state(door, pass))
+        .layer(middleware::from_fn(metrics::observe))
+        .with_state(app)
+}
+
+#[derive(OpenApi)]
+#[openapi(info(
+    title = "queuekit",
+    description = "Durable background jobs over SQLite, Postgres and Redis.",
+    license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0")
+))]
+struct Api;
+
+fn described() -> OpenApiRouter<App> {
+    let mut api = Api::openapi();
+    let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
+    let components = api.components.get_or_insert_default();
+    components.add_security_scheme("key", SecurityScheme::Http(bearer));
+    OpenApiRouter::with_openapi(api)
+        .routes(routes!(jobs::enqueue::enqueue, jobs::list::list_jobs))
+        .routes(routes!(jobs::create_job::create_job))
+        .routes(routes!(jobs::list::get_job, jobs::act::delete_job))
+        .routes(routes!(jobs::list::why))
+        .routes(routes!(jobs::act::retry))
+        .routes(routes!(jobs::act::cancel))
+        .routes(routes!(jobs::act::reschedule))
+        .routes(routes!(jobs::act::bury))
+        .routes(routes!(jobs::bulk::bulk_jobs))
+        .routes(routes!(queues::list_queues))
+        .routes(routes!(queues::get_queue, queues::configure, queues::remove_queue))
+        .routes(routes!(queues::jobs_of_queue))
+        .routes(routes!(queues::pause))
+        .routes(routes!(queues::resume))
+        .routes(routes!(work::workers::list_workers))
+        .routes(routes!(work::reserve::reserve))
+        .routes(routes!(work::settle::ack))
+        .routes(routes!(work::settle::nack))
+        .routes(routes!(work::leases::extend))
+        .routes(routes!(work::leases::report))
+        .routes(routes!(work::workers::beat))
+        .routes(routes!(events::emit, events::list_events))
+        .routes(routes!(subscriptions::list_subscriptions))
+        .routes(routes!(
+            subscriptions::get_subscription,
+            subscriptions::put_subscription,
+            subscriptions::delete_subscription
+        ))
+        .routes(routes!(subscriptions::replay))
+        .routes(routes!(schedules::list_schedules))
+        .routes(routes!(
+            schedules::get_schedule,
+            schedules::put_schedule,
+            schedules::delete_schedule
+        ))
+        .routes(routes!(schedules::run_schedule))
+        .routes(routes!(schedules::next_runs))
+        .routes(routes!(stream::stream))
+        .routes(routes!(metrics::metrics))
+        .routes(routes!(health::healthz))
+        .routes(routes!(health::readyz))
+}

@@ -1,0 +1,175 @@
+//! What stands in paths and queries.
+
+use axum::extract::{FromRequestParts, Query};
+use axum::http::request::Parts;
+use queuekit::{Cursor, Error, JobFilter, JobId, Kind, PageSize, QueueName, StatusSet};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use utoipa::{IntoParams, ToSchema};
+
+use super::wire::Time;
+use crate::http::Problem;
+
+/// The one name in the path, read as what it is.
+#[derive(Debug)]
+pub(super) struct Named<T>(pub(super) T);
+
+impl<T, S> FromRequestParts<S> for Named<T>
+where
+    T: for<'a> TryFrom<&'a str, Error = Error>,
+    S: Send + Sync,
+{
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let path = axum::extract::Path::<String>::from_request_parts(parts, state).await;
+        let axum::extract::Path(text) =
+            path.map_err(|error| Problem::bad_request(error.body_text()))?;
+        Ok(Self(T::try_from(&text)?))
+    }
+}
+
+/// The id in the path.
+#[derive(Debug)]
+pub(super) struct Id(pub(super) JobId);
+
+impl<S: Send + Sync> FromRequestParts<S> for Id {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let path = axum::extract::Path::<String>::from_request_parts(parts, state).await;
+        let axum::extract::Path(text) =
+            path.map_err(|error| Problem::bad_request(error.body_text()))?;
+        Ok(Self(text.parse()?))
+    }
+}
+
+/// The query; what is not known in it is refused.
+#[derive(Debug)]
+pub(super) struct Params<T>(pub(super) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Params<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        match Query::<T>::try_from_uri(&parts.uri) {
+            Ok(Query(params)) => Ok(Self(params)),
+            Err(error) => Err(Problem::bad_request(format!("the query: {}", error.body_text()))),
+        }
+    }
+}
+
+/// Whether to do it though a worker holds the job, or the queue is not empty.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Force {
+    /// Do it though it is in use.
+    #[serde(default)]
+    pub(super) force: bool,
+}
+
+/// Which jobs, in a query.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct JobQuery {
+    /// Only of this queue.
+    #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
+    pub(super) queue: Option<String>,
+    /// A status or state, or several joined by commas.
+    #[param(
+        pattern = "^(pending|running|expired|ready|failed|scheduled|blocked|dead|cancelled|completed)(,(pending|running|expired|ready|failed|scheduled|blocked|dead|cancelled|completed))*$"
+    )]
+    pub(super) status: Option<String>,
+    /// Only of this type.
+    #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
+    pub(super) r#type: Option<String>,
+    /// Only of this partition key.
+    #[param(min_length = 1, max_length = 64)]
+    pub(super) partition_key: Option<String>,
+    /// Only held, or last held, by this worker.
+    #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
+    pub(super) worker: Option<String>,
+    /// Only dead or failed ones whose error contains this.
+    pub(super) error: Option<String>,
+    /// At most so many on a page.
+    #[param(minimum = 1, maximum = 1000, default = 100)]
+    pub(super) limit: Option<usize>,
+    /// From where the last page ended.
+    #[param(pattern = "^([0-9a-f]{2})+$")]
+    pub(super) cursor: Option<String>,
+}
+
+/// Which jobs, in a body.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Filter)]
+pub(super) struct FilterBody {
+    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
+    pub(super) queue: Option<String>,
+    /// A status or state, or several joined by commas.
+    #[schema(example = "dead")]
+    pub(super) status: Option<String>,
+    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
+    pub(super) r#type: Option<String>,
+    #[schema(min_length = 1, max_length = 64)]
+    pub(super) partition_key: Option<String>,
+    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
+    pub(super) worker: Option<String>,
+    /// Only dead or failed ones whose error contains this.
+    pub(super) error: Option<String>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub(super) created_from: Option<Time>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub(super) created_to: Option<Time>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub(super) finished_from: Option<Time>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub(super) finished_to: Option<Time>,
+}
+
+impl JobQuery {
+    pub(super) fn filter(self) -> queuekit::Result<JobFilter> {
+        let (limit, cursor) = (self.limit, self.cursor.as_deref().map(str::parse).transpose()?);
+        let body = FilterBody {
+            queue: self.queue,
+            status: self.status,
+            r#type: self.r#type,
+            partition_key: self.partition_key,
+            worker: self.worker,
+            error: self.error,
+            ..FilterBody::default()
+        };
+        body.filter(limit, cursor)
+    }
+}
+
+impl FilterBody {
+    pub(super) fn filter(
+        self,
+        limit: Option<usize>,
+        cursor: Option<Cursor>,
+    ) -> queuekit::Result<JobFilter> {
+        let mut filter = JobFilter::default().after(cursor);
+        filter.queue = self.queue.map(QueueName::new).transpose()?;
+        filter.kind = self.r#type.map(Kind::new).transpose()?;
+        filter.partition_key = self.partition_key.map(TryInto::try_into).transpose()?;
+        filter.worker = self.worker.map(TryInto::try_into).transpose()?;
+        filter.error_contains = self.error;
+        filter.created.from = self.created_from.map(|time| time.0);
+        filter.created.to = self.created_to.map(|time| time.0);
+        filter.finished.from = self.finished_from.map(|time| time.0);
+        filter.finished.to = self.finished_to.map(|time| time.0);
+        if let Some(limit) = limit {
+            filter.limit = PageSize::new(limit)?;
+        }
+        if let Some(status) = self.status {
+            let each = status.split(',').map(|status| status.trim().parse::<StatusSet>());
+            filter.statuses = each
+                .reduce(|all, one| Ok(all?.union(one?)))
+                .unwrap_or_else(|| Ok(StatusSet::default()))?;
+        }
+        Ok(filter)
+    }
+}

@@ -1,0 +1,172 @@
+//! Queues: figures and settings.
+
+use axum::Json as Answer;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use queuekit::{QueueName, QueuePatch};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::app::App;
+use super::jobs::list::{PageBody, page};
+use super::params::{Force, JobQuery, Named, Params};
+use super::wire::{PatchBody, QueueBody, SettingsBody};
+use crate::http::{Caller, Json, Problem, ProblemBody, Scope};
+
+/// All queues.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Queues)]
+pub(super) struct QueuesBody {
+    queues: Vec<QueueBody>,
+}
+
+/// Every queue ever used or configured, with its figures.
+#[utoipa::path(
+    get, path = "/v1/queues", tag = "queues", security(("key" = [])),
+    responses((status = 200, description = "By name.", body = QueuesBody))
+)]
+pub(super) async fn list_queues(
+    State(app): State<App>,
+    caller: Caller,
+) -> Result<Answer<QueuesBody>, Problem> {
+    caller.need(Scope::Read)?;
+    Ok(Answer(QueuesBody { queues: figures(&app, &caller).await? }))
+}
+
+/// A queue with its figures.
+#[utoipa::path(
+    get, path = "/v1/queues/{name}", tag = "queues", security(("key" = [])),
+    params(("name" = String, Path)),
+    responses(
+        (status = 200, description = "The queue.", body = QueueBody),
+        (status = 404, description = "Nobody has used it.", body = ProblemBody,
+            content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn get_queue(
+    State(app): State<App>,
+    caller: Caller,
+    Named(name): Named<QueueName>,
+) -> Result<Answer<QueueBody>, Problem> {
+    caller.need(Scope::Read)?;
+    let mut queues = figures(&app, &caller).await?.into_iter();
+    let found = queues.find(|queue| queue.name == name.as_str());
+    found.map(Answer).ok_or_else(|| Problem::not_found("queue"))
+}
+
+/// The jobs of a queue, a page at a time.
+#[utoipa::path(
+    get, path = "/v1/queues/{name}/jobs", tag = "queues", security(("key" = [])),
+    params(("name" = String, Path), JobQuery),
+    responses((status = 200, description = "A page.", body = PageBody))
+)]
+pub(super) async fn jobs_of_queue(
+    State(app): State<App>,
+    caller: Caller,
+    Named(name): Named<QueueName>,
+    Params(query): Params<JobQuery>,
+) -> Result<Response, Problem> {
+    if query.queue.is_some() {
+        return Err(Problem::bad_request("the query: the queue stands in the path"));
+    }
+    page(&app, &caller, query.filter()?.queue(name)).await
+}
+
+/// Nothing is reserved in it until it is resumed.
+#[utoipa::path(
+    post, path = "/v1/queues/{name}/pause", tag = "queues", security(("key" = [])),
+    params(("name" = String, Path)),
+    responses((status = 200, description = "The settings that hold now.", body = SettingsBody))
+)]
+pub(super) async fn pause(
+    State(app): State<App>,
+    caller: Caller,
+    Named(name): Named<QueueName>,
+) -> Result<Answer<SettingsBody>, Problem> {
+    change(&app, &caller, &name, &QueuePatch::default().paused(true)).await
+}
+
+/// Ends a pause.
+#[utoipa::path(
+    post, path = "/v1/queues/{name}/resume", tag = "queues", security(("key" = [])),
+    params(("name" = String, Path)),
+    responses((status = 200, description = "The settings that hold now.", body = SettingsBody))
+)]
+pub(super) async fn resume(
+    State(app): State<App>,
+    caller: Caller,
+    Named(name): Named<QueueName>,
+) -> Result<Answer<SettingsBody>, Problem> {
+    change(&app, &caller, &name, &QueuePatch::default().paused(false)).await
+}
+
+/// Changes settings, and creates the queue if there is none.
+#[utoipa::path(
+    patch, path = "/v1/queues/{name}", tag = "queues", security(("key" = [])),
+    params(("name" = String, Path)),
+    request_body(content = PatchBody, content_type = "application/json"),
+    responses((status = 200, description = "The settings that hold now.", body = SettingsBody))
+)]
+pub(super) async fn configure(
+    State(app): State<App>,
+    caller: Caller,
+    Named(name): Named<QueueName>,
+    Json(body, _room): Json<PatchBody>,
+) -> Result<Answer<SettingsBody>, Problem> {
+    change(&app, &caller, &name, &body.patch()?).await
+}
+
+/// Removes an empty queue; with force, one with jobs of which none runs.
+#[utoipa::path(
+    delete, path = "/v1/queues/{name}", tag = "queues", security(("key" = [])),
+    params(("name" = String, Path), Force),
+    responses(
+        (status = 204, description = "It is gone."),
+        (status = 404, description = "There is none.", body = ProblemBody,
+            content_type = "application/problem+json"),
+        (status = 409, description = "It is not empty, or jobs run.", body = ProblemBody,
+            content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn remove_queue(
+    State(app): State<App>,
+    caller: Caller,
+    Named(name): Named<QueueName>,
+    Params(Force { force }): Params<Force>,
+) -> Result<StatusCode, Problem> {
+    admit(&caller, &name)?;
+    let removed = app.admin()?.remove_queue(&name, force).await?;
+    tracing::info!(target: "queuekit::audit", key = caller.id(), action = "remove", queue = %name);
+    if removed { Ok(StatusCode::NO_CONTENT) } else { Err(Problem::not_found("queue")) }
+}
+
+/// The figures of those that the caller may see.
+pub(super) async fn figures(app: &App, caller: &Caller) -> Result<Vec<QueueBody>, Problem> {
+    let queues = app.store().list_queues().await?;
+    let seen = queues.iter().filter(|queue| caller.sees_queue(queue.name.as_str()));
+    Ok(seen.map(QueueBody::of).collect())
+}
+
+async fn change(
+    app: &App,
+    caller: &Caller,
+    name: &QueueName,
+    patch: &QueuePatch,
+) -> Result<Answer<SettingsBody>, Problem> {
+    admit(caller, name)?;
+    let settings = app.admin()?.configure(name, patch).await?;
+    tracing::info!(
+        target: "queuekit::audit", key = caller.id(), action = "configure", queue = %name, ?patch
+    );
+    Ok(Answer(SettingsBody::of(&settings)))
+}
+
+/// Settings bear on jobs of every type.
+fn admit(caller: &Caller, name: &QueueName) -> Result<(), Problem> {
+    caller.need(Scope::Admin)?;
+    if caller.is_bound_to_types() {
+        return Err(Problem::forbidden("the key is bound to types, and a queue is of them all"));
+    }
+    caller.need_queue(name.as_str())
+}

@@ -1,0 +1,13 @@
+//! What travels: the contract's types as JSON.
+
+mod bytes;
+mod job;
+mod new_job;
+mod queue;
+mod time;
+
+pub(crate) use bytes::{Given, Shown};
+pub(crate) use job::{JobBody, LeasedBody};
+pub(crate) use new_job::{CreateJobBody, EnqueueBody, NewJobBody};
+pub(crate) use queue::{PatchBody, QueueBody, SettingsBody};
+pub(crate) use time::{Time, millis};

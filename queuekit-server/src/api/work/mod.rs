@@ -1,0 +1,67 @@
+//! Working jobs from any language.
+
+pub(super) mod leases;
+pub(super) mod reserve;
+pub(super) mod settle;
+mod unsent;
+pub(super) mod workers;
+
+use queuekit::{Error, LeaseToken};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::http::{Caller, Problem, Scope};
+
+/// Most items of a batch.
+const BATCH: usize = 1000;
+
+/// An outcome per item, in the order of the batch.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Outcomes)]
+pub(super) struct OutcomesBody {
+    outcomes: Vec<OutcomeBody>,
+}
+
+/// What became of one item.
+#[derive(Clone, Copy, Debug, Default, Serialize, ToSchema)]
+#[schema(as = Outcome)]
+pub(super) struct OutcomeBody {
+    outcome: &'static str,
+    /// When it runs again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    in_ms: Option<u64>,
+    /// How long the lease holds from now on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lease_ms: Option<u64>,
+    /// Somebody asked for the run to stop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cancel_requested: Option<bool>,
+}
+
+impl From<&'static str> for OutcomeBody {
+    fn from(outcome: &'static str) -> Self {
+        Self { outcome, ..Self::default() }
+    }
+}
+
+/// # Errors
+/// 403 if the caller may not work; 422 if there are too many items.
+fn admit(caller: &Caller, items: usize) -> Result<(), Problem> {
+    caller.need(Scope::Work)?;
+    if items > BATCH {
+        let detail = format!("a batch has at most {BATCH} items; split it");
+        return Err(Problem::invalid("body", detail));
+    }
+    Ok(())
+}
+
+/// The lease of the item at this place.
+///
+/// # Errors
+/// 422 if it is none; 403 if it is of a queue that the key is not for.
+fn token(caller: &Caller, item: usize, text: &str) -> Result<LeaseToken, Problem> {
+    let parsed: Result<LeaseToken, Error> = text.parse();
+    let token = parsed.map_err(|error| Problem::from(error.at_item(item)))?;
+    caller.need_queue(token.queue.as_str()).map_err(|problem| problem.at_item(item))?;
+    Ok(token)
+}

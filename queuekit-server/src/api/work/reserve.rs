@@ -1,0 +1,196 @@
+//! `POST /v1/reserve`: asking for work, and waiting for it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::response::Response;
+use queuekit::retry::{chance, jittered};
+use queuekit::{LeaseTtl, QueueName, Queues, Reserve, Reserved, WeightedQueues, WorkerId};
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+use utoipa::ToSchema;
+use utoipa::openapi::schema::{OneOfBuilder, Type};
+use utoipa::openapi::{ArrayBuilder, ObjectBuilder, Schema};
+
+use super::unsent::{self, Unsent};
+use crate::api::app::App;
+use crate::api::wire::{LeasedBody, millis};
+use crate::http::{Caller, Json, Problem, Scope};
+
+/// How often a waiting call looks for itself: wake-ups may be lost.
+const POLL: Duration = Duration::from_secs(1);
+/// What names look like.
+const NAME: &str = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$";
+
+/// A request for work.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Reserve)]
+pub(crate) struct ReserveBody {
+    #[schema(schema_with = queues_schema)]
+    queues: QueuesBody,
+    #[serde(default = "one")]
+    #[schema(minimum = 0, maximum = 1000, default = 1)]
+    limit: usize,
+    #[serde(default = "half_a_minute")]
+    #[schema(minimum = 1000, maximum = 43200000, default = 30000)]
+    lease_ms: u64,
+    /// How long to wait for work if there is none.
+    #[serde(default)]
+    #[schema(maximum = 60000, default = 0)]
+    wait_ms: u64,
+    /// Who asks; shown with the jobs.
+    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$", example = "mailer-1")]
+    worker: String,
+}
+
+/// Names in the order in which they are served, or weights from 1 to 100 by name.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum QueuesBody {
+    Strict(Vec<String>),
+    Weighted(BTreeMap<String, u8>),
+}
+
+/// What a reserve call got.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Reserved)]
+pub(crate) struct ReservedBody<'a> {
+    leases: Vec<LeasedBody<'a>>,
+    /// Look again at once: there may be more.
+    more: bool,
+    /// When the next job becomes due, as far as it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_due_in_ms: Option<u64>,
+}
+
+/// Leases jobs that can run now, or waits for some.
+///
+/// Who hangs up meanwhile leaves no lease behind.
+#[utoipa::path(
+    post, path = "/v1/reserve", tag = "work", security(("key" = [])),
+    request_body(content = ReserveBody, content_type = "application/json"),
+    responses((status = 200, description = "At most `limit` jobs, or none.", body = ReservedBody))
+)]
+pub(crate) async fn reserve(
+    State(app): State<App>,
+    caller: Caller,
+    Json(body, room): Json<ReserveBody>,
+) -> Result<Response, Problem> {
+    // It may be held for a minute.
+    drop(room);
+    caller.need(Scope::Work)?;
+    if caller.is_bound_to_types() {
+        let detail = "the key is bound to types, and work is reserved by queue; bind it to queues";
+        return Err(Problem::forbidden(detail));
+    }
+    if body.wait_ms > 60_000 {
+        return Err(Problem::invalid("wait_ms", "wait_ms must be at most 60000"));
+    }
+    let wait = Duration::from_millis(body.wait_ms);
+    let ttl = LeaseTtl::new(Duration::from_millis(body.lease_ms))?;
+    let (worker, limit) = (WorkerId::new(body.worker)?, body.limit);
+    let queues = body.queues.parse()?;
+    for queue in queues.names() {
+        caller.need_queue(queue.as_str())?;
+    }
+    // Each call has a nonce of its own.
+    let request = || Reserve::new(queues.clone(), limit, ttl, worker.clone());
+    let reserved = first(&app, queues.names(), request, wait).await?;
+    Ok(unsent::respond(reserved, |reserved| {
+        let body = ReservedBody {
+            leases: reserved.leases.iter().map(LeasedBody::of).collect(),
+            more: reserved.more,
+            next_due_in_ms: reserved.next_due_in.map(millis),
+        };
+        serde_json::to_vec(&body).unwrap_or_default()
+    }))
+}
+
+/// The first that there is to do until the wait is over.
+async fn first(
+    app: &App,
+    queues: &[QueueName],
+    request: impl Fn() -> queuekit::Result<Reserve>,
+    wait: Duration,
+) -> Result<Unsent, Problem> {
+    let _place = app.wait()?;
+    // From before the first look, so that nothing comes unseen in between.
+    let wakeups = app.store().capabilities().wakeups.filter(|_| !wait.is_zero());
+    let wakeup = wakeups.map(|wakeups| wakeups.subscribe(queues)).transpose()?;
+    let end = Instant::now() + wait;
+    loop {
+        let reserved = held(app, request()?).await?;
+        let left = end.saturating_duration_since(Instant::now());
+        if !reserved.is_empty() || left.is_zero() || app.stopping().is_cancelled() {
+            return Ok(reserved);
+        }
+        if reserved.more() {
+            continue;
+        }
+        let pause = jittered(POLL, chance()).min(reserved.next_due_in().unwrap_or(POLL)).min(left);
+        let rung = async {
+            match &wakeup {
+                Some(wakeup) => wakeup.rung().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = rung => {}
+            () = tokio::time::sleep(pause.max(Duration::from_millis(1))) => {}
+            () = app.stopping().cancelled() => {}
+        }
+    }
+}
+
+/// Reserves beside the request: should the client hang up in the middle, what the store grants is
+/// given back.
+async fn held(app: &App, request: Reserve) -> Result<Unsent, Problem> {
+    let held = app.clone();
+    let reserving = tokio::spawn(async move {
+        let reserved: queuekit::Result<Reserved> = held.store().reserve(&request).await;
+        reserved.map(|reserved| Unsent::new(&held, reserved))
+    });
+    // Nobody aborts it, and it does not panic: else the leases end with their ttl.
+    let reserved = reserving.await.map_err(|_| Problem::overloaded("calls of the store"))?;
+    Ok(reserved?)
+}
+
+impl QueuesBody {
+    fn parse(self) -> queuekit::Result<Queues> {
+        Ok(match self {
+            Self::Strict(names) => {
+                let names: queuekit::Result<Vec<_>> =
+                    names.into_iter().map(QueueName::new).collect();
+                Queues::Strict(names?)
+            }
+            Self::Weighted(weights) => {
+                let weighted =
+                    weights.into_iter().map(|(name, weight)| Ok((QueueName::new(name)?, weight)));
+                let weighted: queuekit::Result<Vec<_>> = weighted.collect();
+                Queues::Weighted(WeightedQueues::new(weighted?)?)
+            }
+        })
+    }
+}
+
+/// Either of both, with the bounds that are told nowhere else.
+fn queues_schema() -> Schema {
+    let name = || ObjectBuilder::new().schema_type(Type::String).pattern(Some(NAME));
+    let list = ArrayBuilder::new().items(name()).min_items(Some(1)).max_items(Some(1000));
+    let weight = ObjectBuilder::new().schema_type(Type::Integer);
+    let weight = weight.minimum(Some(1)).maximum(Some(100));
+    let names = ObjectBuilder::new().schema_type(Type::String).pattern(Some(NAME));
+    let weights = ObjectBuilder::new().schema_type(Type::Object).min_properties(Some(1));
+    let weights = weights.property_names(Some(names)).additional_properties(Some(weight));
+    OneOfBuilder::new().item(list).item(weights).build().into()
+}
+
+fn one() -> usize {
+    1
+}
+
+fn half_a_minute() -> u64 {
+    30_000
+}

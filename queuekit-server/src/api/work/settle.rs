@@ -1,0 +1,177 @@
+//! Ending leases: ack and nack.
+
+use std::time::Duration;
+
+use axum::Json as Answer;
+use axum::extract::State;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use queuekit::retry::chance;
+use queuekit::{Ack, AckOutcome, LeaseToken, Nack, NackKind, NackOutcome, RetryPolicy};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use super::{OutcomeBody, OutcomesBody, admit, token};
+use crate::api::app::App;
+use crate::api::wire::{Given, millis};
+use crate::http::{Caller, Json, Problem};
+
+/// Jobs that are looked up at once, to know which attempt failed.
+const LOOKED_UP_AT_ONCE: usize = 16;
+
+/// Successes.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Acks)]
+pub(crate) struct AcksBody {
+    #[schema(max_items = 1000)]
+    acks: Vec<AckBody>,
+}
+
+/// A success.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Ack)]
+struct AckBody {
+    token: String,
+    /// Any JSON; stored with the job.
+    #[schema(value_type = Option<serde_json::Value>)]
+    result: Option<Box<RawValue>>,
+    #[schema(format = Byte)]
+    result_base64: Option<String>,
+}
+
+/// Runs that did not succeed.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Nacks)]
+pub(crate) struct NacksBody {
+    #[schema(max_items = 1000)]
+    nacks: Vec<NackBody>,
+}
+
+/// A run that did not succeed.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Nack)]
+struct NackBody {
+    token: String,
+    #[serde(default)]
+    kind: KindBody,
+    /// What went wrong; kept with the job, except on release.
+    #[serde(default)]
+    error: String,
+    /// How long it waits; without it a retry waits as the default policy says.
+    #[schema(maximum = 2592000000_u64)]
+    delay_ms: Option<u64>,
+}
+
+/// What becomes of the job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = NackKind)]
+enum KindBody {
+    /// It runs again, unless this was its last attempt.
+    #[default]
+    Retry,
+    /// It was given back unfinished: no attempt is spent.
+    Release,
+    /// It is dead at once.
+    Fatal,
+    /// It was called off.
+    Cancelled,
+}
+
+/// Records successes.
+#[utoipa::path(
+    post, path = "/v1/ack", tag = "work", security(("key" = [])),
+    request_body(content = AcksBody, content_type = "application/json"),
+    responses((status = 200, description = "acked, already_done, lease_lost or not_found.",
+        body = OutcomesBody))
+)]
+pub(crate) async fn ack(
+    State(app): State<App>,
+    caller: Caller,
+    Json(body, _room): Json<AcksBody>,
+) -> Result<Answer<OutcomesBody>, Problem> {
+    admit(&caller, body.acks.len())?;
+    let build = |(item, ack): (usize, AckBody)| {
+        let lease = token(&caller, item, &ack.token)?;
+        let given = Given { json: ack.result, base64: ack.result_base64 };
+        let result = given.bytes("result").map_err(|problem| problem.at_item(item))?;
+        Ok(Ack { lease, result })
+    };
+    let acks: Result<Vec<_>, Problem> = body.acks.into_iter().enumerate().map(build).collect();
+    let outcomes = app.client().ack(acks?).await?;
+    let outcome = |outcome| match outcome {
+        AckOutcome::Acked => OutcomeBody::from("acked"),
+        AckOutcome::AlreadyDone => "already_done".into(),
+        AckOutcome::LeaseLost => "lease_lost".into(),
+        AckOutcome::NotFound => "not_found".into(),
+    };
+    Ok(Answer(OutcomesBody { outcomes: outcomes.into_iter().map(outcome).collect() }))
+}
+
+/// Records failures, releases and cancellations.
+#[utoipa::path(
+    post, path = "/v1/nack", tag = "work", security(("key" = [])),
+    request_body(content = NacksBody, content_type = "application/json"),
+    responses((status = 200,
+        description = "retrying, released (with in_ms), dead, cancelled, lease_lost or not_found.",
+        body = OutcomesBody))
+)]
+pub(crate) async fn nack(
+    State(app): State<App>,
+    caller: Caller,
+    Json(body, _room): Json<NacksBody>,
+) -> Result<Answer<OutcomesBody>, Problem> {
+    admit(&caller, body.nacks.len())?;
+    let build = |(item, nack): (usize, NackBody)| {
+        let lease = token(&caller, item, &nack.token)?;
+        Ok((lease, nack))
+    };
+    let nacks: Result<Vec<_>, Problem> = body.nacks.into_iter().enumerate().map(build).collect();
+    let complete = nacks?.into_iter().map(|(lease, nack)| completed(&app, lease, nack));
+    let nacks: Vec<Nack> = stream::iter(complete).buffered(LOOKED_UP_AT_ONCE).try_collect().await?;
+    let outcomes = app.client().nack(nacks).await?;
+    let outcome = |outcome| match outcome {
+        NackOutcome::Retrying { after } => OutcomeBody::after("retrying", after),
+        NackOutcome::Released { after } => OutcomeBody::after("released", after),
+        NackOutcome::Dead => "dead".into(),
+        NackOutcome::Cancelled => "cancelled".into(),
+        NackOutcome::LeaseLost => "lease_lost".into(),
+        NackOutcome::NotFound => "not_found".into(),
+    };
+    Ok(Answer(OutcomesBody { outcomes: outcomes.into_iter().map(outcome).collect() }))
+}
+
+/// With the delay of the default policy where a retry names none: that depends on the attempt.
+async fn completed(app: &App, lease: LeaseToken, nack: NackBody) -> Result<Nack, Problem> {
+    let delay = match nack.delay_ms {
+        Some(delay_ms) => Duration::from_millis(delay_ms),
+        None if nack.kind == KindBody::Retry => {
+            let job = app.client().get_job(lease.id).await?;
+            let attempt = job.map_or(1, |job| job.attempts.max(1));
+            RetryPolicy::DEFAULT.delay(attempt, chance())
+        }
+        None => Duration::ZERO,
+    };
+    Ok(Nack::new(lease, nack.kind.into(), nack.error, delay))
+}
+
+impl OutcomeBody {
+    fn after(outcome: &'static str, after: Duration) -> Self {
+        Self { in_ms: Some(millis(after)), ..outcome.into() }
+    }
+}
+
+impl From<KindBody> for NackKind {
+    fn from(kind: KindBody) -> Self {
+        match kind {
+            KindBody::Retry => Self::Retry,
+            KindBody::Release => Self::Release,
+            KindBody::Fatal => Self::Fatal,
+            KindBody::Cancelled => Self::Cancelled,
+        }
+    }
+}

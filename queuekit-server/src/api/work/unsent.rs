@@ -1,0 +1,106 @@
+//! Leases on their way to a client: those that do not arrive are given back.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::HeaderValue;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::Response;
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+use queuekit::{Client, LeaseToken, Nack, NackKind, Reserved};
+
+use crate::api::app::App;
+
+/// What a reserve call got, and nobody has yet. Dropped, it goes back, and no attempt is spent.
+pub(super) struct Unsent {
+    client: Client,
+    reserved: Reserved,
+    tokens: Vec<LeaseToken>,
+}
+
+impl Unsent {
+    pub(super) fn new(app: &App, reserved: Reserved) -> Self {
+        let tokens = reserved.leases.iter().map(|lease| lease.token.clone()).collect();
+        Self { client: app.client().clone(), reserved, tokens }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.reserved.leases.is_empty()
+    }
+
+    pub(super) fn more(&self) -> bool {
+        self.reserved.more
+    }
+
+    pub(super) fn next_due_in(&self) -> Option<Duration> {
+        self.reserved.next_due_in
+    }
+
+    /// The connection has taken them: from here on they end with their ttl.
+    fn sent(&mut self) {
+        self.tokens.clear();
+    }
+}
+
+impl Drop for Unsent {
+    fn drop(&mut self) {
+        let tokens = std::mem::take(&mut self.tokens);
+        let (client, Ok(runtime)) = (self.client.clone(), tokio::runtime::Handle::try_current())
+        else {
+            return;
+        };
+        if tokens.is_empty() {
+            return;
+        }
+        let release =
+            |lease| Nack::new(lease, NackKind::Release, "the client hung up", Duration::ZERO);
+        let nacks: Vec<_> = tokens.into_iter().map(release).collect();
+        runtime.spawn(async move {
+            if let Err(error) = client.nack(nacks).await {
+                tracing::warn!(%error, "leases of a client that hung up end with their ttl");
+            }
+        });
+    }
+}
+
+/// An answer that gives the leases back if the connection does not take it.
+pub(super) fn respond(unsent: Unsent, write: impl FnOnce(&Reserved) -> Vec<u8>) -> Response {
+    let body = Bytes::from(write(&unsent.reserved));
+    let mut response = Response::new(Body::new(Leaving { body: Some(body), unsent }));
+    let json = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(CONTENT_TYPE, json);
+    response
+}
+
+struct Leaving {
+    body: Option<Bytes>,
+    unsent: Unsent,
+}
+
+impl http_body::Body for Leaving {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let body = self.body.take();
+        if body.is_some() {
+            self.unsent.sent();
+        }
+        Poll::Ready(body.map(|body| Ok(Frame::data(body))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.body.as_ref().map_or(0, |body| body.len() as u64))
+    }
+}

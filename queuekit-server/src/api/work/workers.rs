@@ -1,0 +1,139 @@
+//! Who is there.
+
+use std::time::Duration;
+
+use axum::Json as Answer;
+use axum::extract::State;
+use axum::http::StatusCode;
+use queuekit::capability::{Beat, WorkerInfo};
+use queuekit::{Kind, LeaseTtl, QueueName, WorkerId};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::api::app::App;
+use crate::api::wire::millis;
+use crate::http::{Caller, Json, Problem, Scope};
+
+/// A worker says that it is there.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Beat)]
+pub(crate) struct BeatBody {
+    /// Of this incarnation: the `worker` of its reserve calls.
+    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
+    id: String,
+    /// Several may share one.
+    #[schema(max_length = 128)]
+    name: String,
+    #[schema(max_items = 1000)]
+    queues: Vec<String>,
+    /// The types it has handlers for.
+    #[schema(max_items = 1000)]
+    types: Vec<String>,
+    /// Jobs it can run at once.
+    slots: u32,
+    /// Jobs it runs.
+    running: u32,
+    /// It is listed for three times this long.
+    #[schema(minimum = 1000, maximum = 43200000)]
+    ttl_ms: u64,
+}
+
+/// Who has beaten lately.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Workers)]
+pub(crate) struct WorkersBody {
+    workers: Vec<WorkerBody>,
+}
+
+/// A worker that is there.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Worker)]
+struct WorkerBody {
+    id: String,
+    name: String,
+    queues: Vec<String>,
+    types: Vec<String>,
+    slots: u32,
+    running: u32,
+    /// Since its last beat.
+    age_ms: u64,
+}
+
+/// Says that a worker is there; nothing else depends on it.
+#[utoipa::path(
+    post, path = "/v1/beat", tag = "work", security(("key" = [])),
+    request_body(content = BeatBody, content_type = "application/json"),
+    responses((status = 204, description = "It is listed."))
+)]
+pub(crate) async fn beat(
+    State(app): State<App>,
+    caller: Caller,
+    Json(body, _room): Json<BeatBody>,
+) -> Result<StatusCode, Problem> {
+    caller.need(Scope::Work)?;
+    let beat = body.build()?;
+    for queue in &beat.queues {
+        caller.need_queue(queue.as_str())?;
+    }
+    app.leases()?.beat(&beat).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The workers that have beaten lately.
+#[utoipa::path(
+    get, path = "/v1/workers", tag = "work", security(("key" = [])),
+    responses((status = 200, description = "By id.", body = WorkersBody))
+)]
+pub(crate) async fn list_workers(
+    State(app): State<App>,
+    caller: Caller,
+) -> Result<Answer<WorkersBody>, Problem> {
+    caller.need(Scope::Read)?;
+    let workers = app.leases()?.list_workers().await?;
+    let workers = workers.into_iter().filter_map(|worker| WorkerBody::of(worker, &caller));
+    Ok(Answer(WorkersBody { workers: workers.collect() }))
+}
+
+impl BeatBody {
+    fn build(self) -> Result<Beat, Problem> {
+        if self.name.len() > 128 || self.queues.len() > 1000 || self.types.len() > 1000 {
+            let detail = "a beat has a name of at most 128 bytes, 1000 queues and 1000 types";
+            return Err(Problem::invalid("name", detail));
+        }
+        let queues: queuekit::Result<_> = self.queues.into_iter().map(QueueName::new).collect();
+        let kinds: queuekit::Result<_> = self.types.into_iter().map(Kind::new).collect();
+        Ok(Beat {
+            id: WorkerId::new(self.id)?,
+            name: self.name,
+            queues: queues?,
+            kinds: kinds?,
+            slots: self.slots,
+            running: self.running,
+            ttl: LeaseTtl::new(Duration::from_millis(self.ttl_ms))?,
+        })
+    }
+}
+
+impl WorkerBody {
+    /// With the queues that the caller may see; none if it serves no other.
+    fn of(worker: WorkerInfo, caller: &Caller) -> Option<Self> {
+        let Beat { id, name, queues, kinds, slots, running, .. } = worker.beat;
+        let served = !queues.is_empty();
+        let queues = queues.into_iter().filter(|queue| caller.sees_queue(queue.as_str()));
+        let queues: Vec<String> = queues.map(String::from).collect();
+        if served && queues.is_empty() {
+            return None;
+        }
+        let types = kinds.into_iter().filter(|kind| caller.sees_type(kind.as_str()));
+        Some(Self {
+            id: id.into(),
+            name,
+            queues,
+            types: types.map(String::from).collect(),
+            slots,
+            running,
+            age_ms: millis(worker.age),
+        })
+    }
+}

@@ -1,0 +1,196 @@
+//! Errors as `application/problem+json` (RFC 9457).
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use queuekit::{Error, ErrorKind};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+/// What went wrong, and what to do about it.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    status: StatusCode,
+    kind: &'static str,
+    detail: String,
+    place: Place,
+    retry_after: Option<Duration>,
+    outcomes: Option<Box<RawValue>>,
+}
+
+/// Which input is meant.
+#[derive(Debug, Default)]
+struct Place {
+    item: Option<usize>,
+    field: Option<Cow<'static, str>>,
+    limit: Option<String>,
+}
+
+/// As it is written.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Problem)]
+pub(crate) struct ProblemBody<'a> {
+    /// Stable: `urn:queuekit:problem:queue_full`.
+    #[schema(example = "urn:queuekit:problem:not_found")]
+    r#type: String,
+    /// The status in words.
+    title: &'a str,
+    /// The HTTP status.
+    status: u16,
+    /// What failed, on what, and what to do.
+    detail: &'a str,
+    /// The position in the batch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    item: Option<usize>,
+    /// The field that breaks a limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    field: Option<&'a str>,
+    /// The limit, in words with units.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<&'a str>,
+    /// Of a batch of which nothing was stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<Object>>)]
+    outcomes: Option<&'a RawValue>,
+}
+
+impl Problem {
+    pub(crate) fn new(status: StatusCode, kind: &'static str, detail: impl Into<String>) -> Self {
+        let (place, detail) = (Place::default(), detail.into());
+        Self { status, kind, detail, place, retry_after: None, outcomes: None }
+    }
+
+    /// What cannot be read at all.
+    pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "bad_request", detail)
+    }
+
+    /// A field that breaks a rule of the API.
+    pub(crate) fn invalid(field: impl Into<Cow<'static, str>>, detail: impl Into<String>) -> Self {
+        let mut problem = Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", detail);
+        problem.place.field = Some(field.into());
+        problem
+    }
+
+    pub(crate) fn not_found(what: &str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", format!("no such {what} is stored"))
+    }
+
+    pub(crate) fn conflict(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, "conflict", detail)
+    }
+
+    pub(crate) fn forbidden(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "forbidden", detail)
+    }
+
+    pub(crate) fn unsupported(what: &str) -> Self {
+        let detail = format!("this store has no {what}");
+        Self::new(StatusCode::NOT_IMPLEMENTED, "unsupported", detail)
+    }
+
+    /// More than this server takes at once.
+    pub(crate) fn overloaded(what: &str) -> Self {
+        let detail = format!("the server has as many {what} as it takes; try again");
+        let problem = Self::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", detail);
+        problem.retry_after(Duration::from_secs(1))
+    }
+
+    pub(crate) fn queue_full(retry_after: Duration) -> Self {
+        let detail = "the queue is at its max_pending and nothing was stored; try again later";
+        let problem = Self::new(StatusCode::TOO_MANY_REQUESTS, "queue_full", detail);
+        problem.retry_after(retry_after)
+    }
+
+    #[must_use]
+    pub(crate) fn retry_after(mut self, wait: Duration) -> Self {
+        self.retry_after = Some(wait);
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn at_item(mut self, item: usize) -> Self {
+        self.place.item = Some(item);
+        self
+    }
+
+    /// With the outcomes of a batch.
+    #[must_use]
+    pub(crate) fn with_outcomes(mut self, outcomes: Option<Box<RawValue>>) -> Self {
+        self.outcomes = outcomes;
+        self
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        let status = match error.kind() {
+            ErrorKind::Invalid { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+            ErrorKind::NotFound => StatusCode::NOT_FOUND,
+            ErrorKind::Conflict | ErrorKind::LeaseLost => StatusCode::CONFLICT,
+            ErrorKind::QueueFull { .. } => StatusCode::TOO_MANY_REQUESTS,
+            ErrorKind::Unsupported => StatusCode::NOT_IMPLEMENTED,
+            ErrorKind::StorageFull
+            | ErrorKind::Unavailable
+            | ErrorKind::Indeterminate
+            | ErrorKind::Closed => StatusCode::SERVICE_UNAVAILABLE,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        let mut problem = Self::new(status, error.kind().as_str(), error.to_string());
+        match error.kind() {
+            ErrorKind::Invalid { item, field, limit } => {
+                // What the contract calls a kind is the `type` of a job here.
+                let field = if *field == "kind" { "type" } else { field };
+                problem.detail = problem.detail.replacen("kind must be", "type must be", 1);
+                let (field, limit) = (Some(Cow::Borrowed(field)), Some(limit.clone()));
+                problem.place = Place { item: *item, field, limit };
+            }
+            ErrorKind::QueueFull { retry_after } => problem.retry_after = Some(*retry_after),
+            _ if status == StatusCode::SERVICE_UNAVAILABLE => {
+                problem.retry_after = Some(Duration::from_secs(1));
+            }
+            _ => {}
+        }
+        if status.is_server_error() {
+            tracing::warn!(error = %error, "a request failed");
+        }
+        problem
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let body = ProblemBody {
+            r#type: format!("urn:queuekit:problem:{}", self.kind),
+            title: self.status.canonical_reason().unwrap_or("Error"),
+            status: self.status.as_u16(),
+            detail: &self.detail,
+            item: self.place.item,
+            field: self.place.field.as_deref(),
+            limit: self.place.limit.as_deref(),
+            outcomes: self.outcomes.as_deref(),
+        };
+        // Text, numbers and JSON that was checked: they can be written.
+        let json = serde_json::to_vec(&body).unwrap_or_default();
+        let mut response = (self.status, json).into_response();
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if let Some(wait) = self.retry_after {
+            headers.insert(RETRY_AFTER, HeaderValue::from(whole_seconds(wait)));
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            let bearer = HeaderValue::from_static("Bearer realm=\"queuekit\"");
+            headers.insert(axum::http::header::WWW_AUTHENTICATE, bearer);
+        }
+        response
+    }
+}
+
+/// `Retry-After` has no fractions: later is safe, earlier is not.
+fn whole_seconds(wait: Duration) -> u64 {
+    u64::try_from(wait.as_millis().div_ceil(1000)).unwrap_or(u64::MAX).max(1)
+}

@@ -1,0 +1,173 @@
+//! Listening, and ending well.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use axum::Router;
+use axum::body::Body;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use queuekit::Client;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::{HttpLimits, HttpOptions, tls};
+use crate::api;
+
+/// Largest head of a request.
+const HEAD_BYTES: usize = 64 * 1024;
+/// How long requests that are under way may take to end when the server stops.
+const DRAIN: Duration = Duration::from_secs(10);
+
+/// A server that has its address.
+pub(crate) struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    tls: Option<TlsAcceptor>,
+    routes: Router,
+    limits: HttpLimits,
+    stopping: CancellationToken,
+}
+
+impl Server {
+    /// Takes the address.
+    ///
+    /// # Errors
+    /// If it is not free, if it is open to the world without a key, or if a certificate cannot be
+    /// read.
+    pub(crate) async fn bind(client: Client, options: HttpOptions) -> anyhow::Result<Self> {
+        refuse_open_to_the_world(&options)?;
+        let tls = options.tls.as_ref().map(tls::acceptor).transpose()?;
+        let listener = TcpListener::bind(options.listen).await.with_context(|| {
+            format!("{} cannot be listened on; choose another with --listen", options.listen)
+        })?;
+        let address = listener.local_addr().context("the address that was taken is not known")?;
+        let stopping = CancellationToken::new();
+        let limits = options.limits;
+        let routes = api::routes(client, &options, stopping.clone());
+        Ok(Self { listener, address, tls, routes, limits, stopping })
+    }
+
+    /// Where it listens.
+    pub(crate) fn url(&self) -> String {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.address)
+    }
+
+    /// Serves until it is told to stop; then answers what was asked, and ends long polls and
+    /// streams.
+    ///
+    /// # Errors
+    /// None yet: a connection that cannot be accepted is one client's.
+    pub(crate) async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
+        let connections = Arc::new(Semaphore::new(self.limits.connections));
+        let tracker = TaskTracker::new();
+        loop {
+            // Beyond the bound they wait in the system's own queue.
+            let next = async {
+                let permit = Arc::clone(&connections).acquire_owned().await;
+                (permit, self.listener.accept().await)
+            };
+            let (permit, accepted) = tokio::select! {
+                next = next => next,
+                () = stop.cancelled() => break,
+            };
+            match (permit, accepted) {
+                (Ok(permit), Ok((stream, _))) => {
+                    drop(tracker.spawn(self.connection(stream, permit)))
+                }
+                (_, Err(error)) => {
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    // Out of file descriptors: the next one would fail as well.
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+                (Err(_), _) => break,
+            }
+        }
+        self.stopping.cancel();
+        tracker.close();
+        if tokio::time::timeout(DRAIN, tracker.wait()).await.is_err() {
+            tracing::warn!("requests that took longer than {DRAIN:?} were cut off");
+        }
+        Ok(())
+    }
+
+    fn connection(
+        &self,
+        stream: TcpStream,
+        permit: OwnedSemaphorePermit,
+    ) -> impl Future<Output = ()> + Send + use<> {
+        let tls = self.tls.clone();
+        let service = Service {
+            routes: self.routes.clone(),
+            header_timeout: self.limits.header_timeout,
+            stopping: self.stopping.clone(),
+        };
+        async move {
+            let _permit = permit;
+            // Small answers must not wait for more.
+            let _ = stream.set_nodelay(true);
+            let Some(tls) = tls else { return service.serve(stream).await };
+            let shaken = tokio::time::timeout(service.header_timeout, tls.accept(stream)).await;
+            if let Ok(Ok(stream)) = shaken {
+                service.serve(stream).await;
+            }
+        }
+    }
+}
+
+struct Service {
+    routes: Router,
+    header_timeout: Duration,
+    stopping: CancellationToken,
+}
+
+impl Service {
+    async fn serve<S>(self, stream: S)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        use tower::ServiceExt;
+        let routes = self.routes.map_request(|request: hyper::Request<_>| request.map(Body::new));
+        let serving = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.header_timeout)
+            .max_buf_size(HEAD_BYTES)
+            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
+        tokio::pin!(serving);
+        tokio::select! {
+            ended = serving.as_mut() => return log(ended),
+            () = self.stopping.cancelled() => {}
+        }
+        serving.as_mut().graceful_shutdown();
+        log(serving.await);
+    }
+}
+
+/// Most of these are clients that went away.
+fn log(ended: hyper::Result<()>) {
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended");
+    }
+}
+
+/// Closed by default: beyond loopback somebody else could send jobs.
+fn refuse_open_to_the_world(options: &HttpOptions) -> anyhow::Result<()> {
+    let is_open = options.keys.is_empty() && !options.insecure_no_auth;
+    if is_open && !options.listen.ip().is_loopback() {
+        anyhow::bail!(
+            "{} can be reached from other machines, and there is no key: make one with `queuekit \
+             key new`, set QUEUEKIT_API_KEY, or say --insecure-no-auth if everybody may do \
+             everything",
+            options.listen
+        );
+    }
+    Ok(())
+}

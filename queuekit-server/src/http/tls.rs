@@ -1,0 +1,34 @@
+//! Encrypted connections.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Context;
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::TlsAcceptor;
+
+use super::TlsFiles;
+
+/// Accepts connections with this certificate.
+///
+/// # Errors
+/// If the files cannot be read or do not belong together.
+pub(super) fn acceptor(files: &TlsFiles) -> anyhow::Result<TlsAcceptor> {
+    let unread = |path: &Path, what| format!("{} is to hold {what} as PEM", path.display());
+    let chain: Vec<_> = CertificateDer::pem_file_iter(&files.certificate)
+        .and_then(Iterator::collect)
+        .with_context(|| unread(&files.certificate, "a certificate"))?;
+    let key = PrivateKeyDer::from_pem_file(&files.key)
+        .with_context(|| unread(&files.key, "a private key"))?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .context("the versions of TLS cannot be set")?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)
+        .context("certificate and private key do not belong together")?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}
