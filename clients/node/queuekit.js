@@ -107,7 +107,12 @@ export class Client {
    */
   async enqueueMany(jobs) {
     const text = `{"jobs":[${jobs.map(jobText).join(",")}]}`;
-    return (await this.call("POST", "/v1/jobs", text)).outcomes;
+    try {
+      return (await this.call("POST", "/v1/jobs", text)).outcomes;
+    } catch (/** @type {any} */ error) {
+      if (!error.problem?.outcomes) throw error;
+      return error.problem.outcomes; // 429: every queue is full, and was until the deadline.
+    }
   }
 
   /**
@@ -336,8 +341,9 @@ export class Worker {
     try {
       const loops = [this.#record(), this.#beat()];
       await this.#fetch();
-      await this.#until(() => this.#running === 0 || this.#forced, drainMs);
-      for (const run of [...this.#runs.values()].filter((run) => !run._settled)) {
+      const unsettled = () => [...this.#runs.values()].filter((run) => !run._settled);
+      await this.#until(() => !unsettled().length || this.#forced, drainMs);
+      for (const run of unsettled()) {
         run._cancel("shutdown");
         this.#release(run, "the worker shut down", 0);
       }

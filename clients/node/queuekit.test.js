@@ -107,6 +107,12 @@ describe("client", () => {
     assert.ok(!("payload" in a) && a.idempotency_key);
   });
 
+  test("a batch that no queue takes is answered per job", async () => {
+    const outcomes = [{ outcome: "queue_full", retry_after_ms: 60_000 }];
+    fake.script["/v1/jobs"] = [[429, { "retry-after": "60" }, { outcomes }]];
+    assert.deepEqual(await client.enqueueMany([{ type: "a" }]), outcomes);
+  });
+
   test("a raw payload is sent as it is written, and must be JSON", async () => {
     await client.enqueue("t", undefined, { rawPayload: '{"n": 12345678901234567890}' });
     assert.ok(fake.calls[0].text.startsWith('{"payload":{"n": 12345678901234567890},'));
@@ -213,7 +219,7 @@ describe("worker", () => {
     fake.script["/v1/extend"] = Array(1000).fill(BUSY);
     const began = performance.now();
     assert.equal(await stoppedBy({}), "lease_lost");
-    assert.ok(performance.now() - began < 1500);
+    assert.ok(performance.now() - began < 2000);
     assert.equal(nacks()[0].kind, "release");
   });
 

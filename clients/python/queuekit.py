@@ -96,7 +96,13 @@ class Client:
     def enqueue_many(self, jobs: Sequence[Mapping[str, Any]]) -> List[Json]:
         """Stores up to 1,000 jobs in one step; an outcome for each, which may be `queue_full`."""
         body = [_job(dict(job), job.get("payload")) for job in jobs]
-        outcomes: List[Json] = self.call("POST", "/v1/jobs", {"jobs": body})["outcomes"]
+        try:
+            answer = self.call("POST", "/v1/jobs", {"jobs": body})
+        except Error as error:
+            if "outcomes" not in error.problem:
+                raise
+            answer = error.problem  # 429: every queue is full, and was until the deadline.
+        outcomes: List[Json] = answer["outcomes"]
         return outcomes
 
     def get_job(self, id: str) -> Json:
@@ -242,10 +248,8 @@ class Worker:
             self._wait(lambda: self._stops > 0, float("inf"))
             self._stopping.set()
             self._wait(lambda: self._hung_up(threads[0]), 2)
-            self._wait(lambda: not self._running or self._stops > 1, drain)
-            with self._changed:
-                rest = [run for run in self._runs.values() if not run._settled]
-            for run in rest:
+            self._wait(lambda: not self._unsettled() or self._stops > 1, drain)
+            for run in self._unsettled():
                 run._cancel("shutdown")
                 self._settle(run, "nack", kind="release", error="the worker shut down", delay_ms=0)
             last = 2 if self._stops > 1 else 10
@@ -278,6 +282,10 @@ class Worker:
             loop()
         finally:
             self.client.close()
+
+    def _unsettled(self) -> List[Context]:
+        with self._changed:
+            return [run for run in self._runs.values() if not run._settled]
 
     def _free(self) -> int:
         """Slots, less while outcomes wait: a worker that cannot record takes no more work."""

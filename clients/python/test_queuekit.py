@@ -110,6 +110,11 @@ class ClientTest(Faked):
         self.assertNotIn("payload", a)
         self.assertIn("idempotency_key", a)
 
+    def test_a_batch_that_no_queue_takes_is_answered_per_job(self):
+        full = {"outcomes": [{"outcome": "queue_full", "retry_after_ms": 60_000}]}
+        self.fake.script["/v1/jobs"] = [(429, {"Retry-After": "60"}, full)]
+        self.assertEqual(self.client.enqueue_many([{"type": "a"}]), full["outcomes"])
+
     def test_large_integers_survive(self):
         for digits in (30, 5000):
             text = b'{"id":"1","payload":' + b"7" * digits + b"}"
@@ -191,7 +196,7 @@ class WorkerTest(Faked):
         self.fake.script["/v1/extend"] = [BUSY] * 1000
         began = time.monotonic()
         self.assertEqual(self.stopped_by({}), "lease_lost")
-        self.assertLess(time.monotonic() - began, 1.5)
+        self.assertLess(time.monotonic() - began, 2)
         self.assertEqual(self.nacks()[0]["kind"], "release")
 
     def test_a_run_that_times_out_is_told_to_stop(self):
