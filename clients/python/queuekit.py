@@ -269,12 +269,11 @@ class Worker:
 
     def _hung_up(self, fetch: threading.Thread) -> bool:
         """Ends the long poll: the server takes back what it would have given."""
-        connection = self._polling
-        if connection and connection.sock:
-            try:
-                connection.sock.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
+        try:
+            if self._polling and self._polling.sock:
+                self._polling.sock.shutdown(socket.SHUT_RDWR)
+        except (AttributeError, OSError):
+            pass  # Its own thread has closed it meanwhile.
         return not fetch.is_alive()
 
     def _loop(self, loop: Callable[[], None]) -> None:
