@@ -11,6 +11,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 /** The longest pause between two tries: an outage is noticed to be over within it. */
 const PAUSE_MS = 5000;
+/** How long a run may go on after it timed out, before it is given up. */
+const GRACE_MS = 10_000;
 const RETRIED = [0, 429, 502, 503, 504];
 
 /** @typedef {Record<string, any>} Json */
@@ -572,7 +574,7 @@ export class Worker {
         // Perhaps it is not lost, but nobody could tell us.
         if (now > run._extendedAt + 0.9 * lease) run._cancel("lease_lost");
         if (now > run._startedAt + timeout) run._cancel("timeout");
-        if (now > run._startedAt + timeout + 10_000) {
+        if (now > run._startedAt + timeout + GRACE_MS) {
           const error = `timed out after ${timeout} ms, and was given up`;
           this.#settle(run, "nack", { kind: "retry", error });
         }

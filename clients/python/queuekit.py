@@ -27,6 +27,7 @@ __all__ = ["Client", "Context", "Error", "Fatal", "Release", "Retry", "Worker"]
 log = logging.getLogger("queuekit")
 Json = Dict[str, Any]
 _RETRIED = (429, 502, 503, 504)
+_GRACE = 10.0  # How long a run may go on after it timed out, before it is given up.
 _PAUSE = 5.0  # The longest pause between two tries: an outage is noticed to be over within it.
 
 
@@ -433,7 +434,7 @@ class Worker:
                     run._cancel("lease_lost")  # Perhaps it is not, but nobody could tell us.
                 if now > run._started_at + timeout:
                     run._cancel("timeout")
-                if now > run._started_at + timeout + 10:
+                if now > run._started_at + timeout + _GRACE:
                     error = f"timed out after {run.job['timeout_ms']} ms, and was given up"
                     self._settle(run, "nack", kind="retry", error=error)
             if now >= due:

@@ -9,6 +9,7 @@ import threading
 import time
 import unittest
 import uuid
+from unittest import mock
 
 from fake_server import FakeServer
 from queuekit import Client, Error, Fatal, Release, Retry, Worker
@@ -207,6 +208,22 @@ class WorkerTest(Faked):
         self.start({"t": handler})
         self.fake.wait_for(self.nacks)
         self.assertEqual(self.nacks()[0]["error"], "timed out after 300 ms: RuntimeError: timeout")
+
+    def test_a_run_that_goes_on_after_its_timeout_is_given_up_and_holds_its_slot(self):
+        self.fake.lease("1", timeout_ms=100)
+        end = threading.Event()
+        self.addCleanup(end.set)
+        with mock.patch("queuekit._GRACE", 0.3):
+            self.start({"t": lambda payload, ctx: end.wait(10)}, concurrency=2)
+            self.fake.wait_for(self.nacks)
+        self.assertEqual(self.nacks()[0]["error"], "timed out after 100 ms, and was given up")
+        self.fake.wait_for(lambda: self.fake.bodies("/v1/reserve")[-1]["limit"] == 1)
+        extended = len(self.fake.bodies("/v1/extend"))
+        time.sleep(0.7)
+        self.assertEqual(len(self.fake.bodies("/v1/extend")), extended)
+        end.set()
+        self.fake.wait_for(lambda: self.fake.bodies("/v1/reserve")[-1]["limit"] == 2)
+        self.assertEqual(self.acks(), [])
 
     def test_an_ack_is_repeated_until_it_is_answered(self):
         self.fake.script["/v1/ack"] = [BUSY, "lost", "reset", (401, {}, {})]
