@@ -1,0 +1,107 @@
+"""A server for tests, that answers as it is told: also late, wrongly, and not at all."""
+
+import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class FakeServer:
+    """Leases `jobs` once each and accepts every outcome, unless `script` says something else.
+
+    `script` maps a path to answers that are used up first: `(status, headers, body)`, or the name
+    of a fault: `reset` closes the connection unread, `lost` closes it after the effect.
+    """
+
+    def __init__(self):
+        self.jobs, self.script, self.calls = [], {}, []
+        self.outcomes = {}  # What is answered per item, by path.
+        self.lock = threading.Condition()
+        fake = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def log_message(self, *_):
+                pass
+
+            def do_GET(self):
+                self.answer({})
+
+            def do_POST(self):
+                length = int(self.headers.get("Content-Length", 0))
+                self.answer(json.loads(self.rfile.read(length) or b"{}"))
+
+            def answer(self, body):
+                with fake.lock:
+                    fake.calls.append((self.path, body, dict(self.headers), time.monotonic()))
+                    fake.lock.notify_all()
+                    answers = fake.script.get(self.path)
+                    told = answers.pop(0) if answers else None
+                if told in ("reset", "lost"):
+                    if told == "lost":
+                        fake.plain(self.path, body)
+                    self.close_connection = True
+                    return
+                status, headers, answer = told or (200, {}, fake.plain(self.path, body))
+                text = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+                self.send_response(status)
+                for name, value in {**headers, "Content-Length": len(text)}.items():
+                    self.send_header(name, str(value))
+                self.end_headers()
+                self.wfile.write(text)
+
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+
+            def handle_error(self, *_):
+                pass  # A client that hung up, as some tests do.
+
+        self.server = Server(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+
+    def plain(self, path, body):
+        if path == "/v1/reserve":
+            until = time.monotonic() + body["wait_ms"] / 1000
+            with self.lock:
+                while not self.jobs and time.monotonic() < until:
+                    self.lock.wait(0.02)
+                taken, self.jobs[:] = self.jobs[:body["limit"]], self.jobs[body["limit"]:]
+            return {"leases": taken, "more": False}
+        if path == "/v1/jobs":
+            jobs = body.get("jobs")
+            if jobs is None:
+                return {"id": "1", "outcome": "created", "job": body}
+            return {"outcomes": [{"outcome": "created", "id": "1"} for _ in jobs]}
+        items = body.get("acks") or body.get("nacks") or body.get("tokens") or []
+        usual = {"/v1/ack": "acked", "/v1/nack": "retrying", "/v1/extend": "extended"}
+        answer = self.outcomes.get(path, {"outcome": usual.get(path)})
+        return {"outcomes": [answer for _ in items]}
+
+    def lease(self, token, type="t", payload=None, **job):
+        job = {"id": f"job-{token}", "type": type, "payload": payload, "releases": 0, **job}
+        with self.lock:
+            self.jobs.append({"token": token, "job": job})
+            self.lock.notify_all()
+
+    def bodies(self, path):
+        with self.lock:
+            return [body for called, body, _, _ in self.calls if called == path]
+
+    def items(self, path, field):
+        """All items that were sent there, in any batch."""
+        return [item for body in self.bodies(path) for item in body[field]]
+
+    def wait_for(self, done, seconds=10):
+        until = time.monotonic() + seconds
+        while not done():
+            if time.monotonic() > until:
+                seen = [(path, body) for path, body, _, _ in self.calls]
+                raise AssertionError(f"it did not come to that in {seconds} s; calls: {seen}")
+            time.sleep(0.01)
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
