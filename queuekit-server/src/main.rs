@@ -7,8 +7,14 @@ mod http;
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let env = |name: &str| std::env::var(name).ok();
-    let url = env("QUEUEKIT_URL").unwrap_or_else(|| "sqlite://queuekit.db".to_owned());
-    let listen = env("QUEUEKIT_LISTEN").unwrap_or_else(|| "127.0.0.1:8080".to_owned()).parse()?;
+    let args: Vec<String> = std::env::args().collect();
+    let flag = |name: &str| args.iter().position(|arg| arg == name).map(|at| args[at + 1].clone());
+    let url =
+        flag("--url").or(env("QUEUEKIT_URL")).unwrap_or_else(|| "sqlite://queuekit.db".to_owned());
+    let listen = flag("--listen")
+        .or(env("QUEUEKIT_LISTEN"))
+        .unwrap_or_else(|| "127.0.0.1:8080".to_owned())
+        .parse()?;
     let keys = http::keys::Keys::new(Vec::new(), env("QUEUEKIT_API_KEY").as_deref());
     let limits = http::HttpLimits::default();
     let options = http::HttpOptions {
@@ -20,6 +26,7 @@ async fn main() -> anyhow::Result<()> {
         limits,
     };
     let server = http::Server::bind(queuekit::connect(&url).await?, options).await?;
+    println!("{{\"url\":\"{}\"}}", server.url());
     let stop = tokio_util::sync::CancellationToken::new();
     let at_signal = stop.clone();
     tokio::spawn(async move {

@@ -1,6 +1,7 @@
 //! The real binary, started for a test, and what asks it.
 #![allow(
     dead_code,
+    unused_imports,
     unreachable_pub,
     clippy::expect_used,
     clippy::panic,

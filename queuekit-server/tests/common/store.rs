@@ -38,14 +38,15 @@ impl Store {
                 let made = runtime.block_on(server.database());
                 let url = made.url();
                 database = Some(made);
-                url
+                let joint = if url.contains('?') { '&' } else { '?' };
+                format!("{url}{joint}allow_volatile=on")
             }
             "redis" => {
                 static NUMBER: AtomicU32 = AtomicU32::new(0);
                 let server = servers::redis()?;
                 let number = NUMBER.fetch_add(1, Ordering::Relaxed);
                 let (url, process) = (server.url(), std::process::id());
-                format!("{url}?prefix=http{process}_{number}&allow_volatile=true")
+                format!("{url}?prefix=http{process}_{number}&allow_volatile=on")
             }
             _ => panic!("no such kind of store: {kind}"),
         };

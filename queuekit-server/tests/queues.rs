@@ -1,0 +1,216 @@
+//! Queues, events, schedules, streams and figures by HTTP.
+
+mod common;
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use common::Server;
+use serde_json::{Value, json};
+
+on_every_store! {
+    a_queue_is_listed_configured_and_removed,
+    a_schedule_is_put_shown_run_and_deleted,
+    a_schedule_that_is_wrong_is_refused_with_the_reason,
+    events_reach_their_consumers_and_are_replayed,
+    cloud_events_go_in_and_come_out,
+    metrics_tell_of_queues_and_requests,
+    a_stream_tells_what_has_changed,
+    health_is_a_word,
+}
+
+fn a_queue_is_listed_configured_and_removed(server: &mut Server) {
+    server.get("/v1/queues/a").send().problem(404, "not_found");
+    let patch = json!({
+        "paused": true, "max_pending": 10, "per_key": 2, "key_on_wait": "skip",
+        "key_on_dead": "hold", "order": "fair", "dedup_window_ms": 1000,
+        "retention": {"done": {"age_ms": 600_000, "jobs": 5, "bytes": null},
+                      "dead": {"age_ms": null, "jobs": null, "bytes": null}},
+    });
+    let settings = server.ask("PATCH", "/v1/queues/a").json(&patch).expect(200).value();
+    assert_eq!(settings, patch);
+    let lifted = server.ask("PATCH", "/v1/queues/a").json(&json!({"max_pending": null}));
+    assert_eq!(lifted.expect(200).value()["max_pending"], Value::Null);
+    let resumed = server.ask("POST", "/v1/queues/a/resume").send().expect(200).value();
+    assert_eq!(resumed["paused"], false);
+    server.ask("POST", "/v1/jobs").json(&json!({"type": "t", "queue": "a"})).expect(201);
+    let queue = server.get("/v1/queues/a").send().expect(200).value();
+    assert_eq!(queue["counts"]["ready"], json!({"value": 1, "exact": true}));
+    assert_eq!(queue["settings"]["order"], "fair");
+    let all = server.get("/v1/queues").send().expect(200).value();
+    assert_eq!(all["queues"].as_array().unwrap().len(), 1);
+    server.ask("DELETE", "/v1/queues/a").send().problem(409, "conflict");
+    server.ask("DELETE", "/v1/queues/a?force=true").send().expect(204);
+    server.ask("DELETE", "/v1/queues/a").send().problem(404, "not_found");
+    for wrong in [json!({"per_key": 0}), json!({"order": "odd"}), json!({"max": 1})] {
+        server.ask("PATCH", "/v1/queues/a").json(&wrong).problem(422, "invalid");
+    }
+    server.ask("POST", "/v1/queues/a%20b/pause").send().problem(422, "invalid");
+}
+
+fn a_schedule_is_put_shown_run_and_deleted(server: &mut Server) {
+    let nightly = json!({
+        "cron": "30 2 * * *", "zone": "Europe/Berlin", "catch_up": "once", "overlap": "skip",
+        "job": {"type": "report", "payload": {"big": true}, "queue": "reports"},
+    });
+    let put = || server.ask("PUT", "/v1/schedules/nightly").json(&nightly);
+    let made = put().expect(201).value();
+    assert_eq!(made["zone"], "Europe/Berlin");
+    assert_eq!(made["job"]["payload"], json!({"big": true}));
+    put().expect(200);
+    let next = server.get("/v1/schedules/nightly/next?count=3").send().expect(200).value();
+    assert_eq!(next["next"].as_array().unwrap().len(), 3);
+    assert_eq!(next["next"][0], made["next_at"]);
+    let run = server.ask("POST", "/v1/schedules/nightly/run").send().expect(201).value();
+    let job = server.get(&format!("/v1/jobs/{}", run["id"].as_str().unwrap())).send().expect(200);
+    assert_eq!(job.value()["queue"], "reports");
+    let mut paused = nightly.clone();
+    paused["paused"] = json!(true);
+    let paused = server.ask("PUT", "/v1/schedules/nightly").json(&paused).expect(200).value();
+    assert_eq!((&paused["paused"], paused.get("next_at")), (&json!(true), None));
+    let all = server.get("/v1/schedules").send().expect(200).value();
+    assert_eq!(all["schedules"][0]["name"], "nightly");
+    server.ask("DELETE", "/v1/schedules/nightly").send().expect(204);
+    server.ask("DELETE", "/v1/schedules/nightly").send().problem(404, "not_found");
+    server.ask("POST", "/v1/schedules/nightly/run").send().problem(404, "not_found");
+}
+
+fn a_schedule_that_is_wrong_is_refused_with_the_reason(server: &mut Server) {
+    let job = json!({"type": "t"});
+    for (given, reason) in [
+        (json!({"cron": "0 0 30 2 *", "job": job}), "no time ever"),
+        (json!({"cron": "* * * * *", "zone": "Mars/Base", "job": job}), "Mars/Base"),
+        (json!({"every_ms": 1, "job": job}), "1 s"),
+        (json!({"job": job}), "cron or every_ms"),
+        (json!({"every_ms": 1000, "job": {"type": "t", "delay_ms": 5}}), "delay"),
+    ] {
+        let problem = server.ask("PUT", "/v1/schedules/s").json(&given).problem(422, "invalid");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.contains(reason), "{given}: {detail}");
+    }
+}
+
+/// Whether this store keeps events; what does not says so.
+fn has_events(server: &Server) -> bool {
+    let reply = server.get("/v1/subscriptions").send();
+    if reply.status == 501 {
+        reply.problem(501, "unsupported");
+        return false;
+    }
+    true
+}
+
+fn events_reach_their_consumers_and_are_replayed(server: &mut Server) {
+    if !has_events(server) {
+        return;
+    }
+    let given = json!({"events": "order.*", "ordered": true, "retry": "fixed 5000"});
+    let put = |body: &Value| server.ask("PUT", "/v1/subscriptions/shipping").json(body);
+    let made = put(&given).expect(201).value();
+    assert_eq!((&made["queue"], &made["ordered"]), (&json!("event.shipping"), &json!(true)));
+    put(&given).expect(200);
+    let event = json!({"type": "order.paid", "data": {"order": 7}, "idempotency_key": "o7"});
+    let emitted = server.ask("POST", "/v1/events").json(&event).expect(201).value();
+    assert_eq!(emitted["outcome"], "emitted");
+    let again = server.ask("POST", "/v1/events").json(&event).expect(200).value();
+    assert_eq!((&again["outcome"], &again["id"]), (&json!("duplicate"), &emitted["id"]));
+    let batch = json!({"events": [{"type": "order.sent"}, {"type": "user.left"}]});
+    let outcomes = server.ask("POST", "/v1/events").json(&batch).expect(201).value();
+    assert_eq!(outcomes["outcomes"].as_array().unwrap().len(), 2);
+    let deliveries = server.get("/v1/queues/event.shipping/jobs").send().expect(200).value();
+    let deliveries = deliveries["jobs"].as_array().unwrap();
+    assert_eq!(deliveries.len(), 2);
+    assert_eq!(deliveries[0]["payload"], json!({"order": 7}));
+    let log = server.get("/v1/events?type=order.*").send().expect(200).value();
+    assert_eq!(log["events"].as_array().unwrap().len(), 2);
+    assert_eq!(log["events"][0]["data"], json!({"order": 7}));
+    let replay = json!({"name": "again", "from": "2020-01-01T00:00:00Z"});
+    let path = "/v1/subscriptions/shipping/replay";
+    let report = server.ask("POST", path).json(&replay).expect(200).value();
+    assert_eq!((&report["matched"], &report["delivered"]), (&json!(2), &json!(2)));
+    let stats = server.get("/v1/subscriptions/shipping").send().expect(200).value();
+    assert_eq!(stats["stats"]["depth"], 4);
+    server.ask("DELETE", "/v1/subscriptions/shipping").send().expect(204);
+    server.ask("POST", path).json(&replay).problem(404, "not_found");
+    for wrong in [json!({"events": ""}), json!({"events": "a", "retry": "often"})] {
+        put(&wrong).problem(422, "invalid");
+    }
+}
+
+fn cloud_events_go_in_and_come_out(server: &mut Server) {
+    if !has_events(server) {
+        return;
+    }
+    let event = r#"{"specversion":"1.0","id":"A-1","source":"/shop","type":"order.paid",
+        "data":{"amount":12345678901234567890}}"#;
+    let ask =
+        || server.ask("POST", "/v1/events").header("content-type", "application/cloudevents+json");
+    ask().text(event).expect(201);
+    ask().text(event).expect(200);
+    ask().text("{}").problem(422, "invalid");
+    let wanted = "application/cloudevents-batch+json";
+    let out = server.get("/v1/events").header("accept", wanted).send().expect(200);
+    assert_eq!(out.header("content-type"), Some(wanted));
+    assert!(out.text.contains(r#""data":{"amount":12345678901234567890}"#), "{}", out.text);
+    server.ask("POST", "/v1/events").header("content-type", wanted).text(out.text).expect(200);
+}
+
+fn metrics_tell_of_queues_and_requests(server: &mut Server) {
+    server.ask("POST", "/v1/jobs").json(&json!({"type": "t"})).expect(201);
+    let text = server.get("/metrics").send().expect(200).text;
+    for line in [
+        r#"queuekit_queue_jobs{queue="default",status="ready"} 1"#,
+        r#"queuekit_queue_health{queue="default"} 80"#,
+        r#"queuekit_http_requests_total{method="POST",route="/v1/jobs",status="201"} 1"#,
+        "# TYPE queuekit_http_request_seconds histogram",
+    ] {
+        assert!(text.contains(line), "{line} in {text}");
+    }
+}
+
+fn a_stream_tells_what_has_changed(server: &mut Server) {
+    let stored = server.ask("POST", "/v1/jobs").json(&json!({"type": "t"})).expect(201).value();
+    let id = stored["id"].as_str().unwrap();
+    let mut events = stream(server, &format!("/v1/stream?job={id}"));
+    let mut next = |wanted: &str| loop {
+        let (name, data) = events();
+        if name == wanted {
+            return data;
+        }
+    };
+    let queue: Value = serde_json::from_str(&next("queue")).unwrap();
+    assert_eq!(queue["name"], "default");
+    let job: Value = serde_json::from_str(&next("job")).unwrap();
+    assert_eq!((&job["id"], &job["status"]), (&json!(id), &json!("ready")));
+    server.ask("POST", &format!("/v1/jobs/{id}/cancel")).send().expect(200);
+    let job: Value = serde_json::from_str(&next("job")).unwrap();
+    assert_eq!(job["status"], "cancelled");
+    server.ask("DELETE", &format!("/v1/jobs/{id}")).send().expect(204);
+    assert_eq!(next("gone"), id);
+}
+
+/// Events as they come: name and data.
+fn stream(server: &Server, path: &str) -> impl FnMut() -> (String, String) + use<> {
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nhost: {}\r\n\r\n", server.address()).unwrap();
+    let mut lines = BufReader::new(stream).lines();
+    move || {
+        let mut name = String::new();
+        loop {
+            let line = lines.next().expect("the stream goes on").unwrap();
+            if let Some(event) = line.strip_prefix("event: ") {
+                name = event.to_owned();
+            } else if let Some(data) = line.strip_prefix("data: ") {
+                return (name, data.to_owned());
+            }
+        }
+    }
+}
+
+fn health_is_a_word(server: &mut Server) {
+    for path in ["/healthz", "/readyz"] {
+        assert_eq!(server.get(path).send().expect(200).text, "ok\n");
+    }
+}
