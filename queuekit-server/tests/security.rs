@@ -1,0 +1,303 @@
+//! Who gets in, and what they may do.
+
+mod common;
+
+use std::fmt::Write;
+
+use common::{Ask, Server, Store};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+const ROOT: &str = "qk_root_marker-secret-of-root";
+
+/// A key of the configuration file.
+struct Key {
+    id: &'static str,
+    scopes: &'static [&'static str],
+    queues: &'static [&'static str],
+    types: &'static [&'static str],
+}
+
+const KEYS: [Key; 7] = [
+    Key { id: "reader", scopes: &["read"], queues: &[], types: &[] },
+    Key { id: "producer", scopes: &["enqueue"], queues: &[], types: &[] },
+    Key { id: "worker", scopes: &["work"], queues: &[], types: &[] },
+    Key { id: "admin", scopes: &["admin"], queues: &[], types: &[] },
+    Key { id: "acme", scopes: &["admin"], queues: &["acme.*"], types: &[] },
+    Key { id: "mailer", scopes: &["admin"], queues: &[], types: &["mail.*"] },
+    Key { id: "writer", scopes: &["enqueue"], queues: &["acme.*"], types: &[] },
+];
+
+fn secret(id: &str) -> String {
+    format!("qk_{id}_marker-secret-of-{id}")
+}
+
+/// A server with these keys, on memory.
+fn guarded() -> Server {
+    let store = Store::of("memory").unwrap();
+    let mut file = String::new();
+    for key in KEYS {
+        let digest = Sha256::digest(secret(key.id));
+        let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        writeln!(file, "[[keys]]\nid = {:?}\nsha256 = {digest:?}", key.id).unwrap();
+        writeln!(file, "scopes = {:?}\nqueues = {:?}", key.scopes, key.queues).unwrap();
+        writeln!(file, "types = {:?}", key.types).unwrap();
+    }
+    writeln!(file, "[[keys]]\nid = \"old\"\nscopes = [\"admin\"]\nexpires = 2020-01-01T00:00:00Z")
+        .unwrap();
+    let digest: String = Sha256::digest(secret("old")).iter().map(|b| format!("{b:02x}")).collect();
+    writeln!(file, "sha256 = {digest:?}").unwrap();
+    let file = file.replace("2020-01-01T00:00:00Z", "\"2020-01-01T00:00:00Z\"");
+    std::fs::write(store.directory.path().join("queuekit.toml"), file).unwrap();
+    Server::start(store, &[])
+}
+
+/// Every route and method that is described.
+fn routes(server: &Server) -> Vec<(String, String)> {
+    let api = server.get("/openapi.json").key(&secret("admin")).send().expect(200).value();
+    let mut routes = Vec::new();
+    for (path, item) in api["paths"].as_object().unwrap() {
+        let id = "01890000-0000-7000-8000-0000000037a8";
+        let path = path.replace("{id}", id).replace("{name}", "a").replace("{consumer}", "c");
+        for method in item.as_object().unwrap().keys() {
+            routes.push((method.to_uppercase(), path.clone()));
+        }
+    }
+    for path in ["/openapi.json", "/docs"] {
+        routes.push(("GET".to_owned(), path.to_owned()));
+    }
+    routes
+}
+
+#[test]
+fn s1_nothing_but_health_answers_without_a_key() {
+    let server = guarded();
+    let routes = routes(&server);
+    assert!(routes.len() > 35, "{}", routes.len());
+    for (method, path) in &routes {
+        let is_open = ["/healthz", "/readyz"].contains(&path.as_str());
+        let ask = || server.ask(method, path);
+        if is_open {
+            assert!(ask().send().text.len() < 40, "a word");
+            continue;
+        }
+        for wrong in [
+            ask(),
+            ask().key(""),
+            ask().key("qk_admin_x"),
+            ask().key(&secret("nobody")),
+            ask().key(&secret("old")),
+            ask().header("authorization", secret("admin")),
+            ask().header("authorization", format!("Basic {}", secret("admin"))),
+        ] {
+            let reply = wrong.send();
+            assert!(reply.header("www-authenticate").is_some(), "{method} {path}");
+            reply.problem(401, "unauthorized");
+        }
+    }
+    for path in ["/", "/v1", "/v1/nothing", "/dashboard", "/healthz/", "/readyz/x", "//healthz"] {
+        server.get(path).send().problem(401, "unauthorized");
+    }
+}
+
+/// The scope that a route asks for.
+fn scope_of(method: &str, path: &str) -> &'static str {
+    let work = ["/v1/reserve", "/v1/ack", "/v1/nack", "/v1/extend", "/v1/report", "/v1/beat"];
+    let writes = path == "/createJob"
+        || ["/v1/jobs", "/v1/events"].contains(&path)
+        || ["/v1/subscriptions", "/v1/schedules"].iter().any(|begin| path.starts_with(begin));
+    match method {
+        "GET" => "read",
+        _ if work.contains(&path) => "work",
+        _ if writes => "enqueue",
+        _ => "admin",
+    }
+}
+
+#[test]
+fn s2_a_key_opens_what_its_scope_says() {
+    let server = guarded();
+    for (method, path) in routes(&server) {
+        if ["/healthz", "/readyz", "/openapi.json", "/docs", "/v1/stream"].contains(&path.as_str())
+        {
+            continue;
+        }
+        let wanted = scope_of(&method, &path);
+        for (id, scope) in
+            [("reader", "read"), ("producer", "enqueue"), ("worker", "work"), ("admin", "admin")]
+        {
+            let ask = server.ask(&method, &path).key(&secret(id));
+            let reply = match method.as_str() {
+                "GET" => ask.send(),
+                _ => ask.json(&body_of(&method, &path)),
+            };
+            let opens = scope == wanted || scope == "admin";
+            if opens {
+                assert!(
+                    ![401, 403].contains(&reply.status),
+                    "{id}: {method} {path}: {}",
+                    reply.text
+                );
+            } else {
+                let problem = reply.problem(403, "forbidden");
+                assert!(
+                    problem["detail"].as_str().unwrap().contains(wanted),
+                    "{method} {path}: {problem}"
+                );
+            }
+        }
+    }
+}
+
+/// A body that is in order, so that only the key can be wrong.
+fn body_of(method: &str, path: &str) -> Value {
+    let job = json!({"type": "t", "payload": 1});
+    match path {
+        "/v1/jobs" | "/createJob" | "/v1/events" if method == "POST" => job_or_event(path, job),
+        "/v1/jobs/bulk" => json!({"action": "retry", "filter": {}}),
+        "/v1/reserve" => json!({"queues": ["none"], "worker": "w"}),
+        "/v1/ack" => json!({"acks": []}),
+        "/v1/nack" => json!({"nacks": []}),
+        "/v1/extend" => json!({"tokens": [], "lease_ms": 1000}),
+        "/v1/report" => json!({"reports": []}),
+        "/v1/beat" => json!({
+            "id": "w", "name": "w", "queues": [], "types": [], "slots": 1, "running": 0,
+            "ttl_ms": 1000,
+        }),
+        path if path.ends_with("/bury") => json!({"reason": "r"}),
+        path if path.ends_with("/reschedule") => json!({"delay_ms": 0}),
+        path if path.ends_with("/replay") => json!({"name": "r"}),
+        path if path.starts_with("/v1/subscriptions/") => json!({"events": "*"}),
+        path if path.starts_with("/v1/schedules/") => json!({"every_ms": 60_000, "job": job}),
+        _ => json!({}),
+    }
+}
+
+fn job_or_event(path: &str, job: Value) -> Value {
+    if path == "/v1/events" { json!({"type": "t"}) } else { job }
+}
+
+#[test]
+fn s11_a_bound_key_sees_and_changes_only_what_it_is_bound_to() {
+    let server = guarded();
+    let by = |id: &str, method: &str, path: &str| server.ask(method, path).key(&secret(id));
+    let store = |queue: &str, kind: &str| {
+        let job = json!({"type": kind, "queue": queue, "idempotency_key": "k"});
+        let stored = by("admin", "POST", "/v1/jobs").json(&job).expect(201).value();
+        stored["id"].as_str().unwrap().to_owned()
+    };
+    let own = store("acme.jobs", "mail.send");
+    let other = store("other", "sms");
+    let count =
+        |reply: common::Reply, of: &str| reply.expect(200).value()[of].as_array().unwrap().len();
+    for (id, path, of) in [
+        ("acme", "/v1/jobs", "jobs"),
+        ("acme", "/v1/queues", "queues"),
+        ("mailer", "/v1/jobs", "jobs"),
+    ] {
+        assert_eq!(count(by(id, "GET", path).send(), of), 1, "{id} {path}");
+    }
+    assert!(!by("acme", "GET", "/metrics").send().expect(200).text.contains("other"));
+    by("acme", "GET", &format!("/v1/jobs/{own}")).send().expect(200);
+    for id in ["acme", "mailer"] {
+        for (method, action) in
+            [("GET", ""), ("GET", "/why"), ("DELETE", ""), ("POST", "/retry"), ("POST", "/cancel")]
+        {
+            let reply = by(id, method, &format!("/v1/jobs/{other}{action}")).send();
+            reply.problem(404, "not_found");
+        }
+        let bury = by(id, "POST", &format!("/v1/jobs/{other}/bury"));
+        bury.json(&json!({"reason": "r"})).problem(404, "not_found");
+    }
+    let refused = |ask: Ask, body: Value| drop(ask.json(&body).problem(403, "forbidden"));
+    refused(by("acme", "POST", "/v1/jobs"), json!({"type": "t", "queue": "other"}));
+    refused(by("mailer", "POST", "/v1/jobs"), json!({"type": "sms"}));
+    refused(by("acme", "POST", "/v1/jobs/bulk"), json!({"action": "cancel", "filter": {}}));
+    let filter = json!({"action": "cancel", "filter": {"queue": "other"}});
+    refused(by("acme", "POST", "/v1/jobs/bulk"), filter);
+    refused(by("acme", "POST", "/v1/reserve"), json!({"queues": ["other"], "worker": "w"}));
+    refused(by("mailer", "POST", "/v1/reserve"), json!({"queues": ["other"], "worker": "w"}));
+    refused(by("acme", "PATCH", "/v1/queues/other"), json!({"paused": true}));
+    refused(by("mailer", "POST", "/v1/queues/other/pause"), json!({}));
+    let schedule = json!({"every_ms": 60_000, "job": {"type": "t", "queue": "other"}});
+    refused(by("acme", "PUT", "/v1/schedules/s"), schedule.clone());
+    by("admin", "PUT", "/v1/schedules/s").json(&schedule).expect(201);
+    by("acme", "DELETE", "/v1/schedules/s").send().problem(404, "not_found");
+    refused(by("acme", "PUT", "/v1/subscriptions/c"), json!({"events": "*"}));
+    let reserve = json!({"queues": ["other"], "worker": "w"});
+    let leases = by("admin", "POST", "/v1/reserve").json(&reserve).expect(200).value();
+    let token = &leases["leases"][0]["token"];
+    refused(by("acme", "POST", "/v1/ack"), json!({"acks": [{"token": token}]}));
+    refused(by("acme", "POST", "/v1/nack"), json!({"nacks": [{"token": token}]}));
+    refused(by("acme", "POST", "/v1/extend"), json!({"tokens": [token], "lease_ms": 1000}));
+    assert_eq!(count(by("acme", "GET", "/v1/schedules").send(), "schedules"), 0);
+}
+
+#[test]
+fn s11_a_duplicate_tells_id_and_state_only_unless_the_key_may_read() {
+    let server = guarded();
+    let job = json!({"type": "t", "queue": "acme.a", "idempotency_key": "k", "payload": "private"});
+    let ask = |id: &str| server.ask("POST", "/v1/jobs").key(&secret(id)).json(&job);
+    let first = ask("admin").expect(201).value();
+    let told = ask("writer").expect(200).value();
+    assert_eq!((&told["id"], &told["status"]), (&first["id"], &json!("ready")));
+    assert_eq!(told.as_object().unwrap().len(), 3, "{told}");
+    assert_eq!(ask("acme").expect(200).value()["job"]["payload"], "private");
+}
+
+#[test]
+fn s6_a_page_of_another_site_cannot_use_a_server_without_keys() {
+    let server = Server::start(Store::of("memory").unwrap(), &[]);
+    let job = json!({"type": "t"});
+    for (method, path) in [
+        ("POST", "/v1/jobs"),
+        ("POST", "/createJob"),
+        ("POST", "/v1/queues/a/pause"),
+        ("PATCH", "/v1/queues/a"),
+        ("DELETE", "/v1/queues/a"),
+        ("PUT", "/v1/schedules/s"),
+    ] {
+        let ask = || server.ask(method, path);
+        let cross = ask().header("origin", "http://evil.example");
+        cross.json(&job).problem(403, "forbidden");
+        let site = ask().header("sec-fetch-site", "cross-site");
+        site.json(&job).problem(403, "forbidden");
+        let form = ask().header("content-type", "text/plain");
+        form.json(&job).problem(415, "unsupported_media_type");
+        ask().header("host", "evil.example").json(&job).problem(403, "forbidden");
+    }
+    server.get("/v1/jobs").header("host", "evil.example:80").send().problem(403, "forbidden");
+    assert!(
+        server.get("/v1/queues").send().expect(200).value()["queues"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    );
+    let preflight =
+        server.ask("OPTIONS", "/v1/jobs").header("origin", "http://evil.example").send();
+    assert!(preflight.header("access-control-allow-origin").is_none());
+}
+
+#[test]
+fn s4_the_page_of_docs_loads_and_runs_nothing() {
+    let server = Server::start(Store::of("memory").unwrap(), &[]);
+    let page = server.get("/docs").send().expect(200);
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(policy.starts_with("default-src 'none'"), "{policy}");
+    assert!(!page.text.contains("<script") && !page.text.contains("src="), "nothing is loaded");
+    for path in ["/v1/jobs/{id}/why", "/v1/reserve", "/v1/schedules/{name}/next"] {
+        assert!(page.text.contains(path), "{path}");
+    }
+}
+
+#[test]
+fn the_key_of_the_environment_opens_everything() {
+    let store = Store::of("memory").unwrap();
+    std::fs::write(store.directory.path().join(".env"), format!("QUEUEKIT_API_KEY={ROOT}\n"))
+        .unwrap();
+    let server = Server::start(store, &[]);
+    server.get("/v1/jobs").send().problem(401, "unauthorized");
+    server.get("/v1/jobs").key(ROOT).send().expect(200);
+    let reserve = json!({"queues": ["a"], "worker": "w"});
+    server.ask("POST", "/v1/reserve").key(ROOT).json(&reserve).expect(200);
+}
