@@ -1,5 +1,10 @@
 //! The `queuekit` binary: a server, workers and a command line over every store.
 
+mod cli;
+mod config;
+mod handlers;
 mod http;
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    cli::main()
+}
