@@ -15,7 +15,7 @@ use super::migrate;
 /// A queue that has lost more points than this is worth a warning.
 const HEALTH_WANTED: u8 = 80;
 
-/// Look for what is wrong with the store, and say what to do; exit code 4 if jobs are at risk
+/// Look for what is wrong with the store, and say what to do
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Doctor {}
@@ -25,7 +25,8 @@ Examples:
   queuekit doctor --url postgres://db/jobs
   queuekit doctor --json | jq .findings
 
-It changes nothing. Findings are notes, warnings or errors; errors put jobs at risk.";
+It changes nothing. Findings are notes, warnings or errors; errors put jobs at risk, and make the
+exit code 4.";
 
 /// What was found.
 #[derive(Default, Serialize)]
@@ -127,7 +128,7 @@ impl Report {
         let name = &queue.name;
         let ready = queue.counts.get(Status::Ready).value;
         if ready > 0 && queue.workers == 0 && !queue.settings.paused {
-            let message = format!("queue {name}: {ready} jobs are ready and no worker serves it");
+            let message = format!("queue {name}: no worker serves it; ready jobs: {ready}");
             self.find(
                 Severity::Warning,
                 message,

@@ -22,11 +22,12 @@ use crate::cli::Usage;
 /// Room for all of a job that is not its payload.
 const BESIDE_PAYLOAD: usize = 8 * 1024;
 
-/// Store a job, and print its id once it is stored durably (with --json a line of JSON for each)
+/// Store a job, and print its id as soon as it is stored
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Enqueue {
     /// The type of the job: it picks the handler
+    #[arg(value_name = "TYPE")]
     kind: Kind,
     /// What the handler is given: JSON, or the file it is in, or - for stdin
     #[arg(long, value_name = "JSON|@FILE|-", default_value = "null", allow_hyphen_values = true)]
@@ -68,7 +69,10 @@ Examples:
   queuekit enqueue echo --payload '{\"hello\": \"world\"}'
   queuekit enqueue email --payload @mail.json --queue emails --delay 10m
   jq -n '{ms: 500}' | queuekit enqueue sleep --payload - --count 100
-  queuekit enqueue invoice --idempotency-key invoice-42 --json";
+  queuekit enqueue invoice --idempotency-key invoice-42 --json
+
+With --json the answer is a line of JSON for each job: {\"outcome\":\"created\",\"id\":\"..\"}, or
+the outcome `duplicate`, which is no failure.";
 
 /// One `--metadata`.
 #[derive(Clone, Debug)]

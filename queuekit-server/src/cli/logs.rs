@@ -11,12 +11,10 @@ use super::Usage;
 /// Our own steps, and only the complaints of what we are built of.
 const FILTER: &str = "warn,queuekit=info";
 
-/// For people, or for programs.
+/// For people, coloured on a terminal, or for programs.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum LogFormat {
-    /// A line for people, coloured on a terminal
     Text,
-    /// A line of JSON
     Json,
 }
 

@@ -50,6 +50,7 @@ Settings: a flag goes before the environment (and .env), that before queuekit.to
 Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 unhealthy.";
 
 #[derive(Args, Debug)]
+#[command(next_help_heading = "Everywhere")]
 struct GlobalFlags {
     /// The store: sqlite://PATH, postgres://.., redis://.. or memory: [env: QUEUEKIT_URL] [default:
     /// sqlite://queuekit.db]

@@ -9,6 +9,7 @@ use super::exit::Exit;
 use super::output::remark;
 use super::stop::Stop;
 use super::{systemd, work};
+use crate::cli::Usage;
 use crate::config::{HttpFlags, WorkFlags, WorkSettings};
 use crate::http::Server;
 
@@ -37,6 +38,10 @@ at once. `queuekit key new` makes keys.";
 
 impl Serve {
     pub(crate) async fn run(self, context: Context) -> Result<Exit> {
+        if !self.work && !self.flags.is_empty() {
+            let message = "--queues and --concurrency are of the worker: add --work to run one";
+            return Err(Usage::error(message));
+        }
         let options = self.http.resolve(&context.sources)?;
         let settings = WorkSettings::resolve(self.flags, &context.sources)?;
         let client = context.connect().await?;

@@ -31,6 +31,13 @@ pub(crate) struct WorkSettings {
     pub(crate) handlers: Vec<BuiltIn>,
 }
 
+impl WorkFlags {
+    /// Whether none was given.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queues.is_empty() && self.concurrency.is_none()
+    }
+}
+
 impl WorkSettings {
     pub(crate) fn resolve(flags: WorkFlags, sources: &Sources) -> Result<Self> {
         let Sources { environment, file, .. } = sources;
