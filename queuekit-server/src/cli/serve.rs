@@ -6,7 +6,6 @@ use queuekit::{Caretaker, Client, Worker};
 
 use super::context::Context;
 use super::exit::Exit;
-use super::output::remark;
 use super::stop::Stop;
 use super::{systemd, work};
 use crate::cli::Usage;
@@ -99,6 +98,6 @@ pub(crate) async fn serve(
     served?;
     worked?;
     closed?;
-    remark("stopped");
+    tracing::info!("stopped");
     Ok(())
 }

@@ -1,10 +1,10 @@
 //! The signals that end a process.
 
-use anyhow::{Context, Result};
-use queuekit::{CancellationToken, RunSummary, RunningWorker};
 use std::time::Duration;
 
-use super::output::remark;
+use anyhow::{Context, Result};
+use queuekit::{CancellationToken, RunSummary, RunningWorker};
+
 use super::systemd;
 
 /// How long jobs may go on after the first signal.
@@ -26,7 +26,9 @@ impl Stop {
         tokio::spawn(async move {
             signals.next().await;
             systemd::stopping();
-            remark("stopping; what runs is finished first, a second signal ends it at once");
+            tracing::info!(
+                "stopping: what runs is finished first, a second signal ends it at once"
+            );
             told.asked.cancel();
             signals.next().await;
             told.forced.cancel();

@@ -9,7 +9,6 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::exit::Exit;
-use super::output::remark;
 use super::stop::Stop;
 use super::systemd;
 use crate::config::{WorkFlags, WorkSettings};
@@ -60,17 +59,13 @@ impl Work {
             let running = worker.start().await?;
             let queues: Vec<&str> = settings.queues.iter().map(AsRef::as_ref).collect();
             let (queues, address) = (queues.join(", "), context.address());
-            remark(format_args!("{} works {queues} of {address}", running.id()));
+            tracing::info!(worker = %running.id(), %queues, store = %address, "working");
             systemd::ready();
             stop.run_until(&running).await?
         };
         client.close().await?;
         let figures = Figures::from(summary);
-        if context.output.json {
-            context.output.json(&figures)?;
-        } else {
-            remark(figures);
-        }
+        context.output.answer(&figures, &figures)?;
         Ok(Exit::Success)
     }
 }

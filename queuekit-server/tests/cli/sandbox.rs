@@ -133,8 +133,9 @@ impl Running {
     }
 
     pub(crate) fn signal(&self, signal: &str) {
-        let process = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-s", signal, &process]).status().unwrap().success());
+        // Of every shell; a program of this name is not everywhere.
+        let kill = format!("kill -s {signal} {}", self.child.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
     }
 
     /// Its exit code, and what was left on stderr.

@@ -27,7 +27,7 @@ fn it_says_where_it_listens_and_ends_well_by_a_signal() {
         assert!(line.ends_with(" serves sqlite://queuekit.db\n"), "{line}");
         serve.signal(signal);
         let (code, said) = serve.ended();
-        assert!(code == Some(0) && said.ends_with("stopped\n"), "{code:?} {said}");
+        assert!(code == Some(0) && said.contains("stopped"), "{code:?} {said}");
     }
 }
 

@@ -37,7 +37,7 @@ async fn a_second_signal_hands_on_at_once_what_runs() {
     let enqueue = ["enqueue", "sleep", "--payload", "{\"ms\": 600000}"];
     let id: JobId = sandbox.run(&enqueue).ok().trim().parse().unwrap();
     let mut work = sandbox.start(&["work", "--name", "mailer"]);
-    work.says("mailer");
+    work.says("working worker=mailer");
     let client = sandbox.store("queuekit.db").await;
     let job = async || client.get_job(id).await.unwrap().unwrap();
     while job().await.state != State::Running {
@@ -46,9 +46,18 @@ async fn a_second_signal_hands_on_at_once_what_runs() {
     work.signal("TERM");
     work.says("stopping");
     work.signal("INT");
-    let (code, said) = work.ended();
-    assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("1 handed on"), "{said}");
+    assert_eq!(work.line(), "0 completed, 1 handed on\n");
+    assert_eq!(work.ended().0, Some(0));
     let job = job().await;
     assert_eq!((job.state, job.attempts), (State::Pending, 0), "no attempt is spent");
+}
+
+#[test]
+fn logs_are_json_where_that_is_asked_for() {
+    let sandbox = Sandbox::new().env("RUST_LOG", "debug");
+    sandbox.run(&["enqueue", "sleep", "--payload", "{\"ms\": \"x\"}"]).ok();
+    let ran = sandbox.run(&["work", "--until-idle", "--log-format", "json"]);
+    let lines: Vec<serde_json::Value> =
+        ran.stderr.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines.iter().any(|line| line["fields"]["message"] == "a run failed"), "{lines:?}");
 }
