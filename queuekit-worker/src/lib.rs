@@ -3,6 +3,7 @@
 //! - [`Worker`] describes a worker and runs it; [`RunningWorker`] is one that runs.
 //! - [`Handler`] is what runs a job: an async function of a payload and a [`Ctx`].
 //! - [`JobError`] says what becomes of a job whose run did not succeed.
+//! - [`Caretaker`] is for processes that run no jobs: it does what a worker does beside them.
 //! - [`Middleware`] wraps every run, [`Hooks`] are told what happens to it.
 //!
 //! ```
@@ -40,6 +41,7 @@
 //! handler can block; when the process dies, another worker takes the job over as soon as the
 //! lease has run out. Outcomes are told to the store until it answers.
 
+mod caretaker;
 mod consume;
 mod ctx;
 mod ending;
@@ -72,6 +74,7 @@ mod verdict;
 mod wakeups;
 mod worker;
 
+pub use caretaker::Caretaker;
 pub use ctx::Ctx;
 pub use futures_util::future::BoxFuture;
 pub use handler::{Handler, RawHandler};

@@ -11,14 +11,13 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::caretaker::take_care;
 use crate::heartbeat::Heartbeat;
 use crate::pump::Pump;
-use crate::schedules::schedules;
 use crate::serving::Serving;
 use crate::shared::{Phase, Shared};
 use crate::snapshot::{WorkerSnapshot, snapshot};
 use crate::summary::RunSummary;
-use crate::upkeep::upkeep;
 use crate::wakeups::{relay, subscribe};
 
 /// A worker that runs until it is drained.
@@ -42,8 +41,9 @@ impl RunningWorker {
         let pump = Pump::new(Arc::clone(&shared), serving, until_idle);
         let heartbeat = Heartbeat::start(Arc::clone(&shared))?;
         let beside = StopGuard { shared: Arc::clone(&shared), stop: CancellationToken::new() };
-        runtime.spawn(upkeep(Arc::clone(&shared), beside.stop.clone()));
-        runtime.spawn(schedules(Arc::clone(&shared), beside.stop.clone()));
+        let caring = Arc::clone(&shared);
+        let failed = move |error: &Error| caring.store_error(error);
+        runtime.spawn(take_care(Arc::clone(&shared.backend), beside.stop.clone(), failed));
         if let Some(wakeup) = wakeup {
             runtime.spawn(relay(Arc::clone(&shared), wakeup, beside.stop.clone()));
         }

@@ -1,33 +1,25 @@
 //! Enqueues what schedules say is due.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use queuekit_core::Result;
 use queuekit_core::retry::jittered;
 use queuekit_core::schedule::tick;
-use tokio_util::sync::CancellationToken;
+use queuekit_core::{Backend, Error, Result};
 
-use crate::shared::{Shared, chance};
+use crate::shared::chance;
 
 /// How soon a worker sees that somebody has made a schedule.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// Ticks until it is stopped; any number of workers may at once (contract R15.2).
-pub(crate) async fn schedules(shared: Arc<Shared>, stop: CancellationToken) {
-    tokio::select! {
-        () = stop.cancelled() => {}
-        () = tick_for_ever(&shared) => {}
-    }
-}
-
-async fn tick_for_ever(shared: &Shared) {
+/// Ticks until it is dropped; any number of processes may at once (contract R15.2). Ends by itself
+/// if the store keeps no schedules.
+pub(crate) async fn schedules(store: &dyn Backend, failed: impl Fn(&Error)) {
     loop {
-        let wait = match tick_all(shared).await {
+        let wait = match tick_all(store).await {
             Ok(Some(next_in)) => next_in.min(jittered(EVERY, chance())),
             Ok(None) => return,
             Err(error) => {
-                shared.store_error(&error);
+                failed(&error);
                 jittered(EVERY, chance())
             }
         };
@@ -36,9 +28,9 @@ async fn tick_for_ever(shared: &Shared) {
 }
 
 /// The time to the next occurrence; none if the store keeps no schedules.
-async fn tick_all(shared: &Shared) -> Result<Option<Duration>> {
+async fn tick_all(store: &dyn Backend) -> Result<Option<Duration>> {
     loop {
-        let Some(ticked) = tick(&*shared.backend).await? else { return Ok(None) };
+        let Some(ticked) = tick(store).await? else { return Ok(None) };
         for (schedule, error) in &ticked.failed {
             tracing::warn!(%schedule, %error, "a schedule that is due enqueued nothing");
         }

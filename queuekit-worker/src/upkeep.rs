@@ -1,33 +1,25 @@
 //! Keeps the store small.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use queuekit_core::Result;
 use queuekit_core::capability::Upkeep;
 use queuekit_core::retry::jittered;
-use tokio_util::sync::CancellationToken;
+use queuekit_core::{Backend, Error, Result};
 
-use crate::shared::{Shared, chance};
+use crate::shared::chance;
 
 const EVERY: Duration = Duration::from_secs(10);
 
-/// Prunes and repairs in short steps until it is stopped; any number of workers may at once.
-pub(crate) async fn upkeep(shared: Arc<Shared>, stop: CancellationToken) {
-    tokio::select! {
-        () = stop.cancelled() => {}
-        () = keep_for_ever(&shared) => {}
-    }
-}
-
-async fn keep_for_ever(shared: &Shared) {
+/// Prunes and repairs in short steps until it is dropped; any number of processes may at once.
+/// Ends by itself if the store keeps itself small.
+pub(crate) async fn upkeep(store: &dyn Backend, failed: impl Fn(&Error)) {
     loop {
         tokio::time::sleep(jittered(EVERY, chance())).await;
-        let Some(upkeep) = shared.backend.capabilities().upkeep else {
+        let Some(upkeep) = store.capabilities().upkeep else {
             return;
         };
         if let Err(error) = keep_up(upkeep).await {
-            shared.store_error(&error);
+            failed(&error);
         }
     }
 }

@@ -3,7 +3,7 @@
 use queuekit_core::memory::MemoryStore;
 use queuekit_core::{Client, Error, ErrorKind, Result};
 
-use crate::store_url::StoreUrl;
+use crate::store_url::{Store, StoreUrl};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -72,55 +72,105 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// # }
 /// ```
 pub async fn connect(url: &str) -> Result<Client> {
-    open(url).await.map_err(|error| error.during("connect"))
+    open(url, Checks::All).await.map_err(|error| error.during("connect"))
 }
 
-async fn open(text: &str) -> Result<Client> {
+/// Opens the store of this URL as [`connect`] does, but neither looks at how the server is set up
+/// and which schema there is, nor changes it: for whoever finds out what is wrong with a store
+/// ([`Inspect`]) or brings its schema up to date ([`Migrations`]).
+///
+/// [`Inspect`]: queuekit_core::capability::Inspect
+/// [`Migrations`]: queuekit_core::capability::Migrations
+///
+/// # Errors
+/// As [`connect`], but for what it says of servers and schemas.
+///
+#[cfg_attr(feature = "sqlite", doc = "```")]
+#[cfg_attr(not(feature = "sqlite"), doc = "```ignore")]
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> queuekit::Result<()> {
+/// # let directory = tempfile::tempdir().unwrap();
+/// # let path = directory.path().join("jobs.db").display().to_string().replace('\\', "/");
+/// let client = queuekit::connect_unchecked(&format!("sqlite://{path}")).await?;
+/// let migrations = client.backend().capabilities().migrations.expect("SQLite has a schema");
+/// assert_eq!(migrations.status().await?.stored, 0);
+/// assert_eq!(migrations.up().await?, migrations.status().await?);
+/// # Ok(())
+/// # }
+/// ```
+pub async fn connect_unchecked(url: &str) -> Result<Client> {
+    open(url, Checks::None).await.map_err(|error| error.during("connect"))
+}
+
+/// Whether a server and a schema that do not fit are refused, or brought up to date (R11.2).
+#[derive(Clone, Copy)]
+enum Checks {
+    All,
+    None,
+}
+
+async fn open(text: &str, checks: Checks) -> Result<Client> {
     let url = StoreUrl::parse(text)?;
-    let opened = match url.scheme.to_ascii_lowercase().as_str() {
-        "memory" if cfg!(feature = "memory") => open_memory(url),
-        "memory" => Err(feature_is_off("memory")),
-        "sqlite" => open_sqlite(text).await,
-        "postgres" | "postgresql" => open_postgres(url).await,
-        "redis" | "redis-cluster" | "redis-sentinel" | "rediss" | "rediss-cluster"
-        | "rediss-sentinel" => open_redis(url).await,
+    let opened = match url.store() {
+        Some(Store::Memory) if cfg!(feature = "memory") => open_memory(url),
+        Some(Store::Memory) => Err(feature_is_off("memory")),
+        Some(Store::Sqlite) => open_sqlite(text, checks).await,
+        Some(Store::Postgres) => open_postgres(url, checks).await,
+        Some(Store::Redis) => open_redis(url, checks).await,
         // Without the rest: where the scheme is wrong, anything may be a password.
-        _ => return Err(unknown_scheme(url.scheme)),
+        None => return Err(unknown_scheme(url.scheme)),
     };
     opened.map_err(|error| error.on(url))
 }
 
 #[cfg(feature = "sqlite")]
-async fn open_sqlite(url: &str) -> Result<Client> {
-    queuekit_sqlite::SqliteStore::connect_url(url).await.map(Client::new)
+async fn open_sqlite(url: &str, checks: Checks) -> Result<Client> {
+    use queuekit_sqlite::{SqliteConfig, SqliteStore};
+    let config = SqliteConfig::from_url(url)?;
+    let opened = match checks {
+        Checks::All => SqliteStore::connect(config).await,
+        Checks::None => SqliteStore::connect_unchecked(config).await,
+    };
+    opened.map(Client::new)
 }
 
 #[cfg(not(feature = "sqlite"))]
-async fn open_sqlite(_: &str) -> Result<Client> {
+async fn open_sqlite(_: &str, _: Checks) -> Result<Client> {
     Err(feature_is_off("sqlite"))
 }
 
 /// The driver knows its scheme in lower case only.
 #[cfg(feature = "postgres")]
-async fn open_postgres(url: StoreUrl<'_>) -> Result<Client> {
-    let url = format!("postgres:{}", url.rest);
-    queuekit_postgres::PostgresStore::connect_url(&url).await.map(Client::new)
+async fn open_postgres(url: StoreUrl<'_>, checks: Checks) -> Result<Client> {
+    use queuekit_postgres::{PostgresConfig, PostgresStore};
+    let config = PostgresConfig::from_url(&format!("postgres:{}", url.rest))?;
+    let opened = match checks {
+        Checks::All => PostgresStore::connect(config).await,
+        Checks::None => PostgresStore::connect_unchecked(config).await,
+    };
+    opened.map(Client::new)
 }
 
 #[cfg(not(feature = "postgres"))]
-async fn open_postgres(_: StoreUrl<'_>) -> Result<Client> {
+async fn open_postgres(_: StoreUrl<'_>, _: Checks) -> Result<Client> {
     Err(feature_is_off("postgres"))
 }
 
 /// The driver knows its schemes in lower case only.
 #[cfg(feature = "redis")]
-async fn open_redis(url: StoreUrl<'_>) -> Result<Client> {
-    let url = format!("{}:{}", url.scheme.to_ascii_lowercase(), url.rest);
-    queuekit_redis::RedisStore::connect_url(&url).await.map(Client::new)
+async fn open_redis(url: StoreUrl<'_>, checks: Checks) -> Result<Client> {
+    use queuekit_redis::{RedisConfig, RedisStore};
+    let scheme = url.scheme.to_ascii_lowercase();
+    let config = RedisConfig::from_url(&format!("{scheme}:{}", url.rest))?;
+    let opened = match checks {
+        Checks::All => RedisStore::connect(config).await,
+        Checks::None => RedisStore::connect_unchecked(config).await,
+    };
+    opened.map(Client::new)
 }
 
 #[cfg(not(feature = "redis"))]
-async fn open_redis(_: StoreUrl<'_>) -> Result<Client> {
+async fn open_redis(_: StoreUrl<'_>, _: Checks) -> Result<Client> {
     Err(feature_is_off("redis"))
 }
 
@@ -150,14 +200,16 @@ mod tests {
     use super::*;
 
     async fn refused(url: &str) -> (String, String) {
-        let error = open(url).await.unwrap_err();
+        let error = open(url, Checks::All).await.unwrap_err();
+        let unchecked = open(url, Checks::None).await.unwrap_err();
+        assert_eq!(error.to_string(), unchecked.to_string(), "what is no URL of a store is none");
         (error.kind().as_str().to_owned(), error.to_string())
     }
 
     #[tokio::test]
     async fn memory_opens_in_any_case_and_only_without_a_name() {
         for url in ["memory:", "memory://", "MEMORY:"] {
-            assert_eq!(open(url).await.is_ok(), cfg!(feature = "memory"), "{url}");
+            assert_eq!(open(url, Checks::All).await.is_ok(), cfg!(feature = "memory"), "{url}");
         }
         for url in ["memory:jobs", "memory:///jobs", "memory://u:hunter2@jobs", "memory: "] {
             let (kind, text) = refused(url).await;
@@ -174,7 +226,7 @@ mod tests {
         let path = directory.path().join("jobs @ 1#2.db");
         for (scheme, jobs) in [("sqlite", 0), ("SQLite", 1)] {
             let url = format!("{scheme}://{}?synchronous=normal", path.display());
-            let client = open(&url).await.unwrap();
+            let client = open(&url, Checks::All).await.unwrap();
             let found = client.backend().list_jobs(&Default::default()).await.unwrap().items.len();
             assert_eq!(found, jobs);
             client.enqueue(queuekit_core::JobDraft::new("greet", "{}")).await.unwrap();
@@ -182,6 +234,23 @@ mod tests {
         }
         let left = std::fs::read_dir(directory.path()).unwrap().map(|file| file.unwrap().path());
         assert_eq!(left.collect::<Vec<_>>(), [path], "a store that was closed is one file");
+    }
+
+    #[cfg(feature = "sqlite")]
+    #[tokio::test]
+    async fn a_store_that_is_opened_unchecked_is_left_as_it_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("jobs.db");
+        let missing = format!("sqlite://{}?create=nothing", path.display());
+        let error = connect_unchecked(&missing).await.unwrap_err().to_string();
+        assert!(error.contains("cannot be opened") && !path.exists(), "{error}");
+        std::fs::write(&path, "").unwrap();
+        let client = connect_unchecked(&missing).await.unwrap();
+        let migrations = client.backend().capabilities().migrations.unwrap();
+        assert_eq!(migrations.status().await.unwrap().stored, 0);
+        client.close().await.unwrap();
+        let error = connect(&missing).await.unwrap_err().to_string();
+        assert!(error.contains("`queuekit migrate up`"), "{error}");
     }
 
     #[cfg(feature = "sqlite")]

@@ -98,7 +98,7 @@ mod store_url;
 
 pub mod prelude;
 
-pub use connect::connect;
+pub use connect::{connect, connect_unchecked};
 #[doc(inline)]
 pub use queuekit_core::*;
 /// The store in a Postgres database: its settings, transactions of the application's own, and the
@@ -118,3 +118,4 @@ pub use queuekit_sqlite as sqlite;
 #[cfg(feature = "worker")]
 #[doc(inline)]
 pub use queuekit_worker::*;
+pub use store_url::redacted;

@@ -4,6 +4,27 @@ use std::fmt;
 
 use queuekit_core::{Error, Result};
 
+/// A store's URL as it may be shown, in a log or to people: without userinfo and settings, both of
+/// which can hold secrets. Of a text that is no URL of a store, nothing is shown.
+///
+/// ```
+/// assert_eq!(queuekit::redacted("postgres://ada:pw@db/jobs"), "postgres://***@db/jobs");
+/// assert_eq!(queuekit::redacted("ada:pw@db"), "***");
+/// ```
+pub fn redacted(url: &str) -> String {
+    let url = StoreUrl::parse(url).ok().filter(|url| url.store().is_some());
+    url.map_or("***".to_owned(), |url| url.to_string())
+}
+
+/// What a URL is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Store {
+    Memory,
+    Sqlite,
+    Postgres,
+    Redis,
+}
+
 /// A URL split at its first colon. Displayed without userinfo and query: both can hold secrets.
 /// The path of an SQLite file is shown as it is: there is no userinfo in front of it.
 #[derive(Clone, Copy)]
@@ -30,6 +51,18 @@ impl<'a> StoreUrl<'a> {
             return Err(malformed("a text that does not begin with a scheme"));
         }
         Ok(Self { scheme, rest })
+    }
+
+    /// By its scheme, in any case; none if nobody knows it.
+    pub(crate) fn store(&self) -> Option<Store> {
+        match self.scheme.to_ascii_lowercase().as_str() {
+            "memory" => Some(Store::Memory),
+            "sqlite" => Some(Store::Sqlite),
+            "postgres" | "postgresql" => Some(Store::Postgres),
+            "redis" | "redis-cluster" | "redis-sentinel" | "rediss" | "rediss-cluster"
+            | "rediss-sentinel" => Some(Store::Redis),
+            _ => None,
+        }
     }
 }
 

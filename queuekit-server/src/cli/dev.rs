@@ -1,0 +1,87 @@
+//! `queuekit dev`
+
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::Args;
+use queuekit::{Client, JobDraft, QueueName};
+
+use super::context::Context;
+use super::exit::Exit;
+use super::output::remark;
+use super::serve::{announce, serve};
+use super::stop::Stop;
+use super::work;
+use crate::config::{HttpFlags, StoreAddress, WorkFlags, WorkSettings};
+use crate::handlers::add_demo;
+use crate::http::Server;
+
+/// Neither the environment nor a file names the store: demo jobs are not for one that is in use.
+const DEFAULT: &str = "sqlite://queuekit-dev.db";
+
+/// Look around: store, server, worker and demo jobs in one process, without set-up
+#[derive(Args, Debug)]
+#[command(after_help = AFTER)]
+pub(crate) struct Dev {
+    #[command(flatten)]
+    http: HttpFlags,
+}
+
+const AFTER: &str = "\
+The store is ./queuekit-dev.db, or what --url says; QUEUEKIT_URL and queuekit.toml do not name it.
+The demo jobs succeed, fail at first, die, wait for their time, and run in the order of a key; they
+are enqueued once, however often this is started. Delete the file to begin anew.";
+
+impl Dev {
+    pub(crate) async fn run(self, mut context: Context) -> Result<Exit> {
+        context.url.get_or_insert_with(|| DEFAULT.to_owned());
+        let options = self.http.resolve(&context.sources)?;
+        let has_keys = !options.keys.is_empty();
+        let settings = WorkSettings {
+            queues: vec![QueueName::default(), QueueName::new("demo")?],
+            ..WorkSettings::resolve(WorkFlags::default(), &context.sources)?
+        };
+        let client = context.connect().await?;
+        let stop = Stop::listen()?;
+        let server = Server::bind(client.clone(), options).await?;
+        enqueue_demo_jobs(&client).await?;
+        let url = server.url();
+        announce(&context, &url, format_args!("{url} serves {}", context.address()));
+        remark(invitation(&url, &context.address(), has_keys));
+        let worker = add_demo(work::worker(client.clone(), &settings).name("dev"));
+        serve(server, Some(worker), &client, &stop).await?;
+        Ok(Exit::Success)
+    }
+}
+
+/// One for each fate; the keys see to it that there is one only.
+async fn enqueue_demo_jobs(client: &Client) -> Result<()> {
+    let job = |kind: &str, payload: &'static str| JobDraft::new(kind, payload).queue("demo");
+    let mut jobs = vec![
+        ("succeeds", job("echo", r#"{"hello": "world"}"#)),
+        ("retries", job("demo.flaky", "null")),
+        ("dies", job("demo.fail", "null").max_attempts(2)),
+        ("waits", job("echo", r#"{"waited": true}"#).delay(Duration::from_secs(60))),
+    ];
+    for key in ["first", "second", "third"] {
+        jobs.push((key, job("sleep", r#"{"ms": 1000}"#).partition_key("customer-42")));
+    }
+    let keyed = |(key, job): (&str, JobDraft)| job.idempotency_key(format!("demo-{key}"));
+    client.enqueue_all(jobs.into_iter().map(keyed)).await?;
+    Ok(())
+}
+
+fn invitation(url: &str, address: &StoreAddress, has_keys: bool) -> String {
+    let key = if has_keys { " -H \"Authorization: Bearer $QUEUEKIT_API_KEY\"" } else { "" };
+    format!(
+        "
+Seven demo jobs are in the queue `demo`. Try, in another terminal:
+
+  curl -s '{url}/v1/jobs?queue=demo'{key}
+  curl -s {url}/v1/jobs{key} -H 'Content-Type: application/json' \\
+    -d '{{\"type\": \"echo\", \"payload\": {{\"hello\": \"you\"}}}}'
+  queuekit enqueue sleep --payload '{{\"ms\": 2000}}' --url '{address}'
+
+{url}/docs has the whole API. Ctrl-C ends it."
+    )
+}

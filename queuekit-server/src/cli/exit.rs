@@ -1,0 +1,83 @@
+//! How the process ends.
+
+use std::fmt;
+use std::process::ExitCode;
+
+use queuekit::ErrorKind;
+
+use super::output::OutputClosed;
+
+/// What scripts learn of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    Success = 0,
+    Failed = 1,
+    Usage = 2,
+    NotFound = 3,
+    Unhealthy = 4,
+}
+
+/// Something that was asked for in the wrong way: the message says what to write instead.
+#[derive(Debug)]
+pub(crate) struct Usage(String);
+
+impl Exit {
+    /// How a command ends that fails with this.
+    pub(crate) fn of(error: &anyhow::Error) -> Self {
+        if error.is::<OutputClosed>() {
+            return Self::Success;
+        }
+        if error.is::<Usage>() {
+            return Self::Usage;
+        }
+        match error.downcast_ref::<queuekit::Error>().map(queuekit::Error::kind) {
+            Some(ErrorKind::Invalid { .. }) => Self::Usage,
+            Some(ErrorKind::NotFound) => Self::NotFound,
+            _ => Self::Failed,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+impl Usage {
+    /// As the error of a command.
+    pub(crate) fn error(message: impl Into<String>) -> anyhow::Error {
+        Self(message.into()).into()
+    }
+}
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::anyhow;
+    use queuekit::Error;
+
+    use super::*;
+
+    #[test]
+    fn each_kind_of_failure_has_its_code() {
+        let invalid: anyhow::Error = Error::invalid("queue", "short", "long").into();
+        for (error, exit) in [
+            (Usage::error("no"), Exit::Usage),
+            (invalid.context("while enqueuing"), Exit::Usage),
+            (Error::new(ErrorKind::NotFound, "none").into(), Exit::NotFound),
+            (Error::new(ErrorKind::Unavailable, "down").into(), Exit::Failed),
+            (anyhow!(std::io::Error::from(std::io::ErrorKind::BrokenPipe)), Exit::Failed),
+            (OutputClosed.into(), Exit::Success),
+        ] {
+            assert_eq!(Exit::of(&error), exit, "{error}");
+        }
+    }
+}

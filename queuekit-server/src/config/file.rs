@@ -1,0 +1,175 @@
+//! `queuekit.toml`.
+
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Result;
+use queuekit::QueueName;
+use serde::{Deserialize, Deserializer};
+
+use super::http::Listen;
+use super::nearest;
+use crate::cli::Usage;
+use crate::handlers::BuiltIn;
+use crate::http::HttpLimits;
+use crate::http::keys::KeyEntry;
+
+/// Everything that can stand in the file. Debug is left out: the URL may hold a password.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct FileSettings {
+    pub(crate) url: Option<String>,
+    pub(crate) listen: Option<Listen>,
+    pub(crate) hosts: Vec<String>,
+    pub(crate) insecure_no_auth: bool,
+    pub(crate) tls: Option<TlsEntry>,
+    pub(crate) limits: LimitsEntry,
+    pub(crate) concurrency: Option<NonZeroUsize>,
+    #[serde(deserialize_with = "queues")]
+    pub(crate) queues: Vec<QueueName>,
+    pub(crate) handlers: HandlersEntry,
+    pub(crate) keys: Vec<KeyEntry>,
+}
+
+/// `[tls]`
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TlsEntry {
+    pub(crate) certificate: PathBuf,
+    pub(crate) key: PathBuf,
+}
+
+/// `[limits]`
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct LimitsEntry {
+    max_body_bytes: Option<NonZeroUsize>,
+    max_buffered_bytes: Option<NonZeroUsize>,
+    max_connections: Option<NonZeroUsize>,
+    max_requests: Option<NonZeroUsize>,
+    max_waiting: Option<NonZeroUsize>,
+    header_timeout_ms: Option<NonZeroU64>,
+    body_timeout_ms: Option<NonZeroU64>,
+}
+
+/// `[handlers]`
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct HandlersEntry {
+    pub(crate) enabled: Option<Vec<BuiltIn>>,
+}
+
+impl FileSettings {
+    /// # Errors
+    /// What is wrong, by file and line; no value of the file is repeated.
+    pub(crate) fn parse(path: &Path, text: &str) -> Result<Self> {
+        toml::from_str(text).map_err(|error| {
+            let start = error.span().map_or(0, |span| span.start).min(text.len());
+            let line = 1 + text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count();
+            Usage::error(format!("{} line {line}: {}", path.display(), explain(error.message())))
+        })
+    }
+}
+
+impl LimitsEntry {
+    pub(crate) fn limits(&self) -> HttpLimits {
+        let default = HttpLimits::default();
+        let number = |own: Option<NonZeroUsize>, default| own.map_or(default, NonZeroUsize::get);
+        let time = |own: Option<NonZeroU64>, default| {
+            own.map_or(default, |ms| Duration::from_millis(ms.get()))
+        };
+        HttpLimits {
+            body_bytes: number(self.max_body_bytes, default.body_bytes),
+            buffered_bytes: number(self.max_buffered_bytes, default.buffered_bytes),
+            connections: number(self.max_connections, default.connections),
+            requests: number(self.max_requests, default.requests),
+            waiting: number(self.max_waiting, default.waiting),
+            header_timeout: time(self.header_timeout_ms, default.header_timeout),
+            body_timeout: time(self.body_timeout_ms, default.body_timeout),
+        }
+    }
+}
+
+/// What the parser says, without the values of the file, any of which may be a secret that stands
+/// in the wrong place, and with the name that was meant.
+fn explain(message: &str) -> String {
+    if message.starts_with("invalid type: ") || message.starts_with("invalid value: ") {
+        let (_, expected) = message.rsplit_once(", expected ").unwrap_or_default();
+        return format!("this value must be {expected}");
+    }
+    let unknown = ["unknown field `", "unknown variant `"];
+    let Some(rest) = unknown.iter().find_map(|start| message.strip_prefix(start)) else {
+        return message.to_owned();
+    };
+    let (written, expected) = rest.split_once('`').unwrap_or_default();
+    // Every other part stands between backticks.
+    let names: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
+    match nearest(written, names.iter().copied()) {
+        Some(name) => format!("`{written}` is unknown; did you mean `{name}`?"),
+        None => format!("`{written}` is unknown; there are {}", names.join(", ")),
+    }
+}
+
+fn queues<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<QueueName>, D::Error> {
+    let names = Vec::<String>::deserialize(deserializer)?;
+    names.iter().map(|name| QueueName::new(name).map_err(serde::de::Error::custom)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> String {
+        let parsed = FileSettings::parse("queuekit.toml".as_ref(), text);
+        parsed.err().expect("it is refused").to_string()
+    }
+
+    #[test]
+    fn every_setting_is_read() {
+        let text = include_str!("../../tests/cli/data/queuekit.toml");
+        let file = FileSettings::parse("queuekit.toml".as_ref(), text).unwrap();
+        assert_eq!(file.url.as_deref(), Some("sqlite:///var/lib/queuekit/jobs.db"));
+        assert_eq!((file.hosts.len(), file.queues.len(), file.keys.len()), (1, 2, 1));
+        let limits = file.limits.limits();
+        assert_eq!(limits.body_bytes, 1_048_576);
+        assert_eq!(limits.body_timeout, Duration::from_secs(5));
+        assert_eq!(file.handlers.enabled, Some(vec![BuiltIn::Echo]));
+    }
+
+    #[test]
+    fn an_unknown_name_is_refused_by_line_with_what_was_meant() {
+        for (text, said) in [
+            ("# a\nulr = 'x'", "queuekit.toml line 2: `ulr` is unknown; did you mean `url`?"),
+            ("[limits]\nmax_body = 1", "line 2: `max_body` is unknown; there are max_body_bytes,"),
+            ("[tls]\nkey = 'a'\ncert = 'b'", "line 3: `cert` is unknown; there are certificate"),
+            ("[handlers]\nenabled = ['ecko']", "line 2: `ecko` is unknown; did you mean `echo`?"),
+            ("queues = ['a b']", "line 1: queue must be"),
+            ("listen = '8080'", "line 1: it must be ADDRESS:PORT"),
+            ("concurrency = 0", "line 1: this value must be a nonzero"),
+            ("[[keys]]\nid = 'a'\nscopes = []\nsha256 = 'x'", "line 4: sha256 must be 64 hex"),
+        ] {
+            let error = refused(text);
+            assert!(error.contains(said), "{error}");
+        }
+    }
+
+    #[test]
+    fn s9_no_value_of_the_file_is_repeated() {
+        for text in [
+            "url = hunter2",
+            "url = 'hunter2",
+            "url = ['hunter2']",
+            "concurrency = 'hunter2'",
+            "ulr = 'hunter2'",
+            "listen = 'hunter2'",
+            "insecure_no_auth = 'hunter2, expected'",
+            "[limits]\nmax_body_bytes = 'hunter2'",
+            "url = 'a'\nurl = 'hunter2'",
+            "[[keys]]\nid = 'a'\nsha256 = 'hunter2'\nscopes = []",
+        ] {
+            let error = refused(text);
+            assert!(!error.contains("hunter2"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Where settings come from, beside flags.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, anyhow};
+
+use super::Environment;
+use super::file::FileSettings;
+use crate::cli::Usage;
+
+/// The file that is read if no other one is named.
+const FILE: &str = "queuekit.toml";
+
+/// The environment and the file.
+#[derive(Default)]
+pub(crate) struct Sources {
+    pub(crate) environment: Environment,
+    pub(crate) file: FileSettings,
+    /// Paths in the file begin at its directory.
+    pub(crate) directory: PathBuf,
+}
+
+impl Sources {
+    /// Reads them. The file that was named must be there; the one of the usual name need not.
+    pub(crate) fn read(config: Option<&Path>) -> Result<Self> {
+        let environment = Environment::read()?;
+        let path = config.unwrap_or(Path::new(FILE));
+        let file = match std::fs::read_to_string(path) {
+            Ok(text) => FileSettings::parse(path, &text)?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && config.is_none() => {
+                FileSettings::default()
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let name = path.display();
+                return Err(Usage::error(format!(
+                    "there is no file {name}; name the file of settings by --config, or leave it \
+                     out to use ./{FILE} if there is one"
+                )));
+            }
+            Err(error) => return Err(anyhow!("{} cannot be read: {error}", path.display())),
+        };
+        let directory = path.parent().map(Path::to_owned).unwrap_or_default();
+        Ok(Self { environment, file, directory })
+    }
+}
+
+/// What is in them may be secret.
+impl fmt::Debug for Sources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Sources")
+    }
+}

@@ -1,0 +1,84 @@
+//! What a worker runs, and how much of it at once.
+
+use std::num::NonZeroUsize;
+
+use anyhow::Result;
+use clap::Args;
+use queuekit::QueueName;
+
+use super::Sources;
+use crate::handlers::BuiltIn;
+
+const CONCURRENCY: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9);
+
+/// Flags of whatever runs jobs.
+#[derive(Args, Debug, Default)]
+pub(crate) struct WorkFlags {
+    /// Queues to serve, in this order: a later one when the earlier ones have nothing to run
+    /// [default: default]
+    #[arg(long, value_name = "QUEUE,..", value_delimiter = ',')]
+    queues: Vec<QueueName>,
+    /// Jobs to run at once [env: QUEUEKIT_CONCURRENCY, WORKER_COUNT] [default: 10]
+    #[arg(long, value_name = "N")]
+    concurrency: Option<NonZeroUsize>,
+}
+
+/// What they come to.
+#[derive(Debug)]
+pub(crate) struct WorkSettings {
+    pub(crate) queues: Vec<QueueName>,
+    pub(crate) concurrency: usize,
+    pub(crate) handlers: Vec<BuiltIn>,
+}
+
+impl WorkFlags {
+    /// Whether none was given.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queues.is_empty() && self.concurrency.is_none()
+    }
+}
+
+impl WorkSettings {
+    pub(crate) fn resolve(flags: WorkFlags, sources: &Sources) -> Result<Self> {
+        let Sources { environment, file, .. } = sources;
+        let counted = match environment.parse("QUEUEKIT_CONCURRENCY")? {
+            Some(count) => Some(count),
+            None => environment.parse("WORKER_COUNT")?,
+        };
+        let concurrency = flags.concurrency.or(counted).or(file.concurrency);
+        let named = [flags.queues, file.queues.clone()].into_iter().find(|names| !names.is_empty());
+        Ok(Self {
+            queues: named.unwrap_or_else(|| vec![QueueName::default()]),
+            concurrency: concurrency.unwrap_or(CONCURRENCY).get(),
+            handlers: file.handlers.enabled.clone().unwrap_or_else(|| BuiltIn::HARMLESS.to_vec()),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Environment;
+
+    #[test]
+    fn concurrency_is_the_flag_s_else_of_either_variable_else_the_file_s() {
+        let concurrency = |flag: Option<usize>, sources: &Sources| {
+            let concurrency = flag.and_then(NonZeroUsize::new);
+            let flags = WorkFlags { concurrency, ..WorkFlags::default() };
+            WorkSettings::resolve(flags, sources).map(|settings| settings.concurrency)
+        };
+        let mut sources = Sources::default();
+        assert_eq!(concurrency(None, &sources).unwrap(), 10);
+        sources.file.concurrency = NonZeroUsize::new(2);
+        assert_eq!(concurrency(None, &sources).unwrap(), 2);
+        sources.environment = Environment::of([("WORKER_COUNT", "3")]);
+        assert_eq!(concurrency(None, &sources).unwrap(), 3);
+        sources.environment =
+            Environment::of([("WORKER_COUNT", "3"), ("QUEUEKIT_CONCURRENCY", "4")]);
+        assert_eq!(concurrency(None, &sources).unwrap(), 4);
+        assert_eq!(concurrency(Some(5), &sources).unwrap(), 5);
+        sources.environment = Environment::of([("QUEUEKIT_CONCURRENCY", "0")]);
+        let error = concurrency(None, &sources).unwrap_err().to_string();
+        assert!(error.starts_with("the variable QUEUEKIT_CONCURRENCY"), "{error}");
+    }
+}

@@ -1,0 +1,43 @@
+//! `queuekit doctor`
+
+use crate::sandbox::Sandbox;
+
+#[test]
+fn a_store_that_is_well_is_healthy_and_described() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["migrate", "up"]).ok();
+    let report = sandbox.run(&["doctor", "--json"]);
+    assert_eq!(report.code, 0);
+    let report = report.json();
+    assert_eq!((&report["healthy"], &report["durability"]), (&true.into(), &"power_loss".into()));
+    assert_eq!(report["findings"], serde_json::json!([]));
+    let text = sandbox.run(&["doctor"]).ok();
+    assert!(text.contains("an Ok survives  ") && text.ends_with("\nhealthy\n"), "{text}");
+}
+
+#[test]
+fn what_is_not_as_it_should_be_is_named_with_its_remedy() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["enqueue", "echo", "--queue", "mails"]).ok();
+    let text = sandbox.run(&["doctor", "--url", "sqlite://queuekit.db?synchronous=normal"]).ok();
+    assert!(text.contains("warning: synchronous is normal"), "{text}");
+    assert!(text.contains("queue mails: no worker serves it; ready jobs: 1"), "{text}");
+    assert!(text.contains("-> start one: queuekit work --queues mails"), "{text}");
+}
+
+#[test]
+fn who_is_not_well_is_unhealthy_by_exit_code() {
+    let sandbox = Sandbox::new();
+    let missing = sandbox.run(&["doctor", "--json"]);
+    assert_eq!((missing.code, &missing.json()["healthy"]), (4, &false.into()));
+    assert!(!sandbox.path("queuekit.db").exists(), "looking creates nothing");
+    sandbox.write("queuekit.db", "");
+    let empty = sandbox.run(&["doctor", "--json"]);
+    assert_eq!((empty.code, &empty.json()["schema"]["stored"]), (4, &0.into()));
+    assert_eq!(empty.json()["findings"][0]["remedy"], "run `queuekit migrate up`");
+    sandbox.write("notes.txt", &"no database\n".repeat(100));
+    let text = sandbox.run(&["doctor", "--url", "sqlite://notes.txt"]);
+    assert!(text.code == 4 && text.stdout.contains("not healthy"), "{text:?}");
+    let nobody = "postgres://127.0.0.1:1/jobs?op_timeout_ms=100";
+    assert_eq!(sandbox.run(&["doctor", "--url", nobody]).code, 4);
+}

@@ -1,0 +1,78 @@
+//! `queuekit serve`
+
+use std::os::unix::net::UnixDatagram;
+
+use crate::sandbox::Sandbox;
+
+#[test]
+fn s1_beyond_this_machine_it_needs_a_key_or_a_word_that_none_is() {
+    let sandbox = Sandbox::new();
+    for listen in ["0.0.0.0:0", "[::]:0", "192.0.2.1:80"] {
+        let remedies = ["QUEUEKIT_API_KEY", "queuekit key new", "--insecure-no-auth", listen];
+        sandbox.run(&["serve", "--listen", listen]).failed(2, &remedies);
+        sandbox.run(&["dev", "--listen", listen]).failed(2, &remedies);
+    }
+    assert!(!sandbox.path("queuekit.db").exists(), "it is refused before the store is opened");
+    let mut serve = sandbox.start(&["serve", "--listen", "0.0.0.0:0", "--insecure-no-auth"]);
+    assert!(serve.line().starts_with("http://"));
+}
+
+#[test]
+fn it_says_where_it_listens_and_ends_well_by_a_signal() {
+    for signal in ["TERM", "INT"] {
+        let sandbox = Sandbox::new().env("QUEUEKIT_LISTEN", "127.0.0.1:0");
+        let mut serve = sandbox.start(&["serve", "--work"]);
+        let line = serve.line();
+        assert!(line.starts_with("http://127.0.0.1:"), "{line}");
+        assert!(line.ends_with(" serves sqlite://queuekit.db\n"), "{line}");
+        serve.signal(signal);
+        let (code, said) = serve.ended();
+        assert!(code == Some(0) && said.contains("stopped"), "{code:?} {said}");
+    }
+}
+
+#[test]
+fn an_address_that_is_taken_is_named() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = taken.local_addr().unwrap().to_string();
+    Sandbox::new().run(&["serve", "--listen", &listen]).failed(1, &[&listen]);
+}
+
+#[test]
+fn wrong_flags_are_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["serve", "--listen", "8080"]).failed(2, &["ADDRESS:PORT"]);
+    sandbox.run(&["serve", "--tls-cert", "cert.pem"]).failed(2, &["--tls-key"]);
+    sandbox.run(&["serve", "--concurrency", "0"]).failed(2, &["--concurrency"]);
+    sandbox.run(&["serve", "--concurrency", "5"]).failed(2, &["add --work"]);
+    let sandbox = sandbox.env("QUEUEKIT_LISTEN", "nowhere");
+    sandbox.run(&["serve"]).failed(2, &["the variable QUEUEKIT_LISTEN", "ADDRESS:PORT"]);
+}
+
+#[test]
+fn systemd_is_told_of_its_beginning_its_life_and_its_end() {
+    let sandbox = Sandbox::new();
+    let socket = sandbox.path("notify");
+    let systemd = UnixDatagram::bind(&socket).unwrap();
+    let told = || {
+        let mut bytes = [0; 100];
+        let length = systemd.recv(&mut bytes).unwrap();
+        String::from_utf8(bytes[..length].to_vec()).unwrap().trim().to_owned()
+    };
+    let sandbox = sandbox
+        .env("NOTIFY_SOCKET", socket.to_str().unwrap())
+        .env("WATCHDOG_USEC", "20000")
+        .env("QUEUEKIT_LISTEN", "127.0.0.1:0");
+    for command in ["serve", "work"] {
+        let mut running = sandbox.start(&[command]);
+        assert_eq!(told(), "READY=1");
+        assert_eq!(told(), "WATCHDOG=1");
+        running.signal("TERM");
+        let end = std::iter::repeat_with(told).find(|word| word != "WATCHDOG=1");
+        assert_eq!(end.as_deref(), Some("STOPPING=1"));
+        assert_eq!(running.ended().0, Some(0));
+        systemd.set_nonblocking(true).unwrap();
+        while systemd.recv(&mut [0; 100]).is_ok() {}
+        systemd.set_nonblocking(false).unwrap();
+    }
+}
