@@ -77,7 +77,7 @@ fn s6_a_million_elements_and_ten_thousand_levels_are_refused() {
 #[test]
 fn s6_headers_beyond_bounds_are_refused() {
     let server = server();
-    let huge = server.get("/v1/jobs").header("x-huge", "a".repeat(100_000)).try_send();
+    let huge = server.get("/v1/jobs").header("x-huge", "a".repeat(1_000_000)).try_send();
     assert!(huge.is_err() || huge.unwrap().status == 431);
     server.get("/healthz").send().expect(200);
 }

@@ -59,6 +59,12 @@ impl Ask {
         self.text(body.to_string())
     }
 
+    /// The same to a server that may be killed meanwhile.
+    pub fn try_json(mut self, body: &Value) -> Result<Reply, ureq::Error> {
+        self.body = Some(body.to_string().into_bytes());
+        self.try_send()
+    }
+
     /// Sends it.
     pub fn send(self) -> Reply {
         self.try_send().expect("an answer")
