@@ -63,7 +63,7 @@ impl HttpFlags {
                 key: directory.join(&tls.key),
             }),
         };
-        let hosts = file.hosts.iter().cloned().chain(self.hosts).collect();
+        let hosts = if self.hosts.is_empty() { file.hosts.clone() } else { self.hosts };
         let limits = file.limits.limits();
         Ok(HttpOptions { listen, keys, insecure_no_auth, hosts, tls, limits })
     }
