@@ -185,7 +185,7 @@ fn what_is_wrong_is_named_with_its_field(server: &mut Server) {
     let wrong = server.ask("PUT", "/v1/jobs").json(&json!({}));
     assert!(wrong.header("allow").is_some_and(|allowed| allowed.contains("POST")));
     wrong.problem(405, "method_not_allowed");
-    server.get("/v1/jobs/x").send().problem(422, "invalid");
+    server.get("/v1/jobs/x").send().problem(404, "not_found");
     server.get("/v1/jobs?status=asleep").send().problem(422, "invalid");
     server.get("/v1/jobs?limit=0").send().problem(422, "invalid");
     server.get("/v1/jobs?limit=many").send().problem(400, "bad_request");

@@ -40,7 +40,8 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
         let path = axum::extract::Path::<String>::from_request_parts(parts, state).await;
         let axum::extract::Path(text) =
             path.map_err(|error| Problem::bad_request(error.body_text()))?;
-        Ok(Self(text.parse()?))
+        // What is no id is the id of no job.
+        text.parse().map(Self).map_err(|_| Problem::not_found("job"))
     }
 }
 
