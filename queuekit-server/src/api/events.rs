@@ -17,7 +17,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::app::App;
 use super::params::Params;
 use super::trace;
-use super::wire::{Given, Shown, Time};
+use super::wire::{Given, Shown, Time, one_of};
 use crate::http::json::{self, Raw};
 use crate::http::{Caller, Problem, ProblemBody, Scope};
 
@@ -41,10 +41,10 @@ pub(super) struct EventBody {
     #[schema(format = Byte)]
     data_base64: Option<String>,
     /// Ordered consumers get the events of one key one after the other.
-    #[schema(min_length = 1, max_length = 64)]
+    #[schema(min_length = 1, max_length = 256)]
     partition_key: Option<String>,
     /// Only one event of a type has it, as long as it is in the log.
-    #[schema(min_length = 1, max_length = 64)]
+    #[schema(min_length = 1, max_length = 256)]
     idempotency_key: Option<String>,
     #[schema(value_type = Option<std::collections::BTreeMap<String, String>>)]
     metadata: Option<Metadata>,
@@ -71,6 +71,16 @@ pub(super) struct EmittedBody {
     /// emitted, duplicate or conflict.
     outcome: &'static str,
 }
+
+/// One event, or several.
+pub(super) enum GivenBody {}
+
+one_of! { GivenBody, "Emit" = EventBody, "NewEvent" | EventsBody, "NewEvents" }
+
+/// The answer for one, or for several.
+pub(super) enum AnswerBody {}
+
+one_of! { AnswerBody, "EmitAnswer" = EmittedBody, "Emitted" | EmittedManyBody, "EmittedMany" }
 
 /// What became of several.
 #[derive(Serialize, ToSchema)]
@@ -125,7 +135,7 @@ pub(super) struct EventQuery {
     to: Option<Time>,
     /// Behind this event, which is in the log.
     #[param(value_type = Option<String>, format = Uuid)]
-    after: Option<EventId>,
+    after: Option<String>,
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<usize>,
     #[param(pattern = "^[0-9]{1,18}$")]
@@ -135,11 +145,11 @@ pub(super) struct EventQuery {
 /// Stores an event, or several in one atomic step, with a delivery for each subscription.
 #[utoipa::path(
     post, path = "/v1/events", tag = "events", security(("key" = [])),
-    params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 64)),
-    request_body(content = EventBody, content_type = "application/json"),
+    params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 256)),
+    request_body(content = GivenBody, content_type = "application/json"),
     responses(
-        (status = 201, description = "Stored; of several, at least one.", body = EmittedBody),
-        (status = 200, description = "It was there before.", body = EmittedBody),
+        (status = 201, description = "Stored; of several, at least one.", body = AnswerBody),
+        (status = 200, description = "It was there before.", body = AnswerBody),
         (status = 409, description = "Its id is taken by another event.", body = ProblemBody,
             content_type = "application/problem+json"),
     )
@@ -230,7 +240,9 @@ fn drafts(
         events: Option<&'a RawValue>,
     }
     if kind.starts_with(CLOUD_EVENTS) {
-        let each: Vec<Box<RawValue>> = json::read(body)?;
+        let each: Vec<Box<RawValue>> = serde_json::from_slice(body).map_err(|error| {
+            Problem::bad_request(format!("the body is not a list of CloudEvents: {error}"))
+        })?;
         let read = |event: &Box<RawValue>| EventDraft::from_cloud_event(event.get().as_bytes());
         let drafts: queuekit::Result<_> = each.iter().map(read).collect();
         return Ok((drafts?, false));
@@ -313,7 +325,7 @@ impl EventQuery {
             pattern: self.r#type.as_deref().map(str::parse).transpose()?,
             from: self.from.map(|time| time.0),
             to: self.to.map(|time| time.0),
-            after: self.after,
+            after: self.after.as_deref().map(str::parse).transpose()?,
             cursor: cursor.map_err(unread)?,
             limit: self.limit.map(PageSize::new).transpose()?.unwrap_or_default(),
         })

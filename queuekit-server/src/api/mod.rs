@@ -10,6 +10,7 @@ mod health;
 mod jobs;
 mod metrics;
 mod params;
+mod problems;
 mod queues;
 mod schedules;
 mod stream;
@@ -39,7 +40,8 @@ use crate::http::{HttpOptions, Problem};
 pub(crate) fn routes(client: Client, options: &HttpOptions, stopping: CancellationToken) -> Router {
     let app = App::new(client, options, stopping);
     tokio::spawn(metrics::keep_tidy(app.clone()));
-    let (router, api) = described().split_for_parts();
+    let (router, mut api) = described().split_for_parts();
+    problems::describe(&mut api);
     let door = Arc::new(Door::new(options));
     let pages = docs::Pages::of(&api);
     router

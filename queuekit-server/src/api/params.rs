@@ -87,7 +87,7 @@ pub(super) struct JobQuery {
     #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
     pub(super) r#type: Option<String>,
     /// Only of this partition key.
-    #[param(min_length = 1, max_length = 64)]
+    #[param(min_length = 1, max_length = 256)]
     pub(super) partition_key: Option<String>,
     /// Only held, or last held, by this worker.
     #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
@@ -114,7 +114,7 @@ pub(super) struct FilterBody {
     pub(super) status: Option<String>,
     #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
     pub(super) r#type: Option<String>,
-    #[schema(min_length = 1, max_length = 64)]
+    #[schema(min_length = 1, max_length = 256)]
     pub(super) partition_key: Option<String>,
     #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
     pub(super) worker: Option<String>,

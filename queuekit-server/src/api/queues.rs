@@ -68,7 +68,7 @@ pub(super) async fn jobs_of_queue(
     Params(query): Params<JobQuery>,
 ) -> Result<Response, Problem> {
     if query.queue.is_some() {
-        return Err(Problem::bad_request("the query: the queue stands in the path"));
+        return Err(Problem::invalid("queue", "the queue stands in the path"));
     }
     page(&app, &caller, query.filter()?.queue(name)).await
 }

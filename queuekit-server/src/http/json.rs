@@ -150,6 +150,14 @@ where
 /// # Errors
 /// 400 if they are not JSON; 422, naming the field, if they are not what is asked for.
 pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    // A list would be read as the fields in their order.
+    if bytes.trim_ascii_start().first() == Some(&b'[') {
+        let parsed = serde_json::from_slice::<serde::de::IgnoredAny>(bytes);
+        return Err(match parsed {
+            Ok(_) => Problem::invalid("body", "the body must be an object, and is a list"),
+            Err(error) => Problem::bad_request(format!("the body is not JSON: {error}")),
+        });
+    }
     serde_json::from_slice(bytes).map_err(|error| explain::<T>(bytes, &error))
 }
 

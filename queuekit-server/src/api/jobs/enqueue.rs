@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 
 use crate::api::app::App;
 use crate::api::trace;
-use crate::api::wire::{EnqueueBody, JobBody, NewJobBody, millis};
+use crate::api::wire::{EnqueueBody, JobBody, NewJobBody, millis, one_of};
 use crate::http::json::Raw;
 use crate::http::{Caller, Problem, ProblemBody, Scope};
 
@@ -32,6 +32,13 @@ pub(crate) struct EnqueuedBody<'a> {
     /// What was stored, or the job there is, if the key may read it.
     #[serde(skip_serializing_if = "Option::is_none")]
     job: Option<JobBody<'a>>,
+}
+
+/// The answer for one, or for several.
+pub(crate) enum AnswerBody {}
+
+one_of! {
+    AnswerBody, "EnqueueAnswer" = EnqueuedBody<'static>, "Enqueued" | OutcomesBody, "EnqueuedMany"
 }
 
 /// What became of several.
@@ -61,14 +68,14 @@ pub(crate) struct OutcomeBody {
 #[utoipa::path(
     post, path = "/v1/jobs", tag = "jobs", security(("key" = [])),
     params(
-        ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 64,
+        ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 256,
             description = "Only one job of a queue has it; for one job"),
         ("traceparent" = Option<String>, Header, description = "W3C trace context"),
     ),
     request_body(content = EnqueueBody, content_type = "application/json"),
     responses(
-        (status = 201, description = "Stored; of several, at least one.", body = EnqueuedBody),
-        (status = 200, description = "It was there before.", body = EnqueuedBody),
+        (status = 201, description = "Stored; of several, at least one.", body = AnswerBody),
+        (status = 200, description = "It was there before.", body = AnswerBody),
         (status = 409, description = "Its id is taken by another job.", body = ProblemBody,
             content_type = "application/problem+json"),
         (status = 429, description = "The queue is full; nothing was stored.", body = ProblemBody,
@@ -86,9 +93,7 @@ pub(crate) async fn enqueue(
     let key = idempotency_key(&headers)?;
     match EnqueueBody::read(&body)? {
         EnqueueBody::One(mut job) => {
-            if let Some(key) = key {
-                job.adopt_key(key)?;
-            }
+            job.adopt_key(key)?;
             one(&app, &caller, prepared(&caller, &headers, *job)?).await
         }
         EnqueueBody::Many(_) if key.is_some() => {
@@ -196,7 +201,8 @@ impl OutcomeBody {
 
 impl NewJobBody {
     /// The key of the header; one in the body must be the same.
-    fn adopt_key(&mut self, key: String) -> Result<(), Problem> {
+    pub(super) fn adopt_key(&mut self, key: Option<String>) -> Result<(), Problem> {
+        let Some(key) = key else { return Ok(()) };
         if self.idempotency_key.as_ref().is_some_and(|own| *own != key) {
             let detail = "the header Idempotency-Key and the field idempotency_key differ";
             return Err(Problem::invalid("idempotency_key", detail));

@@ -3,11 +3,13 @@
 mod bytes;
 mod job;
 mod new_job;
+mod one_of;
 mod queue;
 mod time;
 
 pub(crate) use bytes::{Given, Shown};
 pub(crate) use job::{JobBody, LeasedBody};
-pub(crate) use new_job::{CreateJobBody, EnqueueBody, NewJobBody};
+pub(crate) use new_job::{EnqueueBody, NewJobBody};
+pub(crate) use one_of::one_of;
 pub(crate) use queue::{PatchBody, QueueBody, SettingsBody};
 pub(crate) use time::{Time, millis};

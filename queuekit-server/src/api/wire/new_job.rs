@@ -5,11 +5,11 @@ use std::time::Duration;
 use queuekit::{JobDraft, JobId, Metadata, NewJob, Priority};
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use utoipa::ToSchema;
 use utoipa::openapi::schema::{OneOfBuilder, Type};
-use utoipa::openapi::{ObjectBuilder, Ref, RefOr, Schema};
-use utoipa::{PartialSchema, ToSchema};
+use utoipa::openapi::{ObjectBuilder, Schema};
 
-use super::{Given, Time};
+use super::{Given, Time, one_of};
 use crate::http::{Problem, json};
 
 /// A job to store.
@@ -39,12 +39,12 @@ pub(crate) struct NewJobBody {
     pub(crate) delay_ms: Option<u64>,
     #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) run_at: Option<Time>,
-    #[schema(min_length = 1, max_length = 64)]
+    #[schema(min_length = 1, max_length = 256)]
     pub(crate) idempotency_key: Option<String>,
     /// The idempotency key is free again when the job has ended.
     #[serde(default)]
     pub(crate) unique_until_done: bool,
-    #[schema(min_length = 1, max_length = 64)]
+    #[schema(min_length = 1, max_length = 256)]
     pub(crate) partition_key: Option<String>,
     #[schema(minimum = 1, maximum = 31622400000_u64)]
     pub(crate) timeout_ms: Option<u64>,
@@ -99,46 +99,7 @@ impl EnqueueBody {
     }
 }
 
-impl PartialSchema for EnqueueBody {
-    fn schema() -> RefOr<Schema> {
-        let one = Ref::from_schema_name("NewJob");
-        let many = Ref::from_schema_name("NewJobs");
-        OneOfBuilder::new().item(one).item(many).into()
-    }
-}
-
-impl ToSchema for EnqueueBody {
-    fn name() -> std::borrow::Cow<'static, str> {
-        "Enqueue".into()
-    }
-
-    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        for (name, schema) in [("NewJob", NewJobBody::schema()), ("NewJobs", NewJobsBody::schema())]
-        {
-            schemas.push((name.to_owned(), schema));
-        }
-        NewJobBody::schemas(schemas);
-        NewJobsBody::schemas(schemas);
-    }
-}
-
-/// The short form.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(as = CreateJob)]
-pub(crate) struct CreateJobBody {
-    /// Which handler runs it.
-    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$", example = "email")]
-    pub(crate) r#type: String,
-    /// Any JSON; stored byte for byte.
-    #[schema(value_type = serde_json::Value)]
-    pub(crate) payload: Option<Box<RawValue>>,
-    /// It may run once more often than this.
-    #[schema(maximum = 999)]
-    pub(crate) max_retries: Option<u32>,
-    #[schema(min_length = 1, max_length = 64)]
-    pub(crate) idempotency_key: Option<String>,
-}
+one_of! { EnqueueBody, "Enqueue" = NewJobBody, "NewJob" | NewJobsBody, "NewJobs" }
 
 impl NewJobBody {
     /// The job, checked.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use queuekit::queue::{Keep, KeyOnDead, KeyOnWait, Order, Retention};
-use queuekit::{Queue, QueuePatch, QueueSettings, Result};
+use queuekit::{Error, Queue, QueuePatch, QueueSettings, Result};
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
@@ -197,6 +197,7 @@ impl PatchBody {
             patch = patch.paused(paused);
         }
         if let Some(max_pending) = self.max_pending {
+            countable("max_pending", max_pending)?;
             patch = patch.max_pending(max_pending);
         }
         if let Some(per_key) = self.per_key {
@@ -221,6 +222,7 @@ impl PatchBody {
             });
         }
         if let Some(window_ms) = self.dedup_window_ms {
+            countable("dedup_window_ms", Some(window_ms))?;
             patch = patch.dedup_window(Duration::from_millis(window_ms));
         }
         if let Some(retention) = self.retention {
@@ -237,7 +239,18 @@ impl KeepBody {
     }
 
     fn keep(self) -> Result<Keep> {
+        countable("retention age", self.age_ms)?;
+        countable("retention jobs", self.jobs)?;
+        countable("retention bytes", self.bytes)?;
         Keep::new(self.age_ms.map(Duration::from_millis), self.jobs, self.bytes)
+    }
+}
+
+/// Stores count with a sign.
+fn countable(field: &'static str, number: Option<u64>) -> Result<()> {
+    match number.filter(|number| i64::try_from(*number).is_err()) {
+        Some(number) => Err(Error::invalid(field, "at most 9223372036854775807", number)),
+        None => Ok(()),
     }
 }
 

@@ -92,6 +92,9 @@ pub(crate) async fn reserve(
     let ttl = LeaseTtl::new(Duration::from_millis(body.lease_ms))?;
     let (worker, limit) = (WorkerId::new(body.worker)?, body.limit);
     let queues = body.queues.parse()?;
+    if queues.names().is_empty() {
+        return Err(Problem::invalid("queues", "name at least one queue"));
+    }
     for queue in queues.names() {
         caller.need_queue(queue.as_str())?;
     }

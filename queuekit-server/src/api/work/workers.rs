@@ -14,6 +14,9 @@ use crate::api::app::App;
 use crate::api::wire::millis;
 use crate::http::{Caller, Json, Problem, Scope};
 
+/// Nobody has as many, and no store has to count further.
+const MOST: u32 = 1_000_000;
+
 /// A worker says that it is there.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -31,8 +34,10 @@ pub(crate) struct BeatBody {
     #[schema(max_items = 1000)]
     types: Vec<String>,
     /// Jobs it can run at once.
+    #[schema(maximum = 1000000)]
     slots: u32,
     /// Jobs it runs.
+    #[schema(maximum = 1000000)]
     running: u32,
     /// It is listed for three times this long.
     #[schema(minimum = 1000, maximum = 43200000)]
@@ -100,6 +105,10 @@ impl BeatBody {
         if self.name.len() > 128 || self.queues.len() > 1000 || self.types.len() > 1000 {
             let detail = "a beat has a name of at most 128 bytes, 1000 queues and 1000 types";
             return Err(Problem::invalid("name", detail));
+        }
+        if self.slots > MOST || self.running > MOST {
+            let detail = format!("slots and running are at most {MOST}");
+            return Err(Problem::invalid("slots", detail));
         }
         let queues: queuekit::Result<_> = self.queues.into_iter().map(QueueName::new).collect();
         let kinds: queuekit::Result<_> = self.types.into_iter().map(Kind::new).collect();

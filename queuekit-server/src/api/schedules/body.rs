@@ -1,0 +1,265 @@
+//! Schedules as they are given and shown.
+
+use std::time::Duration;
+
+use queuekit::schedule::{Definition, ScheduleEntry, Timing};
+use queuekit::{CatchUp, JobId, Overlap, Schedule, ScheduleDraft, ScheduleName};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use crate::api::wire::{NewJobBody, Shown, Time, millis};
+use crate::http::Problem;
+
+/// Schedules by name.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Schedules)]
+pub(in crate::api) struct SchedulesBody {
+    pub(super) schedules: Vec<Answered>,
+    /// Where the next page begins: `after` this name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) after: Option<String>,
+}
+
+/// A schedule.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Schedule)]
+pub(in crate::api) struct Answered {
+    name: String,
+    /// Why it cannot be read, if it cannot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(flatten)]
+    says: Option<SaysBody>,
+}
+
+/// What a schedule says, and what is known of it.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ScheduleSays)]
+struct SaysBody {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cron: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    zone: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    every_ms: Option<u64>,
+    /// When that is, in words.
+    description: String,
+    job: TemplateBody,
+    #[schema(value_type = serde_json::Value)]
+    catch_up: CatchUp,
+    #[schema(value_type = String)]
+    overlap: Overlap,
+    jitter_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    start: Option<Time>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    end: Option<Time>,
+    paused: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    next_at: Option<Time>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last: Option<LastBody>,
+    /// How many jobs it has enqueued.
+    enqueued: u64,
+    revision: u64,
+}
+
+/// What it enqueues.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ScheduledJob)]
+struct TemplateBody {
+    queue: String,
+    r#type: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<serde_json::Value>)]
+    payload: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload_base64: Option<String>,
+}
+
+/// Its latest occurrence that was enqueued.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Occurrence)]
+struct LastBody {
+    #[schema(value_type = String, format = DateTime)]
+    nominal: Time,
+    #[schema(value_type = String, format = Uuid)]
+    job: JobId,
+}
+
+/// What a schedule is to be: a cron expression or an interval.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = ScheduleGiven)]
+pub(in crate::api) struct GivenBody {
+    /// Five or six fields.
+    #[schema(example = "30 2 * * *")]
+    cron: Option<String>,
+    /// Of the expression: `Europe/Berlin` [UTC].
+    zone: Option<String>,
+    #[schema(minimum = 1000, maximum = 31622400000_u64)]
+    every_ms: Option<u64>,
+    /// Without id, times and idempotency key: each occurrence has its own.
+    job: NewJobBody,
+    /// skip, once, or {"all": N}: what becomes of occurrences that nobody was there for.
+    catch_up: Option<CatchUpBody>,
+    /// allow or skip: whether it runs beside the one before.
+    overlap: Option<OverlapBody>,
+    #[serde(default)]
+    #[schema(maximum = 31622400000_u64)]
+    jitter_ms: u64,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    start: Option<Time>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    end: Option<Time>,
+    /// Whether it enqueues nothing from now on; without it a pause stays as it is.
+    pub(super) paused: Option<bool>,
+}
+
+/// skip, once, or {"all": N}, which is at most 1,000.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+#[schema(as = CatchUp)]
+enum CatchUpBody {
+    Named(CatchUpName),
+    All(CatchUpAll),
+}
+
+/// None of them, or the latest.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum CatchUpName {
+    Skip,
+    Once,
+}
+
+/// The latest so many.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct CatchUpAll {
+    #[schema(maximum = 1000)]
+    all: u32,
+}
+
+/// Beside the one before, or not.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = Overlap)]
+enum OverlapBody {
+    Allow,
+    Skip,
+}
+
+/// The job of a run that was asked for.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ScheduleRun)]
+pub(in crate::api) struct RunBody {
+    #[schema(value_type = String, format = Uuid)]
+    pub(super) id: JobId,
+}
+
+/// Nominal times.
+#[derive(Serialize, ToSchema)]
+#[schema(as = NextRuns)]
+pub(in crate::api) struct NextBody {
+    #[schema(value_type = Vec<String>)]
+    pub(super) next: Vec<Time>,
+}
+
+impl GivenBody {
+    pub(super) fn build(self, name: &ScheduleName) -> Result<Definition, Problem> {
+        let job = self.job.draft()?;
+        let mut draft = match (self.cron, self.every_ms) {
+            (Some(cron), None) => ScheduleDraft::cron(name, cron, job),
+            (None, Some(every_ms)) => {
+                ScheduleDraft::every(name, Duration::from_millis(every_ms), job)
+            }
+            _ => return Err(Problem::invalid("cron", "give cron or every_ms, one of both")),
+        };
+        if let Some(zone) = self.zone {
+            draft = draft.zone(zone);
+        }
+        draft = draft.catch_up(self.catch_up.map(CatchUp::from).unwrap_or_default());
+        draft = draft.overlap(self.overlap.map(Overlap::from).unwrap_or_default());
+        draft = draft.jitter(Duration::from_millis(self.jitter_ms));
+        if let Some(Time(start)) = self.start {
+            draft = draft.start(start);
+        }
+        if let Some(Time(end)) = self.end {
+            draft = draft.end(end);
+        }
+        Ok(draft.build()?)
+    }
+}
+
+impl From<CatchUpBody> for CatchUp {
+    fn from(body: CatchUpBody) -> Self {
+        match body {
+            CatchUpBody::Named(CatchUpName::Skip) => Self::Skip,
+            CatchUpBody::Named(CatchUpName::Once) => Self::Once,
+            CatchUpBody::All(CatchUpAll { all }) => Self::All(all),
+        }
+    }
+}
+
+impl From<OverlapBody> for Overlap {
+    fn from(body: OverlapBody) -> Self {
+        match body {
+            OverlapBody::Allow => Self::Allow,
+            OverlapBody::Skip => Self::Skip,
+        }
+    }
+}
+
+impl Answered {
+    pub(super) fn of(entry: ScheduleEntry) -> Self {
+        let name = entry.name.to_string();
+        match entry.schedule {
+            Ok(schedule) => Self { name, error: None, says: Some(SaysBody::of(&schedule)) },
+            Err(error) => Self { name, error: Some(error.to_string()), says: None },
+        }
+    }
+}
+
+impl SaysBody {
+    fn of(schedule: &Schedule) -> Self {
+        let definition = &schedule.definition;
+        let (cron, zone, every_ms, description) = match definition.timing() {
+            Timing::Cron(cron) => {
+                let (expression, zone) = (cron.expression().to_owned(), cron.zone().to_owned());
+                (Some(expression), Some(zone), None, cron.describe())
+            }
+            every @ Timing::Every(interval) => {
+                (None, None, Some(millis(interval.duration())), every.to_string())
+            }
+        };
+        let (job, term) = (definition.job(), definition.term());
+        let payload = Shown::of(job.payload());
+        Self {
+            cron,
+            zone,
+            every_ms,
+            description,
+            job: TemplateBody {
+                queue: job.queue().to_string(),
+                r#type: job.kind().to_string(),
+                payload: payload.json.map(ToOwned::to_owned),
+                payload_base64: payload.base64,
+            },
+            catch_up: definition.catch_up(),
+            overlap: definition.overlap(),
+            jitter_ms: millis(definition.jitter()),
+            start: term.start.map(Time),
+            end: term.end.map(Time),
+            paused: schedule.paused,
+            next_at: schedule.next_at.map(Time),
+            last: schedule.last.map(|last| LastBody { nominal: Time(last.nominal), job: last.job }),
+            enqueued: schedule.enqueued,
+            revision: schedule.revision,
+        }
+    }
+}
