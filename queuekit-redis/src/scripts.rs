@@ -126,7 +126,12 @@ impl Scripts {
                 Does::Reads => "#!lua flags=no-writes,allow-oom\n",
             };
             let queue = if *of_queue { QUEUE } else { "" };
-            let made = |(name, text): &Piece| format!("{name} = piece(function()\n{text}end)\n");
+            let made = |piece: &Piece| {
+                let (name, text) = piece;
+                // Queues of other jobs do without it.
+                let only = if *piece == PAYLOAD { "KEYS[24] and " } else { "" };
+                format!("{name} = {only}piece(function()\n{text}end)\n")
+            };
             let pieces: String = pieces.iter().map(made).collect();
             // Within a function what it is made of need not be searched for on the stack.
             let text = format!("{first}{queue}return (function()\n{pieces}{script}end)()\n");
