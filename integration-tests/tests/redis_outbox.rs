@@ -15,12 +15,13 @@ use common::redis::{RedisWorld, TestClock, config};
 use common::redis_stage::{assert_exact, command};
 use futures_util::poll;
 use queuekit_core::capability::EmitOutcome;
-use queuekit_core::event::{EVENT, EventRetention, Replay, ReplayFrom};
+use queuekit_core::event::{EVENT, EventRetention, EventSettings, Replay, ReplayFrom};
+use queuekit_core::limits::{DELIVERIES_PER_CALL, SUBSCRIPTIONS};
 use queuekit_core::{
     EventDraft, EventId, Job, JobId, ManualClock, State, SubscriptionDraft, Timestamp,
 };
 use queuekit_integration_tests::World;
-use queuekit_integration_tests::kit::{DAY, MINUTE, consumer, deliveries_of};
+use queuekit_integration_tests::kit::{DAY, MINUTE, consumer, deliveries_of, subscribed};
 use queuekit_integration_tests::servers;
 use redis::{Cmd, FromRedisValue, cmd};
 
@@ -124,6 +125,35 @@ async fn r14_1_large_data_stands_once_however_many_consumers_there_are() {
         stage.world().complete(&leases[1]).await;
         let deliveries = stage.world().deliveries(name).await;
         assert!(deliveries.iter().any(|job| job.payload == data), "{name}");
+    }
+    stage.end().await;
+}
+
+/// As many deliveries as a call may make.
+#[tokio::test]
+async fn r14_1_a_call_of_ten_thousand_deliveries_is_one_step() {
+    let test = "r14_1_a_call_of_ten_thousand_deliveries_is_one_step";
+    let Some(stage) = Stage::open(test, &[]).await else { return };
+    let world = stage.world();
+    let mut settings = EventSettings::default();
+    for n in 0..SUBSCRIPTIONS {
+        let wants = subscribed(SubscriptionDraft::new(format!("c{n}").as_str(), "*"));
+        settings.subscriptions.insert(wants.consumer().clone(), wants);
+    }
+    let outbox = world.backend().capabilities().outbox.expect("the capability Outbox");
+    assert!(outbox.change_event_settings(0, &settings.write().unwrap()).await.unwrap());
+    let events = DELIVERIES_PER_CALL / SUBSCRIPTIONS;
+    let large = "x".repeat(2000);
+    let drafts = (0..events).map(|n| {
+        EventDraft::new("e", if n % 2 == 0 { format!("{n}") } else { format!("{n}{large}") })
+    });
+    let outcomes = world.client().emit_all(drafts).await.unwrap();
+    assert!(outcomes.iter().all(|it| matches!(it, EmitOutcome::Emitted { .. })), "{outcomes:?}");
+    for n in [0, 1, 500, SUBSCRIPTIONS - 1] {
+        let leases = world.reserve_from(&deliveries_of(&format!("c{n}")), 100).await;
+        let numbers = leases.iter().map(|lease| lease.payload[0]);
+        assert!(numbers.eq((0..events).map(|n| b'0' + n as u8)), "{n}");
+        assert!(leases[1].payload.len() == 2001 && leases[2].payload.len() == 1, "{n}");
     }
     stage.end().await;
 }

@@ -37,24 +37,26 @@ local function event_of(number, record, data)
     return { number = number, record = record, data = data, apart = sub(record, 13, 13) == '1' }
 end
 
--- An event of the log, by its place there; none if it is not there, or cannot be read.
+-- An event of the log, by its place there; none if it is not there, or cannot be read. Of larger
+-- data its deliveries need the number only.
 local function stored_event(place)
     local number = place and hex12(tonumber(place))
     local record = number and call('HGET', records, number) or ''
     if #record < 29 or sub(record, 1, 29):find('%X') then
         return nil
-    elseif sub(record, 13, 13) == '1' then
-        return event_of(number, record, call('HGET', large, number) or '')
     end
-    return event_of(number, record, sub(record, #record + 1 - hex(record, 23, 29)))
+    local is_apart = sub(record, 13, 13) == '1'
+    local data = not is_apart and sub(record, #record + 1 - hex(record, 23, 29))
+    return event_of(number, record, data)
 end
 
--- Whether they are of one type and have the same data.
+-- Whether one that is stored is of the type of another and has the same data.
 local function are_equal(one, other)
     local function type_of(record)
         return sub(record, 30, 29 + hex(record, 14, 16))
     end
-    return type_of(one.record) == type_of(other.record) and one.data == other.data
+    local data = one.data or call('HGET', large, one.number)
+    return type_of(one.record) == type_of(other.record) and data == other.data
 end
 
 -- The ids of events, which stand at such distances, and their places in the log.
