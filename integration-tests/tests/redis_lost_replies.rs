@@ -46,9 +46,4 @@ impl LossyStage for RedisStage {
 }
 
 lost_replies!(RedisStage);
-lost_replies!(
-    RedisStage:
-    r14_2_an_emit_whose_reply_was_lost_is_repeated,
-    r14_4_a_change_of_subscriptions_whose_reply_was_lost_is_repeated,
-    r14_5_a_replay_whose_replies_were_lost_is_repeated,
-);
+lost_replies!(RedisStage: r14_4_a_change_of_subscriptions_whose_reply_was_lost_is_repeated);
