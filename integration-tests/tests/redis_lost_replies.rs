@@ -46,3 +46,4 @@ impl LossyStage for RedisStage {
 }
 
 lost_replies!(RedisStage);
+lost_replies!(RedisStage: r14_4_a_change_of_subscriptions_whose_reply_was_lost_is_repeated);

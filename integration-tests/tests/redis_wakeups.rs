@@ -15,8 +15,8 @@ use bytes::Bytes;
 use common::redis_stage::RedisStage;
 use common::stage::{complete, create, lease, promptly, state, until};
 use queuekit_core::capability::{Wakeup, Wakeups};
-use queuekit_core::{Backend, Client, QueueName, State};
-use queuekit_integration_tests::kit::{build, draft};
+use queuekit_core::{Backend, Client, EventDraft, QueueName, State, SubscriptionDraft};
+use queuekit_integration_tests::kit::{build, deliveries_of, draft, subscribed};
 use queuekit_integration_tests::servers::OwnRedis;
 use queuekit_redis::RedisStore;
 use queuekit_worker::{Ctx, Worker};
@@ -51,7 +51,11 @@ async fn until_asleep(stage: &RedisStage, sleepers: usize) {
 
 /// One that has heard of everything up to now.
 async fn subscribe(store: &RedisStore) -> Wakeup {
-    let wakeup = store.subscribe(&[QueueName::default()]).unwrap();
+    subscribe_to(store, &QueueName::default()).await
+}
+
+async fn subscribe_to(store: &RedisStore, queue: &QueueName) -> Wakeup {
+    let wakeup = store.subscribe(std::slice::from_ref(queue)).unwrap();
     // A connection rings when it is there, for what came before.
     promptly("the connection that waits for markers", wakeup.rung()).await;
     wakeup
@@ -86,6 +90,31 @@ async fn r13_6_a_worker_is_woken_by_an_enqueue_of_another_process() {
         until("it is told that it has run", done).await;
     }
     worker.drain(Duration::from_secs(5)).await;
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn r13_6_a_consumer_is_woken_by_an_emit_of_another_process() {
+    let test = "r13_6_a_consumer_is_woken_by_an_emit_of_another_process";
+    let Some((_server, stage)) = stage(test).await else { return };
+    let client = Client::new(stage.store.clone());
+    for name in ["one", "other"] {
+        let wants = subscribed(SubscriptionDraft::new(name, "*"));
+        client.consumers().unwrap().declare(&wants).await.unwrap();
+    }
+    let stores = [stage.handle("").await, stage.handle("").await];
+    let wakeups = [
+        subscribe_to(&stores[0], &deliveries_of("one")).await,
+        subscribe_to(&stores[1], &deliveries_of("other")).await,
+    ];
+    until_asleep(&stage, 2).await;
+    client.emit(EventDraft::new("e", "1")).await.unwrap();
+    for wakeup in wakeups {
+        promptly("each consumer is woken", wakeup.rung()).await;
+    }
+    for store in stores {
+        store.close().await.unwrap();
+    }
     stage.end().await;
 }
 

@@ -1,6 +1,7 @@
 -- Ends leases, then grants others of the same queue, in one step (contract R3, R4, R5).
--- Needs lib/queue.lua, lib/job.lua, lib/lane.lua, lib/change.lua, lib/reserve.lua.
--- KEYS: those of the queue.
+-- Needs lib/queue.lua, lib/job.lua, lib/lane.lua, lib/change.lua, lib/reserve.lua,
+-- lib/payload.lua.
+-- KEYS: those of the queue; of one of events also 24, the data of events.
 -- ARGV: 2 most jobs to lease; 3 most leases to take back; 4 most jobs to bury; 5 nonce; 6 ttl in
 -- ms; 7 worker; 8 how many acks, each from 10 on: id, token (lease_seq as 12 hexadecimal digits,
 -- and the nonce), result or empty (+ before the bytes of one); 9 how many nacks, each after those:
@@ -137,4 +138,9 @@ if known and not paused and ARGV[7] ~= '' then
 end
 conclude()
 answer[1] = table.concat(outcomes)
+if KEYS[24] then
+    for told = 8, #answer, 3 do
+        answer[told] = Payload.whole(answer[told])
+    end
+end
 return answer

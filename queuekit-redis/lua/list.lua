@@ -1,6 +1,7 @@
 -- Reads jobs of one section of a queue, in its order, after a place (contract R8.2).
--- Needs lib/queue.lua, lib/job.lua, lib/lane.lua, lib/frontier.lua, lib/view.lua.
--- KEYS: those of the queue.
+-- Needs lib/queue.lua, lib/job.lua, lib/lane.lua, lib/frontier.lua, lib/view.lua,
+-- lib/payload.lua.
+-- KEYS: those of the queue; of one of events also 24, the data of events.
 -- ARGV: 2 the section: leased, completed, dead, cancelled, waiting, keyed; 3 the place after which
 -- to begin, empty for the beginning; 4 most jobs.
 -- Result: now; the place at which it ended, empty if there are no more; then per job its place, and

@@ -98,6 +98,7 @@ impl Backend for RedisStore {
         capabilities.inspect = Some(self);
         capabilities.migrations = Some(self);
         capabilities.schedules = Some(self);
+        capabilities.outbox = Some(self);
         capabilities.atomic_across_queues = !self.shared.topology.is_cluster();
         capabilities.calls_at_once = 2;
         capabilities.limits = self.shared.limits;

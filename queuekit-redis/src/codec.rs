@@ -4,15 +4,17 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use queuekit_core::{
-    ErrorText, Failure, IdempotencyKey, Job, JobId, Kind, Lease, LeaseToken, LogLine, Metadata,
-    NewJob, Nonce, PartitionKey, Priority, Progress, QueueName, State, Status, Timestamp, WorkerId,
-    lifecycle,
+    ErrorText, EventId, Failure, IdempotencyKey, Job, JobId, Kind, Lease, LeaseToken, LogLine,
+    Metadata, NewJob, Nonce, PartitionKey, Priority, Progress, QueueName, State, Status, Timestamp,
+    WorkerId, lifecycle,
 };
 use redis::Value;
 use serde::{Deserialize, Serialize};
 
 /// The version of what is written, as scripts check it.
 const VERSION: u8 = b'1';
+/// What stands in the data of a delivery whose event is gone, and with it the payload.
+const OF_EVENT: u8 = b'2';
 
 /// What only the client reads of a job's data, between the keys and the payload: kind, timeout in
 /// ms, hexadecimal, and, where there is more, JSON; with spaces between them.
@@ -26,9 +28,18 @@ struct More {
 
 /// A job's data from its version on: the script puts what it decides before it.
 pub(crate) fn static_data(job: &NewJob) -> Vec<u8> {
+    data_with(job, job.payload())
+}
+
+/// The same of a delivery: its payload is with its event.
+pub(crate) fn delivery_data(job: &NewJob) -> Vec<u8> {
+    data_with(job, &[])
+}
+
+fn data_with(job: &NewJob, payload: &[u8]) -> Vec<u8> {
     let key = job.partition_key().map_or("", |key| key.as_str());
     let unique = job.idempotency_key().map_or("", |key| key.as_str());
-    let mut bytes = Vec::with_capacity(96 + key.len() + unique.len() + job.payload().len());
+    let mut bytes = Vec::with_capacity(96 + key.len() + unique.len() + payload.len());
     let head = format!(
         "{}{:02x}{}{:03x}{:03x}{:03x}{:07x}",
         char::from(VERSION),
@@ -37,7 +48,7 @@ pub(crate) fn static_data(job: &NewJob) -> Vec<u8> {
         job.max_attempts(),
         key.len(),
         unique.len(),
-        job.payload().len()
+        payload.len()
     );
     bytes.extend_from_slice(head.as_bytes());
     bytes.extend_from_slice(key.as_bytes());
@@ -49,13 +60,13 @@ pub(crate) fn static_data(job: &NewJob) -> Vec<u8> {
         // Texts have no way to fail; a job without them would be met as corrupt.
         bytes.extend(serde_json::to_vec(&more).unwrap_or_default());
     }
-    bytes.extend_from_slice(job.payload());
+    bytes.extend_from_slice(payload);
     bytes
 }
 
 /// A job's data, read.
 pub(crate) struct Data {
-    /// It says that it is of this version.
+    /// It says that it is of this version, and its payload is there.
     is_whole: bool,
     scheduled_at: Timestamp,
     deadline_at: Option<Timestamp>,
@@ -88,7 +99,7 @@ impl Data {
         let level = u8::try_from(hex(46, 48)?).ok()?;
         let named = |from, to| text(from, to).filter(|name| !name.is_empty());
         Some(Self {
-            is_whole: bytes.get(45) == Some(&VERSION),
+            is_whole: bytes.get(45) == Some(&VERSION) && bytes.get(48) != Some(&OF_EVENT),
             scheduled_at: time(12)?,
             deadline_at: time(23).filter(|at| at.as_millis() != 0),
             created_at: time(34)?,
@@ -340,6 +351,10 @@ pub(crate) fn job_id(bytes: &[u8]) -> Option<JobId> {
     Some(JobId::from_bytes(bytes.try_into().ok()?))
 }
 
+pub(crate) fn event_id(bytes: &[u8]) -> Option<EventId> {
+    Some(EventId::from_bytes(bytes.try_into().ok()?))
+}
+
 pub(crate) fn bytes_of(value: Value) -> Option<Vec<u8>> {
     match value {
         Value::BulkString(bytes) => Some(bytes),
@@ -354,6 +369,10 @@ pub(crate) fn number_of(value: Value) -> Option<i64> {
         Value::Int(number) => Some(number),
         value => std::str::from_utf8(&bytes_of(value)?).ok()?.parse().ok(),
     }
+}
+
+pub(crate) fn is_word(value: Option<&Value>, word: &[u8]) -> bool {
+    matches!(value, Some(Value::BulkString(bytes)) if bytes == word)
 }
 
 pub(crate) fn array_of(value: Value) -> Option<Vec<Value>> {

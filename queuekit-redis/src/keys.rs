@@ -37,6 +37,11 @@ const WAKE: usize = 13;
 /// Queues of events share a slot, so that one script reaches all of them.
 const EVENTS: &str = "event.";
 
+/// The parts of the log of events, in the order in which lua/emit.lua takes them.
+const LOG: [&str; 6] = ["meta", "order", "records", "data", "keys", "deliveries"];
+/// Where the data of large events stands among them.
+const EVENT_DATA: usize = 3;
+
 /// The keys of a queue.
 pub(crate) type QueueKeys = Arc<[String]>;
 
@@ -96,6 +101,25 @@ impl Keyspace {
         ["rows", "names", "due", "revision"].iter().map(key).collect()
     }
 
+    /// The log of events and its settings, of one slot with all queues of events.
+    pub(crate) fn log(&self) -> QueueKeys {
+        LOG.iter().map(|part| self.of_log(part)).collect()
+    }
+
+    /// Where data stands that deliveries of a queue do not repeat; none in a queue of other jobs.
+    pub(crate) fn event_data(&self, queue: &QueueName) -> Option<String> {
+        queue.as_str().starts_with(EVENTS).then(|| self.of_log(LOG[EVENT_DATA]))
+    }
+
+    /// What tells of a queue's jobs whether their payload is still needed: their data and state.
+    pub(crate) fn records(&self, queue: &QueueName) -> QueueKeys {
+        self.of(queue)[1..3].iter().cloned().collect()
+    }
+
+    fn of_log(&self, part: &str) -> String {
+        format!("{}:{{events}}:{part}", self.prefix)
+    }
+
     /// The set of all queues.
     pub(crate) fn registry(&self) -> String {
         format!("{}:queues", self.prefix)
@@ -124,5 +148,9 @@ mod tests {
         assert_eq!(of("mail")[0], "qk:{mail}:mail:meta");
         assert_eq!(of("event.mail")[1], "qk:{events}:event.mail:data");
         assert_eq!(keyspace.marker(&QueueName::new("mail").unwrap()), "qk:{mail}:mail:wake");
+        assert_eq!(keyspace.log()[1], "qk:{events}:order");
+        let data = |name: &str| keyspace.event_data(&QueueName::new(name).unwrap());
+        assert_eq!(data("event.mail").as_deref(), Some("qk:{events}:data"));
+        assert_eq!(data("events"), None);
     }
 }

@@ -35,6 +35,7 @@ mod marker;
 mod migrate;
 mod node;
 mod open;
+mod outbox;
 mod queues;
 mod read;
 mod schedules;
@@ -51,7 +52,7 @@ mod wakeups;
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use queuekit_core::capability::WakeupHub;
@@ -85,6 +86,8 @@ struct Shared {
     /// Tests have a clock of their own; else the server's counts.
     clock: Option<Arc<dyn Clock>>,
     repair: upkeep::Cursor,
+    /// Up to which event of the log retention has looked.
+    pruned_events: AtomicU64,
     closed: AtomicBool,
     calls: AtomicUsize,
 }

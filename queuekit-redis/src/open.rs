@@ -1,7 +1,7 @@
 //! Opening: the server, whether it keeps what it says, and the version of what it holds.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 
 use queuekit_core::capability::{Migrations, WakeupHub};
 use queuekit_core::{Error, ErrorKind, Result};
@@ -102,6 +102,7 @@ fn shared(config: &RedisConfig, io: Io, topology: Topology) -> Shared {
         limits: config.limits,
         clock: config.clock.clone(),
         repair: crate::upkeep::Cursor::default(),
+        pruned_events: AtomicU64::new(0),
         closed: AtomicBool::new(false),
         calls: AtomicUsize::new(0),
     }

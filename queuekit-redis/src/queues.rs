@@ -9,7 +9,7 @@ use redis::{Value, cmd};
 
 use crate::RedisStore;
 use crate::call::{Call, Request};
-use crate::codec::{array_of, bytes_of, number_of};
+use crate::codec::{array_of, bytes_of, is_word, number_of};
 use crate::error::unreadable;
 use crate::scripts::Lua;
 
@@ -90,6 +90,32 @@ impl RedisStore {
         }
         shared.known.learn(&names, Some(entered));
         Ok(())
+    }
+
+    /// Enters queues and stores something in them: `store` is told whether they may come to exist
+    /// by it, and answers `unknown` where one does not exist.
+    pub(crate) async fn in_queues<F>(
+        &self,
+        names: &[&QueueName],
+        store: impl Fn(bool) -> F,
+    ) -> Result<Value>
+    where
+        F: Future<Output = Result<Value>>,
+    {
+        self.enter_queues(names, false).await?;
+        let answer = store(false).await?;
+        let is_unknown = matches!(&answer, Value::Array(it) if is_word(it.first(), b"unknown"));
+        if !is_unknown {
+            return Ok(answer);
+        }
+        // One was removed since it was entered, or nobody knows it yet: it comes to exist.
+        self.enter_queues(names, true).await?;
+        let answer = store(true).await?;
+        if let Err(error) = self.enter_queues(names, true).await {
+            // Who removed it may have taken it off the set of all since it was entered.
+            tracing::debug!(%error, "queues are entered again by whoever uses them next");
+        }
+        Ok(answer)
     }
 
     /// All queues, by name.

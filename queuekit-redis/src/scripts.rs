@@ -26,6 +26,18 @@ pub(crate) enum Lua {
     Schedules,
     SchedulePut,
     EnqueueOnce,
+    Emit,
+    Events,
+    EventAges,
+    EventForget,
+    EventSettings,
+}
+
+impl Lua {
+    /// Whether it tells the payloads of jobs, which those of deliveries are read with.
+    pub(crate) fn tells_payloads(self) -> bool {
+        SCRIPTS[self as usize].2.contains(&PAYLOAD)
+    }
 }
 
 /// What stands before every script that works on a queue.
@@ -40,10 +52,17 @@ const CHANGE: Piece = ("Change", include_str!("../lua/lib/change.lua"));
 const RESERVE: Piece = ("Reserve", include_str!("../lua/lib/reserve.lua"));
 const FRONTIER: Piece = ("Frontier", include_str!("../lua/lib/frontier.lua"));
 const VIEW: Piece = ("View", include_str!("../lua/lib/view.lua"));
+const PAYLOAD: Piece = ("Payload", include_str!("../lua/lib/payload.lua"));
 
+const ENQUEUE: &str =
+    concat!(include_str!("../lua/lib/enqueue.lua"), include_str!("../lua/enqueue.lua"));
 /// The fence lets the jobs of a schedule's change through once.
-const ENQUEUE_ONCE: &str =
-    concat!(include_str!("../lua/fence.lua"), include_str!("../lua/enqueue.lua"));
+const ENQUEUE_ONCE: &str = concat!(
+    include_str!("../lua/fence.lua"),
+    include_str!("../lua/lib/enqueue.lua"),
+    include_str!("../lua/enqueue.lua")
+);
+const EMIT: &str = concat!(include_str!("../lua/lib/enqueue.lua"), include_str!("../lua/emit.lua"));
 
 /// What a script does to the server: by that it is told when it may not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,9 +77,14 @@ enum Does {
 
 /// In the order of [`Lua`]: the script itself, whether it works on a queue, the pieces it needs,
 /// and what it does.
-const SCRIPTS: [(&str, bool, &[Piece], Does); 21] = [
-    (include_str!("../lua/enqueue.lua"), true, &[JOB, LANE, CHANGE], Does::Adds),
-    (include_str!("../lua/exchange.lua"), true, &[JOB, LANE, CHANGE, RESERVE], Does::Frees),
+const SCRIPTS: [(&str, bool, &[Piece], Does); 26] = [
+    (ENQUEUE, true, &[JOB, LANE, CHANGE], Does::Adds),
+    (
+        include_str!("../lua/exchange.lua"),
+        true,
+        &[JOB, LANE, CHANGE, RESERVE, PAYLOAD],
+        Does::Frees,
+    ),
     (include_str!("../lua/act.lua"), true, &[JOB, LANE, CHANGE], Does::Frees),
     (include_str!("../lua/clear.lua"), true, &[JOB, LANE], Does::Frees),
     (include_str!("../lua/extend.lua"), true, &[JOB], Does::Frees),
@@ -71,8 +95,8 @@ const SCRIPTS: [(&str, bool, &[Piece], Does); 21] = [
     (include_str!("../lua/remove.lua"), true, &[], Does::Frees),
     (include_str!("../lua/figures.lua"), true, &[], Does::Reads),
     (include_str!("../lua/lanes.lua"), true, &[LANE, FRONTIER], Does::Reads),
-    (include_str!("../lua/get.lua"), true, &[JOB, LANE, FRONTIER, VIEW], Does::Reads),
-    (include_str!("../lua/list.lua"), true, &[JOB, LANE, FRONTIER, VIEW], Does::Reads),
+    (include_str!("../lua/get.lua"), true, &[JOB, LANE, FRONTIER, VIEW, PAYLOAD], Does::Reads),
+    (include_str!("../lua/list.lua"), true, &[JOB, LANE, FRONTIER, VIEW, PAYLOAD], Does::Reads),
     (include_str!("../lua/why.lua"), true, &[JOB, LANE], Does::Reads),
     (include_str!("../lua/register.lua"), false, &[], Does::Adds),
     (include_str!("../lua/beat.lua"), false, &[], Does::Frees),
@@ -80,6 +104,11 @@ const SCRIPTS: [(&str, bool, &[Piece], Does); 21] = [
     (include_str!("../lua/schedules.lua"), true, &[], Does::Reads),
     (include_str!("../lua/schedule_put.lua"), false, &[], Does::Adds),
     (ENQUEUE_ONCE, true, &[JOB, LANE, CHANGE], Does::Adds),
+    (EMIT, true, &[JOB, LANE, CHANGE], Does::Adds),
+    (include_str!("../lua/events.lua"), true, &[], Does::Reads),
+    (include_str!("../lua/event_ages.lua"), true, &[], Does::Reads),
+    (include_str!("../lua/event_forget.lua"), true, &[], Does::Frees),
+    (include_str!("../lua/event_settings.lua"), true, &[], Does::Adds),
 ];
 
 /// The texts as this server takes them.
@@ -97,7 +126,12 @@ impl Scripts {
                 Does::Reads => "#!lua flags=no-writes,allow-oom\n",
             };
             let queue = if *of_queue { QUEUE } else { "" };
-            let made = |(name, text): &Piece| format!("{name} = piece(function()\n{text}end)\n");
+            let made = |piece: &Piece| {
+                let (name, text) = piece;
+                // Queues of other jobs do without it.
+                let only = if *piece == PAYLOAD { "KEYS[24] and " } else { "" };
+                format!("{name} = {only}piece(function()\n{text}end)\n")
+            };
             let pieces: String = pieces.iter().map(made).collect();
             // Within a function what it is made of need not be searched for on the stack.
             let text = format!("{first}{queue}return (function()\n{pieces}{script}end)()\n");
@@ -124,7 +158,7 @@ mod tests {
         for (script, of_queue, pieces, _) in SCRIPTS {
             let header: String = script.lines().take_while(|line| line.starts_with("--")).collect();
             assert_eq!(of_queue, header.contains("lib/queue.lua"), "{header}");
-            for piece in [JOB, LANE, CHANGE, RESERVE, FRONTIER, VIEW] {
+            for piece in [JOB, LANE, CHANGE, RESERVE, FRONTIER, VIEW, PAYLOAD] {
                 let file = format!("lib/{}.lua", piece.0.to_lowercase());
                 assert_eq!(pieces.contains(&piece), header.contains(&file), "{file}: {header}");
             }

@@ -26,24 +26,11 @@ pub(crate) struct Cursor(Mutex<Option<QueueName>>);
 #[async_trait]
 impl Upkeep for RedisStore {
     async fn prune(&self) -> Result<UpkeepReport> {
-        let mut report = UpkeepReport::default();
-        let mut left = STEP;
-        for queue in self.all_queues().await.map_err(|error| error.during("prune"))? {
-            loop {
-                let most = left.min(SLICE);
-                if most == 0 {
-                    report.more = true;
-                    return Ok(report);
-                }
-                let (removed, forgotten) = self.prune_queue(&queue, most).await?;
-                report.changed += removed as u64;
-                left -= removed.max(forgotten);
-                if removed < most && forgotten < most {
-                    break;
-                }
-            }
-        }
-        Ok(report)
+        let jobs = self.prune_jobs().await.map_err(|error| error.during("prune"))?;
+        let (events, goes_on) = self.prune_events().await.map_err(|error| error.during("prune"))?;
+        // Where deliveries keep all of them, the next step of upkeep is soon enough.
+        let more = jobs.more || (goes_on && events > 0);
+        Ok(UpkeepReport { changed: jobs.changed + events, more })
     }
 
     /// One queue per call. What is derived changes with what it is derived of, in one step, so all
@@ -66,6 +53,27 @@ impl Upkeep for RedisStore {
 }
 
 impl RedisStore {
+    async fn prune_jobs(&self) -> Result<UpkeepReport> {
+        let mut report = UpkeepReport::default();
+        let mut left = STEP;
+        for queue in self.all_queues().await? {
+            loop {
+                let most = left.min(SLICE);
+                if most == 0 {
+                    report.more = true;
+                    return Ok(report);
+                }
+                let (removed, forgotten) = self.prune_queue(&queue, most).await?;
+                report.changed += removed as u64;
+                left -= removed.max(forgotten);
+                if removed < most && forgotten < most {
+                    break;
+                }
+            }
+        }
+        Ok(report)
+    }
+
     async fn prune_queue(&self, queue: &QueueName, most: usize) -> Result<(usize, usize)> {
         let args = [most as u64, millis(RETENTION_GRACE)];
         let args = args.map(|number| number.to_string().into_bytes());

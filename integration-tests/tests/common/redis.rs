@@ -134,6 +134,7 @@ impl World for RedisWorld {
             // A Cluster has several servers.
             atomic_across_queues: self.connections.len() == 1,
             durability: Some(Durability::ProcessKill),
+            outbox: true,
             ..Expect::FULL
         }
     }

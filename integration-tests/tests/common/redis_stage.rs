@@ -20,6 +20,11 @@ const WRONG: &str = concat!(
     "end)\n",
     include_str!("../../lua/redis_wrong.lua"),
 );
+/// Likewise of the log of events.
+const WRONG_LOG: &str = concat!(
+    include_str!("../../../queuekit-redis/lua/lib/queue.lua"),
+    include_str!("../../lua/redis_wrong_log.lua"),
+);
 /// A step of placing keys anew.
 const PLACE: &str = concat!(
     include_str!("../../../queuekit-redis/lua/lib/queue.lua"),
@@ -28,6 +33,8 @@ const PLACE: &str = concat!(
     "end)\n",
     include_str!("../../../queuekit-redis/lua/place.lua"),
 );
+/// The parts of the log of events, in the order in which its scripts take them.
+const LOG: [&str; 6] = ["meta", "order", "records", "data", "keys", "deliveries"];
 /// The parts of a queue, in the order in which its scripts take them.
 const PARTS: [&str; 23] = [
     "meta",
@@ -162,7 +169,7 @@ pub(crate) async fn remove(server: &str, prefix: &str) {
     }
 }
 
-/// In each queue everything that is derived of jobs is as they are.
+/// In each queue everything that is derived of jobs is as they are, and so is the log of events.
 pub(crate) async fn assert_exact(server: &str, prefix: &str) {
     let queues: Vec<String> =
         command(server, cmd("SMEMBERS").arg(format!("{prefix}:queues"))).await;
@@ -174,4 +181,9 @@ pub(crate) async fn assert_exact(server: &str, prefix: &str) {
         let wrong: Vec<String> = command(server, &look).await;
         assert!(wrong.is_empty(), "{queue}: {wrong:#?}");
     }
+    let keys = LOG.map(|part| format!("{prefix}:{{events}}:{part}"));
+    let mut look = cmd("EVAL");
+    look.arg(WRONG_LOG).arg(keys.len()).arg(&keys).arg("");
+    let wrong: Vec<String> = command(server, &look).await;
+    assert!(wrong.is_empty(), "the log of events: {wrong:#?}");
 }

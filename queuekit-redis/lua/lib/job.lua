@@ -2,9 +2,10 @@
 --
 -- data, written once (src/codec.rs writes all but the first four):
 --   1-12 sequence; 13-23 scheduled; 24-34 deadline, 0 if none; 35-45 created; 46 version; 47-48
---   level, the highest priority first; 49 whether its idempotency key is free once it has ended;
---   50-52 max_attempts; 53-55 and 56-58 bytes of the partition key and of the idempotency key;
---   59-65 bytes of the payload; 66- the two keys, then what only the client reads.
+--   level, the highest priority first; 49 1 if its idempotency key is free once it has ended, 2 if
+--   its payload is the number of an event that has the data; 50-52 max_attempts; 53-55 and 56-58
+--   bytes of the partition key and of the idempotency key; 59-65 bytes of the payload; 66- the two
+--   keys, then what only the client reads.
 -- state, absent until the first lease or change:
 --   1 state (p r c x n); 2 cancel requested; 3-6 attempts; 7-14 releases; 15-26 lease_seq; 27-42
 --   nonce; 43-54 sequence; 55-65 scheduled; 66-76 deadline; 77-87 started; 88-98 finished; 99-110

@@ -27,7 +27,7 @@ local touched, lanes, clock, stirred
 
 -- Pieces that a script may need: lib/NAME.lua. Making its functions is most of what a small call
 -- costs, so that a piece is made when something of it is first asked for.
-local Job, Lane, Change, Frontier, View, Reserve
+local Job, Lane, Change, Frontier, View, Reserve, Payload
 
 local function piece(make)
     return setmetatable({}, {
@@ -156,18 +156,23 @@ local function refresh_touched()
     end
 end
 
--- Ends a script that has changed jobs: writes what is left to be written, and wakes who sleeps.
-local function conclude()
-    refresh_touched()
-    if next(lanes) then
-        Lane.store()
-    end
+-- Writes all that is noted, in the order in which the keys were first noted.
+local function flush_all()
     for _, key in ipairs(noted_keys) do
         if noted[key] then
             flush(key)
         end
     end
     noted_keys = {}
+end
+
+-- Ends a script that has changed jobs: writes what is left to be written, and wakes who sleeps.
+local function conclude()
+    refresh_touched()
+    if next(lanes) then
+        Lane.store()
+    end
+    flush_all()
     if stirred then
         wake()
     end

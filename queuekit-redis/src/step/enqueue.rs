@@ -12,7 +12,7 @@ use redis::Value;
 use super::parts::joined;
 use crate::RedisStore;
 use crate::call::{Call, Request};
-use crate::codec::{Data, array_of, bytes_of, job_id, millis, number_of, static_data};
+use crate::codec::{Data, array_of, bytes_of, is_word, job_id, millis, number_of, static_data};
 use crate::error::unreadable;
 use crate::scripts::Lua;
 
@@ -44,28 +44,16 @@ impl RedisStore {
 
     /// What the script says of the jobs that were not created.
     async fn enqueue_part(&self, jobs: &[NewJob], part: &Grouped<'_>) -> Result<Vec<Value>> {
-        let mut anew = false;
-        loop {
-            self.enter_queues(&part.queues, anew).await?;
-            let answer = self.store(jobs, part, anew).await?;
-            if anew && let Err(error) = self.enter_queues(&part.queues, true).await {
-                // Who removed it may have taken it off the set of all since it was entered.
-                tracing::debug!(%error, "queues are entered again by whoever uses them next");
-            }
-            let answer = match answer {
-                Value::Int(_) => return Ok(Vec::new()),
-                answer => array_of(answer).ok_or_else(|| answered("enqueue"))?,
-            };
-            if is_word(answer.first(), b"ahead") {
-                let number = answer.into_iter().nth(1).and_then(number_of).unwrap_or_default();
-                return Err(part.ahead(jobs, usize::try_from(number).unwrap_or_default()));
-            }
-            if !is_word(answer.first(), b"unknown") {
-                return Ok(answer);
-            }
-            // It was removed since it was entered: it comes to exist again.
-            anew = true;
+        let answer = match self.in_queues(&part.queues, |anew| self.store(jobs, part, anew)).await?
+        {
+            Value::Int(_) => return Ok(Vec::new()),
+            answer => array_of(answer).ok_or_else(|| answered("enqueue"))?,
+        };
+        if is_word(answer.first(), b"ahead") {
+            let number = answer.into_iter().nth(1).and_then(number_of).unwrap_or_default();
+            return Err(part.ahead(jobs, usize::try_from(number).unwrap_or_default()));
         }
+        Ok(answer)
     }
 
     fn by_slot<'a>(&self, all: Grouped<'a>) -> Vec<Grouped<'a>> {
@@ -192,10 +180,6 @@ fn refused(job: &NewJob, reason: &[u8], with: Vec<u8>) -> Option<EnqueueOutcome>
         }
         _ => return None,
     })
-}
-
-fn is_word(value: Option<&Value>, word: &[u8]) -> bool {
-    matches!(value, Some(Value::BulkString(bytes)) if bytes == word)
 }
 
 pub(super) fn answered(what: &str) -> Error {

@@ -7,6 +7,7 @@ use redis::Value;
 
 use crate::RedisStore;
 use crate::call::{Call, Request};
+use crate::keys::QueueKeys;
 use crate::scripts::Lua;
 
 impl RedisStore {
@@ -33,7 +34,11 @@ impl RedisStore {
         queue: &QueueName,
         rest: impl IntoIterator<Item = Vec<u8>>,
     ) -> Result<Value> {
-        let keys = vec![self.shared.keyspace.of(queue)];
+        let keyspace = &self.shared.keyspace;
+        let mut keys = vec![keyspace.of(queue)];
+        if script.tells_payloads() {
+            keys.extend(keyspace.event_data(queue).map(|key| QueueKeys::from([key])));
+        }
         let args = std::iter::once(self.shared.clock_arg()).chain(rest).collect();
         let request = Request::Script { script, keys, args };
         self.call_within(time, operation, call, request).await

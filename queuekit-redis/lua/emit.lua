@@ -1,0 +1,213 @@
+-- Stores events that are not in the log, and deliveries of events, in one step (contract R14).
+-- Needs lib/queue.lua, lib/job.lua, lib/lane.lua, lib/change.lua, lib/enqueue.lua.
+-- KEYS: 1 to 6 the log: meta, order, records, data, keys, deliveries; then those of each queue.
+-- ARGV: 2 whether a queue may come to exist here; 3 the version of the settings by which deliveries
+-- were found, or empty: then the events are of the log; 4 how many events; from 5 on, per event:
+-- its id; type, space and idempotency key, or empty; its record from the version on; its data (of
+-- one of the log the id alone); then per queue: its name; how many deliveries; per delivery: the
+-- number of its event; its id; delay in ms; its data from the version on, without the payload.
+-- Result: 0 if the settings are of another version; `unknown`, and the number of the first queue
+-- that does not exist: nothing was stored; else per event E emitted, D and an id: that one is
+-- equal, C its id is taken by another, L it is of the log, G it is gone; then the numbers of the
+-- deliveries that were not stored.
+--
+-- A record: 1-11 when it was stored; 12 version; 13 whether its data stands in `data`, and not in
+-- its end; 14-16 bytes of the type; 17-19 of the partition key; 20-22 of the idempotency key;
+-- 23-29 of the data; 30- these three, then metadata as JSON or nothing. Numbers are hexadecimal.
+-- It stands by the event's number, as in `order`, 12 digits. `deliveries` has what of a queue has
+-- no copy of the data: 2 digits for the bytes of its name, its name, the id of the job.
+local LOG_KEYS, QUEUE_KEYS = 6, 23
+local meta, order, records = KEYS[1], KEYS[2], KEYS[3]
+local large, keys, deliveries = KEYS[4], KEYS[5], KEYS[6]
+local is_new = ARGV[3] ~= ''
+
+if is_new and (call('HGET', meta, 'version') or '0') ~= ARGV[3] then
+    return 0
+end
+for base = LOG_KEYS + 1, #KEYS, QUEUE_KEYS do
+    if ARGV[2] == '0' and call('HEXISTS', KEYS[base], 'known') == 0 then
+        return { 'unknown', (base - LOG_KEYS - 1) / QUEUE_KEYS }
+    end
+end
+
+-- What is told of each event; by number, those of which deliveries are made; by id, likewise.
+local outcomes, events, by_id = {}, {}, {}
+
+local function event_of(number, record, data)
+    return { number = number, record = record, data = data, apart = sub(record, 13, 13) == '1' }
+end
+
+-- An event of the log, by its place there; none if it is not there, or cannot be read. Of larger
+-- data its deliveries need the number only.
+local function stored_event(place)
+    local number = place and hex12(tonumber(place))
+    local record = number and call('HGET', records, number) or ''
+    if #record < 29 or sub(record, 1, 29):find('%X') then
+        return nil
+    end
+    local is_apart = sub(record, 13, 13) == '1'
+    local data = not is_apart and sub(record, #record + 1 - hex(record, 23, 29))
+    return event_of(number, record, data)
+end
+
+-- Whether one that is stored is of the type of another and has the same data.
+local function are_equal(one, other)
+    local function type_of(record)
+        return sub(record, 30, 29 + hex(record, 14, 16))
+    end
+    local data = one.data or call('HGET', large, one.number)
+    return type_of(one.record) == type_of(other.record) and data == other.data
+end
+
+-- The ids of events, which stand at such distances, and their places in the log.
+local function places_of(count, width)
+    local ids = {}
+    for item = 1, count do
+        ids[item] = ARGV[5 + (item - 1) * width]
+    end
+    return ids, count > 0 and call('ZMSCORE', order, unpack(ids)) or {}
+end
+
+-- The events of an emit: those that are new are numbered, and noted to be stored.
+local function admit(count)
+    local ids, places = places_of(count, 4)
+    local taken, fresh, new = {}, {}, 0
+    for item, id in ipairs(ids) do
+        local base = 5 + (item - 1) * 4
+        local unique, data = ARGV[base + 1], ARGV[base + 3]
+        local event = event_of(nil, now11 .. ARGV[base + 2], data)
+        local same = by_id[id] or stored_event(places[item])
+        local holder = unique ~= '' and (taken[unique] or call('HGET', keys, unique))
+        if same then
+            outcomes[item] = are_equal(same, event) and 'D' .. id or 'C'
+        elseif holder then
+            outcomes[item] = 'D' .. holder
+        else
+            outcomes[item], new = 'E', new + 1
+            events[item], by_id[id], fresh[new] = event, event, item
+            if unique ~= '' then
+                taken[unique] = id
+            end
+        end
+    end
+    local last = new > 0 and call('HINCRBY', meta, 'seq', new) or 0
+    for place, item in ipairs(fresh) do
+        events[item].number = hex12(last - new + place)
+    end
+    return { ids = ids, taken = taken, fresh = fresh, last = last }
+end
+
+-- Their records are what deliveries rest on: they are there before anything names them.
+local function store_records(admitted)
+    for _, item in ipairs(admitted.fresh) do
+        local event = events[item]
+        if event.apart then
+            write('HSET', records, event.number, event.record)
+            write('HSET', large, event.number, event.data)
+        else
+            write('HSET', records, event.number, event.record .. event.data)
+        end
+    end
+end
+
+-- The log names them last: an emit that fails before stores its deliveries when it is repeated.
+local function store_places(admitted)
+    local new = #admitted.fresh
+    for place, item in ipairs(admitted.fresh) do
+        write('ZADD', order, admitted.last - new + place, admitted.ids[item])
+    end
+    for unique, id in pairs(admitted.taken) do
+        write('HSET', keys, unique, id)
+    end
+end
+
+-- The events of the log of which deliveries are made again.
+local function find(count)
+    local _, places = places_of(count, 1)
+    for item = 1, count do
+        events[item] = stored_event(places[item])
+        outcomes[item] = events[item] and 'L' or 'G'
+    end
+end
+
+-- A delivery's data from the version on.
+local function static_of(event, head)
+    local flag, size, payload = '0', sub(event.record, 23, 29), event.data
+    if event.apart then
+        flag, size, payload = '2', '000000c', event.number
+    end
+    return sub(head, 1, 3) .. flag .. sub(head, 5, 13) .. size .. sub(head, 21) .. payload
+end
+
+-- By number of an event what is added to its deliveries, and how the script calls a delivery that
+-- is not stored.
+local added, called, unstored = {}, {}, {}
+
+local function add(event, name, id)
+    local its = added[event.number]
+    if not its then
+        local old = not is_new and call('HGET', deliveries, event.number)
+        its = { old or '' }
+        added[event.number] = its
+    end
+    local entry = format('%02x', #name) .. name .. id
+    if its[1] == '' or not its[1]:find(entry, 1, true) then
+        its[#its + 1] = entry
+    end
+end
+
+local function deliver(base, at, first)
+    local name, jobs = ARGV[at], {}
+    local begun = #called
+    for delivery = 1, tonumber(ARGV[at + 1]) do
+        local from, size = at + delivery * 4 - 2, #jobs
+        local event = events[tonumber(ARGV[from])]
+        if event then
+            jobs[size + 1], jobs[size + 2] = ARGV[from + 1], '+' .. ARGV[from + 2]
+            jobs[size + 3], jobs[size + 4] = '0', static_of(event, ARGV[from + 3])
+            called[#called + 1] = first + delivery - 1
+            if event.apart then
+                add(event, name, ARGV[from + 1])
+            end
+        else
+            unstored[#unstored + 1] = first + delivery - 1
+        end
+    end
+    if #jobs > 0 then
+        use(base)
+        if not known then
+            establish()
+        end
+        -- An event is stored already: a slow consumer must not keep it from others (R14.7).
+        max_pending = nil
+        enqueue(jobs, 1, #jobs / 4, begun + 1)
+    end
+end
+
+local count = tonumber(ARGV[4])
+local admitted = is_new and admit(count)
+if admitted then
+    store_records(admitted)
+else
+    find(count)
+end
+local at, first = 5 + count * (is_new and 4 or 1), 0
+for base = LOG_KEYS + 1, #KEYS, QUEUE_KEYS do
+    deliver(base, at, first)
+    first = first + tonumber(ARGV[at + 1])
+    at = at + 2 + tonumber(ARGV[at + 1]) * 4
+end
+for number, its in pairs(added) do
+    write('HSET', deliveries, number, table.concat(its))
+end
+if admitted then
+    store_places(admitted)
+end
+flush_all()
+for item = 1, #answer, 3 do
+    unstored[#unstored + 1] = called[answer[item]]
+end
+for item, number in ipairs(unstored) do
+    outcomes[count + item] = number
+end
+return outcomes

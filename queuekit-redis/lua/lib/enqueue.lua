@@ -1,0 +1,105 @@
+-- Stores new jobs in the queue that is in use (contract R2). It stands before the scripts that do.
+-- Needs lib/queue.lua, lib/job.lua, lib/lane.lua, lib/change.lua.
+-- A job is four values: id; + and a delay or @ and an instant, in ms; deadline in ms from now, 0 if
+-- none; its data from the version on.
+
+-- Per job that was not created its number, and a reason: `same` and the data of the job with its
+-- id, `key` and the id of the holder of its idempotency key, `full` and nothing.
+local answer = {}
+
+local function refuse(number, reason, with)
+    answer[#answer + 1] = number
+    answer[#answer + 1] = reason
+    answer[#answer + 1] = with
+end
+
+local function start_of(text)
+    local value = tonumber(sub(text, 2))
+    if sub(text, 1, 1) == '+' then
+        return now + value
+    end
+    return math.max(value, now)
+end
+
+-- Of jobs that are due at once, by level.
+local scores = {}
+
+local function score_now(level)
+    scores[level] = scores[level] or format('%.0f', tonumber(level, 16) * LEVEL + now)
+    return scores[level]
+end
+
+-- The partition key and the idempotency key.
+local function keys_of(static)
+    local lengths = sub(static, 8, 13)
+    if lengths == '000000' then
+        return '', ''
+    end
+    local partition = hex(lengths, 1, 3)
+    return sub(static, 21, 20 + partition),
+        sub(static, 21 + partition, 20 + partition + hex(lengths, 4, 6))
+end
+
+-- Stores so many jobs of a list, from a place on; the answer calls the first of them `number`.
+local function enqueue(jobs, from, count, number)
+    local ids = {}
+    for job = 1, count do
+        ids[job] = jobs[from + job * 4 - 4]
+    end
+    local stored = call('HMGET', Q.data, unpack(ids))
+    local free = max_pending and Change.room() or math.huge
+    local seq = call('HINCRBY', Q.meta, 'seq', count) - count
+    local data, fresh, keys, stored_now = {}, {}, {}, 0
+    local tail = NOTHING .. now11
+    for job = 1, count do
+        local base = from + job * 4 - 4
+        local id, start, static = ids[job], jobs[base + 1], jobs[base + 3]
+        local key, unique = keys_of(static)
+        local same = stored[job] or fresh[id]
+        local held = not same and unique ~= '' and Change.holder(unique, fresh)
+        if same then
+            refuse(number + job - 1, 'same', same)
+        elseif held then
+            refuse(number + job - 1, 'key', held)
+        elseif free <= 0 then
+            refuse(number + job - 1, 'full', '')
+        else
+            free, seq = free - 1, seq + 1
+            local due = start == '+0' and now or start_of(start)
+            local seq12, at, level = hex12(seq), now11, sub(static, 2, 3)
+            local entry = seq12 .. id
+            if due ~= now then
+                at = hex11(due)
+            end
+            local deadline = jobs[base + 2]
+            local text = seq12 .. at
+                .. (deadline == '0' and tail or hex11(now + deadline) .. now11) .. static
+            fresh[id] = text
+            stored_now = stored_now + 2
+            data[stored_now - 1], data[stored_now] = id, text
+            if key ~= '' then
+                Lane.wait(key, entry, at, level)
+                keys[key] = keys[key] or { entry = entry, at = due, level = hex(level, 1) }
+            else
+                local score = due == now and score_now(level) or hex(level, 1) * LEVEL + due
+                write('ZADD', Q.ready, score, entry)
+                if fair then
+                    write('ZADD', Q.waiting, 0, Lane.waiting_member('', entry, at, level))
+                    touch('')
+                end
+            end
+            if unique ~= '' then
+                Change.take_unique(unique, id)
+            end
+        end
+    end
+    if next(keys) then
+        Lane.join(keys)
+    end
+    stirred = stored_now > 0
+    conclude()
+    -- The data last: where a key is not the store's, there is no job that nobody serves.
+    if stored_now > 0 then
+        call('HSET', Q.data, unpack(data))
+    end
+end

@@ -1,0 +1,149 @@
+//! Events. Their log and all queues of events are of one slot, so that one script stores an event
+//! and its deliveries, in a Cluster too.
+
+mod emission;
+mod record;
+mod retention;
+
+use async_trait::async_trait;
+use queuekit_core::capability::{
+    Emission, EmitOutcome, EventFilter, EventPage, Outbox, StoredSettings,
+};
+use queuekit_core::event::Event;
+use queuekit_core::{Bytes, Error, NewJob, Nonce, Result, Timestamp};
+use redis::{Value, cmd};
+
+use crate::RedisStore;
+use crate::call::{Call, Request};
+use crate::codec::{array_of, bytes_of, event_id, number_of};
+use crate::error::unreadable;
+use crate::scripts::Lua;
+
+/// Events that one listing looks at.
+const EXAMINED: usize = 10_000;
+/// Events, and about how many bytes of them, that one script reads.
+const SLICE: usize = 200;
+const SLICE_BYTES: usize = 1024 * 1024;
+
+#[async_trait]
+impl Outbox for RedisStore {
+    async fn event_settings(&self) -> Result<StoredSettings> {
+        let key = self.shared.keyspace.log()[0].clone();
+        let command = cmd("HMGET").arg(&key).arg("version").arg("body").to_owned();
+        let request = Request::Command { key, command };
+        let answer = self.call("event_settings", Call::Read, request).await?;
+        let mut parts = array_of(answer).into_iter().flatten();
+        let version = parts.next().and_then(number_of).map(i64::cast_unsigned);
+        let body = parts.next().and_then(bytes_of).map(Bytes::from);
+        Ok(version.zip(body).map_or_else(StoredSettings::default, |(version, body)| {
+            StoredSettings { version, body }
+        }))
+    }
+
+    async fn change_event_settings(&self, seen: u64, to: &Bytes) -> Result<bool> {
+        // By it the script knows this call again, should it have to be made twice.
+        let nonce = Nonce::draw().map_err(|error| error.during("change_event_settings"))?;
+        let args = [seen.to_string().into_bytes(), to.to_vec(), nonce.as_bytes().to_vec()];
+        let call =
+            if self.shared.wait_replicas.is_some() { Call::Stored } else { Call::Repeatable };
+        let answer = self.on_log("change_event_settings", call, Lua::EventSettings, args).await?;
+        Ok(number_of(answer) == Some(1))
+    }
+
+    async fn store_events(&self, emission: &Emission) -> Result<Option<Vec<EmitOutcome>>> {
+        self.emit(emission).await.map_err(|error| error.during("store_events"))
+    }
+
+    async fn list_events(&self, filter: &EventFilter) -> Result<EventPage> {
+        self.events(filter).await.map_err(|error| error.during("list_events"))
+    }
+
+    async fn deliver_again(&self, deliveries: &[NewJob]) -> Result<Vec<bool>> {
+        self.emit_again(deliveries).await.map_err(|error| error.during("deliver_again"))
+    }
+}
+
+/// What one script has read.
+struct Slice {
+    now: Timestamp,
+    /// By their numbers; none where one cannot be read.
+    events: Vec<(u64, Option<Event>)>,
+    more: bool,
+}
+
+impl RedisStore {
+    async fn events(&self, filter: &EventFilter) -> Result<EventPage> {
+        let mut page = EventPage::default();
+        let (mut cursor, mut examined) = (filter.cursor, 0);
+        loop {
+            let most = SLICE.min(filter.limit.get()).min(EXAMINED - examined);
+            let slice = self.events_after(filter, cursor, most).await?;
+            if examined == 0 {
+                page.now = slice.now;
+            }
+            for (number, event) in slice.events {
+                if page.events.len() == filter.limit.get() {
+                    page.cursor = cursor;
+                    return Ok(page);
+                }
+                (cursor, examined) = (Some(number), examined + 1);
+                // One that cannot be read is passed over.
+                let wanted = |event: &Event| filter.admits(&event.kind, event.emitted_at);
+                page.events.extend(event.filter(wanted));
+            }
+            if !slice.more {
+                return Ok(page);
+            }
+            if page.events.len() == filter.limit.get() || examined == EXAMINED {
+                page.cursor = cursor;
+                return Ok(page);
+            }
+        }
+    }
+
+    async fn events_after(
+        &self,
+        filter: &EventFilter,
+        cursor: Option<u64>,
+        most: usize,
+    ) -> Result<Slice> {
+        let args = [
+            cursor.map_or(String::new(), |cursor| cursor.to_string()).into_bytes(),
+            filter.after.map_or(Vec::new(), |event| event.as_bytes().to_vec()),
+            most.to_string().into_bytes(),
+            SLICE_BYTES.to_string().into_bytes(),
+        ];
+        let answer = self.on_log("list_events", Call::Read, Lua::Events, args).await?;
+        let Some(parts) = array_of(answer) else { return Err(filter.gone()) };
+        slice(parts).ok_or_else(|| unreadable("a page of events"))
+    }
+
+    async fn on_log(
+        &self,
+        operation: &'static str,
+        call: Call,
+        script: Lua,
+        rest: impl IntoIterator<Item = Vec<u8>>,
+    ) -> Result<Value> {
+        let args = std::iter::once(self.shared.clock_arg()).chain(rest).collect();
+        let request = Request::Script { script, keys: vec![self.shared.keyspace.log()], args };
+        self.call(operation, call, request).await
+    }
+}
+
+fn slice(parts: Vec<Value>) -> Option<Slice> {
+    let mut parts = parts.into_iter();
+    let now = Timestamp::from_millis(number_of(parts.next()?)?);
+    let more = number_of(parts.next()?)? == 1;
+    let mut events = Vec::with_capacity(parts.len() / 3);
+    while let Some(number) = parts.next() {
+        let number = number_of(number)?.cast_unsigned();
+        let (id, record) = (event_id(&bytes_of(parts.next()?)?), bytes_of(parts.next()?)?);
+        events.push((number, id.and_then(|id| record::read(id, Bytes::from(record)))));
+    }
+    Some(Slice { now, events, more })
+}
+
+fn answered(what: &str) -> Error {
+    unreadable(&format!("the answer to {what}"))
+}

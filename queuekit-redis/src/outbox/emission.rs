@@ -1,0 +1,160 @@
+//! Storing events and deliveries (contract R14.1).
+
+use std::collections::HashMap;
+
+use queuekit_core::capability::{Emission, EmitOutcome};
+use queuekit_core::event::EventId;
+use queuekit_core::{NewJob, QueueName, Result, Start};
+use redis::Value;
+
+use super::{answered, record};
+use crate::RedisStore;
+use crate::call::{Call, Request};
+use crate::codec::{array_of, bytes_of, delivery_data, event_id, millis};
+use crate::keys::QueueKeys;
+use crate::scripts::Lua;
+
+/// What lua/emit.lua is asked: deliveries by queue, each with the number of its event.
+#[derive(Default)]
+struct Deliveries<'a> {
+    queues: Vec<&'a QueueName>,
+    jobs: Vec<Vec<(usize, &'a NewJob)>>,
+    at: HashMap<&'a QueueName, usize>,
+}
+
+/// What it says: of each event, and which deliveries were not stored.
+struct Answer {
+    events: Vec<Vec<u8>>,
+    unstored: Vec<usize>,
+}
+
+impl RedisStore {
+    pub(super) async fn emit(&self, emission: &Emission) -> Result<Option<Vec<EmitOutcome>>> {
+        let mut deliveries = Deliveries::default();
+        let mut events = vec![emission.events.len().to_string().into_bytes()];
+        for (number, (event, jobs)) in emission.events.iter().enumerate() {
+            let unique = event.idempotency_key().map(|key| format!("{} {key}", event.kind()));
+            events.push(event.id().as_bytes().to_vec());
+            events.push(unique.unwrap_or_default().into_bytes());
+            events.push(record::write(event)?);
+            events.push(event.data().to_vec());
+            jobs.iter().for_each(|job| deliveries.add(number + 1, job));
+        }
+        let version = emission.version.to_string();
+        let Some(answer) = self.deliver("store_events", &version, &events, &deliveries).await?
+        else {
+            return Ok(None);
+        };
+        let outcomes = emission.events.iter().zip(answer.events);
+        let outcomes = outcomes.map(|((event, _), said)| outcome(event.id(), &said));
+        outcomes.collect::<Option<Vec<_>>>().map(Some).ok_or_else(|| answered("store_events"))
+    }
+
+    /// Of an event that is gone nothing is stored.
+    pub(super) async fn emit_again(&self, jobs: &[NewJob]) -> Result<Vec<bool>> {
+        let (mut of_log, mut numbers) = (Vec::new(), HashMap::new());
+        let (mut deliveries, mut called) = (Deliveries::default(), Vec::new());
+        for (at, job) in jobs.iter().enumerate() {
+            // A job that is no delivery has no event that could be in the log.
+            let Some(event) = job.event() else { continue };
+            let number = *numbers.entry(event).or_insert_with(|| {
+                of_log.push(event.as_bytes().to_vec());
+                of_log.len()
+            });
+            deliveries.add(number, job);
+            called.push((deliveries.at[job.queue()], at));
+        }
+        // As the script counts them: queue by queue.
+        called.sort_by_key(|(queue, _)| *queue);
+        of_log.insert(0, of_log.len().to_string().into_bytes());
+        let answer = self.deliver("deliver_again", "", &of_log, &deliveries).await?;
+        let answer = answer.ok_or_else(|| answered("deliver_again"))?;
+        let mut stored = vec![false; jobs.len()];
+        called.iter().for_each(|(_, at)| stored[*at] = true);
+        for number in answer.unstored {
+            let (_, at) = called.get(number).ok_or_else(|| answered("deliver_again"))?;
+            stored[*at] = false;
+        }
+        Ok(stored)
+    }
+
+    /// None if the settings are of another version.
+    async fn deliver(
+        &self,
+        operation: &'static str,
+        version: &str,
+        events: &[Vec<u8>],
+        deliveries: &Deliveries<'_>,
+    ) -> Result<Option<Answer>> {
+        let shared = &*self.shared;
+        let call = if shared.wait_replicas.is_some() { Call::Stored } else { Call::Repeatable };
+        let store = |may_exist: bool| {
+            let mut args = vec![
+                shared.clock_arg(),
+                u8::from(may_exist).to_string().into_bytes(),
+                version.as_bytes().to_vec(),
+            ];
+            args.extend_from_slice(events);
+            deliveries.push(&mut args);
+            let request = Request::Script { script: Lua::Emit, keys: deliveries.keys(self), args };
+            self.call(operation, call, request)
+        };
+        let answer = match self.in_queues(&deliveries.queues, store).await? {
+            Value::Int(0) => return Ok(None),
+            answer => array_of(answer).ok_or_else(|| answered(operation))?,
+        };
+        self.stir(deliveries.queues.iter().copied());
+        let (mut events, mut unstored) = (Vec::new(), Vec::new());
+        for said in answer {
+            match said {
+                Value::Int(number) => unstored.extend(usize::try_from(number)),
+                said => events.push(bytes_of(said).ok_or_else(|| answered(operation))?),
+            }
+        }
+        Ok(Some(Answer { events, unstored }))
+    }
+}
+
+impl<'a> Deliveries<'a> {
+    fn add(&mut self, event: usize, job: &'a NewJob) {
+        let queue = *self.at.entry(job.queue()).or_insert_with(|| {
+            self.queues.push(job.queue());
+            self.jobs.push(Vec::new());
+            self.queues.len() - 1
+        });
+        self.jobs[queue].push((event, job));
+    }
+
+    fn keys(&self, store: &RedisStore) -> Vec<QueueKeys> {
+        let keyspace = &store.shared.keyspace;
+        let queues = self.queues.iter().map(|queue| keyspace.of(queue));
+        std::iter::once(keyspace.log()).chain(queues).collect()
+    }
+
+    fn push(&self, args: &mut Vec<Vec<u8>>) {
+        for (queue, jobs) in self.queues.iter().zip(&self.jobs) {
+            args.push(queue.as_str().into());
+            args.push(jobs.len().to_string().into_bytes());
+            for (event, job) in jobs {
+                let delay = match job.start() {
+                    Start::After(delay) => millis(delay),
+                    // Core makes none such.
+                    Start::At(_) => 0,
+                };
+                args.push(event.to_string().into_bytes());
+                args.push(job.id().as_bytes().to_vec());
+                args.push(delay.to_string().into_bytes());
+                args.push(delivery_data(job));
+            }
+        }
+    }
+}
+
+fn outcome(id: EventId, said: &[u8]) -> Option<EmitOutcome> {
+    Some(match said.split_first()? {
+        (b'E', _) => EmitOutcome::Emitted { id },
+        (b'C', _) => EmitOutcome::Conflict { existing: id },
+        (b'D', holder) => EmitOutcome::Duplicate { existing: event_id(holder)? },
+        _ => return None,
+    })
+}

@@ -1,0 +1,138 @@
+//! How long events stay in the log (contract R14.6).
+
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+
+use queuekit_core::capability::Outbox;
+use queuekit_core::event::{EventRetention, EventSettings};
+use queuekit_core::{QueueName, Result, Timestamp};
+use redis::Value;
+
+use super::answered;
+use crate::RedisStore;
+use crate::call::{Call, Request};
+use crate::codec::{array_of, bytes_of, number_of};
+use crate::scripts::Lua;
+
+/// Events that one step looks at, and of these one script; each has at least one delivery to look
+/// at in so many bytes.
+const STEP: usize = 1000;
+const SLICE: usize = 200;
+const DELIVERY_BYTES: usize = 50_000;
+
+/// An event of which one looks whether it is to go.
+struct Old {
+    number: i64,
+    id: Vec<u8>,
+    emitted_at: Timestamp,
+    /// Of the deliveries that have no copy of its data.
+    queues: Vec<QueueName>,
+}
+
+struct Slice {
+    now: Timestamp,
+    /// How many events there are, and how many stand before these.
+    all: u64,
+    before: u64,
+    more: bool,
+    events: Vec<Old>,
+}
+
+impl RedisStore {
+    /// A step of retention, which goes on where the last has ended: how many went, and whether
+    /// the next goes on. What deliveries have kept is looked at again once the end was reached.
+    pub(crate) async fn prune_events(&self) -> Result<(u64, bool)> {
+        let retention = EventSettings::read(&self.event_settings().await?.body)?.retention;
+        let at = &self.shared.pruned_events;
+        let (mut removed, mut looked) = (0, 0);
+        while looked < STEP {
+            let slice = self.ages_after(at.load(Ordering::Relaxed)).await?;
+            looked += slice.events.len();
+            let is_last = !slice.more;
+            let (beyond, goes_on) = slice.beyond(&retention);
+            let last = beyond.last().map_or(0, |event| event.number.cast_unsigned());
+            removed += self.forget(&beyond).await?;
+            let is_end = is_last || !goes_on;
+            at.store(if is_end { 0 } else { last }, Ordering::Relaxed);
+            if is_end {
+                return Ok((removed, false));
+            }
+        }
+        Ok((removed, true))
+    }
+
+    async fn ages_after(&self, after: u64) -> Result<Slice> {
+        let args = [after, SLICE as u64, DELIVERY_BYTES as u64];
+        let args = args.map(|number| number.to_string().into_bytes());
+        let answer = self.on_log("prune", Call::Read, Lua::EventAges, args).await?;
+        array_of(answer).and_then(read).ok_or_else(|| answered("prune"))
+    }
+
+    /// Removes those that no delivery needs.
+    async fn forget(&self, events: &[Old]) -> Result<u64> {
+        if events.is_empty() {
+            return Ok(0);
+        }
+        let shared = &*self.shared;
+        let queues: BTreeSet<&QueueName> = events.iter().flat_map(|event| &event.queues).collect();
+        let mut keys = vec![shared.keyspace.log()];
+        keys.extend(queues.iter().map(|queue| shared.keyspace.records(queue)));
+        let mut args = vec![shared.clock_arg(), queues.len().to_string().into_bytes()];
+        args.extend(queues.iter().map(|queue| queue.as_str().into()));
+        for event in events {
+            args.extend([event.number.to_string().into_bytes(), event.id.clone()]);
+        }
+        let request = Request::Script { script: Lua::EventForget, keys, args };
+        let answer = self.call("prune", Call::Repeatable, request).await?;
+        number_of(answer).map(i64::cast_unsigned).ok_or_else(|| answered("prune"))
+    }
+}
+
+impl Slice {
+    /// Those beyond the retention, and whether more may be behind them.
+    fn beyond(self, retention: &EventRetention) -> (Vec<Old>, bool) {
+        let beyond_number = self.all.saturating_sub(retention.events());
+        let count = self.events.len();
+        let is_beyond = |(place, event): &(u64, Old)| {
+            retention.lets_go(self.now.since(event.emitted_at), *place < beyond_number)
+        };
+        let placed = (self.before..).zip(self.events);
+        let beyond: Vec<Old> = placed.take_while(is_beyond).map(|(_, event)| event).collect();
+        let goes_on = beyond.len() == count;
+        (beyond, goes_on)
+    }
+}
+
+fn read(parts: Vec<Value>) -> Option<Slice> {
+    let mut parts = parts.into_iter();
+    let now = Timestamp::from_millis(number_of(parts.next()?)?);
+    let mut number = || number_of(parts.next()?).map(i64::cast_unsigned);
+    let (all, before, more) = (number()?, number()?, number()? == 1);
+    let mut events = Vec::with_capacity(parts.len() / 4);
+    while let Some(number) = parts.next() {
+        events.push(Old {
+            number: number_of(number)?,
+            id: bytes_of(parts.next()?)?,
+            emitted_at: Timestamp::from_millis(number_of(parts.next()?)?),
+            queues: queues_of(&bytes_of(parts.next()?)?),
+        });
+    }
+    Some(Slice { now, all, before, more, events })
+}
+
+/// Of deliveries as lua/emit.lua writes them; what cannot be read is looked for nowhere, and keeps
+/// its event.
+fn queues_of(mut deliveries: &[u8]) -> Vec<QueueName> {
+    let mut queues = Vec::new();
+    while let Some((length, rest)) = deliveries.split_at_checked(2) {
+        let length =
+            std::str::from_utf8(length).ok().and_then(|hex| usize::from_str_radix(hex, 16).ok());
+        let Some((name, rest)) = length.and_then(|length| rest.split_at_checked(length)) else {
+            break;
+        };
+        queues.extend(std::str::from_utf8(name).ok().and_then(|name| QueueName::new(name).ok()));
+        let Some((_, rest)) = rest.split_at_checked(16) else { break };
+        deliveries = rest;
+    }
+    queues
+}
