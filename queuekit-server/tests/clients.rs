@@ -1,4 +1,12 @@
 //! The clients in other languages, against the real server on every store.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on has failed, and says what it has found"
+)]
 
 mod common;
 

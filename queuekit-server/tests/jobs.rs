@@ -1,4 +1,12 @@
 //! Jobs by HTTP: storing, reading, and what an operator does with them.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on has failed, and says what it has found"
+)]
 
 mod common;
 

@@ -1,4 +1,12 @@
 //! The server is killed in the middle of its work, and what it has said holds.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on has failed, and says what it has found"
+)]
 
 mod common;
 
@@ -80,9 +88,8 @@ fn killed(kind: &str) {
     let stored = stored(&server);
     let lost = ids.iter().filter(|id| !stored.contains(**id)).count();
     let jobs = acknowledged.len();
-    println!(
-        "kill_server store={kind} kills={KILLS} acknowledged={jobs} acked={acked} unanswered={unanswered} lost={lost}"
-    );
+    let told = format!("acknowledged={jobs} acked={acked} unanswered={unanswered} lost={lost}");
+    println!("kill_server store={kind} kills={KILLS} {told}");
     assert_eq!(ids.len(), jobs, "a key has one job");
     assert_eq!(stored.len(), numbers.into_inner() as usize, "and each key that was sent has one");
     assert_eq!(lost, 0);

@@ -1,5 +1,13 @@
 //! More than the server takes: it says so, and goes on.
 #![cfg(unix)]
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on has failed, and says what it has found"
+)]
 
 mod common;
 
@@ -91,7 +99,7 @@ fn s6_a_thousand_slow_connections_keep_nobody_out() {
         let head = "POST /v1/jobs HTTP/1.1\r\nhost: localhost\r\n";
         let rest = "content-type: application/json\r\ncontent-length: 100\r\n\r\n{";
         stream.write_all(head.as_bytes()).unwrap();
-        if n % 2 == 0 {
+        if n.is_multiple_of(2) {
             stream.write_all(rest.as_bytes()).unwrap();
         }
         stream

@@ -1,4 +1,12 @@
 //! Queues, events, schedules, streams and figures by HTTP.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on has failed, and says what it has found"
+)]
 
 mod common;
 

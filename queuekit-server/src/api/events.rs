@@ -243,8 +243,8 @@ fn drafts(
         let each: Vec<Box<RawValue>> = serde_json::from_slice(body).map_err(|error| {
             Problem::bad_request(format!("the body is not a list of CloudEvents: {error}"))
         })?;
-        let read = |event: &Box<RawValue>| EventDraft::from_cloud_event(event.get().as_bytes());
-        let drafts: queuekit::Result<_> = each.iter().map(read).collect();
+        let read = |event: Box<RawValue>| EventDraft::from_cloud_event(event.get().as_bytes());
+        let drafts: queuekit::Result<_> = each.into_iter().map(read).collect();
         return Ok((drafts?, false));
     }
     if kind.starts_with(CLOUD_EVENT) {

@@ -81,8 +81,8 @@ pub(super) async fn observe(request: Request, next: Next) -> Response {
     drop(in_flight);
     histogram!(DURATION, "route" => route.clone()).record(started.elapsed());
     let status = response.status().as_str().to_owned();
-    counter!("queuekit_http_requests_total", "method" => method, "route" => route, "status" => status)
-        .increment(1);
+    let counted = "queuekit_http_requests_total";
+    counter!(counted, "method" => method, "route" => route, "status" => status).increment(1);
     response
 }
 

@@ -37,8 +37,8 @@ pub(super) struct Watched {
 
 /// Figures of queues, whenever they have changed, and a job.
 ///
-/// `queue` is the figures of a queue, at most once a second; `job` a job as it stands then; `gone` is
-/// the id of a job that is no longer stored.
+/// `queue` is the figures of a queue, at most once a second; `job` a job as it stands then; `gone`
+/// is the id of a job that is no longer stored.
 #[utoipa::path(
     get, path = "/v1/stream", tag = "watching", security(("key" = [])), params(Watched),
     responses((status = 200, description = "Events, until somebody hangs up.", body = String,

@@ -13,7 +13,10 @@ use utoipa::ToSchema;
 
 /// What went wrong, and what to do about it.
 #[derive(Debug)]
-pub(crate) struct Problem {
+pub(crate) struct Problem(Box<Parts>);
+
+#[derive(Debug)]
+struct Parts {
     status: StatusCode,
     kind: &'static str,
     detail: String,
@@ -61,7 +64,7 @@ pub(crate) struct ProblemBody<'a> {
 impl Problem {
     pub(crate) fn new(status: StatusCode, kind: &'static str, detail: impl Into<String>) -> Self {
         let (place, detail) = (Place::default(), detail.into());
-        Self { status, kind, detail, place, retry_after: None, outcomes: None }
+        Self(Box::new(Parts { status, kind, detail, place, retry_after: None, outcomes: None }))
     }
 
     /// What cannot be read at all.
@@ -72,7 +75,7 @@ impl Problem {
     /// A field that breaks a rule of the API.
     pub(crate) fn invalid(field: impl Into<Cow<'static, str>>, detail: impl Into<String>) -> Self {
         let mut problem = Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", detail);
-        problem.place.field = Some(field.into());
+        problem.0.place.field = Some(field.into());
         problem
     }
 
@@ -108,20 +111,20 @@ impl Problem {
 
     #[must_use]
     pub(crate) fn retry_after(mut self, wait: Duration) -> Self {
-        self.retry_after = Some(wait);
+        self.0.retry_after = Some(wait);
         self
     }
 
     #[must_use]
     pub(crate) fn at_item(mut self, item: usize) -> Self {
-        self.place.item = Some(item);
+        self.0.place.item = Some(item);
         self
     }
 
     /// With the outcomes of a batch.
     #[must_use]
     pub(crate) fn with_outcomes(mut self, outcomes: Option<Box<RawValue>>) -> Self {
-        self.outcomes = outcomes;
+        self.0.outcomes = outcomes;
         self
     }
 }
@@ -145,13 +148,13 @@ impl From<Error> for Problem {
             ErrorKind::Invalid { item, field, limit } => {
                 // What the contract calls a kind is the `type` of a job here.
                 let field = if *field == "kind" { "type" } else { field };
-                problem.detail = problem.detail.replacen("kind must be", "type must be", 1);
+                problem.0.detail = problem.0.detail.replacen("kind must be", "type must be", 1);
                 let (field, limit) = (Some(Cow::Borrowed(field)), Some(limit.clone()));
-                problem.place = Place { item: *item, field, limit };
+                problem.0.place = Place { item: *item, field, limit };
             }
-            ErrorKind::QueueFull { retry_after } => problem.retry_after = Some(*retry_after),
+            ErrorKind::QueueFull { retry_after } => problem.0.retry_after = Some(*retry_after),
             _ if status == StatusCode::SERVICE_UNAVAILABLE => {
-                problem.retry_after = Some(Duration::from_secs(1));
+                problem.0.retry_after = Some(Duration::from_secs(1));
             }
             _ => {}
         }
@@ -164,25 +167,26 @@ impl From<Error> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
+        let parts = *self.0;
         let body = ProblemBody {
-            r#type: format!("urn:queuekit:problem:{}", self.kind),
-            title: self.status.canonical_reason().unwrap_or("Error"),
-            status: self.status.as_u16(),
-            detail: &self.detail,
-            item: self.place.item,
-            field: self.place.field.as_deref(),
-            limit: self.place.limit.as_deref(),
-            outcomes: self.outcomes.as_deref(),
+            r#type: format!("urn:queuekit:problem:{}", parts.kind),
+            title: parts.status.canonical_reason().unwrap_or("Error"),
+            status: parts.status.as_u16(),
+            detail: &parts.detail,
+            item: parts.place.item,
+            field: parts.place.field.as_deref(),
+            limit: parts.place.limit.as_deref(),
+            outcomes: parts.outcomes.as_deref(),
         };
         // Text, numbers and JSON that was checked: they can be written.
         let json = serde_json::to_vec(&body).unwrap_or_default();
-        let mut response = (self.status, json).into_response();
+        let mut response = (parts.status, json).into_response();
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        if let Some(wait) = self.retry_after {
+        if let Some(wait) = parts.retry_after {
             headers.insert(RETRY_AFTER, HeaderValue::from(whole_seconds(wait)));
         }
-        if self.status == StatusCode::UNAUTHORIZED {
+        if parts.status == StatusCode::UNAUTHORIZED {
             let bearer = HeaderValue::from_static("Bearer realm=\"queuekit\"");
             headers.insert(axum::http::header::WWW_AUTHENTICATE, bearer);
         }
