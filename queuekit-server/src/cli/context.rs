@@ -21,6 +21,6 @@ impl Context {
 
     /// Opens the store.
     pub(crate) async fn connect(&self) -> Result<Client> {
-        Ok(queuekit::connect(self.address().expose()).await?)
+        Ok(queuekit::connect(self.address().to_open()?).await?)
     }
 }

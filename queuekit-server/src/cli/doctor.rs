@@ -22,7 +22,7 @@ pub(crate) struct Doctor {}
 
 const EXAMPLES: &str = "\
 Examples:
-  queuekit doctor --url postgres://db/jobs
+  queuekit doctor --url postgres://localhost/jobs
   queuekit doctor --json | jq .findings
 
 It changes nothing. Findings are notes, warnings or errors; errors put jobs at risk, and make the
@@ -62,7 +62,7 @@ impl Doctor {
     pub(crate) async fn run(self, context: Context) -> Result<Exit> {
         let address = context.address();
         let mut report = Report { store: address.to_string(), ..Report::default() };
-        match queuekit::connect_unchecked(address.only_looking().expose()).await {
+        match queuekit::connect_unchecked(address.only_looking().to_open()?).await {
             Ok(client) => {
                 let examined = report.examine(&**client.backend()).await;
                 let closed = client.close().await;

@@ -36,7 +36,7 @@ impl Migrate {
     pub(crate) async fn run(self, context: Context) -> Result<Exit> {
         let address = context.address();
         let address = if matches!(self, Self::Status) { address.only_looking() } else { address };
-        let client = queuekit::connect_unchecked(address.expose()).await?;
+        let client = queuekit::connect_unchecked(address.to_open()?).await?;
         let done = self.on(&client, &context).await;
         let closed = client.close().await;
         let exit = done?;

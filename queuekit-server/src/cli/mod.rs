@@ -41,7 +41,7 @@ struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   queuekit dev                              look around: server, worker and demo jobs, no set-up
-  queuekit serve --url postgres://db/jobs   the HTTP API
+  queuekit serve --url postgres://localhost/jobs   the HTTP API
   queuekit work --queues emails,default     run jobs with the handlers that are built in
   queuekit enqueue echo --payload '{\"a\": 1}'
   queuekit doctor                           what is wrong with the store, and what to do

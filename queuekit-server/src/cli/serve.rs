@@ -29,7 +29,7 @@ const EXAMPLES: &str = "\
 Examples:
   queuekit serve                                        on this machine, without keys
   QUEUEKIT_API_KEY=.. queuekit serve --listen 0.0.0.0:8080
-  queuekit serve --url postgres://db/jobs --tls-cert cert.pem --tls-key key.pem
+  queuekit serve --url postgres://localhost/jobs --tls-cert cert.pem --tls-key key.pem
 
 The server also enqueues what schedules say is due, and removes what is past its retention.
 SIGTERM or Ctrl-C ends it: requests that are under way are answered first; a second signal ends it

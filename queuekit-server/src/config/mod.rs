@@ -5,6 +5,7 @@ mod environment;
 mod file;
 mod http;
 mod nearest;
+mod plain_text;
 mod secret;
 mod sources;
 mod store;

@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+use anyhow::Result;
+
+use super::plain_text::refuse_silent_plain_text;
+
 /// The URL of a store: Debug and Display leave out what may be secret.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct StoreAddress(String);
@@ -12,8 +16,12 @@ impl StoreAddress {
     }
 
     /// For whoever connects.
-    pub(crate) fn expose(&self) -> &str {
-        &self.0
+    ///
+    /// # Errors
+    /// If it does not say whether what crosses a network is encrypted.
+    pub(crate) fn to_open(&self) -> Result<&str> {
+        refuse_silent_plain_text(&self.0)?;
+        Ok(&self.0)
     }
 
     /// The same store, of which nothing is created that is not there: for whoever only looks. Of
@@ -61,7 +69,7 @@ mod tests {
             ("postgres://db/jobs", "postgres://db/jobs"),
             ("", ""),
         ] {
-            assert_eq!(StoreAddress::new(url.into()).only_looking().expose(), looking);
+            assert_eq!(StoreAddress::new(url.into()).only_looking().to_open().unwrap(), looking);
         }
     }
 }

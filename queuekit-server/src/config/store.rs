@@ -19,11 +19,11 @@ mod tests {
     #[test]
     fn a_flag_goes_before_the_environment_before_the_file_before_the_default() {
         let mut sources = Sources::default();
-        assert_eq!(store_address(None, &sources).expose(), "sqlite://queuekit.db");
+        assert_eq!(store_address(None, &sources).to_open().unwrap(), "sqlite://queuekit.db");
         sources.file.url = Some("memory:file".to_owned());
-        assert_eq!(store_address(None, &sources).expose(), "memory:file");
+        assert_eq!(store_address(None, &sources).to_open().unwrap(), "memory:file");
         sources.environment = Environment::of([("QUEUEKIT_URL", "memory:environment")]);
-        assert_eq!(store_address(None, &sources).expose(), "memory:environment");
-        assert_eq!(store_address(Some("memory:flag"), &sources).expose(), "memory:flag");
+        assert_eq!(store_address(None, &sources).to_open().unwrap(), "memory:environment");
+        assert_eq!(store_address(Some("memory:flag"), &sources).to_open().unwrap(), "memory:flag");
     }
 }
