@@ -66,7 +66,7 @@ mod tests {
             ("sqlite://a.db", "sqlite://a.db?create=nothing"),
             ("SQLite://a.db?synchronous=normal", "SQLite://a.db?synchronous=normal&create=nothing"),
             ("sqlite://a.db?create=tables", "sqlite://a.db?create=tables"),
-            ("postgres://db/jobs", "postgres://db/jobs"),
+            ("postgres://localhost/jobs", "postgres://localhost/jobs"),
             ("", ""),
         ] {
             assert_eq!(StoreAddress::new(url.into()).only_looking().to_open().unwrap(), looking);
