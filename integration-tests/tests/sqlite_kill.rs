@@ -5,12 +5,21 @@
 mod common;
 
 use common::site::SqliteSite;
-use queuekit_integration_tests::crash::{kill, kill_schedulers, open_at_once, tick_at_once};
+use queuekit_integration_tests::crash::{
+    kill, kill_consumers, kill_schedulers, open_at_once, tick_at_once,
+};
 
 #[test]
 fn r0_2_no_accepted_job_is_lost_when_processes_are_killed() {
     let site = SqliteSite::default();
     kill(&site, "r0_2_no_accepted_job_is_lost_when_processes_are_killed");
+}
+
+#[test]
+fn r14_1_every_event_reaches_each_consumer_though_processes_are_killed() {
+    let test = "r14_1_every_event_reaches_each_consumer_though_processes_are_killed";
+    let site = SqliteSite::default();
+    kill_consumers(&site, test);
 }
 
 #[test]

@@ -64,7 +64,7 @@ impl History {
     fn add(&mut self, line: usize, entry: &Entry) {
         let moment = Moment { line, at: entry.at };
         match &entry.event {
-            Event::Ready | Event::Calling(_) => {}
+            Event::Ready | Event::Calling(_) | Event::Emitted(_) | Event::Delivered(..) => {}
             Event::Accepted(call, job) => self.job(*job, call).accepted = true,
             Event::Started(run) => {
                 let (run, pid) = (run.clone(), entry.pid);

@@ -38,10 +38,14 @@ pub struct Entry {
 pub enum Event {
     /// A process has opened its store.
     Ready,
-    /// A caller is about to enqueue.
+    /// A caller is about to enqueue, or to emit.
     Calling(Call),
     /// The store has answered a call with Ok; once per job.
     Accepted(Call, JobId),
+    /// The store has answered an emit with Ok.
+    Emitted(Call),
+    /// A consumer of this name has run a delivery, and is about to complete it.
+    Delivered(String, Call),
     /// A handler begins; told before it has any effect.
     Started(Run),
     /// A handler is about to return.

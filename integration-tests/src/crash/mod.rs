@@ -6,6 +6,7 @@
 //! they told into one [`Journal`] and by what is stored. A store is brought by a [`Site`].
 
 mod call;
+mod events;
 mod history;
 mod journal;
 mod judge;
@@ -24,6 +25,7 @@ use async_trait::async_trait;
 use queuekit_core::Backend;
 
 pub use call::Call;
+pub use events::kill_consumers;
 pub use journal::{Entry, Event, Journal, Run, RunId};
 pub use judge::{Fault, Verdict};
 pub use kill::{kill, open_at_once};
