@@ -3,6 +3,7 @@
 //! Each operation is made as often as it has replies, and every time another one is lost, after
 //! the server has done what it was asked.
 
+mod events;
 mod schedules;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -23,6 +24,10 @@ use queuekit_integration_tests::servers::{Mode, Proxy};
 use super::stage::{PATIENCE, create, lease, request_for, state, until};
 
 #[allow(unused_imports, reason = "most test targets have other tests")]
+pub(crate) use events::{
+    r14_2_an_emit_whose_reply_was_lost_is_repeated, r14_5_a_replay_whose_reply_was_lost_is_repeated,
+};
+#[allow(unused_imports, reason = "most test targets have other tests")]
 pub(crate) use schedules::{
     r15_2_a_change_of_a_schedule_whose_reply_was_lost_is_repeated,
     r15_2_a_tick_whose_replies_were_lost_is_repeated,
@@ -32,7 +37,7 @@ const OP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What is needed of a store that has a server.
 pub(crate) trait LossyStage: Sized {
-    type Store: Backend + Admin + Exchange + Leases + Schedules;
+    type Store: Clone + Backend + Admin + Exchange + Leases + Schedules;
 
     async fn open(test: &str) -> Option<Self>;
     /// A handle whose replies arrive.
@@ -72,6 +77,8 @@ macro_rules! lost_replies {
             r3_7_an_extend_whose_reply_was_lost_is_repeated,
             r3_3_an_exchange_whose_reply_was_lost_is_repeated,
             a_configure_whose_reply_was_lost_is_repeated,
+            r14_2_an_emit_whose_reply_was_lost_is_repeated,
+            r14_5_a_replay_whose_reply_was_lost_is_repeated,
             r15_2_a_change_of_a_schedule_whose_reply_was_lost_is_repeated,
             r15_2_a_tick_whose_replies_were_lost_is_repeated,
         );
