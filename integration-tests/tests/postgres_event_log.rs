@@ -8,7 +8,6 @@
 
 mod common;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use common::postgres::{PostgresWorld, config, database, of_schema};
@@ -17,7 +16,8 @@ use queuekit_core::capability::{Admin, EmitOutcome, EventFilter, RetryOutcome, U
 use queuekit_core::event::EventRetention;
 use queuekit_core::queue::{Keep, Retention};
 use queuekit_core::{
-    Ack, AckOutcome, Bytes, EventDraft, Lease, NackKind, QueuePatch, State, SubscriptionDraft,
+    Ack, AckOutcome, Backend, Bytes, EventDraft, Lease, NackKind, QueuePatch, State,
+    SubscriptionDraft,
 };
 use queuekit_integration_tests::kit::{DAY, HOUR, MINUTE, deliveries_of};
 use queuekit_integration_tests::servers;
@@ -214,5 +214,28 @@ async fn r14_6_an_open_ack_loses_nothing_and_holds_up_no_upkeep() {
     tx.rollback().await.unwrap();
     prune(&world).await;
     assert_kept(&world, &lease).await;
-    let _ = Arc::new(store);
+    store.close().await.unwrap();
+}
+
+/// R14.1: nobody has made the day of an event beforehand: whoever emits makes it, also in a
+/// transaction of the application's.
+#[tokio::test]
+async fn r14_1_an_event_of_a_day_that_is_missing_makes_the_day() {
+    let test = "r14_1_an_event_of_a_day_that_is_missing_makes_the_day";
+    let Some(world) = world(test).await else { return };
+    of(&world).subscribe(SubscriptionDraft::new("c", "*")).await;
+    let before = days(&world).await;
+    world.advance(30 * DAY).await;
+    of(&world).emit(EventDraft::new("e", "1")).await;
+    assert!(days(&world).await > before);
+    world.advance(30 * DAY).await;
+    let schema = config().await.schema(&world.schema).expect("a name");
+    let store = PostgresStore::connect_unchecked(schema).await.expect("a handle");
+    let mut app = common::postgres::client(&database().await.url()).await;
+    let tx = app.transaction().await.unwrap();
+    let event = EventDraft::new("e", "2").build().unwrap();
+    let _ = store.emit_in(&tx, &[event]).await.unwrap();
+    tx.commit().await.unwrap();
+    assert_eq!(of(&world).delivered("c").await, ["1", "2"]);
+    exact(&world).await;
 }
