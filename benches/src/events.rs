@@ -1,17 +1,27 @@
-//! Events: emitting to one consumer side by side, and to ten consumers against ten enqueues.
+//! Events: emitting to one consumer side by side, and to ten consumers against ten enqueues; then
+//! draining them, also in order, against jobs with partition keys.
 
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, Throughput};
-use queuekit_core::{Client, EventDraft, JobDraft, SubscriptionDraft};
+use futures_util::future::join_all;
+use queuekit_core::{
+    Ack, Backend, Client, ConsumerName, EventDraft, JobDraft, LeaseTtl, QueueName, Reserve,
+    SubscriptionDraft, WorkerId,
+};
 
 use crate::BenchStore;
-use crate::setup::{group, runtime};
+use crate::setup::{CHUNK, group, runtime, scaled};
 
 const CALLERS: u64 = 64;
 const CONSUMERS: usize = 10;
 const LARGE: usize = 10_000;
 const SMALL: usize = 110;
+/// Deliveries, or jobs, that are drained.
+const DRAINED: usize = 20_000;
+const KEYS: usize = 1000;
+/// Leases of one reserve.
+const BATCH: usize = 500;
 
 /// Where the store keeps events.
 pub(crate) fn events<S: BenchStore>(criterion: &mut Criterion) {
@@ -35,20 +45,40 @@ pub(crate) fn events<S: BenchStore>(criterion: &mut Criterion) {
     group.bench_function(format!("{CONSUMERS} enqueues of {LARGE} bytes in one call"), |bencher| {
         bencher.iter_custom(|rounds| runtime.block_on(enqueues::<S>(rounds, true)));
     });
+    let drained = scaled(DRAINED);
+    group.sample_size(10);
+    group.throughput(Throughput::Elements(drained as u64));
+    for consumers in [1, CONSUMERS] {
+        group.bench_function(format!("drain by {consumers} consumers"), |bencher| {
+            let drain = |times| drain_events::<S>(times, drained, consumers, false);
+            bencher.iter_custom(|times| runtime.block_on(drain(times)));
+        });
+    }
+    group.bench_function(format!("drain in order, {KEYS} keys"), |bencher| {
+        bencher.iter_custom(|times| runtime.block_on(drain_events::<S>(times, drained, 1, true)));
+    });
+    group.bench_function(format!("drain of jobs with {KEYS} keys"), |bencher| {
+        bencher.iter_custom(|times| runtime.block_on(drain_keyed::<S>(times, drained)));
+    });
 }
 
-async fn client_with<S: BenchStore>(consumers: usize) -> Client {
+async fn client_with<S: BenchStore>(consumers: usize, ordered: bool) -> Client {
     let client = Client::shared(S::open().await);
     for n in 0..consumers {
-        let name = format!("consumer-{n}");
-        let subscription = SubscriptionDraft::new(name, "*").build().expect("a subscription");
+        let draft = SubscriptionDraft::new(name(n), "*");
+        let draft = if ordered { draft.ordered() } else { draft };
+        let subscription = draft.build().expect("a subscription");
         client.consumers().expect("events").declare(&subscription).await.expect("declare");
     }
     client
 }
 
+fn name(consumer: usize) -> ConsumerName {
+    ConsumerName::new(format!("consumer-{consumer}")).expect("a name")
+}
+
 async fn side_by_side<S: BenchStore>(each: u64) -> Duration {
-    let client = client_with::<S>(1).await;
+    let client = client_with::<S>(1, false).await;
     let started = Instant::now();
     let caller = |_| {
         let client = client.clone();
@@ -66,7 +96,7 @@ async fn side_by_side<S: BenchStore>(each: u64) -> Duration {
 }
 
 async fn fan_out<S: BenchStore>(events: u64) -> Duration {
-    let client = client_with::<S>(CONSUMERS).await;
+    let client = client_with::<S>(CONSUMERS, false).await;
     let started = Instant::now();
     for _ in 0..events {
         client.emit(EventDraft::new("event", vec![b'x'; LARGE])).await.expect("emit");
@@ -75,7 +105,7 @@ async fn fan_out<S: BenchStore>(events: u64) -> Duration {
 }
 
 async fn enqueues<S: BenchStore>(rounds: u64, in_one_call: bool) -> Duration {
-    let client = client_with::<S>(0).await;
+    let client = client_with::<S>(0, false).await;
     let job = |n: usize| JobDraft::new("job", vec![b'x'; LARGE]).queue(format!("queue-{n}"));
     let started = Instant::now();
     for _ in 0..rounds {
@@ -88,4 +118,70 @@ async fn enqueues<S: BenchStore>(rounds: u64, in_one_call: bool) -> Duration {
         }
     }
     started.elapsed()
+}
+
+/// So many deliveries in all, taken and completed by as many tasks as there are consumers.
+async fn drain_events<S: BenchStore>(
+    times: u64,
+    deliveries: usize,
+    consumers: usize,
+    ordered: bool,
+) -> Duration {
+    let mut took = Duration::ZERO;
+    for _ in 0..times {
+        let client = client_with::<S>(consumers, ordered).await;
+        let event = |n: usize| {
+            let draft = EventDraft::new("event", vec![b'x'; SMALL]);
+            if ordered { draft.partition_key(format!("k{}", n % KEYS)) } else { draft }
+        };
+        let events: Vec<usize> = (0..deliveries / consumers).collect();
+        for some in events.chunks(CHUNK) {
+            client.emit_all(some.iter().map(|n| event(*n))).await.expect("emit");
+        }
+        let started = Instant::now();
+        let backend = client.backend();
+        let queue = |n| name(n).queue().expect("a queue");
+        let drained = join_all((0..consumers).map(|n| drain(&**backend, queue(n)))).await;
+        took += started.elapsed();
+        assert_eq!(drained.iter().sum::<usize>(), events.len() * consumers);
+        client.close().await.expect("close");
+    }
+    took
+}
+
+/// As many jobs of a queue whose partition keys are served in the order of their jobs.
+async fn drain_keyed<S: BenchStore>(times: u64, jobs: usize) -> Duration {
+    let mut took = Duration::ZERO;
+    for _ in 0..times {
+        let client = client_with::<S>(0, false).await;
+        let job = |n: usize| {
+            JobDraft::new("job", vec![b'x'; SMALL]).partition_key(format!("k{}", n % KEYS))
+        };
+        let numbers: Vec<usize> = (0..jobs).collect();
+        for some in numbers.chunks(CHUNK) {
+            client.enqueue_all(some.iter().map(|n| job(*n))).await.expect("enqueue");
+        }
+        let started = Instant::now();
+        assert_eq!(drain(&**client.backend(), QueueName::default()).await, jobs);
+        took += started.elapsed();
+        client.close().await.expect("close");
+    }
+    took
+}
+
+/// Completes all jobs of a queue; how many.
+async fn drain(store: &dyn Backend, queue: QueueName) -> usize {
+    let mut drained = 0;
+    loop {
+        let worker = WorkerId::new("bench").expect("a name");
+        let request = Reserve::new(queue.clone(), BATCH, LeaseTtl::default(), worker);
+        let reserved = store.reserve(&request.expect("a nonce")).await.expect("reserve");
+        if reserved.leases.is_empty() {
+            return drained;
+        }
+        drained += reserved.leases.len();
+        let acks: Vec<Ack> = reserved.leases.into_iter().map(|l| Ack::new(l.token)).collect();
+        let outcomes = store.ack(&acks).await.expect("ack");
+        assert_eq!(outcomes.len(), acks.len());
+    }
 }

@@ -13,7 +13,7 @@ EXECUTE enqueue (
 EXECUTE keys_expire ('{leased,ended}', '{i1,i1}');
 EXECUTE enqueue_any (
     test_ids(4, 0, 0), '{4}', '{0}', '{work}', '{21}', '{0}', '{}', '{3}', '{60000}', '{}',
-    '{}', '{payload}', '{}', '{}', '{new}', '{false}', true
+    '{}', '{payload}', '{}', '{}', '{new}', '{false}', true, '{}', false
 );
 EXECUTE content (test_ids(3, 1, 2));
 EXECUTE key_holders ('{leased,ended}', '{i1,i1}');
@@ -37,7 +37,7 @@ EXECUTE place (5, 1000, 0);
 EXECUTE unplace (test_ids(5, 1, 1), '{5}', '{k}');
 EXECUTE enqueue_any (
     test_ids(5, 0, 0), '{5}', '{0}', '{work}', '{21}', '{0}', '{}', '{3}', '{60000}', '{}',
-    '{}', '{payload}', '{}', '{k}', '{NULL}', '{false}', false
+    '{}', '{payload}', '{}', '{k}', '{NULL}', '{false}', false, '{}', false
 );
 EXECUTE place (5, 1000, 0);
 EXECUTE reserve (

@@ -28,5 +28,5 @@ EXECUTE place_heads (2, {keys}, 0);
 EXECUTE enqueue_any (
     test_ids(2, 20000001, 20000000 + {keys}), '{2}', array_fill(10000, '{{keys}}'), '{work}',
     '{21}', '{0}', '{}', '{3}', '{60000}', '{}', '{}', array_fill('payload'::bytea, '{{keys}}'),
-    '{}', '{}', test_lanes({keys}), array_fill(false, '{{keys}}'), true
+    '{}', '{}', test_lanes({keys}), array_fill(false, '{{keys}}'), true, '{}', false
 )

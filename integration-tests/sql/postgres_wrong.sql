@@ -89,3 +89,16 @@ WHERE
             held.queue = queues.name AND held.key = jobs.idempotency_key
             AND held.job = jobs.id AND held.free_at IS NULL
     )
+UNION ALL
+SELECT format('%s has left its payload with an event that is not there', jobs.id)
+FROM queuekit.jobs
+WHERE
+    jobs.event IS NOT NULL
+    AND NOT EXISTS (SELECT FROM queuekit.events WHERE events.seq = jobs.event)
+UNION ALL
+SELECT format('the event %s cannot be found by its id', events.id)
+FROM queuekit.events
+WHERE
+    NOT EXISTS (
+        SELECT FROM queuekit.event_ids AS ids WHERE ids.id = events.id AND ids.seq = events.seq
+    )

@@ -6,7 +6,7 @@ mod common;
 
 use common::postgres_site::{KilledServer, PostgresSite};
 use queuekit_integration_tests::crash::{
-    Role, Server, kill, kill_schedulers, kill_server, open_at_once, tick_at_once,
+    Role, Server, kill, kill_consumers, kill_schedulers, kill_server, open_at_once, tick_at_once,
 };
 use queuekit_integration_tests::servers::OwnServer;
 
@@ -15,6 +15,13 @@ fn r0_2_no_accepted_job_is_lost_when_processes_are_killed() {
     let test = "r0_2_no_accepted_job_is_lost_when_processes_are_killed";
     let Some(site) = PostgresSite::shared(test) else { return };
     kill(&site, test);
+}
+
+#[test]
+fn r14_1_every_event_reaches_each_consumer_though_processes_are_killed() {
+    let test = "r14_1_every_event_reaches_each_consumer_though_processes_are_killed";
+    let Some(site) = PostgresSite::shared(test) else { return };
+    kill_consumers(&site, test);
 }
 
 #[test]

@@ -26,22 +26,23 @@ body AS (
         jobs.id, jobs.seq, jobs.scheduled_at, jobs.created_at, jobs.timeout_ms, jobs.deadline_ms,
         jobs.deadline_at, jobs.queue, jobs.releases, jobs.rank, jobs.max_attempts,
         jobs.unique_until_done, jobs.kind, jobs.lane, jobs.idempotency_key, jobs.moved_from,
-        jobs.metadata, jobs.errors, jobs.payload, lease.nonce, lease.lease_seq, lease.started_at,
-        lease.attempts, lease.cancel_requested, lease.worker, lease.result
+        jobs.metadata, jobs.errors, jobs.payload, jobs.event, lease.nonce, lease.lease_seq,
+        lease.started_at, lease.attempts, lease.cancel_requested, lease.worker, lease.result
 ),
 ended AS (
     INSERT INTO queuekit.done (
         id, nonce, finished_at, seq, lease_seq, scheduled_at, created_at, timeout_ms, deadline_ms,
         deadline_at, started_at, queue, releases, state, rank, attempts, max_attempts,
         unique_until_done, cancel_requested, kind, lane, idempotency_key, worker, moved_from,
-        metadata, errors, result, payload
+        metadata, errors, result, payload, event
     )
     SELECT
         body.id, body.nonce, clock.now, body.seq, body.lease_seq, body.scheduled_at,
         body.created_at, body.timeout_ms, body.deadline_ms, body.deadline_at, body.started_at,
         body.queue, body.releases, 2, body.rank, body.attempts, body.max_attempts,
         body.unique_until_done, body.cancel_requested, body.kind, body.lane, body.idempotency_key,
-        body.worker, body.moved_from, body.metadata, body.errors, body.result, body.payload
+        body.worker, body.moved_from, body.metadata, body.errors, body.result, body.payload,
+        body.event
     FROM body
     CROSS JOIN clock
 ),

@@ -1,7 +1,7 @@
--- The partitions of history.
--- Parameters: none.
+-- The partitions of a table, each a day of it.
+-- Parameters: $1 the table.
 -- Result: name, its first ms, the first ms after it, in order; whether its detachment was broken
--- off; whether it hangs on history still.
+-- off; whether it hangs on the table still.
 -- Index: none.
 -- Locks: nothing.
 SELECT
@@ -13,6 +13,6 @@ SELECT
 FROM pg_class AS child
 JOIN pg_namespace AS space ON space.oid = child.relnamespace AND space.nspname = 'queuekit'
 LEFT JOIN pg_inherits AS inherits
-    ON inherits.inhrelid = child.oid AND inherits.inhparent = 'queuekit.done'::regclass
-WHERE child.relkind = 'r' AND child.relname ~ '^done_[0-9]{8}$'
+    ON inherits.inhrelid = child.oid AND inherits.inhparent = ('queuekit.' || $1::text)::regclass
+WHERE child.relkind = 'r' AND child.relname ~ ('^' || $1::text || '_[0-9]{8}$')
 ORDER BY child.relname

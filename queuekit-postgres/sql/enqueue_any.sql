@@ -2,7 +2,9 @@
 -- Parameters: $1..$16 a column each, a row per job, sorted by id: id; queue; place in the call;
 -- kind; rank; delay in ms; or absolute time in ms; max_attempts; timeout in ms; deadline in ms;
 -- metadata; payload; moved_from; partition key; idempotency key; unique_until_done. No id and no
--- idempotency key comes twice. Of $2..$13, see enqueue.sql. $17 whether ended jobs are looked at, too.
+-- idempotency key comes twice. Of $2..$13, see enqueue.sql. $17 whether ended jobs are looked at,
+-- too; $18 a row per job: the place of the event that has its payload, or NULL; $19 whether they
+-- are deliveries, which queues are never too full for.
 -- Result: the ids of those that were stored. The others are duplicates, or their queue is full.
 -- Index: queues_pkey, jobs_pkey, done_id, dead_pkey, idempotency_pkey, deltas_queue, counts_pkey.
 -- A look per job (OFFSET 0): joined, the planner may compare every row with every job.
@@ -18,7 +20,8 @@ input AS MATERIALIZED (
         coalesce(input.max_attempts, ($8::smallint[])[1]) AS max_attempts,
         coalesce(input.timeout, ($9::bigint[])[1]) AS timeout,
         input.deadline, input.metadata, input.payload, input.moved_from, input.idempotency_key,
-        input.unique_until_done, queues.name AS queue_name, queues.max_pending,
+        input.unique_until_done, input.event, queues.name AS queue_name,
+        CASE WHEN NOT $19::boolean THEN queues.max_pending END AS max_pending,
         CASE
             WHEN input.partition_key IS NOT NULL THEN input.partition_key
             WHEN queues.is_fair THEN ''
@@ -30,10 +33,11 @@ input AS MATERIALIZED (
     CROSS JOIN unnest(
         $1::uuid[], $2::int[], $3::smallint[], $4::text[], $5::smallint[], $6::bigint[],
         $7::bigint[], $8::smallint[], $9::bigint[], $10::bigint[], $11::text[], $12::bytea[],
-        $13::uuid[], $14::text[], $15::text[], $16::boolean[]
+        $13::uuid[], $14::text[], $15::text[], $16::boolean[], $18::bigint[]
     ) AS input (
         id, queue, place, kind, rank, delay, at, max_attempts, timeout, deadline, metadata,
-        payload, moved_from, partition_key, idempotency_key, unique_until_done
+        payload, moved_from, partition_key, idempotency_key, unique_until_done,
+        event
     )
     CROSS JOIN LATERAL (
         SELECT queues.id, queues.name, queues.max_pending, queues.is_fair
@@ -96,7 +100,7 @@ body AS (
     INSERT INTO queuekit.jobs (
         id, seq, scheduled_at, created_at, timeout_ms, deadline_ms, deadline_at, queue, rank,
         max_attempts, unique_until_done, later, kind, lane, idempotency_key, moved_from, metadata,
-        payload
+        payload, event
     )
     SELECT
         input.id,
@@ -116,7 +120,8 @@ body AS (
         input.idempotency_key,
         input.moved_from,
         input.metadata,
-        input.payload
+        input.payload,
+        input.event
     FROM input
     CROSS JOIN clock
     WHERE

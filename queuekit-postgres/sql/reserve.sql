@@ -4,7 +4,8 @@
 -- whether the caller holds the locks of the queues with partition keys. $9..$12 hints, a row
 -- each: queue, rank, and the place after which to look; $13 the time after which leases may have
 -- run out, of each queue.
--- Result: in serving order the leases; at least one row, which says what else is to be known:
+-- Result: in serving order the leases, those of deliveries with the place of their event, if that
+-- has the payload; at least one row, which says what else is to be known:
 -- now; overdue: leases ran out, and nothing was leased; keyed: a queue has partition keys, and
 -- nothing was leased; dead_rows: versions of rows that vacuum has not removed yet; next_due_in: if
 -- not so many were leased, in how many ms the next is due or a lease runs out.
@@ -89,7 +90,7 @@ body AS MATERIALIZED (
         SELECT
             jobs.id, jobs.seq, jobs.rank, jobs.attempts, jobs.max_attempts, jobs.releases,
             jobs.lease_seq, jobs.scheduled_at, jobs.created_at, jobs.timeout_ms, jobs.deadline_at,
-            jobs.kind, jobs.metadata, jobs.payload
+            jobs.kind, jobs.metadata, jobs.payload, jobs.event
         FROM queuekit.jobs
         WHERE jobs.id = next.id
         OFFSET 0
@@ -157,7 +158,7 @@ SELECT
     body.max_attempts, body.releases, body.lease_seq, body.scheduled_at, body.created_at,
     body.timeout_ms, body.deadline_at, body.kind, body.lane, body.metadata, body.payload,
     body.place,
-    (SELECT due.next_in FROM due) AS next_due_in
+    (SELECT due.next_in FROM due) AS next_due_in, body.event
 FROM clock
 LEFT JOIN body ON true
 ORDER BY body.place, body.served_rank, body.at, body.served_seq

@@ -69,7 +69,7 @@ body AS MATERIALIZED (
         SELECT
             jobs.id, jobs.seq, jobs.queue, jobs.rank, jobs.attempts, jobs.max_attempts,
             jobs.releases, jobs.lease_seq, jobs.scheduled_at, jobs.created_at, jobs.timeout_ms,
-            jobs.deadline_at, jobs.kind, jobs.metadata, jobs.payload
+            jobs.deadline_at, jobs.kind, jobs.metadata, jobs.payload, jobs.event
         FROM queuekit.jobs
         WHERE jobs.id = taken.id
         OFFSET 0
@@ -110,7 +110,7 @@ SELECT
     body.place AS served_seq, body.rank, body.attempts,
     body.max_attempts, body.releases, body.lease_seq, body.scheduled_at, body.created_at,
     body.timeout_ms, body.deadline_at, body.kind, body.lane, body.metadata, body.payload,
-    1::bigint AS place, NULL::bigint AS next_due_in
+    1::bigint AS place, NULL::bigint AS next_due_in, body.event
 FROM clock
 LEFT JOIN body ON true
 ORDER BY body.place

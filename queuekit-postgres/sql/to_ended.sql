@@ -3,7 +3,7 @@
 -- attempts; $5 lease_seq; $6 nonce; $7 started; $8 worker; $9 cancel_requested; $10 holds its
 -- partition key; $11 reason; $12 failures; $13 whether its record was unreadable.
 -- Result: none.
--- Index: running_pkey, jobs_pkey.
+-- Index: running_pkey, jobs_pkey, events_pkey.
 -- Locks: the leases it removes, which the caller has locked, and the bodies.
 WITH clock AS MATERIALIZED (
     SELECT queuekit.now_ms() AS now
@@ -27,8 +27,8 @@ body AS (
         jobs.id, jobs.seq, jobs.scheduled_at, jobs.created_at, jobs.timeout_ms, jobs.deadline_ms,
         jobs.deadline_at, jobs.queue, jobs.releases, jobs.rank, jobs.max_attempts,
         jobs.unique_until_done, jobs.kind, jobs.lane, jobs.idempotency_key, jobs.moved_from,
-        jobs.metadata, jobs.payload, input.ran, input.state, input.attempts, input.lease_seq,
-        input.nonce, input.started_at, input.worker, input.cancel_requested, input.holds,
+        jobs.metadata, jobs.payload, jobs.event, input.ran, input.state, input.attempts,
+        input.lease_seq, input.nonce, input.started_at, input.worker, input.cancel_requested, input.holds,
         input.reason, input.errors::jsonb AS errors, input.corrupt
 ),
 ended AS (
@@ -36,14 +36,14 @@ ended AS (
         id, nonce, finished_at, seq, lease_seq, scheduled_at, created_at, timeout_ms, deadline_ms,
         deadline_at, started_at, queue, releases, state, rank, attempts, max_attempts,
         unique_until_done, cancel_requested, kind, lane, idempotency_key, worker, moved_from,
-        metadata, errors, payload
+        metadata, errors, payload, event
     )
     SELECT
         body.id, body.nonce, clock.now, body.seq, body.lease_seq, body.scheduled_at,
         body.created_at, body.timeout_ms, body.deadline_ms, body.deadline_at, body.started_at,
         body.queue, body.releases, body.state, body.rank, body.attempts, body.max_attempts,
         body.unique_until_done, body.cancel_requested, body.kind, body.lane, body.idempotency_key,
-        body.worker, body.moved_from, body.metadata, body.errors, body.payload
+        body.worker, body.moved_from, body.metadata, body.errors, body.payload, body.event
     FROM body
     CROSS JOIN clock
     WHERE body.state <> 3
@@ -61,10 +61,15 @@ died AS (
         body.queue, body.releases, body.rank, body.attempts, body.max_attempts,
         body.unique_until_done, body.cancel_requested, body.holds, body.kind, body.lane,
         body.idempotency_key, body.worker, body.moved_from, coalesce(body.reason, ''),
-        body.metadata, body.errors, body.payload
+        body.metadata, body.errors,
+        -- A dead delivery may outlive its event by far: it has a copy.
+        coalesce(
+            (SELECT events.data FROM queuekit.events WHERE events.seq = body.event), body.payload
+        )
     FROM body
     CROSS JOIN clock
     WHERE body.state = 3
+    RETURNING dead.queue, length(dead.payload) AS size
 ),
 visited AS (
     INSERT INTO queuekit.agenda (at, queue, lane)
@@ -81,7 +86,7 @@ SELECT
     - count(*) FILTER (WHERE NOT body.ran),
     - count(*) FILTER (WHERE body.ran),
     count(*) FILTER (WHERE body.state = 3),
-    coalesce(sum(length(body.payload)) FILTER (WHERE body.state = 3), 0),
+    coalesce((SELECT sum(died.size) FROM died WHERE died.queue = body.queue), 0),
     count(*) FILTER (WHERE body.state = 4),
     coalesce(sum(length(body.payload)) FILTER (WHERE body.state = 4), 0),
     count(*),

@@ -1,7 +1,8 @@
 -- Brings dead and cancelled jobs back.
 -- Parameters: a row per job, sorted by id: $1 id; $2 whether it keeps its sequence.
--- Result: the ids of those that were there.
--- Index: dead_pkey, done_id, queues_pkey.
+-- Result: the ids of those that were there; a cancelled delivery whose event has gone, with its
+-- payload, is left where it is.
+-- Index: dead_pkey, done_id, queues_pkey, events_pkey.
 -- Locks: the rows it removes.
 WITH clock AS MATERIALIZED (
     SELECT queuekit.now_ms() AS now, nextval('queuekit.places') AS base
@@ -18,12 +19,21 @@ died AS (
 cancelled AS (
     DELETE FROM queuekit.done
     -- By id, and not by state: there are many of a state.
-    WHERE done.id = ANY ($1::uuid[]) AND done.state + 0 = 4
+    WHERE
+        done.id = ANY ($1::uuid[]) AND done.state + 0 = 4
+        AND (
+            done.event IS NULL
+            OR EXISTS (SELECT FROM queuekit.events WHERE events.seq = done.event OFFSET 0)
+        )
     RETURNING
         done.id, done.seq, done.created_at, done.timeout_ms, done.lease_seq, done.deadline_ms,
         done.started_at, done.queue, done.rank, done.max_attempts, done.unique_until_done,
         done.kind, done.lane, done.idempotency_key, done.worker, done.moved_from, done.metadata,
-        done.errors, done.payload, 4 AS state, length(done.payload) AS size
+        done.errors,
+        coalesce(
+            (SELECT events.data FROM queuekit.events WHERE events.seq = done.event), done.payload
+        ),
+        4 AS state, length(done.payload) AS size
 ),
 ended AS MATERIALIZED (
     SELECT died.* FROM died

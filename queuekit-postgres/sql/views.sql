@@ -1,23 +1,28 @@
 -- What is large of jobs, and what was reported of them.
 -- Parameters: $1 ids.
 -- Result: a row per job that is stored: id, payload, metadata, result, moved_from; how far it is,
--- message, lines as JSON.
--- Index: jobs_pkey, done_id, dead_pkey, reports_pkey.
+-- message, lines as JSON; whether it waits or runs, and its event was not found.
+-- Index: jobs_pkey, done_id, dead_pkey, reports_pkey, events_pkey.
 -- Locks: nothing.
 SELECT
-    job.id, job.payload, job.metadata, job.result, job.moved_from,
-    reports.fraction, reports.message, reports.lines::text AS lines
+    job.id, coalesce(events.data, job.payload) AS payload, job.metadata, job.result,
+    job.moved_from, reports.fraction, reports.message, reports.lines::text AS lines,
+    job.is_open AND job.event IS NOT NULL AND events.seq IS NULL AS is_lacking
 FROM (
-    SELECT jobs.id, jobs.payload, jobs.metadata, NULL::bytea AS result, jobs.moved_from
+    SELECT
+        jobs.id, jobs.payload, jobs.metadata, NULL::bytea AS result, jobs.moved_from, jobs.event,
+        true AS is_open
     FROM queuekit.jobs
     WHERE jobs.id = ANY ($1::uuid[])
     UNION ALL
-    SELECT done.id, done.payload, done.metadata, done.result, done.moved_from
+    SELECT
+        done.id, done.payload, done.metadata, done.result, done.moved_from, done.event, false
     FROM queuekit.done
     WHERE done.id = ANY ($1::uuid[])
     UNION ALL
-    SELECT dead.id, dead.payload, dead.metadata, NULL, dead.moved_from
+    SELECT dead.id, dead.payload, dead.metadata, NULL, dead.moved_from, NULL, false
     FROM queuekit.dead
     WHERE dead.id = ANY ($1::uuid[])
 ) AS job
+LEFT JOIN queuekit.events ON events.seq = job.event
 LEFT JOIN queuekit.reports ON reports.job = job.id

@@ -133,6 +133,7 @@ impl Backend for PostgresStore {
         capabilities.inspect = Some(self);
         capabilities.migrations = Some(self);
         capabilities.schedules = Some(self);
+        capabilities.outbox = Some(self);
         capabilities.atomic_across_queues = true;
         capabilities.calls_at_once = 2;
         capabilities.limits = self.shared.limits;

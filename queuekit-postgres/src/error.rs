@@ -21,7 +21,7 @@ pub(crate) enum Class {
     HeldUp,
     /// The connection is gone; whether a commit that was under way took effect is unknown.
     Lost,
-    /// History has no partition for today.
+    /// History, or the log of events, has no partition for today.
     MissingDay,
     /// The id of a job is taken.
     Taken,
@@ -110,7 +110,7 @@ fn class(state: &SqlState, error: &tokio_postgres::Error) -> Class {
         SqlState::TOO_MANY_CONNECTIONS,
     ];
     let no_partition = *state == SqlState::CHECK_VIOLATION
-        && error.as_db_error().and_then(|error| error.table()) == Some("done");
+        && matches!(error.as_db_error().and_then(|error| error.table()), Some("done" | "events"));
     let constraint = error.as_db_error().and_then(|error| error.constraint());
     if no_partition {
         Class::MissingDay

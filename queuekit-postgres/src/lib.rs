@@ -30,6 +30,7 @@ mod leases;
 mod migrate;
 mod notices;
 mod open;
+mod outbox;
 mod params;
 mod pool;
 mod queues;

@@ -13,10 +13,11 @@ use crate::session::Session;
 use crate::statements::Sql;
 
 /// By version, oldest first. One that was published never changes.
-const MIGRATIONS: [(i32, &str); 3] = [
+const MIGRATIONS: [(i32, &str); 4] = [
     (1, include_str!("../migrations/0001_initial.sql")),
     (2, include_str!("../migrations/0002_for_sql.sql")),
     (3, include_str!("../migrations/0003_schedules.sql")),
+    (4, include_str!("../migrations/0004_events.sql")),
 ];
 const TABLE: &str = include_str!("../migrations/0000_migrations.sql");
 

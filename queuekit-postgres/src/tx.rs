@@ -1,15 +1,17 @@
-//! Enqueue and ack inside the application's own transaction (contract R2.9).
+//! Enqueue, ack and emit inside the application's own transaction (contract R2.9, R14.1).
 
 use std::sync::atomic::AtomicBool;
 
-use queuekit_core::{Ack, AckOutcome, EnqueueOutcome, Error, NewJob, Result};
+use queuekit_core::capability::{Emission, EmitOutcome};
+use queuekit_core::event::{EventSettings, NewEvent};
+use queuekit_core::{Ack, AckOutcome, EnqueueOutcome, Error, ErrorKind, NewJob, Result};
 use tokio_postgres::Transaction;
 
 use crate::PostgresStore;
 use crate::error::{Class, Outcome};
 use crate::session::Session;
 use crate::statements::Sql;
-use crate::step;
+use crate::step::{self, Emitted, ROUNDS};
 
 impl PostgresStore {
     /// Stores jobs in a transaction of the application on the same database: they exist if and
@@ -64,6 +66,81 @@ impl PostgresStore {
         acked.map_err(|failure| during(failure.into()))
     }
 
+    /// Stores events and their deliveries in a transaction of the application on the same database:
+    /// they exist if and only if it commits, with what else it wrote (an outbox). An outcome of
+    /// `Conflict` means that nothing was stored for that event: roll back.
+    ///
+    /// While the transaction is open nobody waits for it, but those who emit the same id or
+    /// idempotency key, and those who change subscriptions: what it emits goes to the consumers
+    /// there are until it ends. Workers look for the deliveries at the latest within their poll
+    /// interval after the commit; [`notify_events_in`](Self::notify_events_in) tells them at once.
+    ///
+    /// # Errors
+    /// As [`Client::emit_all`](queuekit_core::Client::emit_all).
+    pub async fn emit_in(
+        &self,
+        tx: &Transaction<'_>,
+        events: &[NewEvent],
+    ) -> Result<Vec<EmitOutcome>> {
+        if events.is_empty() {
+            return Ok(Vec::new());
+        }
+        let during = |error: Error| error.during("emit_in");
+        self.shared.check_open().map_err(during)?;
+        let doubt = AtomicBool::new(false);
+        let session = Session::foreign(tx, &self.shared.statements, &self.shared.begins, &doubt);
+        // Boxed, because it stands in the application's own future.
+        Box::pin(self.emit_events_in(&session, events)).await.map_err(during)
+    }
+
+    async fn emit_events_in(
+        &self,
+        session: &Session<'_>,
+        events: &[NewEvent],
+    ) -> Result<Vec<EmitOutcome>> {
+        self.shared.limits.admit_events(events)?;
+        let emission = self.emission_in(session, events).await?;
+        let mut misses_day = false;
+        for _ in 0..ROUNDS {
+            if std::mem::take(&mut misses_day) {
+                self.add_days().await?;
+            }
+            let emit = self.emit(&emission).await?;
+            match undone_if_failed(session, emit.store_in(session)).await {
+                Ok(Emitted::Stored(outcomes)) => return Ok(outcomes),
+                Ok(Emitted::QueuesGone) => self.shared.known.forget(emit.queues.into_keys()),
+                Ok(Emitted::Stale) => {
+                    let message = "the subscriptions changed while the transaction held them";
+                    return Err(Error::new(ErrorKind::Corrupt, message));
+                }
+                Err(failure) if failure.class == Class::MissingDay => misses_day = true,
+                Err(failure) => return Err(failure.into()),
+            }
+        }
+        Err(step::gone())
+    }
+
+    /// Events with the deliveries that they make until the transaction ends.
+    async fn emission_in(&self, session: &Session<'_>, events: &[NewEvent]) -> Result<Emission> {
+        let hold = step::hold_event_settings(session, self.shared.lock_class);
+        let stored = undone_if_failed(session, hold).await?;
+        EventSettings::read(&stored.body)?.emission(stored.version, events)
+    }
+
+    /// Tells workers, when the transaction commits, that consumers of these events have gained
+    /// work; as [`notify_in`](Self::notify_in).
+    ///
+    /// # Errors
+    /// `Unavailable` if the statement fails.
+    pub async fn notify_events_in(&self, tx: &Transaction<'_>, events: &[NewEvent]) -> Result<()> {
+        let during = |error: Error| error.during("notify_events_in");
+        let doubt = AtomicBool::new(false);
+        let session = Session::foreign(tx, &self.shared.statements, &self.shared.begins, &doubt);
+        let emission = self.emission_in(&session, events).await.map_err(during)?;
+        let deliveries = emission.events.iter().flat_map(|(_, deliveries)| deliveries);
+        self.tell_at_commit(&session, deliveries).await.map_err(during)
+    }
+
     /// Tells workers, when the transaction commits, that these jobs' queues gained work. It makes
     /// the commits of all transactions that do so wait for each other: leave it out where many
     /// commit at the same time.
@@ -73,13 +150,21 @@ impl PostgresStore {
     pub async fn notify_in(&self, tx: &Transaction<'_>, jobs: &[NewJob]) -> Result<()> {
         let doubt = AtomicBool::new(false);
         let session = Session::foreign(tx, &self.shared.statements, &self.shared.begins, &doubt);
-        let mut queues: Vec<&str> = jobs.iter().map(|job| job.queue().as_str()).collect();
+        let told = self.tell_at_commit(&session, jobs.iter()).await;
+        told.map_err(|error| error.during("notify_in"))
+    }
+
+    async fn tell_at_commit(
+        &self,
+        session: &Session<'_>,
+        jobs: impl Iterator<Item = &NewJob>,
+    ) -> Result<()> {
+        let mut queues: Vec<&str> = jobs.map(|job| job.queue().as_str()).collect();
         queues.sort_unstable();
         queues.dedup();
         let channel = self.shared.schema.as_str();
         let params = crate::params::params![channel, queues];
-        let told = session.query(Sql::Notify, params).await;
-        told.map(drop).map_err(|failure| Error::from(failure).during("notify_in"))
+        Ok(session.query(Sql::Notify, params).await.map(drop)?)
     }
 }
 

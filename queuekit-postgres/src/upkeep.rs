@@ -24,7 +24,7 @@ pub(crate) struct Cursor(AtomicU64);
 #[async_trait]
 impl Upkeep for PostgresStore {
     /// One step: folds counters, drops the days of history that nothing keeps, and removes up to
-    /// 1,000 jobs beyond their queue's retention.
+    /// 1,000 jobs beyond their queue's retention; likewise events.
     async fn prune(&self) -> Result<UpkeepReport> {
         if let Err(error) = self.add_days().await {
             // A role that does not own the schema leaves it to one that does.
@@ -35,7 +35,9 @@ impl Upkeep for PostgresStore {
         let pruned =
             self.call("prune", Call::Repeatable, (), |(), session| Box::pin(step::prune(session)));
         let pruned = pruned.await?;
-        Ok(UpkeepReport { changed: pruned.changed + dropped, more: pruned.more || dropped > 0 })
+        let (events, more) = self.prune_events().await?;
+        let changed = pruned.changed + dropped + events;
+        Ok(UpkeepReport { changed, more: pruned.more || dropped > 0 || more })
     }
 
     /// One queue per call: its keys are looked at anew by the next reserve.

@@ -13,9 +13,9 @@
 //!   kept with its errors until somebody [retries](capability::Admin::retry) or deletes it.
 //! - [Schedules](Client::schedule) enqueue a job by a cron expression in any time zone, or every so
 //!   often: each occurrence once, however many processes run; every worker sees to it.
-//! - [Events](Client::emit), in SQLite, in Redis and in memory for now, are delivered to every
-//!   consumer that wants them, with retries, dead letters and order of its own; in SQLite they are
-//!   emitted in the transaction that they tell of.
+//! - [Events](Client::emit) are delivered to every consumer that wants them, with retries, dead
+//!   letters and order of its own; in SQLite and Postgres they are emitted in the transaction that
+//!   they tell of.
 //! - [`Admin`](capability::Admin) pauses queues, cancels jobs, and says
 //!   [why](capability::Admin::why) a job is not running.
 //! - With SQLite and Postgres a job can be enqueued

@@ -134,6 +134,7 @@ impl World for PostgresWorld {
             migrations: true,
             drops_history: true,
             atomic_across_queues: true,
+            outbox: true,
             durability: Some(Durability::ProcessKill),
             ..Expect::FULL
         }

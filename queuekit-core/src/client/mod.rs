@@ -295,6 +295,10 @@ impl Flush for Emits {
         self.1.emit(consumers.outbox(), &self.0.capabilities().limits, events).await
     }
 
+    fn merged(&self, event: &NewEvent) -> NewEvent {
+        event.clone().merged()
+    }
+
     /// By somebody's open transaction with the same key, or the same id.
     fn may_block(&self) -> bool {
         true

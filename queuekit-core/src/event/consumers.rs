@@ -47,7 +47,7 @@ impl<'a> Consumers<'a> {
     /// `Unsupported` if it keeps no events.
     pub fn of(backend: &'a dyn Backend) -> Result<Self> {
         let unsupported = || {
-            let message = "this store keeps no events; those in SQLite, in Redis and in memory do";
+            let message = "this store keeps no events; all stores of queuekit do";
             Error::new(ErrorKind::Unsupported, message)
         };
         let outbox = backend.capabilities().outbox.ok_or_else(unsupported)?;

@@ -28,6 +28,7 @@ pub struct NewEvent {
     pub(super) idempotency_key: Option<IdempotencyKey>,
     pub(super) metadata: Metadata,
     pub(super) delay: Duration,
+    pub(super) merged: bool,
 }
 
 impl EventDraft {
@@ -51,6 +52,7 @@ impl EventDraft {
                 idempotency_key: None,
                 metadata: Metadata::default(),
                 delay: Duration::ZERO,
+                merged: false,
             })
         });
         Self { event }
@@ -167,6 +169,19 @@ impl NewEvent {
     /// Its idempotency key.
     pub fn idempotency_key(&self) -> Option<&IdempotencyKey> {
         self.idempotency_key.as_ref()
+    }
+
+    /// The same event in a call that was merged with others (contract R2.10): it must not hold them
+    /// up for long if it has to wait for somebody's open transaction.
+    #[must_use]
+    pub fn merged(mut self) -> Self {
+        self.merged = true;
+        self
+    }
+
+    /// Whether its call was merged with others.
+    pub fn is_merged(&self) -> bool {
+        self.merged
     }
 
     /// Small facts that travel with it.

@@ -58,6 +58,7 @@ impl Event {
             idempotency_key: None,
             metadata: self.metadata.clone(),
             delay: std::time::Duration::ZERO,
+            merged: false,
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::error::Outcome;
 use crate::session::Session;
 
 /// Begins a transaction that sees one instant.
-async fn snapshot(session: &Session<'_>) -> Outcome<()> {
+pub(crate) async fn snapshot(session: &Session<'_>) -> Outcome<()> {
     session.begin().await?;
     session.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY").await
 }

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::status::Frontiers;
 use crate::PostgresStore;
 use crate::call::Call;
-use crate::error::Outcome;
+use crate::error::{Failure, Outcome};
 use crate::params::params;
 use crate::row::{Record, job_id, job_uuid, unsigned};
 use crate::session::Session;
@@ -67,6 +67,10 @@ pub(super) async fn views(
     let ids: Vec<Uuid> = records.iter().map(|(record, ..)| job_uuid(record.id)).collect();
     let mut rests: HashMap<JobId, Rest> = HashMap::new();
     for row in session.query(Sql::Views, params![ids]).await? {
+        if row.try_get(8)? {
+            // It has a copy by now, which this transaction does not see.
+            return Err(Failure::transient("the events of deliveries go just now"));
+        }
         rests.entry(job_id(row.try_get(0)?)).or_insert(Rest::read(&row)?);
     }
     let mut jobs = Vec::with_capacity(records.len());

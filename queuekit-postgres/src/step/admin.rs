@@ -1,5 +1,6 @@
 //! What an operator does (contract R6), inside a transaction.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use queuekit_core::capability::{CancelOutcome, RescheduleOutcome, RetryOutcome};
@@ -195,11 +196,18 @@ pub(crate) async fn retry(
 ) -> Outcome<(Vec<RetryOutcome>, Vec<QueueRow>)> {
     let lock_class = store.shared.lock_class;
     let mut change = Change::of_jobs(session, lock_class, ids.iter().copied(), false).await?;
+    let asked: Vec<Uuid> = ids.iter().copied().map(job_uuid).collect();
+    let mut lacking: HashSet<JobId> = HashSet::new();
+    for row in session.query(Sql::CancelledLacking, params![asked]).await? {
+        lacking.insert(job_id(row.try_get(0)?));
+    }
     let mut outcomes = Vec::with_capacity(ids.len());
     for id in ids {
         let transition = change.record(*id).map(|record| lifecycle::retry(record.state));
         outcomes.push(match transition {
             None => RetryOutcome::NotFound,
+            // A cancelled delivery that has outlived its event has nothing to run with (R14.6).
+            Some(_) if lacking.contains(id) => RetryOutcome::Conflict,
             Some(Some(transition)) if change.take_key(*id).await? => {
                 change.apply(*id, transition, |_| {}).await?;
                 RetryOutcome::Retried

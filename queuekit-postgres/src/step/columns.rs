@@ -2,12 +2,15 @@
 
 use std::collections::HashMap;
 
-use queuekit_core::{NewJob, Priority, QueueName, Start};
+use queuekit_core::{Metadata, NewJob, Priority, QueueName, Start};
 use uuid::Uuid;
 
 use crate::params::{Typed, not_at_all, once, params};
 use crate::queues::QueueRow;
 use crate::row::{job_uuid, millis, to_small};
+
+/// Data of events up to so many bytes is copied into each delivery.
+const COPIED: usize = 1024;
 
 /// Jobs as the statements take them, sorted by id.
 #[derive(Default)]
@@ -23,7 +26,10 @@ pub(super) struct Columns<'a> {
     timeouts: Vec<i64>,
     deadlines: Vec<Option<i64>>,
     metadata: Vec<Option<String>>,
+    /// Empty where it stands with an event.
     payloads: Vec<&'a [u8]>,
+    /// Whether it does.
+    refers: Vec<bool>,
     moved_from: Vec<Option<Uuid>>,
     partition_keys: Vec<Option<&'a str>>,
     idempotency_keys: Vec<Option<&'a str>>,
@@ -58,6 +64,7 @@ impl<'a> Columns<'a> {
             metadata: not_at_all(self.metadata),
             moved_from: not_at_all(self.moved_from),
             partition_keys: not_at_all(self.partition_keys),
+            refers: once(self.refers),
             ..self
         }
     }
@@ -83,6 +90,25 @@ impl<'a> Columns<'a> {
         .to_vec()
     }
 
+    /// Those of deliveries; their places are those of their events.
+    pub(super) fn of_deliveries(&self) -> Vec<Typed<'_>> {
+        params![
+            self.ids,
+            self.queues,
+            self.places,
+            self.kinds,
+            self.ranks,
+            self.delays,
+            self.max_attempts,
+            self.timeouts,
+            self.metadata,
+            self.payloads,
+            self.partition_keys,
+            self.refers,
+        ]
+        .to_vec()
+    }
+
     /// Those that follow if jobs may have idempotency keys.
     pub(super) fn of_keyed_jobs(&self) -> Vec<Typed<'_>> {
         params![self.idempotency_keys, self.unique_until_done].to_vec()
@@ -103,17 +129,26 @@ impl<'a> Columns<'a> {
         self.max_attempts.push(to_small(job.max_attempts()));
         self.timeouts.push(millis(job.timeout()));
         self.deadlines.push(job.deadline().map(millis));
-        let metadata = job.metadata();
-        // A map of texts: there is nothing in it that cannot be written.
-        self.metadata.push(
-            (!metadata.is_empty()).then(|| serde_json::to_string(metadata).unwrap_or_default()),
-        );
-        self.payloads.push(job.payload());
+        self.metadata.push(metadata(job.metadata()));
+        let refers = refers(job);
+        self.payloads.push(if refers { &[] } else { job.payload() });
+        self.refers.push(refers);
         self.moved_from.push(job.moved_from().map(job_uuid));
         self.partition_keys.push(job.partition_key().map(|key| key.as_str()));
         self.idempotency_keys.push(job.idempotency_key().map(|key| key.as_str()));
         self.unique_until_done.push(job.unique_until_done());
     }
+}
+
+/// Whether the payload of a job stands with the event of which it is a delivery.
+pub(super) fn refers(job: &NewJob) -> bool {
+    job.event().is_some() && job.payload().len() > COPIED
+}
+
+/// As it is stored, if there is any.
+pub(super) fn metadata(of: &Metadata) -> Option<String> {
+    // A map of texts: there is nothing in it that cannot be written.
+    (!of.is_empty()).then(|| serde_json::to_string(of).unwrap_or_default())
 }
 
 fn rank(priority: Priority) -> i16 {

@@ -1,4 +1,4 @@
-//! History by days: partitions that nothing keeps are dropped as a whole.
+//! History, and the log of events, by days: partitions that nothing keeps are dropped as a whole.
 
 use crate::call::Call;
 use crate::error::Outcome;
@@ -7,17 +7,19 @@ use crate::session::Session;
 use crate::statements::Sql;
 use crate::{PostgresStore, Prepared};
 use queuekit_core::Result;
+use tokio_postgres::Row;
 
-/// Partitions of history that are there before their day comes.
+/// Partitions that are there before their day comes.
 const AHEAD: i32 = 7;
 /// The number of the lock of the schema.
 pub(crate) const SCHEMA: i32 = 0;
 
+/// A partition.
 #[derive(Debug)]
-struct Day {
-    name: String,
-    from_ms: i64,
-    to_ms: i64,
+pub(super) struct Day {
+    pub(super) name: String,
+    pub(super) from_ms: i64,
+    pub(super) to_ms: i64,
     is_pending: bool,
     is_attached: bool,
 }
@@ -71,15 +73,8 @@ impl PostgresStore {
 async fn old(session: &Session<'_>) -> Outcome<Vec<Day>> {
     let now = session.query(Sql::Now, params![]).await?;
     let now: i64 = now.first().map_or(Ok(0), |row| row.try_get(0))?;
-    let mut days = Vec::new();
-    for row in session.query(Sql::Days, params![]).await? {
-        let day = Day {
-            name: row.try_get(0)?,
-            from_ms: row.try_get(1)?,
-            to_ms: row.try_get(2)?,
-            is_pending: row.try_get(3)?,
-            is_attached: row.try_get(4)?,
-        };
+    let mut old = Vec::new();
+    for day in days(session, "done").await? {
         if day.to_ms > now {
             break;
         }
@@ -90,10 +85,24 @@ async fn old(session: &Session<'_>) -> Outcome<Vec<Day>> {
             false
         };
         if !kept {
-            days.push(day);
+            old.push(day);
         }
     }
-    Ok(days)
+    Ok(old)
+}
+
+/// The partitions of a table, in order.
+pub(super) async fn days(session: &Session<'_>, table: &str) -> Outcome<Vec<Day>> {
+    let day = |row: &Row| {
+        Ok(Day {
+            name: row.try_get(0)?,
+            from_ms: row.try_get(1)?,
+            to_ms: row.try_get(2)?,
+            is_pending: row.try_get(3)?,
+            is_attached: row.try_get(4)?,
+        })
+    };
+    session.query(Sql::Days, params![table]).await?.iter().map(day).collect()
 }
 
 /// Detached, counted, and dropped. Whatever stops it in the middle, the next time goes on from
@@ -126,7 +135,7 @@ async fn count_and_drop(store: &PostgresStore, session: &Session<'_>, day: &Day)
 }
 
 /// A statement in which the table `day` stands for this partition.
-fn of_day(store: &PostgresStore, sql: Sql, day: &Day) -> String {
+pub(super) fn of_day(store: &PostgresStore, sql: Sql, day: &Day) -> String {
     let schema = store.shared.schema.as_str();
     let text = store.shared.statements.text(sql).trim_end();
     text.replace(&format!("{schema}.day"), &format!("{schema}.{}", day.name))

@@ -42,6 +42,16 @@ impl PostgresStore {
                 job.scheduled_at(now).map_err(|error| error.at_item(item))?;
             }
         }
+        let queues = self.queues_of(jobs.iter()).await?;
+        let hasty = jobs.iter().any(NewJob::is_merged);
+        Ok(Asked { jobs, queues, hasty })
+    }
+
+    /// The queues that these jobs are for, which come to exist if need be.
+    pub(crate) async fn queues_of(
+        &self,
+        jobs: impl Iterator<Item = &NewJob>,
+    ) -> Result<HashMap<QueueName, QueueRow>> {
         let keyed = |job: &NewJob| job.partition_key().is_some();
         let mut wanted: HashMap<&QueueName, bool> = HashMap::new();
         for job in jobs {
@@ -61,8 +71,7 @@ impl PostgresStore {
                 queues.insert(row.name.clone(), row);
             }
         }
-        let hasty = jobs.iter().any(NewJob::is_merged);
-        Ok(Asked { jobs, queues, hasty })
+        Ok(queues)
     }
 
     /// The queues of these names, which come to exist if need be; some of them may hold jobs with
@@ -274,7 +283,8 @@ impl Asked<'_> {
         let repeat = jobs().any(|(_, job)| job.repeat());
         let mut params = columns.of_every_job();
         params.extend(columns.of_keyed_jobs());
-        params.extend_from_slice(params![repeat]);
+        let (no_events, deliveries) = (Vec::<Option<i64>>::new(), false);
+        params.extend_from_slice(params![repeat, no_events, deliveries]);
         let rows = session.query(Sql::EnqueueAny, &params).await?;
         let mut stored = HashSet::new();
         for row in rows {

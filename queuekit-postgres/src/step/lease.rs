@@ -103,6 +103,15 @@ pub(super) struct Leased {
     pub(super) place: (i32, i16, i64, i64),
     pub(super) lease: Option<Lease>,
     pub(super) lease_seq: u64,
+    /// The place of the event that has its payload.
+    event: Option<i64>,
+}
+
+/// A lease to be told of.
+pub(super) struct Granted {
+    pub(super) lease: Lease,
+    /// The place of the event that has its payload.
+    pub(super) event: Option<i64>,
 }
 
 impl Answer {
@@ -146,14 +155,14 @@ impl Answer {
         doomed
     }
 
-    pub(super) fn into_leases(self, request: &Reserve) -> Vec<Lease> {
+    pub(super) fn into_leases(self, request: &Reserve) -> Vec<Granted> {
         let granted = self.rows.into_iter().filter(|row| row.doom.is_none());
         granted
             .filter_map(|row| {
                 let mut lease = row.lease?;
                 lease.token.nonce = request.nonce;
                 lease.token.lease_seq = row.lease_seq;
-                Some(lease)
+                Some(Granted { lease, event: row.event })
             })
             .collect()
     }
@@ -182,7 +191,8 @@ impl Leased {
             (kind, metadata, partition_key, priority, timeout_ms)
         else {
             let doom = Some(Doom::Corrupt);
-            return Ok(Self { id, keyed: lane.is_some(), doom, place, lease: None, lease_seq });
+            let (keyed, lease) = (lane.is_some(), None);
+            return Ok(Self { id, keyed, doom, place, lease, lease_seq, event: None });
         };
         // The fence is filled in by whoever knows the call.
         let nonce = queuekit_core::Nonce::from_bytes([0; 16]);
@@ -201,6 +211,7 @@ impl Leased {
         lease.metadata = metadata.unwrap_or_default();
         let early = (lease.scheduled_at > now).then_some(Doom::Early);
         let doom = late.then_some(Doom::Deadline).or(early);
-        Ok(Self { id, keyed: lane.is_some(), doom, place, lease: Some(lease), lease_seq })
+        let (keyed, event) = (lease.partition_key.is_some(), row.try_get(24)?);
+        Ok(Self { id, keyed, doom, place, lease: Some(lease), lease_seq, event })
     }
 }

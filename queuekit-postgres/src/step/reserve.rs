@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use queuekit_core::capability::{Exchanged, Settlement};
-use queuekit_core::{JobId, Lease, QueueName, Reserve, Reserved, Result};
+use queuekit_core::{JobId, QueueName, Reserve, Reserved, Result};
 
 use super::agenda::{lock, place};
-use super::lease::{Answer, LeaseCall};
+use super::lease::{Answer, Granted, LeaseCall};
 use super::reclaim::{Budget, Doom, reclaim, refuse};
 use super::settle::AckCall;
 use super::{Change, ack, nack};
@@ -32,7 +32,7 @@ pub(crate) struct Round<'a> {
 struct Done {
     settled: Option<(Vec<queuekit_core::AckOutcome>, Vec<queuekit_core::NackOutcome>)>,
     stirred: Vec<QueueRow>,
-    leases: Vec<Lease>,
+    leases: Vec<Granted>,
     /// Jobs that were leased and must not be: nobody is told of them.
     doomed: Vec<(JobId, Doom)>,
     budget: Budget,
@@ -360,7 +360,8 @@ impl Round<'_> {
         };
         self.store.stir(done.stirred.iter().map(|row| &row.name));
         let (acks, nacks) = done.settled.unwrap_or_default();
-        let reserved = Reserved { leases: done.leases, next_due_in, more };
+        let leases = self.store.with_payloads(done.leases).await;
+        let reserved = Reserved { leases, next_due_in, more };
         Ok(Exchanged { acks, nacks, reserved })
     }
 

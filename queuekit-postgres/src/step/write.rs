@@ -4,7 +4,7 @@ use queuekit_core::{JobId, Timestamp};
 use uuid::Uuid;
 
 use super::change::{Change, Write};
-use crate::error::Outcome;
+use crate::error::{Failure, Outcome};
 use crate::params::params;
 use crate::row::{Record, job_uuid, to_small};
 use crate::statements::Sql;
@@ -35,7 +35,10 @@ impl Change<'_> {
                 _ => None,
             };
             let keeps: Vec<bool> = writes.iter().filter_map(keeps).collect();
-            self.session.query(Sql::ToWaiting, params![returned, keeps]).await?;
+            let back = self.session.query(Sql::ToWaiting, params![returned, keeps]).await?;
+            if back.len() < returned.len() {
+                return Err(Failure::transient("the events of cancelled deliveries go just now"));
+            }
         }
         self.write_keys().await
     }

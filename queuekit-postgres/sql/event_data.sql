@@ -1,0 +1,8 @@
+-- The data of events, for their deliveries.
+-- Parameters: $1 places.
+-- Result: place and data of each that is there.
+-- Index: events_pkey.
+-- Locks: nothing.
+SELECT events.seq, events.data
+FROM queuekit.events
+WHERE events.seq = ANY ($1::bigint[])

@@ -1,0 +1,21 @@
+-- Which events have ids, and which have idempotency keys.
+-- Parameters: a row per event: $1 id; $2 kind; $3 idempotency key, or NULL.
+-- Result: for each that one has the id of: its place from 1, the id, the event's kind and data; for
+-- each that one has the key of: its place, that one's id, NULL, NULL; by id first.
+-- Index: event_ids_pkey, event_ids_key, events_pkey.
+-- Locks: nothing.
+SELECT input.place, held.id, held.kind, held.data
+FROM unnest($1::uuid[], $2::text[], $3::text[]) WITH ORDINALITY AS input (id, kind, key, place)
+CROSS JOIN LATERAL (
+    SELECT 0 AS turn, ids.id, events.kind, events.data
+    FROM queuekit.event_ids AS ids
+    JOIN queuekit.events ON events.seq = ids.seq
+    WHERE ids.id = input.id
+    UNION ALL
+    SELECT 1, ids.id, NULL, NULL
+    FROM queuekit.event_ids AS ids
+    JOIN queuekit.events ON events.seq = ids.seq
+    WHERE ids.kind = input.kind AND ids.idempotency_key = input.key
+    OFFSET 0
+) AS held
+ORDER BY input.place, held.turn

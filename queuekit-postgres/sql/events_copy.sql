@@ -1,0 +1,18 @@
+-- Gives deliveries that wait or run the data of their events, which go.
+-- Parameters: $1 the first place, $2 the one behind the last; $3 most.
+-- Result: a row per delivery.
+-- Index: jobs_event, jobs_pkey, events_pkey.
+-- Locks: the deliveries.
+UPDATE queuekit.jobs
+SET payload = events.data, event = NULL
+FROM queuekit.events
+WHERE
+    jobs.id = ANY (ARRAY(
+        SELECT open.id
+        FROM queuekit.jobs AS open
+        WHERE open.event >= $1::bigint AND open.event < $2::bigint
+        ORDER BY open.event
+        LIMIT $3::bigint
+    ))
+    AND events.seq = jobs.event
+RETURNING jobs.id

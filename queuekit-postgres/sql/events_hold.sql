@@ -1,0 +1,11 @@
+-- Keeps events in the log until the transaction ends.
+-- Parameters: $1 ids.
+-- Result: id and place of each that is there.
+-- Index: event_ids_pkey, events_pkey.
+-- Locks: the events, for those who remove them.
+SELECT events.id, events.seq
+FROM queuekit.event_ids AS ids
+JOIN queuekit.events ON events.seq = ids.seq
+WHERE ids.id = ANY ($1::uuid[])
+ORDER BY events.seq
+FOR KEY SHARE OF events

@@ -1,0 +1,10 @@
+-- Locks events that are to be removed: nobody makes deliveries of them any more.
+-- Parameters: $1 places.
+-- Result: the places of those that are there.
+-- Index: events_pkey.
+-- Locks: the events.
+SELECT events.seq
+FROM queuekit.events
+WHERE events.seq = ANY ($1::bigint[])
+ORDER BY events.seq
+FOR UPDATE

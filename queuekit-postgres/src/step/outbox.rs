@@ -1,0 +1,310 @@
+//! Storing events with their deliveries (contract R14.1, R14.2).
+
+use std::collections::{HashMap, HashSet};
+
+use futures_util::future::try_join;
+use queuekit_core::capability::{Emission, EmitOutcome, StoredSettings};
+use queuekit_core::event::NewEvent;
+use queuekit_core::{Bytes, JobId, NewJob, QueueName};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use super::columns::{Columns, metadata, refers};
+use super::enqueue::ROUNDS;
+use super::event_log::{event_id, event_uuid};
+use crate::error::{Class, Failure, Outcome, unreadable};
+use crate::params::params;
+use crate::queues::QueueRow;
+use crate::row::job_id;
+use crate::session::Session;
+use crate::statements::Sql;
+
+pub(crate) async fn event_settings(session: &Session<'_>) -> Outcome<StoredSettings> {
+    let rows = session.query(Sql::EventSettings, params![]).await?;
+    let row = rows.first().ok_or_else(|| unreadable("the settings of events"))?;
+    let version: i64 = row.try_get(0)?;
+    let body = Bytes::copy_from_slice(row.try_get(1)?);
+    Ok(StoredSettings { version: version.cast_unsigned(), body })
+}
+
+/// In a transaction of its own.
+pub(crate) async fn change_event_settings(
+    session: &Session<'_>,
+    lock_class: i32,
+    seen: u64,
+    to: &Bytes,
+) -> Outcome<bool> {
+    session.begin().await?;
+    session.query(Sql::EventSettingsLock, params![lock_class]).await?;
+    let (seen, to) = (seen.cast_signed(), &to[..]);
+    let changed = !session.query(Sql::EventSettingsPut, params![seen, to]).await?.is_empty();
+    session.commit().await?;
+    Ok(changed)
+}
+
+/// Nobody changes the settings until the transaction ends.
+pub(crate) async fn hold_event_settings(
+    session: &Session<'_>,
+    lock_class: i32,
+) -> Outcome<StoredSettings> {
+    session.query(Sql::EventSettingsHold, params![lock_class]).await?;
+    event_settings(session).await
+}
+
+/// An emission, with the queues of its deliveries.
+pub(crate) struct Emit<'a> {
+    pub(crate) emission: &'a Emission,
+    pub(crate) queues: HashMap<QueueName, QueueRow>,
+    pub(crate) lock_class: i32,
+}
+
+/// What became of an emission.
+pub(crate) enum Emitted {
+    Stored(Vec<EmitOutcome>),
+    /// By other settings now.
+    Stale,
+    /// What was known of the queues is out of date.
+    QueuesGone,
+}
+
+/// What one statement stored, or why it stored nothing.
+enum Put {
+    All,
+    Some(HashSet<Uuid>),
+    Refused(Emitted),
+}
+
+impl Emit<'_> {
+    /// In a transaction of its own; one that was merged of several calls is told after the first
+    /// try that it has to wait.
+    pub(crate) async fn store(&self, session: &Session<'_>) -> Outcome<Emitted> {
+        match self.try_to_store(session).await {
+            Err(failure) if failure.class == Class::HeldUp && self.is_hasty() => {
+                Err(Failure { class: Class::Final, ..failure })
+            }
+            stored => stored,
+        }
+    }
+
+    async fn try_to_store(&self, session: &Session<'_>) -> Outcome<Emitted> {
+        let events = &self.emission.events;
+        let all: Vec<usize> = (0..events.len()).collect();
+        let mut outcomes = vec![None; events.len()];
+        if self.round(&outcomes).len() == events.len() {
+            // All of it by one statement, or nothing.
+            let put = self.put(session, &all, true).await?;
+            if let Some(why) = self.note(put, &all, &mut outcomes) {
+                return Ok(why);
+            }
+            if outcomes.iter().any(Option::is_some) {
+                // Where some were stored, somebody was quicker with the others at that instant.
+                session.has_applied();
+            }
+            if let Some(outcomes) = outcomes.iter().copied().collect() {
+                return Ok(Emitted::Stored(outcomes));
+            }
+        }
+        session.begin().await?;
+        let emitted = self.rounds(session, outcomes).await?;
+        if matches!(emitted, Emitted::Stored(_)) {
+            session.commit().await?;
+        }
+        Ok(emitted)
+    }
+
+    /// In a transaction of the application's.
+    pub(crate) async fn store_in(&self, session: &Session<'_>) -> Outcome<Emitted> {
+        let queues: Vec<i32> = self.queues.values().map(|row| row.id).collect();
+        let hold = async { session.query(Sql::QueueHold, params![queues]).await };
+        // Sent together: one way there and back.
+        let nothing = vec![None; self.emission.events.len()];
+        let (_, emitted) = try_join(hold, self.rounds(session, nothing)).await?;
+        Ok(emitted)
+    }
+
+    /// Events act in order: of those with the same id or key the first is tried, and the others are
+    /// told what it means for them.
+    async fn rounds(
+        &self,
+        session: &Session<'_>,
+        mut outcomes: Vec<Option<EmitOutcome>>,
+    ) -> Outcome<Emitted> {
+        for _ in 0..ROUNDS {
+            let round = self.round(&outcomes);
+            let put = self.put(session, &round, false).await?;
+            if let Some(why) = self.note(put, &round, &mut outcomes) {
+                return Ok(why);
+            }
+            self.explain(session, &mut outcomes).await?;
+            if let Some(outcomes) = outcomes.iter().copied().collect() {
+                return Ok(Emitted::Stored(outcomes));
+            }
+        }
+        Err(Failure::transient("others emit and remove the same events again and again"))
+    }
+
+    /// Notes what was stored of a round; why nothing was, if it was refused.
+    fn note(
+        &self,
+        put: Put,
+        round: &[usize],
+        outcomes: &mut [Option<EmitOutcome>],
+    ) -> Option<Emitted> {
+        let stored = match put {
+            Put::Refused(why) => return Some(why),
+            Put::All => None,
+            Put::Some(stored) => Some(stored),
+        };
+        for item in round {
+            let id = self.event(*item).id();
+            if stored.as_ref().is_none_or(|stored| stored.contains(&event_uuid(id))) {
+                outcomes[*item] = Some(EmitOutcome::Emitted { id });
+            }
+        }
+        None
+    }
+
+    fn event(&self, item: usize) -> &NewEvent {
+        &self.emission.events[item].0
+    }
+
+    fn is_hasty(&self) -> bool {
+        self.emission.events.iter().any(|(event, _)| event.is_merged())
+    }
+
+    fn round(&self, outcomes: &[Option<EmitOutcome>]) -> Vec<usize> {
+        let (mut ids, mut keys) = (HashSet::new(), HashSet::new());
+        let open = (0..outcomes.len()).filter(|item| outcomes[*item].is_none());
+        open.filter(|item| {
+            let event = self.event(*item);
+            let key = event.idempotency_key().map(|key| (event.kind(), key));
+            let first_of_key = key.is_none_or(|key| keys.insert(key));
+            ids.insert(event.id()) && first_of_key
+        })
+        .collect()
+    }
+
+    /// Stores those of the round that are new.
+    async fn put(&self, session: &Session<'_>, round: &[usize], all: bool) -> Outcome<Put> {
+        let deliveries = round.iter().enumerate().flat_map(|(place, item)| {
+            self.emission.events[*item].1.iter().map(move |delivery| (place, delivery))
+        });
+        let deliveries = Columns::of(deliveries, &self.queues);
+        let events = || round.iter().map(|item| self.event(*item));
+        let ids: Vec<Uuid> = events().map(|event| event_uuid(event.id())).collect();
+        let (kinds, keys) = keys(events());
+        let partition_keys: Vec<Option<&str>> =
+            events().map(|event| event.partition_key().map(|key| key.as_str())).collect();
+        let metadata: Vec<Option<String>> =
+            events().map(|event| metadata(event.metadata())).collect();
+        let data: Vec<&[u8]> = events().map(|event| &event.data()[..]).collect();
+        let queues: Vec<i32> = self.queues.values().map(|row| row.id).collect();
+        let version = self.emission.version.cast_signed();
+        let mut params = deliveries.of_deliveries();
+        params.extend_from_slice(params![ids, kinds, partition_keys, keys, metadata, data]);
+        params.extend_from_slice(params![queues, self.lock_class, version, all]);
+        let rows = match all {
+            true => session.write(Sql::Emit, &params).await?,
+            false => session.query(Sql::Emit, &params).await?,
+        };
+        let row = rows.first().ok_or_else(|| unreadable("the answer to an emit"))?;
+        if !row.try_get::<_, bool>(0)? {
+            return Ok(Put::Refused(Emitted::Stale));
+        }
+        if !row.try_get::<_, bool>(1)? {
+            return Ok(Put::Refused(Emitted::QueuesGone));
+        }
+        let some: Option<Vec<Uuid>> = row.try_get(3)?;
+        Ok(some.map_or(Put::All, |ids| Put::Some(ids.into_iter().collect())))
+    }
+
+    /// What the events of the log mean for those that were not stored. Where there are none any
+    /// more, ids and keys are free, and they are tried again.
+    async fn explain(
+        &self,
+        session: &Session<'_>,
+        outcomes: &mut [Option<EmitOutcome>],
+    ) -> Outcome<()> {
+        let others: Vec<usize> =
+            (0..outcomes.len()).filter(|item| outcomes[*item].is_none()).collect();
+        if others.is_empty() {
+            return Ok(());
+        }
+        let events = || others.iter().map(|item| self.event(*item));
+        let ids: Vec<Uuid> = events().map(|event| event_uuid(event.id())).collect();
+        let (kinds, keys) = keys(events());
+        let params = params![ids, kinds, keys];
+        for row in session.query(Sql::EventHolders, params).await? {
+            let at = usize::try_from(row.try_get::<_, i64>(0)? - 1);
+            let item = at.ok().and_then(|at| others.get(at).copied());
+            let item = item.ok_or_else(|| unreadable("the place of an event"))?;
+            if outcomes[item].is_none() {
+                outcomes[item] = Some(means(&row, self.event(item))?);
+            }
+        }
+        if others.iter().any(|item| outcomes[*item].is_none()) {
+            session.query(Sql::EventIdsFree, params).await?;
+        }
+        Ok(())
+    }
+}
+
+/// What an event of the log means for one of the same id or key.
+fn means(row: &Row, event: &NewEvent) -> Outcome<EmitOutcome> {
+    let existing = event_id(row.try_get(1)?);
+    let kind: Option<&str> = row.try_get(2)?;
+    let same = match kind {
+        Some(kind) => {
+            kind == event.kind().as_str() && row.try_get::<_, &[u8]>(3)? == &event.data()[..]
+        }
+        None => true,
+    };
+    Ok(match same {
+        true => EmitOutcome::Duplicate { existing },
+        false => EmitOutcome::Conflict { existing },
+    })
+}
+
+fn keys<'e>(events: impl Iterator<Item = &'e NewEvent>) -> (Vec<&'e str>, Vec<Option<&'e str>>) {
+    let key = |event: &'e NewEvent| event.idempotency_key().map(|key| key.as_str());
+    events.map(|event| (event.kind().as_str(), key(event))).unzip()
+}
+
+/// Deliveries of events that are in the log, with their queues.
+pub(crate) struct Again<'a> {
+    pub(crate) deliveries: &'a [NewJob],
+    pub(crate) queues: HashMap<QueueName, QueueRow>,
+}
+
+impl Again<'_> {
+    /// Those that were stored, in a transaction of its own.
+    pub(crate) async fn store(&self, session: &Session<'_>) -> Outcome<HashSet<JobId>> {
+        session.begin().await?;
+        let events: HashSet<Uuid> =
+            self.deliveries.iter().filter_map(NewJob::event).map(event_uuid).collect();
+        let events: Vec<Uuid> = events.into_iter().collect();
+        let mut places: HashMap<Uuid, i64> = HashMap::new();
+        for row in session.query(Sql::EventsHold, params![events]).await? {
+            places.insert(row.try_get(0)?, row.try_get(1)?);
+        }
+        let mut seen = HashSet::new();
+        let place = |job: &NewJob| job.event().and_then(|id| places.get(&event_uuid(id)).copied());
+        let mut open: Vec<(usize, &NewJob)> = self.deliveries.iter().enumerate().collect();
+        open.retain(|(_, job)| place(job).is_some() && seen.insert(job.id()));
+        // In the order in which the statement takes them.
+        open.sort_unstable_by_key(|(_, job)| job.id());
+        let columns = Columns::of(open.iter().copied(), &self.queues);
+        let events: Vec<Option<i64>> =
+            open.iter().map(|(_, job)| place(job).filter(|_| refers(job))).collect();
+        let (repeat, are_deliveries) = (true, true);
+        let mut params = columns.of_every_job();
+        params.extend(columns.of_keyed_jobs());
+        params.extend_from_slice(params![repeat, events, are_deliveries]);
+        let mut stored = HashSet::new();
+        for row in session.query(Sql::EnqueueAny, &params).await? {
+            stored.insert(job_id(row.try_get(0)?));
+        }
+        session.commit().await?;
+        Ok(stored)
+    }
+}
