@@ -8,7 +8,7 @@ use queuekit_core::queue::{Keep, KeyOnDead, KeyOnWait, Order, QueueSettings, Ret
 use queuekit_core::{Error, ErrorKind, QueueName, Result};
 use tokio_postgres::Row;
 
-use crate::error::Outcome;
+use crate::error::{Failure, Outcome};
 use crate::params::params;
 use crate::row::unsigned;
 use crate::session::Session;
@@ -98,6 +98,11 @@ pub(crate) async fn open(
     match names.iter().find(|name| !there(name)) {
         None => Ok(rows),
         Some(name) => {
+            let stored = all(session).await?.iter().filter(|row| !row.removed).count();
+            if stored + names.len() <= most {
+                // There was room: somebody has removed it since.
+                return Err(Failure::transient("a queue of the call is removed again and again"));
+            }
             let limit = format!("at most {most} queues");
             let message = format!("queues: {limit} are kept; remove some that are not used");
             let kind = ErrorKind::Invalid { item: None, field: "queues", limit };

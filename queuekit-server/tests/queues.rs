@@ -99,20 +99,7 @@ fn a_schedule_that_is_wrong_is_refused_with_the_reason(server: &mut Server) {
     }
 }
 
-/// Whether this store keeps events; what does not says so.
-fn has_events(server: &Server) -> bool {
-    let reply = server.get("/v1/subscriptions").send();
-    if reply.status == 501 {
-        reply.problem(501, "unsupported");
-        return false;
-    }
-    true
-}
-
 fn events_reach_their_consumers_and_are_replayed(server: &mut Server) {
-    if !has_events(server) {
-        return;
-    }
     let given = json!({"events": "order.*", "ordered": true, "retry": "fixed 5000"});
     let put = |body: &Value| server.ask("PUT", "/v1/subscriptions/shipping").json(body);
     let made = put(&given).expect(201).value();
@@ -147,9 +134,6 @@ fn events_reach_their_consumers_and_are_replayed(server: &mut Server) {
 }
 
 fn cloud_events_go_in_and_come_out(server: &mut Server) {
-    if !has_events(server) {
-        return;
-    }
     let event = r#"{"specversion":"1.0","id":"A-1","source":"/shop","type":"order.paid",
         "data":{"amount":12345678901234567890}}"#;
     let ask =
