@@ -13,13 +13,17 @@ mod common;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::{Ask, Server, Store};
 use serde_json::json;
 
 const KILLS: u32 = 10;
 const CALLERS: u64 = 8;
+/// Jobs that are stored between two kills.
+const EACH: usize = 20;
+/// A server that is not back by then is not coming.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 #[test]
 fn r0_2_no_acknowledged_job_is_lost_when_the_server_is_killed_over_sqlite() {
@@ -74,12 +78,19 @@ fn killed(kind: &str) {
                 acked.fetch_add(work_some(&now()), Ordering::Relaxed);
             }
         });
+        let in_mid_load = || {
+            let so_far = acknowledged.lock().unwrap().len() + EACH;
+            let end = Instant::now() + PATIENCE;
+            while acknowledged.lock().unwrap().len() < so_far && Instant::now() < end {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        };
         for _ in 0..KILLS {
-            std::thread::sleep(Duration::from_millis(150));
+            in_mid_load();
             server.kill_and_restart();
             *url.lock().unwrap() = server.url.clone();
         }
-        std::thread::sleep(Duration::from_millis(150));
+        in_mid_load();
         done.store(true, Ordering::Relaxed);
     });
     let acknowledged = acknowledged.into_inner().unwrap();

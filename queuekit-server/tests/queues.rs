@@ -201,6 +201,39 @@ fn stream(server: &Server, path: &str) -> impl FnMut() -> (String, String) + use
     }
 }
 
+#[test]
+fn s6_words_that_are_no_methods_make_no_figures_of_their_own() {
+    let store = common::Store::of("memory").unwrap();
+    let server = Server::start(store, &[]);
+    for n in 0..3 {
+        server.ask(&format!("MADE-UP-{n}"), "/v1/jobs").send();
+    }
+    let text = server.get("/metrics").send().expect(200).text;
+    assert!(text.contains(r#"method="other""#) && !text.contains("MADE-UP"), "{text}");
+}
+
+#[test]
+fn s6_a_page_of_large_jobs_ends_early_and_goes_on_at_its_cursor() {
+    let store = common::Store::of("memory").unwrap();
+    let server = Server::start(store, &[]);
+    for _ in 0..40 {
+        let job = json!({"type": "t", "payload": "x".repeat(900_000)});
+        server.ask("POST", "/v1/jobs").json(&job).expect(201);
+    }
+    let (mut seen, mut pages, mut path) = (0, 0, "/v1/jobs?limit=1000".to_owned());
+    loop {
+        let page = server.get(&path).send().expect(200);
+        assert!(page.text.len() < 20_000_000, "{}", page.text.len());
+        let page = page.value();
+        seen += page["jobs"].as_array().unwrap().len();
+        pages += 1;
+        let Some(cursor) = page["cursor"].as_str() else { break };
+        path = format!("/v1/jobs?limit=1000&cursor={cursor}");
+    }
+    assert_eq!(seen, 40);
+    assert!(pages > 1, "{pages}");
+}
+
 fn health_is_a_word(server: &mut Server) {
     for path in ["/healthz", "/readyz"] {
         assert_eq!(server.get(path).send().expect(200).text, "ok\n");

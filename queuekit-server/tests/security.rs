@@ -55,6 +55,10 @@ fn guarded() -> Server {
         .unwrap();
     let digest: String = Sha256::digest(secret("old")).iter().map(|b| format!("{b:02x}")).collect();
     writeln!(file, "sha256 = {digest:?}").unwrap();
+    let digest: String =
+        Sha256::digest(secret("slow")).iter().map(|byte| format!("{byte:02x}")).collect();
+    writeln!(file, "[[keys]]\nid = \"slow\"\nscopes = [\"enqueue\"]").unwrap();
+    writeln!(file, "sha256 = {digest:?}\nper_second = 5").unwrap();
     let file = file.replace("2020-01-01T00:00:00Z", "\"2020-01-01T00:00:00Z\"");
     std::fs::write(store.directory.path().join("queuekit.toml"), file).unwrap();
     Server::start(store, &[])
@@ -199,11 +203,21 @@ fn s11_a_bound_key_sees_and_changes_only_what_it_is_bound_to() {
     let count =
         |reply: common::Reply, of: &str| reply.expect(200).value()[of].as_array().unwrap().len();
     for (id, path, of) in [
-        ("acme", "/v1/jobs", "jobs"),
+        ("acme", "/v1/jobs?queue=acme.jobs", "jobs"),
         ("acme", "/v1/queues", "queues"),
-        ("mailer", "/v1/jobs", "jobs"),
+        ("mailer", "/v1/jobs?type=mail.send", "jobs"),
     ] {
         assert_eq!(count(by(id, "GET", path).send(), of), 1, "{id} {path}");
+    }
+    // Cursors would tell of what is hidden.
+    for (id, path) in [
+        ("acme", "/v1/jobs"),
+        ("acme", "/v1/jobs?queue=other"),
+        ("acme", "/v1/queues/other/jobs"),
+        ("mailer", "/v1/jobs"),
+        ("mailer", "/v1/jobs?type=sms"),
+    ] {
+        by(id, "GET", path).send().problem(403, "forbidden");
     }
     assert!(!by("acme", "GET", "/metrics").send().expect(200).text.contains("other"));
     by("acme", "GET", &format!("/v1/jobs/{own}")).send().expect(200);
@@ -239,6 +253,44 @@ fn s11_a_bound_key_sees_and_changes_only_what_it_is_bound_to() {
     refused(by("acme", "POST", "/v1/nack"), json!({"nacks": [{"token": token}]}));
     refused(by("acme", "POST", "/v1/extend"), json!({"tokens": [token], "lease_ms": 1000}));
     assert_eq!(count(by("acme", "GET", "/v1/schedules").send(), "schedules"), 0);
+}
+
+#[test]
+fn s11_a_bound_key_does_not_speak_for_workers_of_others() {
+    let server = guarded();
+    let beat = |id: &str, queues: &[&str]| {
+        let beat = json!({
+            "id": "w", "name": id, "queues": queues, "types": [], "slots": 1, "running": 0,
+            "ttl_ms": 10_000,
+        });
+        server.ask("POST", "/v1/beat").key(&secret(id)).json(&beat)
+    };
+    beat("worker", &["other"]).expect(204);
+    beat("acme", &["acme.a"]).problem(403, "forbidden");
+    beat("acme", &[]).problem(403, "forbidden");
+    let workers = server.get("/v1/workers").key(&secret("reader")).send().expect(200).value();
+    assert_eq!(workers["workers"][0]["name"], "worker");
+}
+
+#[test]
+fn s6_a_key_does_no_more_in_a_second_than_it_may() {
+    let server = guarded();
+    let one = || server.ask("POST", "/v1/jobs").key(&secret("slow")).json(&json!({"type": "t"}));
+    let refused = (0..20).map(|_| one()).find(|reply| reply.status == 429).expect("a bound");
+    assert!(refused.header("retry-after").is_some());
+    refused.problem(429, "rate_limited");
+}
+
+#[test]
+fn s1_an_empty_key_opens_nothing_whatever_its_digest() {
+    let store = Store::of("memory").unwrap();
+    let digest: String = Sha256::digest("").iter().map(|byte| format!("{byte:02x}")).collect();
+    let file = format!("[[keys]]\nid = \"x\"\nsha256 = {digest:?}\nscopes = [\"admin\"]\n");
+    std::fs::write(store.directory.path().join("queuekit.toml"), file).unwrap();
+    let server = Server::start(store, &[]);
+    for ask in [server.get("/v1/jobs"), server.get("/v1/jobs").key("")] {
+        ask.send().problem(401, "unauthorized");
+    }
 }
 
 #[test]

@@ -1,13 +1,15 @@
 //! What all routes share.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use queuekit::capability::{Admin, Leases};
 use queuekit::{Backend, Client, Clock, Job, JobId, SystemClock, Timestamp};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::metrics::Metrics;
+use super::wire::QueueBody;
 use crate::http::json::Intake;
 use crate::http::{Caller, HttpOptions, Problem};
 
@@ -15,11 +17,26 @@ use crate::http::{Caller, HttpOptions, Problem};
 #[derive(Clone)]
 pub(crate) struct App(Arc<Shared>);
 
+/// How old figures may be that are shared.
+const FRESH: Duration = Duration::from_millis(900);
+
+/// A queue, and a number that is another one when something has changed but time alone.
+pub(crate) struct Figure {
+    pub(crate) fingerprint: u64,
+    pub(crate) queue: QueueBody,
+}
+
+struct Figures {
+    at: Instant,
+    queues: Arc<Vec<Figure>>,
+}
+
 struct Shared {
     client: Client,
     intake: Arc<Intake>,
     /// Long polls and streams.
     waiting: Arc<Semaphore>,
+    figures: Mutex<Option<Figures>>,
     metrics: Metrics,
     clock: SystemClock,
     stopping: CancellationToken,
@@ -31,6 +48,7 @@ impl App {
             client,
             intake: Arc::new(Intake::new(&options.limits)),
             waiting: Arc::new(Semaphore::new(options.limits.waiting)),
+            figures: Mutex::new(None),
             metrics: Metrics::install(),
             clock: SystemClock::default(),
             stopping,
@@ -55,6 +73,25 @@ impl App {
     /// 501 if the store has none.
     pub(crate) fn leases(&self) -> Result<&dyn Leases, Problem> {
         self.store().capabilities().leases.ok_or_else(|| Problem::unsupported("leases to extend"))
+    }
+
+    /// The figures of all queues, at most a second old: however many watch,
+    /// the store is asked once a second.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(crate) async fn figures(&self) -> Result<Arc<Vec<Figure>>, Problem> {
+        let mut figures = self.0.figures.lock().await;
+        let fresh = figures.as_ref().filter(|figures| figures.at.elapsed() < FRESH);
+        if let Some(fresh) = fresh {
+            return Ok(Arc::clone(&fresh.queues));
+        }
+        let queues = self.store().list_queues().await?;
+        let bodies = queues.iter().map(QueueBody::of);
+        let figure = |queue: QueueBody| Figure { fingerprint: queue.fingerprint(), queue };
+        let queues = Arc::new(bodies.map(figure).collect());
+        *figures = Some(Figures { at: Instant::now(), queues: Arc::clone(&queues) });
+        Ok(queues)
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {

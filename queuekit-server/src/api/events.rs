@@ -17,7 +17,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::app::App;
 use super::params::Params;
 use super::trace;
-use super::wire::{Given, Shown, Time, one_of};
+use super::wire::{Given, Shown, Time, bounded, one_of};
 use crate::http::json::{self, Raw};
 use crate::http::{Caller, Problem, ProblemBody, Scope};
 
@@ -59,6 +59,7 @@ pub(super) struct EventBody {
 #[schema(as = NewEvents)]
 pub(super) struct EventsBody {
     #[schema(max_items = 1000)]
+    #[serde(deserialize_with = "bounded")]
     events: Vec<EventBody>,
 }
 
@@ -164,6 +165,7 @@ pub(super) async fn emit(
     caller.need_queue(QUEUES)?;
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let (drafts, is_one) = drafts(kind, &headers, &body)?;
+    caller.spend(drafts.len().saturating_sub(1))?;
     let mut events = Vec::with_capacity(drafts.len());
     for (item, draft) in drafts.into_iter().enumerate() {
         let event: NewEvent = draft.build().map_err(|error| match is_one {
@@ -254,6 +256,10 @@ fn drafts(
     let many = serde_json::from_slice::<Probe<'_>>(body).is_ok_and(|probe| probe.events.is_some());
     if !many {
         let mut event: EventBody = json::read(body)?;
+        if key.is_some() && event.idempotency_key.is_some() && key != event.idempotency_key {
+            let detail = "the header Idempotency-Key and the field idempotency_key differ";
+            return Err(Problem::invalid("idempotency_key", detail));
+        }
         event.idempotency_key = key.or(event.idempotency_key);
         return Ok((vec![event.draft(headers)?], true));
     }

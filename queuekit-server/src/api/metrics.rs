@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use axum::extract::{MatchedPath, Request, State};
+use axum::http::Method;
 use axum::http::header::CONTENT_TYPE;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -72,7 +73,7 @@ pub(super) async fn metrics(State(app): State<App>, caller: Caller) -> Result<Re
 /// The middleware that counts requests; a route is counted under its pattern.
 pub(super) async fn observe(request: Request, next: Next) -> Response {
     let started = Instant::now();
-    let method = request.method().as_str().to_owned();
+    let method = method_of(request.method());
     let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
     let route = route.unwrap_or_else(|| "none".to_owned());
     gauge!("queuekit_http_requests_in_flight").increment(1.0);
@@ -84,6 +85,20 @@ pub(super) async fn observe(request: Request, next: Next) -> Response {
     let counted = "queuekit_http_requests_total";
     counter!(counted, "method" => method, "route" => route, "status" => status).increment(1);
     response
+}
+
+/// Anybody may send any word: each would be a series that is kept for ever.
+fn method_of(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        Method::OPTIONS => "OPTIONS",
+        _ => "other",
+    }
 }
 
 /// Also when the client hangs up.

@@ -46,7 +46,10 @@ pub(crate) fn routes(client: Client, options: &HttpOptions, stopping: Cancellati
     let pages = docs::Pages::of(&api);
     router
         .merge(docs::router(pages))
-        .fallback(async || Problem::not_found("route; /docs lists them"))
+        .fallback(async || {
+            let detail = "there is no such route; /docs lists them";
+            Problem::new(StatusCode::NOT_FOUND, "not_found", detail)
+        })
         .method_not_allowed_fallback(async || {
             let detail = "this route has no such method; /docs lists those it has";
             Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail)

@@ -4,12 +4,13 @@ use utoipa::openapi::path::Operation;
 use utoipa::openapi::{Content, OpenApi, Ref, ResponseBuilder};
 
 /// Of every route.
-const ALL: [(&str, &str); 8] = [
+const ALL: [(&str, &str); 9] = [
     ("400", "The query or the body cannot be read."),
     ("401", "No key, or none of this server."),
     ("403", "The key does not open this."),
     ("404", "It is not there, or not for the eyes of the key."),
     ("422", "A field breaks a limit."),
+    ("429", "The queue is full, or the key has done all it may in a second; see Retry-After."),
     ("500", "A stored record cannot be read, or a bug."),
     ("501", "The store cannot do it."),
     ("503", "The store or the server cannot do it now; see Retry-After."),

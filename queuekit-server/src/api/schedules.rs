@@ -49,12 +49,19 @@ pub(super) async fn list_schedules(
     Params(query): Params<AfterQuery>,
 ) -> Result<Answer<SchedulesBody>, Problem> {
     caller.need(Scope::Read)?;
-    let after = query.after.map(ScheduleName::new).transpose()?;
-    let page = app.client().scheduler()?.list(after.as_ref(), PAGE).await?;
-    let last = page.last().filter(|_| page.len() == PAGE);
-    let after = last.map(|entry| entry.name.to_string());
-    let schedules = page.into_iter().filter(|entry| sees(&caller, entry)).map(Answered::of);
-    Ok(Answer(SchedulesBody { schedules: schedules.collect(), after }))
+    let mut after = query.after.map(ScheduleName::new).transpose()?;
+    let (scheduler, mut schedules) = (app.client().scheduler()?, Vec::new());
+    loop {
+        let page = scheduler.list(after.as_ref(), PAGE).await?;
+        after = page.last().filter(|_| page.len() == PAGE).map(|entry| entry.name.clone());
+        let seen = page.into_iter().filter(|entry| sees(&caller, entry));
+        schedules.extend(seen.map(Answered::of));
+        // The name behind which to go on must not be one that is hidden: there are 10,000 at most.
+        if after.is_none() || !caller.is_bound() {
+            let after = after.map(String::from);
+            return Ok(Answer(SchedulesBody { schedules, after }));
+        }
+    }
 }
 
 /// A schedule.
@@ -97,7 +104,9 @@ pub(super) async fn put_schedule(
     if caller.is_bound()
         && let Some(old) = scheduler.get(&name).await?
     {
-        target(&caller, &old.definition)?;
+        // Not whose it is.
+        target(&caller, &old.definition)
+            .map_err(|_| Problem::forbidden("this name is taken by a schedule of others"))?;
     }
     let paused = body.paused;
     let definition = body.build(&name)?;

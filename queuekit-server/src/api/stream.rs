@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::State;
@@ -14,10 +16,9 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep_until};
 use utoipa::IntoParams;
 
-use super::app::App;
+use super::app::{App, Figure};
 use super::params::Params;
-use super::queues::figures;
-use super::wire::{JobBody, QueueBody};
+use super::wire::JobBody;
 use crate::http::{Caller, Problem, Scope};
 
 /// Between two looks at the figures of queues.
@@ -65,10 +66,13 @@ struct Watch {
     app: App,
     caller: Caller,
     job: Option<JobId>,
-    /// As they were last told.
-    queues: HashMap<String, QueueBody>,
-    told: String,
-    waiting: Vec<Event>,
+    /// Fingerprints of queues as they were last told.
+    queues: HashMap<String, u64>,
+    /// Of the job as it was last told.
+    told: u64,
+    /// Figures of which those from this place on are still to be looked at.
+    figures: Option<(Arc<Vec<Figure>>, usize)>,
+    waiting: Option<Event>,
     queues_at: Instant,
     job_at: Instant,
     _place: OwnedSemaphorePermit,
@@ -82,8 +86,9 @@ impl Watch {
             caller,
             job,
             queues: HashMap::new(),
-            told: String::new(),
-            waiting: Vec::new(),
+            told: 0,
+            figures: None,
+            waiting: None,
             queues_at: now,
             job_at: now,
             _place: place,
@@ -94,7 +99,7 @@ impl Watch {
     async fn next(&mut self) -> Option<Event> {
         let stopping = self.app.stopping().clone();
         loop {
-            if let Some(event) = self.waiting.pop() {
+            if let Some(event) = self.waiting.take().or_else(|| self.next_queue()) {
                 return Some(event);
             }
             let next =
@@ -104,7 +109,8 @@ impl Watch {
                 () = stopping.cancelled() => return None,
             }
             if next == self.queues_at {
-                self.look_at_queues().await;
+                // An outage is waited out: nothing has changed that could be told.
+                self.figures = self.app.figures().await.ok().map(|figures| (figures, 0));
                 self.queues_at = Instant::now() + QUEUES_EVERY;
             } else if let Some(id) = self.job {
                 self.look_at_job(id).await;
@@ -113,33 +119,37 @@ impl Watch {
         }
     }
 
-    /// An outage is waited out: nothing has changed that could be told.
-    async fn look_at_queues(&mut self) {
-        let Ok(figures) = figures(&self.app, &self.caller).await else { return };
-        for queue in figures {
-            let still = queue.still();
-            if self.queues.get(&queue.name) == Some(&still) {
+    /// The next queue that has changed, written when it is its turn.
+    fn next_queue(&mut self) -> Option<Event> {
+        let (figures, at) = self.figures.as_mut()?;
+        while let Some(Figure { fingerprint, queue }) = figures.get(*at) {
+            *at += 1;
+            let known = self.queues.get(&queue.name) == Some(fingerprint);
+            if known || !self.caller.sees_queue(&queue.name) {
                 continue;
             }
-            self.queues.insert(queue.name.clone(), still);
-            self.waiting.extend(Event::default().event("queue").json_data(&queue));
+            self.queues.insert(queue.name.clone(), *fingerprint);
+            return Event::default().event("queue").json_data(queue).ok();
         }
+        self.figures = None;
+        None
     }
 
     async fn look_at_job(&mut self, id: JobId) {
         let Ok(found) = self.app.client().get_job(id).await else { return };
         let Some(job) = found.filter(|job| self.caller.sees(job)) else {
             self.job = None;
-            self.waiting.push(Event::default().event("gone").data(id.to_string()));
+            self.waiting = Some(Event::default().event("gone").data(id.to_string()));
             return;
         };
         // The time that is left of its lease and its deadline changes by itself.
         let mut still = job.clone();
         (still.lease_expires_in, still.deadline_in) = (None, None);
-        let still = format!("{still:?}");
-        if still != self.told {
-            self.told = still;
-            self.waiting.extend(Event::default().event("job").json_data(JobBody::of(&job)));
+        let mut hasher = DefaultHasher::new();
+        format!("{still:?}").hash(&mut hasher);
+        if self.told != hasher.finish() {
+            self.told = hasher.finish();
+            self.waiting = Event::default().event("job").json_data(JobBody::of(&job)).ok();
         }
     }
 }

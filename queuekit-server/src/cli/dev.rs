@@ -12,7 +12,7 @@ use super::output::remark;
 use super::serve::{announce, serve};
 use super::stop::Stop;
 use super::work;
-use crate::config::{HttpFlags, StoreAddress, WorkFlags, WorkSettings};
+use crate::config::{HttpFlags, WorkFlags, WorkSettings};
 use crate::handlers::add_demo;
 use crate::http::Server;
 
@@ -47,7 +47,7 @@ impl Dev {
         enqueue_demo_jobs(&client).await?;
         let url = server.url();
         announce(&context, &url, format_args!("{url} serves {}", context.address()));
-        remark(invitation(&url, &context.address(), has_keys));
+        remark(invitation(&url, has_keys));
         let worker = add_demo(work::worker(client.clone(), &settings).name("dev"));
         serve(server, Some(worker), &client, &stop).await?;
         Ok(Exit::Success)
@@ -71,7 +71,7 @@ async fn enqueue_demo_jobs(client: &Client) -> Result<()> {
     Ok(())
 }
 
-fn invitation(url: &str, address: &StoreAddress, has_keys: bool) -> String {
+fn invitation(url: &str, has_keys: bool) -> String {
     let key = if has_keys { " -H \"Authorization: Bearer $QUEUEKIT_API_KEY\"" } else { "" };
     format!(
         "
@@ -80,7 +80,7 @@ Seven demo jobs are in the queue `demo`. Try, in another terminal:
   curl -s '{url}/v1/jobs?queue=demo'{key}
   curl -s {url}/v1/jobs{key} -H 'Content-Type: application/json' \\
     -d '{{\"type\": \"echo\", \"payload\": {{\"hello\": \"you\"}}}}'
-  queuekit enqueue sleep --payload '{{\"ms\": 2000}}' --url '{address}'
+  curl -s {url}/v1/queues/demo{key}
 
 {url}/docs has the whole API. Ctrl-C ends it."
     )

@@ -19,10 +19,19 @@ impl Environment {
     /// is not changed: what it starts sees nothing of `.env`.
     pub(crate) fn read() -> Result<Self> {
         let file = Self::of_file(Path::new(".env"))?;
-        let own = std::env::vars_os().filter_map(|(name, value)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
-        });
-        Ok(Self { variables: file.into_iter().chain(own).collect() })
+        let mut variables = file;
+        for (name, value) in std::env::vars_os() {
+            let Ok(name) = name.into_string() else { continue };
+            match value.into_string() {
+                Ok(value) => drop(variables.insert(name, value)),
+                // A key that is passed over would leave the door open.
+                Err(_) if name.starts_with("QUEUEKIT_") => {
+                    return Err(Usage::error(format!("the variable {name} is not UTF-8")));
+                }
+                Err(_) => {}
+            }
+        }
+        Ok(Self { variables })
     }
 
     /// The value of this variable; an empty one counts as none, as files for containers set them.

@@ -7,14 +7,14 @@ use axum::http::StatusCode;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use jiff::Timestamp;
-use queuekit::{Clock, Job, SystemClock};
+use queuekit::{Clock, Job, Kind, QueueName, SystemClock};
 
-use super::keys::{KeyEntry, Keys, Scope};
+use super::keys::{Key, KeyEntry, Keys, Scope};
 use super::problem::Problem;
 
 /// Who sent a request: the holder of a key, or anybody where no keys are asked for.
 #[derive(Clone, Debug)]
-pub(crate) struct Caller(Option<Arc<KeyEntry>>);
+pub(crate) struct Caller(Option<Arc<Key>>);
 
 impl Caller {
     /// Finds out who sent this.
@@ -29,7 +29,7 @@ impl Caller {
         if is_open {
             return Ok(Self(None));
         }
-        let found = keys.find(bearer.unwrap_or_default(), now());
+        let found = bearer.filter(|key| !key.is_empty()).and_then(|key| keys.find(key, now()));
         found.map(|key| Self(Some(key))).ok_or_else(|| {
             let detail = "send a key of this server as `Authorization: Bearer qk_..`; \
                           `queuekit key new` makes one";
@@ -40,8 +40,8 @@ impl Caller {
     /// # Errors
     /// 403 if the key does not open this.
     pub(crate) fn need(&self, scope: Scope) -> Result<(), Problem> {
-        match &self.0 {
-            Some(key) if !key.has(scope) => {
+        match self.0.as_deref() {
+            Some(Key { entry: key, .. }) if !key.has(scope) => {
                 let wanted = serde_json::to_string(&scope).unwrap_or_default();
                 let detail = format!("the key {} lacks the scope {wanted}", key.id);
                 Err(Problem::forbidden(detail))
@@ -50,15 +50,32 @@ impl Caller {
         }
     }
 
+    /// Counts so much against what the key may do in a second.
+    ///
+    /// # Errors
+    /// 429 if that is too much now.
+    pub(crate) fn spend(&self, cost: usize) -> Result<(), Problem> {
+        let Some(key) = &self.0 else { return Ok(()) };
+        key.spend(cost).map_err(|wait| {
+            let detail = format!("the key {} has done all it may in a second", key.entry.id);
+            let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail);
+            problem.retry_after(wait)
+        })
+    }
+
+    fn entry(&self) -> Option<&KeyEntry> {
+        self.0.as_deref().map(|key| &key.entry)
+    }
+
     pub(crate) fn has(&self, scope: Scope) -> bool {
-        self.0.as_ref().is_none_or(|key| key.has(scope))
+        self.entry().is_none_or(|key| key.has(scope))
     }
 
     /// # Errors
     /// 403 if the key is not for this queue.
     pub(crate) fn need_queue(&self, queue: &str) -> Result<(), Problem> {
-        match &self.0 {
-            Some(key) if !key.sees_queue(queue) => {
+        match self.0.as_deref() {
+            Some(Key { entry: key, .. }) if !key.sees_queue(queue) => {
                 Err(Problem::forbidden(format!("the key {} is not for queue {queue}", key.id)))
             }
             _ => Ok(()),
@@ -68,20 +85,44 @@ impl Caller {
     /// # Errors
     /// 403 if the key is not for this type.
     pub(crate) fn need_type(&self, kind: &str) -> Result<(), Problem> {
-        match &self.0 {
-            Some(key) if !key.sees_type(kind) => {
+        match self.0.as_deref() {
+            Some(Key { entry: key, .. }) if !key.sees_type(kind) => {
                 Err(Problem::forbidden(format!("the key {} is not for type {kind}", key.id)))
             }
             _ => Ok(()),
         }
     }
 
+    /// What is hidden from a key is not looked through for it, so that neither cursors nor counts
+    /// tell of it.
+    ///
+    /// # Errors
+    /// 403 if the key is bound, and the filter does not name what it is for.
+    pub(crate) fn need_named(
+        &self,
+        queue: Option<&QueueName>,
+        kind: Option<&Kind>,
+    ) -> Result<(), Problem> {
+        let unnamed = |what| Problem::forbidden(format!("the key is bound: name the {what}"));
+        let key = self.entry();
+        match queue {
+            Some(queue) => self.need_queue(queue.as_str())?,
+            None if key.is_some_and(|key| !key.queues.is_empty()) => return Err(unnamed("queue")),
+            None => {}
+        }
+        match kind {
+            Some(kind) => self.need_type(kind.as_str()),
+            None if self.is_bound_to_types() => Err(unnamed("type")),
+            None => Ok(()),
+        }
+    }
+
     pub(crate) fn sees_queue(&self, queue: &str) -> bool {
-        self.0.as_ref().is_none_or(|key| key.sees_queue(queue))
+        self.entry().is_none_or(|key| key.sees_queue(queue))
     }
 
     pub(crate) fn sees_type(&self, kind: &str) -> bool {
-        self.0.as_ref().is_none_or(|key| key.sees_type(kind))
+        self.entry().is_none_or(|key| key.sees_type(kind))
     }
 
     pub(crate) fn sees(&self, job: &Job) -> bool {
@@ -90,17 +131,17 @@ impl Caller {
 
     /// Whether some queues or types are hidden from it.
     pub(crate) fn is_bound(&self) -> bool {
-        self.0.as_ref().is_some_and(|key| key.is_bound())
+        self.entry().is_some_and(|key| key.is_bound())
     }
 
     /// Whether some types are hidden from it.
     pub(crate) fn is_bound_to_types(&self) -> bool {
-        self.0.as_ref().is_some_and(|key| !key.types.is_empty())
+        self.entry().is_some_and(|key| !key.types.is_empty())
     }
 
     /// For the log.
     pub(crate) fn id(&self) -> &str {
-        self.0.as_ref().map_or("-", |key| &key.id)
+        self.entry().map_or("-", |key| &key.id)
     }
 }
 

@@ -54,7 +54,9 @@ impl Door {
         if self.is_open() {
             check_headers(&self.hosts, self.insecure, parts)?;
         }
-        Caller::of(&self.keys, self.is_open(), parts)
+        let caller = Caller::of(&self.keys, self.is_open(), parts)?;
+        caller.spend(1)?;
+        Ok(caller)
     }
 }
 

@@ -90,7 +90,15 @@ impl Intake {
     fn room(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Problem> {
         let pieces = u32::try_from(bytes.div_ceil(PIECE)).unwrap_or(u32::MAX);
         let room = Arc::clone(&self.pieces).try_acquire_many_owned(pieces);
-        room.map_err(|_| Problem::overloaded("bytes of requests"))
+        room.map_err(|_| Problem::overloaded("bytes of requests and answers"))
+    }
+
+    /// Room for what is to be sent.
+    ///
+    /// # Errors
+    /// 503 if there is none now.
+    pub(super) fn room_for(&self, bytes: usize) -> Result<Room, Problem> {
+        self.room(bytes).map(Room)
     }
 
     fn too_large(&self) -> Problem {

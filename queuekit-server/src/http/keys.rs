@@ -1,8 +1,10 @@
 //! API keys: who may do what, with which queues and types.
 
 use std::fmt;
+use std::num::NonZeroU32;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
+use super::bucket::Bucket;
 use super::glob::Glob;
 
 /// What a key opens.
@@ -43,6 +46,9 @@ pub(crate) struct KeyEntry {
     /// The types of jobs it is for; all if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) types: Vec<Glob>,
+    /// How much it may do in a second: each request, and each job or event of a batch, is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) per_second: Option<NonZeroU32>,
     /// From when on it opens nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) expires: Option<Timestamp>,
@@ -55,7 +61,14 @@ pub(crate) struct KeyDigest([u8; 32]);
 
 /// All keys that let somebody in.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Keys(Vec<Arc<KeyEntry>>);
+pub(crate) struct Keys(Vec<Arc<Key>>);
+
+/// One of them, and what it has left to spend.
+#[derive(Debug)]
+pub(crate) struct Key {
+    pub(crate) entry: KeyEntry,
+    bucket: Option<Bucket>,
+}
 
 /// A key that was made now: its text is shown once and stored nowhere.
 pub(crate) struct NewKey {
@@ -74,9 +87,14 @@ impl Keys {
             scopes: vec![Scope::Admin],
             queues: Vec::new(),
             types: Vec::new(),
+            per_second: None,
             expires: None,
         });
-        Self(entries.into_iter().chain(admin).map(Arc::new).collect())
+        let key = |entry: KeyEntry| {
+            let bucket = entry.per_second.map(Bucket::new);
+            Arc::new(Key { entry, bucket })
+        };
+        Self(entries.into_iter().chain(admin).map(key).collect())
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -85,16 +103,23 @@ impl Keys {
 
     /// The key that was sent, unless it has expired. Every key is compared, in constant time, so
     /// that the answer comes as late for a text that is nearly right as for any other.
-    pub(crate) fn find(&self, sent: &str, now: Timestamp) -> Option<Arc<KeyEntry>> {
+    pub(crate) fn find(&self, sent: &str, now: Timestamp) -> Option<Arc<Key>> {
         let digest = KeyDigest::of(sent);
         let mut found = None;
         for key in &self.0 {
-            if bool::from(key.sha256.0.ct_eq(&digest.0)) {
+            if bool::from(key.entry.sha256.0.ct_eq(&digest.0)) {
                 found = Some(key);
             }
         }
-        let is_valid = |key: &&Arc<KeyEntry>| key.expires.is_none_or(|end| now < end);
+        let is_valid = |key: &&Arc<Key>| key.entry.expires.is_none_or(|end| now < end);
         found.filter(is_valid).map(Arc::clone)
+    }
+}
+
+impl Key {
+    /// Takes so much of what it may do; how long to wait, if that is too much now.
+    pub(crate) fn spend(&self, cost: usize) -> Result<(), Duration> {
+        self.bucket.as_ref().map_or(Ok(()), |bucket| bucket.take(cost, Instant::now()))
     }
 }
 
@@ -136,6 +161,7 @@ impl NewKey {
             scopes,
             queues: Vec::new(),
             types: Vec::new(),
+            per_second: None,
             expires: None,
         };
         Ok(Self { secret, entry })
@@ -194,8 +220,8 @@ mod tests {
         new.entry.expires = Some(at("2026-12-01T00:00:00Z"));
         let keys = Keys::new(vec![new.entry.clone()], Some("hunter2"));
         let now = at("2026-11-01T00:00:00Z");
-        assert_eq!(keys.find(&new.secret, now).unwrap().id, "ci");
-        assert!(keys.find("hunter2", now).unwrap().has(Scope::Work));
+        assert_eq!(keys.find(&new.secret, now).unwrap().entry.id, "ci");
+        assert!(keys.find("hunter2", now).unwrap().entry.has(Scope::Work));
         assert!(keys.find(&new.secret, at("2026-12-01T00:00:00Z")).is_none());
         for wrong in
             ["", "hunter", &new.secret[..new.secret.len() - 1], &new.entry.sha256.to_string()]

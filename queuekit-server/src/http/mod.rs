@@ -1,9 +1,13 @@
 //! The HTTP server: who gets in, what is refused, and how it listens. What it answers is for
 //! [`api`](crate::api) to say.
 
+mod bucket;
 pub(crate) mod caller;
 pub(crate) mod door;
+#[cfg(unix)]
+mod files;
 pub(crate) mod glob;
+pub(crate) mod held;
 pub(crate) mod json;
 pub(crate) mod keys;
 mod options;

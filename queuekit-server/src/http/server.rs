@@ -14,6 +14,7 @@ use queuekit::Client;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -23,6 +24,8 @@ use crate::api;
 
 /// Largest head of a request.
 const HEAD_BYTES: usize = 64 * 1024;
+/// For a client to take some of an answer.
+const WRITE: Duration = Duration::from_secs(30);
 /// How long requests that are under way may take to end when the server stops.
 const DRAIN: Duration = Duration::from_secs(10);
 
@@ -44,6 +47,8 @@ impl Server {
     /// read.
     pub(crate) async fn bind(client: Client, options: HttpOptions) -> anyhow::Result<Self> {
         refuse_open_to_the_world(&options)?;
+        #[cfg(unix)]
+        super::files::raise(options.limits.connections);
         let tls = options.tls.as_ref().map(tls::acceptor).transpose()?;
         let listener = TcpListener::bind(options.listen).await.with_context(|| {
             format!("{} cannot be listened on; choose another with --listen", options.listen)
@@ -91,7 +96,10 @@ impl Server {
                 (Err(_), _) => break,
             }
         }
-        self.stopping.cancel();
+        // Who comes now is told by the system that nobody listens.
+        let Self { listener, stopping, .. } = self;
+        drop(listener);
+        stopping.cancel();
         tracker.close();
         if tokio::time::timeout(DRAIN, tracker.wait()).await.is_err() {
             tracing::warn!("requests that took longer than {DRAIN:?} were cut off");
@@ -135,6 +143,9 @@ impl Service {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         use tower::ServiceExt;
+        // Who does not take an answer must not keep it in memory.
+        let mut stream = Box::pin(TimeoutStream::new(stream));
+        stream.as_mut().set_write_timeout_pinned(Some(WRITE));
         let routes = self.routes.map_request(|request: hyper::Request<_>| request.map(Body::new));
         let serving = http1::Builder::new()
             .timer(TokioTimer::new())

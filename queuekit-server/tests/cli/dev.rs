@@ -14,7 +14,7 @@ async fn demo_jobs_of_every_fate_are_there_once_and_run() {
         let line = dev.line();
         assert!(line.ends_with(" serves sqlite://queuekit-dev.db\n"), "{line}");
         dev.says("/v1/jobs?queue=demo");
-        dev.says("queuekit enqueue");
+        dev.says("/v1/queues/demo");
         let client = sandbox.store("queuekit-dev.db").await;
         let jobs = async || client.backend().list_jobs(&Default::default()).await.unwrap().items;
         assert_eq!(jobs().await.len(), 7);

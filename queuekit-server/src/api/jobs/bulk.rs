@@ -82,20 +82,15 @@ pub(crate) async fn bulk_jobs(
     let action = body.action(&caller)?;
     let cursor = body.cursor.as_deref().map(str::parse).transpose()?;
     let filter = body.filter.filter(body.limit, cursor)?;
-    if caller.is_bound() {
-        let queue = filter.queue.as_ref().ok_or_else(|| unnamed("queue"))?;
-        caller.need_queue(queue.as_str())?;
-    }
-    if caller.is_bound_to_types() {
-        let kind = filter.kind.as_ref().ok_or_else(|| unnamed("type"))?;
-        caller.need_type(kind.as_str())?;
-    }
+    caller.need_named(filter.queue.as_ref(), filter.kind.as_ref())?;
     let since = body.since.map(|time| time.0);
     let request = BulkRequest { dry_run: body.dry_run, since, ..BulkRequest::new(action, filter) };
     let report = bulk(app.store(), &request).await?;
     tracing::info!(
         target: "queuekit::audit",
-        key = caller.id(), action = ?request.action, changed = report.changed, bulk = true
+        key = caller.id(), action = ?body.action, changed = report.changed,
+        queue = ?request.filter.queue, kind = ?request.filter.kind,
+        statuses = ?request.filter.statuses, dry_run = request.dry_run,
     );
     Ok(Answer(ReportBody {
         matched: report.matched,
@@ -124,8 +119,4 @@ impl BulkBody {
             }
         })
     }
-}
-
-fn unnamed(what: &'static str) -> Problem {
-    Problem::forbidden(format!("the key is bound: name the {what} in the filter"))
 }

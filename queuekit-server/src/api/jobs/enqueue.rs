@@ -101,6 +101,7 @@ pub(crate) async fn enqueue(
             Err(Problem::invalid("Idempotency-Key", detail))
         }
         EnqueueBody::Many(jobs) => {
+            caller.spend(jobs.len().saturating_sub(1))?;
             let prepare = |(item, job)| {
                 prepared(&caller, &headers, job).map_err(|problem| problem.at_item(item))
             };

@@ -4,14 +4,19 @@ use axum::Json as Answer;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use queuekit::capability::Why;
-use queuekit::{Cursor, JobFilter};
+use queuekit::{Cursor, Job, JobFilter, Page, PageSize};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::api::app::App;
 use crate::api::params::{Id, JobQuery, Params};
 use crate::api::wire::JobBody;
-use crate::http::{Caller, Problem, ProblemBody, Scope};
+use crate::http::{Caller, Problem, ProblemBody, Scope, held};
+
+/// Jobs that are read first, to see how large they are.
+const FIRST_PART: usize = 16;
+/// A page is not made much larger than this.
+const ANSWER_BYTES: usize = 8 * 1024 * 1024;
 
 /// One page of jobs.
 #[derive(Serialize, ToSchema)]
@@ -98,13 +103,39 @@ pub(in crate::api) async fn page(
     filter: JobFilter,
 ) -> Result<Response, Problem> {
     caller.need(Scope::Read)?;
-    if let Some(queue) = &filter.queue {
-        caller.need_queue(queue.as_str())?;
-    }
-    let page = app.store().list_jobs(&filter).await?;
+    caller.need_named(filter.queue.as_ref(), filter.kind.as_ref())?;
+    let page = parts(app, filter).await?;
     let jobs = page.items.iter().filter(|job| caller.sees(job)).map(JobBody::of).collect();
     let cursor = page.next.as_ref().map(Cursor::to_string);
-    Ok(Answer(PageBody { jobs, cursor }).into_response())
+    let json = serde_json::to_vec(&PageBody { jobs, cursor }).unwrap_or_default();
+    held::answer(app.as_ref(), json)
+}
+
+/// A page that is read in parts, because payloads may have a mebibyte each: it ends when it is long
+/// enough or large enough.
+async fn parts(app: &App, mut filter: JobFilter) -> Result<Page<Job>, Problem> {
+    let wanted = filter.limit.get();
+    let mut part = wanted.min(FIRST_PART);
+    let (mut items, mut bytes) = (Vec::new(), 0);
+    loop {
+        filter.limit = PageSize::new(part)?;
+        let page = app.store().list_jobs(&filter).await?;
+        let is_short = page.items.len() < part;
+        bytes += page.items.iter().map(size).sum::<usize>();
+        items.extend(page.items);
+        let left = wanted - items.len();
+        if page.next.is_none() || is_short || left == 0 || bytes >= ANSWER_BYTES {
+            return Ok(Page { items, next: page.next });
+        }
+        let mean = bytes / items.len().max(1) + 1;
+        part = left.min((ANSWER_BYTES - bytes) / mean).max(1);
+        filter.cursor = page.next;
+    }
+}
+
+fn size(job: &Job) -> usize {
+    let errors: usize = job.errors.iter().map(|failure| failure.error.as_str().len()).sum();
+    job.payload.len() + job.result.as_ref().map_or(0, |result| result.len()) + errors
 }
 
 fn reason(why: &Why) -> &'static str {

@@ -122,7 +122,7 @@ pub(in crate::api) struct GivenBody {
 
 /// skip, once, or {"all": N}, which is at most 1,000.
 #[derive(Deserialize, ToSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "skip, once, or {\"all\": N}")]
 #[schema(as = CatchUp)]
 enum CatchUpBody {
     Named(CatchUpName),

@@ -1,5 +1,6 @@
 //! What travels: the contract's types as JSON.
 
+mod bounded;
 mod bytes;
 mod job;
 mod new_job;
@@ -7,6 +8,7 @@ mod one_of;
 mod queue;
 mod time;
 
+pub(crate) use bounded::{BATCH, bounded};
 pub(crate) use bytes::{Given, Shown};
 pub(crate) use job::{JobBody, LeasedBody};
 pub(crate) use new_job::{EnqueueBody, NewJobBody};

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use utoipa::openapi::schema::{OneOfBuilder, Type};
 use utoipa::openapi::{ObjectBuilder, Schema};
 
-use super::{Given, Time, one_of};
+use super::{Given, Time, bounded, one_of};
 use crate::http::{Problem, json};
 
 /// A job to store.
@@ -57,7 +57,7 @@ pub(crate) struct NewJobBody {
 
 /// A number from 0 to 31, or its name.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a number from 0 to 31, or low, normal, high or critical")]
 pub(crate) enum PriorityBody {
     Level(u8),
     Name(String),
@@ -70,6 +70,7 @@ pub(crate) enum PriorityBody {
 pub(crate) struct NewJobsBody {
     /// At most 1,000.
     #[schema(max_items = 1000)]
+    #[serde(deserialize_with = "bounded")]
     pub(crate) jobs: Vec<NewJobBody>,
 }
 

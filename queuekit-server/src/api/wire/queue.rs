@@ -1,6 +1,7 @@
 //! A queue as it is shown, and how its settings are changed.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use queuekit::queue::{Keep, KeyOnDead, KeyOnWait, Order, Retention};
@@ -33,7 +34,7 @@ pub(crate) struct QueueBody {
 }
 
 /// A number of jobs; above 10,000 it may be an estimate.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Hash, PartialEq, Serialize, ToSchema)]
 #[schema(as = Count)]
 struct CountBody {
     value: u64,
@@ -41,7 +42,7 @@ struct CountBody {
 }
 
 /// How well a queue does.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Clone, Debug, Hash, PartialEq, Serialize, ToSchema)]
 #[schema(as = Health)]
 struct HealthBody {
     /// 0 to 100.
@@ -51,7 +52,7 @@ struct HealthBody {
 }
 
 /// Settings as they hold.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Clone, Debug, Hash, PartialEq, Serialize, ToSchema)]
 #[schema(as = QueueSettings)]
 pub(crate) struct SettingsBody {
     paused: bool,
@@ -84,7 +85,7 @@ pub(crate) struct PatchBody {
 }
 
 /// What a waiting job does to the later ones of its key.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Hash, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = KeyOnWait)]
 enum KeyOnWaitBody {
@@ -93,7 +94,7 @@ enum KeyOnWaitBody {
 }
 
 /// What a dead job does to the later ones of its key.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Hash, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = KeyOnDead)]
 enum KeyOnDeadBody {
@@ -102,7 +103,7 @@ enum KeyOnDeadBody {
 }
 
 /// By priority, or keys in turn.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Hash, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = Order)]
 enum OrderBody {
@@ -111,7 +112,7 @@ enum OrderBody {
 }
 
 /// How long ended jobs are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Hash, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Retention)]
 struct RetentionBody {
@@ -122,7 +123,7 @@ struct RetentionBody {
 }
 
 /// Bounds; null is no bound.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Hash, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Keep)]
 struct KeepBody {
@@ -153,9 +154,12 @@ impl QueueBody {
         }
     }
 
-    /// The same but for what changes with time alone.
-    pub(crate) fn still(&self) -> Self {
-        Self { as_of: Time(Default::default()), oldest_ready_age_ms: None, ..self.clone() }
+    /// Another one when something has changed but time alone.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        let Self { name, paused, counts, health, workers, corrupt, settings, .. } = self;
+        (name, paused, counts, health, workers, corrupt, settings).hash(&mut hasher);
+        hasher.finish()
     }
 }
 

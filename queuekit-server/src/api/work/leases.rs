@@ -9,10 +9,10 @@ use queuekit::{LeaseTtl, Progress};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::{OutcomeBody, OutcomesBody, admit, token};
+use super::{OutcomeBody, OutcomesBody, token};
 use crate::api::app::App;
-use crate::api::wire::millis;
-use crate::http::{Caller, Json, Problem};
+use crate::api::wire::{bounded, millis};
+use crate::http::{Caller, Json, Problem, Scope};
 
 /// Leases to keep.
 #[derive(Deserialize, ToSchema)]
@@ -20,6 +20,7 @@ use crate::http::{Caller, Json, Problem};
 #[schema(as = Extend)]
 pub(crate) struct ExtendBody {
     #[schema(max_items = 1000)]
+    #[serde(deserialize_with = "bounded")]
     tokens: Vec<String>,
     /// From now on.
     #[schema(minimum = 1000, maximum = 43200000)]
@@ -32,6 +33,7 @@ pub(crate) struct ExtendBody {
 #[schema(as = Reports)]
 pub(crate) struct ReportsBody {
     #[schema(max_items = 1000)]
+    #[serde(deserialize_with = "bounded")]
     reports: Vec<ReportBody>,
 }
 
@@ -72,7 +74,7 @@ pub(crate) async fn extend(
     caller: Caller,
     Json(body, _room): Json<ExtendBody>,
 ) -> Result<Answer<OutcomesBody>, Problem> {
-    admit(&caller, body.tokens.len())?;
+    caller.need(Scope::Work)?;
     let ttl = LeaseTtl::new(Duration::from_millis(body.lease_ms))?;
     let tokens = body.tokens.iter().enumerate().map(|(item, text)| token(&caller, item, text));
     let tokens: Result<Vec<_>, Problem> = tokens.collect();
@@ -102,7 +104,7 @@ pub(crate) async fn report(
     caller: Caller,
     Json(body, _room): Json<ReportsBody>,
 ) -> Result<Answer<OutcomesBody>, Problem> {
-    admit(&caller, body.reports.len())?;
+    caller.need(Scope::Work)?;
     let build = |(item, report): (usize, ReportBody)| {
         let lease = token(&caller, item, &report.token)?;
         let progress = report.progress.map(|said| Progress::new(said.fraction, &said.message));

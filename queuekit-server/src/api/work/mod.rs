@@ -10,10 +10,7 @@ use queuekit::{Error, LeaseToken};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::http::{Caller, Problem, Scope};
-
-/// Most items of a batch.
-const BATCH: usize = 1000;
+use crate::http::{Caller, Problem};
 
 /// An outcome per item, in the order of the batch.
 #[derive(Serialize, ToSchema)]
@@ -42,17 +39,6 @@ impl From<&'static str> for OutcomeBody {
     fn from(outcome: &'static str) -> Self {
         Self { outcome, ..Self::default() }
     }
-}
-
-/// # Errors
-/// 403 if the caller may not work; 422 if there are too many items.
-fn admit(caller: &Caller, items: usize) -> Result<(), Problem> {
-    caller.need(Scope::Work)?;
-    if items > BATCH {
-        let detail = format!("a batch has at most {BATCH} items; split it");
-        return Err(Problem::invalid("body", detail));
-    }
-    Ok(())
 }
 
 /// The lease of the item at this place.

@@ -15,7 +15,7 @@ use utoipa::openapi::{ArrayBuilder, ObjectBuilder, Schema};
 
 use super::unsent::{self, Unsent};
 use crate::api::app::App;
-use crate::api::wire::{LeasedBody, millis};
+use crate::api::wire::{BATCH, LeasedBody, bounded, millis};
 use crate::http::{Caller, Json, Problem, Scope};
 
 /// How often a waiting call looks for itself: wake-ups may be lost.
@@ -47,9 +47,9 @@ pub(crate) struct ReserveBody {
 
 /// Names in the order in which they are served, or weights from 1 to 100 by name.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a list of at most 1000 names, or weights from 1 to 100 by name")]
 enum QueuesBody {
-    Strict(Vec<String>),
+    Strict(#[serde(deserialize_with = "bounded")] Vec<String>),
     Weighted(BTreeMap<String, u8>),
 }
 
@@ -78,8 +78,6 @@ pub(crate) async fn reserve(
     caller: Caller,
     Json(body, room): Json<ReserveBody>,
 ) -> Result<Response, Problem> {
-    // It may be held for a minute.
-    drop(room);
     caller.need(Scope::Work)?;
     if caller.is_bound_to_types() {
         let detail = "the key is bound to types, and work is reserved by queue; bind it to queues";
@@ -92,9 +90,12 @@ pub(crate) async fn reserve(
     let ttl = LeaseTtl::new(Duration::from_millis(body.lease_ms))?;
     let (worker, limit) = (WorkerId::new(body.worker)?, body.limit);
     let queues = body.queues.parse()?;
-    if queues.names().is_empty() {
-        return Err(Problem::invalid("queues", "name at least one queue"));
+    if !(1..=BATCH).contains(&queues.names().len()) {
+        let detail = format!("queues must name 1 to {BATCH} queues");
+        return Err(Problem::invalid("queues", detail));
     }
+    // What follows may take a minute.
+    drop(room);
     for queue in queues.names() {
         caller.need_queue(queue.as_str())?;
     }

@@ -11,10 +11,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::{OutcomeBody, OutcomesBody, admit, token};
+use super::{OutcomeBody, OutcomesBody, token};
 use crate::api::app::App;
-use crate::api::wire::{Given, millis};
-use crate::http::{Caller, Json, Problem};
+use crate::api::wire::{Given, bounded, millis};
+use crate::http::{Caller, Json, Problem, Scope};
 
 /// Jobs that are looked up at once, to know which attempt failed.
 const LOOKED_UP_AT_ONCE: usize = 16;
@@ -25,6 +25,7 @@ const LOOKED_UP_AT_ONCE: usize = 16;
 #[schema(as = Acks)]
 pub(crate) struct AcksBody {
     #[schema(max_items = 1000)]
+    #[serde(deserialize_with = "bounded")]
     acks: Vec<AckBody>,
 }
 
@@ -47,6 +48,7 @@ struct AckBody {
 #[schema(as = Nacks)]
 pub(crate) struct NacksBody {
     #[schema(max_items = 1000)]
+    #[serde(deserialize_with = "bounded")]
     nacks: Vec<NackBody>,
 }
 
@@ -94,7 +96,7 @@ pub(crate) async fn ack(
     caller: Caller,
     Json(body, _room): Json<AcksBody>,
 ) -> Result<Answer<OutcomesBody>, Problem> {
-    admit(&caller, body.acks.len())?;
+    caller.need(Scope::Work)?;
     let build = |(item, ack): (usize, AckBody)| {
         let lease = token(&caller, item, &ack.token)?;
         let given = Given { json: ack.result, base64: ack.result_base64 };
@@ -125,7 +127,7 @@ pub(crate) async fn nack(
     caller: Caller,
     Json(body, _room): Json<NacksBody>,
 ) -> Result<Answer<OutcomesBody>, Problem> {
-    admit(&caller, body.nacks.len())?;
+    caller.need(Scope::Work)?;
     let build = |(item, nack): (usize, NackBody)| {
         let lease = token(&caller, item, &nack.token)?;
         Ok((lease, nack))

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::api::app::App;
-use crate::api::wire::millis;
+use crate::api::wire::{bounded, millis};
 use crate::http::{Caller, Json, Problem, Scope};
 
 /// Nobody has as many, and no store has to count further.
@@ -29,9 +29,11 @@ pub(crate) struct BeatBody {
     #[schema(max_length = 128)]
     name: String,
     #[schema(max_items = 1000)]
+    #[serde(deserialize_with = "bounded")]
     queues: Vec<String>,
     /// The types it has handlers for.
     #[schema(max_items = 1000)]
+    #[serde(deserialize_with = "bounded")]
     types: Vec<String>,
     /// Jobs it can run at once.
     #[schema(maximum = 1000000)]
@@ -81,6 +83,9 @@ pub(crate) async fn beat(
     for queue in &beat.queues {
         caller.need_queue(queue.as_str())?;
     }
+    if caller.is_bound() {
+        may_replace(&app, &caller, &beat).await?;
+    }
     app.leases()?.beat(&beat).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -100,11 +105,26 @@ pub(crate) async fn list_workers(
     Ok(Answer(WorkersBody { workers: workers.collect() }))
 }
 
+/// A key for some queues does not speak for a worker of others.
+async fn may_replace(app: &App, caller: &Caller, beat: &Beat) -> Result<(), Problem> {
+    if beat.queues.is_empty() {
+        return Err(Problem::forbidden("the key is bound: name the queues of the worker"));
+    }
+    let known = app.leases()?.list_workers().await?;
+    let other = known.into_iter().find(|worker| worker.beat.id == beat.id);
+    let hidden = other.is_some_and(|worker| {
+        worker.beat.queues.iter().any(|queue| !caller.sees_queue(queue.as_str()))
+    });
+    if hidden {
+        return Err(Problem::forbidden("this id is of a worker that the key is not for"));
+    }
+    Ok(())
+}
+
 impl BeatBody {
     fn build(self) -> Result<Beat, Problem> {
-        if self.name.len() > 128 || self.queues.len() > 1000 || self.types.len() > 1000 {
-            let detail = "a beat has a name of at most 128 bytes, 1000 queues and 1000 types";
-            return Err(Problem::invalid("name", detail));
+        if self.name.len() > 128 {
+            return Err(Problem::invalid("name", "name must be at most 128 bytes"));
         }
         if self.slots > MOST || self.running > MOST {
             let detail = format!("slots and running are at most {MOST}");
