@@ -6,7 +6,7 @@ use common::postgres::PostgresHarness;
 use common::redis::RedisHarness;
 use common::sqlite::SqliteHarness;
 use queuekit_core::lifecycle::Transition;
-use queuekit_integration_tests::model::{self, Plan};
+use queuekit_integration_tests::model::{self, Beside, Plan};
 use queuekit_integration_tests::{Harness, MemoryHarness};
 
 #[tokio::test]
@@ -16,6 +16,11 @@ async fn memory_and_the_machine_answer_and_hold_the_same() {
         let taken = coverage.of(transition);
         println!("{transition:?}: {taken}");
         assert!(taken >= 100, "{transition:?} was taken {taken} times; the sequences miss it");
+    }
+    for beside in Beside::ALL {
+        let times = coverage.times(beside);
+        println!("{beside:?}: {times}");
+        assert!(times >= 100, "{beside:?} happened {times} times; the sequences miss it");
     }
 }
 

@@ -110,6 +110,7 @@ statements! {
     EVENTS_AFTER "events_after"
     EVENT_AGES "event_ages"
     EVENT_LAST "event_last"
+    EVENT_COUNT "event_count"
     EVENT_DELETE "event_delete"
     NUMBER "number"
     SCHEDULE "schedule"

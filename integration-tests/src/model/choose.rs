@@ -28,6 +28,12 @@ impl Lockstep<'_> {
         (stored > 0).then(|| self.machine.jobs[self.rng.usize(..stored)].id)
     }
 
+    /// One that exists, also of a consumer.
+    pub(super) fn some_queue(&mut self) -> QueueName {
+        let at = self.rng.usize(..self.machine.queues.len());
+        self.machine.queues.keys().nth(at).expect("in range").clone()
+    }
+
     pub(super) fn pick<T: Clone>(&mut self, of: impl Fn(&Self) -> &Vec<T>) -> Option<T> {
         let count = of(self).len();
         (count > 0).then(|| self.rng.usize(..count)).map(|at| of(self)[at].clone())

@@ -3,12 +3,15 @@
 //!
 //! The machine is slow and simple: it keeps jobs in one list and looks at all of them each time.
 //! After each operation both must answer the same; at intervals both must hold the same jobs in
-//! the same order. A difference prints the seed and the sequence that led to it.
+//! the same order, the same log of events, subscriptions and schedules. A difference prints the
+//! seed and the sequence that led to it.
 
 mod choose;
 mod compare;
+mod events;
 mod lockstep;
 mod machine;
+mod schedules;
 mod sequence;
 
 use std::collections::BTreeMap;
@@ -30,7 +33,7 @@ pub struct Plan {
 }
 
 impl Default for Plan {
-    /// 800 sequences of 80 operations; `QUEUEKIT_TEST_LONG=1` runs ten times as many, and
+    /// 800 sequences of 110 operations; `QUEUEKIT_TEST_LONG=1` runs ten times as many, and
     /// `QUEUEKIT_TEST_SEED` starts elsewhere.
     fn default() -> Self {
         let number = |name| std::env::var(name).ok().and_then(|value| value.parse().ok());
@@ -38,40 +41,97 @@ impl Default for Plan {
         Self {
             seed: number("QUEUEKIT_TEST_SEED").unwrap_or(1),
             sequences: if long { 8000 } else { 800 },
-            steps: 80,
+            steps: 110,
         }
     }
 }
 
-/// How often each transition was taken.
+/// How often each transition was taken, and how often what is beside them happened.
 #[derive(Clone, Debug, Default)]
-pub struct Coverage(BTreeMap<Transition, u64>);
+pub struct Coverage {
+    transitions: BTreeMap<Transition, u64>,
+    beside: BTreeMap<Beside, u64>,
+}
+
+/// What happens to events and schedules that is no transition of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "each name says it")]
+pub enum Beside {
+    Subscribed,
+    Emitted,
+    EmittedAgain,
+    EmitConflict,
+    Replayed,
+    EventPruned,
+    EventKept,
+    Scheduled,
+    Occurred,
+    Passed,
+    FoundFull,
+    RunNow,
+}
+
+impl Beside {
+    /// All of them.
+    pub const ALL: [Self; 12] = [
+        Self::Subscribed,
+        Self::Emitted,
+        Self::EmittedAgain,
+        Self::EmitConflict,
+        Self::Replayed,
+        Self::EventPruned,
+        Self::EventKept,
+        Self::Scheduled,
+        Self::Occurred,
+        Self::Passed,
+        Self::FoundFull,
+        Self::RunNow,
+    ];
+}
 
 impl Coverage {
     fn add(&mut self, other: &Self) {
-        for (transition, times) in &other.0 {
-            *self.0.entry(*transition).or_default() += times;
+        for (transition, times) in &other.transitions {
+            *self.transitions.entry(*transition).or_default() += times;
+        }
+        for (beside, times) in &other.beside {
+            *self.beside.entry(*beside).or_default() += times;
         }
     }
 
     fn took(&mut self, transition: Transition) {
-        *self.0.entry(transition).or_default() += 1;
+        *self.transitions.entry(transition).or_default() += 1;
+    }
+
+    fn saw(&mut self, beside: Beside) {
+        *self.beside.entry(beside).or_default() += 1;
     }
 
     /// How often this transition was taken.
     pub fn of(&self, transition: Transition) -> u64 {
-        self.0.get(&transition).copied().unwrap_or(0)
+        self.transitions.get(&transition).copied().unwrap_or(0)
+    }
+
+    /// How often this happened.
+    pub fn times(&self, beside: Beside) -> u64 {
+        self.beside.get(&beside).copied().unwrap_or(0)
     }
 }
 
-/// Runs the plan on fresh stores of this harness; how often each transition was taken.
+/// Runs the plan on fresh stores of this harness; how often each transition was taken. Sequences
+/// of a store without events leave them out, and say so.
 ///
 /// # Panics
 /// At the first difference between the store and the machine, with what led to it.
+#[expect(clippy::print_stderr, reason = "what is left out is said")]
 pub async fn run(harness: &dyn Harness, plan: Plan) -> Coverage {
     let mut coverage = Coverage::default();
+    let mut told = false;
     for seed in plan.seed..plan.seed + plan.sequences {
         let world = harness.open().await;
+        if !world.expect().outbox && !std::mem::replace(&mut told, true) {
+            eprintln!("model: this store keeps no events; its sequences are without them");
+        }
         let mut lockstep = Lockstep::new(&*world, seed);
         lockstep.run(plan.steps).await;
         coverage.add(lockstep.coverage());

@@ -9,8 +9,8 @@ use super::Step;
 use super::enqueue::metadata_text;
 use crate::row::Reader;
 use crate::statements::{
-    EVENT, EVENT_AGES, EVENT_DELETE, EVENT_INSERT, EVENT_LAST, EVENT_OF_KEY, EVENT_PLACE,
-    EVENT_SETTINGS, EVENT_SETTINGS_PUT, EVENTS_AFTER,
+    EVENT, EVENT_AGES, EVENT_COUNT, EVENT_DELETE, EVENT_INSERT, EVENT_LAST, EVENT_OF_KEY,
+    EVENT_PLACE, EVENT_SETTINGS, EVENT_SETTINGS_PUT, EVENTS_AFTER,
 };
 
 /// Events that one listing looks at.
@@ -147,15 +147,16 @@ impl Step<'_> {
     /// before: how many went, and where to go on, if anywhere.
     pub(crate) fn prune_events(&mut self, after: i64) -> Result<(u64, Option<i64>)> {
         let retention = EventSettings::read(&self.event_settings()?.body)?.retention;
-        let last: i64 = self.row(EVENT_LAST, [], |row| row.get(0))?.unwrap_or(0);
-        let first_kept = last.saturating_sub_unsigned(retention.events()) + 1;
         let looked = self.rows(EVENT_AGES, params![after, PRUNED], |row| {
             Ok((row.get::<_, i64>(0)?, Timestamp::from_millis(row.get(1)?)))
         })?;
-        let is_beyond = |(seq, emitted_at): &&(i64, Timestamp)| {
-            retention.lets_go(self.now.since(*emitted_at), *seq < first_kept)
+        let first = looked.first().map_or(0, |(seq, _)| *seq);
+        let beyond = self.beyond_number(after, first, retention.events())?;
+        let is_beyond = |(at, (_, emitted_at)): &(usize, &(i64, Timestamp))| {
+            retention.lets_go(self.now.since(*emitted_at), (*at as u64) < beyond)
         };
-        let beyond: Vec<i64> = looked.iter().filter(is_beyond).map(|(seq, _)| *seq).collect();
+        let numbered = looked.iter().enumerate();
+        let beyond: Vec<i64> = numbered.filter(is_beyond).map(|(_, (seq, _))| *seq).collect();
         let mut removed = 0;
         for seq in &beyond {
             removed += self.execute(EVENT_DELETE, [seq])? as u64;
@@ -163,6 +164,18 @@ impl Step<'_> {
         let is_end = looked.len() < PRUNED || beyond.is_empty();
         let next = looked.last().filter(|_| !is_end).map(|(seq, _)| *seq);
         Ok((removed, next))
+    }
+
+    /// Of the events behind a number, of which one is the first, how many are more than these.
+    /// Schedules take numbers from the same row: of events there may be far fewer than numbers, so
+    /// they are counted where the numbers do not say that there are few enough.
+    fn beyond_number(&self, after: i64, first: i64, most: u64) -> Result<u64> {
+        let last: i64 = self.row(EVENT_LAST, [], |row| row.get(0))?.unwrap_or(0);
+        if last.abs_diff(first) < most {
+            return Ok(0);
+        }
+        let count: Option<i64> = self.row(EVENT_COUNT, [after], |row| row.get(0))?;
+        Ok(count.unwrap_or(0).cast_unsigned().saturating_sub(most))
     }
 }
 

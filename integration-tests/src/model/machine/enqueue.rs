@@ -1,7 +1,7 @@
 //! R2.
 
 use queuekit_core::lifecycle::Transition;
-use queuekit_core::{EnqueueOutcome, NewJob, State};
+use queuekit_core::{EnqueueOutcome, NewJob, QueueName, State};
 
 use super::{KeyHold, Machine, ModelJob};
 
@@ -21,9 +21,7 @@ impl Machine {
         {
             return Expected(Some(EnqueueOutcome::Duplicate { existing }));
         }
-        let pending = self.jobs.iter().filter(|each| each.queue == *job.queue());
-        let pending = pending.filter(|each| each.state == State::Pending).count() as u64;
-        if self.settings(job.queue()).max_pending.is_some_and(|max| pending >= max) {
+        if self.room(job.queue()) == 0 {
             return Expected(None);
         }
         self.coverage.took(Transition::Enqueue);
@@ -34,6 +32,13 @@ impl Machine {
             self.keys.insert((job.queue().clone(), key.clone()), hold);
         }
         Expected(Some(EnqueueOutcome::Created { id: job.id() }))
+    }
+
+    /// How many more jobs its `max_pending` lets wait.
+    pub(super) fn room(&self, queue: &QueueName) -> u64 {
+        let is_pending = |job: &&ModelJob| job.queue == *queue && job.state == State::Pending;
+        let pending = self.jobs.iter().filter(is_pending).count() as u64;
+        self.settings(queue).max_pending.map_or(u64::MAX, |max| max.saturating_sub(pending))
     }
 }
 

@@ -1,7 +1,8 @@
 //! A job as the machine knows it.
 
 use queuekit_core::{
-    IdempotencyKey, JobId, LeaseToken, NewJob, PartitionKey, QueueName, Start, State,
+    EventId, IdempotencyKey, JobId, LeaseToken, NewJob, PartitionKey, Priority, QueueName, Start,
+    State,
 };
 
 #[derive(Clone, Debug)]
@@ -36,6 +37,17 @@ pub(in crate::model) struct ModelJob {
     pub(in crate::model) corrupt: bool,
     /// A dead head that keeps its partition key.
     pub(in crate::model) holds_key: bool,
+    /// What it delivers, if it is a delivery.
+    pub(in crate::model) of: Option<Delivered>,
+    /// Its event has gone, perhaps with the data.
+    pub(in crate::model) outlived: bool,
+}
+
+/// An event, and the name of the replay that delivers it once more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::model) struct Delivered {
+    pub(in crate::model) event: EventId,
+    pub(in crate::model) replay: Option<String>,
 }
 
 impl ModelJob {
@@ -49,25 +61,42 @@ impl ModelJob {
         };
         let deadline = job.deadline().map(millis);
         Self {
-            id: job.id(),
-            queue: job.queue().clone(),
             kind: job.kind().to_string(),
             payload: job.payload().to_vec(),
-            state: State::Pending,
             priority: job.priority().level(),
-            attempts: 0,
             max_attempts: job.max_attempts(),
-            releases: 0,
-            lease_seq: 0,
             scheduled_at: now + delay,
-            seq,
-            lease_expires_at: 0,
-            token: None,
             deadline,
             deadline_at: deadline.map(|deadline| now + deadline),
             partition_key: job.partition_key().cloned(),
             idempotency_key: job.idempotency_key().cloned(),
             unique_until_done: job.unique_until_done(),
+            ..Self::bare(job.id(), job.queue().clone(), seq)
+        }
+    }
+
+    /// A job that was never run, with nothing but this.
+    pub(super) fn bare(id: JobId, queue: QueueName, seq: u64) -> Self {
+        Self {
+            id,
+            queue,
+            kind: String::new(),
+            payload: Vec::new(),
+            state: State::Pending,
+            priority: Priority::default().level(),
+            attempts: 0,
+            max_attempts: 0,
+            releases: 0,
+            lease_seq: 0,
+            scheduled_at: 0,
+            seq,
+            lease_expires_at: 0,
+            token: None,
+            deadline: None,
+            deadline_at: None,
+            partition_key: None,
+            idempotency_key: None,
+            unique_until_done: false,
             cancel_requested: false,
             result: None,
             reason: None,
@@ -76,6 +105,8 @@ impl ModelJob {
             finished: None,
             corrupt: false,
             holds_key: false,
+            of: None,
+            outlived: false,
         }
     }
 

@@ -1,9 +1,12 @@
-//! The plain state machine: contract R1 to R7 over one list of jobs.
+//! The plain state machine: contract R1 to R7, R14 and R15 over one list of jobs, one log of events
+//! and a few schedules.
 
 mod admin;
 mod enqueue;
+mod events;
 mod job;
 mod reserve;
+mod schedules;
 mod settle;
 
 use std::collections::BTreeMap;
@@ -11,18 +14,22 @@ use std::collections::BTreeMap;
 use queuekit_core::lifecycle::Transition;
 use queuekit_core::queue::KeyOnDead;
 use queuekit_core::{
-    IdempotencyKey, JobId, LeaseToken, PartitionKey, QueueName, QueueSettings, State,
+    IdempotencyKey, JobId, LeaseToken, PartitionKey, QueueName, QueueSettings, ScheduleName, State,
 };
 
 use super::Coverage;
-pub(super) use job::ModelJob;
+pub(super) use events::{Events, ModelEvent, Owed};
+pub(super) use job::{Delivered, ModelJob};
+pub(super) use schedules::{ModelSchedule, Round};
 
-/// Everything a store is expected to hold. Time is milliseconds since the start.
+/// Everything a store is expected to hold. Time is milliseconds of the store's clock.
 #[derive(Debug, Default)]
 pub(super) struct Machine {
     pub(super) now: i64,
     pub(super) jobs: Vec<ModelJob>,
     pub(super) queues: BTreeMap<QueueName, QueueSettings>,
+    pub(super) events: Events,
+    pub(super) schedules: BTreeMap<ScheduleName, ModelSchedule>,
     pub(super) coverage: Coverage,
     keys: BTreeMap<(QueueName, IdempotencyKey), KeyHold>,
     counter: u64,

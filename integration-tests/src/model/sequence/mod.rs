@@ -1,11 +1,17 @@
 //! What a random sequence is made of. Times are multiples of whole seconds, so that a millisecond
 //! per operation decides every order on every clock.
 
+mod events;
+mod schedules;
+
 use std::time::Duration;
 
 use fastrand::Rng;
 use queuekit_core::queue::{Keep, KeyOnDead, KeyOnWait, Order, Retention};
 use queuekit_core::{JobDraft, NackKind, NewJob, Priority, QueueName, QueuePatch};
+
+pub(super) use events::{CONSUMERS, EventAction, event, event_retention, pattern, subscription};
+pub(super) use schedules::{SCHEDULES, ScheduleAction, schedule};
 
 /// A strict queue of mostly plain jobs, a strict one of keys, and a fair one.
 pub(super) const QUEUES: [&str; 3] = ["alpha", "beta", "gamma"];
@@ -32,9 +38,11 @@ pub(super) enum Action {
     Configure,
     Advance,
     Prune,
+    Event(EventAction),
+    Schedule(ScheduleAction),
 }
 
-const WEIGHTS: [(Action, u32); 18] = [
+const WEIGHTS: [(Action, u32); 31] = [
     (Action::Enqueue, 18),
     (Action::Repeat, 3),
     (Action::Reserve, 22),
@@ -52,7 +60,20 @@ const WEIGHTS: [(Action, u32); 18] = [
     (Action::Pause, 1),
     (Action::Configure, 2),
     (Action::Advance, 12),
-    (Action::Prune, 3),
+    (Action::Prune, 4),
+    (Action::Event(EventAction::Subscribe), 4),
+    (Action::Event(EventAction::Unsubscribe), 1),
+    (Action::Event(EventAction::Emit), 10),
+    (Action::Event(EventAction::List), 3),
+    (Action::Event(EventAction::Replay), 3),
+    (Action::Event(EventAction::Retain), 2),
+    (Action::Event(EventAction::Stats), 2),
+    (Action::Schedule(ScheduleAction::Put), 4),
+    (Action::Schedule(ScheduleAction::Pause), 2),
+    (Action::Schedule(ScheduleAction::Delete), 1),
+    (Action::Schedule(ScheduleAction::RunNow), 2),
+    (Action::Schedule(ScheduleAction::Tick), 6),
+    (Action::Schedule(ScheduleAction::Upcoming), 2),
 ];
 
 pub(super) fn action(rng: &mut Rng) -> Action {
@@ -86,12 +107,17 @@ pub(super) fn settings(rng: &mut Rng, queue: &str) -> QueuePatch {
 /// One change of what decides which jobs of a key are next, while jobs wait and run.
 pub(super) fn change(rng: &mut Rng, queue: &str) -> QueuePatch {
     let patch = QueuePatch::default();
-    match rng.u8(..if queue == FAIR { 4 } else { 3 }) {
+    match rng.u8(..if may_be_fair(queue) { 4 } else { 3 }) {
         0 => patch.per_key(rng.u32(1..=4)).expect("in range"),
         1 => patch.key_on_wait(if rng.bool() { KeyOnWait::Block } else { KeyOnWait::Skip }),
         2 => patch.key_on_dead(if rng.bool() { KeyOnDead::Continue } else { KeyOnDead::Hold }),
         _ => patch.order(if rng.bool() { Order::Fair } else { Order::Strict }),
     }
+}
+
+/// A fair queue has no jobs that are unreadable or too late: when one dies is for stores to say.
+fn may_be_fair(queue: &str) -> bool {
+    queue == FAIR || !QUEUES.contains(&queue)
 }
 
 pub(super) fn job(rng: &mut Rng) -> NewJob {
@@ -122,7 +148,7 @@ pub(super) fn job(rng: &mut Rng) -> NewJob {
 
 /// Whether the sequence may make jobs of this queue unreadable.
 pub(super) fn may_corrupt(queue: &QueueName) -> bool {
-    queue.as_str() != FAIR
+    queue.as_str() != FAIR && QUEUES.contains(&queue.as_str())
 }
 
 pub(super) fn nack_kind(rng: &mut Rng) -> NackKind {
@@ -140,4 +166,8 @@ pub(super) fn pause_of_time(rng: &mut Rng) -> Duration {
 
 pub(super) fn seconds(rng: &mut Rng, choices: &[u64]) -> Duration {
     Duration::from_secs(choices[rng.usize(..choices.len())])
+}
+
+pub(super) fn one_of<T: Copy>(rng: &mut Rng, of: &[T]) -> T {
+    of[rng.usize(..of.len())]
 }
