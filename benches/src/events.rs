@@ -17,6 +17,8 @@ const CALLERS: u64 = 64;
 const CONSUMERS: usize = 10;
 const LARGE: usize = 10_000;
 const SMALL: usize = 110;
+/// Calls of each caller by which one is timed: a store that was just opened is slower.
+const CALLS: usize = 100;
 /// Deliveries, or jobs, that are drained.
 const DRAINED: usize = 20_000;
 const KEYS: usize = 1000;
@@ -31,19 +33,20 @@ pub(crate) fn events<S: BenchStore>(criterion: &mut Criterion) {
         return;
     }
     let mut group = group::<S>(criterion, "events");
-    group.throughput(Throughput::Elements(CALLERS));
+    let calls = scaled(CALLS) as u64;
+    group.throughput(Throughput::Elements(CALLERS * calls));
     group.bench_function(format!("emit to 1 consumer, {CALLERS} callers"), |bencher| {
-        bencher.iter_custom(|each| runtime.block_on(side_by_side::<S>(each)));
+        bencher.iter_custom(|times| runtime.block_on(side_by_side::<S>(times * calls)));
     });
-    group.throughput(Throughput::Elements(1));
+    group.throughput(Throughput::Elements(calls));
     group.bench_function(format!("emit {LARGE} bytes to {CONSUMERS} consumers"), |bencher| {
-        bencher.iter_custom(|events| runtime.block_on(fan_out::<S>(events)));
+        bencher.iter_custom(|times| runtime.block_on(fan_out::<S>(times * calls)));
     });
     group.bench_function(format!("{CONSUMERS} enqueues of {LARGE} bytes"), |bencher| {
-        bencher.iter_custom(|rounds| runtime.block_on(enqueues::<S>(rounds, false)));
+        bencher.iter_custom(|times| runtime.block_on(enqueues::<S>(times * calls, false)));
     });
     group.bench_function(format!("{CONSUMERS} enqueues of {LARGE} bytes in one call"), |bencher| {
-        bencher.iter_custom(|rounds| runtime.block_on(enqueues::<S>(rounds, true)));
+        bencher.iter_custom(|times| runtime.block_on(enqueues::<S>(times * calls, true)));
     });
     let drained = scaled(DRAINED);
     group.sample_size(10);
@@ -79,6 +82,7 @@ fn name(consumer: usize) -> ConsumerName {
 
 async fn side_by_side<S: BenchStore>(each: u64) -> Duration {
     let client = client_with::<S>(1, false).await;
+    client.emit(EventDraft::new("event", "first")).await.expect("emit");
     let started = Instant::now();
     let caller = |_| {
         let client = client.clone();
@@ -95,18 +99,30 @@ async fn side_by_side<S: BenchStore>(each: u64) -> Duration {
     started.elapsed()
 }
 
+/// Bytes that no store can make smaller (a linear congruential generator's upper bits).
+fn large() -> Vec<u8> {
+    let next = |state: &u64| {
+        Some(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407))
+    };
+    let numbers = std::iter::successors(Some(1_u64), next);
+    numbers.take(LARGE).map(|number| number.to_be_bytes()[0]).collect()
+}
+
 async fn fan_out<S: BenchStore>(events: u64) -> Duration {
     let client = client_with::<S>(CONSUMERS, false).await;
+    client.emit(EventDraft::new("event", "first")).await.expect("emit");
     let started = Instant::now();
+    let data = large();
     for _ in 0..events {
-        client.emit(EventDraft::new("event", vec![b'x'; LARGE])).await.expect("emit");
+        client.emit(EventDraft::new("event", data.clone())).await.expect("emit");
     }
     started.elapsed()
 }
 
 async fn enqueues<S: BenchStore>(rounds: u64, in_one_call: bool) -> Duration {
     let client = client_with::<S>(0, false).await;
-    let job = |n: usize| JobDraft::new("job", vec![b'x'; LARGE]).queue(format!("queue-{n}"));
+    let data = large();
+    let job = |n: usize| JobDraft::new("job", data.clone()).queue(format!("queue-{n}"));
     let started = Instant::now();
     for _ in 0..rounds {
         if in_one_call {
