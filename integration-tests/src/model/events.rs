@@ -69,7 +69,7 @@ impl Lockstep<'_> {
         let Some(old) = self.pick(|lockstep| &lockstep.emitted) else {
             return new.build().expect("a valid event");
         };
-        // One that has gone may meet its old deliveries, and what becomes of these is nobody's rule.
+        // One that has gone may meet its old deliveries: what becomes of these is nobody's rule.
         if self.machine.events.find(old.id()).is_none() {
             return new.build().expect("a valid event");
         }
