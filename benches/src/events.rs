@@ -53,23 +53,42 @@ pub(crate) fn events<S: BenchStore>(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(drained as u64));
     for consumers in [1, CONSUMERS] {
         group.bench_function(format!("drain by {consumers} consumers"), |bencher| {
-            let drain = |times| drain_events::<S>(times, drained, consumers, false);
+            let drain = |times| drain_events::<S>(times, drained, consumers, Keys::Unused);
             bencher.iter_custom(|times| runtime.block_on(drain(times)));
         });
     }
-    group.bench_function(format!("drain in order, {KEYS} keys"), |bencher| {
-        bencher.iter_custom(|times| runtime.block_on(drain_events::<S>(times, drained, 1, true)));
-    });
+    for (name, keys) in [
+        (format!("drain in order, {KEYS} keys"), Keys::InOrder(KEYS)),
+        (format!("drain in turn, {KEYS} keys"), Keys::InTurn(KEYS)),
+        ("drain in turn, 1 key".to_owned(), Keys::InTurn(1)),
+    ] {
+        group.bench_function(name, |bencher| {
+            let drain = |times| drain_events::<S>(times, drained, 1, keys);
+            bencher.iter_custom(|times| runtime.block_on(drain(times)));
+        });
+    }
     group.bench_function(format!("drain of jobs with {KEYS} keys"), |bencher| {
         bencher.iter_custom(|times| runtime.block_on(drain_keyed::<S>(times, drained)));
     });
 }
 
-async fn client_with<S: BenchStore>(consumers: usize, ordered: bool) -> Client {
+/// What the partition keys of events, so many, are to their consumers.
+#[derive(Clone, Copy)]
+enum Keys {
+    Unused,
+    InTurn(usize),
+    InOrder(usize),
+}
+
+async fn client_with<S: BenchStore>(consumers: usize, keys: Keys) -> Client {
     let client = Client::shared(S::open().await);
     for n in 0..consumers {
         let draft = SubscriptionDraft::new(name(n), "*");
-        let draft = if ordered { draft.ordered() } else { draft };
+        let draft = match keys {
+            Keys::Unused => draft,
+            Keys::InTurn(_) => draft.fair(),
+            Keys::InOrder(_) => draft.ordered(),
+        };
         let subscription = draft.build().expect("a subscription");
         client.consumers().expect("events").declare(&subscription).await.expect("declare");
     }
@@ -81,7 +100,7 @@ fn name(consumer: usize) -> ConsumerName {
 }
 
 async fn side_by_side<S: BenchStore>(each: u64) -> Duration {
-    let client = client_with::<S>(1, false).await;
+    let client = client_with::<S>(1, Keys::Unused).await;
     client.emit(EventDraft::new("event", "first")).await.expect("emit");
     let started = Instant::now();
     let caller = |_| {
@@ -109,7 +128,7 @@ fn large() -> Vec<u8> {
 }
 
 async fn fan_out<S: BenchStore>(events: u64) -> Duration {
-    let client = client_with::<S>(CONSUMERS, false).await;
+    let client = client_with::<S>(CONSUMERS, Keys::Unused).await;
     client.emit(EventDraft::new("event", "first")).await.expect("emit");
     let started = Instant::now();
     let data = large();
@@ -120,7 +139,7 @@ async fn fan_out<S: BenchStore>(events: u64) -> Duration {
 }
 
 async fn enqueues<S: BenchStore>(rounds: u64, in_one_call: bool) -> Duration {
-    let client = client_with::<S>(0, false).await;
+    let client = client_with::<S>(0, Keys::Unused).await;
     let data = large();
     let job = |n: usize| JobDraft::new("job", data.clone()).queue(format!("queue-{n}"));
     let started = Instant::now();
@@ -141,14 +160,19 @@ async fn drain_events<S: BenchStore>(
     times: u64,
     deliveries: usize,
     consumers: usize,
-    ordered: bool,
+    keys: Keys,
 ) -> Duration {
     let mut took = Duration::ZERO;
     for _ in 0..times {
-        let client = client_with::<S>(consumers, ordered).await;
+        let client = client_with::<S>(consumers, keys).await;
         let event = |n: usize| {
             let draft = EventDraft::new("event", vec![b'x'; SMALL]);
-            if ordered { draft.partition_key(format!("k{}", n % KEYS)) } else { draft }
+            match keys {
+                Keys::Unused => draft,
+                Keys::InTurn(keys) | Keys::InOrder(keys) => {
+                    draft.partition_key(format!("k{}", n % keys))
+                }
+            }
         };
         let events: Vec<usize> = (0..deliveries / consumers).collect();
         for some in events.chunks(CHUNK) {
@@ -169,7 +193,7 @@ async fn drain_events<S: BenchStore>(
 async fn drain_keyed<S: BenchStore>(times: u64, jobs: usize) -> Duration {
     let mut took = Duration::ZERO;
     for _ in 0..times {
-        let client = client_with::<S>(0, false).await;
+        let client = client_with::<S>(0, Keys::Unused).await;
         let job = |n: usize| {
             JobDraft::new("job", vec![b'x'; SMALL]).partition_key(format!("k{}", n % KEYS))
         };

@@ -10,22 +10,29 @@ macro_rules! __with_sources {
 
             $($others)*
 
+            consumers {
+                full(Outbox) r14_4_a_change_is_in_force_everywhere_at_once
+                full(Outbox) r14_4_a_declaration_enables_nothing_an_operator_disabled
+                full(Outbox) r14_4_a_declaration_of_old_leaves_the_queue_as_it_is
+                full(Outbox) r14_4_what_is_invalid_is_refused
+                full(Outbox) r14_7_a_failing_consumer_hurts_no_other
+                full(Outbox) r14_7_a_full_queue_refuses_no_event
+                full(Outbox) r14_7_deliveries_can_be_delayed
+            }
+
             events {
                 full(Outbox) r14_1_an_event_is_delivered_to_who_wants_it
                 full(Outbox) r14_1_emits_at_once_are_all_delivered
                 full(Outbox) r14_1_every_field_reaches_consumer_and_reader
                 full(Outbox) r14_1_large_events_reach_every_consumer
                 full(Outbox) r14_2_a_repeated_emit_is_a_duplicate
+                full(Outbox) r14_2_no_delivery_is_made_again_under_the_id_of_an_event_that_has_gone
                 full(Outbox) r14_2_one_key_at_once_is_emitted_once
+                full(Outbox) r14_3_a_key_with_many_deliveries_keeps_none_of_another_out
                 full(Outbox) r14_3_order_is_kept_where_it_is_wanted
-                full(Outbox) r14_4_a_change_is_in_force_everywhere_at_once
-                full(Outbox) r14_4_what_is_invalid_is_refused
                 full(Outbox) r14_5_a_replay_delivers_what_is_in_the_log
                 full(Outbox) r14_6_no_open_delivery_loses_its_event
                 full(Outbox) r14_6_the_log_is_bounded_by_number
-                full(Outbox) r14_7_a_failing_consumer_hurts_no_other
-                full(Outbox) r14_7_a_full_queue_refuses_no_event
-                full(Outbox) r14_7_deliveries_can_be_delayed
             }
 
             schedules {

@@ -27,7 +27,7 @@ async fn memory_and_the_machine_answer_and_hold_the_same() {
 /// The same sequences as above, so that the two stores are in lock-step with each other too.
 #[tokio::test]
 async fn sqlite_and_the_machine_answer_and_hold_the_same() {
-    model::run(&SqliteHarness, Plan { sequences: 200, ..Plan::default() }).await;
+    model::run(&SqliteHarness, Plan::default().share(7)).await;
 }
 
 /// Likewise.
@@ -36,7 +36,7 @@ async fn postgres_and_the_machine_answer_and_hold_the_same() {
     if let Some(why) = PostgresHarness.why_absent().await {
         return common::skip("postgres_and_the_machine_answer_and_hold_the_same", &why);
     }
-    model::run(&PostgresHarness, Plan { sequences: 60, ..Plan::default() }).await;
+    model::run(&PostgresHarness, Plan::default().share(20)).await;
 }
 
 /// Likewise.
@@ -45,5 +45,5 @@ async fn redis_and_the_machine_answer_and_hold_the_same() {
     if let Some(why) = RedisHarness.why_absent().await {
         return common::skip("redis_and_the_machine_answer_and_hold_the_same", &why);
     }
-    model::run(&RedisHarness, Plan { sequences: 100, ..Plan::default() }).await;
+    model::run(&RedisHarness, Plan::default().share(13)).await;
 }

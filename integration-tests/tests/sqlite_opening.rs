@@ -89,7 +89,7 @@ async fn r11_2_a_migration_that_fails_leaves_nothing_of_itself() {
 async fn r11_2_nothing_is_created_where_that_is_forbidden() {
     let file = File::new();
     let nothing = || file.config().create(Create::Nothing);
-    assert_says(&refused(nothing()).await, ErrorKind::Unavailable, "cannot be opened");
+    assert_says(&refused(nothing()).await, ErrorKind::NotFound, "there is no such file");
     assert!(!file.path.exists());
     fs::write(&file.path, b"").unwrap();
     assert_says(&refused(nothing()).await, ErrorKind::Conflict, "create=nothing forbids");

@@ -5,10 +5,10 @@
 -- per event, in the order of the call: id; kind; partition key; idempotency key; metadata; data; no
 -- id comes twice, and no key of a kind. $19 the queues, each once; $20 the schema's number; $21 the
 -- version of the subscriptions by which deliveries were found; $22 whether nothing is stored unless
--- all is.
+-- all is; $23 whether deliveries that have ended are looked at, too.
 -- Result: one row: whether the version is still that; whether all queues are there (nothing is
 -- stored if not both); how many events were stored; if not all, their ids.
--- Index: queues_pkey, event_ids_pkey, event_ids_key, jobs_pkey.
+-- Index: queues_pkey, event_ids_pkey, event_ids_key, jobs_pkey, done_id, dead_pkey.
 -- Locks: the subscriptions, shared; nothing else that others wait for, but those who emit the same
 -- id or key.
 WITH clock AS MATERIALIZED (
@@ -123,7 +123,12 @@ body AS (
         partition_key, refers
     )
     JOIN known ON known.id = coalesce(input.queue, ($2::int[])[1])
-    WHERE place.seqs[input.place + 1] > 0
+    WHERE
+        place.seqs[input.place + 1] > 0
+        AND NOT ($23::boolean AND (
+            EXISTS (SELECT FROM queuekit.done WHERE done.id = input.id OFFSET 0)
+            OR EXISTS (SELECT FROM queuekit.dead WHERE dead.id = input.id OFFSET 0)
+        ))
     -- One that has outlived an event of the same id is left as it is.
     ON CONFLICT (id) DO NOTHING
     RETURNING id, scheduled_at, seq, created_at, queue, rank, lane

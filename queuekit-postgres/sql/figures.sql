@@ -2,7 +2,7 @@
 -- Parameters: $1 queues, or NULL for all.
 -- Result: a row per queue that has any: queue; pending, running, completed, dead, cancelled; bytes
 -- of completed, dead, cancelled; corrupt; the ring of the last ended; how many ended since, and
--- how many of them died, in order.
+-- how many of them died, in order; how many have ended, died, been cancelled in all.
 -- Index: counts_pkey, deltas_queue.
 -- Locks: nothing.
 SELECT
@@ -20,7 +20,10 @@ SELECT
     coalesce(counts.corrupt, 0) + coalesce(delta.corrupt, 0) AS corrupt,
     coalesce(counts.last_ended, '') AS last_ended,
     coalesce(delta.ended, '{}') AS ended,
-    coalesce(delta.died, '{}') AS died
+    coalesce(delta.died, '{}') AS died,
+    coalesce(counts.total_ended, 0) + coalesce(delta.total_ended, 0) AS total_ended,
+    coalesce(counts.total_dead, 0) + coalesce(delta.total_dead, 0) AS total_dead,
+    coalesce(counts.total_cancelled, 0) + coalesce(delta.total_cancelled, 0) AS total_cancelled
 FROM queuekit.queues
 LEFT JOIN queuekit.counts ON counts.queue = queues.id
 LEFT JOIN LATERAL (
@@ -30,6 +33,9 @@ LEFT JOIN LATERAL (
         sum(deltas.cancelled) AS cancelled, sum(deltas.completed_size) AS completed_size,
         sum(deltas.dead_size) AS dead_size, sum(deltas.cancelled_size) AS cancelled_size,
         sum(deltas.corrupt) AS corrupt,
+        sum(deltas.ended) AS total_ended, sum(deltas.died) AS total_dead,
+        -- Not where cancelled jobs leave.
+        sum(deltas.cancelled) FILTER (WHERE deltas.ended > 0) AS total_cancelled,
         array_agg(deltas.ended ORDER BY deltas.id) FILTER (WHERE deltas.ended > 0) AS ended,
         array_agg(deltas.died ORDER BY deltas.id) FILTER (WHERE deltas.ended > 0) AS died
     FROM queuekit.deltas

@@ -1,7 +1,10 @@
 -- What the store's tables and the server are at.
 -- Parameters: none.
 -- Result: one row: bytes of all tables and indexes; dead rows; for how many seconds the oldest
--- transaction is open, NULL if this role may not see it; days of history; deltas to fold.
+-- transaction is open, NULL if this role may not see it; days of history; deltas to fold; for how
+-- many seconds the oldest prepared transaction is open; replication slots that nobody reads; how
+-- full the queue of notifications is, in percent; partitions of today and tomorrow that are
+-- missing.
 -- Index: none.
 -- Locks: nothing.
 SELECT
@@ -27,4 +30,29 @@ SELECT
         FROM pg_inherits AS inherits
         WHERE inherits.inhparent = 'queuekit.done'::regclass
     ) AS days,
-    (SELECT count(*) FROM queuekit.deltas) AS deltas
+    (SELECT count(*) FROM queuekit.deltas) AS deltas,
+    coalesce((
+        SELECT floor(extract(epoch FROM max(clock_timestamp() - prepared.prepared)))
+        FROM pg_prepared_xacts AS prepared
+        WHERE prepared.database = current_database()
+    ), 0)::bigint AS prepared_s,
+    (
+        SELECT count(*)
+        FROM pg_replication_slots AS slot
+        WHERE NOT slot.active AND coalesce(slot.database, current_database()) = current_database()
+    ) AS idle_slots,
+    ceil(pg_notification_queue_usage() * 100)::bigint AS notices_percent,
+    (
+        SELECT count(*)
+        FROM (
+            SELECT (to_timestamp(queuekit.now_ms() / 1000) AT TIME ZONE 'UTC')::date AS today
+            OFFSET 0
+        ) AS clock
+        CROSS JOIN (VALUES ('done'), ('events')) AS parent (name)
+        CROSS JOIN generate_series(0, 1) AS day (n)
+        LEFT JOIN pg_namespace AS space ON space.nspname = 'queuekit'
+        LEFT JOIN pg_class AS class
+            ON class.relnamespace = space.oid
+            AND class.relname = parent.name || to_char(clock.today + day.n, '_YYYYMMDD')
+        WHERE class.oid IS NULL
+    ) AS missing_days

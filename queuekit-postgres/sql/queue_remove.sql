@@ -30,6 +30,9 @@ counted AS (
         completed_size = old.completed_size + excluded.completed_size,
         dead_size = old.dead_size + excluded.dead_size,
         cancelled_size = old.cancelled_size + excluded.cancelled_size,
+        total_ended = 0,
+        total_dead = 0,
+        total_cancelled = 0,
         corrupt = 0,
         turn = 0,
         last_ended = ''

@@ -14,6 +14,22 @@ use crate::{PostgresStore, SettleDurability};
 /// A transaction open for longer than this keeps vacuum from removing much.
 const LONG_TRANSACTION_S: i64 = 300;
 
+/// Of what the queue of notifications holds; at 100 every commit that notifies fails.
+const NOTICES_PERCENT: i64 = 25;
+
+/// What the store's tables are at: see `health.sql`.
+struct State {
+    bytes: i64,
+    dead_rows: i64,
+    oldest_s: Option<i64>,
+    days: i64,
+    deltas: i64,
+    prepared_s: i64,
+    idle_slots: i64,
+    notices_percent: i64,
+    missing_days: i64,
+}
+
 /// What the server says of itself.
 struct Server {
     version: i32,
@@ -44,18 +60,17 @@ impl Inspect for PostgresStore {
         let read = self.call("inspect", Call::Repeatable, (), |(), session| {
             Box::pin(async move {
                 let server = server(session).await?;
-                let state = session.query(Sql::Health, params![]).await?;
-                let state = state.first().ok_or_else(|| unreadable("the store's state"))?;
+                let state = state(session).await?;
                 Ok(vec![
                     ("postgres version", server.version.to_string()),
                     ("fsync", on_off(server.fsync).to_owned()),
                     ("synchronous_commit", server.synchronous_commit),
                     ("full_page_writes", on_off(server.full_page_writes).to_owned()),
-                    ("bytes", state.try_get::<_, i64>(0)?.to_string()),
-                    ("dead rows", state.try_get::<_, i64>(1)?.to_string()),
-                    ("oldest transaction, s", text(state.try_get::<_, Option<i64>>(2)?)),
-                    ("days of history", state.try_get::<_, i64>(3)?.to_string()),
-                    ("deltas to fold", state.try_get::<_, i64>(4)?.to_string()),
+                    ("bytes", state.bytes.to_string()),
+                    ("dead rows", state.dead_rows.to_string()),
+                    ("oldest transaction, s", text(state.oldest_s)),
+                    ("days of history", state.days.to_string()),
+                    ("deltas to fold", state.deltas.to_string()),
                 ])
             })
         });
@@ -66,39 +81,51 @@ impl Inspect for PostgresStore {
     }
 
     async fn findings(&self) -> Result<Vec<Finding>> {
-        let relaxed = self.shared.settle == SettleDurability::Relaxed;
         let read = self.call("inspect", Call::Repeatable, (), |(), session| {
-            Box::pin(async move {
-                let state = session.query(Sql::Health, params![]).await?;
-                let state = state.first().ok_or_else(|| unreadable("the store's state"))?;
-                let oldest: Option<i64> = state.try_get(2)?;
-                Ok((server(session).await?, oldest))
-            })
+            Box::pin(async move { Ok((server(session).await?, state(session).await?)) })
         });
-        let (server, oldest) = read.await?;
-        let mut findings = Vec::new();
-        let mut find = |severity, message: String, remedy: &str| {
-            findings.push(Finding { severity, message, remedy: remedy.to_owned() });
-        };
-        if !server.fsync {
-            let message = "fsync is off: a crash of the server may damage the database";
-            find(Severity::Error, message.to_owned(), "set fsync = on");
-        }
-        if server.synchronous_commit == "off" {
-            let message = "synchronous_commit is off: up to the last second of Oks may vanish if \
-                           the server dies";
-            find(Severity::Warning, message.to_owned(), "set synchronous_commit = on");
-        }
-        if !server.full_page_writes {
-            let message = "full_page_writes is off: loss of power may damage pages";
-            find(Severity::Warning, message.to_owned(), "set full_page_writes = on");
-        }
-        if relaxed {
+        let (server, state) = read.await?;
+        let mut findings = server.findings();
+        if self.shared.settle == SettleDurability::Relaxed {
             let message = "settle is relaxed: if the server dies, jobs of the last second may run \
                            again, and a lease_seq given to another system may repeat";
-            find(Severity::Note, message.to_owned(), "open the store with settle=database");
+            findings.push(found(Severity::Note, message, "open the store with settle=database"));
         }
-        match oldest {
+        findings.extend(state.findings());
+        Ok(findings)
+    }
+}
+
+fn found(severity: Severity, message: impl Into<String>, remedy: &str) -> Finding {
+    Finding { severity, message: message.into(), remedy: remedy.to_owned() }
+}
+
+impl Server {
+    fn findings(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        if !self.fsync {
+            let message = "fsync is off: a crash of the server may damage the database";
+            findings.push(found(Severity::Error, message, "set fsync = on"));
+        }
+        if self.synchronous_commit == "off" {
+            let message = "synchronous_commit is off: up to the last second of Oks may vanish if \
+                           the server dies";
+            findings.push(found(Severity::Warning, message, "set synchronous_commit = on"));
+        }
+        if !self.full_page_writes {
+            let message = "full_page_writes is off: loss of power may damage pages";
+            findings.push(found(Severity::Warning, message, "set full_page_writes = on"));
+        }
+        findings
+    }
+}
+
+impl State {
+    fn findings(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let mut find =
+            |severity, message: String, remedy| findings.push(found(severity, message, remedy));
+        match self.oldest_s {
             Some(seconds) if seconds > LONG_TRANSACTION_S => find(
                 Severity::Warning,
                 format!("a transaction is open for {seconds} s: dead rows pile up behind it"),
@@ -111,8 +138,59 @@ impl Inspect for PostgresStore {
                 "grant pg_read_all_stats to this role",
             ),
         }
-        Ok(findings)
+        if self.prepared_s > LONG_TRANSACTION_S {
+            let seconds = self.prepared_s;
+            let message =
+                format!("a prepared transaction is open for {seconds} s: dead rows pile up");
+            find(
+                Severity::Warning,
+                message,
+                "find it in pg_prepared_xacts; commit or roll it back",
+            );
+        }
+        if self.idle_slots > 0 {
+            let slots = self.idle_slots;
+            let message = format!(
+                "replication slots that nobody reads: {slots}; they keep dead rows, and fill the \
+                 disk with the log"
+            );
+            let remedy = "find them in pg_replication_slots by active = false; start their \
+                          readers, or drop them";
+            find(Severity::Warning, message, remedy);
+        }
+        if self.notices_percent > NOTICES_PERCENT {
+            let percent = self.notices_percent;
+            let message = format!(
+                "the queue of notifications is {percent} % full: a session listens and is idle in \
+                 a transaction; when it is full, nobody can enqueue"
+            );
+            let remedy = "find it in pg_stat_activity by state = 'idle in transaction', and end it";
+            find(Severity::Error, message, remedy);
+        }
+        if self.missing_days > 0 {
+            let message = "partitions of today or tomorrow are missing: nobody takes care of the \
+                           store, and the first call of a day has to make them";
+            let remedy = "let `queuekit serve` or a worker run; its role must own the schema";
+            find(Severity::Warning, message.to_owned(), remedy);
+        }
+        findings
     }
+}
+
+async fn state(session: &Session<'_>) -> Outcome<State> {
+    let rows = session.query(Sql::Health, params![]).await?;
+    let row = rows.first().ok_or_else(|| unreadable("the store's state"))?;
+    Ok(State {
+        bytes: row.try_get(0)?,
+        dead_rows: row.try_get(1)?,
+        oldest_s: row.try_get(2)?,
+        days: row.try_get(3)?,
+        deltas: row.try_get(4)?,
+        prepared_s: row.try_get(5)?,
+        idle_slots: row.try_get(6)?,
+        notices_percent: row.try_get(7)?,
+        missing_days: row.try_get(8)?,
+    })
 }
 
 async fn server(session: &Session<'_>) -> Outcome<Server> {

@@ -13,11 +13,12 @@ use crate::session::Session;
 use crate::statements::Sql;
 
 /// By version, oldest first. One that was published never changes.
-const MIGRATIONS: [(i32, &str); 4] = [
+const MIGRATIONS: [(i32, &str); 5] = [
     (1, include_str!("../migrations/0001_initial.sql")),
     (2, include_str!("../migrations/0002_for_sql.sql")),
     (3, include_str!("../migrations/0003_schedules.sql")),
     (4, include_str!("../migrations/0004_events.sql")),
+    (5, include_str!("../migrations/0005_totals.sql")),
 ];
 const TABLE: &str = include_str!("../migrations/0000_migrations.sql");
 
@@ -95,7 +96,10 @@ impl Migrations for PostgresStore {
                 Ok(status)
             })
         });
-        status.await
+        let status = status.await?;
+        // A store is ready for the day, whoever opens it next.
+        self.add_days().await?;
+        Ok(status)
     }
 
     fn sql(&self) -> String {

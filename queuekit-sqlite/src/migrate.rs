@@ -10,10 +10,11 @@ use crate::error::failed;
 use crate::statements::{MIGRATION_INSERT, MIGRATION_TABLE, MIGRATION_VERSION, TABLES};
 
 /// By version, oldest first. One that was published never changes.
-const MIGRATIONS: [(u32, &str); 3] = [
+const MIGRATIONS: [(u32, &str); 4] = [
     (1, include_str!("../migrations/0001_initial.sql")),
     (2, include_str!("../migrations/0002_schedules.sql")),
     (3, include_str!("../migrations/0003_events.sql")),
+    (4, include_str!("../migrations/0004_totals.sql")),
 ];
 
 /// What stands in a file.

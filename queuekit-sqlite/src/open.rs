@@ -85,8 +85,14 @@ fn unreadable_path() -> Error {
 
 fn connection(config: &SqliteConfig) -> Result<Connection> {
     let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    if config.create != Create::Nothing {
-        flags |= OpenFlags::SQLITE_OPEN_CREATE;
+    match config.create {
+        Create::Nothing if !config.path.exists() => {
+            let message = "there is no such file, and create=nothing forbids making it; name the \
+                           file of a store, or enqueue the first job";
+            return Err(Error::new(ErrorKind::NotFound, message));
+        }
+        Create::Nothing => {}
+        Create::File | Create::Tables => flags |= OpenFlags::SQLITE_OPEN_CREATE,
     }
     let conn = Connection::open_with_flags(&config.path, flags).map_err(failed)?;
     conn.busy_timeout(config.op_timeout).map_err(failed)?;

@@ -44,6 +44,44 @@ impl Worker {
         self.add_consumer(consumer, kind, Arc::new(Raw(handler)), KindOptions::new())
     }
 
+    /// Runs the deliveries of events of any type to this consumer, but of those types that it has
+    /// another handler for: so a consumer of `order.*` gets types that come to exist later, too.
+    ///
+    /// ```
+    /// use queuekit_core::memory::MemoryStore;
+    /// use queuekit_core::{Client, EventDraft, SubscriptionDraft};
+    /// use queuekit_worker::{Bytes, Ctx, JobResult, Worker};
+    ///
+    /// async fn audit(data: Bytes, ctx: Ctx) -> JobResult<Option<Bytes>> {
+    ///     println!("{}: {} bytes", ctx.kind(), data.len());
+    ///     Ok(None)
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let client = Client::new(MemoryStore::new());
+    /// let everything = SubscriptionDraft::new("audit", "*").build()?;
+    /// client.consumers()?.declare(&everything).await?;
+    /// client.emit(EventDraft::new("order.placed", "7")).await?;
+    ///
+    /// let summary = Worker::new(client).consume_any("audit", audit).run_until_idle().await?;
+    /// assert_eq!(summary.completed, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn consume_any<C, H>(mut self, consumer: C, handler: H) -> Self
+    where
+        C: TryInto<ConsumerName, Error: Into<Error>>,
+        H: RawHandler,
+    {
+        let consumer = consumer.try_into().map_err(Into::into);
+        let added = consumer.and_then(|consumer| {
+            self.kinds.add_any(consumer.queue()?, Arc::new(Raw(handler)), KindOptions::new())
+        });
+        self.check(added);
+        self
+    }
+
     fn add_consumer<C, K>(
         mut self,
         consumer: C,

@@ -1,6 +1,7 @@
 //! The handlers of a worker, by kind.
 
 use std::collections::{BTreeSet, HashMap};
+use std::fmt::Display;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,8 +46,16 @@ impl KindOptions {
 #[derive(Default)]
 pub(crate) struct Kinds {
     by_kind: HashMap<Kind, usize>,
-    by_consumer: HashMap<QueueName, HashMap<Kind, usize>>,
+    by_consumer: HashMap<QueueName, OfConsumer>,
     handlers: Vec<(Arc<dyn Erased>, KindOptions)>,
+}
+
+/// The handlers of one consumer.
+#[derive(Default)]
+struct OfConsumer {
+    by_kind: HashMap<Kind, usize>,
+    /// Of what is in none of those.
+    any: Option<usize>,
 }
 
 impl Kinds {
@@ -75,23 +84,38 @@ impl Kinds {
         handler: Arc<dyn Erased>,
         options: KindOptions,
     ) -> Result<()> {
-        if self.by_consumer.get(&queue).is_some_and(|kinds| kinds.contains_key(&kind)) {
+        if self.by_consumer.get(&queue).is_some_and(|its| its.by_kind.contains_key(&kind)) {
             let message = "two handlers of one consumer for this type of event";
             return Err(twice(message, &kind));
         }
         let handler = self.push(&kind, handler, options)?;
-        self.by_consumer.entry(queue).or_default().insert(kind, handler);
+        self.by_consumer.entry(queue).or_default().by_kind.insert(kind, handler);
+        Ok(())
+    }
+
+    /// The handler of a consumer for what it has no other for.
+    pub(crate) fn add_any(
+        &mut self,
+        queue: QueueName,
+        handler: Arc<dyn Erased>,
+        options: KindOptions,
+    ) -> Result<()> {
+        if self.by_consumer.get(&queue).is_some_and(|its| its.any.is_some()) {
+            return Err(twice("two handlers of one consumer for any type of event", &queue));
+        }
+        let handler = self.push(&queue, handler, options)?;
+        self.by_consumer.entry(queue).or_default().any = Some(handler);
         Ok(())
     }
 
     fn push(
         &mut self,
-        kind: &Kind,
+        of: impl Display,
         handler: Arc<dyn Erased>,
         options: KindOptions,
     ) -> Result<usize> {
         if options.timeout.is_some_and(|timeout| timeout.is_zero()) {
-            return Err(Error::invalid("timeout", "at least 1 ms", "0 ms").on(kind));
+            return Err(Error::invalid("timeout", "at least 1 ms", "0 ms").on(of));
         }
         self.handlers.push((handler, options));
         Ok(self.handlers.len() - 1)
@@ -107,17 +131,21 @@ impl Kinds {
                 return *handler;
             }
             // What a consumer has no handler for is not the business of another.
-            let kinds = self.by_consumer.get(queue).unwrap_or(&self.by_kind);
-            let handler = kinds.get(kind).copied();
+            let handler = match self.by_consumer.get(queue) {
+                Some(its) => its.by_kind.get(kind).copied().or(its.any),
+                None => self.by_kind.get(kind).copied(),
+            };
             last = Some((queue.clone(), kind.clone(), handler));
             handler
         }
     }
 
-    /// Every kind there is a handler for, each once.
-    pub(crate) fn names(&self) -> BTreeSet<&Kind> {
-        let of_consumers = self.by_consumer.values().flat_map(HashMap::keys);
-        self.by_kind.keys().chain(of_consumers).collect()
+    /// Every kind there is a handler for, each once; of a consumer with one for any, its queue.
+    pub(crate) fn names(&self) -> BTreeSet<Kind> {
+        let of_consumers = self.by_consumer.values().flat_map(|its| its.by_kind.keys());
+        let any = self.by_consumer.iter().filter(|(_, its)| its.any.is_some());
+        let any = any.filter_map(|(queue, _)| Kind::new(queue.as_str()).ok());
+        self.by_kind.keys().chain(of_consumers).cloned().chain(any).collect()
     }
 
     /// The queues of the consumers there are handlers for, by name.
@@ -139,8 +167,8 @@ impl Kinds {
     }
 }
 
-fn twice(message: &str, kind: &Kind) -> Error {
-    Error::new(ErrorKind::Conflict, message).on(kind)
+fn twice(message: &str, of: impl Display) -> Error {
+    Error::new(ErrorKind::Conflict, message).on(of)
 }
 
 /// A handler whose types are forgotten.

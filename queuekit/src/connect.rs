@@ -243,7 +243,7 @@ mod tests {
         let path = directory.path().join("jobs.db");
         let missing = format!("sqlite://{}?create=nothing", path.display());
         let error = connect_unchecked(&missing).await.unwrap_err().to_string();
-        assert!(error.contains("cannot be opened") && !path.exists(), "{error}");
+        assert!(error.contains("there is no such file") && !path.exists(), "{error}");
         std::fs::write(&path, "").unwrap();
         let client = connect_unchecked(&missing).await.unwrap();
         let migrations = client.backend().capabilities().migrations.unwrap();

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use queuekit_core::capability::{EmitOutcome, EventFilter};
 use queuekit_core::event::{EVENT, EventRetention, Replay, ReplayFrom};
-use queuekit_core::queue::Order;
+use queuekit_core::queue::{Keep, Order, Retention};
 use queuekit_core::{
-    Client, Declared, ErrorKind, EventDraft, EventId, Metadata, NackKind, PageSize, QueuePatch,
-    RetryPolicy, ScheduleDraft, State, SubscriptionDraft,
+    Client, Declared, ErrorKind, EventDraft, EventId, Metadata, PageSize, QueuePatch, RetryPolicy,
+    ScheduleDraft, State, SubscriptionDraft,
 };
 
 use crate::World;
@@ -16,11 +16,11 @@ use crate::kit::{
     kind_of, subscribed,
 };
 
-fn event(kind: &str, data: &str) -> EventDraft {
+pub(super) fn event(kind: &str, data: &str) -> EventDraft {
     EventDraft::new(kind, data.to_owned())
 }
 
-fn page(limit: usize) -> EventFilter {
+pub(super) fn page(limit: usize) -> EventFilter {
     let limit = PageSize::new(limit).expect("a page");
     EventFilter { limit, ..EventFilter::default() }
 }
@@ -128,6 +128,45 @@ pub async fn r14_2_one_key_at_once_is_emitted_once(world: &dyn World) {
     assert_eq!(world.delivered("c").await, ["1"]);
 }
 
+/// R14.2: an event under the id of one that has gone is a new one; what is stored of the old one's
+/// deliveries is left as it is, and counts as theirs.
+/// Guard: the id of a delivery, which those have that have ended, too.
+pub async fn r14_2_no_delivery_is_made_again_under_the_id_of_an_event_that_has_gone(
+    world: &dyn World,
+) {
+    let day = EventRetention::new(DAY, 1000).expect("a retention");
+    world.consumers().set_retention(day).await.expect("set_retention");
+    let keep = QueuePatch::default().retention(Retention { done: Keep::ALL, dead: Keep::ALL });
+    for (name, events) in [("done", "*"), ("failing", "b")] {
+        world.subscribe(SubscriptionDraft::new(name, events).max_attempts(1)).await;
+        world.configure(&deliveries_of(name), keep.clone()).await;
+    }
+    let ids = [world.emit(event("a", "1")).await, world.emit(event("b", "1")).await];
+    for lease in world.reserve_from(&deliveries_of("done"), 10).await {
+        world.complete(&lease).await;
+    }
+    world.kill(&world.reserve_one_from(&deliveries_of("failing")).await).await;
+    world.subscribe(SubscriptionDraft::new("late", "*")).await;
+    world.advance(3 * DAY).await;
+    while world.prune().await > 0 {}
+    let kept = world.events(page(10)).await;
+    assert!(kept.iter().all(|event| event.id == ids[1]), "{kept:?}");
+    let client = world.client();
+    assert_eq!(client.emit(event("a", "2").id(ids[0])).await.expect("emit"), ids[0]);
+    assert_eq!(client.emit(event("b", "1").id(ids[1])).await.expect("emit"), ids[1]);
+    let late: &[&str] = if kept.is_empty() { &["2", "1"] } else { &["2"] };
+    assert_eq!(world.delivered("late").await, late);
+    for (name, payloads) in [("done", &["1", "1"][..]), ("failing", &["1"])] {
+        assert!(world.reserve_from(&deliveries_of(name), 10).await.is_empty(), "{name}");
+        let stored = world.deliveries(name).await;
+        let stored: Vec<_> = stored.into_iter().map(|job| job.payload).collect();
+        assert_eq!(stored, payloads, "{name}");
+    }
+    let dead = world.deliveries("failing").await.remove(0);
+    let _ = world.retry(dead.id).await;
+    world.kill(&world.reserve_one_from(&deliveries_of("failing")).await).await;
+}
+
 /// R14.3: an ordered consumer gets the events of a key one after the other, another one all at
 /// once; keys are served in turn.
 /// Guard: the partition key of a delivery, and the order of the consumer's queue.
@@ -155,51 +194,32 @@ pub async fn r14_3_order_is_kept_where_it_is_wanted(world: &dyn World) {
     assert_eq!(loose.settings.order, Order::Fair, "it has come to want order");
 }
 
-/// R14.4: a change of subscriptions is in force with the next emit of every process; while one is
-/// disabled it gets nothing.
-/// Guard: the version of the subscriptions is checked in the step that stores the event.
-pub async fn r14_4_a_change_is_in_force_everywhere_at_once(world: &dyn World) {
-    let wants = || SubscriptionDraft::new("c", "*");
-    world.subscribe(wants()).await;
-    let clients: Vec<Client> = world.handles().await.into_iter().map(Client::shared).collect();
-    let emit_all = async |data: &str| {
-        for client in &clients {
-            client.emit(event("e", data)).await.expect("emit");
-        }
-    };
-    emit_all("before").await;
-    world.consumers().set_enabled(&consumer("c"), false).await.expect("set_enabled");
-    emit_all("while it is disabled").await;
-    assert_eq!(world.subscribe(wants()).await, Declared::Unchanged);
-    emit_all("while it is disabled").await;
-    world.consumers().set_enabled(&consumer("c"), true).await.expect("set_enabled");
-    emit_all("after").await;
-    assert!(world.consumers().remove(&consumer("c")).await.expect("remove"));
-    emit_all("without it").await;
-    let mut wanted = vec!["before"; clients.len()];
-    wanted.extend(vec!["after"; clients.len()]);
-    assert_eq!(world.delivered("c").await, wanted);
-    let unknown = world.consumers().set_enabled(&consumer("c"), true).await;
-    assert_eq!(kind_of(unknown), ErrorKind::NotFound);
-}
-
-/// R14.4: what is invalid is refused before anything is stored.
-/// Guard: types that cannot be built wrong.
-pub async fn r14_4_what_is_invalid_is_refused(world: &dyn World) {
-    for bad in ["", "a b", "*.a", "a*", ".*"] {
-        assert_invalid(SubscriptionDraft::new("c", bad).build(), "events");
-    }
-    assert_invalid(SubscriptionDraft::new("c".repeat(101).as_str(), "*").build(), "consumer");
-    assert_invalid(SubscriptionDraft::new("c", "*").max_attempts(0).build(), "max_attempts");
-    let own = RetryPolicy::custom(|_| HOUR);
-    assert_invalid(SubscriptionDraft::new("c", "*").retry(&own).build(), "retry");
+/// R14.3: a consumer that wants fairness gets partition keys in turn, and those of one key beside
+/// each other; a replay takes one turn.
+/// Guard: the partition key of a delivery, and the settings of the consumer's queue.
+pub async fn r14_3_a_key_with_many_deliveries_keeps_none_of_another_out(world: &dyn World) {
+    let fair = || SubscriptionDraft::new("c", "*").fair();
+    world.subscribe(fair()).await;
     let client = world.client();
-    assert_invalid(client.emit(event("a b", "")).await, "kind");
-    let large = "x".repeat(1024 * 1024 + 1);
-    assert_invalid(client.emit(event("a", &large)).await, "data");
-    let unreserved = draft().queue("event.c");
-    assert_invalid(unreserved.build(), "queue");
-    assert!(world.events(page(10)).await.is_empty());
+    for data in 0..10 {
+        let hundred = (0..100).map(|_| event("e", &data.to_string()).partition_key("many"));
+        client.emit_all(hundred).await.expect("emit");
+    }
+    world.emit(event("e", "one").partition_key("few")).await;
+    world.emit(event("e", "none")).await;
+    let queue = deliveries_of("c");
+    let first = world.reserve_from(&queue, 30).await;
+    let data = |lease: &queuekit_core::Lease| String::from_utf8_lossy(&lease.payload).into_owned();
+    let served: Vec<_> = first.iter().map(data).collect();
+    assert!(
+        served.contains(&"one".to_owned()) && served.contains(&"none".to_owned()),
+        "{served:?}"
+    );
+    assert_eq!(served.len(), 30, "those of one key run beside each other");
+    world.fail(&first[0], HOUR).await;
+    assert_eq!(world.reserve_from(&queue, 10).await.len(), 10, "none waits for one that failed");
+    world.subscribe(fair().ordered()).await;
+    assert_eq!(world.queue(&queue).await.settings.per_key, 1, "it has come to want order");
 }
 
 /// R14.5: a replay delivers retained events to a consumer, from where it is told, once under one
@@ -287,69 +307,6 @@ pub async fn r14_6_the_log_is_bounded_by_number(world: &dyn World) {
     world.prune().await;
     let left: Vec<_> = world.events(page(10)).await.into_iter().map(|event| event.data).collect();
     assert_eq!(left, ["7", "8", "9"]);
-}
-
-/// R14.7: a consumer's failures are its own: others are served, its dead letters keep their
-/// errors and can be retried, and its figures tell.
-/// Guard: deliveries are jobs of a queue per consumer.
-pub async fn r14_7_a_failing_consumer_hurts_no_other(world: &dyn World) {
-    for name in ["good", "bad"] {
-        world.subscribe(SubscriptionDraft::new(name, "*").max_attempts(2)).await;
-    }
-    for n in 0..4 {
-        world.emit(event("e", &n.to_string())).await;
-    }
-    for lease in world.reserve_from(&deliveries_of("good"), 10).await {
-        world.complete(&lease).await;
-    }
-    for _ in 0..2 {
-        for lease in world.reserve_from(&deliveries_of("bad"), 10).await {
-            let _ = world.nack(&lease.token, NackKind::Retry, Duration::ZERO).await;
-        }
-        world.advance(Duration::from_millis(10)).await;
-    }
-    world.emit(event("e", "late")).await;
-    let good = world.consumers().stats(&consumer("good")).await.expect("stats");
-    assert_eq!((good.depth, good.in_flight, good.dead, good.failure_rate), (1, 0, 0, 0.0));
-    assert!(good.latency.is_some_and(|(median, late)| median <= late), "{good:?}");
-    let bad = world.consumers().stats(&consumer("bad")).await.expect("stats");
-    assert_eq!((bad.depth, bad.dead, bad.latency), (1, 4, None), "{bad:?}");
-    assert!((bad.failure_rate - 1.0).abs() < f64::EPSILON);
-    let dead: Vec<_> = world.deliveries("bad").await;
-    let dead = dead.iter().find(|job| job.state == State::Dead).expect("a dead letter");
-    assert_eq!(dead.errors.len(), 2);
-    let nobody = world.consumers().stats(&consumer("nobody")).await;
-    assert_eq!(kind_of(nobody), ErrorKind::NotFound);
-}
-
-/// R14.7: a full queue of one consumer refuses no event, and keeps none from it.
-/// Guard: deliveries are not bound by max_pending.
-pub async fn r14_7_a_full_queue_refuses_no_event(world: &dyn World) {
-    for name in ["full", "other"] {
-        world.subscribe(SubscriptionDraft::new(name, "*")).await;
-    }
-    let bound = QueuePatch::default().max_pending(Some(1));
-    world.configure(&deliveries_of("full"), bound).await;
-    for n in 0..3 {
-        world.emit(event("e", &n.to_string())).await;
-    }
-    assert_eq!(world.delivered("full").await, ["0", "1", "2"]);
-    assert_eq!(world.delivered("other").await, ["0", "1", "2"]);
-}
-
-/// R14.7: deliveries wait as long as event and subscription say.
-/// Guard: both delays count.
-pub async fn r14_7_deliveries_can_be_delayed(world: &dyn World) {
-    world.subscribe(SubscriptionDraft::new("now", "*")).await;
-    world.subscribe(SubscriptionDraft::new("later", "*").delay(HOUR)).await;
-    world.emit(event("e", "1").delay(HOUR)).await;
-    let (now, later) = (deliveries_of("now"), deliveries_of("later"));
-    assert!(world.reserve_from(&now, 10).await.is_empty());
-    world.advance(HOUR).await;
-    assert_eq!(world.reserve_from(&now, 10).await.len(), 1);
-    assert!(world.reserve_from(&later, 10).await.is_empty());
-    world.advance(HOUR).await;
-    assert_eq!(world.reserve_from(&later, 10).await.len(), 1);
 }
 
 /// R14.1: callers that emit at once get their own outcomes, and a call of several is one step.

@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use queuekit_core::capability::Beat;
-use queuekit_core::queue::KeyOnWait;
-use queuekit_core::{Ack, AckOutcome, Priority, Queue, QueuePatch, Status, Timestamp};
+use queuekit_core::queue::{KeyOnWait, Totals};
+use queuekit_core::{Ack, AckOutcome, Priority, Queue, QueuePatch, State, Status, Timestamp};
 
 use crate::World;
-use crate::kit::{HOUR, MINUTE, SLACK, TTL, default_queue, draft, keyed, kind, queue, ttl, worker};
+use crate::kit::{
+    DAY, HOUR, MINUTE, SLACK, TTL, default_queue, draft, keyed, kind, queue, ttl, worker,
+};
 
 async fn listed(world: &dyn World) -> Queue {
     world.queue(&default_queue()).await
@@ -77,6 +79,38 @@ async fn assert_counts(world: &dyn World, expected: &[(Status, u64)]) {
         assert_eq!((count.value, count.exact), (expected, true), "{status}: {counts:?}");
         assert_eq!(world.count(status).await as u64, expected, "{status}, listed");
     }
+}
+
+/// R8.3: how jobs have ended is told since the queue came to exist, though they are gone.
+/// Guard: the totals rise with each end, and fall with nothing.
+pub async fn r8_3_totals_outlive_the_jobs(world: &dyn World) {
+    world.enqueue_all((0..8).map(|_| draft().max_attempts(1))).await;
+    let leases = world.reserve(7).await;
+    for lease in &leases[..3] {
+        world.complete(lease).await;
+    }
+    world.kill(&leases[3]).await;
+    world.kill(&leases[4]).await;
+    world.call_off(&leases[5]).await;
+    world.release(&leases[6], HOUR).await;
+    let totals = Totals::of_ends(6, 2, 1);
+    assert_eq!(listed(world).await.totals, totals);
+    let _ = world.retry(leases[3].id()).await;
+    let again = world.reserve_from(&default_queue(), 2).await;
+    assert_eq!(again.len(), 2);
+    for lease in &again {
+        world.complete(lease).await;
+    }
+    world.delete(leases[4].id(), false).await.expect("delete_job");
+    world.advance(2 * DAY).await;
+    while world.prune().await > 0 {}
+    let left = listed(world).await;
+    let ended = [State::Completed, State::Dead, State::Cancelled];
+    assert!(ended.iter().all(|state| left.counts.of_state(*state).value == 0), "{left:?}");
+    assert_eq!(left.totals, Totals { completed: 5, ..totals });
+    world.admin().remove_queue(&default_queue(), true).await.expect("remove_queue");
+    world.enqueue(draft()).await;
+    assert_eq!(listed(world).await.totals, Totals::default(), "it is another queue");
 }
 
 /// R8.3: the oldest ready job's age counts from when it became due.

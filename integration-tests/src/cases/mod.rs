@@ -2,6 +2,7 @@
 
 pub mod batches;
 pub mod bulk;
+pub mod consumers;
 pub mod dlq;
 pub mod enqueue;
 pub mod errors;

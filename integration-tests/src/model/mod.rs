@@ -46,6 +46,14 @@ impl Default for Plan {
     }
 }
 
+impl Plan {
+    /// The first sequences of it, one in so many: for stores that take longer.
+    #[must_use]
+    pub fn share(self, parts: u64) -> Self {
+        Self { sequences: self.sequences / parts, ..self }
+    }
+}
+
 /// How often each transition was taken, and how often what is beside them happened.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {

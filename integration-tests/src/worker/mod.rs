@@ -80,6 +80,7 @@ macro_rules! __for_each_worker_case {
                 r13_4_a_queue_keeps_to_its_own_concurrency
                 r13_4_a_bounded_queue_does_not_overtake
                 r13_4_a_kind_without_handler_waits_and_spends_no_attempt
+                r13_4_the_handler_for_any_type_runs_what_has_no_other
                 r13_4_unanswered_acks_stop_the_fetching
                 r13_4_a_batch_that_a_poison_item_fails_is_told_apart
             }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::subscription::Keys;
 use super::{EventRetention, EventSettings, Subscription};
 use crate::backend::{Backend, JobFilter, PageSize};
 use crate::capability::Outbox;
@@ -10,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::job::{Job, State, Status};
 use crate::limits::SUBSCRIPTIONS;
 use crate::names::ConsumerName;
-use crate::queue::{Order, QueuePatch};
+use crate::queue::Totals;
 
 /// How often a change is tried that others come before.
 const TRIES: usize = 20;
@@ -34,6 +35,8 @@ pub struct ConsumerStats {
     pub in_flight: u64,
     /// Dead letters.
     pub dead: u64,
+    /// How deliveries have ended since the consumer first subscribed, those that are gone included.
+    pub totals: Totals,
     /// Of the last 100 that ended and are stored, completed or dead, how many died, 0.0..=1.0.
     pub failure_rate: f64,
     /// Of the completed among them, from emit to completion: the median, and the 95th in 100.
@@ -60,37 +63,40 @@ impl<'a> Consumers<'a> {
     }
 
     /// Creates the subscription of a consumer, or changes it if its code has changed since it was
-    /// last declared: what an operator changes holds until then (R14.4).
+    /// last declared: what an operator changes holds until then. Whether it is enabled holds beyond
+    /// that: of a subscription that is there, that is the operator's to say (R14.4).
     ///
     /// # Errors
     /// `Invalid` if there would be too many; `Unavailable`, `Indeterminate` (declare it again),
     /// `Closed`.
     pub async fn declare(&self, subscription: &Subscription) -> Result<Declared> {
-        self.prepare(subscription).await?;
         let consumer = &subscription.consumer;
-        let digest = digest_of(subscription, b"")?;
-        self.change(|settings| {
-            let declared = match settings.subscriptions.get(consumer) {
+        let digest = digest_of(&subscription.switched(true), b"")?;
+        let declared = self.change(|settings| {
+            let (declared, enabled) = match settings.subscriptions.get(consumer) {
                 Some(_) if settings.declared.get(consumer) == Some(&digest) => {
                     return Ok((false, Declared::Unchanged));
                 }
-                Some(_) => Declared::Changed,
-                None => Declared::Created,
+                Some(stored) => (Declared::Changed, stored.enabled),
+                None => (Declared::Created, subscription.enabled),
             };
-            settings.put(subscription)?;
+            settings.put(&subscription.switched(enabled))?;
             settings.declared.insert(consumer.clone(), digest.clone());
             Ok((true, declared))
-        })
-        .await
+        });
+        let declared = declared.await?;
+        self.set_up_queue(consumer).await?;
+        Ok(declared)
     }
 
-    /// Creates the subscription of a consumer or replaces it; true if there was none.
+    /// Creates the subscription of a consumer or replaces all of it; true if there was none.
     ///
     /// # Errors
     /// Those of [`declare`](Self::declare).
     pub async fn put(&self, subscription: &Subscription) -> Result<bool> {
-        self.prepare(subscription).await?;
-        self.change(|settings| Ok((true, settings.put(subscription)?))).await
+        let is_new = self.change(|settings| Ok((true, settings.put(subscription)?))).await?;
+        self.set_up_queue(&subscription.consumer).await?;
+        Ok(is_new)
     }
 
     /// The subscription of a consumer.
@@ -117,6 +123,7 @@ impl<'a> Consumers<'a> {
     pub async fn remove(&self, consumer: &ConsumerName) -> Result<bool> {
         self.change(|settings| {
             settings.declared.remove(consumer);
+            settings.served.remove(consumer);
             let was_there = settings.subscriptions.remove(consumer).is_some();
             Ok((was_there, was_there))
         })
@@ -178,24 +185,49 @@ impl<'a> Consumers<'a> {
         }
         let (failure_rate, latency) = rates(recent);
         let (depth, in_flight) = (count(State::Pending), count(State::Running));
-        Ok(ConsumerStats { depth, in_flight, dead: count(State::Dead), failure_rate, latency })
+        let totals = found.as_ref().map_or_else(Totals::default, |found| found.totals);
+        let dead = count(State::Dead);
+        Ok(ConsumerStats { depth, in_flight, dead, totals, failure_rate, latency })
     }
 
     pub(super) async fn settings(&self) -> Result<EventSettings> {
         EventSettings::read(&self.outbox.event_settings().await?.body)
     }
 
-    /// The queue of a consumer exists from its subscription on; that of one that has come to want
-    /// order serves its keys in turn.
-    async fn prepare(&self, subscription: &Subscription) -> Result<()> {
-        let queue = subscription.consumer.queue()?;
+    /// The queue of a consumer exists from its subscription on, and serves partition keys as the
+    /// subscription wants; what an operator sets there holds until the subscription wants another.
+    /// A change that was broken off is finished by the next one, or by the next declaration.
+    async fn set_up_queue(&self, consumer: &ConsumerName) -> Result<()> {
         let Some(admin) = self.backend.capabilities().admin else { return Ok(()) };
-        let stored = self.get(&subscription.consumer).await?;
-        let was_ordered = stored.as_ref().is_some_and(|stored| stored.ordered);
-        if stored.is_none() || (subscription.ordered && !was_ordered) {
-            let patch = QueuePatch::default();
-            let patch = if subscription.ordered { patch.order(Order::Fair) } else { patch };
-            admin.configure(&queue, &patch).await?;
+        let queue = consumer.queue()?;
+        let mut mine = None;
+        for _ in 0..TRIES {
+            let stored = self.outbox.event_settings().await?;
+            let mut settings = EventSettings::read(&stored.body)?;
+            let wanted = settings.subscriptions.get(consumer).map(Subscription::keys);
+            let Some(wanted) = wanted else { return Ok(()) };
+            let is_done = settings.served.get(consumer) == Some(&wanted);
+            // Whoever else has set it up may have done so before this one did.
+            if is_done && mine.is_none_or(|mine| mine == wanted) {
+                return Ok(());
+            }
+            admin.configure(&queue, &wanted.patch()?).await?;
+            mine = Some(wanted);
+            settings.served.insert(consumer.clone(), wanted);
+            // Whether others were first, the next turn sees.
+            self.outbox.change_event_settings(stored.version, &settings.write()?).await?;
+        }
+        Err(contended())
+    }
+
+    /// Order is there before a subscription wants it; it is given up only afterwards.
+    async fn put_in_order(&self, settings: &EventSettings) -> Result<()> {
+        let Some(admin) = self.backend.capabilities().admin else { return Ok(()) };
+        for (consumer, subscription) in &settings.subscriptions {
+            let keys = subscription.keys();
+            if keys == Keys::InOrder && !settings.served.contains_key(consumer) {
+                admin.configure(&consumer.queue()?, &keys.patch()?).await?;
+            }
         }
         Ok(())
     }
@@ -209,16 +241,21 @@ impl<'a> Consumers<'a> {
             let stored = self.outbox.event_settings().await?;
             let mut settings = EventSettings::read(&stored.body)?;
             let (changes, answer) = decide(&mut settings)?;
-            if !changes
-                || self.outbox.change_event_settings(stored.version, &settings.write()?).await?
-            {
+            if !changes {
+                return Ok(answer);
+            }
+            self.put_in_order(&settings).await?;
+            if self.outbox.change_event_settings(stored.version, &settings.write()?).await? {
                 return Ok(answer);
             }
         }
-        let message =
-            format!("others have changed subscriptions {TRIES} times in between; try again");
-        Err(Error::new(ErrorKind::Unavailable, message))
+        Err(contended())
     }
+}
+
+fn contended() -> Error {
+    let message = format!("others have changed subscriptions {TRIES} times in between; try again");
+    Error::new(ErrorKind::Unavailable, message)
 }
 
 impl EventSettings {
@@ -228,6 +265,9 @@ impl EventSettings {
         if is_new && self.subscriptions.len() >= SUBSCRIPTIONS {
             let limit = format!("at most {SUBSCRIPTIONS} subscriptions");
             return Err(Error::invalid("subscriptions", limit, "one more").on(consumer));
+        }
+        if self.served.get(&consumer) != Some(&subscription.keys()) {
+            self.served.remove(&consumer);
         }
         self.subscriptions.insert(consumer, subscription.clone());
         Ok(is_new)
@@ -255,4 +295,37 @@ fn rates(mut ended: Vec<Job>) -> (f64, Option<(Duration, Duration)>) {
         false => at(50).copied().zip(at(95).copied()),
     };
     (failure_rate, latency)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::SubscriptionDraft;
+    use crate::memory::{MemoryStore, Operation, When};
+
+    async fn per_key(store: &MemoryStore) -> u32 {
+        let queues = store.list_queues().await.unwrap();
+        queues.iter().find(|queue| queue.name.as_str() == "event.c").unwrap().settings.per_key
+    }
+
+    #[tokio::test]
+    async fn r14_4_order_is_kept_by_a_change_that_was_broken_off_and_finished_by_the_next() {
+        let store = MemoryStore::new();
+        let consumers = Consumers::of(&store).unwrap();
+        let wants = || SubscriptionDraft::new("c", "*");
+        let [ordered, fair] = [wants().ordered(), wants().fair()].map(|one| one.build().unwrap());
+        consumers.declare(&ordered).await.unwrap();
+        store.faults().fail(Operation::ChangeEventSettings, 1, When::Before);
+        consumers.declare(&fair).await.unwrap_err();
+        assert_eq!(per_key(&store).await, 1, "it is ordered still");
+        assert_eq!(consumers.declare(&ordered).await.unwrap(), Declared::Unchanged);
+        assert_eq!(per_key(&store).await, 1);
+        store.faults().fail(Operation::Configure, 1, When::Before);
+        consumers.declare(&fair).await.unwrap_err();
+        assert_eq!(consumers.declare(&fair).await.unwrap(), Declared::Unchanged);
+        assert!(per_key(&store).await > 1, "what was broken off is finished");
+        store.faults().fail(Operation::ChangeEventSettings, 1, When::Before);
+        consumers.declare(&ordered).await.unwrap_err();
+        assert_eq!(per_key(&store).await, 1, "order is there before it is wanted");
+    }
 }

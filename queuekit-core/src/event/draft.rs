@@ -29,6 +29,7 @@ pub struct NewEvent {
     pub(super) metadata: Metadata,
     pub(super) delay: Duration,
     pub(super) merged: bool,
+    pub(super) repeat: bool,
 }
 
 impl EventDraft {
@@ -53,6 +54,7 @@ impl EventDraft {
                 metadata: Metadata::default(),
                 delay: Duration::ZERO,
                 merged: false,
+                repeat: false,
             })
         });
         Self { event }
@@ -111,6 +113,7 @@ impl EventDraft {
     pub fn id(self, id: EventId) -> Self {
         self.check(|event| {
             event.id = id;
+            event.repeat = true;
             Ok(())
         })
     }
@@ -133,9 +136,10 @@ impl EventDraft {
     }
 }
 
+/// It may have been emitted before: whoever has it can do so.
 impl From<NewEvent> for EventDraft {
     fn from(event: NewEvent) -> Self {
-        Self { event: Ok(event) }
+        Self { event: Ok(NewEvent { repeat: true, ..event }) }
     }
 }
 
@@ -182,6 +186,12 @@ impl NewEvent {
     /// Whether its call was merged with others.
     pub fn is_merged(&self) -> bool {
         self.merged
+    }
+
+    /// Whether its id was made earlier. The event that had it may have gone, and deliveries of that
+    /// one may still be stored, also such as have ended: they are not made again (R14.2).
+    pub fn is_repeat(&self) -> bool {
+        self.repeat
     }
 
     /// Small facts that travel with it.

@@ -51,6 +51,7 @@ impl Event {
     /// The same event, to be delivered once more.
     pub(super) fn again(&self) -> NewEvent {
         NewEvent {
+            repeat: true,
             id: self.id,
             kind: self.kind.clone(),
             data: self.data.clone(),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use super::subscription::Keys;
 use super::{NewEvent, Subscription};
 use crate::capability::Emission;
 use crate::digest;
@@ -27,6 +28,10 @@ pub struct EventSettings {
     /// What the code of applications has declared last, as digests.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) declared: BTreeMap<ConsumerName, String>,
+    /// How the queue of each consumer was last set up to serve partition keys; missing where that
+    /// is still to be done.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) served: BTreeMap<ConsumerName, Keys>,
     /// Of the log.
     pub retention: EventRetention,
 }
@@ -153,8 +158,8 @@ impl Subscription {
             draft = draft.priority(Priority::LOW);
         }
         draft = match (replay, &event.partition_key) {
-            (Some(name), _) if self.ordered => draft.partition_key(replay_key(name)?),
-            (None, Some(key)) if self.ordered => draft.partition_key(key),
+            (Some(name), _) if self.is_fair() => draft.partition_key(replay_key(name)?),
+            (None, Some(key)) if self.is_fair() => draft.partition_key(key),
             _ => draft,
         };
         draft.delivery(event.id, id)

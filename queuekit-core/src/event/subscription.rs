@@ -8,6 +8,7 @@ use super::EventPattern;
 use crate::error::{Error, Result};
 use crate::limits::{DELAY, MAX_ATTEMPTS, TIMEOUT};
 use crate::names::ConsumerName;
+use crate::queue::{KeyOnWait, Order, QueuePatch};
 use crate::retry::RetryPolicy;
 
 /// A stored retry policy; each delivery has it.
@@ -19,12 +20,44 @@ pub struct Subscription {
     pub(super) consumer: ConsumerName,
     pub(super) events: EventPattern,
     pub(super) ordered: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) fair: bool,
     pub(super) enabled: bool,
     pub(super) max_attempts: u32,
     pub(super) timeout_ms: u64,
     pub(super) delay_ms: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) retry: Option<String>,
+}
+
+/// Deliveries of one key that run at once where keys take turns: more than a worker has slots, and
+/// few enough to find a free place among.
+const BESIDE: u32 = 1000;
+
+/// What the partition keys of events mean to a consumer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Keys {
+    /// Nothing: deliveries have none.
+    Unused,
+    /// They are served in turn; deliveries of one key run beside each other.
+    InTurn,
+    /// They are served in turn; deliveries of one key run one after the other.
+    InOrder,
+}
+
+impl Keys {
+    /// The settings of a queue by which it is so.
+    pub(super) fn patch(self) -> Result<QueuePatch> {
+        let patch = QueuePatch::default();
+        match self {
+            Self::Unused => Ok(patch.order(Order::Strict)),
+            Self::InTurn => {
+                Ok(patch.order(Order::Fair).per_key(BESIDE)?.key_on_wait(KeyOnWait::Skip))
+            }
+            Self::InOrder => Ok(patch.order(Order::Fair).per_key(1)?.key_on_wait(KeyOnWait::Block)),
+        }
+    }
 }
 
 /// Describes a subscription; [`build`](Self::build) checks everything and names what is wrong.
@@ -46,6 +79,7 @@ impl SubscriptionDraft {
                 consumer,
                 events: events.parse()?,
                 ordered: false,
+                fair: false,
                 enabled: true,
                 max_attempts: 3,
                 timeout_ms: 30 * 60 * 1000,
@@ -61,6 +95,16 @@ impl SubscriptionDraft {
     pub fn ordered(self) -> Self {
         self.check(|subscription| {
             subscription.ordered = true;
+            Ok(())
+        })
+    }
+
+    /// Partition keys are served in turn, however many deliveries one of them has waiting; those of
+    /// one key still run beside each other (default not). An ordered consumer serves them in turn
+    /// in any case.
+    pub fn fair(self) -> Self {
+        self.check(|subscription| {
+            subscription.fair = true;
             Ok(())
         })
     }
@@ -115,7 +159,8 @@ impl SubscriptionDraft {
         })
     }
 
-    /// While it is disabled, events make no deliveries for it (default enabled).
+    /// While it is disabled, events make no deliveries for it (default enabled). Where it is
+    /// declared, that is how it begins; later an operator says so.
     pub fn enabled(self, enabled: bool) -> Self {
         self.check(|subscription| {
             subscription.enabled = enabled;
@@ -157,9 +202,27 @@ impl Subscription {
         self.ordered
     }
 
+    /// Whether partition keys are served in turn.
+    pub fn is_fair(&self) -> bool {
+        self.keys() != Keys::Unused
+    }
+
+    pub(super) fn keys(&self) -> Keys {
+        match (self.ordered, self.fair) {
+            (true, _) => Keys::InOrder,
+            (false, true) => Keys::InTurn,
+            (false, false) => Keys::Unused,
+        }
+    }
+
     /// Whether events make deliveries for it.
     pub fn is_enabled(&self) -> bool {
         self.enabled
+    }
+
+    /// The same, enabled or not.
+    pub(super) fn switched(&self, enabled: bool) -> Self {
+        Self { enabled, ..self.clone() }
     }
 
     /// How often a delivery is tried.

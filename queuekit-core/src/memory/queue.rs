@@ -8,7 +8,7 @@ use crate::clock::Timestamp;
 use crate::job::{JobId, Priority, State};
 use crate::limits::HEALTH_WINDOW;
 use crate::names::PartitionKey;
-use crate::queue::{Order, QueueSettings};
+use crate::queue::{Order, QueueSettings, Totals};
 
 type ByTime = BTreeMap<(Timestamp, u64), JobId>;
 
@@ -32,6 +32,8 @@ pub(super) struct QueueTable {
     pub(super) counts: [u64; State::ALL.len()],
     /// Bytes of payloads and results, likewise.
     pub(super) bytes: [u64; State::ALL.len()],
+    /// Since it came to exist.
+    pub(super) totals: Totals,
     pub(super) corrupt: u64,
     /// Whether each of the last ended jobs died.
     pub(super) last_ended: VecDeque<bool>,
@@ -273,6 +275,11 @@ impl QueueTable {
     }
 
     fn remember_end(&mut self, state: State) {
+        match state {
+            State::Dead => self.totals.dead += 1,
+            State::Cancelled => self.totals.cancelled += 1,
+            State::Pending | State::Running | State::Completed => self.totals.completed += 1,
+        }
         let died = state == State::Dead;
         self.last_dead += usize::from(died);
         self.last_ended.push_back(died);

@@ -49,7 +49,6 @@ impl Tables {
     }
 
     fn has_live_worker(&self, record: &Record) -> bool {
-        self.live_workers()
-            .any(|beat| beat.queues.contains(&record.queue) && beat.kinds.contains(&record.kind))
+        self.live_workers().any(|beat| beat.serves(&record.queue, &record.kind))
     }
 }

@@ -8,4 +8,4 @@ mod stats;
 pub use ends::Ends;
 pub use health::{Health, HealthInput, health};
 pub use settings::{Keep, KeyOnDead, KeyOnWait, Order, QueuePatch, QueueSettings, Retention};
-pub use stats::{Count, Counts, Queue};
+pub use stats::{Count, Counts, Queue, Totals};

@@ -17,6 +17,8 @@ pub struct Queue {
     pub settings: QueueSettings,
     /// Its jobs by status.
     pub counts: Counts,
+    /// How its jobs have ended so far.
+    pub totals: Totals,
     /// Age of the oldest job that could run now, since it became due.
     pub oldest_ready_age: Option<Duration>,
     /// How well it does.
@@ -36,6 +38,7 @@ impl Queue {
             name,
             settings,
             counts: Counts::default(),
+            totals: Totals::default(),
             oldest_ready_age: None,
             health: super::health(super::HealthInput::default()),
             workers: 0,
@@ -69,6 +72,25 @@ impl Count {
 impl Default for Count {
     fn default() -> Self {
         Self::exact(0)
+    }
+}
+
+/// How jobs have ended since their queue came to exist, those that are gone included. One that is
+/// retried ends again, and counts again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// How many completed.
+    pub completed: u64,
+    /// How many died.
+    pub dead: u64,
+    /// How many were cancelled.
+    pub cancelled: u64,
+}
+
+impl Totals {
+    /// Of so many that have ended these died and were cancelled; the others completed.
+    pub fn of_ends(ended: u64, dead: u64, cancelled: u64) -> Self {
+        Self { completed: ended.saturating_sub(dead + cancelled), dead, cancelled }
     }
 }
 

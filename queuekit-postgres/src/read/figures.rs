@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use queuekit_core::capability::WorkerInfo;
 use queuekit_core::limits::EXACT_COUNT;
-use queuekit_core::queue::{Count, Ends, HealthInput, Queue, health};
+use queuekit_core::queue::{Count, Ends, HealthInput, Queue, Totals, health};
 use queuekit_core::{Result, State, Status, Timestamp};
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -33,6 +33,7 @@ pub(crate) struct Figures {
     pub(crate) sizes: [i64; State::ALL.len()],
     corrupt: i64,
     ends: Ends,
+    totals: Totals,
 }
 
 /// What waits in a queue.
@@ -119,6 +120,7 @@ async fn queue(
     let serving = workers.iter().filter(|worker| worker.beat.queues.contains(&row.name));
     queue.workers = serving.count() as u64;
     queue.oldest_ready_age = oldest.map(|due| now.since(due));
+    queue.totals = figures.map_or_else(Totals::default, |of| of.totals);
     queue.corrupt = figures.map_or(0, |of| unsigned(of.corrupt));
     queue.health = health(HealthInput {
         oldest_ready_age: queue.oldest_ready_age,
@@ -218,7 +220,10 @@ impl Figures {
         let mut ends = Ends::from_bytes(row.try_get(10)?);
         let (ended, died): (Vec<i32>, Vec<i32>) = (row.try_get(11)?, row.try_get(12)?);
         ended.into_iter().zip(died).for_each(|(ended, died)| push_ends(&mut ends, ended, died));
-        Ok(Self { queue: row.try_get(0)?, counts, sizes, corrupt: row.try_get(9)?, ends })
+        let total = |at| row.try_get(at).map(unsigned);
+        let totals = Totals::of_ends(total(13)?, total(14)?, total(15)?);
+        let (queue, corrupt) = (row.try_get(0)?, row.try_get(9)?);
+        Ok(Self { queue, counts, sizes, corrupt, ends, totals })
     }
 }
 

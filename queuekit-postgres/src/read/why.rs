@@ -88,7 +88,7 @@ async fn unserved(
     };
     let workers = super::workers(session).await?;
     let mut beats = workers.iter().map(|worker| &worker.beat);
-    let served = beats.any(|beat| beat.queues.contains(queue) && beat.kinds.contains(&kind));
+    let served = beats.any(|beat| beat.serves(queue, &kind));
     Ok((!served).then_some(kind))
 }
 

@@ -6,7 +6,7 @@ use queuekit_core::queue::Ends;
 use tokio_postgres::Row;
 
 use crate::error::Outcome;
-use crate::params::params;
+use crate::params::{params, typed};
 use crate::session::Session;
 use crate::statements::Sql;
 
@@ -18,10 +18,14 @@ const LOCK: i32 = -1;
 /// The numbers of a delta, in the order of their columns: pending, running, completed, dead,
 /// cancelled; bytes of completed, dead, cancelled; corrupt.
 const NUMBERS: usize = 9;
+/// Behind these what the ends among them add to the totals: ended, dead, cancelled.
+const ALL_NUMBERS: usize = NUMBERS + 3;
+/// The place of those cancelled.
+const CANCELLED: usize = 4;
 
 #[derive(Default)]
 struct Sum {
-    numbers: [i64; NUMBERS],
+    numbers: [i64; ALL_NUMBERS],
     ends: Vec<(i32, i32)>,
     turn: i64,
 }
@@ -59,7 +63,7 @@ async fn put(
     rings: &BTreeMap<i32, Ends>,
 ) -> Outcome<()> {
     let queues: Vec<i32> = sums.keys().copied().collect();
-    let mut numbers: [Vec<i64>; NUMBERS] = Default::default();
+    let mut numbers: [Vec<i64>; ALL_NUMBERS] = Default::default();
     let (mut turns, mut ends) = (Vec::new(), Vec::new());
     for (queue, sum) in sums {
         for (column, number) in numbers.iter_mut().zip(sum.numbers) {
@@ -73,46 +77,28 @@ async fn put(
         ends.push(ring.to_bytes());
     }
     let ends: Vec<&[u8]> = ends.iter().map(Vec::as_slice).collect();
-    let [
-        pending,
-        running,
-        completed,
-        dead,
-        cancelled,
-        done_size,
-        dead_size,
-        cancelled_size,
-        corrupt,
-    ] = numbers;
-    let params = params![
-        queues,
-        pending,
-        running,
-        completed,
-        dead,
-        cancelled,
-        done_size,
-        dead_size,
-        cancelled_size,
-        corrupt,
-        turns,
-        ends,
-    ];
-    session.query(Sql::FoldPut, params).await.map(drop)
+    let mut params = vec![typed(&queues)];
+    params.extend(numbers.iter().map(typed));
+    params.extend_from_slice(params![turns, ends]);
+    session.query(Sql::FoldPut, &params).await.map(drop)
 }
 
 impl Sum {
     fn add(&mut self, row: &Row) -> Result<(), tokio_postgres::Error> {
-        for (at, number) in self.numbers.iter_mut().enumerate() {
-            *number += match at {
+        let mut numbers = [0; ALL_NUMBERS];
+        for (at, number) in numbers[..NUMBERS].iter_mut().enumerate() {
+            *number = match at {
                 5..=7 => row.try_get::<_, i64>(at + 1)?,
                 _ => i64::from(row.try_get::<_, i32>(at + 1)?),
             };
         }
-        let (ended, died) = (row.try_get(10)?, row.try_get(11)?);
+        let (ended, died): (i32, i32) = (row.try_get(10)?, row.try_get(11)?);
         if ended > 0 {
+            let totals = [i64::from(ended), i64::from(died), numbers[CANCELLED]];
+            numbers[NUMBERS..].copy_from_slice(&totals);
             self.ends.push((ended, died));
         }
+        self.numbers.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += number);
         self.turn = self.turn.max(row.try_get::<_, Option<i64>>(12)?.unwrap_or_default());
         Ok(())
     }

@@ -202,7 +202,8 @@ impl Emit<'_> {
         let version = self.emission.version.cast_signed();
         let mut params = deliveries.of_deliveries();
         params.extend_from_slice(params![ids, kinds, partition_keys, keys, metadata, data]);
-        params.extend_from_slice(params![queues, self.lock_class, version, all]);
+        let is_repeat = events().any(NewEvent::is_repeat);
+        params.extend_from_slice(params![queues, self.lock_class, version, all, is_repeat]);
         let rows = match all {
             true => session.write(Sql::Emit, &params).await?,
             false => session.query(Sql::Emit, &params).await?,

@@ -167,6 +167,8 @@ local function finish(job, state)
     job.state, job.finished = state, now11
     local ends = call('HINCRBY', Q.meta, 'ends', 1)
     job.end_seq = hex12(ends)
+    -- Those that are neither have completed: the many acks count one number less.
+    call('HINCRBY', Q.meta, 'total_' .. state, 1)
     enter(job)
     remember_ends(ends, 1, state == 'x')
     if job.unique ~= '' then

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use futures_util::future::try_join_all;
 use queuekit_core::capability::WorkerInfo;
 use queuekit_core::limits::{EXACT_COUNT, HEALTH_WINDOW};
-use queuekit_core::queue::{Count, HealthInput, Queue, QueueSettings, health};
+use queuekit_core::queue::{Count, HealthInput, Queue, QueueSettings, Totals, health};
 use queuekit_core::{QueueName, Result, Status, Timestamp};
 use redis::Value;
 
@@ -39,6 +39,8 @@ struct Figures {
     keyed: u64,
     ends: Vec<u8>,
     ended: u64,
+    total_dead: u64,
+    total_cancelled: u64,
     corrupt: u64,
     fields: HashMap<String, Vec<u8>>,
 }
@@ -113,6 +115,7 @@ impl RedisStore {
         let serving = workers.iter().filter(|worker| worker.beat.queues.contains(name));
         queue.workers = serving.count() as u64;
         queue.oldest_ready_age = oldest.map(|at| figures.now.since(Timestamp::from_millis(at)));
+        queue.totals = Totals::of_ends(figures.ended, figures.total_dead, figures.total_cancelled);
         queue.corrupt = figures.corrupt;
         queue.health = health(HealthInput {
             oldest_ready_age: queue.oldest_ready_age,
@@ -169,7 +172,8 @@ impl Figures {
         let (plain_failed, keyed) = (count()?, count()?);
         let ends = bytes_of(parts.next()?)?;
         let mut count = || number_of(parts.next()?).and_then(|count| u64::try_from(count).ok());
-        let (ended, corrupt) = (count()?, count()?);
+        let (ended, total_dead, total_cancelled) = (count()?, count()?, count()?);
+        let corrupt = count()?;
         let fields = fields_of(parts);
         Some(Self {
             now,
@@ -185,6 +189,8 @@ impl Figures {
             keyed,
             ends,
             ended,
+            total_dead,
+            total_cancelled,
             corrupt,
             fields,
         })

@@ -56,7 +56,7 @@ impl RedisStore {
     async fn is_served(&self, job: &Job) -> Result<bool> {
         let workers = workers(self, "why").await?;
         let mut beats = workers.iter().map(|worker| &worker.beat);
-        Ok(beats.any(|beat| beat.queues.contains(&job.queue) && beat.kinds.contains(&job.kind)))
+        Ok(beats.any(|beat| beat.serves(&job.queue, &job.kind)))
     }
 
     /// The job it waits for, and how many stand before it; none if that takes too long to count.

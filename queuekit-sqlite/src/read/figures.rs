@@ -49,6 +49,7 @@ impl Step<'_> {
         for status in [Status::Completed, Status::Dead, Status::Cancelled] {
             queue.counts.set(status, Count::exact(row.count(status.state())));
         }
+        queue.totals = row.totals();
         queue.workers = workers;
         queue.oldest_ready_age = waiting.oldest_due.map(|due| self.now.since(due));
         queue.corrupt = unsigned(row.corrupt);

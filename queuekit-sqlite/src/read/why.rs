@@ -66,7 +66,7 @@ impl Step<'_> {
         };
         let workers = self.list_workers()?;
         let mut beats = workers.iter().map(|worker| &worker.beat);
-        let served = beats.any(|beat| beat.queues.contains(name) && beat.kinds.contains(&kind));
+        let served = beats.any(|beat| beat.serves(name, &kind));
         Ok((!served).then_some(kind))
     }
 

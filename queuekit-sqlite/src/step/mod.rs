@@ -81,6 +81,8 @@ impl<'c> Step<'c> {
                 queue.last_turn,
                 queue.corrupt,
                 ends,
+                queue.total_dead,
+                queue.total_cancelled,
             ];
             self.execute(QUEUE_COUNT_UP, counters)?;
         }
@@ -134,6 +136,8 @@ impl<'c> Step<'c> {
             last_end_seq: 0,
             last_turn: 0,
             corrupt: 0,
+            total_dead: 0,
+            total_cancelled: 0,
             ends,
             ends_changed: false,
             changed: false,

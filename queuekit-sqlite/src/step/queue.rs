@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use queuekit_core::queue::{Ends, Keep, KeyOnDead, KeyOnWait, Order, QueueSettings, Retention};
+use queuekit_core::queue::{
+    Ends, Keep, KeyOnDead, KeyOnWait, Order, QueueSettings, Retention, Totals,
+};
 use queuekit_core::{QueueName, State, Timestamp};
 use rusqlite::{Row, ToSql};
 
@@ -21,6 +23,9 @@ pub(crate) struct QueueRow {
     pub(crate) last_end_seq: i64,
     pub(crate) last_turn: i64,
     pub(crate) corrupt: i64,
+    /// How many have died and been cancelled since it came to exist.
+    pub(crate) total_dead: i64,
+    pub(crate) total_cancelled: i64,
     pub(crate) ends: Ends,
     pub(crate) ends_changed: bool,
     /// The counters differ from what is stored.
@@ -46,6 +51,8 @@ impl QueueRow {
             last_turn: count(25)?,
             corrupt: count(26)?,
             ends: Ends::from_bytes(row.get_ref(27)?.as_blob()?),
+            total_dead: count(28)?,
+            total_cancelled: count(29)?,
             ends_changed: false,
             changed: false,
         }))
@@ -53,6 +60,11 @@ impl QueueRow {
 
     pub(crate) fn count(&self, state: State) -> u64 {
         unsigned(self.counts[state as usize])
+    }
+
+    pub(crate) fn totals(&self) -> Totals {
+        let ended = unsigned(self.last_end_seq);
+        Totals::of_ends(ended, unsigned(self.total_dead), unsigned(self.total_cancelled))
     }
 
     pub(crate) fn is_fair(&self) -> bool {
@@ -87,6 +99,8 @@ impl QueueRow {
         self.changed = true;
         self.ends.push(state == State::Dead);
         self.ends_changed = true;
+        self.total_dead += i64::from(state == State::Dead);
+        self.total_cancelled += i64::from(state == State::Cancelled);
         self.last_end_seq += 1;
         self.last_end_seq
     }

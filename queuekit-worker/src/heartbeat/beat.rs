@@ -1,29 +1,48 @@
 //! Says that the worker is there.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use queuekit_core::LeaseTtl;
 use queuekit_core::capability::Beat;
 
 use super::beat_every;
 use crate::shared::Shared;
 
+/// How long an ended worker may take to say so.
+const FAREWELL: Duration = Duration::from_millis(500);
+
 pub(super) async fn beat(shared: &Arc<Shared>) {
     loop {
         if let Some(leases) = shared.leases() {
-            let beat = Beat {
-                id: shared.id.clone(),
-                name: shared.name.clone(),
-                queues: shared.queues.clone(),
-                kinds: shared.kinds.names().into_iter().cloned().collect(),
-                slots: u32::try_from(shared.slots).unwrap_or(u32::MAX),
-                running: u32::try_from(shared.registry.busy()).unwrap_or(u32::MAX),
-                ttl: shared.ttl,
-            };
             // Nothing depends on presence: the next beat is soon enough.
-            if let Err(error) = leases.beat(&beat).await {
+            if let Err(error) = leases.beat(&present(shared, shared.ttl)).await {
                 shared.store_error(&error);
             }
         }
         tokio::time::sleep(beat_every(shared.ttl.get())).await;
+    }
+}
+
+/// The last beat lets the worker go from the list soon, rather than after three leases: who looks
+/// for queues that nobody serves must not find one that has ended.
+pub(super) async fn farewell(shared: &Arc<Shared>) {
+    let (Some(leases), Ok(soon)) = (shared.leases(), LeaseTtl::new(Duration::from_secs(1))) else {
+        return;
+    };
+    let last = present(shared, soon.min(shared.ttl));
+    // Whoever is not heard is listed a while longer.
+    let _ = tokio::time::timeout(FAREWELL, leases.beat(&last)).await;
+}
+
+fn present(shared: &Arc<Shared>, ttl: LeaseTtl) -> Beat {
+    Beat {
+        id: shared.id.clone(),
+        name: shared.name.clone(),
+        queues: shared.queues.clone(),
+        kinds: shared.kinds.names().into_iter().collect(),
+        slots: u32::try_from(shared.slots).unwrap_or(u32::MAX),
+        running: u32::try_from(shared.registry.busy()).unwrap_or(u32::MAX),
+        ttl,
     }
 }

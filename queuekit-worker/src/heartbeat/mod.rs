@@ -56,6 +56,8 @@ impl Heartbeat {
                     std::thread::sleep(LOOK);
                 }
             }
+            let leaving = || runtime.block_on(beat::farewell(&shared));
+            let _ = catch_unwind(AssertUnwindSafe(leaving));
             drop(ending);
         };
         let thread = std::thread::Builder::new().name("queuekit-beat".to_owned());

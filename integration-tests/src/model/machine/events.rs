@@ -6,8 +6,8 @@ use std::time::Duration;
 use queuekit_core::capability::{EmitOutcome, EventFilter};
 use queuekit_core::event::{EventRetention, NewEvent, ReplayFrom};
 use queuekit_core::lifecycle::Transition;
-use queuekit_core::limits::RETENTION_GRACE;
-use queuekit_core::queue::Order;
+use queuekit_core::limits::{PER_KEY, RETENTION_GRACE};
+use queuekit_core::queue::{KeyOnWait, Order};
 use queuekit_core::{
     ConsumerName, EventId, IdempotencyKey, JobId, PartitionKey, Priority, QueueName, State,
     Subscription, Timestamp,
@@ -59,9 +59,12 @@ impl Machine {
         let queue = consumer.queue().expect("a consumer's queue");
         let stored = self.events.subscriptions.insert(consumer, subscription.clone());
         let settings = self.queues.entry(queue).or_default();
-        let was_ordered = stored.as_ref().is_some_and(Subscription::is_ordered);
-        if subscription.is_ordered() && !was_ordered {
+        let keys = |of: &Subscription| (of.is_fair(), of.is_ordered());
+        if subscription.is_fair() && stored.as_ref().map(keys) != Some(keys(subscription)) {
+            let ordered = subscription.is_ordered();
             settings.order = Order::Fair;
+            settings.per_key = if ordered { 1 } else { PER_KEY };
+            settings.key_on_wait = if ordered { KeyOnWait::Block } else { KeyOnWait::Skip };
         }
         self.coverage.saw(Beside::Subscribed);
         stored.is_none()
@@ -145,7 +148,7 @@ impl Machine {
     /// a key that is the replay's own.
     pub(in crate::model) fn deliver(&mut self, owed: Owed, id: JobId, key: Option<PartitionKey>) {
         let Owed { queue, of, event, subscription } = owed;
-        let partition_key = match (subscription.is_ordered(), &of.replay) {
+        let partition_key = match (subscription.is_fair(), &of.replay) {
             (false, _) => None,
             (true, None) => event.partition_key,
             (true, Some(_)) => {

@@ -33,6 +33,9 @@ pub(in crate::model) fn subscription(rng: &mut Rng) -> Subscription {
     if rng.bool() {
         draft = draft.ordered();
     }
+    if rng.bool() {
+        draft = draft.fair();
+    }
     draft.build().expect("a valid subscription")
 }
 

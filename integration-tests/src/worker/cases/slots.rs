@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use queuekit_core::Status;
-use queuekit_worker::{Ctx, JobResult};
+use queuekit_core::{EventDraft, Status, SubscriptionDraft};
+use queuekit_worker::{Bytes, Ctx, JobResult};
 use tokio::sync::Semaphore;
 
 use crate::worker::Live;
@@ -84,6 +84,31 @@ pub(in crate::worker) async fn r13_4_a_kind_without_handler_waits_and_spends_no_
     assert!(job.errors.is_empty(), "{:?}", job.errors);
     let wait = job.scheduled_at.since(job.started_at.expect("it was leased"));
     assert!((1000..2000).contains(&wait.as_millis()), "1 s at first, not {wait:?}");
+}
+
+/// R13.4: a consumer's handler for any type runs what it has no handler of its own for. Guard: the
+/// exact one is looked for first.
+pub(in crate::worker) async fn r13_4_the_handler_for_any_type_runs_what_has_no_other(live: Live) {
+    let all = SubscriptionDraft::new("audit", "*").build().expect("a subscription");
+    live.client.consumers().expect("events").declare(&all).await.expect("declare");
+    live.client.emit(Task { n: 7 }).await.expect("emit");
+    live.client.emit(EventDraft::new("other", "x")).await.expect("emit");
+    let (tell, mut told) = events();
+    let exactly = tell.clone();
+    let exact = move |task: Task, _: Ctx| {
+        let _ = exactly.send(format!("exact {}", task.n));
+        async { JobResult::Ok(()) }
+    };
+    let any = move |data: Bytes, ctx: Ctx| {
+        let _ = tell.send(format!("any {} {}", ctx.kind(), String::from_utf8_lossy(&data)));
+        async { JobResult::Ok(None) }
+    };
+    let worker = live.worker().consume("audit", exact).consume_any("audit", any);
+    let summary = worker.run_until_idle().await.expect("run");
+    assert_eq!((summary.completed, summary.released), (2, 0));
+    let mut ran = [next(&mut told).await, next(&mut told).await];
+    ran.sort_unstable();
+    assert_eq!(ran, ["any other x", "exact 7"]);
 }
 
 /// R13.4: while the store takes no acks, a worker does not go on taking jobs. Guard: the bound on
