@@ -8,9 +8,8 @@ import { afterEach, beforeEach, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { FakeServer } from "./fake_server.js";
-import {
-  Client, Fatal, QueuekitError, Release, Retry, Worker, rawPayloads,
-} from "./queuekit.js";
+import { Client, Fatal, QueuekitError, Release, Retry, Worker } from "./index.js";
+import { dump, load } from "./json.js";
 
 const PROBLEM = { type: "urn:queuekit:problem:overloaded", detail: "later" };
 const BUSY = [503, { "retry-after": "0" }, PROBLEM];
@@ -113,36 +112,48 @@ describe("client", () => {
     assert.deepEqual(await client.enqueueMany([{ type: "a" }]), outcomes);
   });
 
-  test("a raw payload is sent as it is written, and must be JSON", async () => {
-    await client.enqueue("t", undefined, { rawPayload: '{"n": 12345678901234567890}' });
-    assert.ok(fake.calls[0].text.startsWith('{"payload":{"n": 12345678901234567890},'));
-    const broken = client.enqueue("t", undefined, { rawPayload: '1,"queue":"other"' });
-    await assert.rejects(broken, SyntaxError);
+  test("an event is emitted under one key", async () => {
+    fake.script["/v1/events"] = [BUSY, [201, {}, { id: "7", outcome: "emitted" }]];
+    assert.equal((await client.emit("order.paid", { n: 1 })).outcome, "emitted");
+    const [first, second] = fake.bodies("/v1/events");
+    assert.deepEqual([first, first.data], [second, { n: 1 }]);
+    assert.ok(first.idempotency_key);
+  });
+
+  test("large integers pass unchanged, and nothing else is touched", async () => {
+    const text = '{"n":12345678901234567890,"s":"12345678901234567890 \\" 9","f":[0.1234567890123'
+      + '456789,9007199254740991,-9007199254740993,12345678901234567890e2]}';
+    const value = load(text);
+    assert.deepEqual([value.n, value.f[1], value.f[2]],
+      [12345678901234567890n, Number.MAX_SAFE_INTEGER, -9007199254740993n]);
+    assert.equal(value.s, '12345678901234567890 " 9');
+    assert.deepEqual([typeof value.f[0], typeof value.f[3]], ["number", "number"]);
+    assert.equal(dump({ n: value.n, s: "1", list: [2n] }),
+      '{"n":12345678901234567890,"s":"1","list":[2]}');
+    assert.throws(() => load("[12345678901234567890"), SyntaxError);
+    await client.enqueue("t", value.n);
+    assert.match(fake.calls[0].text, /"payload":12345678901234567890}/);
   });
 });
 
 describe("worker", () => {
-  test("a returned value is the result, and acks are batched", async () => {
+  test("a returned value is the result, and no more is reserved than there are slots", async () => {
     for (let i = 0; i < 20; i += 1) fake.lease(`${i}`, { payload: `${i}` });
     start({ t: async (payload) => ({ double: payload * 2 }) });
     await fake.waitFor(() => acks().length === 20);
     const third = acks().find(({ token }) => token === "3");
     assert.deepEqual(third, { token: "3", result: { double: 6 } });
-    assert.ok(fake.bodies("/v1/ack").length < 20);
     assert.ok(fake.bodies("/v1/reserve").every(({ limit }) => limit <= 4));
   });
 
-  test("the raw payload is what was enqueued, large numbers included", async () => {
-    const nested = '{"n": 12345678901234567890, "payload": [1, {"}": "\\""}]}';
-    const texts = [nested, '"payload"', "1.10"];
-    texts.forEach((payload, i) => fake.lease(`${i}`, { payload }));
-    fake.lease("3", { payload_base64: "/w==" });
+  test("a payload is a value with its large integers, or bytes", async () => {
+    fake.lease("0", { payload: '{"n": 12345678901234567890}' });
+    fake.lease("1", { payload_base64: "/w==" });
     const seen = {};
-    start({ t: (_, ctx) => { seen[ctx.token] = ctx.rawPayload; } });
-    await fake.waitFor(() => acks().length === 4);
-    assert.deepEqual([seen[0], seen[1], seen[2]], texts);
-    const none = '{"leases":[{"job":{"type":"payload","payload_base64":"/w=="},"token":"t"}]}';
-    assert.deepEqual(rawPayloads(none), [undefined]);
+    start({ t: (payload, ctx) => { seen[ctx.token] = payload; return payload.n; } });
+    await fake.waitFor(() => acks().length === 2);
+    assert.deepEqual(seen[0], { n: 12345678901234567890n });
+    assert.match(fake.calls.map(({ text }) => text).join(), /"result":12345678901234567890}/);
   });
 
   test("errors decide what becomes of the job", async () => {
@@ -169,9 +180,11 @@ describe("worker", () => {
 
   test("a result that is no JSON fails the attempt", async () => {
     fake.lease("1");
-    start({ t: () => 1n });
+    const circle = {};
+    circle.self = circle;
+    start({ t: () => circle });
     await fake.waitFor(() => nacks().length);
-    assert.match(nacks()[0].error, /BigInt/);
+    assert.match(nacks()[0].error, /circular/);
   });
 
   test("a type without handler is released for longer each time", async () => {
@@ -240,11 +253,12 @@ describe("worker", () => {
 
   test("a result that the server refuses fails its job and no other", async () => {
     const refuse = [422, {}, { ...PROBLEM, detail: "too large" }];
-    fake.script["/v1/ack"] = [refuse, refuse];
+    fake.script["/v1/ack"] = [refuse];
     fake.lease("1");
     fake.lease("2");
     start({ t: () => 1 });
-    await fake.waitFor(() => nacks().length && acks().length === 4);
+    await fake.waitFor(() => nacks().length && acks().length === 2);
+    assert.equal(nacks().length, 1);
     assert.match(nacks()[0].error, /the result could not be stored: 422/);
   });
 
@@ -280,7 +294,7 @@ describe("worker", () => {
 
   test("signals stop it, and the second forces", async () => {
     const script = `
-      import { Client, Worker } from "./queuekit.js";
+      import { Client, Worker } from "./index.js";
       const client = new Client({ url: process.argv[1] });
       const t = () => new Promise((resolve) => setTimeout(resolve, 60_000));
       await new Worker(client, ["q"], { t }).run({ drainMs: 50_000 });
@@ -320,11 +334,9 @@ describe("server", { skip: SERVER ? false : "QUEUEKIT_SERVER is not set" }, () =
   const status = async (id) => (await server.getJob(id)).status;
 
   test("a job is enqueued, worked and read, its numbers unharmed", async () => {
-    const rawPayload = '{"n": 12345678901234567890}';
-    const { id } = await server.enqueue("echo", undefined, { rawPayload, queue });
-    await work({ echo: (_, ctx) => ctx.rawPayload },
-      async () => (await status(id)) === "completed");
-    assert.equal((await server.getJob(id)).result, rawPayload);
+    const { id } = await server.enqueue("next", { n: 2n ** 80n }, { queue });
+    await work({ next: ({ n }) => n + 1n }, async () => (await status(id)) === "completed");
+    assert.equal((await server.getJob(id)).result, 2n ** 80n + 1n);
   });
 
   test("bytes and a fatal error", async () => {
@@ -358,8 +370,14 @@ describe("server", { skip: SERVER ? false : "QUEUEKIT_SERVER is not set" }, () =
     assert.deepEqual(outcomes.map(({ outcome }) => outcome), ["duplicate", "created"]);
   });
 
+  test("a repeated event is a duplicate", async () => {
+    const emit = () => server.emit("node.tried", new Uint8Array([255]), { idempotency_key: queue });
+    assert.deepEqual([(await emit()).outcome, (await emit()).outcome], ["emitted", "duplicate"]);
+  });
+
   test("what is refused says why", async () => {
     await assert.rejects(server.enqueue("t", 1, { nonsense: 1 }), { status: 422 });
     await assert.rejects(server.getJob(randomUUID()), { status: 404 });
+    await assert.rejects(server.enqueue("t", "x".repeat(17 << 20)), { status: 413 });
   });
 });

@@ -1,0 +1,129 @@
+// Enqueuing, and every other call of the API: each is repeated while that helps.
+
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { dump, load } from "./json.js";
+
+/** The longest pause between two tries: an outage is noticed to be over within it. */
+const PAUSE_MS = 5000;
+const RETRIED = [0, 429, 502, 503, 504];
+
+/** What the server refused, or that it cannot be reached (`status` 0, type `unreachable`). */
+export class QueuekitError extends Error {
+  constructor(status, problem, retryAfterMs) {
+    const type = String(problem.type ?? "").replace(/^.*:/, "");
+    super(`${status} ${type}: ${problem.detail ?? problem.title ?? ""}`);
+    this.name = "QueuekitError";
+    Object.assign(this, { status, type, problem, retryAfterMs });
+    this.title = String(problem.title ?? "");
+    this.detail = String(problem.detail ?? "");
+  }
+}
+
+/** Talks to one server. */
+export class Client {
+  /** Private, since who logs the client would log the key. */
+  #headers = { accept: "application/json", "content-type": "application/json" };
+
+  /** `timeoutMs` is of one try, `deadlineMs` of a call with all its tries. */
+  constructor({ url, apiKey, timeoutMs = 30_000, deadlineMs = 30_000 } = {}) {
+    const server = url || process.env.QUEUEKIT_SERVER || "http://127.0.0.1:8080";
+    const key = apiKey || process.env.QUEUEKIT_API_KEY;
+    if (!/^https?:$/.test(new URL(server).protocol)) {
+      throw new TypeError(`${server} is no server: give http://HOST:PORT or https://..`);
+    }
+    if (key) this.#headers.authorization = `Bearer ${key}`;
+    Object.assign(this, { url: server.replace(/\/+$/, ""), timeoutMs, deadlineMs });
+  }
+
+  /**
+   * Stores a job; its `id`, and as `outcome` whether it is `created` or a `duplicate`.
+   *
+   * A payload of bytes (`Uint8Array`) is stored as it is, anything else as JSON. The options are
+   * the fields of docs/http.md: `queue`, `priority`, `delay_ms`, `idempotency_key`, .. The call is
+   * repeated under one idempotency key, so a `duplicate` may be of an earlier try.
+   */
+  enqueue(type, payload, options = {}) {
+    return this.call("POST", "/v1/jobs", keyed("payload", { ...options, type, payload }));
+  }
+
+  /** Stores up to 1,000 jobs in one step; an outcome for each, which may be `queue_full`. */
+  async enqueueMany(jobs) {
+    try {
+      const body = { jobs: jobs.map((job) => keyed("payload", job)) };
+      return (await this.call("POST", "/v1/jobs", body)).outcomes;
+    } catch (error) {
+      if (!error.problem?.outcomes) throw error;
+      return error.problem.outcomes; // 429: every queue is full, and was until the deadline.
+    }
+  }
+
+  /** Stores an event for all who have subscribed to it; repeated as `enqueue` is. */
+  emit(type, data, options = {}) {
+    return this.call("POST", "/v1/events", keyed("data", { ...options, type, data }));
+  }
+
+  /** The job as it is now; a `QueuekitError` with status 404 if there is none. */
+  getJob(id) {
+    return this.call("GET", `/v1/jobs/${encodeURIComponent(id)}`);
+  }
+
+  /** One request of the API, repeated while that helps. Only for what can be repeated. */
+  async call(method, path, body, options = {}) {
+    const { timeoutMs = this.timeoutMs, deadlineMs = this.deadlineMs, signal } = options;
+    const [text, until] = [dump(body), performance.now() + deadlineMs];
+    for (let pause = 100; ; pause = Math.min(pause * 2, PAUSE_MS)) {
+      try {
+        return await this.#try(method, path, text, timeoutMs, signal);
+      } catch (error) {
+        // Jitter: those who were refused together do not come back together.
+        const after = (error.retryAfterMs ?? 0) * (1 + Math.random() / 5);
+        const wait = Math.max(pause * Math.random(), after);
+        if (!RETRIED.includes(error.status) || performance.now() + wait > until) throw error;
+        await sleep(wait, undefined, { signal });
+      }
+    }
+  }
+
+  async #try(method, path, body, timeoutMs, signal) {
+    const late = AbortSignal.timeout(Math.ceil(timeoutMs));
+    const hangUp = new AbortController();
+    const stop = () => hangUp.abort();
+    for (const end of [late, signal]) end?.addEventListener("abort", stop);
+    if (signal?.aborted) stop();
+    let response, text;
+    try {
+      // The type also without a body: by it the server tells us from a form of a page.
+      const options = { method, headers: this.#headers, body, signal: hangUp.signal };
+      response = await fetch(this.url + path, { ...options, redirect: "manual" });
+      text = await response.text();
+    } catch (error) {
+      const why = late.aborted ? `no answer within ${Math.ceil(timeoutMs)} ms`
+        : error?.cause?.message || error?.cause?.code || error?.message || String(error);
+      const detail = `${method} ${this.url}${path}: ${why}`;
+      throw new QueuekitError(0, { type: "unreachable", detail });
+    } finally {
+      signal?.removeEventListener("abort", stop);
+    }
+    let [isOk, answer] = [response.ok, undefined];
+    try {
+      answer = text === "" ? undefined : load(text);
+    } catch { // A proxy answered, or nobody we know.
+      const detail = `${path} answered ${text.slice(0, 200)}`;
+      [isOk, answer] = [false, { type: "no_json", detail }];
+    }
+    if (isOk) return answer;
+    const after = response.headers.get("retry-after") ?? "";
+    const waitMs = /^\d+$/.test(after) ? Number(after) * 1000 : undefined;
+    throw new QueuekitError(response.status, answer ?? { title: response.statusText }, waitMs);
+  }
+}
+
+/** What is to be stored; without a key, a repeated call would store it twice. */
+function keyed(field, { [field]: value, ...item }) {
+  const encoded = value instanceof Uint8Array
+    ? { [`${field}_base64`]: Buffer.from(value).toString("base64") }
+    : { [field]: value };
+  return { idempotency_key: randomUUID(), ...item, ...encoded };
+}

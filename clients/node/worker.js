@@ -1,0 +1,205 @@
+// Working: `run` reserves jobs, each is run and settled by itself, `#beat` keeps the leases.
+
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { Context, outcome } from "./run.js";
+
+/** How long the lease of a run is kept after it timed out. */
+const GRACE_MS = 10_000;
+
+/** Runs jobs until SIGTERM, SIGINT or `stop()`. */
+export class Worker {
+  /** By token, until the outcome is recorded: the slots that are taken. */
+  #runs = new Map();
+  #stopping = new AbortController();
+  #forced = false;
+  #ended = new AbortController();
+  #changed = new AbortController();
+
+  /**
+   * `queues` in the order they are served, or with weights; `handlers` by type of job. `log` gets
+   * what goes wrong and is not the caller's to handle.
+   */
+  constructor(client, queues, handlers, options = {}) {
+    const { concurrency = 10, leaseMs = 30_000, waitMs = 20_000 } = options;
+    if (!(concurrency >= 1 && concurrency <= 1000)) {
+      throw new RangeError(`concurrency is ${concurrency}: give 1 to 1000, or run more workers`);
+    }
+    Object.assign(this, { client, queues, concurrency, leaseMs, waitMs });
+    this.handlers = new Map(Object.entries(handlers));
+    const host = hostname().replace(/[^A-Za-z0-9_.:-]|^[^A-Za-z0-9]+/g, "").slice(0, 80);
+    this.name = options.name ?? `${host || "worker"}-${process.pid}`;
+    this.id = `${this.name.slice(0, 90)}.${randomUUID()}`;
+    this.log = options.log ?? ((text) => console.warn(`queuekit: ${text}`));
+  }
+
+  /** Ends `run`, in good order; the second call ends it without waiting for handlers. */
+  stop() {
+    this.#forced = this.#stopping.signal.aborted;
+    this.#stopping.abort();
+    this.#changed.abort();
+  }
+
+  /**
+   * Works, once. When stopped, waits up to `drainMs` for what runs, and releases the rest. SIGTERM
+   * and SIGINT stop it, too, and a second one forces it.
+   */
+  async run({ drainMs = 25_000, signals = true } = {}) {
+    const names = signals ? ["SIGINT", "SIGTERM"] : [];
+    const onSignal = () => this.stop();
+    for (const name of names) process.on(name, onSignal);
+    const beating = this.#beat();
+    try {
+      while (!this.#stopping.signal.aborted) {
+        const isFree = await this.#until(() => this.#runs.size < this.concurrency, 1000);
+        if (isFree) await this.#reserve();
+      }
+      await this.#drain(drainMs);
+    } finally {
+      this.#ended.abort();
+      await beating;
+      for (const name of names) process.off(name, onSignal);
+    }
+  }
+
+  /** Whether it came to that. */
+  async #until(done, ms) {
+    const end = performance.now() + ms;
+    while (!done() && performance.now() < end) {
+      this.#changed = new AbortController();
+      await pause(end - performance.now(), this.#changed.signal);
+    }
+    return done();
+  }
+
+  async #reserve() {
+    const { queues, leaseMs: lease_ms, waitMs: wait_ms, id: worker } = this;
+    const limit = this.concurrency - this.#runs.size;
+    const { signal } = this.#stopping;
+    try {
+      const options = { timeoutMs: wait_ms + 10_000, signal };
+      const body = { queues, limit, lease_ms, wait_ms, worker };
+      const { leases } = await this.client.call("POST", "/v1/reserve", body, options);
+      for (const lease of leases) void this.#work(new Context(this.client, lease));
+      // A server that is about to stop does not wait for work.
+      if (!leases.length) await pause(100, signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      this.log(`no jobs were reserved, trying again: ${error.message}`);
+      await pause(1000 * (0.5 + Math.random() / 2), signal);
+    }
+  }
+
+  async #work(run) {
+    this.#runs.set(run.token, run);
+    const item = await outcome(run, this.handlers.get(run.job.type), this.log);
+    if (!run.settled) { // Else it was given up.
+      run.settled = true;
+      await this.#settle(run, item);
+    }
+    this.#runs.delete(run.token);
+    this.#changed.abort();
+  }
+
+  /** Records the outcome: asks until the server has answered. */
+  async #settle(run, item) {
+    while (!this.#ended.signal.aborted) {
+      const path = item.kind ? "nack" : "ack";
+      const body = { [`${path}s`]: [{ token: run.token, ...item }] };
+      try {
+        const options = { timeoutMs: 10_000, signal: this.#ended.signal };
+        const { outcomes } = await this.client.call("POST", `/v1/${path}`, body, options);
+        if (["lease_lost", "not_found"].includes(outcomes[0].outcome)) {
+          this.log(`job ${run.job.id}: ${outcomes[0].outcome}, its ${path} was not recorded`);
+        }
+        return;
+      } catch (error) {
+        this.log(`job ${run.job.id}: its ${path} is not recorded: ${error.message}`);
+        if (![400, 413, 422].includes(error.status)) {
+          await pause(1000 * (0.5 + Math.random() / 2), this.#ended.signal);
+        } else if (path === "ack") {
+          item = { kind: "retry", error: `the result could not be stored: ${error.message}` };
+        } else {
+          return;
+        }
+      }
+    }
+  }
+
+  /** Keeps leases, and tells handlers to stop. */
+  async #beat() {
+    const lease = this.leaseMs;
+    for (let due = 0; !this.#ended.signal.aborted;) {
+      const now = performance.now();
+      const runs = [...this.#runs.values()].filter((run) => now < run.endsAt + GRACE_MS);
+      for (const run of runs) {
+        // Perhaps it is not lost, but nobody could tell us.
+        if (now > run.extendedAt + 0.9 * lease) run.cancel("lease_lost");
+        if (now > run.endsAt) run.cancel("timeout");
+      }
+      if (now >= due) {
+        const left = Math.min(lease, ...runs.map((r) => r.extendedAt + 0.9 * lease - now));
+        const timeoutMs = left > 0 ? Math.max(50, Math.min(lease / 5, left)) : lease / 5;
+        try {
+          if (runs.length) await this.#extend(runs, timeoutMs);
+          due = now + lease / 3;
+          await this.#show(timeoutMs);
+        } catch (error) {
+          this.log(`leases are not extended yet, or not shown: ${error.message}`);
+        }
+      }
+      await pause(Math.min(1000, lease / 20), this.#ended.signal);
+    }
+  }
+
+  async #extend(runs, timeoutMs) {
+    const now = performance.now();
+    const body = { tokens: runs.map((run) => run.token), lease_ms: this.leaseMs };
+    const options = { timeoutMs, deadlineMs: 0 };
+    const { outcomes } = await this.client.call("POST", "/v1/extend", body, options);
+    runs.forEach((run, i) => {
+      const { outcome: kept, cancel_requested: cancel } = outcomes[i];
+      if (kept === "extended") {
+        run.extendedAt = now;
+        if (cancel) run.cancel("cancel_requested");
+      } else if (kept !== "settling") { // That one is asked again next time.
+        run.cancel("lease_lost");
+      }
+    });
+  }
+
+  /** Presence: who looks at the workers sees this one. No job depends on it. */
+  async #show(timeoutMs) {
+    const queues = Array.isArray(this.queues) ? this.queues : Object.keys(this.queues);
+    const { id, name, concurrency: slots, leaseMs: ttl_ms } = this;
+    const types = [...this.handlers.keys()].sort();
+    const body = { id, name, queues, types, slots, running: this.#runs.size, ttl_ms };
+    await this.client.call("POST", "/v1/beat", body, { timeoutMs, deadlineMs: 0 });
+  }
+
+  async #drain(ms) {
+    await this.#until(() => !this.#runs.size || this.#forced, ms);
+    const last = this.#forced ? 2000 : 10_000;
+    const left = [...this.#runs.values()].filter((run) => !run.settled);
+    const release = { kind: "release", error: "the worker shut down", delay_ms: 0 };
+    const nacks = left.map((run) => ({ token: run.token, ...release }));
+    for (const run of left) {
+      run.settled = true;
+      run.cancel("shutdown");
+      this.#runs.delete(run.token);
+    }
+    const options = { timeoutMs: last, deadlineMs: last };
+    const released = nacks.length && this.client.call("POST", "/v1/nack", { nacks }, options);
+    await Promise.resolve(released).catch((error) => {
+      this.log(`${left.length} jobs were not released, their leases run out: ${error.message}`);
+    });
+    const recorded = await this.#until(() => !this.#runs.size, last);
+    if (!recorded) this.log(`${this.#runs.size} outcomes were not recorded: their leases run out`);
+  }
+}
+
+async function pause(ms, signal) {
+  await sleep(Math.max(ms, 1), undefined, { signal }).catch(() => {});
+}
