@@ -5,6 +5,7 @@ mod cli;
 mod config;
 mod handlers;
 mod http;
+mod tls;
 
 fn main() -> std::process::ExitCode {
     cli::main()

@@ -20,6 +20,7 @@ on_every_store! {
     an_id_makes_a_call_repeatable,
     many_jobs_are_stored_in_one_step_with_an_outcome_each,
     r2_8_a_full_queue_answers_429_and_stores_nothing,
+    the_queue_that_is_one_too_many_is_refused_with_the_remedy,
     create_job_is_the_short_form,
     what_is_wrong_is_named_with_its_field,
     a_traceparent_goes_into_the_job,
@@ -156,9 +157,31 @@ fn create_job_is_the_short_form(server: &mut Server) {
     let created = server.ask("POST", "/createJob").json(&body).expect(201).value();
     assert_eq!(created["status"], "pending");
     let again = server.ask("POST", "/createJob").json(&body).expect(200).value();
-    assert_eq!(again["job_id"], created["job_id"]);
+    assert_eq!(again, created);
+    let id = created["job_id"].as_str().unwrap();
+    server.ask("POST", &format!("/v1/jobs/{id}/cancel")).send().expect(200);
+    let again = server.ask("POST", "/createJob").json(&body).expect(200).value();
+    assert_eq!((&again["job_id"], &again["status"]), (&created["job_id"], &json!("cancelled")));
+    let too_many =
+        server.ask("POST", "/createJob").json(&json!({"type": "t", "max_retries": 1000}));
+    assert_eq!(too_many.problem(422, "invalid")["field"], "max_retries");
     let read = job(server, created["job_id"].as_str().unwrap());
     assert_eq!((&read["max_attempts"], &read["queue"]), (&json!(5), &json!("default")));
+}
+
+fn the_queue_that_is_one_too_many_is_refused_with_the_remedy(server: &mut Server) {
+    for thousand in 0..10 {
+        let jobs: Vec<_> = (0..1000)
+            .map(|n| json!({"type": "t", "queue": format!("q{}", thousand * 1000 + n)}))
+            .collect();
+        server.ask("POST", "/v1/jobs").json(&json!({ "jobs": jobs })).expect(201);
+    }
+    let one_more = json!({"type": "t", "queue": "one-more"});
+    let refused = server.ask("POST", "/v1/jobs").json(&one_more).problem(409, "too_many_queues");
+    let detail = refused["detail"].as_str().unwrap();
+    assert!(detail.contains("10000 queues") && detail.contains("DELETE /v1/queues"), "{detail}");
+    server.ask("DELETE", "/v1/queues/q0?force=true").send().expect(204);
+    server.ask("POST", "/v1/jobs").json(&one_more).expect(201);
 }
 
 fn what_is_wrong_is_named_with_its_field(server: &mut Server) {
@@ -183,9 +206,25 @@ fn what_is_wrong_is_named_with_its_field(server: &mut Server) {
         (r#"{"type":"t","payload_base64":"?"}"#, "payload"),
         (r#"{"type":"t","idempotency_key":""}"#, "idempotency_key"),
         (r#"{"type":"t","payloads":1}"#, "payloads"),
+        (r#"{"type":"t","run_at":"9999-12-31T23:59:59Z"}"#, "run_at"),
+        (r#"{"type":"t","run_at":"9998-01-01T00:00:00Z"}"#, "run_at"),
     ] {
         let problem = ask(body).problem(422, "invalid");
         assert_eq!(problem["field"], field, "{body}: {problem}");
+    }
+    for body in [
+        r#"{"type":"hunter2 x"}"#,
+        r#"{"type":"t","queue":"hunter2 x"}"#,
+        r#"{"type":"t","max_attempts":"hunter2"}"#,
+        r#"{"type":"t","priority":"hunter2"}"#,
+        r#"{"type":"t","id":"hunter2"}"#,
+        r#"{"type":"t","run_at":"hunter2"}"#,
+        r#"{"type":"t","payload_base64":"hunter2?"}"#,
+        r#"{"type":"t","hunter2 and more":1}"#,
+        r#""hunter2""#,
+    ] {
+        let reply = ask(body).expect(422);
+        assert!(!reply.text.contains("hunter2"), "S9: {}", reply.text);
     }
     let plain = server.ask("POST", "/v1/jobs").header("content-type", "text/plain").text("{}");
     plain.problem(415, "unsupported_media_type");
@@ -278,6 +317,11 @@ fn a_bulk_action_counts_first_and_acts_then(server: &mut Server) {
     assert_eq!(bulk(rest).expect(200).value()["changed"], 1);
     let listed = server.get("/v1/jobs?status=ready").send().value();
     assert_eq!(listed["jobs"][0]["queue"], "b");
+    let many: Vec<_> = (0..130).map(|_| json!({"type": "t", "queue": "c"})).collect();
+    server.ask("POST", "/v1/jobs").json(&json!({ "jobs": many })).expect(201);
+    let all = bulk(json!({"action": "delete", "filter": {"queue": "c"}, "limit": 1000}));
+    let all = all.expect(200).value();
+    assert_eq!((&all["matched"], &all["changed"]), (&json!(130), &json!(130)), "in any parts");
     bulk(json!({"action": "reschedule", "filter": {}})).problem(422, "invalid");
     bulk(json!({"action": "explode", "filter": {}})).problem(422, "invalid");
 }

@@ -17,11 +17,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{Server, Store};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
 
 const MIB: u64 = 1 << 20;
 
+/// Each connection is a file, of which a process has 1,024 as it comes.
+const FILES: u64 = 4096;
+
 fn server() -> Server {
+    let now = getrlimit(Resource::Nofile);
+    let most = now.maximum.unwrap_or(FILES).max(now.current.unwrap_or(FILES));
+    assert!(most >= FILES, "these tests open {FILES} files, and `ulimit -Hn` is {most}: raise it");
+    let raised = Rlimit { current: Some(most), maximum: now.maximum };
+    setrlimit(Resource::Nofile, raised).expect("the bound can be raised");
     Server::start(Store::of("sqlite").unwrap(), &[])
 }
 
@@ -48,6 +57,28 @@ fn s6_a_hundred_megabytes_are_refused_before_they_are_read() {
     let length = stream.read(&mut answer).unwrap();
     let answer = String::from_utf8_lossy(&answer[..length]);
     assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
+}
+
+/// As most clients do, it sends all it has before it reads.
+#[test]
+fn s6_who_sends_too_much_is_told_so_and_can_go_on() {
+    let server = server();
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    let host = server.address();
+    let head = |length: u64| {
+        format!(
+            "POST /v1/jobs HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\n\
+             content-length: {length}\r\n\r\n"
+        )
+    };
+    stream.write_all(head(40 * MIB).as_bytes()).unwrap();
+    stream.write_all(&vec![b' '; 40 * MIB as usize]).unwrap();
+    let job = r#"{"type":"t"}"#;
+    write!(stream, "{}{job}", head(job.len() as u64)).unwrap();
+    stream.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut answers = String::new();
+    stream.read_to_string(&mut answers).unwrap();
+    assert!(answers.starts_with("HTTP/1.1 413"), "{answers}");
 }
 
 #[test]

@@ -141,11 +141,22 @@ fn cloud_events_go_in_and_come_out(server: &mut Server) {
     ask().text(event).expect(201);
     ask().text(event).expect(200);
     ask().text("{}").problem(422, "invalid");
+    // The key of the header goes before that of its id and source.
+    let other = event.replace("\"id\":\"", "\"id\":\"other-");
+    ask().header("idempotency-key", "once").text(event).expect(201);
+    ask().header("idempotency-key", "once").text(other).expect(200);
     let wanted = "application/cloudevents-batch+json";
     let out = server.get("/v1/events").header("accept", wanted).send().expect(200);
     assert_eq!(out.header("content-type"), Some(wanted));
     assert!(out.text.contains(r#""data":{"amount":12345678901234567890}"#), "{}", out.text);
-    server.ask("POST", "/v1/events").header("content-type", wanted).text(out.text).expect(200);
+    server
+        .ask("POST", "/v1/events")
+        .header("content-type", wanted)
+        .text(out.text.clone())
+        .expect(200);
+    let many = server.ask("POST", "/v1/events").header("content-type", wanted);
+    let refused = many.header("idempotency-key", "k").text(out.text).problem(422, "invalid");
+    assert_eq!(refused["field"], "Idempotency-Key");
 }
 
 fn metrics_tell_of_queues_and_requests(server: &mut Server) {

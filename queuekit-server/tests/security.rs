@@ -306,6 +306,36 @@ fn s11_a_duplicate_tells_id_and_state_only_unless_the_key_may_read() {
 }
 
 #[test]
+fn s14_every_change_is_told_with_who_made_it_and_what_came_of_it() {
+    let server = guarded();
+    let by = |method: &str, path: &str| server.ask(method, path).key(&secret("admin"));
+    let schedule = json!({"every_ms": 60000, "job": {"type": "t"}});
+    by("PUT", "/v1/schedules/s").json(&schedule).expect(201);
+    by("POST", "/v1/schedules/s/run").send().expect(201);
+    by("PUT", "/v1/subscriptions/c").json(&json!({"events": "*"})).expect(201);
+    by("POST", "/v1/subscriptions/c/replay").json(&json!({"name": "r"})).expect(200);
+    by("POST", "/v1/queues/q/pause").send().expect(200);
+    by("DELETE", "/v1/queues/none").send().expect(404);
+    let id = "01890000-0000-7000-8000-0000000037a8";
+    by("POST", &format!("/v1/jobs/{id}/cancel")).send().expect(404);
+    let all = json!({"action": "cancel", "filter": {"queue": "q"}});
+    by("POST", "/v1/jobs/bulk").json(&all).expect(200);
+    for words in [
+        ["\"put\"", "on=schedule s", "\"done\""],
+        ["\"run\"", "on=schedule s", "\"done\""],
+        ["\"put\"", "on=subscription c", "\"done\""],
+        ["\"replay\"", "on=subscription c", "\"done\""],
+        ["\"configure\"", "on=queue q", "\"done\""],
+        ["\"remove\"", "on=queue none", "\"not_found\""],
+        ["\"cancel\"", "on=job 01890000", "\"not_found\""],
+        ["\"bulk cancel\"", "on=jobs of", "changed 0"],
+    ] {
+        let line = server.logged(&words);
+        assert!(line.contains("queuekit::audit") && line.contains("key=\"admin\""), "{line}");
+    }
+}
+
+#[test]
 fn s6_a_page_of_another_site_cannot_use_a_server_without_keys() {
     let server = Server::start(Store::of("memory").unwrap(), &[]);
     let job = json!({"type": "t"});

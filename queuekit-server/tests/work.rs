@@ -26,7 +26,9 @@ on_every_store! {
     a_beat_shows_the_worker,
     a_long_poll_is_answered_when_work_comes,
     a_long_poll_ends_without_work,
+    s6_large_payloads_are_leased_in_parts_and_small_ones_at_once,
     who_hangs_up_leaves_no_lease_behind,
+    who_hangs_up_behind_another_request_leaves_no_lease_behind,
     queues_are_served_in_order_or_by_weight,
     what_is_wrong_with_a_batch_is_named_with_its_item,
 }
@@ -183,8 +185,32 @@ fn a_long_poll_ends_without_work(server: &mut Server) {
     server.ask("POST", "/v1/reserve").json(&body).problem(422, "invalid");
 }
 
+fn s6_large_payloads_are_leased_in_parts_and_small_ones_at_once(server: &mut Server) {
+    let large = "x".repeat(700 * 1024);
+    (0..20).for_each(|_| drop(enqueue(server, json!({"type": "t", "payload": large}))));
+    let small: Vec<_> = (0..100).map(|_| json!({"type": "t", "queue": "small"})).collect();
+    server.ask("POST", "/v1/jobs").json(&json!({ "jobs": small })).expect(201);
+    let taken = |queue: &str| {
+        let ask = json!({"queues": [queue], "worker": "w", "limit": 100});
+        let got = server.ask("POST", "/v1/reserve").json(&ask).expect(200).value();
+        (got["leases"].as_array().unwrap().len(), got["more"].as_bool().unwrap())
+    };
+    assert_eq!(taken("default"), (16, true), "more than 8 MiB already");
+    assert_eq!(taken("default").0, 4);
+    assert_eq!(taken("small").0, 100);
+}
+
 fn who_hangs_up_leaves_no_lease_behind(server: &mut Server) {
-    let polls: Vec<TcpStream> = (0..20).map(|_| begin_poll(server)).collect();
+    hang_up_and_look(server, "");
+}
+
+fn who_hangs_up_behind_another_request_leaves_no_lease_behind(server: &mut Server) {
+    hang_up_and_look(server, "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n");
+}
+
+/// Clients that hang up behind a long poll and what they have sent after it.
+fn hang_up_and_look(server: &Server, behind: &str) {
+    let polls: Vec<TcpStream> = (0..20).map(|_| begin_poll(server, behind)).collect();
     // A poll that is answered has been there before, so that those before it are as well.
     assert!(reserve(server, 50).is_empty());
     drop(polls);
@@ -203,14 +229,14 @@ fn who_hangs_up_leaves_no_lease_behind(server: &mut Server) {
     assert_eq!(seen, ids, "each was free within 20 s, and leases last for 30");
 }
 
-fn begin_poll(server: &Server) -> TcpStream {
+fn begin_poll(server: &Server, behind: &str) -> TcpStream {
     let mut stream = TcpStream::connect(server.address()).unwrap();
     let body = r#"{"queues":["default"],"worker":"gone","wait_ms":60000,"limit":5}"#;
     let (host, length) = (server.address(), body.len());
     write!(
         stream,
         "POST /v1/reserve HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\n\
-         content-length: {length}\r\n\r\n{body}"
+         content-length: {length}\r\n\r\n{body}{behind}"
     )
     .unwrap();
     stream.set_read_timeout(Some(Duration::from_millis(20))).unwrap();

@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use queuekit::capability::{Admin, Leases};
-use queuekit::{Backend, Client, Clock, Job, JobId, SystemClock, Timestamp};
+use queuekit::{Backend, Client, Clock, Job, JobFilter, JobId, PageSize, SystemClock, Timestamp};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::metrics::Metrics;
 use super::wire::QueueBody;
 use crate::http::json::Intake;
-use crate::http::{Caller, HttpOptions, Problem};
+use crate::http::{Caller, HttpLimits, Problem};
 
 /// The store, and what bounds the work on it; clones share it.
 #[derive(Clone)]
@@ -19,6 +19,8 @@ pub(crate) struct App(Arc<Shared>);
 
 /// How old figures may be that are shared.
 const FRESH: Duration = Duration::from_millis(900);
+/// The store is given this long to say that it is there.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A queue, and a number that is another one when something has changed but time alone.
 pub(crate) struct Figure {
@@ -37,18 +39,21 @@ struct Shared {
     /// Long polls and streams.
     waiting: Arc<Semaphore>,
     figures: Mutex<Option<Figures>>,
+    /// Whether the store answered, and when that was.
+    ready: Mutex<Option<(Instant, bool)>>,
     metrics: Metrics,
     clock: SystemClock,
     stopping: CancellationToken,
 }
 
 impl App {
-    pub(crate) fn new(client: Client, options: &HttpOptions, stopping: CancellationToken) -> Self {
+    pub(crate) fn new(client: Client, limits: &HttpLimits, stopping: CancellationToken) -> Self {
         Self(Arc::new(Shared {
             client,
-            intake: Arc::new(Intake::new(&options.limits)),
-            waiting: Arc::new(Semaphore::new(options.limits.waiting)),
+            intake: Arc::new(Intake::new(limits)),
+            waiting: Arc::new(Semaphore::new(limits.waiting)),
             figures: Mutex::new(None),
+            ready: Mutex::new(None),
             metrics: Metrics::install(),
             clock: SystemClock::default(),
             stopping,
@@ -92,6 +97,24 @@ impl App {
         let queues = Arc::new(bodies.map(figure).collect());
         *figures = Some(Figures { at: Instant::now(), queues: Arc::clone(&queues) });
         Ok(queues)
+    }
+
+    /// Whether the store answers, as it was at most a second ago: whoever asks, and however often,
+    /// it is asked once at a time.
+    pub(crate) async fn is_ready(&self) -> bool {
+        let mut ready = self.0.ready.lock().await;
+        if let Some((at, was_ready)) = *ready
+            && at.elapsed() < FRESH
+        {
+            return was_ready;
+        }
+        // One page of one job: what every store has, at a bounded cost.
+        let limit = PageSize::new(1).unwrap_or_default();
+        let filter = JobFilter { limit, ..JobFilter::default() };
+        let asked = tokio::time::timeout(PATIENCE, self.store().list_jobs(&filter)).await;
+        let is_ready = matches!(asked, Ok(Ok(_)));
+        *ready = Some((Instant::now(), is_ready));
+        is_ready
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {
@@ -141,5 +164,24 @@ impl App {
 impl AsRef<Arc<Intake>> for App {
     fn as_ref(&self) -> &Arc<Intake> {
         &self.0.intake
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use queuekit::memory::{MemoryStore, Operation, When};
+
+    use super::*;
+    use crate::config::{HttpFlags, Sources};
+
+    #[tokio::test]
+    async fn s6_whether_the_store_is_ready_is_asked_once_a_second() {
+        let store = Arc::new(MemoryStore::new());
+        let options = HttpFlags::default().resolve(&Sources::default()).unwrap();
+        let app =
+            App::new(Client::new(Arc::clone(&store)), &options.limits, CancellationToken::new());
+        store.faults().fail(Operation::ListJobs, 1, When::Before);
+        let asked = futures_util::future::join_all((0..100).map(|_| app.is_ready())).await;
+        assert!(asked.iter().all(|is_ready| !is_ready), "only the first question fails");
     }
 }

@@ -19,7 +19,7 @@ use super::params::Params;
 use super::trace;
 use super::wire::{Given, Shown, Time, bounded, one_of};
 use crate::http::json::{self, Raw};
-use crate::http::{Caller, Problem, ProblemBody, Scope};
+use crate::http::{Caller, Problem, Scope};
 
 /// The queues of consumers begin with it: a key that is bound to queues emits if it is for these.
 const QUEUES: &str = "event.";
@@ -151,8 +151,7 @@ pub(super) struct EventQuery {
     responses(
         (status = 201, description = "Stored; of several, at least one.", body = AnswerBody),
         (status = 200, description = "It was there before.", body = AnswerBody),
-        (status = 409, description = "Its id is taken by another event.", body = ProblemBody,
-            content_type = "application/problem+json"),
+        (status = 409, description = "Its id is taken by another event."),
     )
 )]
 pub(super) async fn emit(
@@ -164,7 +163,8 @@ pub(super) async fn emit(
     caller.need(Scope::Enqueue)?;
     caller.need_queue(QUEUES)?;
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let (drafts, is_one) = drafts(kind, &headers, &body)?;
+    let read = || drafts(kind, &headers, &body);
+    let (drafts, is_one) = json::off_the_runtime(&body, read)?;
     caller.spend(drafts.len().saturating_sub(1))?;
     let mut events = Vec::with_capacity(drafts.len());
     for (item, draft) in drafts.into_iter().enumerate() {
@@ -241,7 +241,15 @@ fn drafts(
         #[serde(borrow)]
         events: Option<&'a RawValue>,
     }
+    let key = super::jobs::enqueue::idempotency_key(headers)?;
+    let for_one = || {
+        let detail = "the header Idempotency-Key is for one event; give each its own";
+        Problem::invalid("Idempotency-Key", detail)
+    };
     if kind.starts_with(CLOUD_EVENTS) {
+        if key.is_some() {
+            return Err(for_one());
+        }
         let each: Vec<Box<RawValue>> = serde_json::from_slice(body).map_err(|error| {
             Problem::bad_request(format!("the body is not a list of CloudEvents: {error}"))
         })?;
@@ -250,9 +258,14 @@ fn drafts(
         return Ok((drafts?, false));
     }
     if kind.starts_with(CLOUD_EVENT) {
-        return Ok((vec![EventDraft::from_cloud_event(body)?], true));
+        let draft = EventDraft::from_cloud_event(body)?;
+        // Its own key is of its id and source: whoever sends another one means that.
+        let draft = match key {
+            Some(key) => draft.idempotency_key(key),
+            None => draft,
+        };
+        return Ok((vec![draft], true));
     }
-    let key = super::jobs::enqueue::idempotency_key(headers)?;
     let many = serde_json::from_slice::<Probe<'_>>(body).is_ok_and(|probe| probe.events.is_some());
     if !many {
         let mut event: EventBody = json::read(body)?;
@@ -264,8 +277,7 @@ fn drafts(
         return Ok((vec![event.draft(headers)?], true));
     }
     if key.is_some() {
-        let detail = "the header Idempotency-Key is for one event; give each its own";
-        return Err(Problem::invalid("Idempotency-Key", detail));
+        return Err(for_one());
     }
     let EventsBody { events } = json::read(body)?;
     let build = |(item, event): (usize, EventBody)| {

@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use metrics::{counter, gauge, histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use queuekit::Queue;
+use queuekit::queue::Totals;
 
 use super::app::App;
 use crate::http::{Caller, Problem, Scope};
@@ -134,6 +135,15 @@ fn queues_text(text: &mut String, queues: &[&Queue]) {
         "Age of the oldest job that could run now.",
         &|queue| Some(queue.oldest_ready_age.unwrap_or_default().as_secs_f64()),
     );
+    let name = "queuekit_queue_ended_total";
+    let _ = writeln!(text, "# HELP {name} How jobs have ended since the queue came to exist.");
+    let _ = writeln!(text, "# TYPE {name} counter");
+    for queue in queues {
+        let Totals { completed, dead, cancelled } = queue.totals;
+        for (state, value) in [("completed", completed), ("dead", dead), ("cancelled", cancelled)] {
+            let _ = writeln!(text, "{name}{{queue=\"{}\",state=\"{state}\"}} {value}", queue.name);
+        }
+    }
     let _ = writeln!(text, "# HELP queuekit_queue_jobs Jobs by status; above 10,000 estimates.");
     let _ = writeln!(text, "# TYPE queuekit_queue_jobs gauge");
     for queue in queues {

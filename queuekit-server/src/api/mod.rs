@@ -4,12 +4,14 @@
 #![allow(unused_qualifications, reason = "the macros that describe routes qualify names")]
 
 mod app;
+mod audit;
 mod docs;
 mod events;
 mod health;
 mod jobs;
 mod metrics;
 mod params;
+mod portion;
 mod problems;
 mod queues;
 mod schedules;
@@ -21,9 +23,9 @@ mod work;
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::http::StatusCode;
 use axum::middleware;
+use axum::{Extension, Router};
 use queuekit::Client;
 use tokio_util::sync::CancellationToken;
 use utoipa::OpenApi;
@@ -34,11 +36,11 @@ use utoipa_axum::routes;
 use app::App;
 
 use crate::http::door::{Door, pass};
-use crate::http::{HttpOptions, Problem};
+use crate::http::{Caller, HttpLimits, HttpOptions, Problem, ProblemBody};
 
 /// Everything that is answered, behind the door.
 pub(crate) fn routes(client: Client, options: &HttpOptions, stopping: CancellationToken) -> Router {
-    let app = App::new(client, options, stopping);
+    let app = App::new(client, &options.limits, stopping);
     tokio::spawn(metrics::keep_tidy(app.clone()));
     let (router, mut api) = described().split_for_parts();
     problems::describe(&mut api);
@@ -59,12 +61,23 @@ pub(crate) fn routes(client: Client, options: &HttpOptions, stopping: Cancellati
         .with_state(app)
 }
 
+/// The same for the process itself, which may do everything: what it asks comes through no door,
+/// and nobody else hears the answers.
+pub(crate) fn own_routes(client: Client) -> Router {
+    let app = App::new(client, &HttpLimits::default(), CancellationToken::new());
+    let (router, _) = described().split_for_parts();
+    router.layer(Extension(Caller::operator())).with_state(app)
+}
+
 #[derive(OpenApi)]
-#[openapi(info(
-    title = "queuekit",
-    description = "Durable background jobs over SQLite, Postgres and Redis.",
-    license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0")
-))]
+#[openapi(
+    info(
+        title = "queuekit",
+        description = "Durable background jobs over SQLite, Postgres and Redis.",
+        license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0")
+    ),
+    components(schemas(ProblemBody))
+)]
 struct Api;
 
 fn described() -> OpenApiRouter<App> {
@@ -108,6 +121,8 @@ fn described() -> OpenApiRouter<App> {
             schedules::put_schedule,
             schedules::delete_schedule
         ))
+        .routes(routes!(schedules::pause_schedule))
+        .routes(routes!(schedules::resume_schedule))
         .routes(routes!(schedules::run_schedule))
         .routes(routes!(schedules::next_runs))
         .routes(routes!(stream::stream))

@@ -9,6 +9,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::wire::Time;
 use crate::http::Problem;
+use crate::http::unsaid::without_values;
 
 /// The one name in the path, read as what it is.
 #[derive(Debug)]
@@ -55,7 +56,10 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Params<T> {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         match Query::<T>::try_from_uri(&parts.uri) {
             Ok(Query(params)) => Ok(Self(params)),
-            Err(error) => Err(Problem::bad_request(format!("the query: {}", error.body_text()))),
+            Err(error) => {
+                let said = without_values(&error.body_text());
+                Err(Problem::bad_request(format!("the query: {said}")))
+            }
         }
     }
 }
@@ -92,6 +96,18 @@ pub(super) struct JobQuery {
     pub(super) worker: Option<String>,
     /// Only dead or failed ones whose error contains this.
     pub(super) error: Option<String>,
+    /// Only enqueued at this instant or later.
+    #[param(value_type = Option<String>, format = DateTime)]
+    pub(super) created_from: Option<Time>,
+    /// Only enqueued before this instant.
+    #[param(value_type = Option<String>, format = DateTime)]
+    pub(super) created_to: Option<Time>,
+    /// Only ended at this instant or later.
+    #[param(value_type = Option<String>, format = DateTime)]
+    pub(super) finished_from: Option<Time>,
+    /// Only ended before this instant.
+    #[param(value_type = Option<String>, format = DateTime)]
+    pub(super) finished_to: Option<Time>,
     /// At most so many on a page.
     #[param(minimum = 1, maximum = 1000, default = 100)]
     pub(super) limit: Option<usize>,
@@ -138,7 +154,10 @@ impl JobQuery {
             partition_key: self.partition_key,
             worker: self.worker,
             error: self.error,
-            ..FilterBody::default()
+            created_from: self.created_from,
+            created_to: self.created_to,
+            finished_from: self.finished_from,
+            finished_to: self.finished_to,
         };
         body.filter(limit, cursor)
     }

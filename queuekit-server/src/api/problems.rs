@@ -1,7 +1,7 @@
-//! What every route may answer beside what it says itself.
+//! What every route may answer beside what it says itself, and the form of its failures.
 
 use utoipa::openapi::path::Operation;
-use utoipa::openapi::{Content, OpenApi, Ref, ResponseBuilder};
+use utoipa::openapi::{Content, OpenApi, Ref, RefOr, ResponseBuilder};
 
 /// Of every route.
 const ALL: [(&str, &str); 9] = [
@@ -38,13 +38,19 @@ pub(super) fn describe(api: &mut OpenApi) {
 
 fn add(operation: &mut Operation) {
     let with_body = WITH_BODY.iter().filter(|_| operation.request_body.is_some());
+    let responses = &mut operation.responses.responses;
     for (status, description) in ALL.iter().chain(with_body) {
-        let content = Content::new(Some(Ref::from_schema_name("Problem")));
-        let response = ResponseBuilder::new()
-            .description(*description)
-            .content("application/problem+json", content)
-            .build();
-        let responses = &mut operation.responses.responses;
+        let response = ResponseBuilder::new().description(*description).build();
         responses.entry((*status).to_owned()).or_insert_with(|| response.into());
+    }
+    // Every failure is told in the same form.
+    for (status, response) in responses {
+        if let RefOr::T(response) = response
+            && status.starts_with(['4', '5'])
+        {
+            let content = Content::new(Some(Ref::from_schema_name("Problem")));
+            let kind = "application/problem+json";
+            response.content.insert(kind.to_owned(), content.into());
+        }
     }
 }

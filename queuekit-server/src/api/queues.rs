@@ -9,10 +9,11 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::app::App;
+use super::audit::audited;
 use super::jobs::list::{PageBody, page};
 use super::params::{Force, JobQuery, Named, Params};
 use super::wire::{PatchBody, QueueBody, SettingsBody};
-use crate::http::{Caller, Json, Problem, ProblemBody, Scope};
+use crate::http::{Caller, Json, Problem, Scope};
 
 /// All queues.
 #[derive(Serialize, ToSchema)]
@@ -40,8 +41,7 @@ pub(super) async fn list_queues(
     params(("name" = String, Path)),
     responses(
         (status = 200, description = "The queue.", body = QueueBody),
-        (status = 404, description = "Nobody has used it.", body = ProblemBody,
-            content_type = "application/problem+json"),
+        (status = 404, description = "Nobody has used it."),
     )
 )]
 pub(super) async fn get_queue(
@@ -123,10 +123,8 @@ pub(super) async fn configure(
     params(("name" = String, Path), Force),
     responses(
         (status = 204, description = "It is gone."),
-        (status = 404, description = "There is none.", body = ProblemBody,
-            content_type = "application/problem+json"),
-        (status = 409, description = "It is not empty, or jobs run.", body = ProblemBody,
-            content_type = "application/problem+json"),
+        (status = 404, description = "There is none."),
+        (status = 409, description = "It is not empty, or jobs run."),
     )
 )]
 pub(super) async fn remove_queue(
@@ -136,9 +134,12 @@ pub(super) async fn remove_queue(
     Params(Force { force }): Params<Force>,
 ) -> Result<StatusCode, Problem> {
     admit(&caller, &name)?;
-    let removed = app.admin()?.remove_queue(&name, force).await?;
-    tracing::info!(target: "queuekit::audit", key = caller.id(), action = "remove", queue = %name);
-    if removed { Ok(StatusCode::NO_CONTENT) } else { Err(Problem::not_found("queue")) }
+    let removing = async {
+        let removed = app.admin()?.remove_queue(&name, force).await?;
+        if removed { Ok(StatusCode::NO_CONTENT) } else { Err(Problem::not_found("queue")) }
+    };
+    let removed = removing.await;
+    audited(&caller, "remove", format_args!("queue {name}"), removed)
 }
 
 /// The figures of those that the caller may see.
@@ -155,10 +156,8 @@ async fn change(
     patch: &QueuePatch,
 ) -> Result<Answer<SettingsBody>, Problem> {
     admit(caller, name)?;
-    let settings = app.admin()?.configure(name, patch).await?;
-    tracing::info!(
-        target: "queuekit::audit", key = caller.id(), action = "configure", queue = %name, ?patch
-    );
+    let settings = app.admin()?.configure(name, patch).await.map_err(Problem::from);
+    let settings = audited(caller, "configure", format_args!("queue {name}: {patch:?}"), settings)?;
     Ok(Answer(SettingsBody::of(&settings)))
 }
 

@@ -11,9 +11,10 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::app::App;
+use super::audit::audited;
 use super::params::{Named, Params};
 use super::wire::Time;
-use crate::http::{Caller, Json, Problem, ProblemBody, Scope};
+use crate::http::{Caller, Json, Problem, Scope};
 use body::{Answered, GivenBody, NextBody, RunBody, SchedulesBody};
 
 /// Schedules that a page shows.
@@ -70,8 +71,7 @@ pub(super) async fn list_schedules(
     params(("name" = String, Path)),
     responses(
         (status = 200, description = "The schedule.", body = Answered),
-        (status = 404, description = "There is none.", body = ProblemBody,
-            content_type = "application/problem+json"),
+        (status = 404, description = "There is none."),
     )
 )]
 pub(super) async fn get_schedule(
@@ -111,13 +111,18 @@ pub(super) async fn put_schedule(
     let paused = body.paused;
     let definition = body.build(&name)?;
     target(&caller, &definition)?;
-    let is_new = scheduler.put(&definition).await?;
-    match paused {
-        Some(true) => scheduler.pause(&name).await?,
-        Some(false) => scheduler.resume(&name).await?,
-        None => {}
-    }
-    let schedule = scheduler.get(&name).await?.ok_or_else(|| Problem::not_found("schedule"))?;
+    let putting = async {
+        let is_new = scheduler.put(&definition).await?;
+        match paused {
+            Some(true) => scheduler.pause(&name).await?,
+            Some(false) => scheduler.resume(&name).await?,
+            None => {}
+        }
+        let schedule = scheduler.get(&name).await?.ok_or_else(|| Problem::not_found("schedule"))?;
+        Ok((is_new, schedule))
+    };
+    let put = putting.await;
+    let (is_new, schedule) = audited(&caller, "put", format_args!("schedule {name}"), put)?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Answer(Answered::of(ScheduleEntry { name, schedule: Ok(schedule) }))))
 }
@@ -128,8 +133,7 @@ pub(super) async fn put_schedule(
     params(("name" = String, Path)),
     responses(
         (status = 204, description = "It is gone."),
-        (status = 404, description = "There is none.", body = ProblemBody,
-            content_type = "application/problem+json"),
+        (status = 404, description = "There is none."),
     )
 )]
 pub(super) async fn delete_schedule(
@@ -143,8 +147,46 @@ pub(super) async fn delete_schedule(
     if caller.is_bound() {
         found(&app, &caller, Scope::Enqueue, &name).await?;
     }
-    let removed = scheduler.delete(&name).await?;
-    if removed { Ok(StatusCode::NO_CONTENT) } else { Err(Problem::not_found("schedule")) }
+    let removing = async {
+        let removed = scheduler.delete(&name).await?;
+        if removed { Ok(StatusCode::NO_CONTENT) } else { Err(Problem::not_found("schedule")) }
+    };
+    let removed = removing.await;
+    audited(&caller, "delete", format_args!("schedule {name}"), removed)
+}
+
+/// Enqueues nothing until it is resumed.
+#[utoipa::path(
+    post, path = "/v1/schedules/{name}/pause", tag = "schedules", security(("key" = [])),
+    params(("name" = String, Path)),
+    responses(
+        (status = 200, description = "The schedule as it is now.", body = Answered),
+        (status = 404, description = "There is none."),
+    )
+)]
+pub(super) async fn pause_schedule(
+    State(app): State<App>,
+    caller: Caller,
+    Named(name): Named<ScheduleName>,
+) -> Result<Answer<Answered>, Problem> {
+    turn(&app, &caller, name, true).await
+}
+
+/// Ends a pause.
+#[utoipa::path(
+    post, path = "/v1/schedules/{name}/resume", tag = "schedules", security(("key" = [])),
+    params(("name" = String, Path)),
+    responses(
+        (status = 200, description = "The schedule as it is now.", body = Answered),
+        (status = 404, description = "There is none."),
+    )
+)]
+pub(super) async fn resume_schedule(
+    State(app): State<App>,
+    caller: Caller,
+    Named(name): Named<ScheduleName>,
+) -> Result<Answer<Answered>, Problem> {
+    turn(&app, &caller, name, false).await
 }
 
 /// Enqueues its job at once.
@@ -153,10 +195,8 @@ pub(super) async fn delete_schedule(
     params(("name" = String, Path)),
     responses(
         (status = 201, description = "The job.", body = RunBody),
-        (status = 404, description = "There is none.", body = ProblemBody,
-            content_type = "application/problem+json"),
-        (status = 429, description = "The queue is full.", body = ProblemBody,
-            content_type = "application/problem+json"),
+        (status = 404, description = "There is none."),
+        (status = 429, description = "The queue is full."),
     )
 )]
 pub(super) async fn run_schedule(
@@ -165,7 +205,8 @@ pub(super) async fn run_schedule(
     Named(name): Named<ScheduleName>,
 ) -> Result<(StatusCode, Answer<RunBody>), Problem> {
     let (scheduler, _) = found(&app, &caller, Scope::Enqueue, &name).await?;
-    let id = scheduler.run_now(&name).await?;
+    let id = scheduler.run_now(&name).await.map_err(Problem::from);
+    let id = audited(&caller, "run", format_args!("schedule {name}"), id)?;
     Ok((StatusCode::CREATED, Answer(RunBody { id })))
 }
 
@@ -175,8 +216,7 @@ pub(super) async fn run_schedule(
     params(("name" = String, Path), CountQuery),
     responses(
         (status = 200, description = "The earliest first.", body = NextBody),
-        (status = 404, description = "There is none.", body = ProblemBody,
-            content_type = "application/problem+json"),
+        (status = 404, description = "There is none."),
     )
 )]
 pub(super) async fn next_runs(
@@ -192,6 +232,26 @@ pub(super) async fn next_runs(
     let (scheduler, _) = found(&app, &caller, Scope::Read, &name).await?;
     let next = scheduler.upcoming(&name, count).await?.into_iter().map(Time).collect();
     Ok(Answer(NextBody { next }))
+}
+
+async fn turn(
+    app: &App,
+    caller: &Caller,
+    name: ScheduleName,
+    paused: bool,
+) -> Result<Answer<Answered>, Problem> {
+    let (scheduler, _) = found(app, caller, Scope::Enqueue, &name).await?;
+    let turning = async {
+        if paused {
+            scheduler.pause(&name).await?
+        } else {
+            scheduler.resume(&name).await?
+        }
+        scheduler.get(&name).await?.ok_or_else(|| Problem::not_found("schedule"))
+    };
+    let (turned, action) = (turning.await, if paused { "pause" } else { "resume" });
+    let schedule = audited(caller, action, format_args!("schedule {name}"), turned)?;
+    Ok(Answer(Answered::of(ScheduleEntry { name, schedule: Ok(schedule) })))
 }
 
 async fn found<'a>(

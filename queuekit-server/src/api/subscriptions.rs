@@ -11,9 +11,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::app::App;
+use super::audit::audited;
 use super::params::Named;
-use super::wire::{Time, millis};
-use crate::http::{Caller, Json, Problem, ProblemBody, Scope};
+use super::wire::{Time, TotalsBody, millis};
+use crate::http::{Caller, Json, Problem, Scope};
 
 /// All subscriptions.
 #[derive(Serialize, ToSchema)]
@@ -31,6 +32,7 @@ pub(super) struct SubscriptionBody {
     queue: String,
     events: String,
     ordered: bool,
+    fair: bool,
     enabled: bool,
     max_attempts: u32,
     timeout_ms: u64,
@@ -49,6 +51,7 @@ struct StatsBody {
     depth: u64,
     in_flight: u64,
     dead: u64,
+    totals: TotalsBody,
     /// Of the last 100 that ended.
     failure_rate: f64,
     /// From emit to completion: the median.
@@ -69,6 +72,9 @@ pub(super) struct GivenBody {
     /// Deliveries of one partition key run one after the other.
     #[serde(default)]
     ordered: bool,
+    /// Partition keys are served in turn; those of one still run beside each other.
+    #[serde(default)]
+    fair: bool,
     /// While it is not, events make no deliveries for it; a replay fills the gap.
     #[serde(default = "yes")]
     #[schema(default = true)]
@@ -141,8 +147,7 @@ pub(super) async fn list_subscriptions(
     params(("consumer" = String, Path)),
     responses(
         (status = 200, description = "The subscription.", body = SubscriptionBody),
-        (status = 404, description = "It has none.", body = ProblemBody,
-            content_type = "application/problem+json"),
+        (status = 404, description = "It has none."),
     )
 )]
 pub(super) async fn get_subscription(
@@ -175,7 +180,9 @@ pub(super) async fn put_subscription(
 ) -> Result<(StatusCode, Answer<SubscriptionBody>), Problem> {
     let consumers = admitted(&app, &caller, Scope::Enqueue, &consumer)?;
     let subscription = body.build(consumer)?;
-    let is_new = consumers.put(&subscription).await?;
+    let is_new = consumers.put(&subscription).await.map_err(Problem::from);
+    let target = subscription.consumer();
+    let is_new = audited(&caller, "put", format_args!("subscription {target}"), is_new)?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Answer(SubscriptionBody::of(&subscription, None))))
 }
@@ -186,8 +193,7 @@ pub(super) async fn put_subscription(
     params(("consumer" = String, Path)),
     responses(
         (status = 204, description = "It is gone."),
-        (status = 404, description = "It has none.", body = ProblemBody,
-            content_type = "application/problem+json"),
+        (status = 404, description = "It has none."),
     )
 )]
 pub(super) async fn delete_subscription(
@@ -195,8 +201,13 @@ pub(super) async fn delete_subscription(
     caller: Caller,
     Named(consumer): Named<ConsumerName>,
 ) -> Result<StatusCode, Problem> {
-    let removed = admitted(&app, &caller, Scope::Enqueue, &consumer)?.remove(&consumer).await?;
-    if removed { Ok(StatusCode::NO_CONTENT) } else { Err(Problem::not_found("subscription")) }
+    let consumers = admitted(&app, &caller, Scope::Enqueue, &consumer)?;
+    let removing = async {
+        let removed = consumers.remove(&consumer).await?;
+        if removed { Ok(StatusCode::NO_CONTENT) } else { Err(Problem::not_found("subscription")) }
+    };
+    let removed = removing.await;
+    audited(&caller, "delete", format_args!("subscription {consumer}"), removed)
 }
 
 /// Delivers events of the log once more: one step.
@@ -206,8 +217,7 @@ pub(super) async fn delete_subscription(
     request_body(content = ReplayBody, content_type = "application/json"),
     responses(
         (status = 200, description = "What it did.", body = ReplayedBody),
-        (status = 404, description = "No subscription, or no such event.", body = ProblemBody,
-            content_type = "application/problem+json"),
+        (status = 404, description = "No subscription, or no such event."),
     )
 )]
 pub(super) async fn replay(
@@ -217,7 +227,10 @@ pub(super) async fn replay(
     Json(body, _room): Json<ReplayBody>,
 ) -> Result<Answer<ReplayedBody>, Problem> {
     let consumers = admitted(&app, &caller, Scope::Enqueue, &consumer)?;
-    let report = consumers.replay(&body.build(consumer)?).await?;
+    let replay = body.build(consumer)?;
+    let report = consumers.replay(&replay).await.map_err(Problem::from);
+    let target = format_args!("subscription {}", replay.consumer);
+    let report = audited(&caller, "replay", target, report)?;
     Ok(Answer(ReplayedBody {
         matched: report.matched,
         delivered: report.delivered,
@@ -252,6 +265,7 @@ impl SubscriptionBody {
             queue: queue_of(subscription.consumer()),
             events: subscription.events().to_string(),
             ordered: subscription.is_ordered(),
+            fair: subscription.is_fair(),
             enabled: subscription.is_enabled(),
             max_attempts: subscription.max_attempts(),
             timeout_ms: millis(subscription.timeout()),
@@ -268,6 +282,7 @@ impl StatsBody {
             depth: stats.depth,
             in_flight: stats.in_flight,
             dead: stats.dead,
+            totals: TotalsBody::of(stats.totals),
             failure_rate: stats.failure_rate,
             latency_p50_ms: stats.latency.map(|(median, _)| millis(median)),
             latency_p95_ms: stats.latency.map(|(_, late)| millis(late)),
@@ -280,6 +295,9 @@ impl GivenBody {
         let mut draft = SubscriptionDraft::new(consumer, &self.events).enabled(self.enabled);
         if self.ordered {
             draft = draft.ordered();
+        }
+        if self.fair {
+            draft = draft.fair();
         }
         if let Some(max_attempts) = self.max_attempts {
             draft = draft.max_attempts(max_attempts);

@@ -3,14 +3,25 @@
 use anyhow::Result;
 use queuekit::Client;
 
+use super::api::{Api, ServerAddress};
 use super::output::Output;
 use crate::config::{Sources, StoreAddress, store_address};
 
 /// The settings and where to answer. Debug is left out: the URL may hold a password.
 pub(crate) struct Context {
     pub(crate) url: Option<String>,
+    pub(crate) server: Option<String>,
     pub(crate) sources: Sources,
     pub(crate) output: Output,
+}
+
+/// What a command does to a store that may not be there yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// It shows or changes what is there: no file is made for it.
+    Existing,
+    /// It stores something.
+    Creating,
 }
 
 impl Context {
@@ -22,5 +33,32 @@ impl Context {
     /// Opens the store.
     pub(crate) async fn connect(&self) -> Result<Client> {
         Ok(queuekit::connect(self.address().to_open()?).await?)
+    }
+
+    /// Does something with the routes: of the server that is named, or of the store.
+    pub(crate) async fn with_api<T>(
+        &self,
+        access: Access,
+        act: impl AsyncFnOnce(&Api) -> Result<T>,
+    ) -> Result<T> {
+        let api = match self.server()? {
+            Some(server) => Api::ask(server)?,
+            None if access == Access::Existing => Api::open(&self.address().only_looking()).await?,
+            None => Api::open(&self.address()).await?,
+        };
+        let done = act(&api).await;
+        let closed = api.close().await;
+        let done = done?;
+        closed?;
+        Ok(done)
+    }
+
+    /// A flag goes before the environment, whichever of both is named.
+    fn server(&self) -> Result<Option<ServerAddress>> {
+        let variable = self.sources.environment.get("QUEUEKIT_SERVER");
+        let variable = variable.filter(|_| self.url.is_none());
+        let Some(url) = self.server.as_deref().or(variable) else { return Ok(None) };
+        let key = self.sources.environment.get("QUEUEKIT_API_KEY");
+        ServerAddress::new(url, key).map(Some)
     }
 }

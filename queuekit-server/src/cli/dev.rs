@@ -48,7 +48,7 @@ impl Dev {
         let url = server.url();
         announce(&context, &url, format_args!("{url} serves {}", context.address()));
         remark(invitation(&url, has_keys));
-        let worker = add_demo(work::worker(client.clone(), &settings).name("dev"));
+        let worker = add_demo(work::worker(client.clone(), settings).name("dev"));
         serve(server, Some(worker), &client, &stop).await?;
         Ok(Exit::Success)
     }

@@ -1,16 +1,18 @@
 //! `queuekit doctor`
 
 use std::fmt;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
 use queuekit::capability::{Durability, Finding, Severity};
-use queuekit::{Backend, ErrorKind, Queue, Status};
+use queuekit::{Backend, Clock, ErrorKind, JobFilter, Queue, Status, SystemClock, Timestamp};
 use serde::Serialize;
 
 use super::context::Context;
 use super::exit::Exit;
 use super::migrate;
+use super::shown::span;
 
 /// A queue that has lost more points than this is worth a warning.
 const HEALTH_WANTED: u8 = 80;
@@ -28,9 +30,15 @@ Examples:
 It changes nothing. Findings are notes, warnings or errors; errors put jobs at risk, and make the
 exit code 4.";
 
+/// Clocks that differ by more are worth a warning.
+const CLOCKS_APART: Duration = Duration::from_secs(2);
+const LATELY: Duration = Duration::from_secs(3600);
+
 /// What was found.
 #[derive(Default, Serialize)]
 struct Report {
+    /// Of this program.
+    version: &'static str,
     store: String,
     healthy: bool,
     schema: Option<Schema>,
@@ -61,7 +69,11 @@ struct Found {
 impl Doctor {
     pub(crate) async fn run(self, context: Context) -> Result<Exit> {
         let address = context.address();
-        let mut report = Report { store: address.to_string(), ..Report::default() };
+        let mut report = Report {
+            version: env!("CARGO_PKG_VERSION"),
+            store: address.to_string(),
+            ..Report::default()
+        };
         match queuekit::connect_unchecked(address.only_looking().to_open()?).await {
             Ok(client) => {
                 let examined = report.examine(&**client.backend()).await;
@@ -105,10 +117,17 @@ impl Report {
                     status.stored, status.wanted
                 );
                 self.find(Severity::Error, message, remedy);
+                // What can be told without the schema is; what cannot is no other fault.
+                let _ = self.inspect(store).await;
                 return Ok(());
             }
         }
-        if let Some(inspect) = can.inspect {
+        self.inspect(store).await?;
+        self.examine_queues(store).await
+    }
+
+    async fn inspect(&mut self, store: &dyn Backend) -> queuekit::Result<()> {
+        if let Some(inspect) = store.capabilities().inspect {
             self.durability = Some(match inspect.durability().await? {
                 Durability::Nothing => "nothing",
                 Durability::ProcessKill => "process_kill",
@@ -120,7 +139,52 @@ impl Report {
                 self.find(severity, message, remedy);
             }
         }
-        store.list_queues().await?.iter().for_each(|queue| self.examine_queue(queue));
+        Ok(())
+    }
+
+    async fn examine_queues(&mut self, store: &dyn Backend) -> queuekit::Result<()> {
+        let asked = SystemClock::default().now();
+        let queues = store.list_queues().await?;
+        if let Some(queue) = queues.first() {
+            self.examine_clock(asked, queue.as_of, SystemClock::default().now());
+        }
+        for queue in &queues {
+            self.examine_queue(queue);
+            self.examine_dead(store, queue).await?;
+        }
+        Ok(())
+    }
+
+    /// The store's clock decides about every time; that of this machine only about what is shown.
+    fn examine_clock(&mut self, asked: Timestamp, told: Timestamp, answered: Timestamp) {
+        let apart = match told {
+            told if told > answered => told.since(answered),
+            told => asked.since(told),
+        };
+        if apart > CLOCKS_APART {
+            let side = if told > answered { "ahead of" } else { "behind" };
+            let apart = span(apart);
+            let message = format!("the store's clock is {apart} {side} that of this machine");
+            let remedy = "let both ask a time server: `run_at` and ages are off by as much";
+            self.find(Severity::Warning, message, remedy);
+        }
+    }
+
+    /// Whether more jobs die.
+    async fn examine_dead(&mut self, store: &dyn Backend, queue: &Queue) -> queuekit::Result<()> {
+        let name = &queue.name;
+        if queue.counts.get(Status::Dead).value == 0 {
+            return Ok(());
+        }
+        let mut filter = JobFilter::default().queue(name.clone()).status(Status::Dead);
+        filter.finished.from = Some(queue.as_of.minus(LATELY));
+        let page = store.list_jobs(&filter).await?;
+        let (died, more) = (page.items.len(), if page.next.is_some() { " or more" } else { "" });
+        if died > 0 {
+            let message = format!("queue {name}: {died}{more} jobs died within the last hour");
+            let remedy = format!("read why, and decide: queuekit dlq show {name}");
+            self.find(Severity::Warning, message, remedy);
+        }
         Ok(())
     }
 
@@ -143,8 +207,9 @@ impl Report {
         if queue.health.score < HEALTH_WANTED {
             let why = queue.health.reasons.join("; ");
             let message = format!("queue {name}: health {} of 100: {why}", queue.health.score);
-            let remedy = "start more workers if jobs wait; if they die, read their errors: \
-                          GET /v1/jobs?status=dead";
+            let remedy = format!(
+                "start more workers if jobs wait; if they die, read why: queuekit dlq show {name}"
+            );
             self.find(Severity::Warning, message, remedy);
         }
     }
@@ -163,7 +228,7 @@ impl Report {
 /// For people.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut rows = vec![("store", self.store.clone())];
+        let mut rows = vec![("queuekit", self.version.to_owned()), ("store", self.store.clone())];
         if let Some(Schema { stored, wanted }) = self.schema {
             rows.push(("schema", format!("version {stored} of {wanted}")));
         }
@@ -180,5 +245,28 @@ impl fmt::Display for Report {
         }
         let verdict = if self.healthy { "healthy" } else { "not healthy: jobs are at risk" };
         write!(f, "\n{verdict}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_is_found_that_is_apart_by_more_than_the_answer_took() {
+        let at = Timestamp::from_millis;
+        for (asked, told, answered, found) in [
+            (0, 500, 1000, None),
+            (0, 2900, 1000, None),
+            (10_000, 8100, 10_100, None),
+            (0, 3_601_000, 1000, Some("1h ahead of")),
+            (10_000, 7000, 10_100, Some("3s behind")),
+        ] {
+            let mut report = Report::default();
+            report.examine_clock(at(asked), at(told), at(answered));
+            let message = report.findings.first().map(|finding| finding.message.as_str());
+            assert_eq!(message.is_some(), found.is_some(), "{told}");
+            assert!(message.unwrap_or_default().contains(found.unwrap_or_default()), "{message:?}");
+        }
     }
 }

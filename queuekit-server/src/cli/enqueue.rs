@@ -1,26 +1,36 @@
 //! `queuekit enqueue`
 
-use std::io::Read;
 use std::num::NonZeroU64;
 use std::str::FromStr;
+use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, anyhow};
+use axum::http::Method;
 use clap::Args;
 use queuekit::{
-    Bytes, Client, EnqueueOutcome, IdempotencyKey, JobDraft, Kind, PartitionKey, Priority,
-    QueueName, Timestamp,
+    Bytes, Clock, IdempotencyKey, JobDraft, JobId, Kind, Metadata, NewJob, PartitionKey, Priority,
+    QueueName, Start, SystemClock, Timestamp,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::context::Context;
+use super::api::{Api, is_passing};
+use super::bulk::progress;
+use super::context::{Access, Context};
 use super::exit::Exit;
 use super::output::{Output, remark};
-use super::quantity::{Instant, Span};
-use crate::cli::Usage;
+use super::payload;
+use super::quantity::{Instant, Span, millis};
+use super::shown::span;
 
 /// Room for all of a job that is not its payload.
 const BESIDE_PAYLOAD: usize = 8 * 1024;
+/// What every store takes at once.
+const STEP_JOBS: usize = 1000;
+/// How often is asked again where no answer came.
+const TRIES: u32 = 3;
+const PAUSE: Duration = Duration::from_millis(500);
+const STEP_BYTES: usize = 8 * 1024 * 1024;
 
 /// Store a job, and print its id as soon as it is stored
 #[derive(Args, Debug)]
@@ -81,32 +91,64 @@ struct Fact {
     value: String,
 }
 
-/// What became of one.
+/// A job, as the route takes it.
+#[derive(Clone, Copy, Serialize)]
+struct Body<'a> {
+    /// Made here, so that a call whose answer was lost can be repeated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<JobId>,
+    r#type: &'a str,
+    payload: &'a RawValue,
+    queue: &'a str,
+    priority: u8,
+    max_attempts: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delay_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_at: Option<jiff::Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    idempotency_key: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    partition_key: Option<&'a str>,
+    timeout_ms: u64,
+    metadata: &'a Metadata,
+}
+
 #[derive(Serialize)]
-struct Answer {
-    outcome: &'static str,
-    id: String,
+struct Jobs<'a> {
+    jobs: Vec<Body<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Outcomes {
+    outcomes: Vec<Outcome>,
+}
+
+/// What became of one.
+#[derive(Deserialize, Serialize)]
+struct Outcome {
+    outcome: String,
+    id: Option<String>,
+    #[serde(skip_serializing)]
+    retry_after_ms: Option<u64>,
 }
 
 impl Enqueue {
     pub(crate) async fn run(self, context: Context) -> Result<Exit> {
         let count = self.count.get();
-        let payload = payload(&self.payload)?;
-        let bytes = payload.len() + BESIDE_PAYLOAD;
-        let draft = self.draft(payload);
+        let payload = payload::read("--payload", &self.payload)?;
         // What is wrong with it is told before the store is opened.
-        draft.clone().build()?;
-        let client = context.connect().await?;
-        let stored = store(&client, &draft, count, bytes, context.output).await;
-        let closed = client.close().await;
-        stored?;
-        closed?;
+        let job = self.draft(&payload).build()?;
+        let body = Body::of(&job, &payload);
+        let output = context.output;
+        let enqueue = async |api: &Api| store(api, &body, count, output).await;
+        context.with_api(Access::Creating, enqueue).await?;
         Ok(Exit::Success)
     }
 
-    fn draft(self, payload: Bytes) -> JobDraft {
+    fn draft(self, payload: &RawValue) -> JobDraft {
         let metadata = self.metadata.into_iter().map(|fact| (fact.name, fact.value)).collect();
-        let draft = JobDraft::new(self.kind, payload)
+        let draft = JobDraft::new(self.kind, Bytes::copy_from_slice(payload.get().as_bytes()))
             .queue(self.queue)
             .priority(self.priority)
             .metadata(metadata);
@@ -132,103 +174,121 @@ fn with<T>(
     }
 }
 
-/// The JSON that was given, byte for byte but for the space around it.
-fn payload(given: &str) -> Result<Bytes> {
-    let (from, text) = match given.strip_prefix('@') {
-        Some(path) => {
-            let read = std::fs::read_to_string(path);
-            (path, read.with_context(|| format!("the payload's file {path} cannot be read"))?)
+impl<'a> Body<'a> {
+    fn of(job: &'a NewJob, payload: &'a RawValue) -> Self {
+        let (delay_ms, run_at) = match job.start() {
+            Start::After(delay) => (Some(millis(delay)), None),
+            Start::At(at) => (None, jiff::Timestamp::from_millisecond(at.as_millis()).ok()),
+        };
+        Self {
+            id: None,
+            r#type: job.kind().as_str(),
+            payload,
+            queue: job.queue().as_str(),
+            priority: job.priority().level(),
+            max_attempts: job.max_attempts(),
+            delay_ms,
+            run_at,
+            idempotency_key: job.idempotency_key().map(IdempotencyKey::as_str),
+            partition_key: job.partition_key().map(PartitionKey::as_str),
+            timeout_ms: millis(job.timeout()),
+            metadata: job.metadata(),
         }
-        None if given == "-" => {
-            let mut text = String::new();
-            std::io::stdin().read_to_string(&mut text).context("stdin cannot be read")?;
-            ("stdin", text)
-        }
-        None => ("--payload", given.to_owned()),
-    };
-    let json: Box<RawValue> = serde_json::from_str(&text).map_err(|error| {
-        Usage::error(format!(
-            "what {from} holds is no JSON: {error}; text stands in double quotes, and a shell \
-             wants single ones around it all: --payload '{{\"name\": \"Ada\"}}'"
-        ))
-    })?;
-    Ok(Bytes::copy_from_slice(json.get().as_bytes()))
+    }
 }
 
-/// Stores them in steps that the store takes, and tells what became of each.
-async fn store(
-    client: &Client,
-    draft: &JobDraft,
-    count: u64,
-    bytes: usize,
-    output: Output,
-) -> Result<()> {
-    let limits = client.backend().capabilities().limits;
-    let most = limits.enqueue_jobs().min(limits.enqueue_bytes() / bytes).max(1);
+/// Stores them in steps that every store takes, and tells what became of each.
+async fn store(api: &Api, body: &Body<'_>, count: u64, output: Output) -> Result<()> {
+    let bytes = body.payload.get().len() + BESIDE_PAYLOAD;
+    let most = STEP_JOBS.min(STEP_BYTES / bytes).max(1);
+    let bar = progress(count, "enqueue");
     let mut left = count;
     // Whether somebody reads the answers decides about no job.
     let mut told = Ok(());
     while left > 0 {
         let step = usize::try_from(left).unwrap_or(usize::MAX).min(most);
-        let outcomes = client.enqueue_all(std::iter::repeat_n(draft.clone(), step)).await;
-        let (answers, refused) = answers(outcomes);
-        left -= answers.len() as u64;
-        told = told.and_then(|()| tell(&answers, output));
-        match refused {
-            Some(error) if count == 1 => return Err(error),
-            Some(error) => {
-                return Err(error.context(format!("{} of {count} jobs were stored", count - left)));
+        let (outcomes, refused) = ask(api, &Jobs::new(body, step)?).await;
+        left -= outcomes.len() as u64;
+        bar.set_position(count - left);
+        told = told.and_then(|()| tell(&outcomes, output));
+        if let Some(error) = refused {
+            if count > 1 {
+                remark(format_args!("{} of {count} jobs were stored, then:", count - left));
             }
-            None => {}
+            return Err(error);
         }
     }
+    bar.finish_and_clear();
     told
 }
 
 /// Those that are stored, and why the next one is not.
-fn answers(
-    outcomes: queuekit::Result<Vec<EnqueueOutcome>>,
-) -> (Vec<Answer>, Option<anyhow::Error>) {
-    let outcomes = match outcomes {
-        Ok(outcomes) => outcomes,
-        Err(error) => return (Vec::new(), Some(error.into())),
+async fn ask(api: &Api, jobs: &Jobs<'_>) -> (Vec<Outcome>, Option<anyhow::Error>) {
+    let mut tries = TRIES;
+    let answer = loop {
+        match api.call(Method::POST, "/v1/jobs", jobs).await {
+            // Under the ids that were sent nothing is stored twice.
+            Err(error) if tries > 0 && is_passing(&error) => {
+                remark(format_args!("{error:#}; asking again"));
+                tries -= 1;
+                tokio::time::sleep(PAUSE).await;
+            }
+            answer => break answer,
+        }
     };
-    let mut answers = Vec::with_capacity(outcomes.len());
-    for outcome in outcomes {
-        match answer(outcome) {
-            Ok(answer) => answers.push(answer),
-            Err(error) => return (answers, Some(error)),
+    let outcomes = answer.and_then(|answer| answer.read::<Outcomes>());
+    let mut outcomes = match outcomes {
+        Ok(outcomes) => outcomes.outcomes,
+        Err(error) => return (Vec::new(), Some(error)),
+    };
+    for (outcome, job) in outcomes.iter_mut().zip(&jobs.jobs) {
+        let is_own = job.id.is_some_and(|id| outcome.id.as_deref() == Some(&*id.to_string()));
+        if is_own && outcome.outcome == "duplicate" {
+            "created".clone_into(&mut outcome.outcome);
         }
     }
-    (answers, None)
+    let refused = outcomes.iter().position(|outcome| !outcome.is_stored());
+    let refused = refused.map(|at| outcomes.drain(at..).next());
+    (outcomes, refused.flatten().map(|outcome| outcome.failure()))
 }
 
-fn answer(outcome: EnqueueOutcome) -> Result<Answer> {
-    let (outcome, id) = match outcome {
-        EnqueueOutcome::Created { id } => ("created", id),
-        EnqueueOutcome::Duplicate { existing } => ("duplicate", existing),
-        EnqueueOutcome::QueueFull { retry_after } => bail!(
-            "the queue is full (its max_pending is reached); try again in {retry_after:?}, or \
-             start more workers"
-        ),
-        EnqueueOutcome::Conflict { existing } => {
-            bail!("its id is taken by another job, {existing}")
+impl<'a> Jobs<'a> {
+    fn new(body: &Body<'a>, number: usize) -> Result<Self> {
+        let queue = QueueName::new(body.queue)?;
+        let id = || Some(JobId::generate(&queue, SystemClock::default().now()));
+        Ok(Self { jobs: (0..number).map(|_| Body { id: id(), ..*body }).collect() })
+    }
+}
+
+impl Outcome {
+    fn is_stored(&self) -> bool {
+        matches!(self.outcome.as_str(), "created" | "duplicate")
+    }
+
+    fn failure(&self) -> anyhow::Error {
+        match (self.retry_after_ms, &self.id) {
+            (Some(ms), _) => anyhow!(
+                "the queue is full (its max_pending is reached); try again in {}, or start more \
+                 workers",
+                span(Duration::from_millis(ms))
+            ),
+            (None, Some(id)) => anyhow!("its id is taken by another job, {id}"),
+            (None, None) => anyhow!("the answer for it was `{}`", self.outcome),
         }
-    };
-    Ok(Answer { outcome, id: id.to_string() })
+    }
 }
 
 /// A line for each.
-fn tell(answers: &[Answer], output: Output) -> Result<()> {
-    if answers.iter().any(|answer| answer.outcome == "duplicate") {
+fn tell(outcomes: &[Outcome], output: Output) -> Result<()> {
+    if outcomes.iter().any(|outcome| outcome.outcome == "duplicate") {
         remark("nothing was stored: the queue has a job with this idempotency key already");
     }
-    let line = |answer: &Answer| match output.json {
-        true => serde_json::to_string(answer),
-        false => Ok(answer.id.clone()),
+    let line = |outcome: &Outcome| match output.json {
+        true => serde_json::to_string(outcome),
+        false => Ok(outcome.id.clone().unwrap_or_default()),
     };
-    let lines: Vec<String> = answers.iter().map(line).collect::<Result<_, _>>()?;
-    if lines.is_empty() { Ok(()) } else { output.line(lines.join("\n")) }
+    let lines: Vec<String> = outcomes.iter().map(line).collect::<Result<_, _>>()?;
+    if lines.is_empty() { Ok(()) } else { output.raw(&lines.join("\n")) }
 }
 
 impl FromStr for Fact {

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use queuekit::ErrorKind;
 
+use super::api::Refused;
 use super::output::OutputClosed;
 
 /// What scripts learn of a command.
@@ -29,6 +30,13 @@ impl Exit {
         }
         if error.is::<Usage>() {
             return Self::Usage;
+        }
+        if let Some(refused) = error.downcast_ref::<Refused>() {
+            return match refused.status.as_u16() {
+                404 => Self::NotFound,
+                400 | 413 | 415 | 422 => Self::Usage,
+                _ => Self::Failed,
+            };
         }
         match error.downcast_ref::<queuekit::Error>().map(queuekit::Error::kind) {
             Some(ErrorKind::Invalid { .. }) => Self::Usage,

@@ -4,12 +4,14 @@ use std::str::FromStr;
 
 use anyhow::{Context as _, Result};
 use clap::{Args, Subcommand};
+use queuekit::{Clock, SystemClock};
 use serde::Serialize;
 
 use super::context::Context;
 use super::exit::Exit;
 use super::output::remark;
 use super::quantity::Instant;
+use crate::cli::Usage;
 use crate::http::glob::Glob;
 use crate::http::keys::{KeyEntry, NewKey, Scope};
 
@@ -68,6 +70,12 @@ impl Key {
     pub(crate) fn run(self, context: &Context) -> Result<Exit> {
         let Self::New(new) = self;
         let Id(id) = new.id;
+        let now = SystemClock::default().now().as_millis();
+        if new.expires.is_some_and(|Instant(at)| at.as_millisecond() <= now) {
+            return Err(Usage::error(
+                "--expires must be later than now: this key would open nothing",
+            ));
+        }
         let NewKey { secret, mut entry } =
             NewKey::draw(&id, new.scopes).context("the system gave no random bytes")?;
         entry.queues = new.queues;

@@ -1,25 +1,43 @@
 //! The command line: one file per command, and what they share.
 
+mod api;
+mod bench;
+mod bulk;
+mod completions;
 mod context;
+mod cron;
 mod dev;
+mod dlq;
 mod doctor;
 mod enqueue;
+mod event;
 mod exit;
+mod filter;
+mod job;
 mod key;
 mod logs;
 mod migrate;
 mod output;
+mod payload;
 mod quantity;
+mod queue;
+#[cfg(test)]
+mod reference;
 mod serve;
+mod shown;
+mod stats;
 mod stop;
+mod subscription;
 mod systemd;
+mod table;
 mod work;
+mod worker;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::config::Sources;
 use context::Context;
@@ -44,6 +62,8 @@ Examples:
   queuekit serve --url postgres://localhost/jobs   the HTTP API
   queuekit work --queues emails,default     run jobs with the handlers that are built in
   queuekit enqueue echo --payload '{\"a\": 1}'
+  queuekit job list state:dead older:1h     what died, and of what
+  queuekit job retry state:dead error:timeout --server https://jobs.example.com
   queuekit doctor                           what is wrong with the store, and what to do
 
 Settings: a flag goes before the environment (and .env), that before queuekit.toml.
@@ -56,6 +76,10 @@ struct GlobalFlags {
     /// sqlite://queuekit.db]
     #[arg(long, global = true, value_name = "URL")]
     url: Option<String>,
+    /// A server instead of a store: http://.. or https://.. [env: QUEUEKIT_SERVER]; its key is
+    /// taken from QUEUEKIT_API_KEY
+    #[arg(long, global = true, value_name = "URL", conflicts_with = "url")]
+    server: Option<String>,
     /// The file of settings [default: ./queuekit.toml if there is one]
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -74,10 +98,28 @@ enum Command {
     Work(work::Work),
     Enqueue(Box<enqueue::Enqueue>),
     #[command(subcommand)]
-    Migrate(migrate::Migrate),
+    Job(job::Job),
+    #[command(subcommand)]
+    Queue(queue::Queue),
+    #[command(subcommand)]
+    Dlq(dlq::Dlq),
+    #[command(subcommand)]
+    Cron(cron::Cron),
+    #[command(subcommand)]
+    Event(event::Event),
+    #[command(subcommand)]
+    Subscription(subscription::Subscription),
+    #[command(subcommand)]
+    Worker(worker::Worker),
+    Stats(stats::Stats),
     Doctor(doctor::Doctor),
+    Bench(bench::Bench),
+    #[command(subcommand)]
+    Migrate(migrate::Migrate),
     #[command(subcommand)]
     Key(key::Key),
+    Completions(completions::Completions),
+    Man(completions::Man),
 }
 
 /// Runs the command that the arguments name.
@@ -103,8 +145,13 @@ pub(crate) fn main() -> ExitCode {
 fn run(cli: Cli) -> Result<Exit> {
     let Cli { global, command } = cli;
     let sources = Sources::read(global.config.as_deref())?;
-    logs::init(global.log_format, sources.environment.get("RUST_LOG"))?;
-    let context = Context { url: global.url, sources, output: Output { json: global.json } };
+    logs::init(global.log_format, sources.environment.get("RUST_LOG"), command.runs_on())?;
+    let GlobalFlags { url, server, json, .. } = global;
+    if server.is_some() && command.needs_store() {
+        let told = "this command works on a store: name it with --url instead of --server";
+        return Err(Usage::error(told));
+    }
+    let context = Context { url, server, sources, output: Output { json } };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("the system gave no threads")?;
     runtime.block_on(command.run(context))
@@ -117,17 +164,36 @@ impl Command {
             Self::Serve(serve) => serve.run(context).await,
             Self::Work(work) => work.run(context).await,
             Self::Enqueue(enqueue) => enqueue.run(context).await,
-            Self::Migrate(migrate) => migrate.run(context).await,
+            Self::Job(job) => job.run(context).await,
+            Self::Queue(queue) => queue.run(context).await,
+            Self::Dlq(dlq) => dlq.run(context).await,
+            Self::Cron(cron) => cron.run(context).await,
+            Self::Event(event) => event.run(context).await,
+            Self::Subscription(subscription) => subscription.run(context).await,
+            Self::Worker(worker) => worker.run(context).await,
+            Self::Stats(stats) => stats.run(context).await,
             Self::Doctor(doctor) => doctor.run(context).await,
+            Self::Bench(bench) => bench.run(context).await,
+            Self::Migrate(migrate) => migrate.run(context).await,
             Self::Key(key) => key.run(&context),
+            Self::Completions(completions) => completions.run(&context, Cli::command()),
+            Self::Man(man) => man.run(&context, Cli::command()),
         }
+    }
+
+    fn needs_store(&self) -> bool {
+        self.runs_on() || matches!(self, Self::Doctor(_) | Self::Bench(_) | Self::Migrate(_))
+    }
+
+    /// Whether it runs until it is stopped: then its log tells what it does. The others say what
+    /// there is to say themselves.
+    fn runs_on(&self) -> bool {
+        matches!(self, Self::Dev(_) | Self::Serve(_) | Self::Work(_))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]

@@ -5,8 +5,10 @@ use std::io::{self, ErrorKind, Write};
 
 use anyhow::{Context, Result};
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use super::exit::Exit;
+use super::shown::printable;
 
 /// Where answers go.
 #[derive(Clone, Copy, Debug)]
@@ -22,17 +24,33 @@ pub(crate) struct OutputClosed;
 impl Output {
     /// Writes a line, or several.
     pub(crate) fn line(&self, text: impl fmt::Display) -> Result<()> {
-        let mut out = io::stdout().lock();
-        let written = writeln!(out, "{text}").and_then(|()| out.flush());
-        match written {
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(OutputClosed.into()),
-            written => written.context("stdout cannot be written to"),
-        }
+        // Colours are for terminals that want them: NO_COLOR and TERM are obeyed.
+        let mut out = anstream::stdout().lock();
+        written(writeln!(out, "{text}").and_then(|()| out.flush()))
     }
 
     /// Writes a value as one line of JSON.
     pub(crate) fn json(&self, value: &impl Serialize) -> Result<()> {
-        self.line(serde_json::to_string(value)?)
+        self.raw(&serde_json::to_string(value)?)
+    }
+
+    /// Writes a line as it is, byte for byte: for programs.
+    pub(crate) fn raw(&self, line: &str) -> Result<()> {
+        let mut out = io::stdout().lock();
+        written(writeln!(out, "{line}").and_then(|()| out.flush()))
+    }
+
+    /// Writes what came as JSON, byte for byte, or the same for people.
+    pub(crate) fn forward(&self, json: &str, text: impl FnOnce() -> Result<String>) -> Result<()> {
+        if self.json { self.raw(json) } else { self.line(text()?) }
+    }
+
+    /// Writes a line of JSON for each, or all of them for people.
+    pub(crate) fn list(&self, items: &[Box<RawValue>], text: impl fmt::Display) -> Result<()> {
+        if !self.json {
+            return self.line(text);
+        }
+        items.iter().try_for_each(|item| self.raw(item.get()))
     }
 
     /// The same value for programs or, as text, for people.
@@ -41,9 +59,16 @@ impl Output {
     }
 }
 
+fn written(result: io::Result<()>) -> Result<()> {
+    match result {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(OutputClosed.into()),
+        result => result.context("stdout cannot be written to"),
+    }
+}
+
 /// Says something beside the answer; whoever does not read it misses nothing.
 pub(crate) fn remark(text: impl fmt::Display) {
-    let _ = writeln!(io::stderr(), "{text}");
+    let _ = writeln!(io::stderr(), "{}", printable(&text.to_string()));
 }
 
 /// Tells why a command failed, with what caused it unless that was told already, or may repeat

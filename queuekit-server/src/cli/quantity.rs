@@ -1,5 +1,6 @@
 //! Durations and instants as people write them.
 
+use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -12,6 +13,30 @@ pub(crate) struct Span(pub(crate) Duration);
 /// An instant: RFC 3339, or a [`Span`] from now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Instant(pub(crate) jiff::Timestamp);
+
+/// An instant: RFC 3339, or a [`Span`] ago.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Since(pub(crate) jiff::Timestamp);
+
+/// A value, or the word `none`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OrNone<T>(pub(crate) Option<T>);
+
+/// Whole milliseconds, as routes take them.
+pub(crate) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl<T: FromStr<Err: fmt::Display>> FromStr for OrNone<T> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "none" {
+            return Ok(Self(None));
+        }
+        text.parse().map(|value| Self(Some(value))).map_err(|error| format!("{error}; or none"))
+    }
+}
 
 impl FromStr for Span {
     type Err = String;
@@ -35,6 +60,21 @@ impl FromStr for Span {
             }
             None => Err("a duration is a number and its unit: 500ms, 10s, 5m, 1h, 2d".to_owned()),
         }
+    }
+}
+
+impl FromStr for Since {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Ok(Span(span)) = text.parse() {
+            let now = jiff::Timestamp::from_millisecond(SystemClock::default().now().as_millis());
+            let then = now.and_then(|now| now.checked_sub(span));
+            return then.map(Self).map_err(|_| "this is too long ago".to_owned());
+        }
+        text.parse()
+            .map(Self)
+            .map_err(|_| "write how long ago (10s, 5m, 1h, 2d) or an instant (RFC 3339)".to_owned())
     }
 }
 

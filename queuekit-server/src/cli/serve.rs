@@ -46,7 +46,7 @@ impl Serve {
         let client = context.connect().await?;
         let stop = Stop::listen()?;
         let server = Server::bind(client.clone(), options).await?;
-        let worker = self.work.then(|| work::worker(client.clone(), &settings));
+        let worker = self.work.then(|| work::worker(client.clone(), settings));
         let (url, address) = (server.url(), context.address());
         announce(&context, &url, format_args!("{url} serves {address}"));
         serve(server, worker, &client, &stop).await?;

@@ -12,8 +12,9 @@ use super::exit::Exit;
 use super::stop::Stop;
 use super::systemd;
 use crate::config::{WorkFlags, WorkSettings};
+use crate::handlers::Handler;
 
-/// Run jobs with the handlers that are built in: echo, sleep
+/// Run jobs with the handlers that are built in: echo, sleep, http, email, exec
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Work {
@@ -51,14 +52,15 @@ impl Work {
     pub(crate) async fn run(self, context: Context) -> Result<Exit> {
         let settings = WorkSettings::resolve(self.flags, &context.sources)?;
         let client = context.connect().await?;
-        let worker = worker(client.clone(), &settings).name(self.name);
+        let queues: Vec<&str> = settings.queues.iter().map(AsRef::as_ref).collect();
+        let queues = queues.join(", ");
+        let worker = worker(client.clone(), settings).name(self.name);
         let summary = if self.until_idle {
             worker.run_until_idle().await?
         } else {
             let stop = Stop::listen()?;
             let running = worker.start().await?;
-            let queues: Vec<&str> = settings.queues.iter().map(AsRef::as_ref).collect();
-            let (queues, address) = (queues.join(", "), context.address());
+            let address = context.address();
             tracing::info!(worker = %running.id(), %queues, store = %address, "working");
             systemd::ready();
             stop.run_until(&running).await?
@@ -70,12 +72,13 @@ impl Work {
     }
 }
 
-/// A worker with these handlers.
-pub(crate) fn worker(client: Client, settings: &WorkSettings) -> Worker {
-    let worker = Worker::new(client)
-        .queues(settings.queues.iter().cloned())
-        .concurrency(settings.concurrency);
-    settings.handlers.iter().fold(worker, |worker, handler| handler.add_to(worker))
+/// A worker with these handlers; says which they are.
+pub(crate) fn worker(client: Client, settings: WorkSettings) -> Worker {
+    let WorkSettings { queues, concurrency, lease, handlers } = settings;
+    let kinds: Vec<&str> = handlers.iter().map(Handler::kind).collect();
+    tracing::info!(handlers = kinds.join(", "), "handlers that are on");
+    let worker = Worker::new(client).queues(queues).concurrency(concurrency).lease_ttl(lease);
+    handlers.into_iter().fold(worker, |worker, handler| handler.add_to(worker))
 }
 
 impl From<RunSummary> for Figures {

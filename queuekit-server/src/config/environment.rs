@@ -16,7 +16,7 @@ pub(crate) struct Environment {
 
 impl Environment {
     /// The process' own, and those of `.env` in the current directory if there is one. The process
-    /// is not changed: what it starts sees nothing of `.env`.
+    /// is not changed: what it starts sees of `.env` what the configuration hands it by name.
     pub(crate) fn read() -> Result<Self> {
         let file = Self::of_file(Path::new(".env"))?;
         let mut variables = file;

@@ -8,10 +8,10 @@ use anyhow::Result;
 use queuekit::QueueName;
 use serde::{Deserialize, Deserializer};
 
+use super::handlers::HandlersEntry;
 use super::http::Listen;
 use super::nearest;
 use crate::cli::Usage;
-use crate::handlers::BuiltIn;
 use crate::http::HttpLimits;
 use crate::http::keys::KeyEntry;
 
@@ -26,6 +26,7 @@ pub(crate) struct FileSettings {
     pub(crate) tls: Option<TlsEntry>,
     pub(crate) limits: LimitsEntry,
     pub(crate) concurrency: Option<NonZeroUsize>,
+    pub(crate) lease_ms: Option<NonZeroU64>,
     #[serde(deserialize_with = "queues")]
     pub(crate) queues: Vec<QueueName>,
     pub(crate) handlers: HandlersEntry,
@@ -53,13 +54,6 @@ pub(crate) struct LimitsEntry {
     body_timeout_ms: Option<NonZeroU64>,
 }
 
-/// `[handlers]`
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct HandlersEntry {
-    pub(crate) enabled: Option<Vec<BuiltIn>>,
-}
-
 impl FileSettings {
     /// # Errors
     /// What is wrong, by file and line; no value of the file is repeated.
@@ -73,13 +67,15 @@ impl FileSettings {
 }
 
 impl LimitsEntry {
-    pub(crate) fn limits(&self) -> HttpLimits {
+    /// # Errors
+    /// If a body that is allowed would never find room.
+    pub(crate) fn limits(&self) -> Result<HttpLimits> {
         let default = HttpLimits::default();
         let number = |own: Option<NonZeroUsize>, default| own.map_or(default, NonZeroUsize::get);
         let time = |own: Option<NonZeroU64>, default| {
             own.map_or(default, |ms| Duration::from_millis(ms.get()))
         };
-        HttpLimits {
+        let limits = HttpLimits {
             body_bytes: number(self.max_body_bytes, default.body_bytes),
             buffered_bytes: number(self.max_buffered_bytes, default.buffered_bytes),
             connections: number(self.max_connections, default.connections),
@@ -87,7 +83,15 @@ impl LimitsEntry {
             waiting: number(self.max_waiting, default.waiting),
             header_timeout: time(self.header_timeout_ms, default.header_timeout),
             body_timeout: time(self.body_timeout_ms, default.body_timeout),
+        };
+        let HttpLimits { body_bytes: body, buffered_bytes: buffered, .. } = limits;
+        if buffered < body {
+            return Err(Usage::error(format!(
+                "[limits]: max_buffered_bytes, {buffered}, is smaller than max_body_bytes, {body}, \
+                 so that such a body would never be let in; raise the one or lower the other"
+            )));
         }
+        Ok(limits)
     }
 }
 
@@ -119,6 +123,7 @@ fn queues<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<QueueName>, 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::handlers::BuiltIn;
 
     fn refused(text: &str) -> String {
         let parsed = FileSettings::parse("queuekit.toml".as_ref(), text);
@@ -131,7 +136,7 @@ mod tests {
         let file = FileSettings::parse("queuekit.toml".as_ref(), text).unwrap();
         assert_eq!(file.url.as_deref(), Some("sqlite:///var/lib/queuekit/jobs.db"));
         assert_eq!((file.hosts.len(), file.queues.len(), file.keys.len()), (1, 2, 1));
-        let limits = file.limits.limits();
+        let limits = file.limits.limits().unwrap();
         assert_eq!(limits.body_bytes, 1_048_576);
         assert_eq!(limits.body_timeout, Duration::from_secs(5));
         assert_eq!(file.handlers.enabled, Some(vec![BuiltIn::Echo]));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::Result;
@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::Sources;
 use crate::cli::Usage;
-use crate::http::keys::Keys;
+use crate::http::keys::{KeyEntry, Keys};
 use crate::http::{HttpOptions, TlsFiles};
 
 /// Flags of whatever listens.
@@ -51,7 +51,7 @@ impl HttpFlags {
             None => environment.parse("QUEUEKIT_LISTEN")?.or(file.listen),
         };
         let listen = listen.unwrap_or_default().0;
-        let keys = Keys::new(file.keys.clone(), environment.get("QUEUEKIT_API_KEY"));
+        let keys = keys(&file.keys, environment.get("QUEUEKIT_API_KEY"))?;
         let insecure_no_auth = self.insecure_no_auth || file.insecure_no_auth;
         if keys.is_empty() && !insecure_no_auth && !listen.ip().to_canonical().is_loopback() {
             return Err(open_to_all(listen));
@@ -63,10 +63,41 @@ impl HttpFlags {
                 key: directory.join(&tls.key),
             }),
         };
+        for file in tls.iter().flat_map(|tls| [&tls.certificate, &tls.key]) {
+            std::fs::File::open(file).map_err(|error| unreadable(file, &error))?;
+        }
         let hosts = if self.hosts.is_empty() { file.hosts.clone() } else { self.hosts };
-        let limits = file.limits.limits();
+        let limits = file.limits.limits()?;
         Ok(HttpOptions { listen, keys, insecure_no_auth, hosts, tls, limits })
     }
+}
+
+/// The keys that let somebody in.
+fn keys(entries: &[KeyEntry], admin: Option<&str>) -> Result<Keys> {
+    let repeated = |(at, key): (usize, &KeyEntry)| entries[..at].iter().any(|e| e.id == key.id);
+    if let Some((at, _)) = entries.iter().enumerate().find(|(at, key)| repeated((*at, key))) {
+        let id = &entries[at].id;
+        return Err(Usage::error(format!(
+            "two [[keys]] have the id {id:?}, and the log could not tell them apart: give each its \
+             own"
+        )));
+    }
+    // Files that are read into variables end in a new line.
+    let admin = admin.map(str::trim);
+    if admin.is_some_and(|key| key.is_empty() || key.contains(|c: char| !c.is_ascii_graphic())) {
+        return Err(Usage::error(
+            "QUEUEKIT_API_KEY is blank, or has white space or other characters in it that no \
+             header can carry: `queuekit key new` makes one",
+        ));
+    }
+    Ok(Keys::new(entries.to_vec(), admin))
+}
+
+fn unreadable(file: &Path, error: &std::io::Error) -> anyhow::Error {
+    Usage::error(format!(
+        "{} cannot be read: {error}; name the PEM files by --tls-cert and --tls-key, or in [tls]",
+        file.display()
+    ))
 }
 
 fn open_to_all(listen: SocketAddr) -> anyhow::Error {
@@ -141,6 +172,37 @@ mod tests {
     }
 
     #[test]
+    fn a_key_is_taken_without_white_space_around_it_and_refused_with_some_in_it() {
+        let found = |key: &str| {
+            let environment = Environment::of([("QUEUEKIT_API_KEY", key)]);
+            let sources = Sources { environment, ..Sources::default() };
+            HttpFlags::default().resolve(&sources).map(|options| options.keys)
+        };
+        let now = jiff::Timestamp::UNIX_EPOCH;
+        assert!(found("hunter2\r\n").unwrap().find("hunter2", now).is_some());
+        for wrong in [" ", "hunter 2", "hunter2\nx", "h\u{fc}nter"] {
+            let error = found(wrong).unwrap_err();
+            assert!(error.is::<Usage>() && !error.to_string().contains("hunter"), "{error}");
+        }
+    }
+
+    #[test]
+    fn settings_that_cannot_be_meant_are_refused_with_the_remedy() {
+        let key = "[[keys]]\nid = 'a'\nscopes = ['read']\nsha256 = '".to_owned() + &"0".repeat(64);
+        let twice = format!("{key}'\n{key}'");
+        for (text, said) in [
+            (twice.as_str(), "two [[keys]] have the id \"a\""),
+            ("[limits]\nmax_buffered_bytes = 1024", "raise the one or lower the other"),
+            ("[limits]\nmax_body_bytes = 1073741824", "raise the one or lower the other"),
+        ] {
+            let file = super::super::file::FileSettings::parse("f".as_ref(), text).unwrap();
+            let sources = Sources { file, ..Sources::default() };
+            let error = HttpFlags::default().resolve(&sources).unwrap_err();
+            assert!(error.is::<Usage>() && error.to_string().contains(said), "{error}");
+        }
+    }
+
+    #[test]
     fn listen_is_the_flag_s_else_the_variable_s_else_the_file_s() {
         let listen = |flags: HttpFlags, sources: &Sources| flags.resolve(sources).unwrap().listen;
         let mut sources = Sources::default();
@@ -155,14 +217,19 @@ mod tests {
 
     #[test]
     fn certificates_of_the_file_are_beside_it() {
-        let mut sources = Sources { directory: "/etc/queuekit".into(), ..Sources::default() };
-        sources.file = super::super::file::FileSettings::parse(
-            "f".as_ref(),
-            "tls = {certificate='a',key='/b'}",
-        )
-        .unwrap();
+        let (beside, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (certificate, key) = (beside.path().join("a"), elsewhere.path().join("b"));
+        let mut sources = Sources { directory: beside.path().into(), ..Sources::default() };
+        let text = format!("tls = {{certificate='a',key='{}'}}", key.display());
+        sources.file = super::super::file::FileSettings::parse("f".as_ref(), &text).unwrap();
+        std::fs::write(&certificate, "").unwrap();
+        let error = HttpFlags::default().resolve(&sources).unwrap_err();
+        assert!(
+            error.is::<Usage>() && error.to_string().contains(key.to_str().unwrap()),
+            "{error}"
+        );
+        std::fs::write(&key, "").unwrap();
         let tls = HttpFlags::default().resolve(&sources).unwrap().tls.unwrap();
-        assert_eq!(tls.certificate, PathBuf::from("/etc/queuekit/a"));
-        assert_eq!(tls.key, PathBuf::from("/b"));
+        assert_eq!((tls.certificate, tls.key), (certificate, key));
     }
 }

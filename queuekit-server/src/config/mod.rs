@@ -3,6 +3,7 @@
 
 mod environment;
 mod file;
+mod handlers;
 mod http;
 mod nearest;
 mod plain_text;

@@ -1,13 +1,16 @@
 //! What a worker runs, and how much of it at once.
 
 use std::num::NonZeroUsize;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use queuekit::QueueName;
+use queuekit::{LeaseTtl, QueueName};
 
 use super::Sources;
-use crate::handlers::BuiltIn;
+use super::handlers::handlers;
+use crate::cli::Usage;
+use crate::handlers::Handler;
 
 const CONCURRENCY: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9);
 
@@ -28,7 +31,8 @@ pub(crate) struct WorkFlags {
 pub(crate) struct WorkSettings {
     pub(crate) queues: Vec<QueueName>,
     pub(crate) concurrency: usize,
-    pub(crate) handlers: Vec<BuiltIn>,
+    pub(crate) lease: LeaseTtl,
+    pub(crate) handlers: Vec<Handler>,
 }
 
 impl WorkFlags {
@@ -46,11 +50,16 @@ impl WorkSettings {
             None => environment.parse("WORKER_COUNT")?,
         };
         let concurrency = flags.concurrency.or(counted).or(file.concurrency);
+        let lease = file.lease_ms.map(|ms| LeaseTtl::new(Duration::from_millis(ms.get())));
+        let lease = lease
+            .transpose()
+            .map_err(|error| Usage::error(format!("`lease_ms` of queuekit.toml: {error}")))?;
         let named = [flags.queues, file.queues.clone()].into_iter().find(|names| !names.is_empty());
         Ok(Self {
             queues: named.unwrap_or_else(|| vec![QueueName::default()]),
             concurrency: concurrency.unwrap_or(CONCURRENCY).get(),
-            handlers: file.handlers.enabled.clone().unwrap_or_else(|| BuiltIn::HARMLESS.to_vec()),
+            lease: lease.unwrap_or_default(),
+            handlers: handlers(sources)?,
         })
     }
 }

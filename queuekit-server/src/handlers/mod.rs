@@ -1,28 +1,66 @@
-//! What the binary can run without Rust of one's own.
+//! What the binary can run without Rust of one's own: a file or a folder each.
 
 mod echo;
+pub(crate) mod email;
+pub(crate) mod exec;
 mod fail;
+pub(crate) mod http;
 mod sleep;
 
 use queuekit::Worker;
 use serde::Deserialize;
 
-/// A handler that is built in, under the type of its jobs.
+use email::Mailer;
+use exec::Exec;
+use http::Webhook;
+
+/// The name of a handler that is built in, as the configuration writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum BuiltIn {
     Echo,
     Sleep,
+    Http,
+    Email,
+    Exec,
+}
+
+/// One of them with its settings, ready to run jobs.
+#[derive(Debug)]
+pub(crate) enum Handler {
+    Echo,
+    Sleep,
+    Http(Box<Webhook>),
+    Email(Box<Mailer>),
+    /// Of one command; there is one for each.
+    Exec(Exec),
 }
 
 impl BuiltIn {
     /// Those that reach nothing outside: they run unless the configuration names others.
     pub(crate) const HARMLESS: &[Self] = &[Self::Echo, Self::Sleep];
+}
+
+impl Handler {
+    /// The type of its jobs.
+    pub(crate) fn kind(&self) -> &str {
+        match self {
+            Self::Echo => "echo",
+            Self::Sleep => "sleep",
+            Self::Http(_) => "http",
+            Self::Email(_) => "email",
+            Self::Exec(exec) => exec.kind(),
+        }
+    }
 
     pub(crate) fn add_to(self, worker: Worker) -> Worker {
+        let kind = self.kind().to_owned();
         match self {
-            Self::Echo => worker.handle_raw("echo", echo::echo),
+            Self::Echo => worker.handle_raw(kind, echo::echo),
             Self::Sleep => worker.handle(sleep::sleep),
+            Self::Http(webhook) => worker.handle_raw(kind, *webhook),
+            Self::Email(mailer) => worker.handle_raw(kind, *mailer),
+            Self::Exec(exec) => worker.handle_raw(kind, exec),
         }
     }
 }

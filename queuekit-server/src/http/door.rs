@@ -51,6 +51,7 @@ impl Door {
     }
 
     fn admit(&self, parts: &Parts) -> Result<Caller, Problem> {
+        check_single(&parts.headers)?;
         if self.is_open() {
             check_headers(&self.hosts, self.insecure, parts)?;
         }
@@ -87,6 +88,17 @@ pub(crate) async fn pass(
 /// Long polls and streams have a bound of their own: they must not use up that of the others.
 fn is_waiting(path: &str) -> bool {
     path == "/v1/reserve" || path == "/v1/stream"
+}
+
+/// Whoever stands between a client and this server may look at the other one.
+fn check_single(headers: &HeaderMap) -> Result<(), Problem> {
+    let mut single = [HOST.as_str(), "idempotency-key"].into_iter();
+    match single.find(|name| headers.get_all(*name).iter().nth(1).is_some()) {
+        Some(name) => {
+            Err(Problem::bad_request(format!("the header {name} is there twice; send it once")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Any web page can make a browser send requests to loopback. It cannot make it lie about where the
@@ -189,6 +201,14 @@ mod tests {
             assert_eq!(checked("POST", &[host, ("content-type", form)]), Some(415), "{form}");
         }
         assert_eq!(checked("DELETE", &[host]), Some(415), "a request without a body too");
+    }
+
+    #[test]
+    fn s6_who_names_the_host_twice_is_refused() {
+        let request = axum::http::Request::builder().header("host", "localhost");
+        let (parts, ()) = request.header("host", "evil").body(()).unwrap().into_parts();
+        let refused = check_single(&parts.headers).unwrap_err().into_response();
+        assert_eq!(refused.status(), 400);
     }
 
     #[test]

@@ -15,9 +15,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::HttpLimits;
 use super::door::need_json;
 use super::problem::Problem;
+use super::unsaid::{plain, without_values};
 
 /// Deepest nesting of a body.
 const DEPTH: usize = 64;
+/// From this size on a body keeps a thread busy for a millisecond.
+const LARGE: usize = 256 * 1024;
 /// Memory is counted in pieces of this size.
 const PIECE: usize = 1024;
 
@@ -132,7 +135,7 @@ where
         let (parts, body) = request.into_parts();
         need_json(&parts.headers)?;
         let raw = state.as_ref().read(&parts.headers, body).await?;
-        if depth(&raw.0) > DEPTH {
+        if off_the_runtime(&raw.0, || depth(&raw.0)) > DEPTH {
             let detail = format!("the JSON is nested more than {DEPTH} deep");
             return Err(Problem::bad_request(detail));
         }
@@ -158,6 +161,15 @@ where
 /// # Errors
 /// 400 if they are not JSON; 422, naming the field, if they are not what is asked for.
 pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    off_the_runtime(bytes, || read_here(bytes))
+}
+
+/// Does what takes long with a large body while other requests go on.
+pub(crate) fn off_the_runtime<T>(bytes: &[u8], work: impl FnOnce() -> T) -> T {
+    if bytes.len() < LARGE { work() } else { tokio::task::block_in_place(work) }
+}
+
+fn read_here<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     // A list would be read as the fields in their order.
     if bytes.trim_ascii_start().first() == Some(&b'[') {
         let parsed = serde_json::from_slice::<serde::de::IgnoredAny>(bytes);
@@ -178,10 +190,11 @@ fn explain<T: DeserializeOwned>(bytes: &[u8], error: &serde_json::Error) -> Prob
     match serde_path_to_error::deserialize::<_, T>(&mut reader) {
         Err(found) if found.path().iter().next().is_some() => {
             let field = found.path().to_string();
-            let detail = format!("{field}: {}", found.inner());
+            let field = plain(&field).to_owned();
+            let detail = format!("{field}: {}", without_values(&found.inner().to_string()));
             Problem::invalid(field, detail)
         }
-        _ => Problem::invalid("body", error.to_string()),
+        _ => Problem::invalid("body", without_values(&error.to_string())),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The HTTP server: who gets in, what is refused, and how it listens. What it answers is for
 //! [`api`](crate::api) to say.
 
+mod attentive;
 mod bucket;
 pub(crate) mod caller;
 pub(crate) mod door;
@@ -10,10 +11,12 @@ pub(crate) mod glob;
 pub(crate) mod held;
 pub(crate) mod json;
 pub(crate) mod keys;
+mod linger;
 mod options;
 pub(crate) mod problem;
 mod server;
 mod tls;
+pub(crate) mod unsaid;
 
 pub(crate) use caller::Caller;
 pub(crate) use json::Json;

@@ -11,6 +11,11 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
+use super::unsaid::without_values;
+
+/// Fields of which it is said what is wrong with what was sent: they hold no secrets.
+const SAYS_WHY: [&str; 3] = ["cron", "zone", "event"];
+
 /// What went wrong, and what to do about it.
 #[derive(Debug)]
 pub(crate) struct Problem(Box<Parts>);
@@ -65,6 +70,11 @@ impl Problem {
     pub(crate) fn new(status: StatusCode, kind: &'static str, detail: impl Into<String>) -> Self {
         let (place, detail) = (Place::default(), detail.into());
         Self(Box::new(Parts { status, kind, detail, place, retry_after: None, outcomes: None }))
+    }
+
+    /// What `type` ends in.
+    pub(crate) fn kind(&self) -> &'static str {
+        self.0.kind
     }
 
     /// What cannot be read at all.
@@ -145,10 +155,21 @@ impl From<Error> for Problem {
         };
         let mut problem = Self::new(status, error.kind().as_str(), error.to_string());
         match error.kind() {
+            ErrorKind::Invalid { field: "queues", limit, .. } if limit.starts_with("at most") => {
+                let detail = format!(
+                    "the store keeps {limit} and makes no more: use one that is there, or remove \
+                     some by DELETE /v1/queues/NAME"
+                );
+                return Self::new(StatusCode::CONFLICT, "too_many_queues", detail);
+            }
             ErrorKind::Invalid { item, field, limit } => {
                 // What the contract calls a kind is the `type` of a job here.
                 let field = if *field == "kind" { "type" } else { field };
-                problem.0.detail = problem.0.detail.replacen("kind must be", "type must be", 1);
+                let detail = problem.0.detail.replacen("kind must be", "type must be", 1);
+                problem.0.detail = match SAYS_WHY.contains(&field) {
+                    true => detail.chars().take(300).collect(),
+                    false => without_values(&detail),
+                };
                 let (field, limit) = (Some(Cow::Borrowed(field)), Some(limit.clone()));
                 problem.0.place = Place { item: *item, field, limit };
             }

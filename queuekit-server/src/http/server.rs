@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use anyhow::Context;
 use axum::Router;
-use axum::body::Body;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -19,6 +18,8 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::attentive::Attentive;
+use super::linger::lingering;
 use super::{HttpLimits, HttpOptions, tls};
 use crate::api;
 
@@ -146,7 +147,8 @@ impl Service {
         // Who does not take an answer must not keep it in memory.
         let mut stream = Box::pin(TimeoutStream::new(stream));
         stream.as_mut().set_write_timeout_pinned(Some(WRITE));
-        let routes = self.routes.map_request(|request: hyper::Request<_>| request.map(Body::new));
+        let stream = Attentive::new(stream);
+        let routes = self.routes.map_request(lingering);
         let serving = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.header_timeout)

@@ -26,6 +26,20 @@ fn what_is_not_as_it_should_be_is_named_with_its_remedy() {
 }
 
 #[test]
+fn jobs_that_died_lately_are_told_with_where_to_read_why() {
+    let sandbox = Sandbox::new();
+    for _ in 0..3 {
+        sandbox.run(&["enqueue", "mail", "--queue", "mails"]).ok();
+    }
+    sandbox.run(&["job", "bury", "queue:mails", "--yes"]).ok();
+    let text = sandbox.run(&["doctor"]).ok();
+    assert!(text.contains("queue mails: 3 jobs died within the last hour"), "{text}");
+    assert!(text.contains("queuekit dlq show mails"), "{text}");
+    sandbox.run(&["dlq", "purge", "mails", "--yes"]).ok();
+    assert!(!sandbox.run(&["doctor"]).ok().contains("died within"));
+}
+
+#[test]
 fn who_is_not_well_is_unhealthy_by_exit_code() {
     let sandbox = Sandbox::new();
     let missing = sandbox.run(&["doctor", "--json"]);

@@ -6,7 +6,7 @@ use crate::sandbox::Sandbox;
 fn a_schema_is_looked_at_brought_up_and_up_to_date() {
     let sandbox = Sandbox::new();
     let status = || sandbox.run(&["migrate", "status", "--json"]);
-    status().failed(1, &["queuekit.db"]);
+    status().failed(3, &["queuekit.db", "there is no such file"]);
     assert!(!sandbox.path("queuekit.db").exists(), "looking creates nothing");
     sandbox.write("queuekit.db", "");
     let before = status();

@@ -39,6 +39,14 @@ fn an_address_that_is_taken_is_named() {
 }
 
 #[test]
+fn a_certificate_that_is_not_there_is_named_before_a_store_is_made() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run(&["serve", "--tls-cert", "/nope/c.pem", "--tls-key", "/nope/k.pem"]);
+    ran.failed(2, &["/nope/c.pem", "--tls-cert"]);
+    assert!(!sandbox.path("queuekit.db").exists());
+}
+
+#[test]
 fn wrong_flags_are_refused() {
     let sandbox = Sandbox::new();
     sandbox.run(&["serve", "--listen", "8080"]).failed(2, &["ADDRESS:PORT"]);

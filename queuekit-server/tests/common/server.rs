@@ -2,6 +2,8 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use super::{Ask, Store};
 
@@ -11,14 +13,34 @@ pub struct Server {
     pub store: Store,
     child: Child,
     args: Vec<String>,
+    logs: Logs,
 }
+
+/// What it has written to stderr, by line.
+type Logs = Arc<Mutex<Vec<String>>>;
 
 impl Server {
     /// Starts it over this store, with these arguments, on a free port.
     pub fn start(store: Store, args: &[&str]) -> Self {
         let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
-        let (child, url) = spawn(&store, &args);
-        Self { url, store, child, args }
+        let logs = Logs::default();
+        let (child, url) = spawn(&store, &args, &logs);
+        Self { url, store, child, args, logs }
+    }
+
+    /// The first line of its log with all of these words, which may be yet to come.
+    #[track_caller]
+    pub fn logged(&self, words: &[&str]) -> String {
+        let end = Instant::now() + Duration::from_secs(10);
+        loop {
+            let lines = self.logs.lock().expect("its log").clone();
+            let has_all = |line: &&String| words.iter().all(|word| line.contains(word));
+            if let Some(line) = lines.iter().find(has_all) {
+                return line.clone();
+            }
+            assert!(Instant::now() < end, "no line has {words:?}: {lines:#?}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 
     /// Asks it without a key.
@@ -43,7 +65,7 @@ impl Server {
     pub fn kill_and_restart(&mut self) {
         self.child.kill().expect("it runs");
         self.child.wait().expect("it ends");
-        (self.child, self.url) = spawn(&self.store, &self.args);
+        (self.child, self.url) = spawn(&self.store, &self.args, &self.logs);
     }
 
     /// Asks it to end, and waits until it has.
@@ -78,7 +100,7 @@ pub fn command(store: &Store) -> Command {
     command
 }
 
-fn spawn(store: &Store, args: &[String]) -> (Child, String) {
+fn spawn(store: &Store, args: &[String], logs: &Logs) -> (Child, String) {
     let mut command = command(store);
     command.args(["serve", "--json", "--url", &store.url, "--listen", "127.0.0.1:0"]);
     let mut child = command
@@ -99,11 +121,13 @@ fn spawn(store: &Store, args: &[String]) -> (Child, String) {
         panic!("the server did not start: {line}{errors}");
     };
     // A pipe that nobody reads would hold it up.
+    let logs = Arc::clone(logs);
     std::thread::spawn(move || {
         for line in BufReader::new(stderr).lines().map_while(Result::ok) {
             if std::env::var_os("QUEUEKIT_TEST_LOGS").is_some() {
                 eprintln!("{line}");
             }
+            logs.lock().expect("its log").push(line);
         }
     });
     (child, url)

@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::api::app::App;
+use crate::api::audit::audit;
 use crate::api::params::{Force, Id, Params};
-use crate::http::{Caller, Json, Problem, ProblemBody, Scope};
+use crate::http::{Caller, Json, Problem, Scope};
 
 /// What became of it.
 #[derive(Serialize, ToSchema)]
@@ -49,10 +50,8 @@ pub(crate) struct BuryBody {
     params(("id" = String, Path, format = Uuid), Force),
     responses(
         (status = 204, description = "It is gone."),
-        (status = 404, description = "It is not stored.", body = ProblemBody,
-            content_type = "application/problem+json"),
-        (status = 409, description = "It runs.", body = ProblemBody,
-            content_type = "application/problem+json"),
+        (status = 404, description = "It is not stored."),
+        (status = 409, description = "It runs."),
     )
 )]
 pub(crate) async fn delete_job(
@@ -61,10 +60,11 @@ pub(crate) async fn delete_job(
     Id(id): Id,
     Params(Force { force }): Params<Force>,
 ) -> Result<StatusCode, Problem> {
-    admitted(&app, &caller, id).await?;
-    let deleted = app.store().delete_job(id, force).await?;
-    audit(&caller, "delete", id);
-    if deleted { Ok(StatusCode::NO_CONTENT) } else { Err(Problem::not_found("job")) }
+    let doing = async {
+        let deleted = app.store().delete_job(id, force).await?;
+        if deleted { Ok("deleted") } else { Err(Problem::not_found("job")) }
+    };
+    act(&app, &caller, "delete", id, doing).await.map(|_| StatusCode::NO_CONTENT)
 }
 
 /// Brings a dead or cancelled job back.
@@ -73,10 +73,8 @@ pub(crate) async fn delete_job(
     params(("id" = String, Path, format = Uuid)),
     responses(
         (status = 200, description = "retried", body = DoneBody),
-        (status = 404, description = "It is not stored.", body = ProblemBody,
-            content_type = "application/problem+json"),
-        (status = 409, description = "It has not ended, is completed, or another job has its key.",
-            body = ProblemBody, content_type = "application/problem+json"),
+        (status = 404, description = "It is not stored."),
+        (status = 409, description = "It has not ended, is completed, or another job has its key."),
     )
 )]
 pub(crate) async fn retry(
@@ -84,16 +82,17 @@ pub(crate) async fn retry(
     caller: Caller,
     Id(id): Id,
 ) -> Result<Answer<DoneBody>, Problem> {
-    admitted(&app, &caller, id).await?;
-    let outcome = only(app.admin()?.retry(&[id]).await?)?;
-    audit(&caller, "retry", id);
-    match outcome {
-        RetryOutcome::Retried => done("retried"),
-        RetryOutcome::Conflict => Err(Problem::conflict(
-            "the job has not ended, is completed, or another job has its idempotency key by now",
-        )),
-        RetryOutcome::NotFound => Err(Problem::not_found("job")),
-    }
+    let doing = async {
+        match only(app.admin()?.retry(&[id]).await?)? {
+            RetryOutcome::Retried => Ok("retried"),
+            RetryOutcome::Conflict => Err(Problem::conflict(
+                "the job has not ended, is completed, or another job has its idempotency key by \
+                 now",
+            )),
+            RetryOutcome::NotFound => Err(Problem::not_found("job")),
+        }
+    };
+    act(&app, &caller, "retry", id, doing).await
 }
 
 /// Calls a job off; one that runs is asked to stop.
@@ -102,10 +101,8 @@ pub(crate) async fn retry(
     params(("id" = String, Path, format = Uuid)),
     responses(
         (status = 200, description = "cancelled, requested or already_done", body = DoneBody),
-        (status = 404, description = "It is not stored.", body = ProblemBody,
-            content_type = "application/problem+json"),
-        (status = 409, description = "It has ended otherwise.", body = ProblemBody,
-            content_type = "application/problem+json"),
+        (status = 404, description = "It is not stored."),
+        (status = 409, description = "It has ended otherwise."),
     )
 )]
 pub(crate) async fn cancel(
@@ -113,16 +110,16 @@ pub(crate) async fn cancel(
     caller: Caller,
     Id(id): Id,
 ) -> Result<Answer<DoneBody>, Problem> {
-    admitted(&app, &caller, id).await?;
-    let outcome = only(app.admin()?.cancel(&[id]).await?)?;
-    audit(&caller, "cancel", id);
-    match outcome {
-        CancelOutcome::Cancelled => done("cancelled"),
-        CancelOutcome::Requested => done("requested"),
-        CancelOutcome::AlreadyDone => done("already_done"),
-        CancelOutcome::Conflict => Err(Problem::conflict("the job has ended otherwise")),
-        CancelOutcome::NotFound => Err(Problem::not_found("job")),
-    }
+    let doing = async {
+        match only(app.admin()?.cancel(&[id]).await?)? {
+            CancelOutcome::Cancelled => Ok("cancelled"),
+            CancelOutcome::Requested => Ok("requested"),
+            CancelOutcome::AlreadyDone => Ok("already_done"),
+            CancelOutcome::Conflict => Err(Problem::conflict("the job has ended otherwise")),
+            CancelOutcome::NotFound => Err(Problem::not_found("job")),
+        }
+    };
+    act(&app, &caller, "cancel", id, doing).await
 }
 
 /// Sets when a waiting job runs.
@@ -132,10 +129,8 @@ pub(crate) async fn cancel(
     request_body(content = RescheduleBody, content_type = "application/json"),
     responses(
         (status = 200, description = "rescheduled", body = DoneBody),
-        (status = 404, description = "It is not stored.", body = ProblemBody,
-            content_type = "application/problem+json"),
-        (status = 409, description = "It does not wait.", body = ProblemBody,
-            content_type = "application/problem+json"),
+        (status = 404, description = "It is not stored."),
+        (status = 409, description = "It does not wait."),
     )
 )]
 pub(crate) async fn reschedule(
@@ -144,15 +139,15 @@ pub(crate) async fn reschedule(
     Id(id): Id,
     Json(body, _room): Json<RescheduleBody>,
 ) -> Result<Answer<DoneBody>, Problem> {
-    admitted(&app, &caller, id).await?;
     let delay = Duration::from_millis(body.delay_ms);
-    let outcome = only(app.admin()?.reschedule(&[id], delay).await?)?;
-    audit(&caller, "reschedule", id);
-    match outcome {
-        RescheduleOutcome::Rescheduled => done("rescheduled"),
-        RescheduleOutcome::Conflict => Err(Problem::conflict("the job is not pending")),
-        RescheduleOutcome::NotFound => Err(Problem::not_found("job")),
-    }
+    let doing = async {
+        match only(app.admin()?.reschedule(&[id], delay).await?)? {
+            RescheduleOutcome::Rescheduled => Ok("rescheduled"),
+            RescheduleOutcome::Conflict => Err(Problem::conflict("the job is not pending")),
+            RescheduleOutcome::NotFound => Err(Problem::not_found("job")),
+        }
+    };
+    act(&app, &caller, "reschedule", id, doing).await
 }
 
 /// Moves a job to the dead-letter queue.
@@ -162,10 +157,8 @@ pub(crate) async fn reschedule(
     request_body(content = BuryBody, content_type = "application/json"),
     responses(
         (status = 200, description = "buried or already_done", body = DoneBody),
-        (status = 404, description = "It is not stored.", body = ProblemBody,
-            content_type = "application/problem+json"),
-        (status = 409, description = "It runs, or has ended otherwise.", body = ProblemBody,
-            content_type = "application/problem+json"),
+        (status = 404, description = "It is not stored."),
+        (status = 409, description = "It runs, or has ended otherwise."),
     )
 )]
 pub(crate) async fn bury(
@@ -174,30 +167,40 @@ pub(crate) async fn bury(
     Id(id): Id,
     Json(body, _room): Json<BuryBody>,
 ) -> Result<Answer<DoneBody>, Problem> {
-    admitted(&app, &caller, id).await?;
     let burial = match body.force {
         true => Burial::forced(id, body.reason.as_str()),
         false => Burial::of_job(id, body.reason.as_str()),
     };
-    let outcome = only(app.store().move_to_dlq(&[burial]).await?)?;
-    audit(&caller, "bury", id);
-    match outcome {
-        BuryOutcome::Buried => done("buried"),
-        BuryOutcome::AlreadyDone => done("already_done"),
-        BuryOutcome::Conflict | BuryOutcome::LeaseLost => Err(Problem::conflict(
-            "the job runs, or has ended otherwise; force buries one that runs",
-        )),
-        BuryOutcome::NotFound => Err(Problem::not_found("job")),
-    }
+    let doing = async {
+        match only(app.store().move_to_dlq(&[burial]).await?)? {
+            BuryOutcome::Buried => Ok("buried"),
+            BuryOutcome::AlreadyDone => Ok("already_done"),
+            BuryOutcome::Conflict | BuryOutcome::LeaseLost => Err(Problem::conflict(
+                "the job runs, or has ended otherwise; force buries one that runs",
+            )),
+            BuryOutcome::NotFound => Err(Problem::not_found("job")),
+        }
+    };
+    act(&app, &caller, "bury", id, doing).await
 }
 
-async fn admitted(app: &App, caller: &Caller, id: JobId) -> Result<(), Problem> {
+/// What all of them share: who may do it, and that it is told.
+async fn act(
+    app: &App,
+    caller: &Caller,
+    action: &str,
+    id: JobId,
+    doing: impl Future<Output = Result<&'static str, Problem>>,
+) -> Result<Answer<DoneBody>, Problem> {
     caller.need(Scope::Admin)?;
-    app.need_job(caller, id).await
-}
-
-fn done(outcome: &'static str) -> Result<Answer<DoneBody>, Problem> {
-    Ok(Answer(DoneBody { outcome }))
+    app.need_job(caller, id).await?;
+    let outcome = doing.await;
+    let word = match &outcome {
+        Ok(done) => done,
+        Err(problem) => problem.kind(),
+    };
+    audit(caller, action, format_args!("job {id}"), word);
+    outcome.map(|outcome| Answer(DoneBody { outcome }))
 }
 
 fn only<T>(outcomes: Vec<T>) -> Result<T, Problem> {
@@ -205,8 +208,4 @@ fn only<T>(outcomes: Vec<T>) -> Result<T, Problem> {
         let message = "the store answered no outcome; report a bug of the store";
         queuekit::Error::new(queuekit::ErrorKind::Indeterminate, message).into()
     })
-}
-
-fn audit(caller: &Caller, action: &'static str, id: JobId) {
-    tracing::info!(target: "queuekit::audit", key = caller.id(), action, job = %id);
 }

@@ -4,14 +4,18 @@ use std::time::Duration;
 
 use axum::Json as Answer;
 use axum::extract::State;
-use queuekit::{BulkAction, BulkRequest, bulk};
+use queuekit::{BulkAction, BulkReport, BulkRequest, JobFilter, PageSize, bulk};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::api::app::App;
+use crate::api::audit::audit;
 use crate::api::params::FilterBody;
 use crate::api::wire::Time;
 use crate::http::{Caller, Json, Problem, Scope};
+
+/// Jobs that are examined at once.
+const PART: usize = 64;
 
 /// One step of an action on the jobs of a filter.
 #[derive(Deserialize, ToSchema)]
@@ -85,13 +89,16 @@ pub(crate) async fn bulk_jobs(
     caller.need_named(filter.queue.as_ref(), filter.kind.as_ref())?;
     let since = body.since.map(|time| time.0);
     let request = BulkRequest { dry_run: body.dry_run, since, ..BulkRequest::new(action, filter) };
-    let report = bulk(app.store(), &request).await?;
-    tracing::info!(
-        target: "queuekit::audit",
-        key = caller.id(), action = ?body.action, changed = report.changed,
-        queue = ?request.filter.queue, kind = ?request.filter.kind,
-        statuses = ?request.filter.statuses, dry_run = request.dry_run,
-    );
+    let report = in_parts(&app, &request).await.map_err(Problem::from);
+    let outcome = match &report {
+        Ok(report) => format!("changed {}", report.changed),
+        Err(problem) => problem.kind().to_owned(),
+    };
+    let JobFilter { queue, kind, statuses, .. } = &request.filter;
+    let target = format_args!("jobs of {queue:?} {kind:?} {statuses:?}");
+    let action = format!("bulk {:?}{}", body.action, if body.dry_run { " dry run" } else { "" });
+    audit(&caller, &action.to_lowercase(), target, &outcome);
+    let report = report?;
     Ok(Answer(ReportBody {
         matched: report.matched,
         changed: report.changed,
@@ -99,6 +106,33 @@ pub(crate) async fn bulk_jobs(
         cursor: report.cursor.map(|cursor| cursor.to_string()),
         since: report.since.map(Time),
     }))
+}
+
+/// Jobs are looked at with their payloads, so only some at once. What was done is told even if it
+/// does not go on from there.
+async fn in_parts(app: &App, request: &BulkRequest) -> queuekit::Result<BulkReport> {
+    let mut left = request.filter.limit.get();
+    let mut request = request.clone();
+    let mut part = async |limit: usize, before: Option<&BulkReport>| {
+        request.filter.limit = PageSize::new(limit.min(PART))?;
+        if let Some(before) = before {
+            (request.filter.cursor, request.since) = (before.cursor.clone(), before.since);
+        }
+        bulk(app.store(), &request).await
+    };
+    let mut all = part(left, None).await?;
+    left = left.saturating_sub(PART);
+    while left > 0 && all.cursor.is_some() {
+        let Ok(next) = part(left, Some(&all)).await else { break };
+        all = BulkReport {
+            matched: all.matched + next.matched,
+            changed: all.changed + next.changed,
+            skipped: all.skipped + next.skipped,
+            ..next
+        };
+        left = left.saturating_sub(PART);
+    }
+    Ok(all)
 }
 
 impl BulkBody {

@@ -3,15 +3,18 @@
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
-use queuekit::JobId;
+use queuekit::{JobId, State as JobState};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::enqueue::{idempotency_key, prepared, stored};
+use super::enqueue::{found, idempotency_key, prepared, stored};
 use crate::api::app::App;
 use crate::api::wire::NewJobBody;
-use crate::http::{Caller, Json, Problem, ProblemBody, Scope};
+use crate::http::{Caller, Json, Problem, Scope};
+
+/// One less than there may be attempts.
+const MAX_RETRIES: u32 = queuekit::limits::MAX_ATTEMPTS - 1;
 
 /// The short form.
 #[derive(Deserialize, ToSchema)]
@@ -37,8 +40,10 @@ pub(crate) struct CreateJobBody {
 pub(crate) struct CreatedBody {
     #[schema(value_type = String, format = Uuid)]
     job_id: JobId,
-    /// pending.
-    status: &'static str,
+    /// pending; of one that was there before its state now, if it is still stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    status: Option<JobState>,
 }
 
 /// Stores a job: the short form.
@@ -49,8 +54,7 @@ pub(crate) struct CreatedBody {
     responses(
         (status = 201, description = "It is durably stored.", body = CreatedBody),
         (status = 200, description = "It was there before.", body = CreatedBody),
-        (status = 429, description = "The queue is full.", body = ProblemBody,
-            content_type = "application/problem+json",
+        (status = 429, description = "The queue is full.",
             headers(("Retry-After" = u64, description = "Seconds"))),
     )
 )]
@@ -61,6 +65,10 @@ pub(crate) async fn create_job(
     Json(body, _room): Json<CreateJobBody>,
 ) -> Result<(StatusCode, Answer<CreatedBody>), Problem> {
     caller.need(Scope::Enqueue)?;
+    if body.max_retries.is_some_and(|retries| retries > MAX_RETRIES) {
+        let detail = format!("max_retries must be at most {MAX_RETRIES}");
+        return Err(Problem::invalid("max_retries", detail));
+    }
     let mut job = NewJobBody {
         id: None,
         r#type: body.r#type,
@@ -68,7 +76,7 @@ pub(crate) async fn create_job(
         payload_base64: None,
         queue: None,
         priority: None,
-        max_attempts: body.max_retries.map(|retries| retries.saturating_add(1)),
+        max_attempts: body.max_retries.map(|retries| retries + 1),
         delay_ms: None,
         run_at: None,
         idempotency_key: body.idempotency_key,
@@ -80,6 +88,10 @@ pub(crate) async fn create_job(
     };
     job.adopt_key(idempotency_key(&headers)?)?;
     let (job_id, created) = stored(&app, &prepared(&caller, &headers, job)?).await?;
-    let status = if created { StatusCode::CREATED } else { StatusCode::OK };
-    Ok((status, Answer(CreatedBody { job_id, status: "pending" })))
+    if created {
+        let status = Some(JobState::Pending);
+        return Ok((StatusCode::CREATED, Answer(CreatedBody { job_id, status })));
+    }
+    let status = found(&app, job_id).await.map(|job| job.state);
+    Ok((StatusCode::OK, Answer(CreatedBody { job_id, status })))
 }

@@ -6,7 +6,7 @@ use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use queuekit::{EnqueueOutcome, JobId, NewJob, Status};
+use queuekit::{EnqueueOutcome, Job, JobId, NewJob, Status};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -14,8 +14,8 @@ use utoipa::ToSchema;
 use crate::api::app::App;
 use crate::api::trace;
 use crate::api::wire::{EnqueueBody, JobBody, NewJobBody, millis, one_of};
-use crate::http::json::Raw;
-use crate::http::{Caller, Problem, ProblemBody, Scope};
+use crate::http::json::{self, Raw};
+use crate::http::{Caller, Problem, Scope};
 
 /// What became of one job.
 #[derive(Serialize, ToSchema)]
@@ -76,10 +76,8 @@ pub(crate) struct OutcomeBody {
     responses(
         (status = 201, description = "Stored; of several, at least one.", body = AnswerBody),
         (status = 200, description = "It was there before.", body = AnswerBody),
-        (status = 409, description = "Its id is taken by another job.", body = ProblemBody,
-            content_type = "application/problem+json"),
-        (status = 429, description = "The queue is full; nothing was stored.", body = ProblemBody,
-            content_type = "application/problem+json",
+        (status = 409, description = "Its id is taken by another job."),
+        (status = 429, description = "The queue is full; nothing was stored.",
             headers(("Retry-After" = u64, description = "Seconds"))),
     )
 )]
@@ -91,7 +89,7 @@ pub(crate) async fn enqueue(
 ) -> Result<Response, Problem> {
     caller.need(Scope::Enqueue)?;
     let key = idempotency_key(&headers)?;
-    match EnqueueBody::read(&body)? {
+    match json::off_the_runtime(&body, || EnqueueBody::read(&body))? {
         EnqueueBody::One(mut job) => {
             job.adopt_key(key)?;
             one(&app, &caller, prepared(&caller, &headers, *job)?).await
@@ -124,6 +122,11 @@ pub(super) async fn stored(app: &App, job: &NewJob) -> Result<(JobId, bool), Pro
     }
 }
 
+/// The job that was there before; it may be gone already, and was there all the same.
+pub(super) async fn found(app: &App, id: JobId) -> Option<Job> {
+    app.client().get_job(id).await.ok().flatten()
+}
+
 /// The key in the header, if there is one.
 pub(in crate::api) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
@@ -153,8 +156,7 @@ async fn one(app: &App, caller: &Caller, job: NewJob) -> Result<Response, Proble
         let body = EnqueuedBody { id, outcome: "created", status: None, job };
         return Ok((StatusCode::CREATED, Answer(body)).into_response());
     }
-    // It may be gone already, and was there all the same.
-    let found = app.client().get_job(id).await.ok().flatten();
+    let found = found(app, id).await;
     let readable = found.as_ref().filter(|job| caller.has(Scope::Read) && caller.sees(job));
     let body = EnqueuedBody {
         id,

@@ -10,13 +10,9 @@ use utoipa::ToSchema;
 
 use crate::api::app::App;
 use crate::api::params::{Id, JobQuery, Params};
+use crate::api::portion::Portion;
 use crate::api::wire::JobBody;
-use crate::http::{Caller, Problem, ProblemBody, Scope, held};
-
-/// Jobs that are read first, to see how large they are.
-const FIRST_PART: usize = 16;
-/// A page is not made much larger than this.
-const ANSWER_BYTES: usize = 8 * 1024 * 1024;
+use crate::http::{Caller, Problem, Scope, held};
 
 /// One page of jobs.
 #[derive(Serialize, ToSchema)]
@@ -61,8 +57,7 @@ pub(crate) async fn list_jobs(
     params(("id" = String, Path, format = Uuid)),
     responses(
         (status = 200, description = "The job.", body = JobBody),
-        (status = 404, description = "It is not stored.", body = ProblemBody,
-            content_type = "application/problem+json"),
+        (status = 404, description = "It is not stored."),
     )
 )]
 pub(crate) async fn get_job(
@@ -81,8 +76,7 @@ pub(crate) async fn get_job(
     params(("id" = String, Path, format = Uuid)),
     responses(
         (status = 200, description = "The reason.", body = WhyBody),
-        (status = 404, description = "It is not stored.", body = ProblemBody,
-            content_type = "application/problem+json"),
+        (status = 404, description = "It is not stored."),
     )
 )]
 pub(crate) async fn why(
@@ -111,24 +105,19 @@ pub(in crate::api) async fn page(
     held::answer(app.as_ref(), json)
 }
 
-/// A page that is read in parts, because payloads may have a mebibyte each: it ends when it is long
-/// enough or large enough.
+/// A page, which ends when it is long enough or large enough.
 async fn parts(app: &App, mut filter: JobFilter) -> Result<Page<Job>, Problem> {
-    let wanted = filter.limit.get();
-    let mut part = wanted.min(FIRST_PART);
-    let (mut items, mut bytes) = (Vec::new(), 0);
+    let (mut portion, mut items) = (Portion::new(filter.limit.get()), Vec::new());
     loop {
+        let part = portion.part();
         filter.limit = PageSize::new(part)?;
         let page = app.store().list_jobs(&filter).await?;
         let is_short = page.items.len() < part;
-        bytes += page.items.iter().map(size).sum::<usize>();
+        let is_enough = portion.took(page.items.iter().map(size));
         items.extend(page.items);
-        let left = wanted - items.len();
-        if page.next.is_none() || is_short || left == 0 || bytes >= ANSWER_BYTES {
+        if page.next.is_none() || is_short || is_enough {
             return Ok(Page { items, next: page.next });
         }
-        let mean = bytes / items.len().max(1) + 1;
-        part = left.min((ANSWER_BYTES - bytes) / mean).max(1);
         filter.cursor = page.next;
     }
 }

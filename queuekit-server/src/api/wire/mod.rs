@@ -13,5 +13,5 @@ pub(crate) use bytes::{Given, Shown};
 pub(crate) use job::{JobBody, LeasedBody};
 pub(crate) use new_job::{EnqueueBody, NewJobBody};
 pub(crate) use one_of::one_of;
-pub(crate) use queue::{PatchBody, QueueBody, SettingsBody};
+pub(crate) use queue::{PatchBody, QueueBody, SettingsBody, TotalsBody};
 pub(crate) use time::{Time, millis};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
-use queuekit::queue::{Keep, KeyOnDead, KeyOnWait, Order, Retention};
+use queuekit::queue::{Keep, KeyOnDead, KeyOnWait, Order, Retention, Totals};
 use queuekit::{Error, Queue, QueuePatch, QueueSettings, Result};
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
@@ -19,6 +19,7 @@ pub(crate) struct QueueBody {
     pub(crate) paused: bool,
     /// Jobs by status.
     counts: BTreeMap<&'static str, CountBody>,
+    totals: TotalsBody,
     /// Age of the oldest job that could run now.
     #[serde(skip_serializing_if = "Option::is_none")]
     oldest_ready_age_ms: Option<u64>,
@@ -39,6 +40,15 @@ pub(crate) struct QueueBody {
 struct CountBody {
     value: u64,
     exact: bool,
+}
+
+/// How jobs have ended since the queue came to exist, those that are gone included.
+#[derive(Clone, Copy, Debug, Hash, PartialEq, Serialize, ToSchema)]
+#[schema(as = Totals)]
+pub(crate) struct TotalsBody {
+    completed: u64,
+    dead: u64,
+    cancelled: u64,
 }
 
 /// How well a queue does.
@@ -145,6 +155,7 @@ impl QueueBody {
             name: queue.name.to_string(),
             paused: queue.settings.paused,
             counts: queue.counts.iter().map(|(at, of)| (at.as_str(), count(of))).collect(),
+            totals: TotalsBody::of(queue.totals),
             oldest_ready_age_ms: queue.oldest_ready_age.map(millis),
             health,
             workers: queue.workers,
@@ -157,9 +168,16 @@ impl QueueBody {
     /// Another one when something has changed but time alone.
     pub(crate) fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        let Self { name, paused, counts, health, workers, corrupt, settings, .. } = self;
-        (name, paused, counts, health, workers, corrupt, settings).hash(&mut hasher);
+        let Self { name, paused, counts, totals, health, workers, corrupt, settings, .. } = self;
+        (name, paused, counts, totals, health, workers, corrupt, settings).hash(&mut hasher);
         hasher.finish()
+    }
+}
+
+impl TotalsBody {
+    pub(crate) fn of(totals: Totals) -> Self {
+        let Totals { completed, dead, cancelled } = totals;
+        Self { completed, dead, cancelled }
     }
 }
 

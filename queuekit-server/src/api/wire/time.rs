@@ -23,7 +23,8 @@ impl<'de> Deserialize<'de> for Time {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = std::borrow::Cow::<'de, str>::deserialize(from)?;
         let at: Instant = text.parse().map_err(|_| {
-            de::Error::custom("a time is written as RFC 3339: 2026-01-31T12:00:00Z")
+            let rule = "a time is RFC 3339, as 2026-01-31T12:00:00Z, before the end of year 9999";
+            de::Error::custom(rule)
         })?;
         Ok(Self(Timestamp::from_millis(at.as_millisecond())))
     }

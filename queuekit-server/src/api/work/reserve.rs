@@ -15,6 +15,7 @@ use utoipa::openapi::{ArrayBuilder, ObjectBuilder, Schema};
 
 use super::unsent::{self, Unsent};
 use crate::api::app::App;
+use crate::api::portion::Portion;
 use crate::api::wire::{BATCH, LeasedBody, bounded, millis};
 use crate::http::{Caller, Json, Problem, Scope};
 
@@ -100,8 +101,8 @@ pub(crate) async fn reserve(
         caller.need_queue(queue.as_str())?;
     }
     // Each call has a nonce of its own.
-    let request = || Reserve::new(queues.clone(), limit, ttl, worker.clone());
-    let reserved = first(&app, queues.names(), request, wait).await?;
+    let request = |part| Reserve::new(queues.clone(), part, ttl, worker.clone());
+    let reserved = first(&app, queues.names(), limit, request, wait).await?;
     Ok(unsent::respond(reserved, |reserved| {
         let body = ReservedBody {
             leases: reserved.leases.iter().map(LeasedBody::of).collect(),
@@ -116,7 +117,8 @@ pub(crate) async fn reserve(
 async fn first(
     app: &App,
     queues: &[QueueName],
-    request: impl Fn() -> queuekit::Result<Reserve>,
+    limit: usize,
+    request: impl Fn(usize) -> queuekit::Result<Reserve>,
     wait: Duration,
 ) -> Result<Unsent, Problem> {
     let _place = app.wait()?;
@@ -125,7 +127,7 @@ async fn first(
     let wakeup = wakeups.map(|wakeups| wakeups.subscribe(queues)).transpose()?;
     let end = Instant::now() + wait;
     loop {
-        let reserved = held(app, request()?).await?;
+        let reserved = parts(app, limit, &request).await?;
         let left = end.saturating_duration_since(Instant::now());
         if !reserved.is_empty() || left.is_zero() || app.stopping().is_cancelled() {
             return Ok(reserved);
@@ -146,6 +148,31 @@ async fn first(
             () = app.stopping().cancelled() => {}
         }
     }
+}
+
+/// As many as were asked for, or as one answer should hold: there may be more then.
+async fn parts(
+    app: &App,
+    limit: usize,
+    request: impl Fn(usize) -> queuekit::Result<Reserve>,
+) -> Result<Unsent, Problem> {
+    let mut portion = Portion::new(limit);
+    let mut part = portion.part();
+    let mut all = held(app, request(part)?).await?;
+    let mut taken = all.sizes().count();
+    let mut is_enough = portion.took(all.sizes());
+    while taken == part && !is_enough {
+        part = portion.part();
+        // What has been leased is to be answered, whatever becomes of the rest.
+        let Ok(next) = held(app, request(part)?).await else { break };
+        taken = next.sizes().count();
+        is_enough = portion.took(next.sizes());
+        all.join(next);
+    }
+    if portion.is_large() {
+        all.leave_some();
+    }
+    Ok(all)
 }
 
 /// Reserves beside the request: should the client hang up in the middle, what the store grants is

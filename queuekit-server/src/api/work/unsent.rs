@@ -28,6 +28,24 @@ impl Unsent {
         Self { client: app.client().clone(), reserved, tokens }
     }
 
+    /// With what another call got after it.
+    pub(super) fn join(&mut self, mut later: Self) {
+        self.reserved.leases.append(&mut later.reserved.leases);
+        self.reserved.more = later.reserved.more;
+        self.reserved.next_due_in = later.reserved.next_due_in;
+        self.tokens.append(&mut later.tokens);
+    }
+
+    /// The bytes of each payload.
+    pub(super) fn sizes(&self) -> impl Iterator<Item = usize> {
+        self.reserved.leases.iter().map(|lease| lease.payload.len())
+    }
+
+    /// There are others, which were left for the next call.
+    pub(super) fn leave_some(&mut self) {
+        self.reserved.more = true;
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.reserved.leases.is_empty()
     }

@@ -1,0 +1,167 @@
+//! The routes of the HTTP API, of a server or of a store that this process has opened: commands
+//! ask them and do not see the difference.
+
+mod local;
+mod remote;
+
+use anyhow::Result;
+use axum::http::{Method, StatusCode};
+use bytes::Bytes;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::config::StoreAddress;
+use local::Local;
+use remote::Remote;
+
+pub(crate) use remote::ServerAddress;
+
+/// Whoever answers.
+pub(crate) enum Api {
+    /// A store, opened here: the routes are called as functions.
+    Local(Local),
+    /// A server.
+    Remote(Remote),
+}
+
+/// An answer that is no refusal.
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    body: Bytes,
+}
+
+/// The refusal of a request: what a problem says.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    pub(crate) status: StatusCode,
+    pub(crate) detail: String,
+}
+
+impl Api {
+    /// Opens a store.
+    pub(crate) async fn open(address: &StoreAddress) -> Result<Self> {
+        Ok(Self::Local(Local::open(address).await?))
+    }
+
+    /// Will ask a server.
+    pub(crate) fn ask(server: ServerAddress) -> Result<Self> {
+        Ok(Self::Remote(Remote::new(server)?))
+    }
+
+    /// Reads. The path begins with a slash, and needs no escapes: names have none.
+    pub(crate) async fn get(&self, path: &str) -> Result<Answer> {
+        self.send(Method::GET, path, Bytes::new()).await
+    }
+
+    /// Reads what a query wants.
+    pub(crate) async fn find(&self, path: &str, query: &impl Serialize) -> Result<Answer> {
+        let query = serde_urlencoded::to_string(query)?;
+        let joint = if query.is_empty() { "" } else { "?" };
+        self.get(&format!("{path}{joint}{query}")).await
+    }
+
+    /// Changes.
+    pub(crate) async fn call(
+        &self,
+        method: Method,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<Answer> {
+        self.send(method, path, serde_json::to_vec(body)?.into()).await
+    }
+
+    /// Changes, with nothing to say but where.
+    pub(crate) async fn act(&self, method: Method, path: &str) -> Result<Answer> {
+        self.send(method, path, Bytes::new()).await
+    }
+
+    async fn send(&self, method: Method, path: &str, body: Bytes) -> Result<Answer> {
+        let (status, body) = match self {
+            Self::Local(local) => local.send(method, path, body).await?,
+            Self::Remote(remote) => remote.send(method, path, body).await?,
+        };
+        if status.is_success() {
+            return Ok(Answer { status, body });
+        }
+        Err(Refused::read(status, &body).into())
+    }
+
+    /// Gives the store back.
+    pub(crate) async fn close(self) -> Result<()> {
+        match self {
+            Self::Local(local) => local.close().await,
+            Self::Remote(_) => Ok(()),
+        }
+    }
+}
+
+impl Answer {
+    /// The JSON as it came: no number of it has gone through a float.
+    pub(crate) fn json(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap_or_default()
+    }
+
+    /// The parts that a command shows.
+    ///
+    /// # Errors
+    /// If the server is of another version, or is no queuekit.
+    pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T> {
+        serde_json::from_slice(&self.body).map_err(|error| {
+            anyhow::anyhow!(
+                "the answer is not one of a queuekit server of this version ({error}); compare \
+                 `queuekit --version` on both sides"
+            )
+        })
+    }
+}
+
+impl Refused {
+    pub(crate) fn is_not_found(&self) -> bool {
+        self.status == StatusCode::NOT_FOUND
+    }
+
+    fn read(status: StatusCode, body: &[u8]) -> Self {
+        #[derive(serde::Deserialize)]
+        struct Problem {
+            detail: String,
+        }
+        let detail = match serde_json::from_slice::<Problem>(body) {
+            Ok(Problem { detail }) => detail,
+            // A proxy, or another server.
+            Err(_) => format!("the server answered {status}, and said nothing more"),
+        };
+        Self { status, detail }
+    }
+}
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.detail)?;
+        match self.status {
+            StatusCode::UNAUTHORIZED => f.write_str("; this command sends QUEUEKIT_API_KEY"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// Whether the same call may be answered later: nobody answered, or a server that has no time.
+pub(crate) fn is_passing(error: &anyhow::Error) -> bool {
+    match error.downcast_ref::<Refused>() {
+        Some(refused) => refused.status.is_server_error(),
+        None => error.is::<NoAnswer>(),
+    }
+}
+
+/// A server could not be asked, or its answer did not arrive: what was asked may be done.
+#[derive(Debug)]
+pub(crate) struct NoAnswer {
+    pub(crate) server: String,
+}
+
+impl std::fmt::Display for NoAnswer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} cannot be asked; see that it runs, and for its address", self.server)
+    }
+}

@@ -1,0 +1,137 @@
+//! `queuekit bench`
+
+mod measure;
+mod verdict;
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+use clap::Args;
+use queuekit::{Client, QueueName};
+use serde::Serialize;
+
+use super::context::Context;
+use super::exit::Exit;
+use super::table::{Cell, Table};
+use measure::Plan;
+use verdict::verdict;
+
+/// Measure the store: how fast jobs are enqueued, worked and picked up
+///
+/// It works in a queue of its own, which it removes at the end.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Bench {
+    /// How many jobs each measurement has
+    #[arg(long, value_name = "N", default_value = "10000")]
+    jobs: NonZeroUsize,
+    /// How many callers enqueue at once
+    #[arg(long, value_name = "N", default_value = "64")]
+    callers: NonZeroUsize,
+    /// How large each payload is
+    #[arg(long, value_name = "BYTES", default_value = "100")]
+    #[arg(value_parser = clap::value_parser!(u32).range(2..=1_048_576))]
+    payload_bytes: u32,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  queuekit bench --url postgres://localhost/jobs
+  queuekit bench --jobs 100000 --json
+
+Figures are of this machine, this store and this moment: take several, and compare like with like.";
+
+/// One measurement.
+#[derive(Serialize)]
+struct Figure {
+    name: &'static str,
+    jobs: usize,
+    /// By which the jobs were done; of pickups there is none: they come one after the other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    per_second: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p50_ms: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p99_ms: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Report {
+    store: String,
+    figures: Vec<Figure>,
+    verdict: Vec<String>,
+}
+
+impl Bench {
+    pub(crate) async fn run(self, context: Context) -> Result<Exit> {
+        let client = context.connect().await?;
+        let benched = self.on(&client, &context).await;
+        let closed = client.close().await;
+        let report = benched?;
+        closed?;
+        context.output.answer(&report, &report)?;
+        Ok(Exit::Success)
+    }
+
+    async fn on(self, client: &Client, context: &Context) -> Result<Report> {
+        let name = format!("bench-{:016x}", measure::random()?);
+        let queue = QueueName::new(name)?;
+        let plan = Plan {
+            queue: queue.clone(),
+            jobs: self.jobs.get(),
+            callers: self.callers.get(),
+            payload_bytes: self.payload_bytes as usize,
+        };
+        let figures = tokio::select! {
+            figures = plan.run(client) => figures,
+            _ = tokio::signal::ctrl_c() => Err(anyhow!("interrupted")),
+        };
+        // Whatever became of it.
+        let removed = match client.backend().capabilities().admin {
+            Some(admin) => admin.remove_queue(&queue, true).await.map(drop),
+            None => Ok(()),
+        };
+        let figures = figures?;
+        removed?;
+        let verdict = verdict(client, &figures).await?;
+        Ok(Report { store: context.address().to_string(), figures, verdict })
+    }
+}
+
+impl Figure {
+    fn rate(name: &'static str, jobs: usize, took: Duration) -> Self {
+        let per_second = Some((jobs as f64 / took.as_secs_f64()).round());
+        Self { name, jobs, per_second, p50_ms: None, p99_ms: None }
+    }
+
+    fn with_latencies(mut self, mut latencies: Vec<Duration>) -> Self {
+        latencies.sort_unstable();
+        let at = |percent: usize| {
+            let index = (latencies.len().saturating_sub(1)) * percent / 100;
+            latencies.get(index).map(|latency| (latency.as_secs_f64() * 1e5).round() / 100.)
+        };
+        (self.p50_ms, self.p99_ms) = (at(50), at(99));
+        self
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut table =
+            Table::new(&["WHAT", "#JOBS", "#PER SECOND", "#P50 MS", "#P99 MS"], "nothing");
+        let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+        for figure in &self.figures {
+            table.row([
+                Cell::from(figure.name),
+                Cell::from(figure.jobs),
+                Cell::from(number(figure.per_second)),
+                Cell::from(number(figure.p50_ms)),
+                Cell::from(number(figure.p99_ms)),
+            ]);
+        }
+        write!(f, "{}\n\n{table}\n", self.store)?;
+        self.verdict.iter().try_for_each(|sentence| write!(f, "\n- {sentence}"))
+    }
+}

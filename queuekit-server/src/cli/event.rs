@@ -1,0 +1,189 @@
+//! `queuekit event`
+
+use std::num::NonZeroUsize;
+
+use anyhow::Result;
+use axum::http::Method;
+use clap::{Args, Subcommand};
+use jiff::Timestamp;
+use queuekit::{IdempotencyKey, Kind, PartitionKey};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::api::Api;
+use super::context::{Access, Context};
+use super::exit::Exit;
+use super::output::{Output, remark};
+use super::payload;
+use super::quantity::{Since, Span, millis};
+use super::shown::{ago, brief, or_dash};
+use super::table::{Cell, Table};
+
+const LETTERS: usize = 60;
+const PAGE: usize = 500;
+
+/// Events: emit them, and read the log
+#[derive(Subcommand, Debug)]
+pub(crate) enum Event {
+    Emit(Emit),
+    List(List),
+}
+
+/// Store an event, with a delivery for each subscription
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Emit {
+    /// What has happened, as order.paid
+    #[arg(value_name = "TYPE")]
+    kind: Kind,
+    /// What is told of it: JSON, or the file it is in, or - for stdin
+    #[arg(long, value_name = "JSON|@FILE|-", default_value = "null", allow_hyphen_values = true)]
+    data: String,
+    /// Ordered consumers get the events of one key one after the other
+    #[arg(long, value_name = "KEY")]
+    partition_key: Option<PartitionKey>,
+    /// Store only one event of the type with this key
+    #[arg(long, value_name = "KEY")]
+    idempotency_key: Option<IdempotencyKey>,
+    /// Its deliveries wait this long, as 10s, 5m, 2d
+    #[arg(long, value_name = "DURATION")]
+    delay: Option<Span>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  queuekit event emit order.paid --data '{\"order\": 7}' --partition-key order-7
+  queuekit event emit order.paid --data @order.json --idempotency-key order-7-paid";
+
+/// List the events of the log, oldest first
+#[derive(Args, Debug)]
+pub(crate) struct List {
+    /// A type, what begins with some parts (order.*), or all
+    #[arg(value_name = "TYPES", default_value = "*")]
+    kind: String,
+    /// Only those that were stored since, as 1h, or an instant (RFC 3339)
+    #[arg(long, value_name = "TIME")]
+    since: Option<Since>,
+    /// Show this many at most
+    #[arg(long, value_name = "N", default_value = "50")]
+    limit: NonZeroUsize,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    r#type: &'a str,
+    data: &'a RawValue,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    partition_key: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    idempotency_key: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delay_ms: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Emitted {
+    id: String,
+    outcome: String,
+}
+
+#[derive(Serialize)]
+struct Query<'a> {
+    r#type: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<String>,
+    limit: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cursor: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Page {
+    events: Vec<Box<RawValue>>,
+    cursor: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct EventView {
+    id: String,
+    r#type: String,
+    data: Option<Box<RawValue>>,
+    partition_key: Option<String>,
+    emitted_at: Timestamp,
+}
+
+impl Event {
+    pub(crate) async fn run(self, context: Context) -> Result<Exit> {
+        let output = context.output;
+        let access = match self {
+            Self::Emit(_) => Access::Creating,
+            Self::List(_) => Access::Existing,
+        };
+        let run = async |api: &Api| match self {
+            Self::Emit(emit) => emit.run(api, output).await,
+            Self::List(list) => list.run(api, output).await,
+        };
+        context.with_api(access, run).await?;
+        Ok(Exit::Success)
+    }
+}
+
+impl Emit {
+    async fn run(self, api: &Api, output: Output) -> Result<()> {
+        let data = payload::read("--data", &self.data)?;
+        let body = Body {
+            r#type: self.kind.as_str(),
+            data: &data,
+            partition_key: self.partition_key.as_ref().map(PartitionKey::as_str),
+            idempotency_key: self.idempotency_key.as_ref().map(IdempotencyKey::as_str),
+            delay_ms: self.delay.map(|Span(delay)| millis(delay)),
+        };
+        let emitted: Emitted = api.call(Method::POST, "/v1/events", &body).await?.read()?;
+        if emitted.outcome == "duplicate" {
+            remark("nothing was stored: the log has an event with this idempotency key already");
+        }
+        let value = json!({ "outcome": emitted.outcome, "id": emitted.id });
+        output.answer(&value, &emitted.id)
+    }
+}
+
+impl List {
+    async fn run(self, api: &Api, output: Output) -> Result<()> {
+        let (mut events, mut cursor) = (Vec::new(), None);
+        let from = self.since.map(|Since(at)| format!("{at:.3}"));
+        let most = self.limit.get();
+        loop {
+            let limit = PAGE.min(most - events.len() + 1);
+            let query = Query { r#type: &self.kind, from: from.clone(), limit, cursor };
+            let page: Page = api.find("/v1/events", &query).await?.read()?;
+            events.extend(page.events);
+            cursor = page.cursor;
+            if cursor.is_none() || events.len() > most {
+                break;
+            }
+        }
+        let there_are_more = events.len() > most;
+        events.truncate(most);
+        output.list(&events, table(&events)?)?;
+        if there_are_more {
+            remark(format_args!("there are more: --limit shows more than {most}"));
+        }
+        Ok(())
+    }
+}
+
+fn table(events: &[Box<RawValue>]) -> Result<Table> {
+    let mut table = Table::new(&["ID", "TYPE", "KEY", "EMITTED", "DATA"], "no events match");
+    for event in events {
+        let event: EventView = serde_json::from_str(event.get())?;
+        table.row([
+            Cell::from(&event.id),
+            Cell::from(&event.r#type),
+            or_dash(event.partition_key),
+            Cell::from(ago(event.emitted_at)),
+            or_dash(event.data.map(|data| brief(data.get(), LETTERS))),
+        ]);
+    }
+    Ok(table)
+}

@@ -1,0 +1,52 @@
+//! `queuekit job`
+
+mod act;
+mod list;
+mod show;
+mod watch;
+
+use anyhow::Result;
+use clap::Subcommand;
+use queuekit::JobId;
+
+use super::context::{Access, Context};
+use super::exit::Exit;
+
+pub(crate) use list::list;
+
+/// Look at jobs, and do something with them
+#[derive(Subcommand, Debug)]
+pub(crate) enum Job {
+    List(list::List),
+    Show(show::Show),
+    Why(show::Why),
+    Watch(watch::Watch),
+    Retry(act::Retry),
+    Cancel(act::Cancel),
+    Reschedule(act::Reschedule),
+    Bury(act::Bury),
+    Delete(act::Delete),
+}
+
+impl Job {
+    pub(crate) async fn run(self, context: Context) -> Result<Exit> {
+        let output = context.output;
+        let run = async |api: &super::api::Api| match self {
+            Self::List(list) => list.run(api, output).await,
+            Self::Show(show) => show.run(api, output).await,
+            Self::Why(why) => why.run(api, output).await,
+            Self::Watch(watch) => watch.run(api, output).await,
+            Self::Retry(retry) => retry.run(api, output).await,
+            Self::Cancel(cancel) => cancel.run(api, output).await,
+            Self::Reschedule(reschedule) => reschedule.run(api, output).await,
+            Self::Bury(bury) => bury.run(api, output).await,
+            Self::Delete(delete) => delete.run(api, output).await,
+        };
+        context.with_api(Access::Existing, run).await
+    }
+}
+
+/// The path of a job.
+fn path(id: JobId) -> String {
+    format!("/v1/jobs/{id}")
+}

@@ -1,0 +1,121 @@
+//! How what is answered is shown to people.
+
+use std::time::Duration;
+
+use anstyle::{AnsiColor, Style};
+use jiff::Timestamp;
+use queuekit::{Clock, SystemClock};
+
+use super::table::Cell;
+
+const SECOND_MS: u64 = 1000;
+const MINUTE_MS: u64 = 60 * SECOND_MS;
+const HOUR_MS: u64 = 60 * MINUTE_MS;
+const DAY_MS: u64 = 24 * HOUR_MS;
+
+/// A status in its colour.
+pub(crate) fn status(status: &str) -> Cell {
+    let color = match status {
+        "dead" => AnsiColor::Red,
+        "failed" | "expired" => AnsiColor::Yellow,
+        "running" => AnsiColor::Cyan,
+        "completed" => AnsiColor::Green,
+        "ready" => AnsiColor::Blue,
+        _ => return Cell::from(status),
+    };
+    Cell::styled(status, color.on_default())
+}
+
+/// What is there, or a dash.
+pub(crate) fn or_dash(text: Option<impl std::fmt::Display>) -> Cell {
+    text.map_or_else(|| Cell::styled('-', faint()), Cell::from)
+}
+
+/// Of less weight.
+pub(crate) fn faint() -> Style {
+    Style::new().dimmed()
+}
+
+/// How long ago: `3m ago`, or `in 3m`.
+pub(crate) fn ago(at: Timestamp) -> String {
+    let now = SystemClock::default().now().as_millis();
+    let ms = now - at.as_millisecond();
+    let span = span(Duration::from_millis(ms.unsigned_abs()));
+    if ms < 0 { format!("in {span}") } else { format!("{span} ago") }
+}
+
+/// A duration in its largest units: `1h 20m`, `3.2s`, `12ms`.
+pub(crate) fn span(duration: Duration) -> String {
+    let ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+    let two = |large: u64, unit: char, small: u64, small_unit: char| match ms % large / small {
+        0 => format!("{}{unit}", ms / large),
+        rest => format!("{}{unit} {rest}{small_unit}", ms / large),
+    };
+    match ms {
+        0..SECOND_MS => format!("{ms}ms"),
+        SECOND_MS..MINUTE_MS => match ms % SECOND_MS / 100 {
+            0 => format!("{}s", ms / SECOND_MS),
+            tenths => format!("{}.{tenths}s", ms / SECOND_MS),
+        },
+        MINUTE_MS..HOUR_MS => two(MINUTE_MS, 'm', SECOND_MS, 's'),
+        HOUR_MS..DAY_MS => two(HOUR_MS, 'h', MINUTE_MS, 'm'),
+        _ => two(DAY_MS, 'd', HOUR_MS, 'h'),
+    }
+}
+
+/// The first line of a text, at most so many letters of it.
+pub(crate) fn brief(text: &str, letters: usize) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    let mut shown: String = on_a_line(line).chars().take(letters).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// Without what steers a terminal or turns the direction of writing, but for line ends: texts are
+/// of those who enqueue jobs.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().filter(|letter| *letter == '\n' || !steers(*letter)).collect()
+}
+
+/// The same on one line.
+pub(crate) fn on_a_line(text: &str) -> String {
+    let shown = |letter| if letter == '\n' { '␤' } else { letter };
+    text.chars().map(shown).filter(|letter| !steers(*letter)).collect()
+}
+
+fn steers(letter: char) -> bool {
+    let turns = matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}')
+        || matches!(letter, '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}');
+    letter.is_control() || turns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_has_its_two_largest_units() {
+        for (ms, shown) in [
+            (0, "0ms"),
+            (999, "999ms"),
+            (1000, "1s"),
+            (3250, "3.2s"),
+            (60_000, "1m"),
+            (61_000, "1m 1s"),
+            (4_800_000, "1h 20m"),
+            (90_000_000, "1d 1h"),
+        ] {
+            assert_eq!(span(Duration::from_millis(ms)), shown);
+        }
+    }
+
+    #[test]
+    fn a_text_cannot_steer_the_terminal() {
+        assert_eq!(brief("\u{1b}[2Jboo\nmore", 10), "[2Jboo…");
+        assert_eq!(printable("a\u{7}\u{9b}b\nc\u{202e}"), "ab\nc");
+        assert_eq!(on_a_line("a\nstatus\u{1b}"), "a␤status");
+        assert_eq!(brief("all", 3), "all");
+    }
+}

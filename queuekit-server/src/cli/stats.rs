@@ -1,0 +1,108 @@
+//! `queuekit stats`
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::Args;
+use queuekit::Status;
+use serde::{Deserialize, Serialize};
+
+use super::api::Api;
+use super::context::{Access, Context};
+use super::exit::Exit;
+use super::output::Output;
+use super::queue;
+
+const BETWEEN: Duration = Duration::from_secs(1);
+/// To the first place, and all behind it away.
+const REDRAW: &str = "\u{1b}[H\u{1b}[J";
+
+/// Figures of the whole store: jobs by status, queues, workers
+#[derive(Args, Debug)]
+pub(crate) struct Stats {
+    /// Go on, once a second, until Ctrl-C
+    #[arg(long, short)]
+    watch: bool,
+}
+
+impl Stats {
+    pub(crate) async fn run(self, context: Context) -> Result<Exit> {
+        let output = context.output;
+        let show = async |api: &Api| {
+            let mut last = String::new();
+            loop {
+                let told = told(api, output).await?;
+                if told != last {
+                    let redraw = self.watch && !output.json && std::io::stdout().is_terminal();
+                    output.line(format_args!("{}{told}", if redraw { REDRAW } else { "" }))?;
+                    last = told;
+                }
+                if !self.watch {
+                    return Ok(());
+                }
+                tokio::time::sleep(BETWEEN).await;
+            }
+        };
+        context.with_api(Access::Existing, show).await?;
+        Ok(Exit::Success)
+    }
+}
+
+/// What is told of the store.
+#[derive(Serialize)]
+struct Figures {
+    jobs: BTreeMap<&'static str, u64>,
+    queues: usize,
+    paused: usize,
+    workers: usize,
+    slots: u64,
+    running: u64,
+}
+
+#[derive(Deserialize)]
+struct Workers {
+    workers: Vec<WorkerView>,
+}
+
+#[derive(Deserialize)]
+struct WorkerView {
+    slots: u64,
+    running: u64,
+}
+
+async fn told(api: &Api, output: Output) -> Result<String> {
+    let queues = queue::rows(&queue::all(api).await?)?;
+    let Workers { workers } = api.get("/v1/workers").await?.read()?;
+    let jobs = Status::ALL.iter().map(|status| {
+        let name = status.as_str();
+        (name, queues.iter().map(|queue| queue.value(name)).sum())
+    });
+    let figures = Figures {
+        jobs: jobs.collect(),
+        queues: queues.len(),
+        paused: queues.iter().filter(|queue| queue.paused).count(),
+        workers: workers.len(),
+        slots: workers.iter().map(|worker| worker.slots).sum(),
+        running: workers.iter().map(|worker| worker.running).sum(),
+    };
+    if output.json {
+        return Ok(serde_json::to_string(&figures)?);
+    }
+    Ok(format!("{figures}\n\n{}", queue::table(&queues)))
+}
+
+impl fmt::Display for Figures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let some = self.jobs.iter().filter(|(_, jobs)| **jobs > 0);
+        let jobs: Vec<String> = some.map(|(status, jobs)| format!("{jobs} {status}")).collect();
+        let jobs = if jobs.is_empty() { "none".to_owned() } else { jobs.join(", ") };
+        let Self { queues, paused, workers, slots, running, .. } = self;
+        let paused = if *paused > 0 { format!(", {paused} paused") } else { String::new() };
+        writeln!(f, "jobs     {jobs}")?;
+        writeln!(f, "queues   {queues}{paused}")?;
+        write!(f, "workers  {workers}, {running} of {slots} slots in use")
+    }
+}

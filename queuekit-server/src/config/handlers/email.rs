@@ -1,0 +1,156 @@
+//! The server that takes mail, and who writes.
+
+use std::num::{NonZeroU16, NonZeroU64};
+use std::time::Duration;
+
+use anyhow::Result;
+use lettre::message::Mailbox;
+use serde::{Deserialize, Deserializer};
+
+use super::time;
+use crate::cli::Usage;
+use crate::config::{Environment, Sources};
+use crate::handlers::email::{Encryption, MailServer, Mailer};
+
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Where mail is handed in.
+const PORT: u16 = 587;
+
+/// `[handlers.email]`. Debug is left out: there is a password in it.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct EmailEntry {
+    host: Option<String>,
+    port: Option<NonZeroU16>,
+    user: Option<String>,
+    password: Option<String>,
+    #[serde(deserialize_with = "mailbox")]
+    from: Option<Mailbox>,
+    tls: Option<Encryption>,
+    timeout_ms: Option<NonZeroU64>,
+}
+
+/// Where mail goes and who says so: all of it from one place, so that no password gets to a server
+/// it is not for.
+struct Place {
+    host: String,
+    port: u16,
+    login: Option<(String, String)>,
+    from: Option<String>,
+}
+
+/// The handler, by what the environment says or else the file. Without a server it is on, and its
+/// jobs say what to set.
+///
+/// # Errors
+/// If a setting is wrong.
+pub(super) fn mailer(entry: Option<&EmailEntry>, sources: &Sources) -> Result<Mailer> {
+    let none = EmailEntry::default();
+    let entry = entry.unwrap_or(&none);
+    let environment = &sources.environment;
+    let place = match smtp(entry, environment)? {
+        Some(place) => Some(place),
+        None => gmail(environment)?,
+    };
+    let stated = environment.parse::<Encryption>("SMTP_TLS")?.or(entry.tls);
+    let server = place.as_ref().map(|place| {
+        let encryption = stated.unwrap_or_else(|| Encryption::usual(&place.host, place.port));
+        MailServer::new(&place.host, place.port, place.login.clone(), encryption)
+    });
+    let from = environment.get("SMTP_FROM").map(|text| {
+        let rule = "the variable SMTP_FROM must be an address, or Name <address>";
+        text.parse::<Mailbox>().map_err(|_| Usage::error(rule))
+    });
+    // Who logs in with an address writes from it.
+    let user = place.and_then(|place| place.from?.parse().ok());
+    Ok(Mailer {
+        server: server.transpose()?,
+        from: from.transpose()?.or_else(|| entry.from.clone()).or(user),
+        timeout: time(entry.timeout_ms, TIMEOUT),
+    })
+}
+
+fn smtp(entry: &EmailEntry, environment: &Environment) -> Result<Option<Place>> {
+    let text = |name, file: &Option<String>| {
+        environment.get(name).map(str::to_owned).or_else(|| file.clone())
+    };
+    let Some(host) = text("SMTP_HOST", &entry.host) else { return Ok(None) };
+    let port = environment.parse::<NonZeroU16>("SMTP_PORT")?.or(entry.port);
+    let login = match (text("SMTP_USER", &entry.user), text("SMTP_PASSWORD", &entry.password)) {
+        (Some(user), Some(password)) => Some((user, password)),
+        (None, None) => None,
+        _ => {
+            return Err(Usage::error(
+                "of SMTP_USER and SMTP_PASSWORD one is set and the other is not: set both, or \
+                 neither",
+            ));
+        }
+    };
+    let from = login.as_ref().map(|(user, _)| user.clone());
+    Ok(Some(Place { host, port: port.map_or(PORT, NonZeroU16::get), login, from }))
+}
+
+fn gmail(environment: &Environment) -> Result<Option<Place>> {
+    match (environment.get("GMAIL_USER"), environment.get("GMAIL_APP_PASSWORD")) {
+        (Some(user), Some(password)) => Ok(Some(Place {
+            host: "smtp.gmail.com".to_owned(),
+            port: PORT,
+            // Google shows it in groups of four.
+            login: Some((user.to_owned(), password.replace(' ', ""))),
+            from: Some(user.to_owned()),
+        })),
+        (None, None) => Ok(None),
+        _ => Err(Usage::error(
+            "of GMAIL_USER and GMAIL_APP_PASSWORD one is set and the other is not: set both, or \
+             neither",
+        )),
+    }
+}
+
+fn mailbox<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Mailbox>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let rule = "`from` must be an address, or Name <address>";
+    text.parse().map(Some).map_err(|_| serde::de::Error::custom(rule))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolved<const N: usize>(variables: [(&str, &str); N]) -> Result<(String, String)> {
+        let entry: EmailEntry = toml::from_str("host = 'of-the-file'\nport = 2525").unwrap();
+        let environment = Environment::of(variables);
+        let sources = Sources { environment, ..Sources::default() };
+        let entry = sources.environment.get("NO_FILE").is_none().then_some(&entry);
+        let mailer = mailer(entry, &sources)?;
+        let name = mailer.server.map_or_else(String::new, |server| server.name().to_owned());
+        Ok((name, mailer.from.map_or_else(String::new, |from| from.to_string())))
+    }
+
+    #[test]
+    fn variables_go_before_the_file_and_smtp_before_gmail() {
+        let gmail = ("GMAIL_USER", "ada@gmail.com");
+        let password = ("GMAIL_APP_PASSWORD", "abcd efgh ijkl mnop");
+        let told = |name: &str, from: &str| (name.to_owned(), from.to_owned());
+        let file = "of-the-file:2525";
+        assert_eq!(resolved([]).unwrap(), told(file, ""));
+        assert_eq!(resolved([gmail, password]).unwrap(), told(file, ""));
+        let none = ("NO_FILE", "1");
+        let google = told("smtp.gmail.com:587", "ada@gmail.com");
+        assert_eq!(resolved([none, gmail, password]).unwrap(), google);
+        let from = ("SMTP_FROM", "Ada <ada@example.org>");
+        let other = [none, gmail, password, ("SMTP_HOST", "mail.example"), from];
+        assert_eq!(resolved(other).unwrap(), told("mail.example:587", "Ada <ada@example.org>"));
+        assert_eq!(resolved([none]).unwrap(), told("", ""));
+    }
+
+    #[test]
+    fn half_a_login_is_refused() {
+        for half in ["SMTP_USER", "SMTP_PASSWORD", "GMAIL_USER", "GMAIL_APP_PASSWORD"] {
+            let host = if half.starts_with("SMTP") { "mail.example" } else { "" };
+            let variables = [(half, "hunter2"), ("NO_FILE", "1"), ("SMTP_HOST", host)];
+            let error = resolved(variables).unwrap_err().to_string();
+            assert!(error.contains(half) && !error.contains("hunter2"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Commands that jobs may name.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+use queuekit::Kind;
+use serde::Deserialize;
+
+use super::time;
+use crate::cli::Usage;
+use crate::config::Sources;
+use crate::handlers::exec::{Command, Exec};
+
+const TIMEOUT: Duration = Duration::from_secs(300);
+
+/// `[handlers.exec]`
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ExecEntry {
+    commands: BTreeMap<String, CommandEntry>,
+}
+
+/// `[handlers.exec.commands.NAME]`
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CommandEntry {
+    program: PathBuf,
+    #[serde(default)]
+    args: Vec<String>,
+    /// Names of variables that the command may see.
+    #[serde(default)]
+    env: Vec<String>,
+    cwd: Option<PathBuf>,
+    timeout_ms: Option<NonZeroU64>,
+    #[serde(default)]
+    dead_exit_codes: BTreeSet<i32>,
+}
+
+/// A handler for each.
+pub(super) fn commands(entry: Option<&ExecEntry>, sources: &Sources) -> Result<Vec<Exec>> {
+    let commands = entry.map(|entry| &entry.commands).filter(|commands| !commands.is_empty());
+    let commands = commands.ok_or_else(|| {
+        Usage::error(
+            "the handler `exec` is on and has no command: add a table \
+             [handlers.exec.commands.NAME] with `program`, or take \"exec\" out of `enabled`",
+        )
+    })?;
+    commands.iter().map(|(name, entry)| exec(name, entry, sources)).collect()
+}
+
+fn exec(name: &str, entry: &CommandEntry, sources: &Sources) -> Result<Exec> {
+    let wrong = |what: String| Usage::error(format!("[handlers.exec.commands.{name}]: {what}"));
+    let kind = Kind::new(format!("exec.{name}")).map_err(|error| wrong(error.to_string()))?;
+    let directory = std::path::absolute(sources.directory.join("."))
+        .map_err(|error| anyhow!("the current directory is unknown: {error}"))?;
+    // A name alone would be looked up in a path that the command itself does not have.
+    if entry.program.components().count() < 2 {
+        return Err(wrong("`program` must be a path, such as /usr/bin/convert".to_owned()));
+    }
+    if entry.dead_exit_codes.contains(&0) || entry.dead_exit_codes.contains(&75) {
+        let what =
+            "`dead_exit_codes` must not hold 0, which is success, nor 75, which is \"later\"";
+        return Err(wrong(what.to_owned()));
+    }
+    let variable =
+        |name: &String| sources.environment.get(name).map(|value| (name.clone(), value.to_owned()));
+    let command = Command {
+        program: directory.join(&entry.program),
+        args: entry.args.clone(),
+        environment: entry.env.iter().filter_map(variable).collect(),
+        directory: entry.cwd.as_ref().map_or(directory.clone(), |cwd| directory.join(cwd)),
+        timeout: time(entry.timeout_ms, TIMEOUT),
+        dead_exit_codes: entry.dead_exit_codes.clone(),
+    };
+    Ok(Exec { kind, command })
+}

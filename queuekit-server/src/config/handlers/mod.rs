@@ -1,0 +1,78 @@
+//! Which of the built-in handlers are on, and what they need.
+
+mod email;
+mod exec;
+mod http;
+
+use std::num::NonZeroU64;
+use std::time::Duration;
+
+use anyhow::Result;
+use serde::Deserialize;
+
+use super::Sources;
+use crate::handlers::{BuiltIn, Handler};
+
+/// `[handlers]`. Debug is left out: there are secrets in it.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct HandlersEntry {
+    pub(crate) enabled: Option<Vec<BuiltIn>>,
+    http: Option<http::HttpEntry>,
+    email: Option<email::EmailEntry>,
+    exec: Option<exec::ExecEntry>,
+}
+
+/// Those that are on, ready to run jobs.
+///
+/// # Errors
+/// If one of them has a wrong setting.
+pub(super) fn handlers(sources: &Sources) -> Result<Vec<Handler>> {
+    let entry = &sources.file.handlers;
+    let enabled = entry.enabled.as_deref().unwrap_or(BuiltIn::HARMLESS);
+    remark_on_what_is_off(entry, enabled);
+    let mut handlers = Vec::new();
+    for (at, name) in enabled.iter().enumerate() {
+        if enabled[..at].contains(name) {
+            continue;
+        }
+        match name {
+            BuiltIn::Echo => handlers.push(Handler::Echo),
+            BuiltIn::Sleep => handlers.push(Handler::Sleep),
+            BuiltIn::Http => {
+                let webhook = http::webhook(entry.http.as_ref(), sources)?;
+                handlers.push(Handler::Http(webhook.into()));
+            }
+            BuiltIn::Email => {
+                let mailer = email::mailer(entry.email.as_ref(), sources)?;
+                handlers.push(Handler::Email(mailer.into()));
+            }
+            BuiltIn::Exec => {
+                let commands = exec::commands(entry.exec.as_ref(), sources)?;
+                handlers.extend(commands.into_iter().map(Handler::Exec));
+            }
+        }
+    }
+    Ok(handlers)
+}
+
+/// Somebody who states settings means them to be used.
+fn remark_on_what_is_off(entry: &HandlersEntry, enabled: &[BuiltIn]) {
+    for (name, handler, stated) in [
+        ("http", BuiltIn::Http, entry.http.is_some()),
+        ("email", BuiltIn::Email, entry.email.is_some()),
+        ("exec", BuiltIn::Exec, entry.exec.is_some()),
+    ] {
+        if stated && !enabled.contains(&handler) {
+            tracing::warn!(
+                "[handlers.{name}] is in the file, and the handler is off: add \"{name}\" to \
+                 `enabled` of [handlers]"
+            );
+        }
+    }
+}
+
+/// A time in milliseconds, or else this one.
+fn time(stated: Option<NonZeroU64>, default: Duration) -> Duration {
+    stated.map_or(default, |ms| Duration::from_millis(ms.get()))
+}

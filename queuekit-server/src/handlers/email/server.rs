@@ -1,0 +1,105 @@
+//! The server that takes mail.
+
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use lettre::transport::smtp::Error;
+use lettre::transport::smtp::authentication::Credentials;
+use lettre::transport::smtp::client::{Tls, TlsParameters};
+use lettre::{AsyncSmtpTransport, Tokio1Executor};
+use serde::Deserialize;
+
+/// Where mail goes, each over a connection of its own.
+pub(crate) struct MailServer {
+    name: String,
+    pub(super) transport: AsyncSmtpTransport<Tokio1Executor>,
+}
+
+/// How the connection is encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Encryption {
+    /// From the first byte.
+    Implicit,
+    /// After the greeting; a server that cannot is not used.
+    Starttls,
+    /// Not at all.
+    None,
+}
+
+impl MailServer {
+    /// # Errors
+    /// If the host has no name that a certificate could have, or TLS cannot be set up.
+    pub(crate) fn new(
+        host: &str,
+        port: u16,
+        login: Option<(String, String)>,
+        encryption: Encryption,
+    ) -> Result<Self, Error> {
+        let tls = match encryption {
+            Encryption::Implicit => Tls::Wrapper(TlsParameters::new(host.to_owned())?),
+            Encryption::Starttls => Tls::Required(TlsParameters::new(host.to_owned())?),
+            Encryption::None => Tls::None,
+        };
+        // "Dangerous" is that it begins without TLS, which is stated in the next step.
+        let mut transport = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(host);
+        transport = transport.port(port).tls(tls).timeout(None);
+        if let Some((user, password)) = login {
+            transport = transport.credentials(Credentials::new(user, password));
+        }
+        Ok(Self { name: format!("{host}:{port}"), transport: transport.build() })
+    }
+
+    /// For people: host and port.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Encryption {
+    /// What a port is for; in plain text only to this machine.
+    pub(crate) fn usual(host: &str, port: u16) -> Self {
+        let is_here = host.eq_ignore_ascii_case("localhost")
+            || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+        match port {
+            465 => Self::Implicit,
+            _ if is_here => Self::None,
+            _ => Self::Starttls,
+        }
+    }
+}
+
+impl FromStr for Encryption {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "implicit" => Ok(Self::Implicit),
+            "starttls" => Ok(Self::Starttls),
+            "none" => Ok(Self::None),
+            _ => Err("it must be implicit, starttls or none"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s7_mail_is_encrypted_unless_it_stays_on_this_machine() {
+        for (host, port, encryption) in [
+            ("mail.example", 465, Encryption::Implicit),
+            ("localhost", 465, Encryption::Implicit),
+            ("mail.example", 587, Encryption::Starttls),
+            ("mail.example", 25, Encryption::Starttls),
+            ("10.0.0.1", 2525, Encryption::Starttls),
+            ("localhost.example", 25, Encryption::Starttls),
+            ("localhost", 25, Encryption::None),
+            ("127.0.0.1", 1025, Encryption::None),
+            ("::1", 587, Encryption::None),
+        ] {
+            assert_eq!(Encryption::usual(host, port), encryption, "{host}:{port}");
+        }
+    }
+}

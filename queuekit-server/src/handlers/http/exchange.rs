@@ -1,0 +1,99 @@
+//! One request and its answer.
+
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper::header::{CONNECTION, HOST, HeaderMap, HeaderValue, USER_AGENT};
+use hyper::http::response::Parts;
+use hyper_util::rt::TokioIo;
+use queuekit::{JobError, JobResult};
+use tokio::time::{Instant, timeout_at};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::answer::Answer;
+use super::connect::{Connector, Lookup};
+use super::request::Request;
+use super::target::Target;
+
+/// As much as is kept of an answer; the rest is not read. Each byte may take three in the result,
+/// of which a store takes 64 KiB.
+const KEPT: usize = 16 * 1024;
+/// Of the head of an answer.
+const HEAD: usize = 64 * 1024;
+
+/// An answer whose body is still to come.
+pub(super) struct Response {
+    pub(super) head: Parts,
+    body: Incoming,
+    /// Moves the bytes; the connection closes with it.
+    _driver: AbortOnDropHandle<()>,
+}
+
+/// Sends the request with these headers over a connection of its own. With few requests to each of
+/// many hosts there is little to gain by keeping connections, and each is to an address that was
+/// just looked up and admitted.
+///
+/// # Errors
+/// As [`Connector::connect`]; and if there is no answer, for now.
+pub(super) async fn exchange<L: Lookup>(
+    connector: &Connector<L>,
+    request: &Request,
+    headers: HeaderMap,
+) -> JobResult<Response> {
+    let target = &request.target;
+    let broken = |error: hyper::Error| {
+        JobError::retry(anyhow::Error::from(error).context(format!("{target} did not answer")))
+    };
+    let stream = connector.connect(target).await?;
+    let mut client = http1::Builder::new();
+    client.max_buf_size(HEAD);
+    let (mut sender, connection) = client.handshake(TokioIo::new(stream)).await.map_err(broken)?;
+    let driver = AbortOnDropHandle::new(tokio::spawn(async move {
+        // Whoever waits for the answer hears of it too.
+        let _ = connection.await;
+    }));
+    let answer = sender.send_request(prepared(request, headers)?).await.map_err(broken)?;
+    let (head, body) = answer.into_parts();
+    Ok(Response { head, body, _driver: driver })
+}
+
+impl Response {
+    /// Reads of the body what is kept of it, until the end at the latest.
+    pub(super) async fn finish(mut self, end: Instant, target: Target) -> Answer {
+        let mut kept = Vec::new();
+        let mut whole = false;
+        let read = async {
+            while kept.len() <= KEPT {
+                match self.body.frame().await {
+                    Some(Ok(frame)) => kept.extend(frame.data_ref().into_iter().flatten()),
+                    Some(Err(_)) => return,
+                    None => {
+                        whole = true;
+                        return;
+                    }
+                }
+            }
+        };
+        let _ = timeout_at(end, read).await;
+        let cut = !whole || kept.len() > KEPT;
+        kept.truncate(KEPT);
+        Answer::new(target, self.head, &kept, cut)
+    }
+}
+
+fn prepared(
+    request: &Request,
+    mut headers: HeaderMap,
+) -> JobResult<hyper::Request<Full<queuekit::Bytes>>> {
+    let target = &request.target;
+    let wrong = || JobError::fatal(format!("{target}: its path cannot be asked for"));
+    headers.insert(HOST, HeaderValue::from_str(target.authority()).map_err(|_| wrong())?);
+    headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    let agent = concat!("queuekit/", env!("CARGO_PKG_VERSION"));
+    headers.insert(USER_AGENT, HeaderValue::from_static(agent));
+    let mut prepared = hyper::Request::new(Full::new(request.body.clone()));
+    *prepared.method_mut() = request.method.clone();
+    *prepared.uri_mut() = target.path_and_query().parse().map_err(|_| wrong())?;
+    *prepared.headers_mut() = headers;
+    Ok(prepared)
+}

@@ -1,0 +1,128 @@
+//! Webhooks: a job is a request, and the answer says what becomes of the job.
+
+mod answer;
+mod connect;
+mod exchange;
+mod guard;
+mod request;
+mod sign;
+mod target;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use hyper::header::{HeaderMap, HeaderValue};
+use queuekit::{Bytes, Clock, Ctx, JobError, JobId, JobResult, RawHandler, SystemClock};
+use tokio::time::{Instant, timeout_at};
+
+use answer::Answer;
+use connect::{Connector, System};
+use exchange::exchange;
+use request::Request;
+
+pub(crate) use guard::{Guard, Place};
+pub(crate) use sign::SigningKeys;
+
+/// How many times a receiver may send a request on.
+const REDIRECTS: usize = 3;
+
+/// The handler of type `http`.
+pub(crate) struct Webhook {
+    connector: Connector<System>,
+    keys: Option<SigningKeys>,
+    keys_by_host: BTreeMap<String, SigningKeys>,
+    whole: Duration,
+}
+
+/// How long a receiver may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timeouts {
+    /// Until there is a connection, encrypted if it is to be.
+    pub(crate) connect: Duration,
+    /// Without a word, once there is one.
+    pub(crate) read: Duration,
+    /// For all of it, redirects included.
+    pub(crate) whole: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        let seconds = Duration::from_secs;
+        Self { connect: seconds(5), read: seconds(10), whole: seconds(30) }
+    }
+}
+
+impl Webhook {
+    /// # Errors
+    /// If connections cannot be encrypted.
+    pub(crate) fn new(
+        guard: Guard,
+        keys: Option<SigningKeys>,
+        keys_by_host: BTreeMap<String, SigningKeys>,
+        timeouts: Timeouts,
+    ) -> Result<Self, rustls::Error> {
+        let connector = Connector::new(guard, System, timeouts)?;
+        Ok(Self { connector, keys, keys_by_host, whole: timeouts.whole })
+    }
+
+    /// Sends the request, and sends it on where the receiver says so.
+    async fn deliver(&self, mut request: Request, id: JobId) -> JobResult<Answer> {
+        let end = Instant::now() + self.whole;
+        let own = self.own_headers(&request, id)?;
+        let first = request.target.clone();
+        for _ in 0..=REDIRECTS {
+            // What is meant for one receiver is told to no other.
+            let headers = if request.target.has_origin_of(&first) {
+                own.clone()
+            } else {
+                request.headers.clone()
+            };
+            let sent = exchange(&self.connector, &request, headers);
+            let late = format!("{} did not answer within {:?}", request.target, self.whole);
+            let response = timeout_at(end, sent).await.map_err(|_| JobError::retry(late))??;
+            match request.sent_on(&response.head)? {
+                Some(next) => request = next,
+                // A receiver that has answered has had the request: what it has still to say
+                // decides nothing.
+                None => return Ok(response.finish(end, request.target).await),
+            }
+        }
+        Err(JobError::fatal(format!("{first} sends the request on more than {REDIRECTS} times")))
+    }
+
+    /// Those of the job, its id, and a signature if there is a secret for the host.
+    fn own_headers(&self, request: &Request, id: JobId) -> JobResult<HeaderMap> {
+        let mut headers = request.headers.clone();
+        headers.extend(request.private.clone());
+        let id = id.to_string();
+        let keys = self.keys_by_host.get(request.target.host()).or(self.keys.as_ref());
+        if let Some(keys) = keys {
+            let seconds = SystemClock::default().now().as_millis().div_euclid(1000);
+            let signature = keys.sign(&id, seconds, &request.body);
+            headers.insert("webhook-timestamp", seconds.into());
+            headers.insert("webhook-signature", HeaderValue::try_from(signature)?);
+        }
+        headers.insert("webhook-id", HeaderValue::try_from(id)?);
+        Ok(headers)
+    }
+}
+
+impl RawHandler for Webhook {
+    async fn call(&self, payload: Bytes, ctx: Ctx) -> JobResult<Option<Bytes>> {
+        let request = Request::parse(&payload).map_err(JobError::fatal)?;
+        let target = request.target.clone();
+        tokio::select! {
+            answer = Box::pin(self.deliver(request, ctx.id())) => answer?.outcome(),
+            () = ctx.cancelled() => {
+                Err(format!("the request to {target} was given up, because its run was").into())
+            }
+        }
+    }
+}
+
+/// There are secrets in it.
+impl std::fmt::Debug for Webhook {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Webhook")
+    }
+}

@@ -1,0 +1,209 @@
+//! The request that a payload describes.
+
+use std::collections::BTreeMap;
+
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use hyper::http::response::Parts;
+use hyper::{Method, StatusCode};
+use queuekit::{Bytes, JobError, JobResult};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::target::Target;
+
+/// A request that can be sent, and sent again.
+pub(super) struct Request {
+    pub(super) target: Target,
+    pub(super) method: Method,
+    /// For whoever answers.
+    pub(super) headers: HeaderMap,
+    /// For the host that the job names, and no other: there may be credentials among them.
+    pub(super) private: HeaderMap,
+    pub(super) body: Bytes,
+}
+
+/// As a job writes it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Payload<'a> {
+    url: String,
+    method: Option<String>,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    /// Sent as JSON, as it is written here.
+    #[serde(borrow)]
+    body: Option<&'a RawValue>,
+    /// Sent as it is.
+    text: Option<String>,
+}
+
+const METHODS: [Method; 6] =
+    [Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::GET, Method::HEAD];
+
+/// Headers that are ours to set, or would change where a request ends.
+const OURS: [&str; 10] = [
+    "connection",
+    "content-length",
+    "expect",
+    "host",
+    "keep-alive",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "user-agent",
+];
+
+impl Request {
+    /// # Errors
+    /// What is wrong with the payload; no value of it is repeated.
+    pub(super) fn parse(payload: &[u8]) -> Result<Self, String> {
+        let payload: Payload<'_> = serde_json::from_slice(payload)
+            .map_err(|error| format!("the payload is no request: {error}"))?;
+        let target = Target::parse(&payload.url)?;
+        let method = match &payload.method {
+            None => Method::POST,
+            Some(name) => METHODS
+                .into_iter()
+                .find(|method| method.as_str().eq_ignore_ascii_case(name))
+                .ok_or("`method` must be POST, PUT, PATCH, DELETE, GET or HEAD")?,
+        };
+        let (body, kind) = match (payload.body, payload.text) {
+            (Some(_), Some(_)) => return Err("`body` and `text` exclude each other".to_owned()),
+            (Some(json), None) => {
+                (Bytes::copy_from_slice(json.get().as_bytes()), Some("application/json"))
+            }
+            (None, Some(text)) => (text.into(), Some("text/plain; charset=utf-8")),
+            (None, None) => (Bytes::new(), None),
+        };
+        if !body.is_empty() && is_read_only(&method) {
+            return Err(format!("a request by {method} has no body"));
+        }
+        let mut private = parse_headers(&payload.headers)?;
+        let mut headers = HeaderMap::new();
+        let stated = private.remove(CONTENT_TYPE);
+        if let Some(kind) = stated.or_else(|| kind.map(HeaderValue::from_static)) {
+            headers.insert(CONTENT_TYPE, kind);
+        }
+        Ok(Self { target, method, headers, private, body })
+    }
+
+    /// What to send next, if the receiver sends the request on to where it belongs.
+    ///
+    /// # Errors
+    /// If it sends it to where it must not go, or as another request.
+    pub(super) fn sent_on(&self, answer: &Parts) -> JobResult<Option<Self>> {
+        let keeps = match answer.status {
+            StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => true,
+            StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND | StatusCode::SEE_OTHER => {
+                is_read_only(&self.method)
+            }
+            _ => return Ok(None),
+        };
+        let Some(location) = answer.headers.get(LOCATION) else { return Ok(None) };
+        let refused = |why: String| {
+            let (from, status) = (&self.target, answer.status.as_u16());
+            JobError::fatal(format!("{from} sends the request on ({status}), and {why}"))
+        };
+        let location = location.to_str().map_err(|_| refused("its address is no text".into()))?;
+        let target = self.target.join(location).map_err(refused)?;
+        if !keeps {
+            let method = &self.method;
+            return Err(refused(format!(
+                "what is asked by {method} would be asked by GET there: name {target} in the job"
+            )));
+        }
+        let (method, headers) = (self.method.clone(), self.headers.clone());
+        let (private, body) = (self.private.clone(), self.body.clone());
+        Ok(Some(Self { target, method, headers, private, body }))
+    }
+}
+
+fn is_read_only(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD)
+}
+
+fn parse_headers(stated: &BTreeMap<String, String>) -> Result<HeaderMap, String> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in stated {
+        let name: HeaderName =
+            name.parse().map_err(|_| "`headers` has a name that is none".to_owned())?;
+        let starts = ["webhook-", "proxy-"];
+        if OURS.contains(&name.as_str()) || starts.iter().any(|s| name.as_str().starts_with(s)) {
+            return Err(format!("`headers` must not have {name}: it is set for each request"));
+        }
+        let value = HeaderValue::from_str(value)
+            .map_err(|_| format!("`headers` has for {name} what cannot stand in a header"))?;
+        headers.insert(name, value);
+    }
+    Ok(headers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(payload: &str) -> Result<Request, String> {
+        Request::parse(payload.as_bytes())
+    }
+
+    fn answer(status: u16, location: &str) -> Parts {
+        let response = hyper::Response::builder().status(status).header(LOCATION, location);
+        response.body(()).unwrap().into_parts().0
+    }
+
+    #[test]
+    fn json_is_sent_as_it_is_written_and_text_as_it_is() {
+        let json =
+            parse(r#"{"url": "https://a.example/", "body": {"b": 1.0,  "a":"\u00e9"}}"#).unwrap();
+        assert_eq!(json.body, r#"{"b": 1.0,  "a":"\u00e9"}"#);
+        assert_eq!(
+            (json.method, &json.headers[CONTENT_TYPE]),
+            (Method::POST, &HeaderValue::from_static("application/json"))
+        );
+        let text = r#"{"url": "https://a.example/", "method": "put", "text": "a=1&b=2",
+            "headers": {"Content-Type": "application/x-www-form-urlencoded"}}"#;
+        let text = parse(text).unwrap();
+        assert_eq!((text.method, text.body), (Method::PUT, Bytes::from_static(b"a=1&b=2")));
+        assert_eq!(text.headers[CONTENT_TYPE], "application/x-www-form-urlencoded");
+        assert!(text.private.is_empty());
+    }
+
+    #[test]
+    fn a_payload_that_is_no_request_is_refused_by_field_and_not_repeated() {
+        for (payload, said) in [
+            ("null", "the payload is no request"),
+            ("{}", "missing field `url`"),
+            (r#"{"url": "https://a.example", "boddy": 1}"#, "unknown field `boddy`"),
+            (r#"{"url": "hunter2"}"#, "`url` is none"),
+            (r#"{"url": "https://a.example", "method": "CONNECT"}"#, "`method` must be POST"),
+            (r#"{"url": "https://a.example", "method": "GET", "body": 1}"#, "GET has no body"),
+            (r#"{"url": "https://a.example", "text": "", "body": 1}"#, "exclude each other"),
+            (r#"{"url": "https://a.example", "headers": {"Host": "b"}}"#, "must not have host"),
+            (r#"{"url": "https://a.example", "headers": {"Webhook-Id": "b"}}"#, "webhook-id"),
+            (r#"{"url": "https://a.example", "headers": {"a b": "b"}}"#, "a name that is none"),
+            (r#"{"url": "https://a.example", "headers": {"x-a": "hunter2\r\nX-B: c"}}"#, "for x-a"),
+        ] {
+            let error = parse(payload).err().expect(payload);
+            assert!(error.contains(said) && !error.contains("hunter2"), "{payload}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_request_is_sent_on_as_it_is_or_not_at_all() {
+        let post = parse(r#"{"url": "https://a.example/x", "body": 1}"#).unwrap();
+        let next = post.sent_on(&answer(307, "/y")).unwrap().unwrap();
+        assert_eq!(
+            (next.method, next.body, next.target.path_and_query()),
+            (Method::POST, Bytes::from_static(b"1"), "/y")
+        );
+        for (status, location) in
+            [(302, "/y"), (303, "/y"), (307, "http://a.example"), (308, "ftp://b")]
+        {
+            assert!(post.sent_on(&answer(status, location)).is_err_and(|error| error.is_fatal()));
+        }
+        let get = parse(r#"{"url": "https://a.example/x", "method": "GET"}"#).unwrap();
+        assert!(get.sent_on(&answer(302, "/y")).unwrap().is_some());
+        assert!(get.sent_on(&answer(304, "/y")).unwrap().is_none());
+    }
+}

@@ -1,0 +1,72 @@
+//! `queuekit cron`.
+
+use serde_json::json;
+
+use crate::place::{Place, in_every_place};
+
+in_every_place! {
+    a_schedule_is_put_listed_run_and_deleted,
+    the_next_times_are_told,
+    a_schedule_that_can_never_run_is_refused_with_the_reason,
+}
+
+fn a_schedule_is_put_listed_run_and_deleted(place: &Place) {
+    assert!(place.run("cron list").ok().starts_with("there are no schedules"));
+    let args = ["cron", "put", "nightly", "report", "--cron", "30 2 * * *"];
+    let told = place.args(&[&args[..], &["--zone", "Europe/Berlin"]].concat()).ok();
+    assert!(told.starts_with("nightly is stored; it runs in "), "{told}");
+    let told = place.args(&[&args[..], &["--paused"]].concat()).ok();
+    assert_eq!(told, "nightly was replaced; it runs: paused\n");
+    assert_eq!(place.json("cron resume nightly")["paused"], false);
+    assert_eq!(place.run("cron pause nightly").ok(), "nightly runs: paused\n");
+    let told = place.args(&args).ok();
+    assert!(told.ends_with("it runs: paused\n"), "a pause is the operator's: {told}");
+    let every = "cron put ping http --every 5m --queue pings --catch-up 3 --overlap skip \
+                 --jitter 1s --max-attempts 2 --end 30d --payload {\"a\":12345678901234567890}";
+    let put = place.run(&format!("{every} --json")).ok();
+    assert!(put.contains("12345678901234567890"), "{put}");
+    let put: serde_json::Value = serde_json::from_str(&put).unwrap();
+    let wanted =
+        [("every_ms", json!(300_000)), ("jitter_ms", json!(1000)), ("overlap", json!("skip"))];
+    for (name, value) in wanted {
+        assert_eq!(put[name], value, "{put}");
+    }
+    let listed = place.run("cron list").ok();
+    assert!(listed.contains("30 2 * * * UTC") && listed.contains("every 5m"), "{listed}");
+    let id = place.run("cron run ping").ok();
+    let job = place.json(&format!("job show {}", id.trim()));
+    assert_eq!((&job["queue"], &job["max_attempts"]), (&json!("pings"), &json!(2)));
+    assert_eq!(place.lines("cron list").len(), 2);
+    place.run("cron delete ping").ok();
+    for command in ["delete", "run", "next", "pause", "resume"] {
+        place.run(&format!("cron {command} ping")).failed(3, &["no such schedule"]);
+    }
+}
+
+fn the_next_times_are_told(place: &Place) {
+    let args = ["cron", "put", "yearly", "x", "--cron", "0 0 1 1 *", "--zone", "Asia/Tokyo"];
+    place.args(&args).ok();
+    let next = place.json("cron next yearly --count 3")["next"].clone();
+    let next = next.as_array().unwrap();
+    assert_eq!(next.len(), 3);
+    assert!(next.iter().all(|at| at.as_str().unwrap().ends_with("-12-31T15:00:00.000Z")));
+    assert_eq!(place.run("cron next yearly").ok().lines().count(), 5);
+    place.run("cron next yearly --count 0").failed(2, &["1..=100"]);
+}
+
+fn a_schedule_that_can_never_run_is_refused_with_the_reason(place: &Place) {
+    for (args, said) in [
+        (&["--cron", "0 0 30 2 *"][..], "no time ever matches"),
+        (&["--cron", "61 * * * *"], "cron"),
+        (&["--cron", "0 0 * * *", "--zone", "Mars/Base"], "zone"),
+        (&["--every", "1ms"], "every"),
+        (&["--every", "5m", "--catch-up", "often"], "catch_up"),
+        (&["--every", "5m", "--zone", "UTC"], "cannot be used with"),
+        (&[], "--cron"),
+    ] {
+        let ran = place.args(&[&["cron", "put", "a", "x"], args].concat());
+        assert_eq!(ran.code, 2, "{args:?}: {ran:?}");
+        assert!(ran.stderr.contains(said), "{args:?}: {}", ran.stderr);
+    }
+    assert_eq!(place.run("cron list --json").ok(), "");
+}
