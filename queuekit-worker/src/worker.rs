@@ -45,6 +45,9 @@ pub struct Worker {
 /// Wake-ups may be lost: who polls less often than this does not mean to run jobs.
 const POLL_MOST: Duration = Duration::from_secs(3600);
 
+/// More than a process has use for, and few enough to count with.
+const SLOTS: usize = 100_000;
+
 impl Worker {
     /// A worker of this store that serves the queue `default` and knows no kinds yet.
     pub fn new(client: Client) -> Self {
@@ -135,10 +138,10 @@ impl Worker {
         self
     }
 
-    /// Runs at most this many jobs at once; 10 by default.
+    /// Runs at most this many jobs at once, 1..=100,000; 10 by default.
     pub fn concurrency(mut self, slots: usize) -> Self {
-        if slots == 0 {
-            self.check(Err(Error::invalid("concurrency", "at least 1", slots)));
+        if !(1..=SLOTS).contains(&slots) {
+            self.check(Err(Error::invalid("concurrency", "1..=100000", slots)));
         }
         self.concurrency = slots;
         self

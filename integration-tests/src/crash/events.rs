@@ -1,5 +1,5 @@
-//! The kill test of events: processes that emit and processes that consume are killed and started
-//! again, and each event reaches each consumer (contract R14.1, R14.3).
+//! The kill test of events: processes that emit, consume and replay are killed and started again,
+//! and each event reaches each consumer (contract R14.1, R14.3, R14.5).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use queuekit_core::capability::EventFilter;
-use queuekit_core::event::Consumers;
+use queuekit_core::event::{Consumers, Replay, ReplayFrom};
 use queuekit_core::{
     Ack, Backend, Client, ConsumerName, EventDraft, EventId, JobFilter, LeaseTtl, PageSize,
     Payload, QueueName, Reserve, State, StatusSet, SubscriptionDraft, WorkerId,
@@ -25,6 +25,13 @@ use super::{Call, Event, Journal, Process, Role, Scratch, Site, TTL, runtime};
 const ORDERED: &str = "ordered";
 /// Gets them as they come.
 const LOOSE: &str = "loose";
+/// Gets them with keys in turn.
+const FAIR: &str = "fair";
+/// Gets what is replayed for it, and nothing else.
+const REPLAYED: &str = "replayed";
+const CONSUMERS: [&str; 4] = [ORDERED, LOOSE, FAIR, REPLAYED];
+/// The process that replays; its replays are steps of one.
+const REPLAYER: &str = "replayer";
 /// Of each emitter; each has a partition key of its own, so that its order is known.
 const EMITTERS: usize = 4;
 /// Deliveries of one reserve.
@@ -36,7 +43,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// No delivery is to die of its consumers' deaths.
 const ATTEMPTS: u32 = 1000;
 
-/// Kills processes that emit and processes that consume, at random, and starts them again; then
+/// Kills processes that emit, consume and replay, at random, and starts them again; then
 /// lets them finish, and compares what was delivered with what was emitted. `test` is the name of
 /// the test that calls this and does nothing else, for the processes are started to run it.
 ///
@@ -68,6 +75,12 @@ async fn play(site: &dyn Site, role: Role) {
     let client = Client::shared(Arc::clone(&store));
     match &role.worker {
         Some(consumer) => consume(&*store, &journal, consumer, &role.name, end).await,
+        None if role.name == REPLAYER => {
+            while !*end.borrow() {
+                replay(&*store, &journal).await;
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
         None => {
             let emit = |n| emit(client.clone(), &journal, &role, n, end.clone());
             join_all((0..role.callers).map(emit)).await;
@@ -115,6 +128,23 @@ fn draft(call: &Call) -> EventDraft {
     let name = call.caller.as_bytes();
     id[9..9 + name.len()].copy_from_slice(name);
     draft.id(EventId::from_bytes(id))
+}
+
+/// Delivers the log from its beginning, step by step: what was replayed before stays so.
+async fn replay(store: &dyn Backend, journal: &Journal) {
+    let consumers = Consumers::of(store).expect("the store has Outbox");
+    let to = ConsumerName::new(REPLAYED).expect("a name");
+    let mut step = Some(Replay::new(to, "all", ReplayFrom::Beginning));
+    while let Some(replay) = step.take() {
+        step = match consumers.replay(&replay).await {
+            Ok(report) => replay.after(&report),
+            Err(error) if error.is_retryable() => {
+                journal.tell(Event::Failed(error.to_string()));
+                Some(replay)
+            }
+            Err(error) => panic!("{replay:?}: {error}"),
+        };
+    }
 }
 
 /// Runs deliveries, tells of them, and only then completes them.
@@ -186,7 +216,8 @@ impl Stage<'_> {
         let (consumers, emitters) =
             processes.into_iter().partition::<Vec<_>, _>(|process| process.role().worker.is_some());
         finish(emitters);
-        for consumer in [ORDERED, LOOSE] {
+        replay(&*store, &journal).await;
+        for consumer in CONSUMERS {
             let drained = drained(&*store, consumer);
             let what = "in the end every delivery has ended";
             tokio::time::timeout(PATIENCE, drained).await.expect(what);
@@ -198,7 +229,7 @@ impl Stage<'_> {
         figures
     }
 
-    /// Two processes that emit, and two of each consumer.
+    /// Two processes that emit, one that replays, and some of each consumer.
     fn roles(&self) -> Vec<Role> {
         let role = |name: &str, callers, consumer: Option<&str>| Role {
             name: name.to_owned(),
@@ -215,6 +246,9 @@ impl Stage<'_> {
             role("ordered-2", 0, Some(ORDERED)),
             role("loose-1", 0, Some(LOOSE)),
             role("loose-2", 0, Some(LOOSE)),
+            role("fair-1", 0, Some(FAIR)),
+            role(REPLAYER, 0, None),
+            role("replayed-1", 0, Some(REPLAYED)),
         ]
     }
 
@@ -223,22 +257,26 @@ impl Stage<'_> {
     }
 
     fn until_they_work(&self) {
-        until("both consumers have deliveries", PATIENCE, || {
+        until("all consumers have deliveries", PATIENCE, || {
             let (entries, _) = Journal::read(&self.journal);
             let gets = |name: &str| {
                 let is_its = |event: &Event| matches!(event, Event::Delivered(to, _) if to == name);
                 entries.iter().any(|entry| is_its(&entry.event))
             };
-            (gets(ORDERED) && gets(LOOSE)).then_some(())
+            CONSUMERS.into_iter().all(gets).then_some(())
         });
     }
 }
 
 async fn subscribe(store: &dyn Backend) {
     let consumers = Consumers::of(store).expect("the store has Outbox");
-    for draft in
-        [SubscriptionDraft::new(ORDERED, Call::KIND).ordered(), SubscriptionDraft::new(LOOSE, "*")]
-    {
+    let wants = |consumer| SubscriptionDraft::new(consumer, Call::KIND);
+    for draft in [
+        wants(ORDERED).ordered(),
+        SubscriptionDraft::new(LOOSE, "*"),
+        wants(FAIR).fair(),
+        wants(REPLAYED).enabled(false),
+    ] {
         let subscription = draft.max_attempts(ATTEMPTS).build().expect("a subscription");
         let _ = consumers.declare(&subscription).await.expect("declare");
     }
@@ -257,7 +295,7 @@ struct Figures {
     kills: usize,
     /// In the log.
     events: usize,
-    /// Runs of both consumers.
+    /// Runs of all consumers.
     deliveries: usize,
     /// Deliveries of an event to one consumer after the first.
     repeated: usize,
@@ -304,7 +342,7 @@ impl Figures {
                 _ => {}
             }
         }
-        for consumer in [ORDERED, LOOSE] {
+        for consumer in CONSUMERS {
             let got = got.remove(consumer).unwrap_or_default();
             figures.lost += in_log.difference(&got).count();
         }

@@ -23,6 +23,8 @@ pub(super) async fn everything(store: &dyn Backend, machine: &Machine, rng: &mut
         .collect();
     assert!(places.is_sorted(), "the listing is in order: {places:#?}");
     for queue in store.list_queues().await.expect("list_queues") {
+        let totals = machine.totals.get(&queue.name).copied().unwrap_or_default();
+        assert_eq!(queue.totals, totals, "totals of queue {}", queue.name);
         for (status, count) in queue.counts.iter() {
             let of_queue = machine.jobs.iter().filter(|job| job.queue == queue.name);
             let expected = of_queue.filter(|job| machine.status(job) == status).count() as u64;
@@ -107,7 +109,7 @@ fn place(job: &ModelJob, machine: &Machine) -> Place {
         State::Pending => (None, job.place()),
         State::Running => (None, (0, job.lease_expires_at, 0)),
         State::Completed | State::Dead | State::Cancelled => {
-            (None, (0, -job.finished.map_or(0, |(at, _)| at), 0))
+            (None, (0, -job.finished.unwrap_or(0), 0))
         }
     };
     (job.queue.clone(), section as usize, key, within)

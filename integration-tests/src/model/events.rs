@@ -16,6 +16,7 @@ impl Lockstep<'_> {
     pub(super) async fn event_step(&mut self, action: EventAction) {
         match action {
             EventAction::Subscribe => self.subscribe().await,
+            EventAction::Declare => self.declare().await,
             EventAction::Unsubscribe => self.unsubscribe().await,
             EventAction::Emit => self.emit().await,
             EventAction::List => self.list_events().await,
@@ -26,18 +27,31 @@ impl Lockstep<'_> {
     }
 
     async fn subscribe(&mut self) {
-        let subscription = sequence::subscription(&mut self.rng);
+        let draft = sequence::subscription(&mut self.rng);
+        let subscription = draft.build().expect("a valid subscription");
         self.log.push(format!("subscribe {subscription:?}"));
         let is_new = self.consumers().put(&subscription).await.expect("put");
         assert_eq!(is_new, self.machine.subscribe(&subscription), "put of a subscription");
+    }
+
+    /// Something new, or what code of old or of now has said before.
+    async fn declare(&mut self) {
+        let draft = match self.rng.bool().then(|| self.pick(|lockstep| &lockstep.declared)) {
+            Some(Some(old)) => old,
+            _ => sequence::subscription(&mut self.rng),
+        };
+        let declaration = draft.clone().build().expect("a valid subscription");
+        self.log.push(format!("declare {declaration:?}"));
+        let declared = self.consumers().declare(&declaration).await.expect("declare");
+        self.declared.push(draft.clone());
+        assert_eq!(declared, self.machine.declare(draft), "declare of {declaration:?}");
     }
 
     async fn unsubscribe(&mut self) {
         let name = consumer(sequence::one_of(&mut self.rng, &CONSUMERS));
         self.log.push(format!("unsubscribe {name}"));
         let was_there = self.consumers().remove(&name).await.expect("remove");
-        let expected = self.machine.events.subscriptions.remove(&name).is_some();
-        assert_eq!(was_there, expected, "remove of {name}");
+        assert_eq!(was_there, self.machine.unsubscribe(&name), "remove of {name}");
     }
 
     /// One client emits them all: it finds out that subscriptions have changed.

@@ -7,8 +7,8 @@ use fastrand::Rng;
 use queuekit_core::capability::{Admin, Leases, Report, RetryOutcome, ScheduleQuery, Upkeep};
 use queuekit_core::event::NewEvent;
 use queuekit_core::{
-    Ack, Backend, Burial, Client, LeaseToken, LeaseTtl, Nack, NewJob, QueueName, QueuePatch,
-    Queues, Reserve, WorkerId,
+    Ack, Backend, Burial, Client, JobFilter, LeaseToken, LeaseTtl, Nack, NewJob, PageSize,
+    QueueName, QueuePatch, Queues, Reserve, SubscriptionDraft, WorkerId,
 };
 
 use super::Coverage;
@@ -28,6 +28,7 @@ pub(super) struct Lockstep<'a> {
     pub(super) leases: Vec<LeaseToken>,
     jobs: Vec<NewJob>,
     pub(super) emitted: Vec<NewEvent>,
+    pub(super) declared: Vec<SubscriptionDraft>,
     worker: WorkerId,
     pub(super) log: Vec<String>,
 }
@@ -44,6 +45,7 @@ impl<'a> Lockstep<'a> {
             leases: Vec::new(),
             jobs: Vec::new(),
             emitted: Vec::new(),
+            declared: Vec::new(),
             worker: WorkerId::new("model").expect("a name"),
             log: Vec::new(),
         }
@@ -301,7 +303,8 @@ impl<'a> Lockstep<'a> {
         for _ in 0..2 {
             while self.upkeep().prune().await.expect("prune").more {}
         }
-        self.machine.prune();
+        let left = compare::list(&*self.store, JobFilter::default().limit(PageSize::MAX)).await;
+        self.machine.prune(&left.into_iter().map(|job| job.id).collect());
         if self.has_events() {
             self.prune_events().await;
         }

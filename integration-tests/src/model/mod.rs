@@ -66,6 +66,7 @@ pub struct Coverage {
 #[expect(missing_docs, reason = "each name says it")]
 pub enum Beside {
     Subscribed,
+    DeclaredAgain,
     Emitted,
     EmittedAgain,
     EmitConflict,
@@ -81,8 +82,9 @@ pub enum Beside {
 
 impl Beside {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Subscribed,
+        Self::DeclaredAgain,
         Self::Emitted,
         Self::EmittedAgain,
         Self::EmitConflict,

@@ -21,8 +21,6 @@ use super::wire::{Given, Shown, Time, bounded, one_of};
 use crate::http::json::{self, Raw};
 use crate::http::{Caller, Problem, Scope};
 
-/// The queues of consumers begin with it: a key that is bound to queues emits if it is for these.
-const QUEUES: &str = "event.";
 const CLOUD_EVENT: &str = "application/cloudevents+json";
 const CLOUD_EVENTS: &str = "application/cloudevents-batch+json";
 
@@ -161,7 +159,7 @@ pub(super) async fn emit(
     Raw(body, _room): Raw,
 ) -> Result<Response, Problem> {
     caller.need(Scope::Enqueue)?;
-    caller.need_queue(QUEUES)?;
+    caller.need_events()?;
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let read = || drafts(kind, &headers, &body);
     let (drafts, is_one) = json::off_the_runtime(&body, read)?;
@@ -209,7 +207,7 @@ pub(super) async fn list_events(
     Params(query): Params<EventQuery>,
 ) -> Result<Response, Problem> {
     caller.need(Scope::Read)?;
-    caller.need_queue(QUEUES)?;
+    caller.need_events()?;
     let filter = query.filter()?;
     let outbox = app.store().capabilities().outbox;
     let page = outbox.ok_or_else(|| Problem::unsupported("events"))?.list_events(&filter).await?;

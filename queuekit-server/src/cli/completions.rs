@@ -27,7 +27,7 @@ Examples:
 /// Write manual pages: one for each command
 #[derive(Args, Debug)]
 pub(crate) struct Man {
-    /// The directory to write to, such as /usr/local/share/man/man1
+    /// The directory to write to, made if it is missing, such as /usr/local/share/man/man1
     #[arg(value_name = "DIRECTORY")]
     directory: PathBuf,
 }
@@ -46,7 +46,8 @@ impl Man {
     pub(crate) fn run(self, context: &Context, mut command: clap::Command) -> Result<Exit> {
         command.build();
         let mut pages = Vec::new();
-        write(&self.directory, &command, &mut pages)
+        std::fs::create_dir_all(&self.directory)
+            .and_then(|()| write(&self.directory, &command, &mut pages))
             .with_context(|| format!("{} cannot be written to", self.directory.display()))?;
         let pages: Vec<String> = pages.iter().map(|page| page.display().to_string()).collect();
         context.output.answer(&pages, pages.join("\n"))?;

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use queuekit::Client;
 
+use super::Usage;
 use super::api::{Api, ServerAddress};
 use super::output::Output;
 use crate::config::{Sources, StoreAddress, store_address};
@@ -54,11 +55,21 @@ impl Context {
     }
 
     /// A flag goes before the environment, whichever of both is named.
+    ///
+    /// # Errors
+    /// Usage if the environment alone names both: the wrong one would be changed silently.
     fn server(&self) -> Result<Option<ServerAddress>> {
-        let variable = self.sources.environment.get("QUEUEKIT_SERVER");
-        let variable = variable.filter(|_| self.url.is_none());
+        let environment = &self.sources.environment;
+        let variable = environment.get("QUEUEKIT_SERVER").filter(|_| self.url.is_none());
+        if self.server.is_none() && variable.is_some() && environment.get("QUEUEKIT_URL").is_some()
+        {
+            return Err(Usage::error(
+                "QUEUEKIT_URL and QUEUEKIT_SERVER are both set, and a command asks one of them; \
+                 unset one, or say --url or --server",
+            ));
+        }
         let Some(url) = self.server.as_deref().or(variable) else { return Ok(None) };
-        let key = self.sources.environment.get("QUEUEKIT_API_KEY");
+        let key = environment.get("QUEUEKIT_API_KEY");
         ServerAddress::new(url, key).map(Some)
     }
 }

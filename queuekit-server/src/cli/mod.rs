@@ -37,9 +37,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
+use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
-use crate::config::Sources;
+use crate::config::{Sources, nearest};
 use context::Context;
 use exit::Exit;
 use output::Output;
@@ -127,7 +128,8 @@ pub(crate) fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         // Help and version are told this way too. A reader that has gone away misses nothing.
-        Err(error) => {
+        Err(mut error) => {
+            suggest(&mut error);
             let _ = error.print();
             return if error.use_stderr() { Exit::Usage } else { Exit::Success }.into();
         }
@@ -140,6 +142,25 @@ pub(crate) fn main() -> ExitCode {
         exit
     });
     exit.into()
+}
+
+/// The command that was meant, where clap finds none: letters that changed places, say.
+fn suggest(error: &mut clap::Error) {
+    let Some(ContextValue::String(written)) = error.get(ContextKind::InvalidSubcommand) else {
+        return;
+    };
+    if error.get(ContextKind::SuggestedSubcommand).is_some() {
+        return;
+    }
+    let mut command = &Cli::command();
+    for argument in std::env::args().skip(1).take_while(|argument| argument != written) {
+        command = command.find_subcommand(argument).unwrap_or(command);
+    }
+    let names = command.get_subcommands().map(clap::Command::get_name);
+    if let Some(name) = nearest(written, names) {
+        let meant = ContextValue::Strings(vec![name.to_owned()]);
+        error.insert(ContextKind::SuggestedSubcommand, meant);
+    }
 }
 
 fn run(cli: Cli) -> Result<Exit> {

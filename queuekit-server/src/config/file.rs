@@ -117,6 +117,10 @@ fn explain(message: &str) -> String {
 
 fn queues<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<QueueName>, D::Error> {
     let names = Vec::<String>::deserialize(deserializer)?;
+    if names.is_empty() {
+        let rule = "`queues` names at least one; leave it out for `default`";
+        return Err(serde::de::Error::custom(rule));
+    }
     names.iter().map(|name| QueueName::new(name).map_err(serde::de::Error::custom)).collect()
 }
 
@@ -151,6 +155,7 @@ mod tests {
             ("[handlers]\nenabled = ['ecko']", "line 2: `ecko` is unknown; did you mean `echo`?"),
             ("queues = ['a b']", "line 1: queue must be"),
             ("listen = '8080'", "line 1: it must be ADDRESS:PORT"),
+            ("queues = []", "line 1: `queues` names at least one"),
             ("concurrency = 0", "line 1: this value must be a nonzero"),
             ("[[keys]]\nid = 'a'\nscopes = []\nsha256 = 'x'", "line 4: sha256 must be 64 hex"),
         ] {

@@ -12,6 +12,9 @@ use queuekit::{Clock, Job, Kind, QueueName, SystemClock};
 use super::keys::{Key, KeyEntry, Keys, Scope};
 use super::problem::Problem;
 
+/// The queues of consumers begin with it: a key that is bound to queues emits if it is for these.
+const EVENTS: &str = "event.";
+
 /// Who sent a request: the holder of a key, or anybody where no keys are asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller(Option<Arc<Key>>);
@@ -82,6 +85,19 @@ impl Caller {
         match self.0.as_deref() {
             Some(Key { entry: key, .. }) if !key.sees_queue(queue) => {
                 Err(Problem::forbidden(format!("the key {} is not for queue {queue}", key.id)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// # Errors
+    /// 403 if the key is bound to queues, and not to those of consumers.
+    pub(crate) fn need_events(&self) -> Result<(), Problem> {
+        match self.0.as_deref() {
+            Some(Key { entry: key, .. }) if !key.sees_queue(EVENTS) => {
+                let detail =
+                    format!("the key {} is not for events: it needs queue event.*", key.id);
+                Err(Problem::forbidden(detail))
             }
             _ => Ok(()),
         }

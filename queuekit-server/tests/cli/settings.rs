@@ -64,11 +64,21 @@ fn a_word_that_is_nearly_right_is_corrected() {
         (&["enqeue", "a"][..], "enqueue"),
         (&["enqueue", "a", "--paylod", "1"], "--payload"),
         (&["migrate", "statsu"], "status"),
+        (&["--json", "jbo", "list"], "a similar subcommand exists: 'job'"),
+        (&["dlq", "lits"], "a similar subcommand exists: 'list'"),
         (&["doctor", "--log-format", "jsno"], "json"),
         (&["enqueue", "a", "--delay", "10"], "did you mean 10s"),
     ] {
         sandbox.run(args).failed(2, &[meant]);
     }
+    let far = sandbox.run(&["wash"]);
+    assert!(!far.stderr.contains("similar"), "{}", far.stderr);
+}
+
+#[test]
+fn more_slots_than_a_process_has_use_for_are_refused() {
+    let sandbox = Sandbox::new().env("QUEUEKIT_CONCURRENCY", "18446744073709551615");
+    sandbox.run(&["work"]).failed(2, &["concurrency", "1..=100000"]);
 }
 
 #[test]

@@ -30,6 +30,15 @@ fn what_is_wrong_in_words_is_told_before_any_store_is_opened() {
 }
 
 #[test]
+fn an_environment_that_names_a_store_and_a_server_is_refused() {
+    let sandbox = Sandbox::new().env("QUEUEKIT_URL", "sqlite://a.db");
+    let sandbox = sandbox.env("QUEUEKIT_SERVER", "http://127.0.0.1:9");
+    sandbox.run(&["stats"]).failed(2, &["QUEUEKIT_URL and QUEUEKIT_SERVER are both set"]);
+    sandbox.run(&["stats", "--url", "sqlite://b.db"]).failed(3, &["b.db"]);
+    sandbox.run(&["stats", "--server", "http://127.0.0.1:9"]).failed(1, &["cannot be asked"]);
+}
+
+#[test]
 fn a_server_that_is_not_there_is_named() {
     let ran = Sandbox::new().run(&["job", "list", "--server", "http://127.0.0.1:9"]);
     ran.failed(1, &["http://127.0.0.1:9/ cannot be asked", "see that it runs"]);

@@ -1,5 +1,6 @@
 //! R6 and retention.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use queuekit_core::capability::{CancelOutcome, RescheduleOutcome, RetryOutcome};
@@ -86,24 +87,33 @@ impl Machine {
         Ok(true)
     }
 
-    pub(in crate::model) fn prune(&mut self) {
+    /// Of jobs that ended in the same ms the contract does not say which goes first: those are
+    /// gone that are not `left`.
+    pub(in crate::model) fn prune(&mut self, left: &BTreeSet<JobId>) {
         let queues: Vec<_> = self.queues.keys().cloned().collect();
         for queue in queues {
             let retention = self.settings(&queue).retention;
-            self.prune_class(&queue, &[State::Completed, State::Cancelled], &retention.done);
-            self.prune_class(&queue, &[State::Dead], &retention.dead);
+            self.prune_class(&queue, &[State::Completed, State::Cancelled], &retention.done, left);
+            self.prune_class(&queue, &[State::Dead], &retention.dead, left);
         }
     }
 
-    fn prune_class(&mut self, queue: &QueueName, states: &[State], keep: &Keep) {
+    fn prune_class(
+        &mut self,
+        queue: &QueueName,
+        states: &[State],
+        keep: &Keep,
+        left: &BTreeSet<JobId>,
+    ) {
         loop {
             let of_class = |at: &usize| {
                 self.jobs[*at].queue == *queue && states.contains(&self.jobs[*at].state)
             };
             let ended: Vec<usize> = (0..self.jobs.len()).filter(of_class).collect();
-            let oldest = ended.iter().copied().min_by_key(|at| self.jobs[*at].finished);
-            let Some(at) = oldest else { return };
-            let age = self.now - self.jobs[at].finished.expect("it has ended").0;
+            let ended_at = |at: usize| self.jobs[at].finished.expect("it has ended");
+            let place = |at: &usize| (ended_at(*at), left.contains(&self.jobs[*at].id));
+            let Some(at) = ended.iter().copied().min_by_key(place) else { return };
+            let age = self.now - ended_at(at);
             let millis = |age: Duration| i64::try_from(age.as_millis()).expect("fits");
             let too_old = keep.age().is_some_and(|most| age >= millis(most));
             let too_many = keep.jobs().is_some_and(|most| ended.len() as u64 > most);

@@ -6,11 +6,11 @@ use std::time::Duration;
 use queuekit_core::capability::{EmitOutcome, EventFilter};
 use queuekit_core::event::{EventRetention, NewEvent, ReplayFrom};
 use queuekit_core::lifecycle::Transition;
-use queuekit_core::limits::{PER_KEY, RETENTION_GRACE};
+use queuekit_core::limits::RETENTION_GRACE;
 use queuekit_core::queue::{KeyOnWait, Order};
 use queuekit_core::{
-    ConsumerName, EventId, IdempotencyKey, JobId, PartitionKey, Priority, QueueName, State,
-    Subscription, Timestamp,
+    ConsumerName, Declared, EventId, IdempotencyKey, JobId, PartitionKey, Priority, QueueName,
+    State, Subscription, SubscriptionDraft, Timestamp,
 };
 
 use super::{Delivered, Machine, ModelJob};
@@ -18,11 +18,15 @@ use crate::model::Beside;
 
 /// Data that may stand once, with its event; smaller data is copied into each delivery.
 const COPIED: usize = 1024;
+/// Deliveries of one key that run beside each other where keys take turns (R14.4).
+const BESIDE: u32 = 1000;
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 #[derive(Debug, Default)]
 pub(in crate::model) struct Events {
     pub(in crate::model) subscriptions: BTreeMap<ConsumerName, Subscription>,
+    /// What code has said last, as if it were enabled.
+    declared: BTreeMap<ConsumerName, Subscription>,
     pub(in crate::model) retention: EventRetention,
     /// In order.
     pub(in crate::model) log: Vec<ModelEvent>,
@@ -53,6 +57,36 @@ pub(in crate::model) struct Owed {
 }
 
 impl Machine {
+    /// Its code says this; what an operator says holds until the code says something else, and
+    /// whether it is enabled beyond that.
+    pub(in crate::model) fn declare(&mut self, draft: SubscriptionDraft) -> Declared {
+        let built = |draft: SubscriptionDraft| draft.build().expect("a valid subscription");
+        let declaration = built(draft.clone().enabled(true));
+        let consumer = declaration.consumer().clone();
+        let enabled = self.events.subscriptions.get(&consumer).map(Subscription::is_enabled);
+        let last = self.events.declared.insert(consumer, declaration.clone());
+        match enabled {
+            Some(_) if last.as_ref() == Some(&declaration) => {
+                self.coverage.saw(Beside::DeclaredAgain);
+                Declared::Unchanged
+            }
+            Some(enabled) => {
+                self.subscribe(&built(draft.enabled(enabled)));
+                Declared::Changed
+            }
+            None => {
+                self.subscribe(&built(draft));
+                Declared::Created
+            }
+        }
+    }
+
+    /// True if there was one.
+    pub(in crate::model) fn unsubscribe(&mut self, consumer: &ConsumerName) -> bool {
+        self.events.declared.remove(consumer);
+        self.events.subscriptions.remove(consumer).is_some()
+    }
+
     /// True if the consumer had none; its queue exists from then on.
     pub(in crate::model) fn subscribe(&mut self, subscription: &Subscription) -> bool {
         let consumer = subscription.consumer().clone();
@@ -60,11 +94,13 @@ impl Machine {
         let stored = self.events.subscriptions.insert(consumer, subscription.clone());
         let settings = self.queues.entry(queue).or_default();
         let keys = |of: &Subscription| (of.is_fair(), of.is_ordered());
-        if subscription.is_fair() && stored.as_ref().map(keys) != Some(keys(subscription)) {
-            let ordered = subscription.is_ordered();
-            settings.order = Order::Fair;
-            settings.per_key = if ordered { 1 } else { PER_KEY };
-            settings.key_on_wait = if ordered { KeyOnWait::Block } else { KeyOnWait::Skip };
+        if stored.as_ref().map(keys) != Some(keys(subscription)) {
+            settings.order = if subscription.is_fair() { Order::Fair } else { Order::Strict };
+            if subscription.is_fair() {
+                let ordered = subscription.is_ordered();
+                settings.per_key = if ordered { 1 } else { BESIDE };
+                settings.key_on_wait = if ordered { KeyOnWait::Block } else { KeyOnWait::Skip };
+            }
         }
         self.coverage.saw(Beside::Subscribed);
         stored.is_none()

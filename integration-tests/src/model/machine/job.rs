@@ -32,8 +32,8 @@ pub(in crate::model) struct ModelJob {
     pub(in crate::model) reason: Option<String>,
     pub(in crate::model) errors: Vec<String>,
     pub(in crate::model) lines: usize,
-    /// When, and in which order among the ended.
-    pub(in crate::model) finished: Option<(i64, u64)>,
+    /// When.
+    pub(in crate::model) finished: Option<i64>,
     pub(in crate::model) corrupt: bool,
     /// A dead head that keeps its partition key.
     pub(in crate::model) holds_key: bool,

@@ -12,7 +12,7 @@ mod settle;
 use std::collections::BTreeMap;
 
 use queuekit_core::lifecycle::Transition;
-use queuekit_core::queue::KeyOnDead;
+use queuekit_core::queue::{KeyOnDead, Totals};
 use queuekit_core::{
     IdempotencyKey, JobId, LeaseToken, PartitionKey, QueueName, QueueSettings, ScheduleName, State,
 };
@@ -28,6 +28,8 @@ pub(super) struct Machine {
     pub(super) now: i64,
     pub(super) jobs: Vec<ModelJob>,
     pub(super) queues: BTreeMap<QueueName, QueueSettings>,
+    /// How jobs of a queue have ended, those that are gone included.
+    pub(super) totals: BTreeMap<QueueName, Totals>,
     pub(super) events: Events,
     pub(super) schedules: BTreeMap<ScheduleName, ModelSchedule>,
     pub(super) coverage: Coverage,
@@ -70,14 +72,19 @@ impl Machine {
     /// partition key.
     fn end(&mut self, at: usize, transition: Transition) {
         self.coverage.took(transition);
-        let end = self.count_up();
         let now = self.now;
         let state = transition.to().expect("an end has a state");
         let settings = self.settings(&self.jobs[at].queue);
+        let totals = self.totals.entry(self.jobs[at].queue.clone()).or_default();
+        match state {
+            State::Dead => totals.dead += 1,
+            State::Cancelled => totals.cancelled += 1,
+            _ => totals.completed += 1,
+        }
         let head = self.is_head(at);
         let job = &mut self.jobs[at];
         job.state = state;
-        job.finished = Some((now, end));
+        job.finished = Some(now);
         job.holds_key = state == State::Dead && head && settings.key_on_dead == KeyOnDead::Hold;
         if let Some(key) = &job.idempotency_key {
             let scoped = (job.queue.clone(), key.clone());

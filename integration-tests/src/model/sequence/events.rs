@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use queuekit_core::event::EventRetention;
-use queuekit_core::{EventDraft, Subscription, SubscriptionDraft};
+use queuekit_core::{EventDraft, SubscriptionDraft};
 
 use super::{one_of, seconds};
 
@@ -13,6 +13,7 @@ pub(in crate::model) const CONSUMERS: [&str; 3] = ["first", "second", "third"];
 #[derive(Clone, Copy, Debug)]
 pub(in crate::model) enum EventAction {
     Subscribe,
+    Declare,
     Unsubscribe,
     Emit,
     List,
@@ -25,7 +26,7 @@ pub(in crate::model) fn pattern(rng: &mut Rng) -> &'static str {
     one_of(rng, &["*", "*", "order.*", "order.paid", "other"])
 }
 
-pub(in crate::model) fn subscription(rng: &mut Rng) -> Subscription {
+pub(in crate::model) fn subscription(rng: &mut Rng) -> SubscriptionDraft {
     let mut draft = SubscriptionDraft::new(one_of(rng, &CONSUMERS), pattern(rng))
         .max_attempts(rng.u32(1..=3))
         .delay(seconds(rng, &[0, 0, 0, 5]))
@@ -36,7 +37,7 @@ pub(in crate::model) fn subscription(rng: &mut Rng) -> Subscription {
     if rng.bool() {
         draft = draft.fair();
     }
-    draft.build().expect("a valid subscription")
+    draft
 }
 
 /// Data of a few bytes, or more than is copied into deliveries.

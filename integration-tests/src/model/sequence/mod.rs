@@ -42,7 +42,7 @@ pub(super) enum Action {
     Schedule(ScheduleAction),
 }
 
-const WEIGHTS: [(Action, u32); 31] = [
+const WEIGHTS: [(Action, u32); 32] = [
     (Action::Enqueue, 18),
     (Action::Repeat, 3),
     (Action::Reserve, 22),
@@ -61,7 +61,8 @@ const WEIGHTS: [(Action, u32); 31] = [
     (Action::Configure, 2),
     (Action::Advance, 12),
     (Action::Prune, 4),
-    (Action::Event(EventAction::Subscribe), 4),
+    (Action::Event(EventAction::Subscribe), 3),
+    (Action::Event(EventAction::Declare), 2),
     (Action::Event(EventAction::Unsubscribe), 1),
     (Action::Event(EventAction::Emit), 10),
     (Action::Event(EventAction::List), 3),
