@@ -92,7 +92,7 @@ macro_rules! __for_each_case {
                 core r8_3_counts_follow_every_transition
                 core r8_3_the_oldest_age_counts_from_when_it_was_due
                 core r8_3_the_oldest_is_not_the_next
-                core r8_3_totals_outlive_the_jobs
+                full r8_3_totals_outlive_the_jobs
                 full r8_3_under_skip_each_job_counts_once
                 core r8_3_a_retry_that_is_due_is_ready
                 core r8_3_health_says_why

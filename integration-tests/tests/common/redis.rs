@@ -9,8 +9,10 @@ use queuekit_core::{Backend, Clock, JobId, ManualClock, OffsetClock, Timestamp};
 use queuekit_integration_tests::servers::{self, OwnRedis};
 use queuekit_integration_tests::{Expect, Harness, World};
 use queuekit_redis::{RedisConfig, RedisStore};
+use redis::AsyncCommands;
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncCommands, Client};
+
+use super::redis_stage::connect;
 
 /// Opens stores on clocks that only the suite moves.
 #[derive(Clone, Copy, Debug, Default)]
@@ -103,9 +105,7 @@ impl RedisWorld {
         let store = RedisStore::connect(config.clone()).await.expect("the store opens");
         let mut connections = Vec::new();
         for server in servers {
-            let client = Client::open(server.as_str()).expect("a URL");
-            let connection = client.get_multiplexed_async_connection().await;
-            connections.push(connection.expect("a connection"));
+            connections.push(connect(server).await.expect("a connection"));
         }
         Self { config, backend: Arc::new(store), clock, connections }
     }

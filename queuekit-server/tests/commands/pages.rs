@@ -20,13 +20,14 @@ fn completions_are_made_for_each_shell() {
 #[test]
 fn there_is_a_manual_page_for_each_command() {
     let sandbox = Sandbox::new();
-    let told = sandbox.run(&["man", "."]).ok();
+    let told = sandbox.run(&["man", "pages/man1"]).ok();
     for page in ["queuekit.1", "queuekit-job.1", "queuekit-job-list.1", "queuekit-bench.1"] {
         assert!(told.lines().any(|line| line.ends_with(page)), "{page}: {told}");
     }
-    let page = std::fs::read_to_string(sandbox.path("queuekit-job-list.1")).unwrap();
+    let page = std::fs::read_to_string(sandbox.path("pages/man1/queuekit-job-list.1")).unwrap();
     assert!(page.contains("state:dead") && page.contains(".SH SYNOPSIS"), "{page}");
-    sandbox.run(&["man", "nowhere"]).failed(1, &["nowhere cannot be written to"]);
+    sandbox.write("file", "");
+    sandbox.run(&["man", "file"]).failed(1, &["file cannot be written to"]);
 }
 
 #[test]
