@@ -20,6 +20,11 @@ macro_rules! __with_sources {
                 full(Outbox) r14_7_deliveries_can_be_delayed
             }
 
+            event_clocks {
+                full(Rewind) r14_5_a_long_replay_ends_where_the_log_ended
+                full(Rewind) r14_6_an_event_of_a_time_to_come_keeps_no_other
+            }
+
             events {
                 full(Outbox) r14_1_an_event_is_delivered_to_who_wants_it
                 full(Outbox) r14_1_emits_at_once_are_all_delivered

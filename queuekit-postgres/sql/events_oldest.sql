@@ -1,11 +1,12 @@
--- The first events of the log, and the place of the last.
+-- The first events of the log, and the number of the last: where a clock went back, that is not the
+-- one that stands last.
 -- Parameters: $1 most.
--- Result: place, time and place of the last one, in order.
+-- Result: place, time and the last number, in order.
 -- Index: events_pkey.
 -- Locks: nothing.
 SELECT
     events.seq, events.emitted_at,
-    (SELECT max(latest.seq) FROM queuekit.events AS latest) AS last
+    (SELECT numbers.last_value FROM queuekit.event_numbers AS numbers) AS last
 FROM queuekit.events
 ORDER BY events.seq
 LIMIT $1::int

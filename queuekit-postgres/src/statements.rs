@@ -88,6 +88,7 @@ statements! {
     EventPlace "event_place"
     EventsHold "events_hold"
     EventsAfter "events_after"
+    EventsLast "events_last"
     Events "events"
     EventData "event_data"
     EventCopies "event_copies"

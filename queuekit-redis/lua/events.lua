@@ -3,8 +3,8 @@
 -- KEYS: those of the log, as emit.lua has them.
 -- ARGV: 2 the number after which to begin, or empty; then 3 the event after which to begin, or
 -- empty; 4 most events; 5 how many bytes are enough.
--- Result: `gone` if the event after which to begin is; else now; whether more follow; per event its
--- number, its id, its record with its data.
+-- Result: `gone` if the event after which to begin is; else now; whether more follow; the number of
+-- the last event of all; per event its number, its id, its record with its data.
 local order, records, large = KEYS[2], KEYS[3], KEYS[4]
 local after = ARGV[2]
 if after == '' and ARGV[3] ~= '' then
@@ -13,7 +13,8 @@ if after == '' and ARGV[3] ~= '' then
         return 'gone'
     end
 end
-local answer, bytes = { now_text, '0' }, 0
+local last = call('ZRANGE', order, -1, -1, 'WITHSCORES')
+local answer, bytes = { now_text, '0', last[2] or '0' }, 0
 local from = after == '' and '-inf' or '(' .. after
 local found = call('ZRANGE', order, from, '+inf', 'BYSCORE', 'LIMIT', 0, ARGV[4], 'WITHSCORES')
 for item = 1, #found, 2 do
@@ -30,7 +31,7 @@ for item = 1, #found, 2 do
     end
 end
 -- Only of a page that is not full it is known that the log ends there.
-if #answer - 2 >= ARGV[4] * 3 or (#answer - 2) / 3 < #found / 2 then
+if #answer - 3 >= ARGV[4] * 3 or (#answer - 3) / 3 < #found / 2 then
     answer[2] = '1'
 end
 return answer

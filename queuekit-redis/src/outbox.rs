@@ -69,6 +69,8 @@ struct Slice {
     /// By their numbers; none where one cannot be read.
     events: Vec<(u64, Option<Event>)>,
     more: bool,
+    /// The number of the last event of all.
+    end: u64,
 }
 
 impl RedisStore {
@@ -79,9 +81,12 @@ impl RedisStore {
             let most = SLICE.min(filter.limit.get()).min(EXAMINED - examined);
             let slice = self.events_after(filter, cursor, most).await?;
             if examined == 0 {
-                page.now = slice.now;
+                (page.now, page.end) = (slice.now, slice.end);
             }
             for (number, event) in slice.events {
+                if filter.ends_before(number) {
+                    return Ok(page);
+                }
                 if page.events.len() == filter.limit.get() {
                     page.cursor = cursor;
                     return Ok(page);
@@ -135,13 +140,14 @@ fn slice(parts: Vec<Value>) -> Option<Slice> {
     let mut parts = parts.into_iter();
     let now = Timestamp::from_millis(number_of(parts.next()?)?);
     let more = number_of(parts.next()?)? == 1;
+    let end = number_of(parts.next()?)?.cast_unsigned();
     let mut events = Vec::with_capacity(parts.len() / 3);
     while let Some(number) = parts.next() {
         let number = number_of(number)?.cast_unsigned();
         let (id, record) = (event_id(&bytes_of(parts.next()?)?), bytes_of(parts.next()?)?);
         events.push((number, id.and_then(|id| record::read(id, Bytes::from(record)))));
     }
-    Some(Slice { now, events, more })
+    Some(Slice { now, events, more, end })
 }
 
 fn answered(what: &str) -> Error {

@@ -6,6 +6,7 @@ pub mod consumers;
 pub mod dlq;
 pub mod enqueue;
 pub mod errors;
+pub mod event_clocks;
 pub mod events;
 pub mod fence;
 pub mod figures;

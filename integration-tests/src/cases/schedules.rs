@@ -54,6 +54,10 @@ pub async fn r15_1_a_schedule_is_stored_listed_and_removed(world: &dyn World) {
     let upcoming = world.scheduler().upcoming(&schedule_name("b"), 3).await.expect("upcoming");
     assert_eq!(upcoming[0], world.schedule("b").await.next_at.expect("a next time"));
     assert!(upcoming.is_sorted() && upcoming.len() == 3, "{upcoming:?}");
+    world.advance(3 * DAY).await;
+    let now = world.schedule_rows(ScheduleQuery::Due(0)).await.now;
+    let upcoming = world.scheduler().upcoming(&schedule_name("b"), 3).await.expect("upcoming");
+    assert!(upcoming[0] > now && upcoming.len() == 3, "though none has run: {upcoming:?}");
     assert!(world.scheduler().delete(&schedule_name("b")).await.expect("delete"));
     assert!(!world.scheduler().delete(&schedule_name("b")).await.expect("delete"));
     assert_eq!(world.scheduler().get(&schedule_name("b")).await.expect("get"), None);
@@ -94,6 +98,9 @@ pub async fn r15_1_what_never_occurs_is_refused(world: &dyn World) {
     assert_invalid(delayed.build(), "delay");
     let long_ago = defined(cron("0 0 0 1 1 * 2020"));
     assert_invalid(world.scheduler().put(&long_ago).await, "cron");
+    let now = world.schedule_rows(ScheduleQuery::Due(0)).await.now;
+    let ends = defined(cron("0 0 0 1 1 * 2020").end(now + HOUR));
+    assert_invalid(world.scheduler().put(&ends).await, "cron");
     let large = JobDraft::new("work", vec![0; 1024 * 1024 + 1]);
     let large = defined(ScheduleDraft::every("s", EVERY, large));
     assert_invalid(world.scheduler().put(&large).await, "payload");
@@ -335,8 +342,8 @@ pub async fn r15_7_a_full_queue_keeps_it_due(world: &dyn World) {
     assert_eq!(world.jobs_of(&full).await.len(), 3, "two are done, one waits");
 }
 
-/// R15.7: a schedule that cannot be read stops no other, and is set aside.
-/// Guard: each due row is served by itself.
+/// R15.7: a schedule that cannot be read stops no other, and stays due for who can read it.
+/// Guard: each due row is served by itself; a tick changes no row that it cannot read.
 pub async fn r15_7_an_unreadable_schedule_stops_no_other(world: &dyn World) {
     let now = world.schedule_rows(ScheduleQuery::Due(0)).await.now;
     let broken = ScheduleChange {
@@ -353,7 +360,8 @@ pub async fn r15_7_an_unreadable_schedule_stops_no_other(world: &dyn World) {
     assert_eq!(ticked.enqueued, 1);
     let kinds: Vec<_> = ticked.failed.iter().map(|(_, error)| error.kind()).collect();
     assert_eq!(kinds, [&ErrorKind::Corrupt]);
-    world.tick().await;
+    let row = world.schedule_row("broken").await;
+    assert_eq!((row.next_at, &row.body[..]), (Some(now), &b"no schedule"[..]));
     let listed = world.scheduler().list(None, 10).await.expect("list");
     let readable: Vec<_> = listed.iter().map(|entry| entry.schedule.is_ok()).collect();
     assert_eq!(readable, [false, true]);

@@ -138,7 +138,7 @@ impl Lockstep<'_> {
         let pattern = sequence::pattern(&mut self.rng).parse().ok();
         let after = if self.rng.u8(..3) == 0 { self.some_event_id() } else { None };
         let limit = PageSize::new(self.rng.usize(1..=6)).expect("in range");
-        let filter = EventFilter { pattern, from, to, after, cursor: None, limit };
+        let filter = EventFilter { pattern, from, to, after, cursor: None, until: None, limit };
         self.log.push(format!("list_events {filter:?}"));
         let listed = events(self.outbox(), filter.clone()).await;
         let ids = listed.map(|events| events.iter().map(|event| event.id).collect::<Vec<_>>());

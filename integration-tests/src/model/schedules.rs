@@ -127,7 +127,8 @@ impl Lockstep<'_> {
         let count = self.rng.usize(0..=4);
         self.log.push(format!("upcoming {count} of {name}"));
         let times = found(self.scheduler().upcoming(&name, count).await);
-        let expected = self.machine.schedules.get(&name).map(|stored| stored.upcoming(count));
+        let (machine, now) = (&self.machine, self.machine.now);
+        let expected = machine.schedules.get(&name).map(|stored| stored.upcoming(count, now));
         assert_eq!(times, expected, "upcoming of {name}");
     }
 

@@ -103,6 +103,8 @@ pub struct EventFilter {
     pub after: Option<EventId>,
     /// Where the last page ended.
     pub cursor: Option<u64>,
+    /// None behind this place of the log: the end that a page told.
+    pub until: Option<u64>,
     /// At most so many; a page may be short or empty though more follow.
     pub limit: PageSize,
 }
@@ -113,6 +115,11 @@ impl EventFilter {
         let message = "the event behind which to begin is not in the log; begin at a time instead";
         let error = Error::new(ErrorKind::NotFound, message);
         self.after.map_or(error.clone(), |event| error.on(event))
+    }
+
+    /// Whether this place of the log is behind the last one it wants.
+    pub fn ends_before(&self, place: u64) -> bool {
+        self.until.is_some_and(|until| place > until)
     }
 
     /// Whether it wants an event of this type that was stored then.
@@ -132,4 +139,6 @@ pub struct EventPage {
     pub events: Vec<Event>,
     /// Where to go on; none at the end.
     pub cursor: Option<u64>,
+    /// The place of the last event of all; 0 while there is none.
+    pub end: u64,
 }

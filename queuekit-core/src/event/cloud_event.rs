@@ -41,7 +41,8 @@ struct Written<'a> {
 impl EventDraft {
     /// The event of a CloudEvent in JSON. Its `data` is stored byte for byte as it stands there,
     /// its other attributes as metadata; the extension `partitionkey` is its partition key. Id and
-    /// source together are its idempotency key, so that one that comes twice is stored once.
+    /// source together are its idempotency key, so that one that comes twice is stored once, as
+    /// long as its type is the same.
     ///
     /// # Errors
     /// `Invalid` if it is no CloudEvent of version 1.0; what is wrong with its parts,

@@ -10,8 +10,8 @@ use crate::declared::{Declared, digest_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::{Job, State, Status};
 use crate::limits::SUBSCRIPTIONS;
-use crate::names::ConsumerName;
-use crate::queue::Totals;
+use crate::names::{ConsumerName, QueueName};
+use crate::queue::{KeyOnWait, Totals};
 
 /// How often a change is tried that others come before.
 const TRIES: usize = 20;
@@ -195,8 +195,9 @@ impl<'a> Consumers<'a> {
     }
 
     /// The queue of a consumer exists from its subscription on, and serves partition keys as the
-    /// subscription wants; what an operator sets there holds until the subscription wants another.
-    /// A change that was broken off is finished by the next one, or by the next declaration.
+    /// subscription wants; what an operator sets there holds until the subscription wants another,
+    /// but for the order of one that wants order. A change that was broken off is finished by the
+    /// next one, or by the next declaration.
     async fn set_up_queue(&self, consumer: &ConsumerName) -> Result<()> {
         let Some(admin) = self.backend.capabilities().admin else { return Ok(()) };
         let queue = consumer.queue()?;
@@ -206,7 +207,8 @@ impl<'a> Consumers<'a> {
             let mut settings = EventSettings::read(&stored.body)?;
             let wanted = settings.subscriptions.get(consumer).map(Subscription::keys);
             let Some(wanted) = wanted else { return Ok(()) };
-            let is_done = settings.served.get(consumer) == Some(&wanted);
+            let is_done = settings.served.get(consumer) == Some(&wanted)
+                && (wanted != Keys::InOrder || self.keeps_order(&queue).await?);
             // Whoever else has set it up may have done so before this one did.
             if is_done && mine.is_none_or(|mine| mine == wanted) {
                 return Ok(());
@@ -218,6 +220,16 @@ impl<'a> Consumers<'a> {
             self.outbox.change_event_settings(stored.version, &settings.write()?).await?;
         }
         Err(contended())
+    }
+
+    /// Whether this queue runs one job of a key at a time. Somebody who wanted something else
+    /// before may have been held up, and have set it up afterwards.
+    async fn keeps_order(&self, queue: &QueueName) -> Result<bool> {
+        let queues = self.backend.list_queues().await?;
+        let found = queues.into_iter().find(|found| found.name == *queue);
+        Ok(found.is_some_and(|found| {
+            found.settings.per_key == 1 && found.settings.key_on_wait == KeyOnWait::Block
+        }))
     }
 
     /// Order is there before a subscription wants it; it is given up only afterwards.
@@ -327,5 +339,11 @@ mod tests {
         store.faults().fail(Operation::ChangeEventSettings, 1, When::Before);
         consumers.declare(&ordered).await.unwrap_err();
         assert_eq!(per_key(&store).await, 1, "order is there before it is wanted");
+        consumers.declare(&ordered).await.unwrap();
+        let late = Keys::InTurn.patch().unwrap();
+        let queue = ordered.consumer().queue().unwrap();
+        store.capabilities().admin.unwrap().configure(&queue, &late).await.unwrap();
+        consumers.declare(&ordered).await.unwrap();
+        assert_eq!(per_key(&store).await, 1, "who was held up has not the last word");
     }
 }

@@ -26,8 +26,8 @@ pub struct Replay {
     /// Where it begins.
     pub from: ReplayFrom,
     /// None in the first step, the first report's in the later ones: events that are emitted after
-    /// the replay began are delivered as they are emitted.
-    pub to: Option<Timestamp>,
+    /// the replay began are delivered as they are emitted. A place in the log, for clocks go back.
+    pub to: Option<u64>,
     /// None in the first step, the last report's in the later ones.
     pub cursor: Option<u64>,
 }
@@ -50,8 +50,8 @@ pub struct ReplayReport {
     pub matched: usize,
     /// Deliveries that were stored now.
     pub delivered: usize,
-    /// Where it ends.
-    pub to: Timestamp,
+    /// Where it ends: the place of the last event there was when it began.
+    pub to: u64,
     /// Where to go on; none at the end.
     pub cursor: Option<u64>,
 }
@@ -94,7 +94,7 @@ impl Consumers<'_> {
         Ok(ReplayReport {
             matched: page.events.len(),
             delivered: stored.into_iter().filter(|stored| *stored).count(),
-            to: replay.to.unwrap_or(page.now),
+            to: replay.to.unwrap_or(page.end),
             cursor: page.cursor,
         })
     }
@@ -125,9 +125,10 @@ impl Replay {
         Ok(EventFilter {
             pattern: Some(subscription.events.clone()),
             from,
-            to: self.to,
+            to: None,
             after,
             cursor: self.cursor,
+            until: self.to,
             limit: PageSize::new(PAGE)?,
         })
     }

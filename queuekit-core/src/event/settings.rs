@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::subscription::Keys;
 use super::{NewEvent, Subscription};
 use crate::capability::Emission;
+use crate::clock::Timestamp;
 use crate::digest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::{JobDraft, JobId, NewJob, Priority};
@@ -43,6 +44,17 @@ pub struct EventRetention {
     events: u64,
 }
 
+/// What becomes of an event of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is beyond the retention.
+    Goes,
+    /// It stays, as all do that stand behind it.
+    Stays,
+    /// A clock that was ahead has stored it: it stays, and others behind it may go.
+    WaitsForClock,
+}
+
 /// A week, and a million events.
 impl Default for EventRetention {
     fn default() -> Self {
@@ -74,6 +86,15 @@ impl EventRetention {
     /// Whether an event of this age goes, which is beyond the number or not.
     pub fn lets_go(&self, age: Duration, is_beyond_number: bool) -> bool {
         age >= self.age() || (is_beyond_number && age >= RETENTION_GRACE)
+    }
+
+    /// What becomes of an event of this time, which is beyond the number or not.
+    pub fn fate(&self, emitted_at: Timestamp, now: Timestamp, is_beyond_number: bool) -> Fate {
+        match self.lets_go(now.since(emitted_at), is_beyond_number) {
+            true => Fate::Goes,
+            false if emitted_at > now => Fate::WaitsForClock,
+            false => Fate::Stays,
+        }
     }
 
     /// How many.

@@ -9,7 +9,7 @@ use super::tables::Tables;
 use super::{MemoryStore, Operation};
 use crate::capability::{Emission, EmitOutcome, EventFilter, EventPage, Outbox, StoredSettings};
 use crate::error::Result;
-use crate::event::{Event, EventId, EventSettings, NewEvent};
+use crate::event::{Event, EventId, EventSettings, Fate, NewEvent};
 use crate::job::{NewJob, State};
 use crate::limits::Limits;
 use crate::names::{IdempotencyKey, Kind};
@@ -130,8 +130,12 @@ impl Tables {
             }
             (None, None) => 0,
         };
-        let mut page = EventPage { now: self.now, ..EventPage::default() };
+        let end = self.events.log.last_key_value().map_or(0, |(place, _)| *place);
+        let mut page = EventPage { now: self.now, end, ..EventPage::default() };
         for (examined, (place, event)) in self.events.log.range(from..).enumerate() {
+            if filter.ends_before(*place) {
+                break;
+            }
             if page.events.len() == filter.limit.get() || examined == EXAMINED {
                 return Ok(page);
             }
@@ -149,11 +153,18 @@ impl Tables {
     pub(super) fn prune_events(&mut self, most: usize) -> Result<(usize, bool)> {
         let retention = EventSettings::read(&self.events.settings.body)?.retention;
         let beyond = self.events.log.len().saturating_sub(retention.events() as usize);
-        let is_beyond = |(at, event): (usize, &Event)| {
-            retention.lets_go(self.now.since(event.emitted_at), at < beyond)
-        };
-        let first = self.events.log.values().next();
-        if !first.is_some_and(|first| is_beyond((0, first))) {
+        let from = self.events.pruned_to;
+        let numbered = self.events.log.iter().enumerate();
+        let looked: Vec<(u64, EventId, Fate)> = numbered
+            .skip_while(|(_, (place, _))| **place < from)
+            .map(|(at, (place, event))| {
+                (*place, event.id, retention.fate(event.emitted_at, self.now, at < beyond))
+            })
+            .take_while(|(_, _, fate)| *fate != Fate::Stays)
+            .take(most)
+            .collect();
+        if looked.is_empty() {
+            self.events.pruned_to = 0;
             return Ok((0, false));
         }
         let is_open = |state| !matches!(state, State::Completed | State::Cancelled);
@@ -163,19 +174,12 @@ impl Tables {
             .filter(|job| is_open(job.state))
             .filter_map(|job| job.event)
             .collect();
-        let from = self.events.pruned_to;
-        let numbered = self.events.log.iter().enumerate();
-        let looked: Vec<(u64, EventId)> = numbered
-            .skip_while(|(_, (place, _))| **place < from)
-            .take_while(|(at, (_, event))| is_beyond((*at, event)))
-            .map(|(_, (place, event))| (*place, event.id))
-            .take(most)
-            .collect();
-        let gone: Vec<u64> =
-            looked.iter().filter(|(_, id)| !open.contains(id)).map(|(place, _)| *place).collect();
+        let gone =
+            |(_, id, fate): &&(u64, EventId, Fate)| *fate == Fate::Goes && !open.contains(id);
+        let gone: Vec<u64> = looked.iter().filter(gone).map(|(place, _, _)| *place).collect();
         // At the end it begins again with those that were kept.
         let more = looked.len() == most;
-        self.events.pruned_to = looked.last().filter(|_| more).map_or(0, |(place, _)| place + 1);
+        self.events.pruned_to = looked.last().filter(|_| more).map_or(0, |(place, _, _)| place + 1);
         gone.iter().for_each(|place| self.events.forget(*place));
         Ok((gone.len(), more))
     }

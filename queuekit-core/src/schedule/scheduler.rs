@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::definition::Definition;
+use super::occurrences::Term;
 use super::stored::{Occurrence, Schedule};
 use crate::backend::Backend;
 use crate::capability::{
@@ -146,13 +147,9 @@ impl<'a> Scheduler<'a> {
     /// `NotFound`; `QueueFull`; `Unavailable`, `Closed`; `Indeterminate`: then look at its
     /// [`last`](Schedule::last) occurrence before you ask again, or it may run twice.
     pub async fn run_now(&self, name: &ScheduleName) -> Result<JobId> {
-        let mut made: Option<NewJob> = None;
         let run = |found: &Found| {
             let mut schedule = found.present(name)?;
-            let job = match &made {
-                Some(job) => job.clone(),
-                None => made.insert(schedule.definition.job().now(name)?).clone(),
-            };
+            let job = schedule.definition.job().now(name)?;
             let id = job.id();
             schedule.last = Some(Occurrence { nominal: found.now, job: id });
             schedule.enqueued += 1;
@@ -161,15 +158,18 @@ impl<'a> Scheduler<'a> {
         self.change(name, run).await
     }
 
-    /// Its next nominal times, at most so many.
+    /// Its next nominal times from now on, at most so many; none while it is paused.
     ///
     /// # Errors
     /// `NotFound`, `Corrupt`; `Unavailable`, `Closed`.
     pub async fn upcoming(&self, name: &ScheduleName, count: usize) -> Result<Vec<Timestamp>> {
-        let schedule = self.find(name).await?.present(name)?;
+        let found = self.find(name).await?;
+        let (now, schedule) = (found.now, found.present(name)?);
         let later = |at: Timestamp| schedule.definition.upcoming(at);
-        let first = schedule.next_at.into_iter();
-        Ok(first.flat_map(|at| std::iter::once(at).chain(later(at))).take(count).collect())
+        let Some(next) = schedule.next_at else { return Ok(Vec::new()) };
+        // One that is due is owed: whether it runs, catch-up says.
+        let first = (next > now).then_some(next);
+        Ok(first.into_iter().chain(later(first.unwrap_or(now))).take(count).collect())
     }
 
     /// Whether its job is one that the store takes.
@@ -204,7 +204,7 @@ impl<'a> Scheduler<'a> {
     async fn change<T>(
         &self,
         name: &ScheduleName,
-        mut decide: impl FnMut(&Found) -> Result<(Edit, T)>,
+        decide: impl Fn(&Found) -> Result<(Edit, T)>,
     ) -> Result<T> {
         for _ in 0..TRIES {
             let found = self.find(name).await?;
@@ -267,11 +267,14 @@ impl Found {
             revision: 0,
             declared: old.and_then(|old| old.declared.clone()),
         };
-        if !same_times {
+        if !same_times || new.next_at.is_none() {
             new.next_at = new.next_from(self.now);
         }
-        let ends = definition.term().end.is_some();
-        if !ends && definition.next_after(self.now).is_none() {
+        let Term { start, end } = definition.term();
+        let is_over = end.is_some_and(|end| end <= self.now);
+        // Its last time before its end may be past when its code starts again.
+        let endless = Term { start, end: None };
+        if !is_over && endless.next_after(definition.timing(), self.now).is_none() {
             let limit = "an expression with an occurrence to come";
             let got = format!("{}, whose times are all past", definition.timing());
             return Err(Error::invalid("cron", limit, got).on(definition.name()));

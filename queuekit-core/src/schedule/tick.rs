@@ -29,8 +29,8 @@ pub struct Ticked {
     pub enqueued: usize,
     /// Schedules whose occurrence was due and did not run: overlap or catch-up say so.
     pub passed: usize,
-    /// Schedules that could not be served, and why. One whose queue is full or away stays due; one
-    /// that cannot be read is set aside until it is put again.
+    /// Schedules that could not be served, and why. They stay due: queues get room, and what this
+    /// process cannot read another one may, that is newer or knows more time zones.
     pub failed: Vec<(ScheduleName, Error)>,
     /// There is more to do: tick again.
     pub more: bool,
@@ -92,14 +92,7 @@ impl Scheduler<'_> {
     }
 
     async fn serve(&self, row: &ScheduleRow, now: Timestamp, round: &mut Round) -> Result<()> {
-        let schedule = match Schedule::from_row(row) {
-            Ok(schedule) => schedule,
-            Err(error) => {
-                let aside = change(row, (None, row.body.clone()), Vec::new());
-                let _ = self.rows.change_schedule(&aside).await?;
-                return Err(error);
-            }
-        };
+        let schedule = Schedule::from_row(row)?;
         let Some(due) = row.next_at else { return Ok(()) };
         let queue = schedule.definition.job().queue();
         if round.away.contains(queue) {

@@ -39,8 +39,11 @@ pub(super) fn event_id(uuid: Uuid) -> EventId {
 pub(crate) async fn list_events(session: &Session<'_>, filter: &EventFilter) -> Outcome<EventPage> {
     crate::read::snapshot(session).await?;
     let now = session.query(Sql::Now, params![]).await?;
-    let now = now.first().ok_or_else(|| unreadable("the store's clock"))?.try_get(0)?;
-    let mut page = EventPage { now: Timestamp::from_millis(now), ..EventPage::default() };
+    let now: i64 = now.first().ok_or_else(|| unreadable("the store's clock"))?.try_get(0)?;
+    let end = session.query(Sql::EventsLast, params![]).await?;
+    let end: i64 = end.first().map_or(Ok(0), |row| row.try_get(0))?;
+    let (now, end) = (Timestamp::from_millis(now), end.cast_unsigned());
+    let mut page = EventPage { now, end, ..EventPage::default() };
     let mut last = begin(session, filter).await?;
     let limit = filter.limit.get();
     let (mut wanted, mut examined) = (Vec::new(), 0);
@@ -52,7 +55,11 @@ pub(crate) async fn list_events(session: &Session<'_>, filter: &EventFilter) -> 
                 page.cursor = Some(last.cast_unsigned());
                 break;
             }
-            last = row.try_get(0)?;
+            let place: i64 = row.try_get(0)?;
+            if filter.ends_before(place.cast_unsigned()) {
+                return finish(session, wanted, page).await;
+            }
+            last = place;
             let (kind, at) = (row.try_get::<_, &str>(1)?, Timestamp::from_millis(row.try_get(2)?));
             if Kind::new(kind).is_ok_and(|kind| filter.admits(&kind, at)) {
                 wanted.push(last);

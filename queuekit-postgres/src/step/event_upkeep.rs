@@ -143,7 +143,7 @@ async fn beyond_number(session: &Session<'_>, retention: EventRetention) -> Outc
     let mut beyond: Vec<i64> = Vec::new();
     for row in session.query(Sql::EventsOldest, params![STEP]).await? {
         let (place, at): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
-        let last = number(row.try_get(2)?);
+        let last: i64 = row.try_get(2)?;
         let is_beyond = number(place) <= last.saturating_sub_unsigned(retention.events());
         // Those beyond the age go by days.
         if is_beyond && retention.lets_go(now.since(Timestamp::from_millis(at)), true) {

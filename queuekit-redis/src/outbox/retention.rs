@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 use queuekit_core::capability::Outbox;
-use queuekit_core::event::{EventRetention, EventSettings};
+use queuekit_core::event::{EventRetention, EventSettings, Fate};
 use queuekit_core::{QueueName, Result, Timestamp};
 use redis::Value;
 
@@ -49,8 +49,8 @@ impl RedisStore {
             let slice = self.ages_after(at.load(Ordering::Relaxed)).await?;
             looked += slice.events.len();
             let is_last = !slice.more;
+            let last = slice.events.last().map_or(0, |event| event.number.cast_unsigned());
             let (beyond, goes_on) = slice.beyond(&retention);
-            let last = beyond.last().map_or(0, |event| event.number.cast_unsigned());
             removed += self.forget(&beyond).await?;
             let is_end = is_last || !goes_on;
             at.store(if is_end { 0 } else { last }, Ordering::Relaxed);
@@ -92,13 +92,14 @@ impl Slice {
     /// Those beyond the retention, and whether more may be behind them.
     fn beyond(self, retention: &EventRetention) -> (Vec<Old>, bool) {
         let beyond_number = self.all.saturating_sub(retention.events());
-        let count = self.events.len();
-        let is_beyond = |(place, event): &(u64, Old)| {
-            retention.lets_go(self.now.since(event.emitted_at), *place < beyond_number)
-        };
-        let placed = (self.before..).zip(self.events);
-        let beyond: Vec<Old> = placed.take_while(is_beyond).map(|(_, event)| event).collect();
-        let goes_on = beyond.len() == count;
+        let (mut beyond, mut goes_on) = (Vec::new(), false);
+        for (place, event) in (self.before..).zip(self.events) {
+            let fate = retention.fate(event.emitted_at, self.now, place < beyond_number);
+            goes_on |= fate != Fate::Stays;
+            if fate == Fate::Goes {
+                beyond.push(event);
+            }
+        }
         (beyond, goes_on)
     }
 }

@@ -63,7 +63,7 @@ impl RedisStore {
         let mut queues = Vec::with_capacity(names.len());
         for names in names.chunks(AT_ONCE) {
             let shown = names.iter().map(|name| self.queue_shown(name, &workers));
-            queues.extend(try_join_all(shown).await?);
+            queues.extend(try_join_all(shown).await?.into_iter().flatten());
         }
         Ok(queues)
     }
@@ -84,12 +84,10 @@ impl RedisStore {
         Ok(Some(figures))
     }
 
-    async fn queue_shown(&self, name: &QueueName, workers: &[WorkerInfo]) -> Result<Queue> {
-        let Some(figures) = self.figures(name).await? else {
-            // It is entered before its first job is stored.
-            let now = Timestamp::default();
-            return Ok(Queue::empty(name.clone(), QueueSettings::default(), now));
-        };
+    /// None of a queue that is entered in the set of all and does not exist: its first job is about
+    /// to be stored, or its last one was removed with it meanwhile.
+    async fn queue_shown(&self, name: &QueueName, workers: &[WorkerInfo]) -> Result<Option<Queue>> {
+        let Some(figures) = self.figures(name).await? else { return Ok(None) };
         let settings = settings::settings(&figures.fields);
         let mut queue = Queue::empty(name.clone(), settings, figures.now);
         let (lanes, exact) = match figures.keyed {
@@ -122,7 +120,7 @@ impl RedisStore {
             dead_share: figures.dead_share(),
             has_live_worker: queue.workers > 0,
         });
-        Ok(queue)
+        Ok(Some(queue))
     }
 
     /// Of all keys that have waiting jobs, up to a bound; false if it was reached.

@@ -105,8 +105,8 @@ pub(super) struct ReplayBody {
     #[schema(value_type = Option<String>, format = Uuid)]
     after: Option<EventId>,
     /// What the first step answered.
-    #[schema(value_type = Option<String>, format = DateTime)]
-    to: Option<Time>,
+    #[schema(pattern = "^[0-9]{1,18}$")]
+    to: Option<String>,
     /// What the last step answered.
     #[schema(pattern = "^[0-9]{1,18}$")]
     cursor: Option<String>,
@@ -118,8 +118,8 @@ pub(super) struct ReplayBody {
 pub(super) struct ReplayedBody {
     matched: usize,
     delivered: usize,
-    #[schema(value_type = String, format = DateTime)]
-    to: Time,
+    /// Where the replay ends: the end of the log when it began.
+    to: String,
     /// Call again with it and `to`; without one this was the last step.
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<String>,
@@ -234,7 +234,7 @@ pub(super) async fn replay(
     Ok(Answer(ReplayedBody {
         matched: report.matched,
         delivered: report.delivered,
-        to: Time(report.to),
+        to: report.to.to_string(),
         cursor: report.cursor.map(|cursor| cursor.to_string()),
     }))
 }
@@ -330,11 +330,14 @@ impl ReplayBody {
                 return Err(Problem::invalid("after", "give from or after, not both"));
             }
         };
-        let cursor = self.cursor.map(|text| text.parse()).transpose();
-        let unread = |_| Problem::invalid("cursor", "cursor must be one that a step answered");
+        let place = |name: &'static str, text: Option<String>| {
+            let place = text.map(|text| text.parse()).transpose();
+            let detail = format!("{name} must be one that a step answered");
+            place.map_err(|_| Problem::invalid(name, detail))
+        };
         Ok(Replay {
-            to: self.to.map(|time| time.0),
-            cursor: cursor.map_err(unread)?,
+            to: place("to", self.to)?,
+            cursor: place("cursor", self.cursor)?,
             ..Replay::new(consumer, self.name, from)
         })
     }

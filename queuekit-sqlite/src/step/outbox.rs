@@ -1,7 +1,7 @@
 //! The event log (contract R14).
 
 use queuekit_core::capability::{Emission, EmitOutcome, EventFilter, EventPage, StoredSettings};
-use queuekit_core::event::{Event, EventId, EventSettings, NewEvent};
+use queuekit_core::event::{Event, EventId, EventSettings, Fate, NewEvent};
 use queuekit_core::{Bytes, IdempotencyKey, Kind, NewJob, PartitionKey, Result, Timestamp};
 use rusqlite::{Row, params};
 
@@ -110,7 +110,9 @@ impl Step<'_> {
     }
 
     pub(crate) fn list_events(&self, filter: &EventFilter) -> Result<EventPage> {
-        let mut page = EventPage { now: self.now, ..EventPage::default() };
+        let end: Option<i64> = self.row(EVENT_LAST, [], |row| row.get(0))?;
+        let end = end.map_or(0, i64::cast_unsigned);
+        let mut page = EventPage { now: self.now, end, ..EventPage::default() };
         let limit = filter.limit.get();
         let mut last = match (filter.cursor, filter.after) {
             (Some(cursor), _) => i64::try_from(cursor).unwrap_or(i64::MAX),
@@ -123,11 +125,14 @@ impl Step<'_> {
         let mut examined = 0;
         while page.events.len() < limit && examined < EXAMINED {
             let rows = self.rows(EVENTS_AFTER, params![last, limit], |row| {
-                Ok((row.get(0)?, event(row, filter)?))
+                Ok((row.get::<_, i64>(0)?, event(row, filter)?))
             })?;
             examined += rows.len();
             let is_end = rows.len() < limit;
             for (seq, event) in rows {
+                if filter.ends_before(seq.cast_unsigned()) {
+                    return Ok(page);
+                }
                 if page.events.len() == limit {
                     page.cursor = Some(last.cast_unsigned());
                     return Ok(page);
@@ -152,16 +157,15 @@ impl Step<'_> {
         })?;
         let first = looked.first().map_or(0, |(seq, _)| *seq);
         let beyond = self.beyond_number(after, first, retention.events())?;
-        let is_beyond = |(at, (_, emitted_at)): &(usize, &(i64, Timestamp))| {
-            retention.lets_go(self.now.since(*emitted_at), (*at as u64) < beyond)
-        };
-        let numbered = looked.iter().enumerate();
-        let beyond: Vec<i64> = numbered.filter(is_beyond).map(|(_, (seq, _))| *seq).collect();
-        let mut removed = 0;
-        for seq in &beyond {
-            removed += self.execute(EVENT_DELETE, [seq])? as u64;
+        let (mut removed, mut goes_on) = (0, false);
+        for (at, (seq, emitted_at)) in looked.iter().enumerate() {
+            let fate = retention.fate(*emitted_at, self.now, (at as u64) < beyond);
+            goes_on |= fate != Fate::Stays;
+            if fate == Fate::Goes {
+                removed += self.execute(EVENT_DELETE, [seq])? as u64;
+            }
         }
-        let is_end = looked.len() < PRUNED || beyond.is_empty();
+        let is_end = looked.len() < PRUNED || !goes_on;
         let next = looked.last().filter(|_| !is_end).map(|(seq, _)| *seq);
         Ok((removed, next))
     }

@@ -68,6 +68,8 @@ impl Machine {
         match enabled {
             Some(_) if last.as_ref() == Some(&declaration) => {
                 self.coverage.saw(Beside::DeclaredAgain);
+                let stored = self.events.subscriptions[declaration.consumer()].clone();
+                self.keep_order(&stored);
                 Declared::Unchanged
             }
             Some(enabled) => {
@@ -78,6 +80,17 @@ impl Machine {
                 self.subscribe(&built(draft));
                 Declared::Created
             }
+        }
+    }
+
+    /// Whatever an operator has set, of a subscription that wants order.
+    fn keep_order(&mut self, subscription: &Subscription) {
+        let queue = subscription.consumer().queue().expect("a consumer's queue");
+        let settings = self.queues.entry(queue).or_default();
+        let keeps = settings.per_key == 1 && settings.key_on_wait == KeyOnWait::Block;
+        if subscription.is_ordered() && !keeps {
+            settings.order = Order::Fair;
+            (settings.per_key, settings.key_on_wait) = (1, KeyOnWait::Block);
         }
     }
 
@@ -97,11 +110,10 @@ impl Machine {
         if stored.as_ref().map(keys) != Some(keys(subscription)) {
             settings.order = if subscription.is_fair() { Order::Fair } else { Order::Strict };
             if subscription.is_fair() {
-                let ordered = subscription.is_ordered();
-                settings.per_key = if ordered { 1 } else { BESIDE };
-                settings.key_on_wait = if ordered { KeyOnWait::Block } else { KeyOnWait::Skip };
+                (settings.per_key, settings.key_on_wait) = (BESIDE, KeyOnWait::Skip);
             }
         }
+        self.keep_order(subscription);
         self.coverage.saw(Beside::Subscribed);
         stored.is_none()
     }

@@ -51,8 +51,10 @@ impl ModelSchedule {
         if self.paused { None } else { self.next_after(now.max(last)) }
     }
 
-    pub(in crate::model) fn upcoming(&self, count: usize) -> Vec<Timestamp> {
-        let times = std::iter::successors(self.next_at, |last| self.next_after(*last));
+    pub(in crate::model) fn upcoming(&self, count: usize, now: i64) -> Vec<Timestamp> {
+        let to_come = |next: i64| if next > now { Some(next) } else { self.next_after(now) };
+        let first = self.next_at.and_then(to_come);
+        let times = std::iter::successors(first, |last| self.next_after(*last));
         times.take(count).map(Timestamp::from_millis).collect()
     }
 
@@ -83,7 +85,11 @@ impl Machine {
         }
         let times = |definition: &Definition| (definition.timing().clone(), definition.term());
         new.next_at = match old {
-            Some(old) if times(&old.definition) == times(&new.definition) => old.next_at,
+            Some(old)
+                if old.next_at.is_some() && times(&old.definition) == times(&new.definition) =>
+            {
+                old.next_at
+            }
             _ => new.next_from(self.now),
         };
         self.coverage.saw(Beside::Scheduled);
