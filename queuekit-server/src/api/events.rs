@@ -344,6 +344,7 @@ impl EventQuery {
             after: self.after.as_deref().map(str::parse).transpose()?,
             cursor: cursor.map_err(unread)?,
             limit: self.limit.map(PageSize::new).transpose()?.unwrap_or_default(),
+            until: None,
         })
     }
 }
