@@ -19,6 +19,7 @@ mod sandbox;
 mod bench;
 mod bulk;
 mod cron;
+mod doctor;
 mod events;
 mod jobs;
 mod pages;
