@@ -25,4 +25,5 @@ mod jobs;
 mod pages;
 mod queues;
 mod refusals;
+mod stub;
 mod watching;
