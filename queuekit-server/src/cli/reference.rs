@@ -28,7 +28,8 @@ only ever added to one:
 - the same of a filter, `dlq`, `queue purge`: `{"dry_run", "matched", "changed", "skipped"}`
 - `stats`: `{"jobs": {STATUS: N, ..}, "queues", "paused", "workers", "slots", "running"}`
 - `subscription replay`: `{"matched", "delivered"}`
-- `queue remove`, `cron delete`, `subscription delete`: what, and `"outcome"`
+- `cron delete`, `subscription delete`: what, and `"outcome"`
+- `queue remove`: `{"queue", "outcome": "removed" or, by --dry-run, "unchanged", "jobs"}`
 - `doctor`: `{"version", "store", "healthy", "schema", "durability", "facts": [{"name",
   "value"}], "findings": [{"severity", "message", "remedy"}]}`
 - `bench`: `{"store", "figures": [{"name", "jobs", "per_second"?, "p50_ms"?, "p99_ms"?}],

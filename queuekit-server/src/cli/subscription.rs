@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use super::api::Api;
 use super::bulk::progress;
 use super::context::{Access, Context};
+use super::event;
 use super::exit::Exit;
 use super::output::Output;
 use super::quantity::{Since, Span, millis};
@@ -90,6 +91,9 @@ pub(crate) struct Replay {
     /// Only events that were stored since, as 1h, or an instant (RFC 3339); all if left out
     #[arg(long, value_name = "TIME")]
     from: Option<Since>,
+    /// Count the events that match, and deliver nothing
+    #[arg(long)]
+    dry_run: bool,
 }
 
 #[derive(Deserialize)]
@@ -276,6 +280,13 @@ impl Replay {
         let (mut to, mut cursor) = (None, None);
         let bar = progress(0, "replay");
         loop {
+        if self.dry_run {
+            let subscription = api.get(&self::path(self.consumer.as_str())).await?;
+            let types = subscription.read::<SubscriptionView>()?.events;
+            let matched = event::count(api, &types, from.as_deref()).await?;
+            let text = format!("events that match: {matched}; nothing was delivered");
+            return output.answer(&json!({ "matched": matched, "delivered": 0 }), text);
+        }
             let body = ReplayBody { name: &self.name, from: from.clone(), to, cursor };
             let step: Step = api.call(Method::POST, &path, &body).await?.read()?;
             matched += step.matched;

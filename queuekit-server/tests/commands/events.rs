@@ -59,11 +59,15 @@ fn events_are_replayed_to_a_new_consumer(place: &Place) {
     }
     place.run("subscription put late order.*").ok();
     let replay = "subscription replay late --name first";
-    assert_eq!(place.json(replay), json!({"matched": 2, "delivered": 2}));
+    let look = format!("{replay} --dry-run");
+    assert_eq!(place.json(&look), json!({"matched": 2, "delivered": 0}));
+    assert_eq!(place.json(replay), json!({"matched": 2, "delivered": 2}), "nothing was before");
+    assert_eq!(place.json(&format!("{look} --from 0s"))["matched"], 0);
     assert_eq!(place.json(replay), json!({"matched": 2, "delivered": 0}), "under one name once");
     assert_eq!(place.json("subscription replay late --name other --from 0s")["matched"], 0);
     assert_eq!(place.lines("job list queue:event.late").len(), 2);
     place.run("subscription replay nobody --name a").failed(3, &["has no subscription"]);
+    place.run("subscription replay nobody --name a --dry-run").failed(3, &["no such"]);
 }
 
 fn what_breaks_a_rule_is_refused(place: &Place) {
