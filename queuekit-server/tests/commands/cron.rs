@@ -52,6 +52,9 @@ fn the_next_times_are_told(place: &Place) {
     assert!(next.iter().all(|at| at.as_str().unwrap().ends_with("-12-31T15:00:00.000Z")));
     assert_eq!(place.run("cron next yearly").ok().lines().count(), 5);
     place.run("cron next yearly --count 0").failed(2, &["1..=100"]);
+    place.run("cron pause yearly").ok();
+    assert!(place.run("cron next yearly").ok().starts_with("it is paused"));
+    assert_eq!(place.json("cron next yearly")["next"], json!([]));
 }
 
 fn a_schedule_that_can_never_run_is_refused_with_the_reason(place: &Place) {
@@ -60,9 +63,10 @@ fn a_schedule_that_can_never_run_is_refused_with_the_reason(place: &Place) {
         (&["--cron", "61 * * * *"], "cron"),
         (&["--cron", "0 0 * * *", "--zone", "Mars/Base"], "zone"),
         (&["--every", "1ms"], "every"),
-        (&["--every", "5m", "--catch-up", "often"], "catch_up"),
+        (&["--every", "5m", "--catch-up", "often"], "write skip, once or a number"),
         (&["--every", "5m", "--zone", "UTC"], "cannot be used with"),
-        (&[], "--cron"),
+        (&["--every", "5m", "--cron", "0 0 * * *"], "cannot be used with"),
+        (&[], "--cron <EXPRESSION>|--every <DURATION>"),
     ] {
         let ran = place.args(&[&["cron", "put", "a", "x"], args].concat());
         assert_eq!(ran.code, 2, "{args:?}: {ran:?}");
