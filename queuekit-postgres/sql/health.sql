@@ -23,7 +23,10 @@ SELECT
     CASE WHEN pg_has_role('pg_read_all_stats', 'USAGE') THEN coalesce((
         SELECT floor(extract(epoch FROM max(clock_timestamp() - activity.xact_start)))
         FROM pg_stat_activity AS activity
-        WHERE activity.backend_xmin IS NOT NULL AND activity.datname = current_database()
+        WHERE
+            activity.datname = current_database()
+            -- One that has written and is idle has no snapshot, but its id holds vacuum back too.
+            AND (activity.backend_xmin IS NOT NULL OR activity.backend_xid IS NOT NULL)
     ), 0)::bigint END AS oldest_s,
     (
         SELECT count(*)

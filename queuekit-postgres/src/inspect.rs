@@ -45,9 +45,10 @@ impl Inspect for PostgresStore {
             self.call("inspect", Call::Repeatable, (), |(), session| Box::pin(server(session)));
         let server = server.await?;
         Ok(match (server.fsync, server.synchronous_commit.as_str()) {
+            // What is not written yet is gone with the server, whatever it syncs later.
+            (_, "off") => Durability::Nothing,
             (false, _) => Durability::ProcessKill,
-            (true, "off") => Durability::Nothing,
-            _ => Durability::PowerLoss,
+            (true, _) => Durability::PowerLoss,
         })
     }
 
@@ -104,7 +105,7 @@ impl Server {
     fn findings(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
         if !self.fsync {
-            let message = "fsync is off: a crash of the server may damage the database";
+            let message = "fsync is off: a crash of its machine may damage the database";
             findings.push(found(Severity::Error, message, "set fsync = on"));
         }
         if self.synchronous_commit == "off" {
@@ -129,7 +130,8 @@ impl State {
             Some(seconds) if seconds > LONG_TRANSACTION_S => find(
                 Severity::Warning,
                 format!("a transaction is open for {seconds} s: dead rows pile up behind it"),
-                "find it in pg_stat_activity by backend_xmin, and end it",
+                "find it in pg_stat_activity by its xact_start, the oldest that has a \
+                 backend_xmin or a backend_xid; let its program end it, or pg_terminate_backend",
             ),
             Some(_) => {}
             None => find(

@@ -28,10 +28,11 @@ pub trait Inspect: Debug + Send + Sync {
     async fn findings(&self) -> Result<Vec<Finding>>;
 }
 
-/// What an acknowledged write survives, from least to most.
+/// What an acknowledged write survives, from least to most. The process is the one that keeps the
+/// store: a server's, or that of the program itself where it has the store in its memory or a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Durability {
-    /// Nothing: it is gone with the process.
+    /// Nothing: it is gone with the process, or its last part is.
     Nothing,
     /// The end of the process, not of the machine's power.
     ProcessKill,

@@ -75,10 +75,9 @@ pub(super) struct GivenBody {
     /// Partition keys are served in turn; those of one still run beside each other.
     #[serde(default)]
     fair: bool,
-    /// While it is not, events make no deliveries for it; a replay fills the gap.
-    #[serde(default = "yes")]
-    #[schema(default = true)]
-    enabled: bool,
+    /// While it is not, events make no deliveries for it; a replay fills the gap. Without it a
+    /// subscription stays as it is, and a new one is enabled.
+    enabled: Option<bool>,
     #[schema(minimum = 1, maximum = 1000, default = 3)]
     max_attempts: Option<u32>,
     #[schema(minimum = 1, maximum = 31622400000_u64)]
@@ -179,7 +178,11 @@ pub(super) async fn put_subscription(
     Json(body, _room): Json<GivenBody>,
 ) -> Result<(StatusCode, Answer<SubscriptionBody>), Problem> {
     let consumers = admitted(&app, &caller, Scope::Enqueue, &consumer)?;
-    let subscription = body.build(consumer)?;
+    let enabled = match body.enabled {
+        Some(enabled) => enabled,
+        None => consumers.get(&consumer).await?.is_none_or(|known| known.is_enabled()),
+    };
+    let subscription = body.build(consumer, enabled)?;
     let is_new = consumers.put(&subscription).await.map_err(Problem::from);
     let target = subscription.consumer();
     let is_new = audited(&caller, "put", format_args!("subscription {target}"), is_new)?;
@@ -291,8 +294,8 @@ impl StatsBody {
 }
 
 impl GivenBody {
-    fn build(self, consumer: ConsumerName) -> Result<Subscription, Problem> {
-        let mut draft = SubscriptionDraft::new(consumer, &self.events).enabled(self.enabled);
+    fn build(self, consumer: ConsumerName, enabled: bool) -> Result<Subscription, Problem> {
+        let mut draft = SubscriptionDraft::new(consumer, &self.events).enabled(enabled);
         if self.ordered {
             draft = draft.ordered();
         }
@@ -341,8 +344,4 @@ impl ReplayBody {
             ..Replay::new(consumer, self.name, from)
         })
     }
-}
-
-fn yes() -> bool {
-    true
 }

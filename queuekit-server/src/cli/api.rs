@@ -33,8 +33,10 @@ pub(crate) struct Answer {
 /// The refusal of a request: what a problem says.
 #[derive(Debug)]
 pub(crate) struct Refused {
-    pub(crate) status: StatusCode,
-    pub(crate) detail: String,
+    status: StatusCode,
+    detail: String,
+    /// Whether it is a problem of queuekit's, and not of a proxy or another server.
+    is_ours: bool,
 }
 
 impl Api {
@@ -116,21 +118,33 @@ impl Answer {
 }
 
 impl Refused {
+    /// The status, if it is queuekit that says it.
+    pub(crate) fn said(&self) -> Option<StatusCode> {
+        self.is_ours.then_some(self.status)
+    }
+
+    /// Whether there is no such thing in the store.
     pub(crate) fn is_not_found(&self) -> bool {
-        self.status == StatusCode::NOT_FOUND
+        self.said() == Some(StatusCode::NOT_FOUND)
     }
 
     fn read(status: StatusCode, body: &[u8]) -> Self {
         #[derive(serde::Deserialize)]
         struct Problem {
+            r#type: String,
             detail: String,
         }
-        let detail = match serde_json::from_slice::<Problem>(body) {
-            Ok(Problem { detail }) => detail,
-            // A proxy, or another server.
-            Err(_) => format!("the server answered {status}, and said nothing more"),
+        let problem = serde_json::from_slice::<Problem>(body).ok();
+        let ours = problem.filter(|problem| problem.r#type.starts_with("urn:queuekit:problem:"));
+        let is_ours = ours.is_some();
+        let foreign = || {
+            format!(
+                "what answered {status} is no queuekit server: see the address, and any proxy \
+                 before it"
+            )
         };
-        Self { status, detail }
+        let detail = ours.map_or_else(foreign, |problem| problem.detail);
+        Self { status, detail, is_ours }
     }
 }
 
@@ -146,10 +160,11 @@ impl std::fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// Whether the same call may be answered later: nobody answered, or a server that has no time.
+/// Whether the same call may be answered later: nobody answered, or a server or the proxy before it
+/// that has no time.
 pub(crate) fn is_passing(error: &anyhow::Error) -> bool {
     match error.downcast_ref::<Refused>() {
-        Some(refused) => refused.status.is_server_error(),
+        Some(refused) => matches!(refused.status.as_u16(), 429 | 502..=504),
         None => error.is::<NoAnswer>(),
     }
 }
@@ -163,5 +178,38 @@ pub(crate) struct NoAnswer {
 impl std::fmt::Display for NoAnswer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} cannot be asked; see that it runs, and for its address", self.server)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::exit::Exit;
+
+    fn refused(status: u16, body: &str) -> anyhow::Error {
+        Refused::read(StatusCode::from_u16(status).unwrap(), body.as_bytes()).into()
+    }
+
+    #[test]
+    fn what_will_not_pass_is_not_asked_again() {
+        for status in [429, 502, 503, 504] {
+            assert!(is_passing(&refused(status, "")), "{status}");
+        }
+        for status in [400, 404, 409, 500, 501, 505] {
+            assert!(!is_passing(&refused(status, "")), "{status}");
+        }
+        let server = "http://a".to_owned();
+        assert!(is_passing(&anyhow::anyhow!("refused").context(NoAnswer { server })));
+    }
+
+    #[test]
+    fn what_another_server_does_not_find_is_not_said_to_be_missing() {
+        let ours = r#"{"type": "urn:queuekit:problem:not_found", "detail": "no such job"}"#;
+        assert_eq!(Exit::of(&refused(404, ours)), Exit::NotFound);
+        for body in ["", "<html>", r#"{"type": "about:blank", "detail": "Not Found"}"#] {
+            let error = refused(404, body);
+            assert_eq!(Exit::of(&error), Exit::Failed, "{body}");
+            assert!(error.to_string().contains("is no queuekit server"), "{error}");
+        }
     }
 }

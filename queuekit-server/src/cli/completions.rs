@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 use clap::Args;
 use clap_complete::Shell;
+use serde_json::json;
 
 use super::context::Context;
 use super::exit::Exit;
@@ -49,8 +50,9 @@ impl Man {
         std::fs::create_dir_all(&self.directory)
             .and_then(|()| write(&self.directory, &command, &mut pages))
             .with_context(|| format!("{} cannot be written to", self.directory.display()))?;
-        let pages: Vec<String> = pages.iter().map(|page| page.display().to_string()).collect();
-        context.output.answer(&pages, pages.join("\n"))?;
+        for page in pages.iter().map(|page| page.display().to_string()) {
+            context.output.answer(&json!({ "page": page }), &page)?;
+        }
         Ok(Exit::Success)
     }
 }

@@ -1,10 +1,11 @@
 //! `queuekit cron`
 
+use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::Result;
 use axum::http::{Method, StatusCode};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use jiff::Timestamp;
 use queuekit::{Kind, QueueName, ScheduleName};
 use serde::{Deserialize, Serialize};
@@ -59,6 +60,7 @@ pub(crate) struct Next {
 /// Store a schedule, or replace the one of this name
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
+#[command(group = ArgGroup::new("when").args(["cron", "every"]).required(true))]
 pub(crate) struct Put {
     /// Of the schedule
     name: ScheduleName,
@@ -66,13 +68,13 @@ pub(crate) struct Put {
     #[arg(value_name = "TYPE")]
     kind: Kind,
     /// When: five or six fields, as '30 2 * * *'
-    #[arg(long, value_name = "EXPRESSION", required_unless_present = "every")]
+    #[arg(long, value_name = "EXPRESSION")]
     cron: Option<String>,
     /// Of the expression, as Europe/Berlin
     #[arg(long, value_name = "ZONE", conflicts_with = "every")]
     zone: Option<String>,
     /// Every so often, as 5m
-    #[arg(long, value_name = "DURATION", conflicts_with = "cron")]
+    #[arg(long, value_name = "DURATION")]
     every: Option<Span>,
     /// What the handler is given: JSON, or the file it is in, or - for stdin
     #[arg(long, value_name = "JSON|@FILE|-", default_value = "null", allow_hyphen_values = true)]
@@ -85,7 +87,7 @@ pub(crate) struct Put {
     max_attempts: Option<u32>,
     /// What becomes of times that nobody was there for: skip, once, or the latest N
     #[arg(long, value_name = "skip|once|N")]
-    catch_up: Option<String>,
+    catch_up: Option<CatchUp>,
     /// Whether a job is enqueued though the one before has not ended
     #[arg(long, value_name = "POLICY")]
     overlap: Option<Overlap>,
@@ -110,6 +112,15 @@ Examples:
 
 An expression that never matches is refused. Who enqueues what is due: `queuekit serve`, `work` and
 every worker.";
+
+/// As the route takes it.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum CatchUp {
+    Skip,
+    Once,
+    All(u32),
+}
 
 #[derive(Clone, Copy, Debug, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
@@ -241,16 +252,35 @@ impl ScheduleView {
     }
 }
 
+impl FromStr for CatchUp {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "skip" => Ok(Self::Skip),
+            "once" => Ok(Self::Once),
+            number => number.parse().map(Self::All).map_err(|_| "write skip, once or a number"),
+        }
+    }
+}
+
 impl Next {
     async fn run(self, api: &Api, output: Output) -> Result<()> {
-        let path = format!("{}/next?count={}", path(&self.name), self.count);
-        let answer = api.get(&path).await?;
-        output.forward(answer.json(), || {
-            let NextView { next } = answer.read()?;
+        let schedule = path(&self.name);
+        let answer = api.get(&format!("{schedule}/next?count={}", self.count)).await?;
+        if output.json {
+            return output.raw(answer.json());
+        }
+        let NextView { next } = answer.read()?;
+        if !next.is_empty() {
             let lines: Vec<_> = next.into_iter().map(|at| format!("{at}  {}", ago(at))).collect();
-            let never = "it will not run again".to_owned();
-            Ok(if lines.is_empty() { never } else { lines.join("\n") })
-        })
+            return output.line(lines.join("\n"));
+        }
+        let schedule: ScheduleView = api.get(&schedule).await?.read()?;
+        match schedule.paused {
+            true => output.line("it is paused: `queuekit cron resume` lets it run"),
+            false => output.line("it will not run again"),
+        }
     }
 }
 
@@ -258,10 +288,6 @@ impl Put {
     async fn run(self, api: &Api, output: Output) -> Result<()> {
         let payload = payload::read("--payload", &self.payload)?;
         let ms = |Span(span): Span| millis(span);
-        let catch_up = self.catch_up.as_deref().map(|text| match text.parse::<u32>() {
-            Ok(all) => json!({ "all": all }),
-            Err(_) => json!(text),
-        });
         let mut job = serde_json::Map::new();
         job.insert("type".into(), json!(self.kind.as_str()));
         job.insert("queue".into(), json!(self.queue.as_str()));
@@ -271,7 +297,7 @@ impl Put {
             zone: self.zone.as_deref(),
             every_ms: self.every.map(ms),
             job: JobBody { about: job, payload: &payload },
-            catch_up,
+            catch_up: self.catch_up,
             overlap: self.overlap,
             jitter_ms: self.jitter.map_or(0, ms),
             start: self.start.map(|Instant(at)| at.to_string()),
@@ -303,7 +329,7 @@ struct Body<'a> {
     every_ms: Option<u64>,
     job: JobBody<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    catch_up: Option<serde_json::Value>,
+    catch_up: Option<CatchUp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     overlap: Option<Overlap>,
     jitter_ms: u64,

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use queuekit::capability::{Durability, Finding, Severity};
+use queuekit::capability::{Durability, Finding, ScheduleQuery, Severity};
 use queuekit::{Backend, Clock, ErrorKind, JobFilter, Queue, Status, SystemClock, Timestamp};
 use serde::Serialize;
 
 use super::context::Context;
 use super::exit::Exit;
 use super::migrate;
-use super::shown::span;
+use super::shown::{span, survived};
 
 /// A queue that has lost more points than this is worth a warning.
 const HEALTH_WANTED: u8 = 80;
@@ -43,6 +43,9 @@ struct Report {
     healthy: bool,
     schema: Option<Schema>,
     durability: Option<&'static str>,
+    /// The same in words.
+    #[serde(skip)]
+    survived: Option<&'static str>,
     facts: Vec<Fact>,
     findings: Vec<Found>,
 }
@@ -123,12 +126,15 @@ impl Report {
             }
         }
         self.inspect(store).await?;
+        self.ask_clock(store).await?;
         self.examine_queues(store).await
     }
 
     async fn inspect(&mut self, store: &dyn Backend) -> queuekit::Result<()> {
         if let Some(inspect) = store.capabilities().inspect {
-            self.durability = Some(match inspect.durability().await? {
+            let durability = inspect.durability().await?;
+            self.survived = Some(survived(durability));
+            self.durability = Some(match durability {
                 Durability::Nothing => "nothing",
                 Durability::ProcessKill => "process_kill",
                 Durability::PowerLoss => "power_loss",
@@ -143,15 +149,19 @@ impl Report {
     }
 
     async fn examine_queues(&mut self, store: &dyn Backend) -> queuekit::Result<()> {
-        let asked = SystemClock::default().now();
-        let queues = store.list_queues().await?;
-        if let Some(queue) = queues.first() {
-            self.examine_clock(asked, queue.as_of, SystemClock::default().now());
-        }
-        for queue in &queues {
+        for queue in &store.list_queues().await? {
             self.examine_queue(queue);
             self.examine_dead(store, queue).await?;
         }
+        Ok(())
+    }
+
+    /// Rows of schedules come with the time of the store, also where there are none.
+    async fn ask_clock(&mut self, store: &dyn Backend) -> queuekit::Result<()> {
+        let Some(schedules) = store.capabilities().schedules else { return Ok(()) };
+        let asked = SystemClock::default().now();
+        let told = schedules.find_schedules(&ScheduleQuery::Due(1)).await?.now;
+        self.examine_clock(asked, told, SystemClock::default().now());
         Ok(())
     }
 
@@ -161,10 +171,14 @@ impl Report {
             told if told > answered => told.since(answered),
             told => asked.since(told),
         };
+        let side = if told > answered { "ahead of" } else { "behind" };
+        let value = match apart {
+            Duration::ZERO => "as that of this machine".to_owned(),
+            apart => format!("{} {side} that of this machine", span(apart)),
+        };
+        let message = format!("the store's clock is {value}");
+        self.facts.push(Fact { name: "clock", value });
         if apart > CLOCKS_APART {
-            let side = if told > answered { "ahead of" } else { "behind" };
-            let apart = span(apart);
-            let message = format!("the store's clock is {apart} {side} that of this machine");
             let remedy = "let both ask a time server: `run_at` and ages are off by as much";
             self.find(Severity::Warning, message, remedy);
         }
@@ -232,9 +246,7 @@ impl fmt::Display for Report {
         if let Some(Schema { stored, wanted }) = self.schema {
             rows.push(("schema", format!("version {stored} of {wanted}")));
         }
-        if let Some(durability) = self.durability {
-            rows.push(("an Ok survives", durability.replace('_', " ")));
-        }
+        rows.extend(self.survived.map(|survived| ("an Ok survives", survived.to_owned())));
         rows.extend(self.facts.iter().map(|fact| (fact.name, fact.value.clone())));
         let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
         for (name, value) in rows {
@@ -267,6 +279,8 @@ mod tests {
             let message = report.findings.first().map(|finding| finding.message.as_str());
             assert_eq!(message.is_some(), found.is_some(), "{told}");
             assert!(message.unwrap_or_default().contains(found.unwrap_or_default()), "{message:?}");
+            let fact = &report.facts[0].value;
+            assert!(fact.contains(found.unwrap_or_default()), "{fact}");
         }
     }
 }

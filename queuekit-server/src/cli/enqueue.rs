@@ -14,11 +14,12 @@ use queuekit::{
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::api::{Api, is_passing};
+use super::api::Api;
 use super::bulk::progress;
 use super::context::{Access, Context};
 use super::exit::Exit;
 use super::output::{Output, remark};
+use super::patience::Patience;
 use super::payload;
 use super::quantity::{Instant, Span, millis};
 use super::shown::span;
@@ -27,9 +28,6 @@ use super::shown::span;
 const BESIDE_PAYLOAD: usize = 8 * 1024;
 /// What every store takes at once.
 const STEP_JOBS: usize = 1000;
-/// How often is asked again where no answer came.
-const TRIES: u32 = 3;
-const PAUSE: Duration = Duration::from_millis(500);
 const STEP_BYTES: usize = 8 * 1024 * 1024;
 
 /// Store a job, and print its id as soon as it is stored
@@ -224,18 +222,9 @@ async fn store(api: &Api, body: &Body<'_>, count: u64, output: Output) -> Result
 
 /// Those that are stored, and why the next one is not.
 async fn ask(api: &Api, jobs: &Jobs<'_>) -> (Vec<Outcome>, Option<anyhow::Error>) {
-    let mut tries = TRIES;
-    let answer = loop {
-        match api.call(Method::POST, "/v1/jobs", jobs).await {
-            // Under the ids that were sent nothing is stored twice.
-            Err(error) if tries > 0 && is_passing(&error) => {
-                remark(format_args!("{error:#}; asking again"));
-                tries -= 1;
-                tokio::time::sleep(PAUSE).await;
-            }
-            answer => break answer,
-        }
-    };
+    // Under the ids that were sent nothing is stored twice.
+    let ask = async || api.call(Method::POST, "/v1/jobs", jobs).await;
+    let answer = Patience::SHORT.ask(ask).await;
     let outcomes = answer.and_then(|answer| answer.read::<Outcomes>());
     let mut outcomes = match outcomes {
         Ok(outcomes) => outcomes.outcomes,

@@ -148,6 +148,20 @@ impl Emit {
     }
 }
 
+/// How many events of these types there are since.
+pub(crate) async fn count(api: &Api, types: &str, from: Option<&str>) -> Result<usize> {
+    let (mut number, mut cursor) = (0, None);
+    loop {
+        let query = Query { r#type: types, from: from.map(str::to_owned), limit: PAGE, cursor };
+        let page: Page = api.find("/v1/events", &query).await?.read()?;
+        number += page.events.len();
+        cursor = page.cursor;
+        if cursor.is_none() {
+            return Ok(number);
+        }
+    }
+}
+
 impl List {
     async fn run(self, api: &Api, output: Output) -> Result<()> {
         let (mut events, mut cursor) = (Vec::new(), None);

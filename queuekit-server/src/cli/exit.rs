@@ -32,9 +32,9 @@ impl Exit {
             return Self::Usage;
         }
         if let Some(refused) = error.downcast_ref::<Refused>() {
-            return match refused.status.as_u16() {
-                404 => Self::NotFound,
-                400 | 413 | 415 | 422 => Self::Usage,
+            return match refused.said().map(|status| status.as_u16()) {
+                Some(404) => Self::NotFound,
+                Some(400 | 413 | 415 | 422) => Self::Usage,
                 _ => Self::Failed,
             };
         }

@@ -18,6 +18,7 @@ mod key;
 mod logs;
 mod migrate;
 mod output;
+mod patience;
 mod payload;
 mod quantity;
 mod queue;

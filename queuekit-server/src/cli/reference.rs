@@ -26,15 +26,22 @@ only ever added to one:
 - `enqueue`: a line for each job, `{"outcome": "created" or "duplicate", "id"}`
 - `job retry` and the like, of ids: a line for each, `{"id", "outcome"}`; failures are on stderr
 - the same of a filter, `dlq`, `queue purge`: `{"dry_run", "matched", "changed", "skipped"}`
-- `stats`: `{"jobs": {STATUS: N, ..}, "queues", "paused", "workers", "slots", "running"}`
+- `job watch`: what `job show` answers, a line for each change
+- `stats`, with `--watch` a line for each change: `{"jobs": {STATUS: N, ..}, "queues", "paused",
+  "workers", "slots", "running"}`
 - `subscription replay`: `{"matched", "delivered"}`
-- `queue remove`, `cron delete`, `subscription delete`: what, and `"outcome"`
+- `cron delete`, `subscription delete`: what, and `"outcome"`
+- `queue remove`: `{"queue", "outcome": "removed" or, by --dry-run, "unchanged", "jobs"}`
 - `doctor`: `{"version", "store", "healthy", "schema", "durability", "facts": [{"name",
   "value"}], "findings": [{"severity", "message", "remedy"}]}`
 - `bench`: `{"store", "figures": [{"name", "jobs", "per_second"?, "p50_ms"?, "p99_ms"?}],
   "verdict": [..]}`
-- `migrate up`, `status`: `{"stored", "wanted", "up_to_date"}`
+- `migrate up`, `status`: `{"stored", "wanted", "up_to_date"}`; `sql`: `{"sql"}`
+- `key new`: `{"key", "entry"}`, the key and what is to stand in `[[keys]]`
+- `dev`, `serve`: `{"url"}` as soon as they listen
 - `work`: `{"completed", "failed", "dead", "released", "cancelled", "lease_lost"}`
+- `man`: a line for each page, `{"page"}`
+- `completions` prints the script, whatever is said of JSON
 
 **Many jobs at once.** Actions take ids, or a filter such as `state:dead kind:email error:timeout
 older:1h`. Those of a filter are counted first; the command asks before it changes them, unless

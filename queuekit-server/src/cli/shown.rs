@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use jiff::Timestamp;
+use queuekit::capability::Durability;
 use queuekit::{Clock, SystemClock};
 
 use super::table::Cell;
@@ -63,6 +64,19 @@ pub(crate) fn span(duration: Duration) -> String {
     }
 }
 
+/// What an Ok survives, in words.
+pub(crate) fn survived(durability: Durability) -> &'static str {
+    match durability {
+        Durability::Nothing => {
+            "no crash of the process that keeps the store: its server, or for memory: this one"
+        }
+        Durability::ProcessKill => {
+            "the end of the process that keeps the store, not the loss of power"
+        }
+        Durability::PowerLoss => "the loss of power",
+    }
+}
+
 /// The first line of a text, at most so many letters of it.
 pub(crate) fn brief(text: &str, letters: usize) -> String {
     let line = text.lines().next().unwrap_or_default();
@@ -109,6 +123,12 @@ mod tests {
         ] {
             assert_eq!(span(Duration::from_millis(ms)), shown);
         }
+    }
+
+    #[test]
+    fn no_store_of_a_server_is_said_to_end_with_its_client() {
+        let told = survived(Durability::Nothing);
+        assert!(told.contains("its server, or for memory: this one"), "{told}");
     }
 
     #[test]

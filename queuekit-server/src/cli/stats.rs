@@ -14,6 +14,7 @@ use super::api::Api;
 use super::context::{Access, Context};
 use super::exit::Exit;
 use super::output::Output;
+use super::patience::Patience;
 use super::queue;
 
 const BETWEEN: Duration = Duration::from_secs(1);
@@ -34,7 +35,8 @@ impl Stats {
         let show = async |api: &Api| {
             let mut last = String::new();
             loop {
-                let told = told(api, output).await?;
+                let ask = async || told(api, output).await;
+                let told = if self.watch { Patience::LONG.ask(ask).await? } else { ask().await? };
                 if told != last {
                     let redraw = self.watch && !output.json && std::io::stdout().is_terminal();
                     output.line(format_args!("{}{told}", if redraw { REDRAW } else { "" }))?;

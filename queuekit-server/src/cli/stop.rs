@@ -21,7 +21,7 @@ impl Stop {
     /// From now on signals no longer end the process by themselves.
     pub(crate) fn listen() -> Result<Self> {
         let stop = Self { asked: CancellationToken::new(), forced: CancellationToken::new() };
-        let mut signals = Signals::listen().context("signals cannot be listened for")?;
+        let mut signals = Signals::listen()?;
         let told = stop.clone();
         tokio::spawn(async move {
             signals.next().await;
@@ -50,21 +50,23 @@ impl Stop {
     }
 }
 
+/// SIGTERM and SIGINT (Ctrl-C), from when this is made on.
 #[cfg(unix)]
-struct Signals {
+pub(crate) struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
 impl Signals {
-    fn listen() -> std::io::Result<Self> {
+    pub(crate) fn listen() -> Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
-        let interrupt = signal(SignalKind::interrupt())?;
-        Ok(Self { interrupt, terminate: signal(SignalKind::terminate())? })
+        let listen = |kind| signal(kind).context("signals cannot be listened for");
+        let interrupt = listen(SignalKind::interrupt())?;
+        Ok(Self { interrupt, terminate: listen(SignalKind::terminate())? })
     }
 
-    async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
@@ -72,16 +74,17 @@ impl Signals {
     }
 }
 
+/// Ctrl-C.
 #[cfg(not(unix))]
-struct Signals;
+pub(crate) struct Signals;
 
 #[cfg(not(unix))]
 impl Signals {
-    fn listen() -> std::io::Result<Self> {
+    pub(crate) fn listen() -> Result<Self> {
         Ok(Self)
     }
 
-    async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) {
         if let Err(error) = tokio::signal::ctrl_c().await {
             tracing::error!(%error, "Ctrl-C cannot be listened for");
             std::future::pending::<()>().await;

@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use super::api::Api;
 use super::bulk::progress;
 use super::context::{Access, Context};
+use super::event;
 use super::exit::Exit;
 use super::output::Output;
 use super::quantity::{Since, Span, millis};
@@ -56,7 +57,7 @@ pub(crate) struct Put {
     /// Partition keys are served in turn; those of one still run beside each other
     #[arg(long, conflicts_with = "ordered")]
     fair: bool,
-    /// Make no deliveries until it is enabled
+    /// Make no deliveries until it is enabled; without it that stays as it is
     #[arg(long)]
     disabled: bool,
     /// How often a delivery is tried
@@ -90,6 +91,9 @@ pub(crate) struct Replay {
     /// Only events that were stored since, as 1h, or an instant (RFC 3339); all if left out
     #[arg(long, value_name = "TIME")]
     from: Option<Since>,
+    /// Count the events that match, and deliver nothing
+    #[arg(long)]
+    dry_run: bool,
 }
 
 #[derive(Deserialize)]
@@ -128,7 +132,8 @@ struct PutBody {
     events: String,
     ordered: bool,
     fair: bool,
-    enabled: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    enabled: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_attempts: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -192,7 +197,8 @@ fn path(consumer: &str) -> String {
 async fn turn(api: &Api, consumer: &ConsumerName, enabled: bool, output: Output) -> Result<()> {
     let path = path(consumer.as_str());
     let known: PutBody = api.get(&path).await?.read()?;
-    let answer = api.call(Method::PUT, &path, &PutBody { enabled, ..known }).await?;
+    let body = PutBody { enabled: Some(enabled), ..known };
+    let answer = api.call(Method::PUT, &path, &body).await?;
     let done = if enabled { "gets" } else { "gets no more" };
     output.forward(answer.json(), || Ok(format!("{consumer} {done} events")))
 }
@@ -253,7 +259,7 @@ impl Put {
             events: self.events,
             ordered: self.ordered,
             fair: self.fair,
-            enabled: !self.disabled,
+            enabled: self.disabled.then_some(false),
             max_attempts: self.max_attempts,
             timeout_ms: self.timeout.map(ms),
             delay_ms: self.delay.map(ms),
@@ -263,7 +269,9 @@ impl Put {
         let is_new = answer.status == StatusCode::CREATED;
         output.forward(answer.json(), || {
             let done = if is_new { "gets" } else { "now gets" };
-            Ok(format!("{} {done} {}", self.consumer, body.events))
+            let enabled = answer.read::<SubscriptionView>()?.enabled;
+            let when = if enabled { "" } else { " once it is enabled" };
+            Ok(format!("{} {done} {}{when}", self.consumer, body.events))
         })
     }
 }
@@ -272,6 +280,13 @@ impl Replay {
     async fn run(self, api: &Api, output: Output) -> Result<()> {
         let path = format!("{}/replay", path(self.consumer.as_str()));
         let from = self.from.map(|Since(at)| format!("{at:.3}"));
+        if self.dry_run {
+            let subscription = api.get(&self::path(self.consumer.as_str())).await?;
+            let types = subscription.read::<SubscriptionView>()?.events;
+            let matched = event::count(api, &types, from.as_deref()).await?;
+            let text = format!("events that match: {matched}; nothing was delivered");
+            return output.answer(&json!({ "matched": matched, "delivered": 0 }), text);
+        }
         let (mut matched, mut delivered) = (0, 0);
         let (mut to, mut cursor) = (None, None);
         let bar = progress(0, "replay");

@@ -11,6 +11,9 @@ fn a_store_that_is_well_is_healthy_and_described() {
     let report = report.json();
     assert_eq!((&report["healthy"], &report["durability"]), (&true.into(), &"power_loss".into()));
     assert_eq!(report["findings"], serde_json::json!([]));
+    let facts = report["facts"].as_array().unwrap();
+    let clock = facts.iter().find(|fact| fact["name"] == "clock").expect("without a queue too");
+    assert_eq!(clock["value"], "as that of this machine");
     let text = sandbox.run(&["doctor"]).ok();
     assert!(text.contains("an Ok survives  ") && text.ends_with("\nhealthy\n"), "{text}");
 }

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::common::{Server, Store};
 use crate::place::{Place, in_every_place};
 
 in_every_place! {
@@ -51,6 +52,9 @@ fn the_next_times_are_told(place: &Place) {
     assert_eq!(next.len(), 3);
     assert!(next.iter().all(|at| at.as_str().unwrap().ends_with("-12-31T15:00:00.000Z")));
     assert_eq!(place.run("cron next yearly").ok().lines().count(), 5);
+    place.run("cron pause yearly").ok();
+    assert!(place.run("cron next yearly").ok().starts_with("it is paused"));
+    assert_eq!(place.json("cron next yearly")["next"], json!([]));
     place.run("cron next yearly --count 0").failed(2, &["1..=100"]);
 }
 
@@ -60,13 +64,43 @@ fn a_schedule_that_can_never_run_is_refused_with_the_reason(place: &Place) {
         (&["--cron", "61 * * * *"], "cron"),
         (&["--cron", "0 0 * * *", "--zone", "Mars/Base"], "zone"),
         (&["--every", "1ms"], "every"),
-        (&["--every", "5m", "--catch-up", "often"], "catch_up"),
+        (&["--every", "5m", "--catch-up", "often"], "write skip, once or a number"),
         (&["--every", "5m", "--zone", "UTC"], "cannot be used with"),
-        (&[], "--cron"),
+        (&["--every", "5m", "--cron", "0 0 * * *"], "cannot be used with"),
+        (&[], "--cron <EXPRESSION>|--every <DURATION>"),
     ] {
         let ran = place.args(&[&["cron", "put", "a", "x"], args].concat());
         assert_eq!(ran.code, 2, "{args:?}: {ran:?}");
         assert!(ran.stderr.contains(said), "{args:?}: {}", ran.stderr);
     }
     assert_eq!(place.run("cron list --json").ok(), "");
+}
+
+#[test]
+fn a_schedule_is_shown_with_all_that_was_put() {
+    let server = Server::start(Store::of("sqlite").unwrap(), &[]);
+    let put = |schedule: &serde_json::Value| {
+        server.ask("PUT", "/v1/schedules/nightly").json(schedule).value()
+    };
+    let job = json!({
+        "type": "report", "queue": "reports", "payload": {"a": 1}, "max_attempts": 7,
+        "priority": 31, "timeout_ms": 61_000, "deadline_ms": 3_600_000, "partition_key": "k",
+        "metadata": {"team": "sales"},
+    });
+    let mut given = json!({
+        "cron": "30 2 * * *", "zone": "Europe/Berlin", "job": job, "catch_up": {"all": 3},
+        "overlap": "skip", "jitter_ms": 1000, "start": "2027-01-01T00:00:00.000Z",
+        "end": "2037-01-01T00:00:00.000Z", "paused": true,
+    });
+    put(&given);
+    let shown = server.get("/v1/schedules/nightly").send().value();
+    for (name, value) in given.as_object().unwrap() {
+        assert_eq!(&shown[name], value, "{name}");
+    }
+    // What was shown for a job of which little is said means the same when it is given back.
+    given["job"] = json!({"type": "report", "payload_base64": "/w=="});
+    let shown = put(&given);
+    given["job"] = shown["job"].clone();
+    assert_eq!(put(&given)["job"], shown["job"]);
+    assert_eq!(server.get("/v1/schedules").send().value()["schedules"][0]["job"], shown["job"]);
 }

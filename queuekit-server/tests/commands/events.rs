@@ -31,14 +31,15 @@ fn an_event_reaches_who_subscribed(place: &Place) {
     assert!(place.run("subscription list").ok().contains("ordered"));
     assert_eq!(
         place.run("subscription put shipping order.* --disabled").ok(),
-        "shipping now gets order.*\n"
+        "shipping now gets order.* once it is enabled\n"
     );
     assert!(place.run("subscription list").ok().contains("disabled"));
     assert_eq!(place.json("subscription enable shipping")["enabled"], true);
     let disabled = place.json("subscription disable shipping");
     assert_eq!((&disabled["enabled"], &disabled["events"]), (&json!(false), &json!("order.*")));
     place.run("subscription disable nobody").failed(3, &["no such subscription"]);
-    assert_eq!(place.json("subscription put shipping order.* --fair")["fair"], true);
+    let put = place.json("subscription put shipping order.* --fair");
+    assert_eq!((&put["fair"], &put["enabled"]), (&json!(true), &json!(false)), "it stays disabled");
     place.run("subscription delete shipping").ok();
     place.run("subscription delete shipping").failed(3, &["no such subscription"]);
 }
@@ -59,10 +60,14 @@ fn events_are_replayed_to_a_new_consumer(place: &Place) {
     }
     place.run("subscription put late order.*").ok();
     let replay = "subscription replay late --name first";
-    assert_eq!(place.json(replay), json!({"matched": 2, "delivered": 2}));
+    let look = format!("{replay} --dry-run");
+    assert_eq!(place.json(&look), json!({"matched": 2, "delivered": 0}));
+    assert_eq!(place.json(replay), json!({"matched": 2, "delivered": 2}), "nothing was before");
+    assert_eq!(place.json(&format!("{look} --from 0s"))["matched"], 0);
     assert_eq!(place.json(replay), json!({"matched": 2, "delivered": 0}), "under one name once");
     assert_eq!(place.json("subscription replay late --name other --from 0s")["matched"], 0);
     assert_eq!(place.lines("job list queue:event.late").len(), 2);
+    place.run("subscription replay nobody --name a --dry-run").failed(3, &["no such"]);
     place.run("subscription replay nobody --name a").failed(3, &["has no subscription"]);
 }
 

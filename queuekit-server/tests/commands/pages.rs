@@ -26,6 +26,9 @@ fn there_is_a_manual_page_for_each_command() {
     }
     let page = std::fs::read_to_string(sandbox.path("pages/man1/queuekit-job-list.1")).unwrap();
     assert!(page.contains("state:dead") && page.contains(".SH SYNOPSIS"), "{page}");
+    let listed = sandbox.run(&["man", "pages/man1", "--json"]).ok();
+    assert_eq!(listed.lines().count(), told.lines().count());
+    assert!(listed.starts_with("{\"page\":\"pages/man1/queuekit.1\"}\n"), "{listed}");
     sandbox.write("file", "");
     sandbox.run(&["man", "file"]).failed(1, &["file cannot be written to"]);
 }

@@ -42,7 +42,12 @@ fn a_queue_is_shown_paused_set_up_emptied_and_removed(place: &Place) {
     place.run("queue remove a").ok();
     place.run("queue remove a").failed(3, &["no such queue"]);
     place.run("enqueue x --queue b").ok();
-    place.run("queue remove b --force").failed(2, &["--yes"]);
+    place.run("queue remove b --force").failed(2, &["remove b with 1 job?", "--yes"]);
+    place.run("queue remove c --force").failed(3, &["no such queue"]);
+    let told = place.json("queue remove b --force --dry-run");
+    assert_eq!(told, json!({"queue": "b", "outcome": "unchanged", "jobs": 1}));
+    place.run("queue remove b --dry-run").failed(2, &["--force"]);
+    assert_eq!(place.lines("job list queue:b").len(), 1, "nothing was changed");
     place.run("queue remove b --force --yes").ok();
     assert_eq!(place.run("queue list --json").ok(), "");
 }

@@ -2,6 +2,7 @@
 
 use crate::common::{Server, Store};
 use crate::sandbox::Sandbox;
+use crate::stub::stub;
 
 #[test]
 fn who_only_looks_makes_no_store() {
@@ -45,6 +46,15 @@ fn a_server_that_is_not_there_is_named() {
     for wrong in ["localhost:8080", "ftp://a", "http://", "nonsense", "http://h/?q", "http://h#f"] {
         let ran = Sandbox::new().run(&["job", "list", "--server", wrong]);
         ran.failed(2, &["--server must be a URL as http://localhost:8080"]);
+    }
+}
+
+#[test]
+fn a_server_that_is_no_queuekit_does_not_say_that_something_is_not_found() {
+    let url = stub(|_, _| (404, "<html>".to_owned()));
+    for command in [&["job", "list"][..], &["queue", "show", "a"], &["queue", "remove", "a"]] {
+        let ran = Sandbox::new().run(&[command, &["--server", &url]].concat());
+        ran.failed(1, &["404", "is no queuekit server"]);
     }
 }
 

@@ -1,6 +1,8 @@
 //! Commands that follow what happens.
 
 use crate::place::{Place, in_every_place};
+use crate::sandbox::Sandbox;
+use crate::stub::stub;
 
 in_every_place! {
     a_job_is_followed_until_it_has_ended,
@@ -39,4 +41,30 @@ fn figures_are_told_again_when_they_change(place: &Place) {
     place.enqueue("x");
     assert!(stats.line().contains("\"ready\":2"));
     stats.signal("TERM");
+}
+
+#[test]
+fn figures_go_on_when_a_server_has_no_time_for_a_while() {
+    let url = stub(|n, path| match (n, path) {
+        (2, _) => (503, String::new()),
+        (_, "/v1/queues") => (200, r#"{"queues": []}"#.to_owned()),
+        (1, _) => (200, r#"{"workers": []}"#.to_owned()),
+        _ => (200, r#"{"workers": [{"slots": 3, "running": 0}]}"#.to_owned()),
+    });
+    let mut stats = Sandbox::new().start(&["stats", "--watch", "--json", "--server", &url]);
+    assert!(stats.line().contains("\"slots\":0"));
+    assert!(stats.line().contains("\"slots\":3"));
+    stats.signal("TERM");
+    assert!(stats.ended().1.contains("asking again"));
+    // Once is once.
+    let url = stub(|_, _| (503, String::new()));
+    Sandbox::new().run(&["stats", "--server", &url]).failed(1, &["503"]);
+}
+
+#[test]
+fn what_will_not_pass_ends_a_watch_at_once() {
+    let url = stub(|_, _| (501, String::new()));
+    let ran = Sandbox::new().run(&["stats", "--watch", "--server", &url]);
+    ran.failed(1, &["501"]);
+    assert!(!ran.stderr.contains("asking again"), "{}", ran.stderr);
 }

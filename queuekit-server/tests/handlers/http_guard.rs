@@ -73,8 +73,9 @@ async fn s8_another_host_is_told_neither_the_headers_nor_the_signature() {
     let payload = json!({
         "url": first.url("/"), "body": 1, "headers": {"Authorization": "t", "X-Api-Key": "t"},
     });
-    result(&place.run("http", payload).await);
-    let private = ["authorization", "x-api-key", "webhook-signature", "webhook-id"];
+    let job = place.run("http", payload).await;
+    result(&job);
+    let private = ["authorization", "x-api-key", "webhook-signature", "webhook-timestamp"];
     for _ in 0..2 {
         let request = first.next();
         assert!(private.iter().all(|name| request.headers.contains_key(*name)), "{request:?}");
@@ -82,6 +83,11 @@ async fn s8_another_host_is_told_neither_the_headers_nor_the_signature() {
     let request = last.next();
     assert_eq!((&*request.path, &*request.body), ("/there", "1"));
     assert!(!private.iter().any(|name| request.headers.contains_key(*name)), "{request:?}");
+    assert_eq!(
+        request.headers["webhook-id"],
+        job.id.to_string(),
+        "no secret, and told apart by it"
+    );
 }
 
 #[tokio::test]

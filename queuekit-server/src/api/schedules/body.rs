@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use queuekit::schedule::{Definition, ScheduleEntry, Timing};
-use queuekit::{CatchUp, JobId, Overlap, Schedule, ScheduleDraft, ScheduleName};
+use queuekit::schedule::{Definition, JobTemplate, ScheduleEntry, Timing};
+use queuekit::{CatchUp, JobId, Metadata, Overlap, Schedule, ScheduleDraft, ScheduleName};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -68,12 +68,23 @@ struct SaysBody {
     revision: u64,
 }
 
-/// What it enqueues.
-#[derive(Serialize, ToSchema)]
+/// What it enqueues: as it was given, with what was left out.
+#[derive(Deserialize, Serialize, ToSchema)]
 #[schema(as = ScheduledJob)]
 struct TemplateBody {
     queue: String,
+    #[serde(alias = "kind")]
     r#type: String,
+    priority: u8,
+    max_attempts: u32,
+    timeout_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deadline_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    partition_key: Option<String>,
+    #[serde(default)]
+    #[schema(required = true, value_type = std::collections::BTreeMap<String, String>)]
+    metadata: Metadata,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
     payload: Option<Box<RawValue>>,
@@ -218,15 +229,16 @@ impl From<OverlapBody> for Overlap {
 impl Answered {
     pub(super) fn of(entry: ScheduleEntry) -> Self {
         let name = entry.name.to_string();
-        match entry.schedule {
-            Ok(schedule) => Self { name, error: None, says: Some(SaysBody::of(&schedule)) },
-            Err(error) => Self { name, error: Some(error.to_string()), says: None },
+        let said = entry.schedule.map_err(|error| error.to_string());
+        match said.and_then(|schedule| SaysBody::of(&schedule).map_err(|e| e.to_string())) {
+            Ok(says) => Self { name, error: None, says: Some(says) },
+            Err(error) => Self { name, error: Some(error), says: None },
         }
     }
 }
 
 impl SaysBody {
-    fn of(schedule: &Schedule) -> Self {
+    fn of(schedule: &Schedule) -> serde_json::Result<Self> {
         let definition = &schedule.definition;
         let (cron, zone, every_ms, description) = match definition.timing() {
             Timing::Cron(cron) => {
@@ -237,19 +249,13 @@ impl SaysBody {
                 (None, None, Some(millis(interval.duration())), every.to_string())
             }
         };
-        let (job, term) = (definition.job(), definition.term());
-        let payload = Shown::of(job.payload());
-        Self {
+        let term = definition.term();
+        Ok(Self {
             cron,
             zone,
             every_ms,
             description,
-            job: TemplateBody {
-                queue: job.queue().to_string(),
-                r#type: job.kind().to_string(),
-                payload: payload.json.map(ToOwned::to_owned),
-                payload_base64: payload.base64,
-            },
+            job: TemplateBody::of(definition.job())?,
             catch_up: definition.catch_up(),
             overlap: definition.overlap(),
             jitter_ms: millis(definition.jitter()),
@@ -260,6 +266,18 @@ impl SaysBody {
             last: schedule.last.map(|last| LastBody { nominal: Time(last.nominal), job: last.job }),
             enqueued: schedule.enqueued,
             revision: schedule.revision,
-        }
+        })
+    }
+}
+
+impl TemplateBody {
+    /// A template serializes all of itself but the payload.
+    fn of(job: &JobTemplate) -> serde_json::Result<Self> {
+        let payload = Shown::of(job.payload());
+        Ok(Self {
+            payload: payload.json.map(ToOwned::to_owned),
+            payload_base64: payload.base64,
+            ..serde_json::from_value(serde_json::to_value(job)?)?
+        })
     }
 }

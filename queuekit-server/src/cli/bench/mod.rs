@@ -9,18 +9,21 @@ use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 use clap::Args;
-use queuekit::{Client, QueueName};
+use queuekit::{Client, ErrorKind, QueueName};
 use serde::Serialize;
 
 use super::context::Context;
 use super::exit::Exit;
+use super::output::remark;
+use super::stop::Signals;
 use super::table::{Cell, Table};
 use measure::Plan;
 use verdict::verdict;
 
 /// Measure the store: how fast jobs are enqueued, worked and picked up
 ///
-/// It works in a queue of its own, which it removes at the end.
+/// It works in a queue of its own, bench-.., which it removes at the end, also after Ctrl-C or
+/// SIGTERM.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Bench {
@@ -41,7 +44,12 @@ Examples:
   queuekit bench --url postgres://localhost/jobs
   queuekit bench --jobs 100000 --json
 
-Figures are of this machine, this store and this moment: take several, and compare like with like.";
+Figures are of this machine, this store and this moment: take several, and compare like with like.
+Killed with SIGKILL it leaves its queue: `queuekit queue remove bench-.. --force` removes it.";
+
+/// For jobs to end that run when it is interrupted.
+const TRIES: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// One measurement.
 #[derive(Serialize)]
@@ -84,19 +92,40 @@ impl Bench {
             callers: self.callers.get(),
             payload_bytes: self.payload_bytes as usize,
         };
+        let mut signals = Signals::listen()?;
         let figures = tokio::select! {
             figures = plan.run(client) => figures,
-            _ = tokio::signal::ctrl_c() => Err(anyhow!("interrupted")),
+            () = signals.next() => Err(anyhow!("interrupted")),
         };
         // Whatever became of it.
-        let removed = match client.backend().capabilities().admin {
-            Some(admin) => admin.remove_queue(&queue, true).await.map(drop),
-            None => Ok(()),
-        };
+        let removed = remove(client, &queue).await;
+        if let (Err(_), Err(error)) = (&figures, &removed) {
+            remark(format_args!("{error:#}"));
+        }
         let figures = figures?;
         removed?;
         let verdict = verdict(client, &figures).await?;
         Ok(Report { store: context.address().to_string(), figures, verdict })
+    }
+}
+
+/// Until there is none: what was under way when it was interrupted may run or be stored yet.
+async fn remove(client: &Client, queue: &QueueName) -> Result<()> {
+    let Some(admin) = client.backend().capabilities().admin else { return Ok(()) };
+    let mut tries = TRIES;
+    loop {
+        match admin.remove_queue(queue, true).await {
+            Ok(false) => return Ok(()),
+            Ok(true) => {}
+            Err(error) if tries > 0 && *error.kind() == ErrorKind::Conflict => {
+                tries -= 1;
+                tokio::time::sleep(PAUSE).await;
+            }
+            Err(error) => {
+                let remedy = format!("queuekit queue remove {queue} --force");
+                return Err(anyhow!(error).context(format!("{queue} is left: say `{remedy}`")));
+            }
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use queuekit::Client;
 use queuekit::capability::{Durability, Severity};
 
 use super::Figure;
+use crate::cli::shown::survived;
 
 /// A commit that takes longer is one over a network, or of a slow disk.
 const SLOW_COMMIT_MS: f64 = 10.0;
@@ -20,7 +21,7 @@ pub(super) async fn verdict(client: &Client, figures: &[Figure]) -> Result<Vec<S
     let commit_ms = find("enqueue, one caller").and_then(|figure| figure.p50_ms);
     if let Some(inspect) = client.backend().capabilities().inspect {
         let durability = inspect.durability().await?;
-        verdict.push(survives(durability).to_owned());
+        verdict.push(format!("an Ok survives {}", survived(durability)));
         if durability == Durability::PowerLoss && commit_ms.is_some_and(|ms| ms < TOO_FAST_MS) {
             verdict.push(
                 "an Ok came faster than most disks can be written to: if this machine has no \
@@ -46,15 +47,4 @@ pub(super) async fn verdict(client: &Client, figures: &[Figure]) -> Result<Vec<S
         ));
     }
     Ok(verdict)
-}
-
-fn survives(durability: Durability) -> &'static str {
-    match durability {
-        Durability::Nothing => "an Ok survives nothing: what is stored is gone with the process",
-        Durability::ProcessKill => {
-            "an Ok survives the end of the process, not the loss of power: `queuekit doctor` says \
-             which setting that is"
-        }
-        Durability::PowerLoss => "an Ok survives the loss of power",
-    }
 }

@@ -8,15 +8,13 @@ use queuekit::JobId;
 
 use super::path;
 use super::show::{JobView, LogView, ProgressView};
-use crate::cli::api::{Answer, Api, is_passing};
+use crate::cli::api::Api;
 use crate::cli::exit::Exit;
-use crate::cli::output::{Output, remark};
+use crate::cli::output::Output;
+use crate::cli::patience::Patience;
 use crate::cli::shown::on_a_line;
 
 const BETWEEN: Duration = Duration::from_millis(300);
-/// How often is asked again where there is no answer.
-const TRIES: u32 = 20;
-const PAUSE: Duration = Duration::from_secs(1);
 
 /// Follow a job until it has ended: its status, progress and log
 ///
@@ -39,7 +37,8 @@ impl Watch {
     pub(super) async fn run(self, api: &Api, output: Output) -> Result<Exit> {
         let (mut told, mut last) = (Told::default(), String::new());
         loop {
-            let answer = self.look(api).await?;
+            // The job goes on meanwhile.
+            let answer = Patience::LONG.ask(async || api.get(&path(self.id)).await).await?;
             let job: JobView = answer.read()?;
             let status = job.status.clone();
             if output.json && answer.json() != last {
@@ -52,21 +51,6 @@ impl Watch {
                 "completed" => return Ok(Exit::Success),
                 "dead" | "cancelled" => return Ok(Exit::Failed),
                 _ => tokio::time::sleep(BETWEEN).await,
-            }
-        }
-    }
-
-    /// Whoever does not answer for a while may come back: the job goes on meanwhile.
-    async fn look(&self, api: &Api) -> Result<Answer> {
-        let mut tries = TRIES;
-        loop {
-            match api.get(&path(self.id)).await {
-                Err(error) if tries > 0 && is_passing(&error) => {
-                    remark(format_args!("{error:#}; asking again"));
-                    tries -= 1;
-                    tokio::time::sleep(PAUSE).await;
-                }
-                answer => return answer,
             }
         }
     }

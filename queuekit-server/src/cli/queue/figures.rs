@@ -115,6 +115,11 @@ impl QueueView {
         self.counts.get(status).map_or(0, |count| count.value)
     }
 
+    /// The number of all its jobs.
+    pub(super) fn jobs(&self) -> u64 {
+        self.counts.values().map(|count| count.value).sum()
+    }
+
     fn count(&self, status: &str) -> Cell {
         let Some(count) = self.counts.get(status).filter(|count| count.value > 0) else {
             return or_dash(None::<u64>);

@@ -11,7 +11,7 @@ use queuekit::QueueName;
 use serde_json::json;
 
 use super::api::Api;
-use super::bulk::{Action, Bulk, BulkFlags, confirm};
+use super::bulk::{Action, Bulk, BulkFlags, confirm, jobs};
 use super::context::{Access, Context};
 use super::exit::Exit;
 use super::filter::{self, FILTERS, Filter};
@@ -64,6 +64,9 @@ pub(crate) struct Remove {
     /// Though it has jobs: they are deleted, unless some run
     #[arg(long)]
     force: bool,
+    /// Count the jobs that would be deleted with it, and change nothing
+    #[arg(long, requires = "force")]
+    dry_run: bool,
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
@@ -115,11 +118,19 @@ impl Purge {
 impl Remove {
     async fn run(self, api: &Api, output: Output) -> Result<()> {
         let name = &self.name;
+        let number = api.get(&path(name)).await?.read::<QueueView>()?.jobs();
+        let jobs = jobs(number);
+        if self.dry_run {
+            let value = json!({ "queue": name, "outcome": "unchanged", "jobs": number });
+            let text = format!("{name} would be removed with {jobs}; nothing was changed");
+            return output.answer(&value, text);
+        }
         if self.force && !self.yes {
-            confirm(&format!("remove {name} with all its jobs?"))?;
+            confirm(&format!("remove {name} with {jobs}?"))?;
         }
         let force = if self.force { "?force=true" } else { "" };
         api.act(Method::DELETE, &format!("{}{force}", path(name))).await?;
-        output.answer(&json!({ "queue": name, "outcome": "removed" }), format!("{name} is gone"))
+        let value = json!({ "queue": name, "outcome": "removed", "jobs": number });
+        output.answer(&value, format!("{name} is gone"))
     }
 }

@@ -68,7 +68,10 @@ impl Webhook {
     /// Sends the request, and sends it on where the receiver says so.
     async fn deliver(&self, mut request: Request, id: JobId) -> JobResult<Answer> {
         let end = Instant::now() + self.whole;
-        let own = self.own_headers(&request, id)?;
+        let id = id.to_string();
+        // By it every receiver knows a request that comes twice.
+        request.headers.insert("webhook-id", HeaderValue::try_from(&id)?);
+        let own = self.own_headers(&request, &id)?;
         let first = request.target.clone();
         for _ in 0..=REDIRECTS {
             // What is meant for one receiver is told to no other.
@@ -90,19 +93,17 @@ impl Webhook {
         Err(JobError::fatal(format!("{first} sends the request on more than {REDIRECTS} times")))
     }
 
-    /// Those of the job, its id, and a signature if there is a secret for the host.
-    fn own_headers(&self, request: &Request, id: JobId) -> JobResult<HeaderMap> {
+    /// Those of the job, and a signature if there is a secret for the host.
+    fn own_headers(&self, request: &Request, id: &str) -> JobResult<HeaderMap> {
         let mut headers = request.headers.clone();
         headers.extend(request.private.clone());
-        let id = id.to_string();
         let keys = self.keys_by_host.get(request.target.host()).or(self.keys.as_ref());
         if let Some(keys) = keys {
             let seconds = SystemClock::default().now().as_millis().div_euclid(1000);
-            let signature = keys.sign(&id, seconds, &request.body);
+            let signature = keys.sign(id, seconds, &request.body);
             headers.insert("webhook-timestamp", seconds.into());
             headers.insert("webhook-signature", HeaderValue::try_from(signature)?);
         }
-        headers.insert("webhook-id", HeaderValue::try_from(id)?);
         Ok(headers)
     }
 }
