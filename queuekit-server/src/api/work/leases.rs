@@ -45,7 +45,8 @@ struct ReportBody {
     token: String,
     progress: Option<ProgressBody>,
     /// Appended to its log; the last 100 of 1 KiB are kept.
-    #[serde(default)]
+    #[schema(max_items = 1000)]
+    #[serde(default, deserialize_with = "bounded")]
     lines: Vec<String>,
 }
 
