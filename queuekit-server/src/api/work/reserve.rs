@@ -19,7 +19,7 @@ use super::unsent::{self, Unsent};
 use crate::api::app::App;
 use crate::api::portion::Portion;
 use crate::api::wire::{BATCH, LeasedBody, entries, items, millis};
-use crate::http::{Caller, Json, Problem, Scope};
+use crate::http::{Caller, Json, Problem};
 
 /// How often a waiting call looks for itself: wake-ups may be lost.
 const POLL: Duration = Duration::from_secs(1);
@@ -79,7 +79,6 @@ pub(crate) async fn reserve(
     caller: Caller,
     Json(body, room): Json<ReserveBody>,
 ) -> Result<Response, Problem> {
-    caller.need(Scope::Work)?;
     if caller.is_bound_to_types() {
         let detail = "the key is bound to types, and work is reserved by queue; bind it to queues";
         return Err(Problem::forbidden(detail));
