@@ -269,13 +269,29 @@ fn what_is_wrong_with_a_batch_is_named_with_its_item(server: &mut Server) {
     assert!(settle(server, "/v1/ack", json!({"acks": []})).is_empty());
     let many: Vec<_> = (0..1001).map(|_| json!({"token": "x"})).collect();
     server.ask("POST", "/v1/nack").json(&json!({"nacks": many})).problem(422, "invalid");
-    for body in [
-        json!({"queues": [], "worker": "w", "limit": 1001}),
-        json!({"queues": ["default"], "worker": "a b"}),
-        json!({"queues": ["default"]}),
-        json!({"queues": ["default"], "worker": "w", "lease_ms": 1}),
-        json!({"queues": {"default": 0}, "worker": "w"}),
+    for (body, field) in [
+        (json!({"queues": [], "worker": "w", "limit": 1001}), "queues"),
+        (json!({"queues": ["default"], "worker": "a b"}), "worker"),
+        (json!({"queues": ["default"]}), "body"),
+        (json!({"queues": 1, "worker": "w"}), "queues"),
+        (json!({"queues": ["default"], "worker": "w", "lease_ms": 1}), "lease_ms"),
+        (json!({"queues": {"default": 0}, "worker": "w"}), "queues"),
+        (json!({"queues": ["a b"], "worker": "w"}), "queues"),
     ] {
-        server.ask("POST", "/v1/reserve").json(&body).problem(422, "invalid");
+        let problem = server.ask("POST", "/v1/reserve").json(&body).problem(422, "invalid");
+        assert_eq!(problem["field"], field, "{problem}");
+    }
+    for (name, value, field) in [
+        ("ttl_ms", json!(1), "ttl_ms"),
+        ("types", json!(["a b"]), "types"),
+        ("id", json!("a b"), "id"),
+    ] {
+        let mut beat = json!({
+            "id": "w", "name": "w", "queues": [], "types": [], "slots": 1, "running": 0,
+            "ttl_ms": 1000,
+        });
+        beat[name] = value;
+        let problem = server.ask("POST", "/v1/beat").json(&beat).problem(422, "invalid");
+        assert_eq!(problem["field"], field, "{problem}");
     }
 }

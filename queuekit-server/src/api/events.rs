@@ -345,11 +345,14 @@ impl EventQuery {
     fn filter(self) -> Result<EventFilter, Problem> {
         let cursor = self.cursor.map(|text| text.parse()).transpose();
         let unread = |_| Problem::bad_request("the query: cursor must be one that a page answered");
+        let wrong = |field| move |error| Problem::from(error).in_field(field);
+        let pattern = self.r#type.as_deref().map(str::parse).transpose();
+        let after = self.after.as_deref().map(str::parse).transpose();
         Ok(EventFilter {
-            pattern: self.r#type.as_deref().map(str::parse).transpose()?,
+            pattern: pattern.map_err(wrong("type"))?,
             from: self.from.map(|time| time.0),
             to: self.to.map(|time| time.0),
-            after: self.after.as_deref().map(str::parse).transpose()?,
+            after: after.map_err(wrong("after"))?,
             cursor: cursor.map_err(unread)?,
             limit: self.limit.map(PageSize::new).transpose()?.unwrap_or_default(),
         })

@@ -1,15 +1,13 @@
 //! Keeping leases alive, and saying what runs are at.
 
-use std::time::Duration;
-
 use axum::Json as Answer;
 use axum::extract::State;
+use queuekit::Progress;
 use queuekit::capability::{ExtendOutcome, Report, ReportOutcome};
-use queuekit::{LeaseTtl, Progress};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::{OutcomeBody, OutcomesBody, token};
+use super::{OutcomeBody, OutcomesBody, token, ttl};
 use crate::api::app::App;
 use crate::api::wire::{bounded, millis};
 use crate::http::{Caller, Json, Problem};
@@ -75,7 +73,7 @@ pub(crate) async fn extend(
     caller: Caller,
     Json(body, _room): Json<ExtendBody>,
 ) -> Result<Answer<OutcomesBody>, Problem> {
-    let ttl = LeaseTtl::new(Duration::from_millis(body.lease_ms))?;
+    let ttl = ttl("lease_ms", body.lease_ms)?;
     let tokens = body.tokens.iter().enumerate().map(|(item, text)| token(&caller, item, text));
     let tokens: Result<Vec<_>, Problem> = tokens.collect();
     let outcomes = app.leases()?.extend(&tokens?, ttl).await?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::response::Response;
 use queuekit::retry::{chance, jittered};
-use queuekit::{LeaseTtl, QueueName, Queues, Reserve, Reserved, WeightedQueues, WorkerId};
+use queuekit::{QueueName, Queues, Reserve, Reserved, WeightedQueues, WorkerId};
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use tokio::time::Instant;
@@ -15,6 +15,7 @@ use utoipa::ToSchema;
 use utoipa::openapi::schema::{OneOfBuilder, Type};
 use utoipa::openapi::{ArrayBuilder, ObjectBuilder, Schema};
 
+use super::ttl;
 use super::unsent::{self, Unsent};
 use crate::api::app::App;
 use crate::api::portion::Portion;
@@ -87,9 +88,9 @@ pub(crate) async fn reserve(
         return Err(Problem::invalid("wait_ms", "wait_ms must be at most 60000"));
     }
     let wait = Duration::from_millis(body.wait_ms);
-    let ttl = LeaseTtl::new(Duration::from_millis(body.lease_ms))?;
+    let ttl = ttl("lease_ms", body.lease_ms)?;
     let (worker, limit) = (WorkerId::new(body.worker)?, body.limit);
-    let queues = body.queues.parse()?;
+    let queues = body.queues.parse().map_err(|error| Problem::from(error).in_field("queues"))?;
     if !(1..=BATCH).contains(&queues.names().len()) {
         let detail = format!("queues must name 1 to {BATCH} queues");
         return Err(Problem::invalid("queues", detail));
