@@ -59,6 +59,15 @@ struct ProgressBody {
     message: String,
 }
 
+impl ProgressBody {
+    fn checked(self) -> Result<Progress, Problem> {
+        if !(0.0..=1.0).contains(&self.fraction) {
+            return Err(Problem::invalid("fraction", "fraction must be from 0 to 1"));
+        }
+        Ok(Progress::new(self.fraction, &self.message))
+    }
+}
+
 /// Keeps leases for another while.
 #[utoipa::path(
     post, path = "/v1/extend", tag = "work", security(("key" = [])),
@@ -104,7 +113,8 @@ pub(crate) async fn report(
 ) -> Result<Answer<OutcomesBody>, Problem> {
     let build = |(item, report): (usize, ReportBody)| {
         let lease = token(&caller, item, &report.token)?;
-        let progress = report.progress.map(|said| Progress::new(said.fraction, &said.message));
+        let progress = report.progress.map(ProgressBody::checked).transpose();
+        let progress = progress.map_err(|problem| problem.at_item(item))?;
         Ok(Report { lease, progress, lines: report.lines })
     };
     let reports: Result<Vec<_>, Problem> =

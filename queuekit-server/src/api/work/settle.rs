@@ -19,6 +19,9 @@ use crate::http::{Caller, Json, Problem};
 /// Jobs that are looked up at once, to know which attempt failed.
 const LOOKED_UP_AT_ONCE: usize = 16;
 
+/// 30 days (contract R4.7).
+const MOST_DELAY_MS: u64 = 2_592_000_000;
+
 /// Successes.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -128,6 +131,10 @@ pub(crate) async fn nack(
 ) -> Result<Answer<OutcomesBody>, Problem> {
     let build = |(item, nack): (usize, NackBody)| {
         let lease = token(&caller, item, &nack.token)?;
+        if nack.delay_ms.is_some_and(|delay_ms| delay_ms > MOST_DELAY_MS) {
+            let detail = format!("delay_ms must be at most {MOST_DELAY_MS}");
+            return Err(Problem::invalid("delay_ms", detail).at_item(item));
+        }
         Ok((lease, nack))
     };
     let nacks: Result<Vec<_>, Problem> = body.nacks.into_iter().enumerate().map(build).collect();
