@@ -199,7 +199,9 @@ fn what_is_wrong_is_named_with_its_field(server: &mut Server) {
         (r#"{"type":"t","priority":"urgent"}"#, "priority"),
         (r#"{"type":"t","max_attempts":0}"#, "max_attempts"),
         (r#"{"type":"t","max_attempts":-1}"#, "max_attempts"),
-        (r#"{"type":"t","delay_ms":99999999999999}"#, "delay"),
+        (r#"{"type":"t","delay_ms":99999999999999}"#, "delay_ms"),
+        (r#"{"type":"t","timeout_ms":0}"#, "timeout_ms"),
+        (r#"{"type":"t","deadline_ms":0}"#, "deadline_ms"),
         (r#"{"type":"t","delay_ms":1,"run_at":"2026-01-01T00:00:00Z"}"#, "run_at"),
         (r#"{"type":"t","run_at":"tomorrow"}"#, "run_at"),
         (r#"{"type":"t","payload":1,"payload_base64":"AA=="}"#, "payload"),
@@ -212,6 +214,8 @@ fn what_is_wrong_is_named_with_its_field(server: &mut Server) {
         let problem = ask(body).problem(422, "invalid");
         assert_eq!(problem["field"], field, "{body}: {problem}");
     }
+    let text = ask(r#""x""#).problem(422, "invalid");
+    assert_eq!(text["detail"], "expected an object at line 1 column 3");
     for body in [
         r#"{"type":"hunter2 x"}"#,
         r#"{"type":"t","queue":"hunter2 x"}"#,

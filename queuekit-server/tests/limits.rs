@@ -36,8 +36,12 @@ fn server() -> Server {
 
 /// What the process holds of memory now, in bytes.
 fn resident(server: &Server) -> u64 {
+    memory(server, "VmRSS")
+}
+
+fn memory(server: &Server, of: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap();
+    let line = status.lines().find(|line| line.starts_with(of)).unwrap();
     let kib: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
     kib * 1024
 }
@@ -113,11 +117,53 @@ fn s6_a_million_elements_and_ten_thousand_levels_are_refused() {
     server.ask("POST", "/v1/jobs").json(&json!({"type": "t"})).expect(201);
 }
 
+/// The largest body that is let in, of the smallest items.
+#[test]
+fn s6_items_that_are_too_many_take_no_more_memory_than_they_came_in() {
+    const SIZE: usize = 16 * MIB as usize;
+    let filled = |begin: &str, item: &dyn Fn(usize) -> String, end: &str| {
+        let mut body = begin.to_owned();
+        let mut items = 0;
+        while body.len() + 64 < SIZE {
+            body += &item(items);
+            items += 1;
+        }
+        body.pop();
+        body + end
+    };
+    let zero = |_: usize| "0,".to_owned();
+    let text = |_: usize| "\"\",".to_owned();
+    let named = |value: &'static str| move |n: usize| format!("\"{n}\":{value},");
+    let server = server();
+    let before = resident(&server);
+    for (path, kind, body) in [
+        ("/v1/events", "cloudevents-batch+json", filled("[", &zero, "]")),
+        ("/v1/reserve", "json", filled(r#"{"worker":"w","queues":["#, &text, "]}")),
+        ("/v1/reserve", "json", filled(r#"{"worker":"w","queues":{"#, &named("1"), "}}")),
+        ("/v1/report", "json", filled(r#"{"reports":[{"token":"","lines":["#, &text, "]}]}")),
+        ("/v1/jobs", "json", filled(r#"{"type":"t","priority":["#, &zero, "]}")),
+        ("/v1/jobs", "json", filled(r#"{"type":"t","metadata":{"#, &named("\"\""), "}}")),
+        ("/v1/events", "json", filled(r#"{"type":"t","metadata":{"#, &named("\"\""), "}}")),
+    ] {
+        let begin = body[..40].to_owned();
+        let ask = server.ask("POST", path).header("content-type", format!("application/{kind}"));
+        ask.text(body).problem(422, "invalid");
+        let grown = memory(&server, "VmHWM").saturating_sub(before);
+        assert!(grown < 64 * MIB, "{path} {begin}: {} MiB", grown / MIB);
+    }
+}
+
 #[test]
 fn s6_headers_beyond_bounds_are_refused() {
     let server = server();
-    let huge = server.get("/v1/jobs").header("x-huge", "a".repeat(1_000_000)).try_send();
-    assert!(huge.is_err() || huge.unwrap().status == 431);
+    let sized = |bytes: usize| server.get("/v1/jobs").header("x-huge", "a".repeat(bytes));
+    sized(60 * 1024).send().expect(200);
+    for bytes in [129 * 1024, 1_000_000] {
+        let refused = sized(bytes).try_send();
+        assert!(refused.is_err() || refused.unwrap().status == 431, "{bytes}");
+    }
+    let many = (0..101).fold(server.get("/v1/jobs"), |ask, n| ask.header(&format!("x-{n}"), n));
+    many.send().expect(431);
     server.get("/healthz").send().expect(200);
 }
 

@@ -23,6 +23,8 @@ on_every_store! {
     a_schedule_that_is_wrong_is_refused_with_the_reason,
     events_reach_their_consumers_and_are_replayed,
     cloud_events_go_in_and_come_out,
+    what_is_wrong_with_a_query_of_events_is_named,
+    s9_what_is_wrong_with_a_cloud_event_is_told_without_what_it_says,
     metrics_tell_of_queues_and_requests,
     a_stream_tells_what_has_changed,
     health_is_a_word,
@@ -157,6 +159,45 @@ fn cloud_events_go_in_and_come_out(server: &mut Server) {
     let many = server.ask("POST", "/v1/events").header("content-type", wanted);
     let refused = many.header("idempotency-key", "k").text(out.text).problem(422, "invalid");
     assert_eq!(refused["field"], "Idempotency-Key");
+}
+
+fn what_is_wrong_with_a_query_of_events_is_named(server: &mut Server) {
+    for (query, field) in [("after=x", "after"), ("type=a%20b", "type"), ("limit=0", "limit")] {
+        let reply = server.get(&format!("/v1/events?{query}")).send();
+        assert_eq!(reply.problem(422, "invalid")["field"], field, "{query}");
+    }
+}
+
+fn s9_what_is_wrong_with_a_cloud_event_is_told_without_what_it_says(server: &mut Server) {
+    let send = |kind: &str, body: &str| {
+        let kind = format!("application/{kind}+json");
+        server.ask("POST", "/v1/events").header("content-type", kind).text(body)
+    };
+    let good = r#"{"specversion":"1.0","id":"1","source":"s","type":"t"}"#;
+    let marked = |from: &str| good.replace(from, "marker-secret ");
+    for event in [
+        r#""marker-secret""#.to_owned(),
+        marked("1.0"),
+        marked("t\"}"),
+        good.replace("\"1\"", "[\"marker-secret\"]"),
+        good.replace("\"t\"", "\"marker-secret x\""),
+        good.replace('}', ",\"marker-secret\":[]}"),
+        good.replace('}', ",\"data_base64\":\"marker-secret\"}"),
+    ] {
+        for (kind, body) in [
+            ("cloudevents", event.clone()),
+            ("cloudevents-batch", format!("[{event}]")),
+            ("cloudevents-batch", format!("{{\"events\":[{event}]}}")),
+        ] {
+            let reply = send(kind, &body);
+            assert!([400, 422].contains(&reply.status), "{body}: {}", reply.text);
+            assert!(!reply.text.contains("marker-secret"), "S9: {body}: {}", reply.text);
+        }
+    }
+    let second = send("cloudevents-batch", &format!("[{good},0]")).problem(422, "invalid");
+    assert_eq!(second["item"], 1);
+    let after = server.get("/v1/events?after=marker-secret").send().expect(422);
+    assert!(!after.text.contains("marker-secret"), "S9: {}", after.text);
 }
 
 fn metrics_tell_of_queues_and_requests(server: &mut Server) {

@@ -31,6 +31,7 @@ on_every_store! {
     who_hangs_up_behind_another_request_leaves_no_lease_behind,
     queues_are_served_in_order_or_by_weight,
     what_is_wrong_with_a_batch_is_named_with_its_item,
+    numbers_beyond_what_is_described_are_refused,
 }
 
 fn enqueue(server: &Server, job: Value) -> String {
@@ -269,13 +270,49 @@ fn what_is_wrong_with_a_batch_is_named_with_its_item(server: &mut Server) {
     assert!(settle(server, "/v1/ack", json!({"acks": []})).is_empty());
     let many: Vec<_> = (0..1001).map(|_| json!({"token": "x"})).collect();
     server.ask("POST", "/v1/nack").json(&json!({"nacks": many})).problem(422, "invalid");
-    for body in [
-        json!({"queues": [], "worker": "w", "limit": 1001}),
-        json!({"queues": ["default"], "worker": "a b"}),
-        json!({"queues": ["default"]}),
-        json!({"queues": ["default"], "worker": "w", "lease_ms": 1}),
-        json!({"queues": {"default": 0}, "worker": "w"}),
+    for (body, field) in [
+        (json!({"queues": [], "worker": "w", "limit": 1001}), "queues"),
+        (json!({"queues": ["default"], "worker": "a b"}), "worker"),
+        (json!({"queues": ["default"]}), "body"),
+        (json!({"queues": 1, "worker": "w"}), "queues"),
+        (json!({"queues": ["default"], "worker": "w", "lease_ms": 1}), "lease_ms"),
+        (json!({"queues": {"default": 0}, "worker": "w"}), "queues"),
+        (json!({"queues": ["a b"], "worker": "w"}), "queues"),
     ] {
-        server.ask("POST", "/v1/reserve").json(&body).problem(422, "invalid");
+        let problem = server.ask("POST", "/v1/reserve").json(&body).problem(422, "invalid");
+        assert_eq!(problem["field"], field, "{problem}");
+    }
+    for (name, value, field) in [
+        ("ttl_ms", json!(1), "ttl_ms"),
+        ("types", json!(["a b"]), "types"),
+        ("id", json!("a b"), "id"),
+    ] {
+        let mut beat = json!({
+            "id": "w", "name": "w", "queues": [], "types": [], "slots": 1, "running": 0,
+            "ttl_ms": 1000,
+        });
+        beat[name] = value;
+        let problem = server.ask("POST", "/v1/beat").json(&beat).problem(422, "invalid");
+        assert_eq!(problem["field"], field, "{problem}");
+    }
+}
+
+fn numbers_beyond_what_is_described_are_refused(server: &mut Server) {
+    enqueue(server, json!({"type": "t"}));
+    let leases = reserve(server, 0);
+    let token = &leases[0]["token"];
+    let report = |fraction: f64| {
+        let progress = json!({"fraction": fraction});
+        ("/v1/report", json!({"reports": [{"token": token, "progress": progress}]}), "fraction")
+    };
+    let nack = |delay_ms: u64| {
+        ("/v1/nack", json!({"nacks": [{"token": token, "delay_ms": delay_ms}]}), "delay_ms")
+    };
+    for (path, body, field) in [report(5.0), report(-0.1), nack(u64::MAX), nack(2_592_000_001)] {
+        let problem = server.ask("POST", path).json(&body).problem(422, "invalid");
+        assert_eq!((&problem["field"], &problem["item"]), (&json!(field), &json!(0)));
+    }
+    for (path, body, _) in [report(0.0), report(1.0), nack(2_592_000_000)] {
+        server.ask("POST", path).json(&body).expect(200);
     }
 }

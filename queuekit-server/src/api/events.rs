@@ -17,7 +17,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::app::App;
 use super::params::Params;
 use super::trace;
-use super::wire::{Given, Shown, Time, bounded, one_of};
+use super::wire::{Given, Shown, Time, bounded, metadata, one_of};
 use crate::http::json::{self, Raw};
 use crate::http::{Caller, Problem, Scope};
 
@@ -45,6 +45,7 @@ pub(super) struct EventBody {
     #[schema(min_length = 1, max_length = 256)]
     idempotency_key: Option<String>,
     #[schema(value_type = Option<std::collections::BTreeMap<String, String>>)]
+    #[serde(default, deserialize_with = "metadata")]
     metadata: Option<Metadata>,
     /// Its deliveries wait so long.
     #[schema(maximum = 31622400000_u64)]
@@ -248,12 +249,7 @@ fn drafts(
         if key.is_some() {
             return Err(for_one());
         }
-        let each: Vec<Box<RawValue>> = serde_json::from_slice(body).map_err(|error| {
-            Problem::bad_request(format!("the body is not a list of CloudEvents: {error}"))
-        })?;
-        let read = |event: Box<RawValue>| EventDraft::from_cloud_event(event.get().as_bytes());
-        let drafts: queuekit::Result<_> = each.into_iter().map(read).collect();
-        return Ok((drafts?, false));
+        return Ok((cloud_events(body)?, false));
     }
     if kind.starts_with(CLOUD_EVENT) {
         let draft = EventDraft::from_cloud_event(body)?;
@@ -283,6 +279,18 @@ fn drafts(
     };
     let drafts: Result<_, Problem> = events.into_iter().enumerate().map(build).collect();
     Ok((drafts?, false))
+}
+
+fn cloud_events(body: &[u8]) -> Result<Vec<EventDraft>, Problem> {
+    #[derive(Deserialize)]
+    struct Events<'a>(#[serde(borrow, deserialize_with = "bounded")] Vec<&'a RawValue>);
+
+    let Events(each) = serde_json::from_slice(body).map_err(|error| json::refused(&error))?;
+    let read = |(item, event): (usize, &RawValue)| {
+        let draft = EventDraft::from_cloud_event(event.get().as_bytes());
+        draft.map_err(|error| Problem::from(error.at_item(item)))
+    };
+    each.into_iter().enumerate().map(read).collect()
 }
 
 impl EventBody {
@@ -337,11 +345,14 @@ impl EventQuery {
     fn filter(self) -> Result<EventFilter, Problem> {
         let cursor = self.cursor.map(|text| text.parse()).transpose();
         let unread = |_| Problem::bad_request("the query: cursor must be one that a page answered");
+        let wrong = |field| move |error| Problem::from(error).in_field(field);
+        let pattern = self.r#type.as_deref().map(str::parse).transpose();
+        let after = self.after.as_deref().map(str::parse).transpose();
         Ok(EventFilter {
-            pattern: self.r#type.as_deref().map(str::parse).transpose()?,
+            pattern: pattern.map_err(wrong("type"))?,
             from: self.from.map(|time| time.0),
             to: self.to.map(|time| time.0),
-            after: self.after.as_deref().map(str::parse).transpose()?,
+            after: after.map_err(wrong("after"))?,
             cursor: cursor.map_err(unread)?,
             limit: self.limit.map(PageSize::new).transpose()?.unwrap_or_default(),
             until: None,

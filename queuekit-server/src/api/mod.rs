@@ -23,8 +23,9 @@ mod work;
 
 use std::sync::Arc;
 
+use axum::extract::Request;
 use axum::http::StatusCode;
-use axum::middleware;
+use axum::middleware::{self, Next};
 use axum::{Extension, Router};
 use queuekit::Client;
 use tokio_util::sync::CancellationToken;
@@ -36,7 +37,7 @@ use utoipa_axum::routes;
 use app::App;
 
 use crate::http::door::{Door, pass};
-use crate::http::{Caller, HttpLimits, HttpOptions, Problem, ProblemBody};
+use crate::http::{Caller, HttpLimits, HttpOptions, Problem, ProblemBody, Scope};
 
 /// Everything that is answered, behind the door.
 pub(crate) fn routes(client: Client, options: &HttpOptions, stopping: CancellationToken) -> Router {
@@ -101,12 +102,7 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(queues::pause))
         .routes(routes!(queues::resume))
         .routes(routes!(work::workers::list_workers))
-        .routes(routes!(work::reserve::reserve))
-        .routes(routes!(work::settle::ack))
-        .routes(routes!(work::settle::nack))
-        .routes(routes!(work::leases::extend))
-        .routes(routes!(work::leases::report))
-        .routes(routes!(work::workers::beat))
+        .merge(worked())
         .routes(routes!(events::emit, events::list_events))
         .routes(routes!(subscriptions::list_subscriptions))
         .routes(routes!(
@@ -129,4 +125,20 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(metrics::metrics))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
+}
+
+/// What workers ask. Their batches are large: whoever may not work is told so before one is read.
+fn worked() -> OpenApiRouter<App> {
+    let may_work = async |caller: Caller, request: Request, next: Next| {
+        caller.need(Scope::Work)?;
+        Ok::<_, Problem>(next.run(request).await)
+    };
+    OpenApiRouter::new()
+        .routes(routes!(work::reserve::reserve))
+        .routes(routes!(work::settle::ack))
+        .routes(routes!(work::settle::nack))
+        .routes(routes!(work::leases::extend))
+        .routes(routes!(work::leases::report))
+        .routes(routes!(work::workers::beat))
+        .route_layer(middleware::from_fn(may_work))
 }

@@ -53,9 +53,6 @@ impl HttpFlags {
         let listen = listen.unwrap_or_default().0;
         let keys = keys(&file.keys, environment.get("QUEUEKIT_API_KEY"))?;
         let insecure_no_auth = self.insecure_no_auth || file.insecure_no_auth;
-        if keys.is_empty() && !insecure_no_auth && !listen.ip().to_canonical().is_loopback() {
-            return Err(open_to_all(listen));
-        }
         let tls = match (self.tls_cert, self.tls_key) {
             (Some(certificate), Some(key)) => Some(TlsFiles { certificate, key }),
             _ => file.tls.as_ref().map(|tls| TlsFiles {
@@ -68,7 +65,11 @@ impl HttpFlags {
         }
         let hosts = if self.hosts.is_empty() { file.hosts.clone() } else { self.hosts };
         let limits = file.limits.limits()?;
-        Ok(HttpOptions { listen, keys, insecure_no_auth, hosts, tls, limits })
+        let options = HttpOptions { listen, keys, insecure_no_auth, hosts, tls, limits };
+        if options.is_open_to_others() {
+            return Err(open_to_all(listen));
+        }
+        Ok(options)
     }
 }
 

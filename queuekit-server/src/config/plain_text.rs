@@ -1,23 +1,27 @@
 //! Passwords and payloads cross a network in plain text only where that was asked for.
 
-use std::net::IpAddr;
-
 use anyhow::{Result, bail};
+use queuekit::percent_decoded;
+use queuekit::postgres::tokio_postgres::Config;
+use queuekit::postgres::tokio_postgres::config::Host;
+
+use crate::http::is_this_machine;
 
 /// Checks the URL of a store: Postgres on another machine is to say how it encrypts. In the URLs of
 /// Redis the scheme says it.
 ///
 /// # Errors
-/// If it leaves open whether the connection is encrypted.
+/// If it leaves open whether a connection is encrypted.
 pub(crate) fn refuse_silent_plain_text(url: &str) -> Result<()> {
     let Some((scheme, rest)) = url.split_once("://") else { return Ok(()) };
     if !["postgres", "postgresql"].iter().any(|name| name.eq_ignore_ascii_case(scheme)) {
         return Ok(());
     }
     let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let mut settings = query.split('&').filter_map(|setting| setting.split_once('='));
-    let says = settings.any(|(name, value)| name == "sslmode" && value != "prefer");
-    if says || hosts(place).all(is_here) {
+    let settings = Settings::of(query);
+    // Of a setting that stands there twice the last one counts.
+    let says = settings.all("sslmode").last().is_some_and(|mode| mode != "prefer");
+    if says || settings.servers(place).iter().all(is_here) {
         return Ok(());
     }
     bail!(
@@ -27,23 +31,43 @@ pub(crate) fn refuse_silent_plain_text(url: &str) -> Result<()> {
     )
 }
 
-/// In `user:password@host:port,host:port/database`; a password may hold anything but `/`.
-fn hosts(place: &str) -> impl Iterator<Item = &str> {
-    let authority = place.split_once('/').map_or(place, |(authority, _)| authority);
-    let hosts = authority.rsplit_once('@').map_or(authority, |(_, hosts)| hosts);
-    hosts.split(',').map(|host| match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
-    })
+/// The settings of a URL: names, and values as they stand there.
+struct Settings<'a>(Vec<(String, &'a str)>);
+
+impl<'a> Settings<'a> {
+    fn of(query: &'a str) -> Self {
+        let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        Self(pairs.filter_map(|(name, value)| Some((percent_decoded(name)?, value))).collect())
+    }
+
+    fn all(&self, wanted: &str) -> impl Iterator<Item = String> {
+        let of_name = self.0.iter().filter(move |(name, _)| name == wanted);
+        of_name.filter_map(|(_, value)| percent_decoded(value))
+    }
+
+    /// The server of the store, and the one that tells of new jobs, as the driver reads them. What
+    /// it cannot read it will not connect to either: it says so when the store is opened.
+    fn servers(&self, place: &str) -> Vec<Config> {
+        let is_host = |(name, _): &&(String, &str)| ["host", "hostaddr"].contains(&name.as_str());
+        let hosts = self.0.iter().filter(is_host).map(|(name, value)| format!("{name}={value}"));
+        let hosts: Vec<_> = hosts.collect();
+        let own = format!("postgres://{place}?{}", hosts.join("&"));
+        [own].into_iter().chain(self.all("listen")).filter_map(|url| url.parse().ok()).collect()
+    }
 }
 
 /// This machine: loopback, or a socket in its file system.
-fn is_here(host: &str) -> bool {
-    host.is_empty()
-        || host.eq_ignore_ascii_case("localhost")
-        || host.starts_with('/')
-        || host.starts_with("%2F")
-        || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+fn is_here(server: &Config) -> bool {
+    let hosts = server.get_hosts().iter().all(|host| match host {
+        Host::Tcp(name) => {
+            name.is_empty()
+                || name.eq_ignore_ascii_case("localhost")
+                || name.parse().is_ok_and(is_this_machine)
+        }
+        #[cfg(unix)]
+        Host::Unix(_) => true,
+    });
+    hosts && server.get_hostaddrs().iter().all(|address| is_this_machine(*address))
 }
 
 #[cfg(test)]
@@ -60,6 +84,11 @@ mod tests {
             "postgres://%2Fvar%2Frun%2Fpostgresql/app",
             "postgres://db/app?sslmode=disable",
             "postgres://db/app?schema=jobs&sslmode=verify-full",
+            "postgres:///app?host=/var/run/postgresql",
+            "postgres:///app?host=localhost&hostaddr=127.0.0.1",
+            "postgres://localhost/app?listen=off",
+            "postgres://localhost/app?listen=postgres%3A%2F%2F127.0.0.1%3A5433%2Fapp",
+            "postgres://a@[::ffff:127.0.0.1]/app",
             "redis://cache",
             "sqlite://jobs.db",
             "memory:",
@@ -73,6 +102,13 @@ mod tests {
             "postgres://db/app?sslmode=prefer",
             "postgres://[2001:db8::1]:5432/app",
             "postgres://a:p@localhost@db/app",
+            "postgres:///app?host=db",
+            "postgres://localhost/app?host=db",
+            "postgres://localhost/app?%68ost=10.0.0.7",
+            "postgres://localhost/app?hostaddr=10.0.0.7",
+            "postgres://localhost/app?listen=postgres%3A%2F%2Fada%3Ahunter2%40db%2Fapp",
+            "postgres://localhost/app?listen=host%3Ddb",
+            "postgres://db/app?sslmode=require&sslmode=prefer",
         ] {
             let error = refuse_silent_plain_text(url).unwrap_err().to_string();
             assert!(error.contains("sslmode=disable") && !error.contains("hunter2"), "{error}");

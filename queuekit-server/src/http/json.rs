@@ -175,7 +175,7 @@ fn read_here<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
         let parsed = serde_json::from_slice::<serde::de::IgnoredAny>(bytes);
         return Err(match parsed {
             Ok(_) => Problem::invalid("body", "the body must be an object, and is a list"),
-            Err(error) => Problem::bad_request(format!("the body is not JSON: {error}")),
+            Err(error) => refused(&error),
         });
     }
     serde_json::from_slice(bytes).map_err(|error| explain::<T>(bytes, &error))
@@ -184,7 +184,7 @@ fn read_here<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
 /// Where it went wrong is looked for only when it has.
 fn explain<T: DeserializeOwned>(bytes: &[u8], error: &serde_json::Error) -> Problem {
     if !error.is_data() {
-        return Problem::bad_request(format!("the body is not JSON: {error}"));
+        return refused(error);
     }
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     match serde_path_to_error::deserialize::<_, T>(&mut reader) {
@@ -194,7 +194,15 @@ fn explain<T: DeserializeOwned>(bytes: &[u8], error: &serde_json::Error) -> Prob
             let detail = format!("{field}: {}", without_values(&found.inner().to_string()));
             Problem::invalid(field, detail)
         }
-        _ => Problem::invalid("body", without_values(&error.to_string())),
+        _ => refused(error),
+    }
+}
+
+/// Why the body as a whole is not taken.
+pub(crate) fn refused(error: &serde_json::Error) -> Problem {
+    match error.is_data() {
+        true => Problem::invalid("body", without_values(&error.to_string())),
+        false => Problem::bad_request(format!("the body is not JSON: {error}")),
     }
 }
 

@@ -1,6 +1,6 @@
 //! How the server is set up.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -21,6 +21,19 @@ pub(crate) struct HttpOptions {
     pub(crate) tls: Option<TlsFiles>,
     /// What one client may take.
     pub(crate) limits: HttpLimits,
+}
+
+impl HttpOptions {
+    /// Whether somebody else could do everything, and nobody said that this is meant (S1).
+    pub(crate) fn is_open_to_others(&self) -> bool {
+        let is_guarded = !self.keys.is_empty() || self.insecure_no_auth;
+        !is_guarded && !is_this_machine(self.listen.ip())
+    }
+}
+
+/// Whether only this machine can reach the address: loopback, of IPv4 also as IPv6 writes it.
+pub(crate) fn is_this_machine(address: IpAddr) -> bool {
+    address.to_canonical().is_loopback()
 }
 
 /// A certificate chain and its key, as PEM.

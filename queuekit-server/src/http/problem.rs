@@ -14,7 +14,16 @@ use utoipa::ToSchema;
 use super::unsaid::without_values;
 
 /// Fields of which it is said what is wrong with what was sent: they hold no secrets.
-const SAYS_WHY: [&str; 3] = ["cron", "zone", "event"];
+const SAYS_WHY: [&str; 2] = ["cron", "zone"];
+/// What the contract calls otherwise than clients do.
+const NAMES: [(&str, &str); 6] = [
+    ("kind", "type"),
+    ("delay", "delay_ms"),
+    ("timeout", "timeout_ms"),
+    ("deadline", "deadline_ms"),
+    ("every", "every_ms"),
+    ("jitter", "jitter_ms"),
+];
 
 /// What went wrong, and what to do about it.
 #[derive(Debug)]
@@ -131,6 +140,14 @@ impl Problem {
         self
     }
 
+    /// What is wrong stands in this field of what was sent.
+    #[must_use]
+    pub(crate) fn in_field(mut self, field: &'static str) -> Self {
+        self.0.place.field = Some(Cow::Borrowed(field));
+        self.0.detail = format!("{field}: {}", self.0.detail);
+        self
+    }
+
     /// With the outcomes of a batch.
     #[must_use]
     pub(crate) fn with_outcomes(mut self, outcomes: Option<Box<RawValue>>) -> Self {
@@ -163,14 +180,15 @@ impl From<Error> for Problem {
                 return Self::new(StatusCode::CONFLICT, "too_many_queues", detail);
             }
             ErrorKind::Invalid { item, field, limit } => {
-                // What the contract calls a kind is the `type` of a job here.
-                let field = if *field == "kind" { "type" } else { field };
-                let detail = problem.0.detail.replacen("kind must be", "type must be", 1);
-                problem.0.detail = match SAYS_WHY.contains(&field) {
+                let name = NAMES.iter().find(|(name, _)| name == field);
+                let name = name.map_or(*field, |(_, name)| name);
+                let (said, says) = (format!("{field} must be"), format!("{name} must be"));
+                let detail = problem.0.detail.replacen(&said, &says, 1);
+                problem.0.detail = match SAYS_WHY.contains(field) {
                     true => detail.chars().take(300).collect(),
                     false => without_values(&detail),
                 };
-                let (field, limit) = (Some(Cow::Borrowed(field)), Some(limit.clone()));
+                let (field, limit) = (Some(Cow::Borrowed(name)), Some(limit.clone()));
                 problem.0.place = Place { item: *item, field, limit };
             }
             ErrorKind::QueueFull { retry_after } => problem.0.retry_after = Some(*retry_after),

@@ -173,8 +173,7 @@ fn log(ended: hyper::Result<()>) {
 
 /// Closed by default: beyond loopback somebody else could send jobs.
 fn refuse_open_to_the_world(options: &HttpOptions) -> anyhow::Result<()> {
-    let is_open = options.keys.is_empty() && !options.insecure_no_auth;
-    if is_open && !options.listen.ip().is_loopback() {
+    if options.is_open_to_others() {
         anyhow::bail!(
             "{} can be reached from other machines, and there is no key: make one with `queuekit \
              key new`, set QUEUEKIT_API_KEY, or say --insecure-no-auth if everybody may do \
@@ -183,4 +182,25 @@ fn refuse_open_to_the_world(options: &HttpOptions) -> anyhow::Result<()> {
         );
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{HttpFlags, Sources};
+
+    #[test]
+    fn s1_every_way_to_write_loopback_is_listened_on_without_a_key() {
+        let mut options = HttpFlags::default().resolve(&Sources::default()).unwrap();
+        for (listen, is_open) in [
+            ("127.0.0.1:0", false),
+            ("[::1]:0", false),
+            ("[::ffff:127.0.0.1]:0", false),
+            ("0.0.0.0:0", true),
+            ("[::ffff:192.0.2.1]:0", true),
+        ] {
+            options.listen = listen.parse().unwrap();
+            assert_eq!(refuse_open_to_the_world(&options).is_err(), is_open, "{listen}");
+        }
+    }
 }

@@ -18,9 +18,19 @@ pub(crate) fn without_values(message: &str) -> String {
     }
     let repeats = ["invalid type: ", "invalid value: ", "invalid length ", "unknown variant `"];
     match repeats.iter().any(|repeat| start.contains(repeat)) {
-        true => format!("expected {expected}"),
+        true => format!("expected {}", without_types(expected)),
         false => message.to_owned(),
     }
+}
+
+/// What serde expects of a type, without the name that the type has in this program.
+fn without_types(expected: &str) -> String {
+    for (kind, said) in [("struct ", "an object"), ("enum ", "one of its names")] {
+        if let Some(rest) = expected.strip_prefix(kind) {
+            return format!("{said}{}", rest.find(' ').map_or("", |end| &rest[end..]));
+        }
+    }
+    expected.to_owned()
 }
 
 /// A path to a field, which names that were sent may be part of: what is no plain one is left out.
@@ -54,6 +64,11 @@ mod tests {
             ("queue must be a name; got \"hunter2\"", "queue must be a name"),
             ("priority must be 0..=31; got 32", "priority must be 0..=31; got 32"),
             ("missing field `type`", "missing field `type`"),
+            (
+                "invalid type: string \"x\", expected struct NewJobBody at line 1 column 3",
+                "expected an object at line 1 column 3",
+            ),
+            ("invalid type: integer `1`, expected enum KindBody", "expected one of its names"),
         ] {
             assert_eq!(without_values(message), said);
         }

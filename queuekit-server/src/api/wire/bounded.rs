@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::de::{Error, SeqAccess, Visitor};
+use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 /// Most items of a batch.
@@ -24,20 +24,54 @@ where
             write!(f, "a list of at most {BATCH} items")
         }
 
-        fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Vec<T>, A::Error> {
-            let mut items = Vec::new();
-            while let Some(item) = from.next_element()? {
-                if items.len() == BATCH {
-                    let message = format!("more than {BATCH} items; send them in several calls");
-                    return Err(A::Error::custom(message));
-                }
-                items.push(item);
-            }
-            Ok(items)
+        fn visit_seq<A: SeqAccess<'de>>(self, from: A) -> Result<Vec<T>, A::Error> {
+            items(from)
         }
     }
 
     from.deserialize_seq(Items(PhantomData))
+}
+
+/// The items of a list.
+///
+/// # Errors
+/// If there are more than [`BATCH`].
+pub(crate) fn items<'de, A, T>(mut from: A) -> Result<Vec<T>, A::Error>
+where
+    A: SeqAccess<'de>,
+    T: Deserialize<'de>,
+{
+    let mut items = Vec::new();
+    while let Some(item) = from.next_element()? {
+        if items.len() == BATCH {
+            return Err(too_many());
+        }
+        items.push(item);
+    }
+    Ok(items)
+}
+
+/// The names and values of an object.
+///
+/// # Errors
+/// If there are more than [`BATCH`].
+pub(crate) fn entries<'de, A, T>(mut from: A) -> Result<Vec<(String, T)>, A::Error>
+where
+    A: MapAccess<'de>,
+    T: Deserialize<'de>,
+{
+    let mut entries = Vec::new();
+    while let Some(entry) = from.next_entry()? {
+        if entries.len() == BATCH {
+            return Err(too_many());
+        }
+        entries.push(entry);
+    }
+    Ok(entries)
+}
+
+fn too_many<E: Error>() -> E {
+    E::custom(format_args!("more than {BATCH} items; send them in several calls"))
 }
 
 #[cfg(test)]

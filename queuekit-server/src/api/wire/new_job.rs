@@ -1,15 +1,17 @@
 //! A job as it is given.
 
+use std::fmt;
 use std::time::Duration;
 
 use queuekit::{JobDraft, JobId, Metadata, NewJob, Priority};
-use serde::Deserialize;
+use serde::de::{Error, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{OneOfBuilder, Type};
 use utoipa::openapi::{ObjectBuilder, Schema};
 
-use super::{Given, Time, bounded, one_of};
+use super::{Given, Time, bounded, metadata, one_of};
 use crate::http::{Problem, json};
 
 /// A job to store.
@@ -50,14 +52,13 @@ pub(crate) struct NewJobBody {
     pub(crate) timeout_ms: Option<u64>,
     #[schema(minimum = 1, maximum = 31622400000_u64)]
     pub(crate) deadline_ms: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "metadata")]
     #[schema(value_type = Option<std::collections::BTreeMap<String, String>>)]
     pub(crate) metadata: Option<Metadata>,
 }
 
 /// A number from 0 to 31, or its name.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged, expecting = "a number from 0 to 31, or low, normal, high or critical")]
+#[derive(Clone, Debug)]
 pub(crate) enum PriorityBody {
     Level(u8),
     Name(String),
@@ -156,6 +157,32 @@ impl NewJobBody {
             Some(id) => draft.id(id),
             None => draft,
         })
+    }
+}
+
+/// `untagged` would first read whatever is sent into memory.
+impl<'de> Deserialize<'de> for PriorityBody {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Either;
+
+        impl Visitor<'_> for Either {
+            type Value = PriorityBody;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number from 0 to 31, or low, normal, high or critical")
+            }
+
+            fn visit_u64<E: Error>(self, level: u64) -> Result<PriorityBody, E> {
+                let of_range = u8::try_from(level).map(PriorityBody::Level);
+                of_range.map_err(|_| E::invalid_value(Unexpected::Unsigned(level), &self))
+            }
+
+            fn visit_str<E: Error>(self, name: &str) -> Result<PriorityBody, E> {
+                Ok(PriorityBody::Name(name.to_owned()))
+            }
+        }
+
+        from.deserialize_any(Either)
     }
 }
 

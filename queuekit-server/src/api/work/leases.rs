@@ -1,18 +1,16 @@
 //! Keeping leases alive, and saying what runs are at.
 
-use std::time::Duration;
-
 use axum::Json as Answer;
 use axum::extract::State;
+use queuekit::Progress;
 use queuekit::capability::{ExtendOutcome, Report, ReportOutcome};
-use queuekit::{LeaseTtl, Progress};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::{OutcomeBody, OutcomesBody, token};
+use super::{OutcomeBody, OutcomesBody, token, ttl};
 use crate::api::app::App;
 use crate::api::wire::{bounded, millis};
-use crate::http::{Caller, Json, Problem, Scope};
+use crate::http::{Caller, Json, Problem};
 
 /// Leases to keep.
 #[derive(Deserialize, ToSchema)]
@@ -45,7 +43,8 @@ struct ReportBody {
     token: String,
     progress: Option<ProgressBody>,
     /// Appended to its log; the last 100 of 1 KiB are kept.
-    #[serde(default)]
+    #[schema(max_items = 1000)]
+    #[serde(default, deserialize_with = "bounded")]
     lines: Vec<String>,
 }
 
@@ -58,6 +57,15 @@ struct ProgressBody {
     fraction: f32,
     #[serde(default)]
     message: String,
+}
+
+impl ProgressBody {
+    fn checked(self) -> Result<Progress, Problem> {
+        if !(0.0..=1.0).contains(&self.fraction) {
+            return Err(Problem::invalid("fraction", "fraction must be from 0 to 1"));
+        }
+        Ok(Progress::new(self.fraction, &self.message))
+    }
 }
 
 /// Keeps leases for another while.
@@ -74,8 +82,7 @@ pub(crate) async fn extend(
     caller: Caller,
     Json(body, _room): Json<ExtendBody>,
 ) -> Result<Answer<OutcomesBody>, Problem> {
-    caller.need(Scope::Work)?;
-    let ttl = LeaseTtl::new(Duration::from_millis(body.lease_ms))?;
+    let ttl = ttl("lease_ms", body.lease_ms)?;
     let tokens = body.tokens.iter().enumerate().map(|(item, text)| token(&caller, item, text));
     let tokens: Result<Vec<_>, Problem> = tokens.collect();
     let outcomes = app.leases()?.extend(&tokens?, ttl).await?;
@@ -104,10 +111,10 @@ pub(crate) async fn report(
     caller: Caller,
     Json(body, _room): Json<ReportsBody>,
 ) -> Result<Answer<OutcomesBody>, Problem> {
-    caller.need(Scope::Work)?;
     let build = |(item, report): (usize, ReportBody)| {
         let lease = token(&caller, item, &report.token)?;
-        let progress = report.progress.map(|said| Progress::new(said.fraction, &said.message));
+        let progress = report.progress.map(ProgressBody::checked).transpose();
+        let progress = progress.map_err(|problem| problem.at_item(item))?;
         Ok(Report { lease, progress, lines: report.lines })
     };
     let reports: Result<Vec<_>, Problem> =

@@ -6,7 +6,9 @@ pub(super) mod settle;
 mod unsent;
 pub(super) mod workers;
 
-use queuekit::{Error, LeaseToken};
+use std::time::Duration;
+
+use queuekit::{Error, LeaseToken, LeaseTtl};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -50,4 +52,13 @@ fn token(caller: &Caller, item: usize, text: &str) -> Result<LeaseToken, Problem
     let token = parsed.map_err(|error| Problem::from(error.at_item(item)))?;
     caller.need_queue(token.queue.as_str()).map_err(|problem| problem.at_item(item))?;
     Ok(token)
+}
+
+/// How long a lease or a beat holds, as this field says.
+///
+/// # Errors
+/// 422 if it is too short or too long.
+fn ttl(field: &'static str, millis: u64) -> Result<LeaseTtl, Problem> {
+    let ttl = LeaseTtl::new(Duration::from_millis(millis));
+    ttl.map_err(|error| Problem::from(error).in_field(field))
 }

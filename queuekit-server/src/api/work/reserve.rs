@@ -1,23 +1,26 @@
 //! `POST /v1/reserve`: asking for work, and waiting for it.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use axum::extract::State;
 use axum::response::Response;
 use queuekit::retry::{chance, jittered};
-use queuekit::{LeaseTtl, QueueName, Queues, Reserve, Reserved, WeightedQueues, WorkerId};
-use serde::{Deserialize, Serialize};
+use queuekit::{QueueName, Queues, Reserve, Reserved, WeightedQueues, WorkerId};
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use tokio::time::Instant;
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{OneOfBuilder, Type};
 use utoipa::openapi::{ArrayBuilder, ObjectBuilder, Schema};
 
+use super::ttl;
 use super::unsent::{self, Unsent};
 use crate::api::app::App;
 use crate::api::portion::Portion;
-use crate::api::wire::{BATCH, LeasedBody, bounded, millis};
-use crate::http::{Caller, Json, Problem, Scope};
+use crate::api::wire::{BATCH, LeasedBody, entries, items, millis};
+use crate::http::{Caller, Json, Problem};
 
 /// How often a waiting call looks for itself: wake-ups may be lost.
 const POLL: Duration = Duration::from_secs(1);
@@ -47,10 +50,8 @@ pub(crate) struct ReserveBody {
 }
 
 /// Names in the order in which they are served, or weights from 1 to 100 by name.
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "a list of at most 1000 names, or weights from 1 to 100 by name")]
 enum QueuesBody {
-    Strict(#[serde(deserialize_with = "bounded")] Vec<String>),
+    Strict(Vec<String>),
     Weighted(BTreeMap<String, u8>),
 }
 
@@ -79,7 +80,6 @@ pub(crate) async fn reserve(
     caller: Caller,
     Json(body, room): Json<ReserveBody>,
 ) -> Result<Response, Problem> {
-    caller.need(Scope::Work)?;
     if caller.is_bound_to_types() {
         let detail = "the key is bound to types, and work is reserved by queue; bind it to queues";
         return Err(Problem::forbidden(detail));
@@ -88,9 +88,9 @@ pub(crate) async fn reserve(
         return Err(Problem::invalid("wait_ms", "wait_ms must be at most 60000"));
     }
     let wait = Duration::from_millis(body.wait_ms);
-    let ttl = LeaseTtl::new(Duration::from_millis(body.lease_ms))?;
+    let ttl = ttl("lease_ms", body.lease_ms)?;
     let (worker, limit) = (WorkerId::new(body.worker)?, body.limit);
-    let queues = body.queues.parse()?;
+    let queues = body.queues.parse().map_err(|error| Problem::from(error).in_field("queues"))?;
     if !(1..=BATCH).contains(&queues.names().len()) {
         let detail = format!("queues must name 1 to {BATCH} queues");
         return Err(Problem::invalid("queues", detail));
@@ -186,6 +186,32 @@ async fn held(app: &App, request: Reserve) -> Result<Unsent, Problem> {
     // Nobody aborts it, and it does not panic: else the leases end with their ttl.
     let reserved = reserving.await.map_err(|_| Problem::overloaded("calls of the store"))?;
     Ok(reserved?)
+}
+
+/// `untagged` would first read whatever is sent into memory.
+impl<'de> Deserialize<'de> for QueuesBody {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Either;
+
+        impl<'de> Visitor<'de> for Either {
+            type Value = QueuesBody;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "a list of at most {BATCH} names, or weights from 1 to 100 by name")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, from: A) -> Result<QueuesBody, A::Error> {
+                items(from).map(QueuesBody::Strict)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, from: A) -> Result<QueuesBody, A::Error> {
+                let weights = entries(from)?;
+                Ok(QueuesBody::Weighted(weights.into_iter().collect()))
+            }
+        }
+
+        from.deserialize_any(Either)
+    }
 }
 
 impl QueuesBody {

@@ -14,10 +14,13 @@ use utoipa::ToSchema;
 use super::{OutcomeBody, OutcomesBody, token};
 use crate::api::app::App;
 use crate::api::wire::{Given, bounded, millis};
-use crate::http::{Caller, Json, Problem, Scope};
+use crate::http::{Caller, Json, Problem};
 
 /// Jobs that are looked up at once, to know which attempt failed.
 const LOOKED_UP_AT_ONCE: usize = 16;
+
+/// 30 days (contract R4.7).
+const MOST_DELAY_MS: u64 = 2_592_000_000;
 
 /// Successes.
 #[derive(Deserialize, ToSchema)]
@@ -96,7 +99,6 @@ pub(crate) async fn ack(
     caller: Caller,
     Json(body, _room): Json<AcksBody>,
 ) -> Result<Answer<OutcomesBody>, Problem> {
-    caller.need(Scope::Work)?;
     let build = |(item, ack): (usize, AckBody)| {
         let lease = token(&caller, item, &ack.token)?;
         let given = Given { json: ack.result, base64: ack.result_base64 };
@@ -127,9 +129,12 @@ pub(crate) async fn nack(
     caller: Caller,
     Json(body, _room): Json<NacksBody>,
 ) -> Result<Answer<OutcomesBody>, Problem> {
-    caller.need(Scope::Work)?;
     let build = |(item, nack): (usize, NackBody)| {
         let lease = token(&caller, item, &nack.token)?;
+        if nack.delay_ms.is_some_and(|delay_ms| delay_ms > MOST_DELAY_MS) {
+            let detail = format!("delay_ms must be at most {MOST_DELAY_MS}");
+            return Err(Problem::invalid("delay_ms", detail).at_item(item));
+        }
         Ok((lease, nack))
     };
     let nacks: Result<Vec<_>, Problem> = body.nacks.into_iter().enumerate().map(build).collect();

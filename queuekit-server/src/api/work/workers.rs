@@ -1,15 +1,14 @@
 //! Who is there.
 
-use std::time::Duration;
-
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::StatusCode;
 use queuekit::capability::{Beat, WorkerInfo};
-use queuekit::{Kind, LeaseTtl, QueueName, WorkerId};
+use queuekit::{Kind, QueueName, WorkerId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::ttl;
 use crate::api::app::App;
 use crate::api::wire::{bounded, millis};
 use crate::http::{Caller, Json, Problem, Scope};
@@ -78,7 +77,6 @@ pub(crate) async fn beat(
     caller: Caller,
     Json(body, _room): Json<BeatBody>,
 ) -> Result<StatusCode, Problem> {
-    caller.need(Scope::Work)?;
     let beat = body.build()?;
     for queue in &beat.queues {
         caller.need_queue(queue.as_str())?;
@@ -132,14 +130,15 @@ impl BeatBody {
         }
         let queues: queuekit::Result<_> = self.queues.into_iter().map(QueueName::new).collect();
         let kinds: queuekit::Result<_> = self.types.into_iter().map(Kind::new).collect();
+        let wrong = |field| move |error| Problem::from(error).in_field(field);
         Ok(Beat {
-            id: WorkerId::new(self.id)?,
+            id: WorkerId::new(self.id).map_err(wrong("id"))?,
             name: self.name,
-            queues: queues?,
-            kinds: kinds?,
+            queues: queues.map_err(wrong("queues"))?,
+            kinds: kinds.map_err(wrong("types"))?,
             slots: self.slots,
             running: self.running,
-            ttl: LeaseTtl::new(Duration::from_millis(self.ttl_ms))?,
+            ttl: ttl("ttl_ms", self.ttl_ms)?,
         })
     }
 }
