@@ -11,7 +11,7 @@
 mod common;
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
 use common::Server;
@@ -214,7 +214,7 @@ fn hang_up_and_look(server: &Server, behind: &str) {
     let polls: Vec<TcpStream> = (0..20).map(|_| begin_poll(server, behind)).collect();
     // A poll that is answered has been there before, so that those before it are as well.
     assert!(reserve(server, 50).is_empty());
-    drop(polls);
+    polls.into_iter().for_each(hang_up);
     let ids: Vec<String> = (0..5).map(|_| enqueue(server, json!({"type": "t"}))).collect();
     let mut seen = Vec::new();
     let end = Instant::now() + Duration::from_secs(20);
@@ -228,6 +228,14 @@ fn hang_up_and_look(server: &Server, behind: &str) {
     let mut ids = ids;
     ids.sort();
     assert_eq!(seen, ids, "each was free within 20 s, and leases last for 30");
+}
+
+/// Waits until the server has seen it: what it sends before that is on its way.
+fn hang_up(mut poll: TcpStream) {
+    poll.shutdown(Shutdown::Write).unwrap();
+    poll.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let seen = poll.read_to_end(&mut Vec::new());
+    assert!(seen.is_ok(), "the server ends the connection: {seen:?}");
 }
 
 fn begin_poll(server: &Server, behind: &str) -> TcpStream {

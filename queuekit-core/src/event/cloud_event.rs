@@ -4,11 +4,13 @@
 //! Source: the CloudEvents specification 1.0.2 and its JSON format.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp as Instant;
-use serde::{Deserialize, Serialize};
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
@@ -23,6 +25,9 @@ const PREFIX: &str = "ce_";
 const SOURCE: &str = "queuekit";
 /// The extension that says which events are in order (Partitioning extension 1.0).
 const PARTITION_KEY: &str = "partitionkey";
+
+/// Written as JSON, more than this is too much metadata in any case (R12).
+const ATTRIBUTE_BYTES: usize = 32 * 1024;
 
 /// As it is read and written; every other attribute is among the others.
 #[derive(Serialize, Deserialize)]
@@ -87,16 +92,50 @@ impl EventDraft {
     }
 }
 
+/// The attributes beside version, type and data; no more of them are read than metadata holds.
+struct Attributes<'a>(BTreeMap<String, &'a RawValue>);
+
+impl<'de> Deserialize<'de> for Attributes<'de> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
+        from.deserialize_map(Few)
+    }
+}
+
+struct Few;
+
+impl<'de> Visitor<'de> for Few {
+    type Value = Attributes<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(
+        self,
+        mut from: A,
+    ) -> std::result::Result<Self::Value, A::Error> {
+        let (mut all, mut bytes) = (BTreeMap::new(), 0);
+        while let Some((name, value)) = from.next_entry::<String, &RawValue>()? {
+            if ["specversion", "type", "data", "data_base64"].contains(&name.as_str()) {
+                continue;
+            }
+            bytes += name.len() + value.get().len();
+            if bytes > ATTRIBUTE_BYTES {
+                return Err(A::Error::custom("more attributes than an event holds"));
+            }
+            all.insert(name, value);
+        }
+        Ok(Attributes(all))
+    }
+}
+
 /// The attributes beside version, type and data, as text.
 fn attributes(json: &[u8]) -> Result<BTreeMap<String, String>> {
     let refuse = |why: String| Error::invalid("event", "a CloudEvent 1.0 in JSON", why);
-    let all: BTreeMap<String, &RawValue> =
+    let Attributes(all) =
         serde_json::from_slice(json).map_err(|error| refuse(error.to_string()))?;
     let mut texts = BTreeMap::new();
     for (name, value) in all {
-        if ["specversion", "type", "data", "data_base64"].contains(&name.as_str()) {
-            continue;
-        }
         let value = value.get();
         let text = match value.as_bytes().first() {
             Some(b'"') => serde_json::from_str(value).map_err(|error| refuse(error.to_string()))?,
@@ -234,6 +273,10 @@ mod tests {
             let error = EventDraft::from_cloud_event(json.as_bytes()).unwrap_err();
             assert!(error.to_string().contains(why), "{json}: {error}");
         }
+        let many: String = (0..20_000).map(|n| format!(r#","a{n}":1"#)).collect();
+        let many = format!(r#"{{"specversion":"1.0","id":"1","source":"s","type":"t"{many}}}"#);
+        let error = EventDraft::from_cloud_event(many.as_bytes()).unwrap_err();
+        assert!(error.to_string().contains("more attributes"), "{error}");
         let bad_type = r#"{"specversion":"1.0","id":"1","source":"s","type":"a b"}"#;
         assert!(EventDraft::from_cloud_event(bad_type.as_bytes()).unwrap().build().is_err());
     }

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use queuekit::schedule::{Definition, JobTemplate, ScheduleEntry, Timing};
 use queuekit::{CatchUp, JobId, Metadata, Overlap, Schedule, ScheduleDraft, ScheduleName};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
@@ -117,6 +118,7 @@ pub(in crate::api) struct GivenBody {
     /// Without id, times and idempotency key: each occurrence has its own.
     job: NewJobBody,
     /// skip, once, or {"all": N}: what becomes of occurrences that nobody was there for.
+    #[serde(default, deserialize_with = "catch_up")]
     catch_up: Option<CatchUpBody>,
     /// allow or skip: whether it runs beside the one before.
     overlap: Option<OverlapBody>,
@@ -133,11 +135,20 @@ pub(in crate::api) struct GivenBody {
 
 /// skip, once, or {"all": N}, which is at most 1,000.
 #[derive(Deserialize, ToSchema)]
-#[serde(untagged, expecting = "skip, once, or {\"all\": N}")]
+#[serde(untagged)]
 #[schema(as = CatchUp)]
 enum CatchUpBody {
     Named(CatchUpName),
     All(CatchUpAll),
+}
+
+/// `untagged` would read whatever is sent into memory: it gets no more than this can be.
+fn catch_up<'de, D: Deserializer<'de>>(from: D) -> Result<Option<CatchUpBody>, D::Error> {
+    let Some(raw) = Option::<&RawValue>::deserialize(from)? else { return Ok(None) };
+    let small = Some(raw.get()).filter(|text| text.len() <= 100);
+    let read = small.and_then(|text| serde_json::from_str(text).ok());
+    let wrong = || D::Error::custom("catch_up is skip, once, or {\"all\": N}");
+    read.map(Some).ok_or_else(wrong)
 }
 
 /// None of them, or the latest.
