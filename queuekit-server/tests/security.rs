@@ -177,6 +177,7 @@ fn body_of(method: &str, path: &str) -> Value {
         }),
         path if path.ends_with("/bury") => json!({"reason": "r"}),
         path if path.ends_with("/reschedule") => json!({"delay_ms": 0}),
+        path if path.ends_with("/retention") => json!({"age_ms": 604_800_000, "events": 1000}),
         path if path.ends_with("/replay") => json!({"name": "r"}),
         path if path.starts_with("/v1/subscriptions/") => json!({"events": "*"}),
         path if path.starts_with("/v1/schedules/") => json!({"every_ms": 60_000, "job": job}),

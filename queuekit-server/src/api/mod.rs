@@ -6,6 +6,7 @@
 mod app;
 mod audit;
 mod docs;
+mod event_retention;
 mod events;
 mod health;
 mod jobs;
@@ -104,6 +105,7 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(work::workers::list_workers))
         .merge(worked())
         .routes(routes!(events::emit, events::list_events))
+        .routes(routes!(event_retention::get_retention, event_retention::put_retention))
         .routes(routes!(subscriptions::list_subscriptions))
         .routes(routes!(
             subscriptions::get_subscription,

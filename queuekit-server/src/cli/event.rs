@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 
 use super::api::Api;
 use super::context::{Access, Context};
+use super::event_retention::Retention;
 use super::exit::Exit;
 use super::output::{Output, remark};
 use super::payload;
@@ -23,11 +24,12 @@ use super::table::{Cell, Table};
 const LETTERS: usize = 60;
 const PAGE: usize = 500;
 
-/// Events: emit them, and read the log
+/// Events: emit them, read the log, and say how long it is kept
 #[derive(Subcommand, Debug)]
 pub(crate) enum Event {
     Emit(Emit),
     List(List),
+    Retention(Retention),
 }
 
 /// Store an event, with a delivery for each subscription
@@ -118,11 +120,12 @@ impl Event {
         let output = context.output;
         let access = match self {
             Self::Emit(_) => Access::Creating,
-            Self::List(_) => Access::Existing,
+            Self::List(_) | Self::Retention(_) => Access::Existing,
         };
         let run = async |api: &Api| match self {
             Self::Emit(emit) => emit.run(api, output).await,
             Self::List(list) => list.run(api, output).await,
+            Self::Retention(retention) => retention.run(api, output).await,
         };
         context.with_api(access, run).await?;
         Ok(Exit::Success)

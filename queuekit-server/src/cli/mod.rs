@@ -11,6 +11,7 @@ mod dlq;
 mod doctor;
 mod enqueue;
 mod event;
+mod event_retention;
 mod exit;
 mod filter;
 mod job;

@@ -8,7 +8,20 @@ in_every_place! {
     an_event_reaches_who_subscribed,
     an_event_with_a_known_key_is_stored_once,
     events_are_replayed_to_a_new_consumer,
+    how_long_events_stay_is_shown_and_changed,
     what_breaks_a_rule_is_refused,
+}
+
+fn how_long_events_stay_is_shown_and_changed(place: &Place) {
+    place.run("event emit order.paid").ok();
+    let kept = |age_ms: u64, events: u64| json!({"age_ms": age_ms, "events": events});
+    assert_eq!(place.json("event retention"), kept(604_800_000, 1_000_000));
+    assert_eq!(place.json("event retention --age 30d"), kept(2_592_000_000, 1_000_000));
+    let shown = place.run("event retention --events 5").ok();
+    assert_eq!(shown, "events stay for 30d, and at most 5 of them\n");
+    place.run("event retention --age 9m").failed(2, &["at least 10 min"]);
+    place.run("event retention --events 0").failed(2, &["at least 1"]);
+    assert_eq!(place.json("event retention"), kept(2_592_000_000, 5));
 }
 
 fn an_event_reaches_who_subscribed(place: &Place) {
