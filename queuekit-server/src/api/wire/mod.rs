@@ -15,5 +15,5 @@ pub(crate) use job::{JobBody, LeasedBody};
 pub(crate) use metadata::metadata;
 pub(crate) use new_job::{EnqueueBody, NewJobBody};
 pub(crate) use one_of::one_of;
-pub(crate) use queue::{PatchBody, QueueBody, SettingsBody, TotalsBody};
+pub(crate) use queue::{PatchBody, QueueBody, SettingsBody, TotalsBody, countable};
 pub(crate) use time::{Time, millis};

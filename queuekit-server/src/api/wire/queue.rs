@@ -269,7 +269,7 @@ impl KeepBody {
 }
 
 /// Stores count with a sign.
-fn countable(field: &'static str, number: Option<u64>) -> Result<()> {
+pub(crate) fn countable(field: &'static str, number: Option<u64>) -> Result<()> {
     match number.filter(|number| i64::try_from(*number).is_err()) {
         Some(number) => Err(Error::invalid(field, "at most 9223372036854775807", number)),
         None => Ok(()),
