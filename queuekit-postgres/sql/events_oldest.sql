@@ -6,7 +6,7 @@
 -- Locks: nothing.
 SELECT
     events.seq, events.emitted_at,
-    (SELECT numbers.last_value FROM queuekit.event_numbers AS numbers) AS last
+    coalesce(pg_sequence_last_value('queuekit.event_numbers'::regclass), 0) AS last
 FROM queuekit.events
 ORDER BY events.seq
 LIMIT $1::int
