@@ -267,7 +267,7 @@ impl Found {
             revision: 0,
             declared: old.and_then(|old| old.declared.clone()),
         };
-        if !same_times || new.next_at.is_none() {
+        if !same_times {
             new.next_at = new.next_from(self.now);
         }
         let Term { start, end } = definition.term();

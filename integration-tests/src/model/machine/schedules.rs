@@ -85,11 +85,7 @@ impl Machine {
         }
         let times = |definition: &Definition| (definition.timing().clone(), definition.term());
         new.next_at = match old {
-            Some(old)
-                if old.next_at.is_some() && times(&old.definition) == times(&new.definition) =>
-            {
-                old.next_at
-            }
+            Some(old) if times(&old.definition) == times(&new.definition) => old.next_at,
             _ => new.next_from(self.now),
         };
         self.coverage.saw(Beside::Scheduled);
