@@ -5,7 +5,7 @@ use queuekit::percent_decoded;
 use queuekit::postgres::tokio_postgres::Config;
 use queuekit::postgres::tokio_postgres::config::Host;
 
-use crate::http::is_this_machine;
+use crate::http::{is_this_host, is_this_machine};
 
 /// Checks the URL of a store: Postgres on another machine is to say how it encrypts. In the URLs of
 /// Redis the scheme says it.
@@ -59,11 +59,7 @@ impl<'a> Settings<'a> {
 /// This machine: loopback, or a socket in its file system.
 fn is_here(server: &Config) -> bool {
     let hosts = server.get_hosts().iter().all(|host| match host {
-        Host::Tcp(name) => {
-            name.is_empty()
-                || name.eq_ignore_ascii_case("localhost")
-                || name.parse().is_ok_and(is_this_machine)
-        }
+        Host::Tcp(name) => name.is_empty() || is_this_host(name),
         #[cfg(unix)]
         Host::Unix(_) => true,
     });

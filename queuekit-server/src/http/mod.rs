@@ -21,6 +21,6 @@ pub(crate) mod unsaid;
 pub(crate) use caller::Caller;
 pub(crate) use json::Json;
 pub(crate) use keys::Scope;
-pub(crate) use options::{HttpLimits, HttpOptions, TlsFiles, is_this_machine};
+pub(crate) use options::{HttpLimits, HttpOptions, TlsFiles, is_this_host, is_this_machine};
 pub(crate) use problem::{Problem, ProblemBody};
 pub(crate) use server::Server;

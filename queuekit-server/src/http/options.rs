@@ -36,6 +36,11 @@ pub(crate) fn is_this_machine(address: IpAddr) -> bool {
     address.to_canonical().is_loopback()
 }
 
+/// The same of a host as URLs name it, without brackets: other names may be anywhere.
+pub(crate) fn is_this_host(name: &str) -> bool {
+    name.eq_ignore_ascii_case("localhost") || name.parse().is_ok_and(is_this_machine)
+}
+
 /// A certificate chain and its key, as PEM.
 #[derive(Clone, Debug)]
 pub(crate) struct TlsFiles {

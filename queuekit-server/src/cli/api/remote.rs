@@ -1,7 +1,6 @@
 //! The routes of a server, over HTTP.
 
 use std::fmt;
-use std::net::IpAddr;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -13,6 +12,7 @@ use reqwest::{Client, Url};
 use super::NoAnswer;
 use crate::cli::Usage;
 use crate::cli::output::remark;
+use crate::http::is_this_host;
 use crate::tls;
 
 /// For a connection to be made.
@@ -90,7 +90,7 @@ impl Remote {
 
 fn is_loopback(base: &Url) -> bool {
     let host = base.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    is_this_host(host)
 }
 
 impl fmt::Display for ServerAddress {

@@ -1,6 +1,5 @@
 //! The server that takes mail.
 
-use std::net::IpAddr;
 use std::str::FromStr;
 
 use lettre::transport::smtp::Error;
@@ -8,6 +7,8 @@ use lettre::transport::smtp::authentication::Credentials;
 use lettre::transport::smtp::client::{Tls, TlsParameters};
 use lettre::{AsyncSmtpTransport, Tokio1Executor};
 use serde::Deserialize;
+
+use crate::http::is_this_host;
 
 /// Where mail goes, each over a connection of its own.
 pub(crate) struct MailServer {
@@ -59,11 +60,9 @@ impl MailServer {
 impl Encryption {
     /// What a port is for; in plain text only to this machine.
     pub(crate) fn usual(host: &str, port: u16) -> Self {
-        let is_here = host.eq_ignore_ascii_case("localhost")
-            || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
         match port {
             465 => Self::Implicit,
-            _ if is_here => Self::None,
+            _ if is_this_host(host) => Self::None,
             _ => Self::Starttls,
         }
     }
