@@ -117,13 +117,16 @@ impl Shared {
         doubt: &AtomicBool,
         attempt: impl Future<Output = Outcome<T>>,
     ) -> Outcome<T> {
-        let mut cut = self.cut.subscribe();
         tokio::select! {
             biased;
             answer = attempt => answer,
-            _ = cut.wait_for(|cut| *cut) => Err(closed().into()),
             () = self.pause(deadline.saturating_duration_since(Instant::now())) => {
-                Err(timed_out(doubt.load(Ordering::Acquire)).into())
+                let error = if *self.cut.borrow() {
+                    closed()
+                } else {
+                    timed_out(doubt.load(Ordering::Acquire))
+                };
+                Err(error.into())
             }
         }
     }
