@@ -118,6 +118,7 @@ fn scope_of(method: &str, path: &str) -> &'static str {
         || ["/v1/jobs", "/v1/events"].contains(&path)
         || ["/v1/subscriptions", "/v1/schedules"].iter().any(|begin| path.starts_with(begin));
     match method {
+        "GET" if path == "/v1/keys" => "admin",
         "GET" => "read",
         _ if work.contains(&path) => "work",
         _ if writes => "enqueue",
@@ -187,6 +188,31 @@ fn body_of(method: &str, path: &str) -> Value {
 
 fn job_or_event(path: &str, job: Value) -> Value {
     if path == "/v1/events" { json!({"type": "t"}) } else { job }
+}
+
+#[test]
+fn s2_when_a_key_was_last_used_is_told_without_what_opens() {
+    let server = guarded();
+    server.get("/v1/queues").key(&secret("reader")).send().expect(200);
+    server.get("/v1/queues").key(&secret("old")).send().expect(401);
+    let shown = server.get("/v1/keys").key(&secret("admin")).send().expect(200);
+    assert!(!shown.text.contains("marker-secret") && !shown.text.contains(&digest(ROOT)));
+    let shown = shown.value();
+    let key = |id: &str| {
+        let mut keys = shown["keys"].as_array().unwrap().iter();
+        keys.find(|key| key["id"] == id).unwrap().clone()
+    };
+    let used: Vec<_> =
+        KEYS.map(|key| key.id).into_iter().filter(|id| key(id)["last_used"].is_string()).collect();
+    assert_eq!(used, ["reader", "admin"]);
+    assert_eq!(key("acme")["queues"], json!(["acme.*"]));
+    assert_eq!(key("mailer")["types"], json!(["mail.*"]));
+    assert_eq!(key("slow")["per_second"], 5);
+    assert_eq!(key("old")["expires"], "2020-01-01T00:00:00.000Z");
+    assert!(key("old")["last_used"].is_null(), "what lets nobody in is not used");
+    for id in ["acme", "mailer"] {
+        server.get("/v1/keys").key(&secret(id)).send().problem(403, "forbidden");
+    }
 }
 
 /// What is wrong with a batch is for those who may send one.

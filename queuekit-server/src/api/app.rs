@@ -9,8 +9,10 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::metrics::Metrics;
+use super::portion::Lately;
 use super::wire::QueueBody;
 use crate::http::json::Intake;
+use crate::http::keys::Keys;
 use crate::http::{Caller, HttpLimits, Problem};
 
 /// The store, and what bounds the work on it; clones share it.
@@ -41,19 +43,28 @@ struct Shared {
     figures: Mutex<Option<Figures>>,
     /// Whether the store answered, and when that was.
     ready: Mutex<Option<(Instant, bool)>>,
+    lately: Lately,
+    keys: Keys,
     metrics: Metrics,
     clock: SystemClock,
     stopping: CancellationToken,
 }
 
 impl App {
-    pub(crate) fn new(client: Client, limits: &HttpLimits, stopping: CancellationToken) -> Self {
+    pub(crate) fn new(
+        client: Client,
+        keys: Keys,
+        limits: &HttpLimits,
+        stopping: CancellationToken,
+    ) -> Self {
         Self(Arc::new(Shared {
             client,
             intake: Arc::new(Intake::new(limits)),
             waiting: Arc::new(Semaphore::new(limits.waiting)),
             figures: Mutex::new(None),
             ready: Mutex::new(None),
+            lately: Lately::unknown(),
+            keys,
             metrics: Metrics::install(),
             clock: SystemClock::default(),
             stopping,
@@ -117,6 +128,15 @@ impl App {
         is_ready
     }
 
+    /// How large the jobs are that are reserved.
+    pub(super) fn lately(&self) -> &Lately {
+        &self.0.lately
+    }
+
+    pub(super) fn keys(&self) -> &Keys {
+        &self.0.keys
+    }
+
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.0.metrics
     }
@@ -178,8 +198,8 @@ mod tests {
     async fn s6_whether_the_store_is_ready_is_asked_once_a_second() {
         let store = Arc::new(MemoryStore::new());
         let options = HttpFlags::default().resolve(&Sources::default()).unwrap();
-        let app =
-            App::new(Client::new(Arc::clone(&store)), &options.limits, CancellationToken::new());
+        let client = Client::new(Arc::clone(&store));
+        let app = App::new(client, options.keys, &options.limits, CancellationToken::new());
         store.faults().fail(Operation::ListJobs, 1, When::Before);
         let asked = futures_util::future::join_all((0..100).map(|_| app.is_ready())).await;
         assert!(asked.iter().all(|is_ready| !is_ready), "only the first question fails");

@@ -10,6 +10,7 @@ mod event_retention;
 mod events;
 mod health;
 mod jobs;
+mod keys;
 mod metrics;
 mod params;
 mod portion;
@@ -38,11 +39,12 @@ use utoipa_axum::routes;
 use app::App;
 
 use crate::http::door::{Door, pass};
+use crate::http::keys::Keys;
 use crate::http::{Caller, HttpLimits, HttpOptions, Problem, ProblemBody, Scope};
 
 /// Everything that is answered, behind the door.
 pub(crate) fn routes(client: Client, options: &HttpOptions, stopping: CancellationToken) -> Router {
-    let app = App::new(client, &options.limits, stopping);
+    let app = App::new(client, options.keys.clone(), &options.limits, stopping);
     tokio::spawn(metrics::keep_tidy(app.clone()));
     let (router, mut api) = described().split_for_parts();
     problems::describe(&mut api);
@@ -66,7 +68,7 @@ pub(crate) fn routes(client: Client, options: &HttpOptions, stopping: Cancellati
 /// The same for the process itself, which may do everything: what it asks comes through no door,
 /// and nobody else hears the answers.
 pub(crate) fn own_routes(client: Client) -> Router {
-    let app = App::new(client, &HttpLimits::default(), CancellationToken::new());
+    let app = App::new(client, Keys::default(), &HttpLimits::default(), CancellationToken::new());
     let (router, _) = described().split_for_parts();
     router.layer(Extension(Caller::operator())).with_state(app)
 }
@@ -123,6 +125,7 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(schedules::resume_schedule))
         .routes(routes!(schedules::run_schedule))
         .routes(routes!(schedules::next_runs))
+        .routes(routes!(keys::list_keys))
         .routes(routes!(stream::stream))
         .routes(routes!(metrics::metrics))
         .routes(routes!(health::healthz))

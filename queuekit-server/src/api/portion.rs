@@ -1,8 +1,12 @@
 //! Reading many jobs in parts, because payloads may have a mebibyte each: an answer ends when it is
 //! long enough or large enough.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 /// Jobs that are read first, to see how large they are.
 const FIRST: usize = 16;
+/// Likewise where those before were small: this many may turn out to be large.
+const FIRST_OF_SMALL: usize = 128;
 /// An answer is not made much larger than this.
 const BYTES: usize = 8 * 1024 * 1024;
 
@@ -10,20 +14,44 @@ const BYTES: usize = 8 * 1024 * 1024;
 #[derive(Clone, Copy)]
 pub(super) struct Portion {
     wanted: usize,
+    first: usize,
     items: usize,
     bytes: usize,
 }
 
+/// How large the largest job was that was read lately: where all are small, one part will do, and
+/// a store is called once.
+pub(super) struct Lately(AtomicUsize);
+
+impl Lately {
+    pub(super) fn unknown() -> Self {
+        Self(AtomicUsize::new(BYTES))
+    }
+
+    pub(super) fn portion(&self, wanted: usize) -> Portion {
+        let largest = self.0.load(Ordering::Relaxed).max(1);
+        Portion { first: (BYTES / largest).clamp(FIRST, FIRST_OF_SMALL), ..Portion::new(wanted) }
+    }
+
+    /// These were read. What was large before is forgotten by and by.
+    pub(super) fn saw(&self, sizes: impl IntoIterator<Item = usize>) {
+        let Some(largest) = sizes.into_iter().max() else { return };
+        let before = self.0.load(Ordering::Relaxed);
+        // Whichever of two at once is kept is true of late.
+        self.0.store(largest.max(before - before / 8), Ordering::Relaxed);
+    }
+}
+
 impl Portion {
     pub(super) fn new(wanted: usize) -> Self {
-        Self { wanted, items: 0, bytes: 0 }
+        Self { wanted, first: FIRST, items: 0, bytes: 0 }
     }
 
     /// How many to read next, as far as the size of those before tells; at least one.
     pub(super) fn part(&self) -> usize {
         let left = self.wanted.saturating_sub(self.items);
         if self.items == 0 {
-            return left.min(FIRST);
+            return left.min(self.first);
         }
         let mean = self.bytes / self.items + 1;
         left.min(BYTES.saturating_sub(self.bytes) / mean).max(1)
@@ -58,5 +86,20 @@ mod tests {
         assert!(!large.took([BYTES / 17; FIRST]));
         assert_eq!(large.part(), 1);
         assert!(large.took([BYTES]));
+    }
+
+    #[test]
+    fn s6_where_all_were_small_one_part_will_do_until_a_large_one_is_seen() {
+        let lately = Lately::unknown();
+        assert_eq!(lately.portion(1000).part(), FIRST);
+        for _ in 0..40 {
+            lately.saw([10, 1000]);
+        }
+        assert_eq!(lately.portion(100).part(), 100);
+        assert_eq!(lately.portion(1000).part(), FIRST_OF_SMALL);
+        lately.saw([]);
+        assert_eq!(lately.portion(100).part(), 100);
+        lately.saw([10, BYTES / 8]);
+        assert_eq!(lately.portion(100).part(), FIRST);
     }
 }

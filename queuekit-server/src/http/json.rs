@@ -9,7 +9,7 @@ use axum::http::header::CONTENT_LENGTH;
 use axum::http::{HeaderMap, StatusCode};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::HttpLimits;
@@ -172,7 +172,7 @@ pub(crate) fn off_the_runtime<T>(bytes: &[u8], work: impl FnOnce() -> T) -> T {
 fn read_here<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     // A list would be read as the fields in their order.
     if bytes.trim_ascii_start().first() == Some(&b'[') {
-        let parsed = serde_json::from_slice::<serde::de::IgnoredAny>(bytes);
+        let parsed = serde_json::from_slice::<IgnoredAny>(bytes);
         return Err(match parsed {
             Ok(_) => Problem::invalid("body", "the body must be an object, and is a list"),
             Err(error) => refused(&error),
@@ -183,7 +183,8 @@ fn read_here<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
 
 /// Where it went wrong is looked for only when it has.
 fn explain<T: DeserializeOwned>(bytes: &[u8], error: &serde_json::Error) -> Problem {
-    if !error.is_data() {
+    // A number where a word of a list is wanted is no JSON for the reader, and JSON all the same.
+    if !error.is_data() && serde_json::from_slice::<IgnoredAny>(bytes).is_err() {
         return refused(error);
     }
     let mut reader = serde_json::Deserializer::from_slice(bytes);
@@ -246,5 +247,20 @@ mod tests {
             assert_eq!(depth(json.as_bytes()), wanted, "{json}");
         }
         assert_eq!(depth("[".repeat(10_000).as_bytes()), 10_000);
+    }
+
+    #[test]
+    fn s6_what_is_json_but_not_what_is_asked_for_names_the_field() {
+        #[derive(Debug, serde::Deserialize)]
+        #[expect(dead_code, reason = "it is read only")]
+        struct Body {
+            scopes: Vec<crate::http::Scope>,
+        }
+        for json in [r#"{"scopes": [7]}"#, r#"{"scopes": ["walk"]}"#, r#"{"scopes": [null]}"#] {
+            let problem = format!("{:?}", read::<Body>(json.as_bytes()).unwrap_err());
+            assert!(problem.contains("scopes[0]") && problem.contains("422"), "{problem}");
+        }
+        let problem = format!("{:?}", read::<Body>(b"{\"scopes\": [7}").unwrap_err());
+        assert!(problem.contains("is not JSON") && problem.contains("400"), "{problem}");
     }
 }

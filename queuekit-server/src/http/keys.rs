@@ -4,6 +4,7 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use base64::Engine;
@@ -12,12 +13,16 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
+use utoipa::ToSchema;
 
 use super::bucket::Bucket;
 use super::glob::Glob;
 
+/// A time at which no key was used.
+const NEVER: i64 = i64::MIN;
+
 /// What a key opens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Scope {
     /// Reading jobs, queues, figures.
@@ -68,6 +73,8 @@ pub(crate) struct Keys(Vec<Arc<Key>>);
 pub(crate) struct Key {
     pub(crate) entry: KeyEntry,
     bucket: Option<Bucket>,
+    /// When it was, in ms.
+    last_used: AtomicI64,
 }
 
 /// A key that was made now: its text is shown once and stored nowhere.
@@ -92,13 +99,17 @@ impl Keys {
         });
         let key = |entry: KeyEntry| {
             let bucket = entry.per_second.map(Bucket::new);
-            Arc::new(Key { entry, bucket })
+            Arc::new(Key { entry, bucket, last_used: AtomicI64::new(NEVER) })
         };
         Self(entries.into_iter().chain(admin).map(key).collect())
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Key> {
+        self.0.iter().map(|key| &**key)
     }
 
     /// The key that was sent, unless it has expired. Every key is compared, in constant time, so
@@ -112,11 +123,18 @@ impl Keys {
             }
         }
         let is_valid = |key: &&Arc<Key>| key.entry.expires.is_none_or(|end| now < end);
-        found.filter(is_valid).map(Arc::clone)
+        let found = found.filter(is_valid).map(Arc::clone);
+        found.inspect(|key| key.last_used.store(now.as_millisecond(), Ordering::Relaxed))
     }
 }
 
 impl Key {
+    /// When it last let somebody in; none if that has not been.
+    pub(crate) fn last_used(&self) -> Option<Timestamp> {
+        let millis = self.last_used.load(Ordering::Relaxed);
+        Timestamp::from_millisecond(millis).ok().filter(|_| millis != NEVER)
+    }
+
     /// Takes so much of what it may do; how long to wait, if that is too much now.
     pub(crate) fn spend(&self, cost: usize) -> Result<(), Duration> {
         self.bucket.as_ref().map_or(Ok(()), |bucket| bucket.take(cost, Instant::now()))
@@ -220,7 +238,10 @@ mod tests {
         new.entry.expires = Some(at("2026-12-01T00:00:00Z"));
         let keys = Keys::new(vec![new.entry.clone()], Some("hunter2"));
         let now = at("2026-11-01T00:00:00Z");
+        let last_used = || keys.iter().map(Key::last_used).collect::<Vec<_>>();
+        assert_eq!(last_used(), [None, None]);
         assert_eq!(keys.find(&new.secret, now).unwrap().entry.id, "ci");
+        assert_eq!(last_used(), [Some(now), None]);
         assert!(keys.find("hunter2", now).unwrap().entry.has(Scope::Work));
         assert!(keys.find(&new.secret, at("2026-12-01T00:00:00Z")).is_none());
         for wrong in
@@ -228,6 +249,7 @@ mod tests {
         {
             assert!(keys.find(wrong, now).is_none(), "{wrong}");
         }
+        assert_eq!(last_used(), [Some(now), Some(now)], "what lets nobody in is not used");
     }
 
     #[test]

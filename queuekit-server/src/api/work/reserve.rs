@@ -18,7 +18,6 @@ use utoipa::openapi::{ArrayBuilder, ObjectBuilder, Schema};
 use super::ttl;
 use super::unsent::{self, Unsent};
 use crate::api::app::App;
-use crate::api::portion::Portion;
 use crate::api::wire::{BATCH, LeasedBody, entries, items, millis};
 use crate::http::{Caller, Json, Problem};
 
@@ -156,7 +155,7 @@ async fn parts(
     limit: usize,
     request: impl Fn(usize) -> queuekit::Result<Reserve>,
 ) -> Result<Unsent, Problem> {
-    let mut portion = Portion::new(limit);
+    let mut portion = app.lately().portion(limit);
     let mut part = portion.part();
     let mut all = held(app, request(part)?).await?;
     let mut taken = all.sizes().count();
@@ -169,6 +168,7 @@ async fn parts(
         is_enough = portion.took(next.sizes());
         all.join(next);
     }
+    app.lately().saw(all.sizes());
     if portion.is_large() {
         all.leave_some();
     }

@@ -1,0 +1,78 @@
+//! The keys that open this server, as an operator looks at them before one is taken away.
+
+use axum::Json as Answer;
+use axum::extract::State;
+use jiff::Timestamp as Instant;
+use queuekit::Timestamp;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::app::App;
+use super::wire::Time;
+use crate::http::keys::Key;
+use crate::http::{Caller, Problem, Scope};
+
+/// All keys.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Keys)]
+pub(super) struct KeysBody {
+    keys: Vec<KeyBody>,
+}
+
+/// A key, without anything that opens.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Key)]
+struct KeyBody {
+    id: String,
+    scopes: Vec<Scope>,
+    /// The queues it is for, with `*` for any text; all if there are none.
+    queues: Vec<String>,
+    /// The types of jobs it is for, likewise.
+    types: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    per_second: Option<u32>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires: Option<Time>,
+    /// When it last opened anything of this process, by its clock; missing if it has not.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_used: Option<Time>,
+}
+
+/// The keys that open this server, and when each was last used.
+///
+/// Each process counts for itself, from its start.
+#[utoipa::path(
+    get, path = "/v1/keys", tag = "watching", security(("key" = [])),
+    responses((status = 200, description = "In the order of the configuration.", body = KeysBody))
+)]
+pub(super) async fn list_keys(
+    State(app): State<App>,
+    caller: Caller,
+) -> Result<Answer<KeysBody>, Problem> {
+    caller.need(Scope::Admin)?;
+    if caller.is_bound() {
+        return Err(Problem::forbidden("the key is bound, and keys are of the whole server"));
+    }
+    Ok(Answer(KeysBody { keys: app.keys().iter().map(KeyBody::of).collect() }))
+}
+
+impl KeyBody {
+    fn of(key: &Key) -> Self {
+        let entry = &key.entry;
+        Self {
+            id: entry.id.clone(),
+            scopes: entry.scopes.clone(),
+            queues: entry.queues.iter().cloned().map(String::from).collect(),
+            types: entry.types.iter().cloned().map(String::from).collect(),
+            per_second: entry.per_second.map(Into::into),
+            expires: entry.expires.map(time),
+            last_used: key.last_used().map(time),
+        }
+    }
+}
+
+fn time(at: Instant) -> Time {
+    Time(Timestamp::from_millis(at.as_millisecond()))
+}
