@@ -11,10 +11,12 @@
 )]
 
 mod ask;
+mod keys;
 mod server;
 mod store;
 
 pub use ask::{Ask, Reply};
+pub use keys::{KEYS, digest, guarded, secret};
 pub use server::Server;
 pub use store::{Store, on};
 

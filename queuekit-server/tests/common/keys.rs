@@ -1,0 +1,52 @@
+//! A server that asks for keys.
+
+use std::fmt::Write;
+
+use sha2::{Digest, Sha256};
+
+use super::{Server, Store};
+
+/// A key of the configuration file.
+pub struct Key {
+    pub id: &'static str,
+    pub scopes: &'static [&'static str],
+    pub queues: &'static [&'static str],
+    pub types: &'static [&'static str],
+}
+
+pub const KEYS: [Key; 7] = [
+    Key { id: "reader", scopes: &["read"], queues: &[], types: &[] },
+    Key { id: "producer", scopes: &["enqueue"], queues: &[], types: &[] },
+    Key { id: "worker", scopes: &["work"], queues: &[], types: &[] },
+    Key { id: "admin", scopes: &["admin"], queues: &[], types: &[] },
+    Key { id: "acme", scopes: &["admin"], queues: &["acme.*"], types: &[] },
+    Key { id: "mailer", scopes: &["admin"], queues: &[], types: &["mail.*"] },
+    Key { id: "writer", scopes: &["enqueue"], queues: &["acme.*"], types: &[] },
+];
+
+pub fn secret(id: &str) -> String {
+    format!("qk_{id}_marker-secret-of-{id}")
+}
+
+pub fn digest(key: &str) -> String {
+    Sha256::digest(key).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A server with these keys, on memory.
+pub fn guarded() -> Server {
+    let store = Store::of("memory").unwrap();
+    let mut file = String::new();
+    for key in KEYS {
+        let digest = digest(&secret(key.id));
+        writeln!(file, "[[keys]]\nid = {:?}\nsha256 = {digest:?}", key.id).unwrap();
+        writeln!(file, "scopes = {:?}\nqueues = {:?}", key.scopes, key.queues).unwrap();
+        writeln!(file, "types = {:?}", key.types).unwrap();
+    }
+    writeln!(file, "[[keys]]\nid = \"old\"\nscopes = [\"admin\"]").unwrap();
+    writeln!(file, "sha256 = {:?}", digest(&secret("old"))).unwrap();
+    writeln!(file, "expires = \"2020-01-01T00:00:00Z\"").unwrap();
+    writeln!(file, "[[keys]]\nid = \"slow\"\nscopes = [\"enqueue\"]").unwrap();
+    writeln!(file, "sha256 = {:?}\nper_second = 5", digest(&secret("slow"))).unwrap();
+    std::fs::write(store.directory.path().join("queuekit.toml"), file).unwrap();
+    Server::start(store, &[])
+}
