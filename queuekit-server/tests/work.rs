@@ -21,6 +21,7 @@ on_every_store! {
     a_job_is_reserved_and_acked_with_its_result,
     r3_3_a_token_settles_once_and_a_wrong_one_nothing,
     a_failed_run_is_tried_again_until_it_is_dead,
+    r14_7_a_failed_delivery_waits_as_its_subscription_says,
     an_extended_lease_tells_of_a_cancel_request,
     a_report_is_shown_with_the_job,
     a_beat_shows_the_worker,
@@ -123,6 +124,17 @@ fn a_failed_run_is_tried_again_until_it_is_dead(server: &mut Server) {
     let fatal = json!({"nacks": [{"token": lease["token"], "kind": "fatal", "error": "no"}]});
     assert_eq!(settle(server, "/v1/nack", fatal)[0]["outcome"], "dead");
     assert_eq!(status(server, &id)["status"], "dead");
+}
+
+fn r14_7_a_failed_delivery_waits_as_its_subscription_says(server: &mut Server) {
+    let subscription = json!({"events": "*", "retry": "fixed 60000"});
+    server.ask("PUT", "/v1/subscriptions/c").json(&subscription).expect(201);
+    server.ask("POST", "/v1/events").json(&json!({"type": "order.paid"})).expect(201);
+    let ask = json!({"queues": ["event.c"], "worker": "w", "wait_ms": 0});
+    let reserved = server.ask("POST", "/v1/reserve").json(&ask).expect(200).value();
+    let nack = json!({"nacks": [{"token": reserved["leases"][0]["token"], "error": "boom"}]});
+    let outcome = settle(server, "/v1/nack", nack).remove(0);
+    assert_eq!(outcome, json!({"outcome": "retrying", "in_ms": 60_000}));
 }
 
 fn an_extended_lease_tells_of_a_cancel_request(server: &mut Server) {

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use queuekit_core::event::RETRY;
+use queuekit_core::event::retry_of_delivery;
 use queuekit_core::retry::no_handler_delay;
 use queuekit_core::{Ack, Bytes, ErrorText, LeaseToken, Nack, NackKind, RetryPolicy};
 
@@ -136,8 +136,7 @@ fn timed_out(run: &Run, text: &str) -> String {
 /// By the policy of the subscription, of the kind, or of the worker.
 fn retry_delay(run: &Run) -> Duration {
     let shared = &run.shared;
-    let subscribed = run.lease.token.queue.is_reserved().then(|| run.lease.metadata.get(RETRY));
-    let subscribed = subscribed.flatten().and_then(RetryPolicy::read);
+    let subscribed = retry_of_delivery(&run.lease.token.queue, &run.lease.metadata);
     let own = run.handler.and_then(|handler| shared.kinds.options(handler).retry.as_ref());
     let policy = subscribed.as_ref().or(own).unwrap_or(&shared.retry);
     let delay = |policy: &RetryPolicy| policy.delay(run.lease.attempt, chance());

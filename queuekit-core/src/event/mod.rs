@@ -24,5 +24,5 @@ pub use id::EventId;
 pub use pattern::EventPattern;
 pub use record::Event;
 pub use replay::{Replay, ReplayFrom, ReplayReport};
-pub use settings::{EVENT, EventRetention, EventSettings, Fate, RETRY};
+pub use settings::{EVENT, EventRetention, EventSettings, Fate, RETRY, retry_of_delivery};
 pub use subscription::{Subscription, SubscriptionDraft};

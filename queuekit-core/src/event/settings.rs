@@ -12,14 +12,22 @@ use crate::capability::Emission;
 use crate::clock::Timestamp;
 use crate::digest;
 use crate::error::{Error, ErrorKind, Result};
-use crate::job::{JobDraft, JobId, NewJob, Priority};
+use crate::job::{JobDraft, JobId, Metadata, NewJob, Priority};
 use crate::limits::{DELAY, DELIVERIES_PER_CALL, RETENTION_AGE_MIN, RETENTION_GRACE};
-use crate::names::{ConsumerName, PartitionKey};
+use crate::names::{ConsumerName, PartitionKey, QueueName};
+use crate::retry::RetryPolicy;
 
 /// In the metadata of a delivery: the id of its event.
 pub const EVENT: &str = "queuekit.event";
 /// In the metadata of a delivery: the retry policy of its subscription, if it has one.
 pub const RETRY: &str = "queuekit.retry";
+
+/// When a delivery that failed is tried again, by the subscription that it is of; none if that says
+/// nothing, or if the job is no delivery (R14.7).
+pub fn retry_of_delivery(queue: &QueueName, metadata: &Metadata) -> Option<RetryPolicy> {
+    let subscribed = queue.is_reserved().then(|| metadata.get(RETRY)).flatten();
+    subscribed.and_then(RetryPolicy::read)
+}
 
 /// All subscriptions, and how long events are kept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

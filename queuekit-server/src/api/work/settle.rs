@@ -5,6 +5,7 @@ use std::time::Duration;
 use axum::Json as Answer;
 use axum::extract::State;
 use futures_util::{StreamExt, TryStreamExt, stream};
+use queuekit::event::retry_of_delivery;
 use queuekit::retry::chance;
 use queuekit::{Ack, AckOutcome, LeaseToken, Nack, NackKind, NackOutcome, RetryPolicy};
 use serde::Deserialize;
@@ -152,14 +153,16 @@ pub(crate) async fn nack(
     Ok(Answer(OutcomesBody { outcomes: outcomes.into_iter().map(outcome).collect() }))
 }
 
-/// With the delay of the default policy where a retry names none: that depends on the attempt.
+/// Where a retry names no delay, with that of the subscription's policy or of the default one: it
+/// depends on the attempt.
 async fn completed(app: &App, lease: LeaseToken, nack: NackBody) -> Result<Nack, Problem> {
     let delay = match nack.delay_ms {
         Some(delay_ms) => Duration::from_millis(delay_ms),
         None if nack.kind == KindBody::Retry => {
             let job = app.client().get_job(lease.id).await?;
+            let policy = job.as_ref().and_then(|job| retry_of_delivery(&job.queue, &job.metadata));
             let attempt = job.map_or(1, |job| job.attempts.max(1));
-            RetryPolicy::DEFAULT.delay(attempt, chance())
+            policy.unwrap_or(RetryPolicy::DEFAULT).delay(attempt, chance())
         }
         None => Duration::ZERO,
     };
