@@ -80,6 +80,36 @@ impl JobTemplate {
         &self.payload
     }
 
+    /// Of each of its jobs, as all that follows.
+    pub fn priority(&self) -> Priority {
+        self.priority
+    }
+
+    /// Most attempts.
+    pub fn max_attempts(&self) -> u32 {
+        self.max_attempts
+    }
+
+    /// How long an attempt may take.
+    pub fn timeout(&self) -> Duration {
+        Duration::from_millis(self.timeout_ms)
+    }
+
+    /// How long after its enqueue it is worth starting.
+    pub fn deadline(&self) -> Option<Duration> {
+        self.deadline_ms.map(Duration::from_millis)
+    }
+
+    /// The partition key.
+    pub fn partition_key(&self) -> Option<&PartitionKey> {
+        self.partition_key.as_ref()
+    }
+
+    /// The metadata, without what an occurrence adds.
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
     pub(super) fn with_payload(mut self, payload: Bytes) -> Self {
         self.payload = payload;
         self
@@ -112,10 +142,10 @@ impl JobTemplate {
             .queue(&self.queue)
             .priority(self.priority)
             .max_attempts(self.max_attempts)
-            .timeout(Duration::from_millis(self.timeout_ms))
+            .timeout(self.timeout())
             .metadata(metadata);
-        if let Some(deadline_ms) = self.deadline_ms {
-            draft = draft.deadline(Duration::from_millis(deadline_ms));
+        if let Some(deadline) = self.deadline() {
+            draft = draft.deadline(deadline);
         }
         if let Some(key) = &self.partition_key {
             draft = draft.partition_key(key);

@@ -67,7 +67,7 @@ pub(crate) struct Put {
     /// The type of its jobs: it picks the handler
     #[arg(value_name = "TYPE")]
     kind: Kind,
-    /// When: five or six fields, as '30 2 * * *'
+    /// When: five to seven fields, as '30 2 * * *', or @daily and the like
     #[arg(long, value_name = "EXPRESSION")]
     cron: Option<String>,
     /// Of the expression, as Europe/Berlin

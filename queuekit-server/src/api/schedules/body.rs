@@ -70,11 +70,10 @@ struct SaysBody {
 }
 
 /// What it enqueues: as it was given, with what was left out.
-#[derive(Deserialize, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(as = ScheduledJob)]
 struct TemplateBody {
     queue: String,
-    #[serde(alias = "kind")]
     r#type: String,
     priority: u8,
     max_attempts: u32,
@@ -83,8 +82,7 @@ struct TemplateBody {
     deadline_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     partition_key: Option<String>,
-    #[serde(default)]
-    #[schema(required = true, value_type = std::collections::BTreeMap<String, String>)]
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
     metadata: Metadata,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
@@ -108,7 +106,7 @@ struct LastBody {
 #[serde(deny_unknown_fields)]
 #[schema(as = ScheduleGiven)]
 pub(in crate::api) struct GivenBody {
-    /// Five or six fields.
+    /// Five to seven fields, or @daily and the like.
     #[schema(example = "30 2 * * *")]
     cron: Option<String>,
     /// Of the expression: `Europe/Berlin` [UTC].
@@ -240,16 +238,15 @@ impl From<OverlapBody> for Overlap {
 impl Answered {
     pub(super) fn of(entry: ScheduleEntry) -> Self {
         let name = entry.name.to_string();
-        let said = entry.schedule.map_err(|error| error.to_string());
-        match said.and_then(|schedule| SaysBody::of(&schedule).map_err(|e| e.to_string())) {
-            Ok(says) => Self { name, error: None, says: Some(says) },
-            Err(error) => Self { name, error: Some(error), says: None },
+        match entry.schedule {
+            Ok(schedule) => Self { name, error: None, says: Some(SaysBody::of(&schedule)) },
+            Err(error) => Self { name, error: Some(error.to_string()), says: None },
         }
     }
 }
 
 impl SaysBody {
-    fn of(schedule: &Schedule) -> serde_json::Result<Self> {
+    fn of(schedule: &Schedule) -> Self {
         let definition = &schedule.definition;
         let (cron, zone, every_ms, description) = match definition.timing() {
             Timing::Cron(cron) => {
@@ -261,12 +258,12 @@ impl SaysBody {
             }
         };
         let term = definition.term();
-        Ok(Self {
+        Self {
             cron,
             zone,
             every_ms,
             description,
-            job: TemplateBody::of(definition.job())?,
+            job: TemplateBody::of(definition.job()),
             catch_up: definition.catch_up(),
             overlap: definition.overlap(),
             jitter_ms: millis(definition.jitter()),
@@ -277,18 +274,24 @@ impl SaysBody {
             last: schedule.last.map(|last| LastBody { nominal: Time(last.nominal), job: last.job }),
             enqueued: schedule.enqueued,
             revision: schedule.revision,
-        })
+        }
     }
 }
 
 impl TemplateBody {
-    /// A template serializes all of itself but the payload.
-    fn of(job: &JobTemplate) -> serde_json::Result<Self> {
+    fn of(job: &JobTemplate) -> Self {
         let payload = Shown::of(job.payload());
-        Ok(Self {
+        Self {
+            queue: job.queue().to_string(),
+            r#type: job.kind().to_string(),
+            priority: job.priority().into(),
+            max_attempts: job.max_attempts(),
+            timeout_ms: millis(job.timeout()),
+            deadline_ms: job.deadline().map(millis),
+            partition_key: job.partition_key().map(ToString::to_string),
+            metadata: job.metadata().clone(),
             payload: payload.json.map(ToOwned::to_owned),
             payload_base64: payload.base64,
-            ..serde_json::from_value(serde_json::to_value(job)?)?
-        })
+        }
     }
 }
