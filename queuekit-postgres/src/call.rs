@@ -51,6 +51,11 @@ impl PostgresStore {
                     Ok(answer) => return Ok(answer),
                     Err(failure) => failure,
                 };
+                let is_answer = matches!(failure.class, Class::Final | Class::Taken);
+                // Connections end with the store: that one failed says no more than that.
+                if !is_answer && *shared.cut.borrow() {
+                    return Err(closed());
+                }
                 in_doubt |= doubt.load(Ordering::Acquire);
                 let again = match failure.class {
                     Class::Final | Class::Taken => false,

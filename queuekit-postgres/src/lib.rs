@@ -49,7 +49,7 @@ mod wakeups;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use deadpool_postgres::Pool;
 use queuekit_core::capability::WakeupHub;
@@ -65,6 +65,9 @@ use io::Io;
 use queues::Known;
 use session::Begins;
 use statements::Statements;
+
+/// How long calls that are under way may go on when the store is closed.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// A store in a Postgres database; clones share it.
 #[derive(Clone)]
@@ -151,11 +154,8 @@ impl PostgresStore {
     async fn end(&self) {
         let shared = &*self.shared;
         shared.closed.store(true, Ordering::Release);
-        // Calls in flight may finish, within reason.
-        for _ in 0..200 {
-            if shared.calls.load(Ordering::Acquire) == 0 {
-                break;
-            }
+        let deadline = Instant::now() + GRACE;
+        while shared.calls.load(Ordering::Acquire) > 0 && Instant::now() < deadline {
             shared.pause(Duration::from_millis(10)).await;
         }
         shared.cut.send_replace(true);

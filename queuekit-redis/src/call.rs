@@ -9,7 +9,7 @@ use redis::{Cmd, Pipeline, Value, cmd};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::codec::{millis, number_of};
-use crate::error::{Class, Failure, Outcome, closed};
+use crate::error::{Class, Failure, Outcome, closed, panicked};
 use crate::keys::QueueKeys;
 use crate::node::Node;
 use crate::scripts::Lua;
@@ -127,8 +127,11 @@ impl RedisStore {
             self.shared.check_open()?;
             let _counted = self.shared.count_call();
             let done = self.shared.io.handle().spawn(work(Arc::clone(&self.shared)));
-            // Else the thread has ended, and the call with it.
-            done.await.unwrap_or_else(|_| Err(closed()))
+            done.await.unwrap_or_else(|ended| match ended.is_panic() {
+                true => Err(panicked()),
+                // The thread has ended, and the call with it.
+                false => Err(closed()),
+            })
         };
         run.await.map_err(|error: Error| error.during(operation))
     }

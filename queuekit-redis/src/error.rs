@@ -146,6 +146,12 @@ fn redis_error(error: &Error) -> Option<&RedisError> {
     std::error::Error::source(error).and_then(|cause| cause.downcast_ref())
 }
 
+pub(crate) fn panicked() -> Error {
+    let message = "the call panicked, and whether it took effect is unknown; its message is on \
+                   standard error, please report it as a bug";
+    Error::new(ErrorKind::Indeterminate, message)
+}
+
 pub(crate) fn closed() -> Error {
     Error::new(ErrorKind::Closed, "this handle was closed; open a new one")
 }

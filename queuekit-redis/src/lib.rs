@@ -53,7 +53,7 @@ mod wakeups;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use queuekit_core::capability::WakeupHub;
 use queuekit_core::{Clock, Limits, Result};
@@ -65,6 +65,9 @@ use keys::Keyspace;
 use queues::Known;
 use scripts::Scripts;
 use topology::Topology;
+
+/// How long calls that are under way may go on when the store is closed.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// A store in a Redis server; clones share it.
 #[derive(Clone)]
@@ -141,13 +144,10 @@ impl RedisStore {
     async fn end(&self) {
         let shared = &*self.shared;
         shared.closed.store(true, Ordering::Release);
-        // Calls in flight may finish, within reason.
         let waiting = Arc::clone(&self.shared);
         let waited = shared.io.handle().spawn(async move {
-            for _ in 0..200 {
-                if waiting.calls.load(Ordering::Acquire) == 0 {
-                    break;
-                }
+            let deadline = Instant::now() + GRACE;
+            while waiting.calls.load(Ordering::Acquire) > 0 && Instant::now() < deadline {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         });
