@@ -252,8 +252,10 @@ impl Worker {
         let drain_timeout = self.drain_timeout;
         let running = self.launch(false)?;
         tokio::select! {
-            _ = end => {}
+            // Why it ended is told, whatever else has happened.
+            biased;
             ended = running.ended() => return ended,
+            _ = end => {}
         }
         Ok(running.drain(drain_timeout).await)
     }
@@ -268,13 +270,15 @@ impl Worker {
         let mut signals = crate::signal::Signals::listen()?;
         let running = self.launch(false)?;
         tokio::select! {
-            () = signals.next() => {}
+            biased;
             ended = running.ended() => return ended,
+            () = signals.next() => {}
         }
         running.begin_drain(drain_timeout);
         tokio::select! {
-            () = signals.next() => {}
+            biased;
             ended = running.ended() => return ended,
+            () = signals.next() => {}
         }
         Ok(running.stop().await)
     }

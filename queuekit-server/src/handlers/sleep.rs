@@ -39,7 +39,7 @@ mod tests {
         let client = Client::new(MemoryStore::new());
         let id = client.enqueue(Sleep { ms: 3_600_000 }).await.unwrap();
         // It hears of it at a third of its lease.
-        let ttl = LeaseTtl::new(Duration::from_secs(1)).unwrap();
+        let ttl = LeaseTtl::new(Duration::from_secs(3)).unwrap();
         let worker = Worker::new(client.clone()).handle(sleep).lease_ttl(ttl);
         let worker = worker.start().await.unwrap();
         let job = async || client.get_job(id).await.unwrap().unwrap();

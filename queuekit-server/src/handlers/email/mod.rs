@@ -59,6 +59,8 @@ impl RawHandler for Mailer {
     async fn call(&self, payload: Bytes, ctx: Ctx) -> JobResult<Option<Bytes>> {
         let (message, id) = message(&payload, self.from.as_ref(), ctx.id())?;
         tokio::select! {
+            // What was taken is not sent again.
+            biased;
             sent = Box::pin(self.send(message, id)) => sent,
             () = ctx.cancelled() => Err("the mail was given up, because its run was".into()),
         }

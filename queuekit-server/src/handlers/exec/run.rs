@@ -92,6 +92,8 @@ async fn feed(mut stdin: ChildStdin, payload: &[u8]) {
 /// Waits for the command's end, or brings it about.
 async fn watch(group: &mut Group, most: Duration, ctx: &Ctx) -> Result<ExitStatus, Stopped> {
     let stopped = tokio::select! {
+        // What came to its end is not run again.
+        biased;
         status = group.exited() => return status.map_err(Stopped::NotStarted),
         () = sleep(most) => Stopped::TooLong,
         () = ctx.cancelled() => Stopped::Cancelled,

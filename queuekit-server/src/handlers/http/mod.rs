@@ -113,6 +113,8 @@ impl RawHandler for Webhook {
         let request = Request::parse(&payload).map_err(JobError::fatal)?;
         let target = request.target.clone();
         tokio::select! {
+            // What was answered is not sent again.
+            biased;
             answer = Box::pin(self.deliver(request, ctx.id())) => answer?.outcome(),
             () = ctx.cancelled() => {
                 Err(format!("the request to {target} was given up, because its run was").into())
