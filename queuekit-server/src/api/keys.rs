@@ -34,7 +34,7 @@ struct KeyBody {
     #[schema(value_type = Option<String>, format = DateTime)]
     #[serde(skip_serializing_if = "Option::is_none")]
     expires: Option<Time>,
-    /// When it last opened anything of this process, by its clock; missing if it has not.
+    /// When it was last sent to this process, also for what it does not open; missing if never.
     #[schema(value_type = Option<String>, format = DateTime)]
     #[serde(skip_serializing_if = "Option::is_none")]
     last_used: Option<Time>,

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const FIRST: usize = 16;
 /// Likewise where those before were small: this many may turn out to be large.
 const FIRST_OF_SMALL: usize = 128;
-/// An answer is not made much larger than this.
+/// An answer ends with the part in which it comes to this.
 const BYTES: usize = 8 * 1024 * 1024;
 
 /// How much has been read, and how much is to come.

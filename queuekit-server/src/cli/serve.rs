@@ -32,8 +32,8 @@ Examples:
   queuekit serve --url postgres://localhost/jobs --tls-cert cert.pem --tls-key key.pem
 
 The server also enqueues what schedules say is due, and removes what is past its retention.
-SIGTERM or Ctrl-C ends it: requests that are under way are answered first; a second signal ends it
-at once. `queuekit key new` makes keys.";
+SIGTERM or Ctrl-C ends it: requests that are under way are answered first, within 10 s; a second
+signal ends it at once. `queuekit key new` makes keys.";
 
 impl Serve {
     pub(crate) async fn run(self, context: Context) -> Result<Exit> {

@@ -184,7 +184,8 @@ fn read_here<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
 /// Where it went wrong is looked for only when it has.
 fn explain<T: DeserializeOwned>(bytes: &[u8], error: &serde_json::Error) -> Problem {
     // A number where a word of a list is wanted is no JSON for the reader, and JSON all the same.
-    if !error.is_data() && serde_json::from_slice::<IgnoredAny>(bytes).is_err() {
+    let is_json = |text| serde_json::from_str::<IgnoredAny>(text).is_ok();
+    if !error.is_data() && !std::str::from_utf8(bytes).is_ok_and(is_json) {
         return refused(error);
     }
     let mut reader = serde_json::Deserializer::from_slice(bytes);
@@ -195,7 +196,7 @@ fn explain<T: DeserializeOwned>(bytes: &[u8], error: &serde_json::Error) -> Prob
             let detail = format!("{field}: {}", without_values(&found.inner().to_string()));
             Problem::invalid(field, detail)
         }
-        _ => refused(error),
+        _ => Problem::invalid("body", without_values(&error.to_string())),
     }
 }
 
@@ -260,7 +261,9 @@ mod tests {
             let problem = format!("{:?}", read::<Body>(json.as_bytes()).unwrap_err());
             assert!(problem.contains("scopes[0]") && problem.contains("422"), "{problem}");
         }
-        let problem = format!("{:?}", read::<Body>(b"{\"scopes\": [7}").unwrap_err());
-        assert!(problem.contains("is not JSON") && problem.contains("400"), "{problem}");
+        for bytes in [&b"{\"scopes\": [7}"[..], b"{\"scopes\": [\"\xff\"]}"] {
+            let problem = format!("{:?}", read::<Body>(bytes).unwrap_err());
+            assert!(problem.contains("is not JSON") && problem.contains("400"), "{problem}");
+        }
     }
 }

@@ -73,7 +73,7 @@ pub(crate) struct Keys(Vec<Arc<Key>>);
 pub(crate) struct Key {
     pub(crate) entry: KeyEntry,
     bucket: Option<Bucket>,
-    /// When it was, in ms.
+    /// In ms.
     last_used: AtomicI64,
 }
 
@@ -129,7 +129,7 @@ impl Keys {
 }
 
 impl Key {
-    /// When it last let somebody in; none if that has not been.
+    /// When it was last sent and had not expired; none if that has not been.
     pub(crate) fn last_used(&self) -> Option<Timestamp> {
         let millis = self.last_used.load(Ordering::Relaxed);
         Timestamp::from_millisecond(millis).ok().filter(|_| millis != NEVER)
