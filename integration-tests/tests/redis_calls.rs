@@ -19,7 +19,7 @@ use queuekit_integration_tests::servers::{Mode, Proxy};
 use queuekit_redis::RedisStore;
 use redis::cmd;
 
-const OP_TIMEOUT: Duration = Duration::from_millis(700);
+const OP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Another handle, by way of the proxy.
 async fn through(proxy: &Proxy, stage: &RedisStage, settings: &str) -> RedisStore {

@@ -24,7 +24,7 @@ use queuekit_integration_tests::kit::{TTL, build, draft, keyed, kind_of, request
 use queuekit_integration_tests::servers::{Mode, OwnRedis, Proxy, RedisSettings};
 use redis::cmd;
 
-const OP_TIMEOUT: Duration = Duration::from_millis(700);
+const OP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A server for one test; none, which is told, where there is no program.
 async fn server(test: &str, settings: RedisSettings) -> Option<OwnRedis> {

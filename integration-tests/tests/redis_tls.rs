@@ -161,7 +161,7 @@ async fn who_does_not_encrypt_where_the_server_does_is_told_within_op_timeout() 
     ] {
         let begun = Instant::now();
         let error = RedisStore::connect_url(&url).await.expect_err("the other port");
-        assert!(begun.elapsed() < op_timeout + Duration::from_secs(1), "{:?}", begun.elapsed());
+        assert!(begun.elapsed() < op_timeout + Duration::from_secs(3), "{:?}", begun.elapsed());
         assert_eq!(*error.kind(), ErrorKind::Unavailable, "{error}");
         assert!(error.to_string().contains("encrypts (rediss:) or not (redis:)"), "{error}");
     }

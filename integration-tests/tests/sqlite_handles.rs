@@ -66,8 +66,8 @@ async fn r13_6_an_enqueue_of_another_handle_rings_once() {
 async fn r13_6_workers_of_two_handles_do_not_wake_each_other_for_ever() {
     let file = File::new();
     let (ours, theirs) = (file.store().await, file.store().await);
-    let serve = |store: SqliteStore| async move {
-        let wakeup = subscribe(&store).await;
+    let wakeups = (subscribe(&ours).await, subscribe(&theirs).await);
+    let serve = |store: SqliteStore, wakeup: Wakeup| async move {
         let (mut rings, mut served) = (0, 0);
         while timeout(SOON / 10, wakeup.rung()).await.is_ok() && rings < 1000 {
             rings += 1;
@@ -78,12 +78,9 @@ async fn r13_6_workers_of_two_handles_do_not_wake_each_other_for_ever() {
         (rings, served)
     };
     let producer = file.store().await;
-    let produce = async {
-        let wakeup = subscribe(&producer).await;
-        producer.enqueue(&[build(draft()), build(keyed("k")), build(keyed("k"))]).await.unwrap();
-        drop(wakeup);
-    };
-    let (one, other, ()) = tokio::join!(serve(ours), serve(theirs), produce);
+    let _wakeup = subscribe(&producer).await;
+    producer.enqueue(&[build(draft()), build(keyed("k")), build(keyed("k"))]).await.unwrap();
+    let (one, other) = tokio::join!(serve(ours, wakeups.0), serve(theirs, wakeups.1));
     assert_eq!(one.1 + other.1, 3, "{one:?} {other:?}");
     assert!(one.0 + other.0 < 50, "rings and jobs: {one:?} {other:?}");
     producer.close().await.unwrap();

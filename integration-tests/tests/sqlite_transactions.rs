@@ -157,7 +157,7 @@ async fn r2_9_the_client_inside_an_open_transaction_is_unavailable_and_does_not_
     let error = store.enqueue_one(build(draft())).await.unwrap_err();
     assert_eq!(*error.kind(), ErrorKind::Unavailable);
     assert!(error.to_string().contains("never call the client while"), "{error}");
-    assert!(begun.elapsed() < Duration::from_millis(1300), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_millis(3300), "{:?}", begun.elapsed());
     tx.commit().unwrap();
     assert_eq!(lease(&store, 10).await.len(), 1);
     store.close().await.unwrap();

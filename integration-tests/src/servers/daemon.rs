@@ -37,6 +37,10 @@ const END_WITHIN: Duration = Duration::from_secs(30);
 const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 /// Another process may take a free port before the server does.
 const PORTS_TRIED: usize = 5;
+/// How often one port is tried that may be another's for a moment.
+const PORT_TRIED: usize = 50;
+/// What servers say then.
+const IN_USE: &str = "Address already in use";
 
 /// A server with a directory of its own. Both are gone when this value is dropped, and when this
 /// process dies, even by SIGKILL.
@@ -147,8 +151,22 @@ impl Daemon {
             tries += 1;
             let port = free_port()?;
             match self.launch(&how(self, port)?).await {
-                Err(error) if tries < PORTS_TRIED && error.contains("Address already in use") => {}
+                Err(error) if tries < PORTS_TRIED && error.contains(IN_USE) => {}
                 answer => return answer.map(|version| (port, version)),
+            }
+        }
+    }
+
+    /// Likewise on a port that it had before, and that somebody may have for a moment.
+    pub(super) async fn launch_again(&mut self, launch: &Launch) -> Result<String> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.launch(launch).await {
+                Err(error) if tries < PORT_TRIED && error.contains(IN_USE) => {
+                    tokio::time::sleep(Duration::from_millis(200)).await;
+                }
+                answer => return answer,
             }
         }
     }

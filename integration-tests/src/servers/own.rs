@@ -87,7 +87,7 @@ impl OwnServer {
     pub async fn restart(&mut self) {
         self.stop();
         let launch = launch(&self.daemon, &self.binaries, &self.args, self.port);
-        self.daemon.launch(&launch).await.expect("a server comes back");
+        self.daemon.launch_again(&launch).await.expect("a server comes back");
     }
 
     /// On a directory that has a database cluster, and with these arguments.

@@ -166,7 +166,7 @@ impl OwnRedis {
     pub async fn restart(&mut self) {
         self.stop();
         let launch = launch(&self.daemon, &self.program, &self.args, self.port);
-        self.daemon.launch(&launch).await.expect("a server comes back");
+        self.daemon.launch_again(&launch).await.expect("a server comes back");
     }
 }
 

@@ -18,6 +18,8 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Leases short enough to see their end.
 pub(super) const SHORT_TTL: Duration = Duration::from_millis(600);
+/// That of a lease that is to be kept, though the machine stands still for a second.
+pub(super) const LONG_TTL: Duration = Duration::from_secs(3);
 
 /// What the suite's jobs carry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

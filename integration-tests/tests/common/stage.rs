@@ -142,9 +142,9 @@ pub(crate) fn threads(prefix: &str) -> Option<usize> {
     Some(names.filter(|name| name.starts_with(prefix)).count())
 }
 
-/// What must be answered at once: a second is much for one call on a busy machine.
+/// What must be answered at once: this is less than whatever could hold it up.
 pub(crate) async fn promptly<T>(what: &str, call: impl Future<Output = T>) -> T {
-    let answer = tokio::time::timeout(Duration::from_millis(1500), call).await;
+    let answer = tokio::time::timeout(Duration::from_secs(5), call).await;
     answer.unwrap_or_else(|_| panic!("not answered promptly: {what}"))
 }
 
@@ -159,7 +159,7 @@ pub(crate) async fn in_the_dark<T: std::fmt::Debug>(
     let took = begun.elapsed();
     let unclear = [ErrorKind::Unavailable, ErrorKind::Indeterminate];
     assert!(unclear.contains(&kind), "{what}: {kind:?}");
-    assert!(took < op_timeout + Duration::from_secs(1), "{what}: {took:?}");
+    assert!(took < op_timeout + Duration::from_secs(3), "{what}: {took:?}");
     kind
 }
 

@@ -11,7 +11,7 @@ use crate::place::{Place, dead, result, retried};
 use crate::sandbox::Sandbox;
 use crate::wire::certified;
 
-pub(crate) const ON: &str = "lease_ms = 1000\n[handlers]\nenabled = ['email', 'echo']\n\
+pub(crate) const ON: &str = "lease_ms = 3000\n[handlers]\nenabled = ['email', 'echo']\n\
                              [handlers.email]\nfrom = 'Shop <shop@example.org>'\n";
 
 pub(crate) fn mail() -> Value {

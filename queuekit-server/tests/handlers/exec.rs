@@ -16,7 +16,7 @@ use crate::sandbox::Sandbox;
 pub(crate) fn shell(script: &str, more: &str) -> String {
     let script = serde_json::to_string(script).unwrap();
     format!(
-        "lease_ms = 1000\n[handlers]\nenabled = ['exec', 'echo']\n[handlers.exec.commands.t]\n\
+        "lease_ms = 3000\n[handlers]\nenabled = ['exec', 'echo']\n[handlers.exec.commands.t]\n\
          program = '/bin/sh'\nargs = ['-c', {script}]\n{more}\n"
     )
 }

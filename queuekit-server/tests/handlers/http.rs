@@ -16,7 +16,7 @@ use crate::receiver::{Answer, Receiver, answer};
 use crate::sandbox::Sandbox;
 use crate::wire::certified;
 
-pub(crate) const ON: &str = "lease_ms = 1000\n[handlers]\nenabled = ['http', 'echo']\n\
+pub(crate) const ON: &str = "lease_ms = 3000\n[handlers]\nenabled = ['http', 'echo']\n\
                              [handlers.http]\nallow = ['127.0.0.1', '127.0.0.2']\n";
 
 #[tokio::test]

@@ -38,7 +38,7 @@ impl Place {
         ran
     }
 
-    /// A worker that goes on, and takes over what another one has left within a second.
+    /// A worker that goes on, and takes over what another one has left when its lease has run out.
     pub(crate) fn worker(&self) -> Running {
         let mut worker = self.sandbox.start(&["work"]);
         worker.says("working");

@@ -8,7 +8,7 @@ use queuekit_core::{Backend, LeaseTtl, Status};
 use queuekit_worker::{Ctx, JobError, JobResult};
 
 use crate::worker::Live;
-use crate::worker::kit::{SHORT_TTL, Task, events, next, until};
+use crate::worker::kit::{LONG_TTL, SHORT_TTL, Task, events, next, until};
 
 const NO_GRACE: Duration = Duration::from_millis(50);
 
@@ -17,10 +17,11 @@ pub(in crate::worker) async fn r13_1_a_handler_that_blocks_its_thread_keeps_its_
     let id = live.enqueue(1).await;
     let handler = |_: Task, _: Ctx| async {
         // Every thread that a worker could lend from the application is as good as this one.
-        std::thread::sleep(SHORT_TTL * 3);
+        std::thread::sleep(LONG_TTL + SHORT_TTL);
         JobResult::Ok(())
     };
-    let summary = live.worker().handle(handler).run_until_idle().await.expect("run");
+    let worker = live.worker().lease_ttl(LeaseTtl::for_tests(LONG_TTL)).handle(handler);
+    let summary = worker.run_until_idle().await.expect("run");
     assert_eq!((summary.completed, summary.lease_lost), (1, 0));
     let job = live.job(id).await;
     assert_eq!((job.status, job.attempts, job.lease_seq), (Status::Completed, 1, 1));
@@ -137,7 +138,7 @@ pub(in crate::worker) async fn r13_1_a_lease_that_cannot_be_extended_stops_its_h
     };
     live.store.extend_fails.store(true, Ordering::SeqCst);
     // A tenth of it is what a busy machine may take to tell.
-    let ttl = SHORT_TTL * 5;
+    let ttl = LONG_TTL * 3;
     let worker = live.worker().lease_ttl(LeaseTtl::for_tests(ttl)).handle(handler);
     let worker = worker.start().await.expect("start");
     let after = next(&mut told).await;

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use queuekit_core::{RetryPolicy, Status};
+use queuekit_core::{LeaseTtl, RetryPolicy, Status};
 use queuekit_worker::{Ctx, JobError, JobResult};
 use tokio::sync::Semaphore;
 
 use crate::worker::Live;
-use crate::worker::kit::{SHORT_TTL, Task, events, next, soon};
+use crate::worker::kit::{LONG_TTL, SHORT_TTL, Task, events, next, soon};
 
 /// R13.2: after a lost reply the ack is made again, not the run. Guard: repeating Indeterminate.
 pub(in crate::worker) async fn r13_2_an_ack_whose_reply_was_lost_is_repeated(live: Live) {
@@ -39,10 +39,11 @@ pub(in crate::worker) async fn r13_2_a_lease_is_extended_until_its_ack_is_answer
         async { JobResult::Ok(()) }
     };
     live.store.settling_fails.store(true, Ordering::SeqCst);
-    let worker = live.worker().handle(handler).start().await.expect("start");
+    let worker = live.worker().lease_ttl(LeaseTtl::for_tests(LONG_TTL)).handle(handler);
+    let worker = worker.start().await.expect("start");
     next(&mut told).await;
     // Nothing tells that a lease has not run out but the time it would have.
-    tokio::time::sleep(SHORT_TTL * 3).await;
+    tokio::time::sleep(LONG_TTL + SHORT_TTL).await;
     assert_eq!(live.job(id).await.status, Status::Running);
     live.store.settling_fails.store(false, Ordering::SeqCst);
     let job = live.until_status(id, Status::Completed).await;
@@ -112,7 +113,8 @@ pub(in crate::worker) async fn r13_3_a_payload_that_does_not_fit_names_its_field
     let garbage = live.enqueue_raw("task", "\u{0}not json").await;
     let good = live.enqueue(1).await;
     let handler = |_: Task, _: Ctx| async { JobResult::Ok(()) };
-    let summary = live.worker().handle(handler).run_until_idle().await.expect("run");
+    let worker = live.worker().retry(RetryPolicy::Fixed(Duration::from_secs(3600)));
+    let summary = worker.handle(handler).run_until_idle().await.expect("run");
     assert_eq!((summary.completed, summary.failed), (1, 3));
     for id in [wrong, missing] {
         let error = live.job(id).await.errors[0].error.to_string();

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use queuekit_core::{EventDraft, Status, SubscriptionDraft};
+use queuekit_core::{EventDraft, LeaseTtl, Status, SubscriptionDraft};
 use queuekit_worker::{Bytes, Ctx, JobResult};
 use tokio::sync::Semaphore;
 
 use crate::worker::Live;
-use crate::worker::kit::{Task, events, next, until};
+use crate::worker::kit::{LONG_TTL, Task, events, next, until};
 
 /// R13.4: never more leases than slots. Guard: the limit of reserve.
 pub(in crate::worker) async fn r13_4_a_worker_reserves_only_what_it_has_slots_for(live: Live) {
@@ -124,7 +124,8 @@ pub(in crate::worker) async fn r13_4_unanswered_acks_stop_the_fetching(live: Liv
     live.store.settling_fails.store(true, Ordering::SeqCst);
     live.store.no_exchange.store(true, Ordering::SeqCst);
     let worker = live.worker().concurrency(4).poll_interval(Duration::from_millis(10));
-    let worker = worker.handle(handler).start().await.expect("start");
+    let worker = worker.lease_ttl(LeaseTtl::for_tests(LONG_TTL)).handle(handler);
+    let worker = worker.start().await.expect("start");
     until(|| runs.load(Ordering::SeqCst) >= 4).await;
     // It would take them all within a few polls.
     tokio::time::sleep(Duration::from_millis(300)).await;
