@@ -52,7 +52,7 @@ pub const RETENTION_GRACE: Duration = Duration::from_secs(60);
 pub const EXACT_COUNT: u64 = 10_000;
 /// Ended jobs that health looks back on (R8.3).
 pub const HEALTH_WINDOW: usize = 1000;
-/// Late by less than this an occurrence of a schedule is on time (R15.4).
+/// Late by at most this an occurrence of a schedule is on time (R15.4).
 pub const ON_TIME: Duration = Duration::from_secs(10);
 /// Shortest interval of a schedule.
 pub const INTERVAL_MIN: Duration = Duration::from_secs(1);

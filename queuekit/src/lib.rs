@@ -32,7 +32,8 @@
 //! - **At least once.** When `enqueue` has returned `Ok`, the job ends as completed, dead or
 //!   cancelled, or is still stored; it is never lost. How much an `Ok` survives depends on
 //!   the store: in an SQLite file it survives loss of power (with `synchronous=normal` the end of
-//!   the process only), in Postgres what the database's own setting says, in memory nothing.
+//!   the process only), in Postgres what the database's own setting says, in Redis what its
+//!   append-only file is set to, in memory nothing.
 //! - **One holder at a time.** A job is leased for a while, and the lease is extended while the
 //!   handler runs. Two leases of one job never live at once, and whoever has lost its lease
 //!   changes nothing any more: every outcome is fenced.
