@@ -99,6 +99,27 @@ impl<'a> Consumers<'a> {
         Ok(is_new)
     }
 
+    /// The same, but whether it is enabled stays as it is, if there is one. What is stored by then,
+    /// and true if there was none.
+    ///
+    /// # Errors
+    /// Those of [`declare`](Self::declare).
+    pub async fn put_keeping_enabled(
+        &self,
+        subscription: &Subscription,
+    ) -> Result<(Subscription, bool)> {
+        let consumer = &subscription.consumer;
+        let put = self.change(|settings| {
+            let stored = settings.subscriptions.get(consumer);
+            let put = subscription.switched(stored.is_none_or(|stored| stored.enabled));
+            let is_new = settings.put(&put)?;
+            Ok((true, (put, is_new)))
+        });
+        let put = put.await?;
+        self.set_up_queue(consumer).await?;
+        Ok(put)
+    }
+
     /// The subscription of a consumer.
     ///
     /// # Errors

@@ -178,16 +178,16 @@ pub(super) async fn put_subscription(
     Json(body, _room): Json<GivenBody>,
 ) -> Result<(StatusCode, Answer<SubscriptionBody>), Problem> {
     let consumers = admitted(&app, &caller, Scope::Enqueue, &consumer)?;
-    let enabled = match body.enabled {
-        Some(enabled) => enabled,
-        None => consumers.get(&consumer).await?.is_none_or(|known| known.is_enabled()),
+    let keeps_enabled = body.enabled.is_none();
+    let given = body.build(consumer)?;
+    let put = match keeps_enabled {
+        true => consumers.put_keeping_enabled(&given).await,
+        false => consumers.put(&given).await.map(|is_new| (given.clone(), is_new)),
     };
-    let subscription = body.build(consumer, enabled)?;
-    let is_new = consumers.put(&subscription).await.map_err(Problem::from);
-    let target = subscription.consumer();
-    let is_new = audited(&caller, "put", format_args!("subscription {target}"), is_new)?;
+    let target = format_args!("subscription {}", given.consumer());
+    let (stored, is_new) = audited(&caller, "put", target, put.map_err(Problem::from))?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-    Ok((status, Answer(SubscriptionBody::of(&subscription, None))))
+    Ok((status, Answer(SubscriptionBody::of(&stored, None))))
 }
 
 /// Events make no more deliveries for this consumer; those there are stay.
@@ -294,8 +294,9 @@ impl StatsBody {
 }
 
 impl GivenBody {
-    fn build(self, consumer: ConsumerName, enabled: bool) -> Result<Subscription, Problem> {
-        let mut draft = SubscriptionDraft::new(consumer, &self.events).enabled(enabled);
+    fn build(self, consumer: ConsumerName) -> Result<Subscription, Problem> {
+        let mut draft = SubscriptionDraft::new(consumer, &self.events);
+        draft = draft.enabled(self.enabled.unwrap_or(true));
         if self.ordered {
             draft = draft.ordered();
         }
