@@ -193,7 +193,7 @@ async fn r10_2_connections_that_are_ended_by_an_administrator_are_made_again() {
         let mut ended = 0;
         while !over.load(Ordering::Relaxed) {
             ended += server.query(terminate, &[&application, &0.4]).await.unwrap().len();
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
         ended
     });
@@ -209,7 +209,7 @@ async fn r10_2_connections_that_are_ended_by_an_administrator_are_made_again() {
     };
     let produced = join_all((0..6).map(producer)).await;
     done.store(true, Ordering::Relaxed);
-    assert!(killer.await.unwrap() >= 3, "too few connections were ended to see anything");
+    assert!(killer.await.unwrap() >= 10, "too few connections were ended to see anything");
     stage.assert_exact().await;
     for job in produced.into_iter().flat_map(|jobs| jobs.unwrap()) {
         let outcomes = stage.store.enqueue(&[job.clone().repeated()]).await.unwrap();

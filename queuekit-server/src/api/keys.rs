@@ -29,8 +29,10 @@ struct KeyBody {
     queues: Vec<String>,
     /// The types of jobs it is for, likewise.
     types: Vec<String>,
+    /// How many requests, jobs and events it may send in a second; as many as it likes if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     per_second: Option<u32>,
+    /// From when on it opens nothing.
     #[schema(value_type = Option<String>, format = DateTime)]
     #[serde(skip_serializing_if = "Option::is_none")]
     expires: Option<Time>,
@@ -53,7 +55,9 @@ pub(super) async fn list_keys(
 ) -> Result<Answer<KeysBody>, Problem> {
     caller.need(Scope::Admin)?;
     if caller.is_bound() {
-        return Err(Problem::forbidden("the key is bound, and keys are of the whole server"));
+        let detail = "the key is bound, and keys are of the whole server; send one that is for all \
+                      queues and types";
+        return Err(Problem::forbidden(detail));
     }
     Ok(Answer(KeysBody { keys: app.keys().iter().map(KeyBody::of).collect() }))
 }
