@@ -68,6 +68,8 @@ pub mod model;
 pub mod servers;
 pub mod worker;
 
+#[cfg(unix)]
+mod alone;
 mod harness;
 mod layer;
 mod layered;
@@ -77,8 +79,12 @@ mod memory;
 mod registry;
 mod rules;
 mod runner;
+mod skip;
+mod this_test;
 mod wrapped;
 
+#[cfg(unix)]
+pub use alone::alone;
 pub use harness::{Expect, Harness, Level, Need, World};
 pub use layer::Layer;
 pub use layered::Layered;
@@ -86,4 +92,7 @@ pub use memory::MemoryHarness;
 pub use registry::{CASES, CaseInfo};
 pub use rules::{RULES, STORE_RULES};
 pub use runner::{CASE_TIMEOUT, Report, Verdict, run_all, run_case, test_case};
+pub use skip::{lacks, program, skip};
+#[doc(hidden)]
+pub use this_test::__test_around;
 pub use wrapped::{OPERATIONS, Wrapped};

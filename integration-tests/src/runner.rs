@@ -1,14 +1,12 @@
 //! Running cases: one as a test, or all of them for a report.
 
-use std::io::Write;
 use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 
-use crate::{CASES, CaseInfo, Expect, Harness, World};
+use crate::{CASES, CaseInfo, Expect, Harness, World, skip};
 
 /// How long one case may take before it counts as hanging.
 pub const CASE_TIMEOUT: Duration = Duration::from_secs(60);
@@ -93,7 +91,7 @@ pub fn test_case(harness: &dyn Harness, name: &str) {
     runtime.shutdown_background();
     match outcome {
         Outcome::Done => {}
-        Outcome::Skipped(why) => report_skip(case, &why),
+        Outcome::Skipped(why) => skip(name, &why),
         Outcome::Hung => panic!("{name} hung for {CASE_TIMEOUT:?}"),
         Outcome::Panicked(panic) => resume_unwind(panic),
     }
@@ -140,15 +138,6 @@ fn why_skipped(case: &CaseInfo, expect: &Expect) -> Option<String> {
     }
     let missing = case.needs.iter().find(|need| !need.is_met_by(expect))?;
     Some(format!("needs {missing:?}, which the harness states it lacks"))
-}
-
-/// Straight to stderr: the test harness captures what `eprintln!` prints in a test that passes.
-fn report_skip(case: &CaseInfo, why: &str) {
-    static SKIPPED: AtomicUsize = AtomicUsize::new(0);
-    let count = SKIPPED.fetch_add(1, Ordering::Relaxed) + 1;
-    let line = format!("SKIPPED {}: {why} (skipped in this run: {count})\n", case.name);
-    // Nobody is left to tell if this fails.
-    let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
 fn message(panic: &(dyn std::any::Any + Send)) -> String {

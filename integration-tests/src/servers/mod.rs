@@ -44,7 +44,6 @@ mod container;
 mod daemon;
 mod database;
 mod environment;
-mod notice;
 mod own;
 mod pgbouncer;
 mod place;

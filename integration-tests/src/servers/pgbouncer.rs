@@ -1,7 +1,8 @@
 use std::path::Path;
 
 use super::daemon::{Answers, Daemon, Launch};
-use super::{Result, address, binaries, notice};
+use super::{Result, address, binaries};
+use crate::skip;
 
 /// A pgbouncer in front of a server, with one server connection per transaction and none per
 /// session. It is strict: a parameter at the start of a connection that it does not know is an
@@ -22,7 +23,7 @@ impl PgBouncer {
     pub async fn start(url: &str) -> Option<Self> {
         let Some(program) = binaries::program("pgbouncer") else {
             let remedy = "install it, on Debian with `apt-get install pgbouncer`";
-            notice::missing("pgbouncer", remedy).unwrap_or_else(|error| panic!("{error}"));
+            skip::missing("pgbouncer", remedy).unwrap_or_else(|error| panic!("{error}"));
             return None;
         };
         let started = Self::launch(&program, url).await;

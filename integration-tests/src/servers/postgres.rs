@@ -5,7 +5,8 @@ use super::admin::Copying;
 use super::binaries::{self, Binaries};
 use super::container::{self, Container};
 use super::environment::variable;
-use super::{Database, OwnServer, Result, Source, admin, background, notice};
+use super::{Database, OwnServer, Result, Source, admin, background};
+use crate::skip;
 
 const URL: &str = "QUEUEKIT_TEST_POSTGRES_URL";
 
@@ -84,11 +85,11 @@ impl Postgres {
             if let Some((server, details)) = found {
                 let seconds = begun.elapsed().as_secs_f64();
                 let version = &server.version;
-                notice::tell(&format!("Postgres {version}, {details}, in {seconds:.2} s"));
+                skip::tell(&format!("Postgres {version}, {details}, in {seconds:.2} s"));
                 return Ok(Some(server));
             }
         }
-        notice::missing("postgres", &remedy()).map(|()| None)
+        skip::missing("postgres", &remedy()).map(|()| None)
     }
 
     /// A URL that is given is meant: another server instead would hide that it does not work.

@@ -5,7 +5,8 @@ use std::time::Instant;
 use super::container::Container;
 use super::environment::variable;
 use super::redis_container::{self, RedisContainer};
-use super::{OwnRedis, Result, Source, background, binaries, notice, resp};
+use super::{OwnRedis, Result, Source, background, binaries, resp};
+use crate::skip;
 
 const URL: &str = "QUEUEKIT_TEST_REDIS_URL";
 
@@ -73,11 +74,11 @@ impl Redis {
             if let Some((server, details)) = found {
                 let seconds = begun.elapsed().as_secs_f64();
                 let version = &server.version;
-                notice::tell(&format!("Redis {version}, {details}, in {seconds:.2} s"));
+                skip::tell(&format!("Redis {version}, {details}, in {seconds:.2} s"));
                 return Ok(Some(server));
             }
         }
-        notice::missing("redis", &remedy()).map(|()| None)
+        skip::missing("redis", &remedy()).map(|()| None)
     }
 
     /// A URL that is given is meant: another server instead would hide that it does not work.

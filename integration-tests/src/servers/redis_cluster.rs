@@ -3,7 +3,8 @@ use std::sync::OnceLock;
 
 use super::daemon::free_port;
 use super::redis::unique_prefix;
-use super::{OwnRedis, RedisSettings, Result, background, binaries, notice, resp};
+use super::{OwnRedis, RedisSettings, Result, background, binaries, resp};
+use crate::skip;
 
 /// How many slots there are.
 const SLOTS: usize = 16_384;
@@ -120,7 +121,7 @@ fn program() -> Result<Option<PathBuf>> {
     let found = binaries::program("redis-server");
     if found.is_none() {
         let remedy = "install it, on Debian with `apt-get install redis-server`";
-        notice::missing("redis-local", remedy)?;
+        skip::missing("redis-local", remedy)?;
     }
     Ok(found)
 }

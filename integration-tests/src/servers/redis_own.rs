@@ -3,7 +3,8 @@ use std::path::{Path, PathBuf};
 use rustix::process::Signal;
 
 use super::daemon::{Answers, Daemon, Launch, free_port};
-use super::{Result, binaries, notice, place};
+use super::{Result, binaries, place};
+use crate::skip;
 
 /// A Redis server of its own, for a test that does to it what would disturb others.
 ///
@@ -67,7 +68,7 @@ impl RedisSettings {
     pub async fn start(self) -> Option<OwnRedis> {
         let Some(program) = binaries::program("redis-server") else {
             let remedy = "install it, on Debian with `apt-get install redis-server`";
-            notice::missing("redis-local", remedy).unwrap_or_else(|error| panic!("{error}"));
+            skip::missing("redis-local", remedy).unwrap_or_else(|error| panic!("{error}"));
             return None;
         };
         Some(self.start_with(&program).await.unwrap_or_else(|error| panic!("{error}")))

@@ -1,7 +1,8 @@
 use std::path::Path;
 
 use super::daemon::{Answers, Daemon, Launch};
-use super::{OwnRedis, RedisSettings, Result, binaries, notice, resp};
+use super::{OwnRedis, RedisSettings, Result, binaries, resp};
+use crate::skip;
 
 /// What the sentinels call the master.
 const MASTER: &str = "jobs";
@@ -35,7 +36,7 @@ impl RedisSentinels {
     pub async fn start(settings: RedisSettings) -> Option<Self> {
         let Some(program) = binaries::program("redis-server") else {
             let remedy = "install it, on Debian with `apt-get install redis-server`";
-            notice::missing("redis-local", remedy).unwrap_or_else(|error| panic!("{error}"));
+            skip::missing("redis-local", remedy).unwrap_or_else(|error| panic!("{error}"));
             return None;
         };
         let started = Self::start_with(&program, settings).await;

@@ -1,6 +1,7 @@
 use super::binaries::Binaries;
 use super::daemon::Daemon;
-use super::{OwnServer, Result, background, notice, place};
+use super::{OwnServer, Result, background, place};
+use crate::skip;
 
 /// What makes a server quick that lives no longer than the tests.
 pub(super) const FOR_SHARING: &[(&str, &str)] = &[
@@ -54,7 +55,7 @@ impl Settings {
     pub async fn start(self) -> Option<OwnServer> {
         let Some(binaries) = Binaries::find() else {
             let remedy = "install it, on Debian with `apt-get install postgresql`";
-            notice::missing("postgres-local", remedy).unwrap_or_else(|error| panic!("{error}"));
+            skip::missing("postgres-local", remedy).unwrap_or_else(|error| panic!("{error}"));
             return None;
         };
         Some(self.start_with(binaries).await.unwrap_or_else(|error| panic!("{error}")))

@@ -136,6 +136,9 @@ pub fn run(harness: &dyn Harness, name: &str) {
         .build()
         .expect("a runtime");
     runtime.block_on(async {
+        if let Some(why) = harness.why_absent().await {
+            return crate::skip(name, &why);
+        }
         let world = harness.open().await;
         let live = Live::new(std::sync::Arc::clone(&world));
         let outcome = tokio::spawn(case(live)).await;

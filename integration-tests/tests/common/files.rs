@@ -1,6 +1,5 @@
 //! A file of its own for each test of the SQLite store, and what is done to it from outside.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -112,11 +111,4 @@ pub(crate) fn assert_exact(conn: &Connection) {
     let lanes = lanes.query_map([], |row| row.get::<_, String>(0)).unwrap();
     let differ: Vec<String> = lanes.map(Result::unwrap).collect();
     assert!(differ.is_empty(), "{differ:#?}");
-}
-
-/// Tells that a test could not be run here, also where the output of tests is captured.
-pub(crate) fn skipped(test: &str, why: &str) {
-    let line = format!("SKIPPED {test}: {why}\n");
-    // Nobody is left to tell if this fails.
-    let _ = std::io::stderr().write_all(line.as_bytes());
 }

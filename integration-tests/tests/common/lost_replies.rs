@@ -60,7 +60,7 @@ macro_rules! lost_replies {
         $(
             #[tokio::test]
             async fn $case() {
-                common::lost_replies::$case::<$stage>(stringify!($case)).await;
+                crate::common::lost_replies::$case::<$stage>(queuekit_integration_tests::this_test!()).await;
             }
         )*
     };

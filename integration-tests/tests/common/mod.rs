@@ -1,11 +1,5 @@
 //! Harnesses of the stores that have servers or files.
 #![allow(dead_code, reason = "each test target uses what it needs of it")]
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that fails panics"
-)]
 
 pub(crate) mod authority;
 pub(crate) mod files;
@@ -31,9 +25,3 @@ pub(crate) mod site;
 pub(crate) mod sqlite;
 pub(crate) mod stage;
 pub(crate) mod system;
-
-/// Says that a test was skipped: straight to standard error, which nobody captures.
-pub(crate) fn skip(test: &str, why: &str) {
-    use std::io::Write;
-    let _ = std::io::stderr().write_all(format!("SKIPPED {test}: {why}\n").as_bytes());
-}

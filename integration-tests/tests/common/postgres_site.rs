@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use queuekit_core::Backend;
 use queuekit_integration_tests::crash::{Role, Server, Site};
 use queuekit_integration_tests::servers::{self, Database, OwnServer};
+use queuekit_integration_tests::skip;
 use queuekit_postgres::PostgresStore;
 
 use super::stage::{assert_exact, client, url};
@@ -24,7 +25,7 @@ impl PostgresSite {
     pub(crate) fn shared(test: &str) -> Option<Self> {
         // A process that was started to play a role is told where the store is.
         if Role::of_this_process().is_none() && servers::postgres().is_none() {
-            super::skip(test, "there is no Postgres server");
+            skip(test, "there is no Postgres server");
             return None;
         }
         Some(Self::default())

@@ -3,6 +3,7 @@
 use queuekit_core::queue::QueuePatch;
 use queuekit_core::{Job, JobId};
 use queuekit_integration_tests::kit::default_queue;
+use queuekit_integration_tests::skip;
 use queuekit_integration_tests::{World, servers};
 use queuekit_postgres::tokio_postgres;
 use tokio_postgres::error::DbError;
@@ -16,7 +17,7 @@ impl Psql {
     /// With the queue `default`, which takes partition keys.
     pub(crate) async fn open(test: &str) -> Option<Self> {
         if servers::postgres().is_none() {
-            super::skip(test, "there is no Postgres server");
+            skip(test, "there is no Postgres server");
             return None;
         }
         let psql = Self(PostgresWorld::open(super::postgres::config().await).await);

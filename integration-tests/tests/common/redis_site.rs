@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use queuekit_core::Backend;
 use queuekit_integration_tests::crash::{Role, Server, Site};
 use queuekit_integration_tests::servers::{self, OwnRedis};
+use queuekit_integration_tests::skip;
 use queuekit_redis::RedisStore;
 use redis::cmd;
 
@@ -27,7 +28,7 @@ impl RedisSite {
     pub(crate) fn shared(test: &str) -> Option<Self> {
         // A process that was started to play a role is told where the store is.
         if Role::of_this_process().is_none() && servers::redis().is_none() {
-            super::skip(test, "there is no Redis server");
+            skip(test, "there is no Redis server");
             return None;
         }
         Some(Self::default())

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use queuekit_core::Backend;
 use queuekit_integration_tests::servers::{self, OwnRedis};
+use queuekit_integration_tests::{skip, this_test};
 use queuekit_redis::RedisStore;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, Cmd, FromRedisValue, cmd};
@@ -75,7 +76,7 @@ impl RedisStage {
     /// A store in the server that tests share; none, which is told, where there is no server.
     pub(crate) async fn open(test: &str) -> Option<Self> {
         let Some(server) = servers::redis() else {
-            super::skip(test, "there is no Redis server");
+            skip(test, "there is no Redis server");
             return None;
         };
         Some(Self::at(server.url(), &server.prefix(), "").await)
@@ -83,7 +84,7 @@ impl RedisStage {
 
     /// One in a server of its own, with these settings of its URL.
     pub(crate) async fn own(server: &OwnRedis, settings: &str) -> Self {
-        Self::at(&server.url(), "own", settings).await
+        Self::at(&server.url(), this_test!(), settings).await
     }
 
     async fn at(server: &str, prefix: &str, settings: &str) -> Self {

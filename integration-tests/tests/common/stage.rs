@@ -9,6 +9,7 @@ use queuekit_core::{
 };
 use queuekit_integration_tests::kit::{kind_of, request, worker};
 use queuekit_integration_tests::servers::{self, Database};
+use queuekit_integration_tests::skip;
 use queuekit_postgres::{PostgresConfig, PostgresStore};
 use tokio_postgres::{Client, NoTls};
 
@@ -98,7 +99,7 @@ impl Stage {
 /// A database for one test; none, which is told, where there is no server.
 pub(crate) async fn database(test: &str) -> Option<Database> {
     let Some(server) = servers::postgres() else {
-        super::skip(test, "there is no Postgres server");
+        skip(test, "there is no Postgres server");
         return None;
     };
     Some(server.database().await)

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::files::skipped;
+use queuekit_integration_tests::skip;
+use queuekit_integration_tests::this_test;
 
 /// A file system of its own, unmounted at the end.
 #[derive(Debug)]
@@ -13,7 +14,7 @@ impl Disk {
     /// One of this size on this directory; none if mounting is not allowed here, which is told.
     pub(crate) fn mount(test: &str, at: &Path, size: &str) -> Option<Self> {
         let size = format!("size={size}");
-        run(test, Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(at))?;
+        run(test, Command::new(this_test!()).args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(at))?;
         Some(Self(at.to_owned()))
     }
 
@@ -53,11 +54,11 @@ fn run(test: &str, command: &mut Command) -> Option<()> {
         Ok(output) if output.status.success() => Some(()),
         Ok(output) => {
             let why = String::from_utf8_lossy(&output.stderr);
-            skipped(test, &format!("{command:?} is not allowed here: {}", why.trim()));
+            skip(test, &format!("{command:?} is not allowed here: {}", why.trim()));
             None
         }
         Err(error) => {
-            skipped(test, &format!("{command:?} cannot be run here: {error}"));
+            skip(test, &format!("{command:?} cannot be run here: {error}"));
             None
         }
     }

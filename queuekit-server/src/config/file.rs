@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn every_setting_is_read() {
-        let text = include_str!("../../tests/cli/data/queuekit.toml");
+        let text = include_str!("../../tests/server/cli/data/queuekit.toml");
         let file = FileSettings::parse("queuekit.toml".as_ref(), text).unwrap();
         assert_eq!(file.url.as_deref(), Some("sqlite:///var/lib/queuekit/jobs.db"));
         assert_eq!((file.hosts.len(), file.queues.len(), file.keys.len()), (1, 2, 1));

@@ -7,7 +7,6 @@ mod disk;
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -73,8 +72,8 @@ pub fn shim(test: &str, scratch: &Scratch) -> Option<Shim> {
         Err(why) => why,
     };
     assert!(!super::is_long(), "{test}: {why}");
-    // Straight to stderr, which is shown also where tests are captured.
-    let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {why}");
+    crate::lacks(test, "cc");
+    crate::skip(test, &why);
     None
 }
 

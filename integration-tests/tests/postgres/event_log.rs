@@ -1,0 +1,234 @@
+//! What the log of events takes in Postgres, and how it is let go (contract R14.6).
+
+use std::time::Duration;
+
+use crate::common::postgres::{PostgresWorld, config, database, of_schema};
+use crate::common::stage::assert_exact;
+use queuekit_core::capability::{Admin, EmitOutcome, EventFilter, RetryOutcome, Upkeep};
+use queuekit_core::event::EventRetention;
+use queuekit_core::queue::{Keep, Retention};
+use queuekit_core::{
+    Ack, AckOutcome, Backend, Bytes, EventDraft, Lease, NackKind, QueuePatch, State,
+    SubscriptionDraft,
+};
+use queuekit_integration_tests::kit::{DAY, HOUR, MINUTE, deliveries_of};
+use queuekit_integration_tests::servers;
+use queuekit_integration_tests::{World, kit};
+use queuekit_integration_tests::{skip, this_test};
+use queuekit_postgres::PostgresStore;
+
+/// A store whose clock only the test moves; none, which is told, where there is no server.
+async fn world(test: &str) -> Option<PostgresWorld> {
+    if servers::postgres().is_none() {
+        skip(test, "there is no Postgres server");
+        return None;
+    }
+    Some(PostgresWorld::stopped(config().await).await)
+}
+
+async fn numbers(world: &PostgresWorld, sql: &str) -> Vec<i64> {
+    let row = world.client.query_one(&of_schema(sql, &world.schema), &[]).await.unwrap();
+    (0..row.len()).map(|at| row.get(at)).collect()
+}
+
+/// Bytes of payloads that jobs hold, and of data that the log holds.
+async fn sizes(world: &PostgresWorld) -> Vec<i64> {
+    numbers(world, include_str!("../../sql/postgres_event_sizes.sql")).await
+}
+
+async fn days(world: &PostgresWorld) -> i64 {
+    numbers(world, include_str!("../../sql/postgres_event_days.sql")).await[0]
+}
+
+async fn ids(world: &PostgresWorld) -> i64 {
+    numbers(world, include_str!("../../sql/postgres_event_ids.sql")).await[0]
+}
+
+fn of(world: &PostgresWorld) -> &dyn World {
+    world
+}
+
+fn upkeep(world: &PostgresWorld) -> &dyn Upkeep {
+    of(world).backend().capabilities().upkeep.expect("the capability Upkeep")
+}
+
+fn admin(world: &PostgresWorld) -> &dyn Admin {
+    of(world).backend().capabilities().admin.expect("the capability Admin")
+}
+
+async fn exact(world: &PostgresWorld) {
+    assert_exact(&world.client, &world.schema).await;
+}
+
+fn large(name: &str) -> EventDraft {
+    EventDraft::new("e", name.repeat(5000)).idempotency_key(name.to_owned())
+}
+
+/// Upkeep until there is nothing to do.
+async fn prune(world: &PostgresWorld) -> u64 {
+    let mut changed = 0;
+    loop {
+        let report = upkeep(world).prune().await.expect(this_test!());
+        changed += report.changed;
+        if !report.more {
+            return changed;
+        }
+    }
+}
+
+/// R14.6: large data stands once, whatever becomes of its deliveries; small data is copied.
+#[tokio::test]
+async fn r14_6_large_data_stands_once() {
+    let test = this_test!();
+    let Some(world) = world(test).await else { return };
+    for n in 0..10 {
+        of(&world).subscribe(SubscriptionDraft::new(format!("c{n}").as_str(), "*")).await;
+    }
+    of(&world).emit(EventDraft::new("e", vec![b'x'; 1024])).await;
+    assert_eq!(sizes(&world).await, [10 * 1024, 1024]);
+    of(&world).emit(EventDraft::new("e", vec![b'x'; 10_000])).await;
+    assert_eq!(sizes(&world).await, [10 * 1024, 11_024]);
+    let queue = deliveries_of("c0");
+    let leases = of(&world).reserve_from(&queue, 2).await;
+    assert_eq!(leases.iter().map(|lease| lease.payload.len()).collect::<Vec<_>>(), [1024, 10_000]);
+    for lease in &leases {
+        of(&world).complete(lease).await;
+    }
+    assert_eq!(sizes(&world).await, [10 * 1024, 11_024]);
+    let shown: usize = of(&world).deliveries("c0").await.iter().map(|job| job.payload.len()).sum();
+    assert_eq!(shown, 11_024);
+    exact(&world).await;
+}
+
+/// Deliveries of one event in every state; the lease of the one that runs.
+async fn in_every_state(world: &PostgresWorld) -> Lease {
+    let names = ["waits", "runs", "dead", "cancelled", "completed"];
+    for name in names {
+        of(world).subscribe(SubscriptionDraft::new(name, "*").max_attempts(1)).await;
+        // What has ended is to outlive its event.
+        let forever =
+            QueuePatch::default().retention(Retention { done: Keep::ALL, dead: Keep::ALL });
+        of(world).configure(&deliveries_of(name), forever).await;
+    }
+    of(world).emit(large("one")).await;
+    let lease = async |name: &str| of(world).reserve_one_from(&deliveries_of(name)).await;
+    of(world).complete(&lease("completed").await).await;
+    let _ = of(world).nack(&lease("dead").await.token, NackKind::Retry, Duration::ZERO).await;
+    let cancelled = of(world).deliveries("cancelled").await.remove(0).id;
+    let _ = admin(world).cancel(&[cancelled]).await.expect("cancel");
+    of(world).reserve_one_from(&deliveries_of("runs")).await
+}
+
+/// What is left of them once the event has gone.
+async fn assert_kept(world: &PostgresWorld, lease: &Lease) {
+    let data = Bytes::from("one".repeat(5000));
+    assert!(of(world).events(EventFilter::default()).await.is_empty(), "the event went");
+    assert_eq!(ids(world).await, 0, "its key is free");
+    let job = async |name: &str| of(world).deliveries(name).await.remove(0);
+    for (name, state) in
+        [("waits", State::Pending), ("runs", State::Running), ("dead", State::Dead)]
+    {
+        let job = job(name).await;
+        assert!(job.payload == data && job.state == state, "{name}: {:?}", job.state);
+    }
+    assert!(job("completed").await.payload.is_empty());
+    let cancelled = job("cancelled").await;
+    let (retried, dead) = (admin(world), job("dead").await.id);
+    let outcomes = retried.retry(&[cancelled.id, dead]).await.expect("retry");
+    assert_eq!(outcomes, [RetryOutcome::Conflict, RetryOutcome::Retried]);
+    assert_eq!(job("cancelled").await.state, State::Cancelled);
+    let waited = of(world).reserve_one_from(&deliveries_of("waits")).await;
+    let again = of(world).reserve_one_from(&deliveries_of("dead")).await;
+    assert!(waited.payload == data && again.payload == data);
+    of(world).complete(lease).await;
+    assert!(job("runs").await.payload == data);
+    let emitted = of(world).client().emit_all([large("one")]).await.expect("emit");
+    assert!(matches!(emitted[..], [EmitOutcome::Emitted { .. }]), "{emitted:?}");
+    exact(world).await;
+}
+
+/// R14.6: a day beyond the age goes as a whole, and leaves copies where they are needed.
+#[tokio::test]
+async fn r14_6_a_day_that_goes_leaves_copies() {
+    let test = this_test!();
+    let Some(world) = world(test).await else { return };
+    let short = EventRetention::new(HOUR, 1000).expect("a retention");
+    of(&world).consumers().set_retention(short).await.expect("set_retention");
+    let lease = in_every_state(&world).await;
+    let before = days(&world).await;
+    assert_eq!(prune(&world).await, 0, "it is of today");
+    // The lease goes on: nobody looks for those that ran out.
+    world.advance(DAY + HOUR).await;
+    assert!(prune(&world).await >= 1);
+    assert!(days(&world).await <= before, "a day went, and one was added");
+    assert_kept(&world, &lease).await;
+}
+
+/// R14.6: those beyond the number go one by one, and leave copies likewise.
+#[tokio::test]
+async fn r14_6_events_beyond_the_number_leave_copies() {
+    let test = this_test!();
+    let Some(world) = world(test).await else { return };
+    let lease = in_every_state(&world).await;
+    // The last is counted, too: another one pushes it out.
+    let one = EventRetention::new(DAY, 1).expect("a retention");
+    of(&world).consumers().set_retention(one).await.expect("set_retention");
+    for name in ["waits", "runs", "dead", "cancelled", "completed"] {
+        of(&world).consumers().remove(&kit::consumer(name)).await.expect("remove");
+    }
+    of(&world).emit(EventDraft::new("last", "")).await;
+    world.advance(2 * MINUTE).await;
+    assert_eq!(prune(&world).await, 1);
+    let left = of(&world).events(EventFilter::default()).await;
+    assert_eq!(left.iter().map(|event| event.kind.as_str()).collect::<Vec<_>>(), ["last"]);
+    of(&world).emit(EventDraft::new("later", "")).await;
+    world.advance(DAY + HOUR).await;
+    world.advance(DAY).await;
+    prune(&world).await;
+    assert_kept(&world, &lease).await;
+}
+
+/// R14.6: upkeep waits for no transaction that settles a delivery, and takes nothing from it.
+#[tokio::test]
+async fn r14_6_an_open_ack_loses_nothing_and_holds_up_no_upkeep() {
+    let test = this_test!();
+    let Some(world) = world(test).await else { return };
+    let short = EventRetention::new(HOUR, 1000).expect("a retention");
+    of(&world).consumers().set_retention(short).await.expect("set_retention");
+    let lease = in_every_state(&world).await;
+    let schema = config().await.schema(&world.schema).expect("a name");
+    let store = PostgresStore::connect(schema).await.expect("a handle");
+    let mut app = crate::common::postgres::client(&database().await.url()).await;
+    world.advance(DAY + HOUR).await;
+    let tx = app.transaction().await.unwrap();
+    let acks = [Ack::new(lease.token.clone())];
+    assert_eq!(store.ack_in(&tx, &acks).await.unwrap(), [AckOutcome::Acked]);
+    let _ = upkeep(&world).prune().await;
+    tx.rollback().await.unwrap();
+    prune(&world).await;
+    assert_kept(&world, &lease).await;
+    store.close().await.unwrap();
+}
+
+/// R14.1: nobody has made the day of an event beforehand: whoever emits makes it, also in a
+/// transaction of the application's.
+#[tokio::test]
+async fn r14_1_an_event_of_a_day_that_is_missing_makes_the_day() {
+    let test = this_test!();
+    let Some(world) = world(test).await else { return };
+    of(&world).subscribe(SubscriptionDraft::new("c", "*")).await;
+    let before = days(&world).await;
+    world.advance(30 * DAY).await;
+    of(&world).emit(EventDraft::new("e", "1")).await;
+    assert!(days(&world).await > before);
+    world.advance(30 * DAY).await;
+    let schema = config().await.schema(&world.schema).expect("a name");
+    let store = PostgresStore::connect_unchecked(schema).await.expect("a handle");
+    let mut app = crate::common::postgres::client(&database().await.url()).await;
+    let tx = app.transaction().await.unwrap();
+    let event = EventDraft::new("e", "2").build().unwrap();
+    let _ = store.emit_in(&tx, &[event]).await.unwrap();
+    tx.commit().await.unwrap();
+    assert_eq!(of(&world).delivered("c").await, ["1", "2"]);
+    exact(&world).await;
+}

@@ -1,0 +1,34 @@
+//! What `doctor` finds in Postgres beside what it finds in every store.
+
+use crate::common::postgres::{PostgresWorld, config, of_schema};
+use queuekit_core::capability::{Inspect, Severity};
+use queuekit_integration_tests::{World, servers};
+use queuekit_integration_tests::{skip, this_test};
+
+/// The warning about this, if there is one.
+async fn warned(world: &PostgresWorld, about: &str) -> Option<String> {
+    let world: &dyn World = world;
+    let inspect: &dyn Inspect = world.backend().capabilities().inspect.expect("Inspect");
+    let findings = inspect.findings().await.expect("findings");
+    let found = findings.into_iter().find(|finding| finding.message.contains(about));
+    found.filter(|finding| finding.severity == Severity::Warning).map(|finding| finding.remedy)
+}
+
+#[tokio::test]
+async fn partitions_that_nobody_made_are_found() {
+    if servers::postgres().is_none() {
+        skip(this_test!(), "there is no Postgres server");
+        return;
+    }
+    let world = PostgresWorld::stopped(config().await).await;
+    let own: &dyn World = &world;
+    let upkeep = own.backend().capabilities().upkeep.expect("Upkeep");
+    upkeep.prune().await.expect("prune");
+    assert_eq!(warned(&world, "partitions").await, None);
+    let drop_tomorrow = "DO $$ BEGIN EXECUTE format('DROP TABLE queuekit.events_%s',
+        to_char(to_timestamp(queuekit.now_ms() / 1000) AT TIME ZONE 'UTC' + interval '1 day',
+                'YYYYMMDD')); END $$";
+    world.client.batch_execute(&of_schema(drop_tomorrow, &world.schema)).await.unwrap();
+    let remedy = warned(&world, "partitions of today or tomorrow are missing").await;
+    assert!(remedy.expect("a warning").contains("queuekit serve"));
+}

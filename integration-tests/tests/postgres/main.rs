@@ -1,0 +1,42 @@
+//! Everything that the Postgres store is tested by: the suite, the model, the worker, and what only this
+//! store has.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that fails panics"
+)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod clock;
+mod close;
+mod deadlocks;
+mod event_log;
+mod faults;
+mod findings;
+mod hints;
+mod keys;
+mod kill;
+mod lost_replies;
+mod merging;
+mod migrations;
+mod model;
+mod outbox;
+mod plans;
+mod pooler;
+mod removal;
+mod rounds;
+mod scale;
+mod settling;
+mod sql;
+mod tls;
+mod transactions;
+mod views;
+
+use common::postgres::{LivePostgresHarness, PostgresHarness};
+use queuekit_integration_tests::{conformance, worker_suite};
+
+conformance!(conformance, PostgresHarness, full);
+worker_suite!(worker, LivePostgresHarness);

@@ -1,0 +1,6 @@
+//! The Redis store keeps the contract in a Cluster too.
+
+use crate::common::redis::ClusterHarness;
+use queuekit_integration_tests::conformance;
+
+conformance!(redis_cluster, ClusterHarness, full);

@@ -1,0 +1,36 @@
+//! Everything that the Redis store is tested by: the suite, the model, the worker, and what only this
+//! store has.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that fails panics"
+)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod calls;
+mod close;
+mod cluster;
+mod cluster_contract;
+mod damage;
+mod faults;
+mod keys;
+mod kill;
+mod lost_replies;
+mod model;
+mod opening;
+mod outbox;
+mod replicas;
+mod scale;
+mod schedules;
+mod sentinel;
+mod tls;
+mod wakeups;
+
+use common::redis::{LiveRedisHarness, RedisHarness};
+use queuekit_integration_tests::{conformance, worker_suite};
+
+conformance!(conformance, RedisHarness, full);
+worker_suite!(worker, LiveRedisHarness);

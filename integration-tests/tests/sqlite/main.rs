@@ -1,0 +1,36 @@
+//! Everything that the SQLite store is tested by: the suite, the model, the worker, and what only this
+//! store has.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that fails panics"
+)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod close;
+mod damage;
+mod edges;
+mod foreign;
+mod full;
+mod handles;
+mod kill;
+mod locks;
+mod merging;
+mod model;
+mod opening;
+mod outbox;
+#[cfg(target_os = "linux")]
+mod power_loss;
+#[cfg(target_os = "linux")]
+mod power_loss_shim;
+mod transactions;
+mod upkeep;
+
+use common::sqlite::{LiveSqliteHarness, SqliteHarness};
+use queuekit_integration_tests::{conformance, worker_suite};
+
+conformance!(conformance, SqliteHarness, full);
+worker_suite!(worker, LiveSqliteHarness);

@@ -1,0 +1,20 @@
+//! The store in memory in lock-step with the plain state machine.
+
+use queuekit_core::lifecycle::Transition;
+use queuekit_integration_tests::MemoryHarness;
+use queuekit_integration_tests::model::{self, Beside, Plan};
+
+#[tokio::test]
+async fn the_store_and_the_machine_answer_and_hold_the_same() {
+    let coverage = model::run(&MemoryHarness, Plan::default()).await;
+    for transition in Transition::ALL {
+        let taken = coverage.of(transition);
+        println!("{transition:?}: {taken}");
+        assert!(taken >= 100, "{transition:?} was taken {taken} times; the sequences miss it");
+    }
+    for beside in Beside::ALL {
+        let times = coverage.times(beside);
+        println!("{beside:?}: {times}");
+        assert!(times >= 100, "{beside:?} happened {times} times; the sequences miss it");
+    }
+}

@@ -1,0 +1,11 @@
+//! The binary, as people and scripts use it.
+
+mod dev;
+mod doctor;
+mod enqueue;
+mod key;
+mod migrate;
+mod secrets;
+mod serve;
+mod settings;
+mod work;

@@ -1,0 +1,107 @@
+//! `queuekit job`, job by job.
+
+use serde_json::json;
+
+use crate::commands::place::{Place, in_every_place};
+
+in_every_place! {
+    a_job_is_listed_shown_and_explained,
+    numbers_and_bytes_come_out_as_they_went_in,
+    no_text_of_a_job_steers_the_terminal,
+    a_job_is_called_off_and_brought_back,
+    a_job_is_rescheduled_buried_and_deleted,
+    what_is_done_to_several_is_told_of_each,
+    a_dead_job_shows_its_errors,
+}
+
+fn a_job_is_listed_shown_and_explained(place: &Place) {
+    assert_eq!(place.run("job list queue:mails").ok(), "no jobs match\n");
+    let id = place.enqueue("mail --queue mails --delay 1h --partition-key ada");
+    let listed = place.run("job list queue:mails").ok();
+    let mut lines = listed.lines();
+    let header: Vec<&str> = lines.next().unwrap().split_whitespace().collect();
+    assert_eq!(header, ["ID", "TYPE", "QUEUE", "STATUS", "TRIES", "ENQUEUED", "WHAT"]);
+    let row: Vec<&str> = lines.next().unwrap().split_whitespace().collect();
+    assert_eq!(row[..5], [id.as_str(), "mail", "mails", "scheduled", "0/3"]);
+    assert_eq!(lines.next(), None);
+    let shown = place.run(&format!("job show {id}")).ok();
+    for line in ["status         scheduled", "partition key  ada", "priority       10"] {
+        assert!(shown.contains(line), "{shown}");
+    }
+    let why = place.run(&format!("job why {id}")).ok();
+    assert!(why.contains("scheduled"), "{why}");
+    assert_eq!(place.json(&format!("job why {id}"))["reason"], "scheduled");
+}
+
+fn numbers_and_bytes_come_out_as_they_went_in(place: &Place) {
+    let payload = r#"{"big": 12345678901234567890123, "fine": 0.10, "text":  "ä"}"#;
+    let id = place.args(&["enqueue", "x", "--payload", payload]).ok();
+    let shown = place.run(&format!("job show {} --json", id.trim())).ok();
+    assert!(shown.contains(payload), "{shown}");
+    assert!(place.run("job list --json").ok().contains(payload));
+    assert!(place.run(&format!("job show {}", id.trim())).ok().contains(payload));
+}
+
+/// Of S13: texts are of those who enqueue jobs.
+fn no_text_of_a_job_steers_the_terminal(place: &Place) {
+    let odd = "k\u{1b}[31m\u{7}\u{202e}";
+    let fact = format!("a{odd}=b\nstatus  completed");
+    let args = ["enqueue", "x", "--payload", "\"a\u{7f}\u{9b}b\"", "--metadata", &fact];
+    let id = place.args(&[&args[..], &["--partition-key", odd]].concat()).ok();
+    place.args(&["enqueue", "x", "--partition-key", odd]).ok();
+    place.args(&["event", "emit", "e", "--partition-key", odd]).ok();
+    let blocked = place.json("job list state:blocked")["id"].as_str().unwrap().to_owned();
+    let show = format!("job show {}", id.trim());
+    for command in [&show, &format!("job why {blocked}"), "job list", "event list"] {
+        let told = place.run(command).ok();
+        let steers = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+        assert!(!told.contains(steers), "{command}: {told:?}");
+        assert_eq!(told.matches("\nstatus ").count(), usize::from(command == show), "{told}");
+    }
+    let json = place.run(&format!("{show} --json")).ok();
+    assert!(json.contains("\"a\u{7f}\u{9b}b\""), "for programs it is as it was: {json:?}");
+}
+
+fn a_job_is_called_off_and_brought_back(place: &Place) {
+    let id = place.enqueue("x");
+    let cancelled = place.json(&format!("job cancel {id}"));
+    assert_eq!(cancelled, json!({"id": id, "outcome": "cancelled"}));
+    assert_eq!(place.lines("job list state:cancelled").len(), 1);
+    let told = place.run(&format!("job retry {id}")).ok();
+    assert_eq!(told, format!("{id} retried\n"));
+    place.run(&format!("job retry {id}")).failed(1, &[&id, "has not ended"]);
+}
+
+fn a_job_is_rescheduled_buried_and_deleted(place: &Place) {
+    let id = place.enqueue("x");
+    place.run(&format!("job reschedule {id} --in 2h")).ok();
+    assert_eq!(place.json("job list")["status"], "scheduled");
+    place.run(&format!("job reschedule {id} --in 0s")).ok();
+    assert_eq!(place.json("job list")["status"], "ready");
+    place.args(&["job", "bury", &id, "--reason", "no longer wanted"]).ok();
+    let dead = place.json("job list state:dead");
+    assert_eq!((dead["status"].as_str(), dead["id"].as_str()), (Some("dead"), Some(&*id)));
+    assert!(place.run("job list state:dead").ok().contains("no longer wanted"));
+    assert_eq!(place.json(&format!("job delete {id}"))["outcome"], "deleted");
+    place.run(&format!("job delete {id}")).failed(3, &[&id, "no such job"]);
+    place.run(&format!("job show {id}")).failed(3, &["no such job"]);
+}
+
+fn what_is_done_to_several_is_told_of_each(place: &Place) {
+    let (one, two) = (place.enqueue("x"), place.enqueue("x"));
+    let nobody = "01890a5d-ac96-774b-bcce-b302099a8057";
+    let ran = place.run(&format!("job cancel {one} {nobody} {two}"));
+    assert_eq!(ran.stdout, format!("{one} cancelled\n{two} cancelled\n"));
+    ran.failed(3, &[nobody]);
+    place.run(&format!("job cancel {one} --dry-run")).failed(2, &["--dry-run"]);
+}
+
+fn a_dead_job_shows_its_errors(place: &Place) {
+    // No duration: the handler cannot read it.
+    let id = place.enqueue("sleep --payload \"long\" --max-attempts 1");
+    place.work();
+    let shown = place.run(&format!("job show {id}")).ok();
+    for text in ["status    dead", "tries     1 of 1", "attempt 1 by worker-", "invalid type"] {
+        assert!(shown.contains(text), "{text}: {shown}");
+    }
+}

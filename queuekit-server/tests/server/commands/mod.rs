@@ -1,0 +1,14 @@
+//! Commands of operators: on a store of each kind and through a server, with the same output.
+
+mod bench;
+mod bulk;
+mod cron;
+mod doctor;
+mod events;
+mod jobs;
+mod pages;
+mod place;
+mod queues;
+mod refusals;
+mod stub;
+mod watching;

@@ -1,0 +1,97 @@
+//! `queuekit queue`, `worker` and `stats`.
+
+use serde_json::json;
+
+use crate::commands::place::{Place, in_every_place};
+
+in_every_place! {
+    a_queue_is_shown_paused_set_up_emptied_and_removed,
+    a_slip_of_the_pen_makes_no_queue,
+    what_is_kept_is_changed_bound_by_bound,
+    figures_are_of_the_whole_store,
+    workers_are_listed,
+}
+
+fn a_queue_is_shown_paused_set_up_emptied_and_removed(place: &Place) {
+    place.run("enqueue x --queue a --count 3").ok();
+    let listed = place.run("queue list").ok();
+    assert!(listed.lines().nth(1).unwrap().starts_with("a          3"), "{listed}");
+    place.run("queue pause a").ok();
+    assert!(place.run("queue list").ok().trim_end().ends_with("paused"));
+    assert_eq!(place.json("queue show a")["paused"], true);
+    assert_eq!(place.json("queue resume a")["paused"], false);
+    let set = "queue set a --max-pending 10 --per-key 1 --key-on-wait skip --key-on-dead hold \
+               --order fair --dedup-window 1h";
+    let settings = place.json(set);
+    let wanted = [
+        ("max_pending", json!(10)),
+        ("per_key", json!(1)),
+        ("key_on_wait", json!("skip")),
+        ("key_on_dead", json!("hold")),
+        ("order", json!("fair")),
+        ("dedup_window_ms", json!(3_600_000)),
+    ];
+    for (name, value) in wanted {
+        assert_eq!(settings[name], value, "{name}");
+    }
+    assert_eq!(place.json("queue set a --max-pending none")["max_pending"], json!(null));
+    place.run("queue set a").failed(2, &["name a setting"]);
+    place.run("queue set a --order odd").failed(2, &["strict, fair"]);
+    place.run("queue remove a").failed(1, &["it has 3 jobs"]);
+    assert_eq!(place.run("queue purge a --yes").ok(), "3 jobs deleted\n");
+    place.run("queue remove a").ok();
+    place.run("queue remove a").failed(3, &["no such queue"]);
+    place.run("enqueue x --queue b").ok();
+    place.run("queue remove b --force").failed(2, &["remove b with 1 job?", "--yes"]);
+    place.run("queue remove c --force").failed(3, &["no such queue"]);
+    let told = place.json("queue remove b --force --dry-run");
+    assert_eq!(told, json!({"queue": "b", "outcome": "unchanged", "jobs": 1}));
+    place.run("queue remove b --dry-run").failed(2, &["--force"]);
+    assert_eq!(place.lines("job list queue:b").len(), 1, "nothing was changed");
+    place.run("queue remove b --force --yes").ok();
+    assert_eq!(place.run("queue list --json").ok(), "");
+}
+
+fn a_slip_of_the_pen_makes_no_queue(place: &Place) {
+    place.run("enqueue x --queue mails").ok();
+    for command in ["show", "pause", "resume", "purge"] {
+        place.run(&format!("queue {command} nails")).failed(3, &["no such queue"]);
+    }
+    assert_eq!(place.lines("queue list").len(), 1);
+    place.args(&["queue", "show", "a b"]).failed(2, &["queue must be"]);
+}
+
+fn what_is_kept_is_changed_bound_by_bound(place: &Place) {
+    let before = place.json("queue set a --keep-done 7d")["retention"].clone();
+    assert_eq!(before["done"]["age_ms"], 604_800_000);
+    let after = place.json("queue set a --keep-dead 30d --keep-done-jobs none");
+    assert_eq!(after["retention"]["done"]["age_ms"], 604_800_000, "it stays");
+    assert_eq!(after["retention"]["done"]["jobs"], json!(null));
+    assert_eq!(after["retention"]["dead"]["age_ms"], 2_592_000_000_u64);
+    let told = place.run("queue show a").ok();
+    assert!(told.contains("keep done         7d"), "{told}");
+}
+
+fn figures_are_of_the_whole_store(place: &Place) {
+    place.run("enqueue echo --count 3").ok();
+    place.run("enqueue x --queue other --delay 1h").ok();
+    place.work();
+    let stats = place.json("stats");
+    assert_eq!((&stats["jobs"]["completed"], &stats["jobs"]["scheduled"]), (&json!(3), &json!(1)));
+    assert_eq!(stats["queues"], 2);
+    let told = place.run("stats").ok();
+    assert!(told.starts_with("jobs     3 completed, 1 scheduled\nqueues   2\n"), "{told}");
+}
+
+fn workers_are_listed(place: &Place) {
+    assert!(place.run("worker list").ok().starts_with("nobody works"));
+    let args = ["work", "--url", &place.url, "--name", "mailer", "--concurrency", "3"];
+    let _worker = place.start(&args.join(" "));
+    let mut workers = place.lines("worker list");
+    while workers.is_empty() {
+        workers = place.lines("worker list");
+    }
+    assert_eq!((&workers[0]["name"], &workers[0]["slots"]), (&json!("mailer"), &json!(3)));
+    let told = place.run("worker list").ok();
+    assert!(told.lines().nth(1).unwrap().contains("mailer-"), "{told}");
+}

@@ -1,0 +1,33 @@
+//! The real binary, started for a test, and what asks it.
+#![allow(unreachable_pub, reason = "it is one module of a test program")]
+
+mod ask;
+mod keys;
+mod server;
+mod store;
+
+pub use ask::{Ask, Reply};
+pub use keys::{KEYS, digest, guarded, secret};
+pub use server::Server;
+pub use store::{Store, on};
+
+/// Each of these cases as a test of its own on each store.
+macro_rules! on_every_store {
+    ($($case:ident),* $(,)?) => {
+        on_every_store! { @ memory "memory" $($case)* }
+        on_every_store! { @ sqlite "sqlite" $($case)* }
+        on_every_store! { @ postgres "postgres" $($case)* }
+        on_every_store! { @ redis "redis" $($case)* }
+    };
+    (@ $module:ident $store:literal $($case:ident)*) => {
+        mod $module {
+            $(
+                #[test]
+                fn $case() {
+                    $crate::common::on($store, stringify!($case), super::$case);
+                }
+            )*
+        }
+    };
+}
+pub(crate) use on_every_store;

@@ -1,0 +1,13 @@
+//! The handlers that are built in, through the binary: what becomes of jobs, and of workers that
+//! are killed.
+
+mod email;
+mod exec;
+mod http;
+mod http_guard;
+mod kill;
+mod mail_server;
+mod place;
+mod receiver;
+mod settings;
+mod wire;

@@ -1,0 +1,20 @@
+//! The binary `queuekit`, as people, scripts and other programs use it.
+
+#![cfg(unix)]
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on has failed, and says what it has found"
+)]
+
+#[allow(dead_code, reason = "shared with tests of other things")]
+#[path = "../../../integration-tests/tests/common/authority.rs"]
+mod authority;
+mod cli;
+mod commands;
+mod common;
+mod handlers;
+mod http;
+mod sandbox;

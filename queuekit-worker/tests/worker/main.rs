@@ -1,0 +1,7 @@
+//! A worker over the store in memory, whose clock stands still.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail")]
+
+mod common;
+mod drain;
+mod leases;
+mod outcomes;
