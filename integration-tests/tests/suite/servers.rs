@@ -163,7 +163,9 @@ async fn hold_a_server_until_killed() {
     std::future::pending().await
 }
 
-/// Run as a test by the one below; it is not in its way when it is run with the others.
+/// The test below, which others run in a process of its own.
+const FINDS: &str = "servers::a_server_is_found_or_told_to_be_missing";
+
 #[test]
 fn a_server_is_found_or_told_to_be_missing() {
     let found = servers::postgres();
@@ -172,7 +174,7 @@ fn a_server_is_found_or_told_to_be_missing() {
 
 #[test]
 fn a_url_that_is_given_and_does_not_answer_is_a_failure() {
-    let run = this_program("a_server_is_found_or_told_to_be_missing")
+    let run = this_program(FINDS)
         .env("QUEUEKIT_TEST_POSTGRES_URL", "postgres://postgres@127.0.0.1:1/postgres")
         .env_remove("QUEUEKIT_TEST_SERVERS")
         .output();
@@ -186,7 +188,7 @@ fn a_url_that_is_given_and_does_not_answer_is_a_failure() {
 #[test]
 fn tests_without_a_server_are_skipped_loudly_and_fail_where_it_is_required() {
     let nowhere = || {
-        let mut command = this_program("a_server_is_found_or_told_to_be_missing");
+        let mut command = this_program(FINDS);
         command.env("QUEUEKIT_TEST_SERVERS", "url").env_remove("QUEUEKIT_TEST_POSTGRES_URL");
         command
     };
