@@ -109,14 +109,19 @@ impl Trial {
     }
 }
 
-/// The example, built here: `cargo test` makes a program of it only when nothing else is asked
-/// for, and a test that is picked by name would run yesterday's.
+/// The example: as `cargo xtask test` has built it, which says where, or built here. `cargo test`
+/// makes a program of it only when nothing else is asked for, and a test that is picked by name
+/// would run yesterday's.
 fn program() -> PathBuf {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     let build = || {
         // This test is target/PROFILE/deps/NAME.
         let test = std::env::current_exe().unwrap();
         let profile = test.ancestors().nth(2).unwrap();
+        let name = format!("checksum{}", std::env::consts::EXE_SUFFIX);
+        if let Some(examples) = std::env::var_os("QUEUEKIT_TEST_EXAMPLES") {
+            return PathBuf::from(examples).join(name);
+        }
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
         cargo.args(["build", "--quiet", "--example", "checksum", "--target-dir"]);
         cargo.arg(profile.parent().unwrap()).current_dir(env!("CARGO_MANIFEST_DIR"));
@@ -124,7 +129,7 @@ fn program() -> PathBuf {
             cargo.arg("--release");
         }
         assert!(cargo.status().unwrap().success(), "the example does not build");
-        profile.join(format!("examples/checksum{}", std::env::consts::EXE_SUFFIX))
+        profile.join("examples").join(name)
     };
     PROGRAM.get_or_init(build).clone()
 }

@@ -1,6 +1,6 @@
 use crate::command_line::CommandLine;
 use crate::error::Result;
-use crate::steps::Steps;
+use crate::steps::{Steps, all};
 use crate::workspace::{Crate, Workspace};
 use crate::{test, tidy, tools};
 
@@ -8,22 +8,28 @@ use crate::{test, tidy, tools};
 /// same command gives the same verdict on a laptop.
 pub(crate) fn run() -> Result<()> {
     let workspace = Workspace::load()?;
-    let mut steps = Steps::new(&workspace.root);
-    steps.run("formatting", &CommandLine::cargo("fmt --all --check"))?;
-    lint(&workspace, &mut steps)?;
-    document(&mut steps)?;
-    deny(&mut steps)?;
-    let repeat = CommandLine::cargo("xtask tidy");
-    steps.check("tidy", &repeat, || tidy::check(&workspace))?;
-    check_msrv(&workspace, &mut steps)?;
-    test::run_steps(&workspace, &mut steps, test::Options::default())
+    let steps = Steps::new(&workspace.root);
+    let tidy = CommandLine::cargo("xtask tidy");
+    all([
+        steps.run("formatting", &CommandLine::cargo("fmt --all --check")),
+        steps.check("tidy", &tidy, || tidy::check(&workspace)),
+        test::run_steps(&workspace, &steps, &test::Options::default(), |steps| {
+            all([
+                lint(&workspace, steps),
+                document(steps),
+                deny(steps),
+                check_msrv(&workspace, steps),
+            ])
+        }),
+    ])
 }
 
-fn lint(workspace: &Workspace, steps: &mut Steps) -> Result<()> {
-    let all = "clippy --workspace --all-targets --all-features -- -D warnings";
-    steps.run("clippy", &CommandLine::cargo(all))?;
+fn lint(workspace: &Workspace, steps: &Steps) -> Result<()> {
+    let everything = "clippy --workspace --all-targets --all-features -- -D warnings";
     let libraries = workspace.crates.iter().filter(|krate| krate.is_public_library);
-    libraries.flat_map(features_alone).try_for_each(|(name, command)| steps.run(&name, &command))
+    let alone = libraries.flat_map(features_alone);
+    let clippy = std::iter::once(("clippy".to_owned(), CommandLine::cargo(everything)));
+    all(clippy.chain(alone).map(|(name, command)| steps.run(&name, &command)))
 }
 
 /// A library with no feature and with each feature by itself: together they hide it when one uses
@@ -42,12 +48,12 @@ fn features_alone(krate: &Crate) -> Vec<(String, CommandLine)> {
     std::iter::once(none).chain(each).collect()
 }
 
-fn document(steps: &mut Steps) -> Result<()> {
+fn document(steps: &Steps) -> Result<()> {
     let doc = CommandLine::cargo("doc --workspace --no-deps --all-features");
     steps.run("docs", &doc.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-fn deny(steps: &mut Steps) -> Result<()> {
+fn deny(steps: &Steps) -> Result<()> {
     if !tools::has_cargo_deny() {
         let remedy = "cargo-deny is missing; `cargo install --locked cargo-deny` installs it";
         steps.not_checked("licences, bans, sources and advisories of dependencies", remedy);
@@ -65,7 +71,7 @@ fn deny(steps: &mut Steps) -> Result<()> {
 }
 
 /// With every target: a test that needs a newer compiler breaks the promise for contributors.
-fn check_msrv(workspace: &Workspace, steps: &mut Steps) -> Result<()> {
+fn check_msrv(workspace: &Workspace, steps: &Steps) -> Result<()> {
     let Some(version) = &workspace.find("queuekit")?.msrv else {
         steps.not_checked("MSRV", "Cargo.toml states no rust-version; state one");
         return Ok(());

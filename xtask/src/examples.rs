@@ -1,11 +1,11 @@
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::command_line::CommandLine;
 use crate::error::{Error, Result};
-use crate::steps::Steps;
+use crate::steps::{Steps, all};
 use crate::workspace::{Crate, Example, Workspace};
 
 /// The crate whose examples a new user runs first.
@@ -14,36 +14,42 @@ const FACADE: &str = "queuekit";
 /// An example is to show something, not to serve for ever. Building is not counted.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
 
-/// Builds and runs every example of the facade; each has to end well, by itself, when given no
-/// arguments (or those of [`arguments`]).
-pub(crate) fn run(workspace: &Workspace, steps: &mut Steps) -> Result<()> {
+/// Builds every example as the tests are built, for [`run`] and for tests that start one; and
+/// checks those of the facade with the features that a user has.
+pub(crate) fn build(workspace: &Workspace, steps: &Steps) -> Result<()> {
+    let build = CommandLine::cargo("build --workspace --all-features --examples");
+    let check = CommandLine::cargo("check --examples").args(options(workspace.find(FACADE)?));
+    all([
+        steps.run("build the examples", &build),
+        steps.run("check the examples with a user's features", &check),
+    ])
+}
+
+/// Where [`build`] leaves them.
+pub(crate) fn directory(workspace: &Workspace) -> PathBuf {
+    workspace.target_directory.join("debug/examples")
+}
+
+/// Runs every example of the facade; each has to end well, by itself, when given no arguments (or
+/// those of [`arguments`]).
+pub(crate) fn run(workspace: &Workspace, steps: &Steps) -> Result<()> {
     let facade = workspace.find(FACADE)?;
     if facade.examples.is_empty() {
         steps.not_checked("examples", &format!("the crate `{FACADE}` has none"));
         return Ok(());
     }
-    let options = options(facade);
-    let build = CommandLine::cargo("build").args(&options).arg("--examples");
-    steps.run("build the examples", &build)?;
-    let givers: BTreeSet<&str> = facade.examples.iter().filter_map(giver).collect();
-    for giver in givers {
-        let build = CommandLine::cargo("build").args(with_server(giver));
-        steps.run(&format!("build {giver}, which gives them a server"), &build)?;
-    }
-    for example in &facade.examples {
-        let command = CommandLine::cargo("run --quiet").args(&options);
-        let command = command.args(["--example", &example.name]);
-        let command = command.args(arguments(&example.name, workspace)?);
-        let command = match giver(example) {
-            Some(giver) => {
-                let server = CommandLine::cargo("run --quiet").args(with_server(giver)).arg("--");
-                command.behind(server)
-            }
-            None => command,
-        };
-        steps.run_within(TIME_LIMIT, &format!("example {}", example.name), &command)?;
-    }
-    Ok(())
+    all(facade.examples.iter().map(|example| run_one(workspace, steps, example)))
+}
+
+fn run_one(workspace: &Workspace, steps: &Steps, example: &Example) -> Result<()> {
+    let program =
+        |name: &str| CommandLine::new(directory(workspace).join(name).display().to_string());
+    let command = program(&example.name).args(arguments(&example.name, workspace)?);
+    let command = match giver(example) {
+        Some(giver) => command.behind(program(giver)),
+        None => command,
+    };
+    steps.run_within(TIME_LIMIT, &format!("example {}", example.name), &command)
 }
 
 /// Default features and those an example asks for, nothing more: with all features of the whole
@@ -71,11 +77,6 @@ fn giver(example: &Example) -> Option<&'static str> {
     givers.into_iter().find(|(feature, _)| needs(*feature)).map(|(_, giver)| giver)
 }
 
-fn with_server(giver: &str) -> Vec<String> {
-    let words = "--package queuekit-integration-tests --features servers --example";
-    words.split_whitespace().chain([giver]).map(str::to_owned).collect()
-}
-
 /// What an example gets so that it is quick and touches nothing of the user's.
 fn arguments(example: &str, workspace: &Workspace) -> Result<Vec<String>> {
     match example {
@@ -84,7 +85,7 @@ fn arguments(example: &str, workspace: &Workspace) -> Result<Vec<String>> {
             generate_files(&directory)?;
             let url = format!("sqlite://{}", directory.with_extension("db").display());
             let directory = directory.display().to_string();
-            Ok(["--", "--url", &url, &directory].map(str::to_owned).to_vec())
+            Ok(["--url", &url, &directory].map(str::to_owned).to_vec())
         }
         _ => Ok(Vec::new()),
     }
@@ -134,8 +135,8 @@ mod tests {
         let workspace = Workspace::load().unwrap();
         assert!(arguments("hello", &workspace).unwrap().is_empty());
         let given = arguments("checksum", &workspace).unwrap();
-        let store = Path::new(given[2].strip_prefix("sqlite://").unwrap());
-        let directory = Path::new(&given[3]);
+        let store = Path::new(given[1].strip_prefix("sqlite://").unwrap());
+        let directory = Path::new(&given[2]);
         assert!(
             [store, directory].iter().all(|path| path.starts_with(&workspace.target_directory))
         );

@@ -44,7 +44,7 @@ fn main() -> ExitCode {
 
 fn run(request: Request) -> Result<()> {
     match request {
-        Request::Test(options) => test::run(options),
+        Request::Test(options) => test::run(&options),
         Request::Ci => ci::run(),
         Request::Tidy => tidy::run(),
         Request::Bench { args } => bench::run(&args),

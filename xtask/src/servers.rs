@@ -27,7 +27,7 @@ const PLACES: &[&str] = &["/usr/sbin", "/usr/lib/postgresql/*/bin"];
 /// What is missing is installed if that can be done: as root on Debian it is, and with `install`
 /// also by way of sudo. A server may come from elsewhere as well, and one that comes from nowhere
 /// fails the run; of what else is missing the summary tells.
-pub(crate) fn provide(steps: &mut Steps, install: bool) -> Result<String> {
+pub(crate) fn provide(steps: &Steps, install: bool) -> Result<String> {
     if !cfg!(unix) {
         steps.not_checked("stores with a server", "their tests run on Unix only");
         return Ok(String::new());

@@ -1,5 +1,6 @@
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -9,30 +10,37 @@ use crate::error::{Error, Result};
 /// How often a step with a time limit is looked at.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Runs steps one after the other, in the root of the workspace, and remembers what came of them.
+/// Runs steps in the root of the workspace and remembers what came of them and how long they took.
 ///
-/// The first step that fails ends the run: what comes after it often fails for the same reason and
-/// hides it.
+/// Steps may run in several threads at once. A step that fails ends nothing by itself: the caller
+/// stops where what follows makes no sense, and otherwise gathers the failures with [`all`].
 #[derive(Debug)]
 pub(crate) struct Steps {
-    root: PathBuf,
-    lines: Vec<String>,
+    pub(crate) root: PathBuf,
+    lines: Mutex<Vec<String>>,
     started: Instant,
+}
+
+/// The failures of several steps as one: none hides another.
+pub(crate) fn all(outcomes: impl IntoIterator<Item = Result<()>>) -> Result<()> {
+    let failed: Vec<String> =
+        outcomes.into_iter().filter_map(Result::err).map(|error| error.to_string()).collect();
+    if failed.is_empty() { Ok(()) } else { Err(Error::failed(failed.join("\n\n"))) }
 }
 
 impl Steps {
     pub(crate) fn new(root: &Path) -> Self {
-        Self { root: root.to_owned(), lines: Vec::new(), started: Instant::now() }
+        Self { root: root.to_owned(), lines: Mutex::default(), started: Instant::now() }
     }
 
     /// Runs a command with its output going straight to the terminal.
-    pub(crate) fn run(&mut self, name: &str, command: &CommandLine) -> Result<()> {
+    pub(crate) fn run(&self, name: &str, command: &CommandLine) -> Result<()> {
         self.step(name, command, |mut child| child.wait().map(Some))
     }
 
     /// Like [`Steps::run`], for a command that might never end: after `limit` it is killed.
     pub(crate) fn run_within(
-        &mut self,
+        &self,
         limit: Duration,
         name: &str,
         command: &CommandLine,
@@ -42,7 +50,7 @@ impl Steps {
 
     /// Runs a check that is part of this program; `repeat` is the command that does the same.
     pub(crate) fn check(
-        &mut self,
+        &self,
         name: &str,
         repeat: &CommandLine,
         check: impl FnOnce() -> Result<()>,
@@ -55,14 +63,23 @@ impl Steps {
     }
 
     /// Says loudly, now and in the summary, that something was NOT checked, and what to do.
-    pub(crate) fn not_checked(&mut self, what: &str, why_and_remedy: &str) {
+    pub(crate) fn not_checked(&self, what: &str, why_and_remedy: &str) {
         let line = format!("WARNING: NOT CHECKED: {what}: {why_and_remedy}");
         eprintln!("\n{line}");
-        self.lines.push(line);
+        self.lines().push(line);
+    }
+
+    /// A line for the summary that is no step.
+    pub(crate) fn tell(&self, line: String) {
+        self.lines().push(line);
+    }
+
+    fn lines(&self) -> MutexGuard<'_, Vec<String>> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn step(
-        &mut self,
+        &self,
         name: &str,
         command: &CommandLine,
         wait: impl FnOnce(Child) -> std::io::Result<Option<ExitStatus>>,
@@ -79,10 +96,10 @@ impl Steps {
         }
     }
 
-    fn note(&mut self, name: &str, started: Instant, passed: bool) {
+    pub(crate) fn note(&self, name: &str, started: Instant, passed: bool) {
         let verdict = if passed { "ok    " } else { "FAILED" };
         let seconds = started.elapsed().as_secs_f64();
-        self.lines.push(format!("{verdict} {seconds:8.1} s  {name}"));
+        self.lines().push(format!("{verdict} {seconds:8.1} s  {name}"));
     }
 }
 
@@ -90,21 +107,24 @@ impl Steps {
 impl Drop for Steps {
     fn drop(&mut self) {
         println!("\nSummary");
-        for line in &self.lines {
+        for line in self.lines().iter() {
             println!("  {line}");
         }
         println!("  total  {:8.1} s", self.started.elapsed().as_secs_f64());
     }
 }
 
-fn failure(name: &str, what: &str, repeat: &CommandLine) -> Error {
+pub(crate) fn failure(name: &str, what: &str, repeat: &CommandLine) -> Error {
     Error::failed(format!(
         "{name}: {what}\nto repeat it, in the root of the workspace:\n  {repeat}"
     ))
 }
 
 /// `None` when it had to be killed.
-fn wait_or_kill(mut child: Child, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
+pub(crate) fn wait_or_kill(
+    mut child: Child,
+    limit: Duration,
+) -> std::io::Result<Option<ExitStatus>> {
     let deadline = Instant::now() + limit;
     loop {
         if let Some(status) = child.try_wait()? {
@@ -127,6 +147,14 @@ mod tests {
         Steps::new(Path::new("."))
     }
 
+    #[test]
+    fn no_failure_hides_another() {
+        let failed = |text| Err(Error::failed(text));
+        let error = all([failed("clippy"), Ok(()), failed("tests")]).unwrap_err().to_string();
+        assert!(error.contains("clippy") && error.contains("tests"), "{error}");
+        assert_eq!(all([Ok(()), Ok(())]), Ok(()));
+    }
+
     #[cfg(unix)]
     #[test]
     fn a_failure_names_the_step_and_the_command_to_repeat() {
@@ -145,14 +173,15 @@ mod tests {
 
     #[test]
     fn the_summary_tells_passed_from_failed_and_keeps_what_was_not_checked() {
-        let mut steps = steps();
+        let steps = steps();
         let tidy = CommandLine::cargo("xtask tidy");
         assert!(steps.check("good", &tidy, || Ok(())).is_ok());
         assert!(steps.check("bad", &tidy, || Err(Error::failed("2 findings"))).is_err());
         steps.not_checked("licences", "cargo-deny is not installed");
-        assert!(steps.lines[0].starts_with("ok"));
-        assert!(steps.lines[1].starts_with("FAILED"));
-        assert!(steps.lines[2].contains("NOT CHECKED: licences"));
+        let lines = steps.lines();
+        assert!(lines[0].starts_with("ok"));
+        assert!(lines[1].starts_with("FAILED"));
+        assert!(lines[2].contains("NOT CHECKED: licences"));
     }
 
     #[cfg(unix)]

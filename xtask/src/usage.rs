@@ -5,10 +5,11 @@ pub(crate) const USAGE: &str = "\
 Usage: cargo xtask <command>
 
 Commands:
-  test [--long] [--install]
+  test [--long] [--install] [--changed[=REV]]
                      run every test, every doctest and every example
                      --long: the long harnesses at their full numbers, not at the short tier
                      --install: install what is missing with apt-get and sudo; root need not ask
+                     --changed: only the tests that can break by what has changed since REV (HEAD)
   ci                 what CI runs: formatting, lints, each feature alone, docs, licences, tidy,
                      MSRV, and last the same as `test`
   tidy               the rules of this project that no compiler checks
@@ -75,7 +76,10 @@ mod tests {
 
     #[test]
     fn every_command_is_understood() {
-        let test = |long, install| Ok(Request::Test(test::Options { long, install }));
+        let changed = None;
+        let test = |long, install| {
+            Ok(Request::Test(test::Options { long, install, changed: changed.clone() }))
+        };
         assert_eq!(parse("test"), test(false, false));
         assert_eq!(parse("test --long"), test(true, false));
         assert_eq!(parse("test --install --long"), test(true, true));

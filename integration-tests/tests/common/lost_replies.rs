@@ -60,7 +60,8 @@ macro_rules! lost_replies {
         $(
             #[tokio::test]
             async fn $case() {
-                crate::common::lost_replies::$case::<$stage>(queuekit_integration_tests::this_test!()).await;
+                let test = queuekit_integration_tests::this_test!();
+                crate::common::lost_replies::$case::<$stage>(test).await;
             }
         )*
     };

@@ -119,7 +119,9 @@ async fn assert_wakes(stage: &Stage, store: &PostgresStore) {
 #[tokio::test]
 async fn r10_3_calls_that_are_dropped_leave_no_connection_and_no_transaction() {
     let test = this_test!();
-    let Some(stage) = Stage::with(test, "pool_size=2&listen=off").await else { return };
+    // A call that waits is to be seen doing so, however slow the look at it is.
+    let settings = "pool_size=2&listen=off&lock_timeout_ms=8000";
+    let Some(stage) = Stage::with(test, settings).await else { return };
     let store = &stage.store;
     let mut app = stage.client().await;
     create(store, &build(draft().max_attempts(9))).await;

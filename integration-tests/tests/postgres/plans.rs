@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::common::stage::{Stage, complete, config, lease, until, url};
 use queuekit_core::{Ack, AckOutcome, Backend, NewJob};
 use queuekit_integration_tests::kit::{build, draft};
-use queuekit_integration_tests::this_test;
+use queuekit_integration_tests::{alone, this_test};
 use queuekit_postgres::PostgresStore;
 use tokio_postgres::Client;
 
@@ -69,9 +69,15 @@ async fn read(client: &Client) -> i64 {
 #[tokio::test]
 async fn r5_9_a_plan_for_empty_tables_costs_one_slow_call() {
     let test = this_test!();
+    // Its own process has its own server: where others make schemas, the queue of invalidations
+    // overflows now and then, and every connection makes all of its plans anew.
+    if !alone(test) {
+        return;
+    }
     let Some(kept) = read_by_acks(test, Duration::MAX).await else { return };
     assert!(kept > (JOBS * ACKS / 2) as i64, "such a plan reads whole tables: {kept}");
     // Calls on empty tables do not take that long, or have their plans made anew as well.
     let Some(mended) = read_by_acks(test, Duration::from_millis(10)).await else { return };
+    println!("{kept} index entries by plans kept, {mended} by plans made anew");
     assert!(mended < kept / 3, "{mended} entries by plans made anew, {kept} by those kept");
 }

@@ -3,4 +3,4 @@
 use crate::common::redis::ClusterHarness;
 use queuekit_integration_tests::conformance;
 
-conformance!(redis_cluster, ClusterHarness, full);
+conformance!(every_case, ClusterHarness, full);

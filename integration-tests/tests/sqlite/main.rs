@@ -1,5 +1,4 @@
-//! Everything that the SQLite store is tested by: the suite, the model, the worker, and what only this
-//! store has.
+//! The tests of the SQLite store: the suite, the model, the worker, and what only this store has.
 #![allow(
     clippy::expect_used,
     clippy::panic,

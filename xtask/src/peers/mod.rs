@@ -66,7 +66,7 @@ fn measure(
 
 /// Builds all programs and tells where they are, ours first.
 fn build(workspace: &Workspace, store: Store) -> Result<Vec<PathBuf>> {
-    let mut steps = Steps::new(&workspace.root);
+    let steps = Steps::new(&workspace.root);
     let ours = store.ours();
     let build = CommandLine::cargo("build --release --package queuekit-benches --bin").arg(ours);
     steps.run("queuekit", &build)?;

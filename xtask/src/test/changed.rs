@@ -1,0 +1,169 @@
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use super::lanes::Lanes;
+use super::programs::{self, Program};
+use super::{Environment, Options, run_lanes};
+use crate::command_line::CommandLine;
+use crate::error::{Error, Result};
+use crate::steps::{Steps, all};
+use crate::tidy;
+use crate::workspace::Workspace;
+
+/// What can break by a change below a folder: the crates whose unit tests to run, and the test
+/// programs. The first row that fits a file counts. What depends on all stores, as the server
+/// does, is left to the whole run, which is named at the end.
+const NEEDS: &[Needs] = &[
+    Needs::new("queuekit-core/", &["queuekit-core"], &["suite", "sqlite", "schedules", "worker"]),
+    Needs::new("queuekit-sqlite/", &["queuekit-sqlite"], &["sqlite"]),
+    Needs::new("queuekit-postgres/", &["queuekit-postgres"], &["postgres"]),
+    Needs::new("queuekit-redis/", &["queuekit-redis"], &["redis"]),
+    Needs::new("queuekit-worker/", &["queuekit-worker"], &["suite", "worker"]),
+    Needs::new("queuekit-server/", &["queuekit-server"], &["server"]),
+    Needs::new("queuekit/", &["queuekit"], &["checksum"]),
+    Needs::new("integration-tests/tests/suite/", &[], &["suite"]),
+    Needs::new("integration-tests/tests/sqlite/", &[], &["sqlite"]),
+    Needs::new("integration-tests/tests/postgres/", &[], &["postgres"]),
+    Needs::new("integration-tests/tests/redis/", &[], &["redis"]),
+    Needs::new("integration-tests/tests/common/", &[], &["sqlite", "postgres", "redis"]),
+    Needs::new("integration-tests/", &["queuekit-integration-tests"], &["suite", "sqlite"]),
+    Needs::new("xtask/", &["xtask"], &[]),
+];
+
+#[derive(Debug)]
+struct Needs {
+    below: &'static str,
+    units: &'static [&'static str],
+    programs: &'static [&'static str],
+}
+
+impl Needs {
+    const fn new(
+        below: &'static str,
+        units: &'static [&'static str],
+        programs: &'static [&'static str],
+    ) -> Self {
+        Self { below, units, programs }
+    }
+}
+
+/// Formatting, tidy, and the tests that what has changed since a revision can break.
+pub(super) fn run(
+    workspace: &Workspace,
+    steps: &Steps,
+    options: &Options,
+    since: &str,
+) -> Result<()> {
+    let needed = Needed::of(&files_changed(steps, since)?);
+    let tidy = CommandLine::cargo("xtask tidy");
+    all([
+        steps.run("formatting", &CommandLine::cargo("fmt --all --check")),
+        steps.check("tidy", &tidy, || tidy::check(workspace)),
+        test(workspace, steps, options, &needed),
+    ])
+}
+
+fn test(workspace: &Workspace, steps: &Steps, options: &Options, needed: &Needed) -> Result<()> {
+    if needed.names.is_empty() {
+        steps.tell("no test program can tell what has changed".to_owned());
+        return Ok(());
+    }
+    let environment = Environment::new(workspace, steps, options)?;
+    let built = programs::build(steps, &needed.targets())?;
+    let programs: Vec<Program> =
+        built.into_iter().filter(|program| needed.names.contains(program.name())).collect();
+    let outcome = run_lanes(steps, &environment, &Lanes::of(&programs), |_| Ok(()));
+    let ran: Vec<&str> = needed.names.iter().copied().collect();
+    steps.tell(format!("ran {} only; `cargo xtask test` runs everything", ran.join(", ")));
+    outcome
+}
+
+/// Names of programs, and whether unit tests are among them.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Needed {
+    names: BTreeSet<&'static str>,
+    targets: BTreeSet<Vec<&'static str>>,
+}
+
+impl Needed {
+    fn of(files: &[String]) -> Self {
+        let mut needed = Self::default();
+        let fits = |file: &String| NEEDS.iter().find(|needs| file.starts_with(needs.below));
+        for needs in files.iter().filter_map(fits) {
+            needed.names.extend(needs.units.iter().chain(needs.programs));
+            needed.targets.extend(needs.units.iter().map(|krate| match *krate {
+                "queuekit-server" => vec!["--bin", "queuekit"],
+                "xtask" => vec!["--bin", "xtask"],
+                _ => vec!["--lib"],
+            }));
+            needed.targets.extend(needs.programs.iter().map(|program| vec!["--test", *program]));
+        }
+        needed
+    }
+
+    fn targets(&self) -> Vec<&'static str> {
+        self.targets.iter().flatten().copied().collect()
+    }
+}
+
+fn files_changed(steps: &Steps, since: &str) -> Result<Vec<String>> {
+    let tracked = git(steps, &["diff", "--name-only", since])?;
+    let new = git(steps, &["ls-files", "--others", "--exclude-standard"])?;
+    let files: Vec<String> = tracked.lines().chain(new.lines()).map(str::to_owned).collect();
+    if files.is_empty() {
+        return Err(Error::failed(format!(
+            "nothing has changed since {since}; --changed=REV compares with another revision"
+        )));
+    }
+    Ok(files)
+}
+
+fn git(steps: &Steps, args: &[&str]) -> Result<String> {
+    let output = Command::new("git").args(args).current_dir(&steps.root).output();
+    let output = output.map_err(|error| Error::failed(format!("git {args:?}: {error}")))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(Error::failed(format!("git {}: {}", args.join(" "), said.trim())));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn needed(file: &str) -> Needed {
+        Needed::of(&[file.to_owned()])
+    }
+
+    #[test]
+    fn a_change_in_a_store_runs_its_units_and_its_program() {
+        let needed = needed("queuekit-sqlite/sql/ack.sql");
+        assert_eq!(needed.names, BTreeSet::from(["queuekit-sqlite", "sqlite"]));
+        assert_eq!(needed.targets(), ["--lib", "--test", "sqlite"]);
+    }
+
+    #[test]
+    fn the_first_row_that_fits_counts() {
+        let needed = needed("integration-tests/tests/redis/keys.rs");
+        assert_eq!(needed.targets(), ["--test", "redis"]);
+    }
+
+    #[test]
+    fn a_document_needs_no_test() {
+        assert_eq!(needed("docs/http.md"), Needed::default());
+    }
+
+    /// A row that is forgotten here would leave a change untested.
+    #[test]
+    fn every_crate_has_a_row() {
+        let workspace = Workspace::load().unwrap();
+        for krate in workspace.crates.iter().filter(|krate| krate.name != "queuekit-benches") {
+            assert!(
+                NEEDS.iter().any(|needs| needs.units.contains(&krate.name.as_str())),
+                "{} has no row",
+                krate.name
+            );
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! `cargo xtask test`: every test, or those that a change can break.
+
+mod changed;
+mod lanes;
+mod options;
+mod part;
+mod programs;
+mod report;
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use lanes::Lanes;
+pub(crate) use options::Options;
+use part::Part;
+use report::Report;
+
+use crate::command_line::CommandLine;
+use crate::error::{Error, Result};
+use crate::steps::{Steps, all};
+use crate::workspace::Workspace;
+use crate::{examples, servers};
+
+/// Tells tests that have a short and a long tier to run the long one.
+const LONG_TIER: &str = "QUEUEKIT_TEST_LONG";
+/// All that has tests in it; examples are built apart, to be run.
+const TARGETS: &[&str] = &["--lib", "--bins", "--tests", "--benches", "--example", "checksum"];
+/// Tells tests that start an example where it was built.
+const EXAMPLES: &str = "QUEUEKIT_TEST_EXAMPLES";
+
+/// The one command of the README: whatever can fail is run.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let workspace = Workspace::load()?;
+    let steps = Steps::new(&workspace.root);
+    match &options.changed {
+        Some(since) => changed::run(&workspace, &steps, options, since),
+        None => run_steps(&workspace, &steps, options, |_| Ok(())),
+    }
+}
+
+/// The same steps as part of a longer run, so that `ci` cannot drift away from `test`. `beside` is
+/// done while tests wait, before those that keep the machine busy.
+pub(crate) fn run_steps(
+    workspace: &Workspace,
+    steps: &Steps,
+    options: &Options,
+    beside: impl FnOnce(&Steps) -> Result<()>,
+) -> Result<()> {
+    let environment = Environment::new(workspace, steps, options)?;
+    let programs = programs::build(steps, TARGETS)?;
+    examples::build(workspace, steps)?;
+    let lanes = Lanes::of(&programs);
+    let tests = run_lanes(steps, &environment, &lanes, beside);
+    // The programs leave the doctests out.
+    let doctests = CommandLine::cargo("test --workspace --all-features --doc");
+    all([tests, steps.run("doctests", &environment.of(doctests)), examples::run(workspace, steps)])
+}
+
+/// What tests are told, and where their output goes.
+#[derive(Debug)]
+pub(crate) struct Environment {
+    pub variables: Vec<(&'static str, String)>,
+    pub logs: PathBuf,
+}
+
+impl Environment {
+    fn new(workspace: &Workspace, steps: &Steps, options: &Options) -> Result<Self> {
+        let logs = workspace.target_directory.join("xtask/tests");
+        fs::create_dir_all(&logs)
+            .map_err(|error| Error::failed(format!("cannot make {}: {error}", logs.display())))?;
+        let examples = examples::directory(workspace).display().to_string();
+        let required = servers::provide(steps, options.install)?;
+        let mut variables = vec![(servers::REQUIRE, required), (EXAMPLES, examples)];
+        if options.long {
+            variables.push((LONG_TIER, "1".to_owned()));
+        }
+        Ok(Self { variables, logs })
+    }
+
+    fn of(&self, command: CommandLine) -> CommandLine {
+        self.variables.iter().fold(command, |command, (name, value)| command.env(name, value))
+    }
+}
+
+fn run_lanes(
+    steps: &Steps,
+    environment: &Environment,
+    lanes: &Lanes<'_>,
+    beside: impl FnOnce(&Steps) -> Result<()>,
+) -> Result<()> {
+    let total = Mutex::new(Report::default());
+    let run = |part: &Part<'_>| {
+        let (report, outcome) = part.run(steps, environment);
+        total.lock().unwrap_or_else(PoisonError::into_inner).add(report);
+        outcome
+    };
+    println!("\n==> the tests, in two lanes; output in {}", environment.logs.display());
+    let outcome = thread::scope(|scope| {
+        let waiting = scope.spawn(|| all(lanes.waiting.iter().map(run)));
+        let beside = beside(steps);
+        let busy = all(lanes.busy.iter().map(run));
+        let waiting = waiting.join().unwrap_or_else(|_| Err(Error::failed("a lane panicked")));
+        all([beside, busy, waiting])
+    });
+    let total = total.into_inner().unwrap_or_else(PoisonError::into_inner);
+    total.lines().into_iter().for_each(|line| steps.tell(line));
+    outcome
+}

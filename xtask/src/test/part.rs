@@ -1,0 +1,107 @@
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::Environment;
+use super::programs::Program;
+use super::report::Report;
+use crate::error::{Error, Result};
+use crate::steps::{Steps, wait_or_kill};
+
+/// A part that takes longer hangs.
+const TIME_LIMIT: Duration = Duration::from_secs(30 * 60);
+/// How much of a failed part's output is shown; its log has the rest.
+const LINES_SHOWN: usize = 200;
+
+/// Some of the tests of a program, run in one process.
+#[derive(Debug)]
+pub(crate) struct Part<'p> {
+    program: &'p Program,
+    name: String,
+    filters: Vec<String>,
+    threads: usize,
+}
+
+impl<'p> Part<'p> {
+    pub(crate) fn new<'w>(
+        program: &'p Program,
+        suffix: &str,
+        threads: usize,
+        filters: impl IntoIterator<Item = &'w str>,
+    ) -> Self {
+        let name = format!("{}{suffix}", program.name());
+        let filters = filters.into_iter().map(str::to_owned).collect();
+        Self { program, name, filters, threads }
+    }
+
+    pub(crate) fn args(&self) -> Vec<String> {
+        let mut args = self.filters.clone();
+        // The programs that are no tests of libtest do without.
+        if !self.program.target.starts_with("--bench") {
+            args.push(format!("--test-threads={}", self.threads));
+        }
+        args
+    }
+
+    /// Runs them. Their output goes to a log, and from there to the terminal if one fails: two
+    /// parts at once would mix theirs.
+    pub(crate) fn run(&self, steps: &Steps, environment: &Environment) -> (Report, Result<()>) {
+        let started = Instant::now();
+        let log = environment.logs.join(format!("{}.log", self.name.replace([',', ' '], "-")));
+        let (ended, report) = self.start(environment, &log).map_or_else(
+            |error| (Some(error.to_string()), Report::default()),
+            |ended| (ended, Report::of(&fs::read_to_string(&log).unwrap_or_default())),
+        );
+        let tests = report.passed + report.failed.len();
+        steps.note(&format!("{}: {tests} tests", self.name), started, ended.is_none());
+        let seconds = started.elapsed().as_secs_f64();
+        println!("{} {seconds:8.1} s  {}: {tests} tests", verdict(&ended), self.name);
+        let outcome = match ended {
+            None => Ok(()),
+            Some(ended) => Err(self.failure(&ended, &report, &log)),
+        };
+        (report, outcome)
+    }
+
+    /// None if all is well.
+    fn start(&self, environment: &Environment, log: &Path) -> std::io::Result<Option<String>> {
+        let output = File::create(log)?;
+        let child = Command::new(&self.program.executable)
+            .args(self.args())
+            .envs(environment.variables.iter().map(|(name, value)| (name, value)))
+            .current_dir(&self.program.directory)
+            .stdin(Stdio::null())
+            .stdout(output.try_clone()?)
+            .stderr(output)
+            .spawn()?;
+        Ok(match wait_or_kill(child, TIME_LIMIT)? {
+            Some(status) if status.success() => None,
+            Some(status) => Some(status.to_string()),
+            None => Some(format!("did not end in {} s and was killed", TIME_LIMIT.as_secs())),
+        })
+    }
+
+    fn failure(&self, ended: &str, report: &Report, log: &PathBuf) -> Error {
+        let text = fs::read_to_string(log).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        let from = lines.iter().position(|line| *line == "failures:");
+        let from = from.unwrap_or(lines.len().saturating_sub(LINES_SHOWN));
+        for line in lines.iter().skip(from).take(LINES_SHOWN) {
+            println!("  {line}");
+        }
+        Error::failed(format!(
+            "{}: {ended}; failed: {}\nits output: {}\nto repeat it: cd {} && {} {}",
+            self.name,
+            report.failed.join(", "),
+            log.display(),
+            self.program.directory.display(),
+            self.program.executable.display(),
+            self.args().join(" "),
+        ))
+    }
+}
+
+fn verdict(ended: &Option<String>) -> &'static str {
+    if ended.is_none() { "ok    " } else { "FAILED" }
+}
