@@ -9,11 +9,12 @@ use crate::{test, tidy, tools};
 pub(crate) fn run() -> Result<()> {
     let workspace = Workspace::load()?;
     let steps = Steps::new(&workspace.root);
+    let options = test::Options { complete: true, ..test::Options::default() };
     let tidy = CommandLine::cargo("xtask tidy");
     all([
         steps.run("formatting", &CommandLine::cargo("fmt --all --check")),
         steps.check("tidy", &tidy, || tidy::check(&workspace)),
-        test::run_steps(&workspace, &steps, &test::Options::default(), |steps| {
+        test::run_steps(&workspace, &steps, &options, |steps| {
             all([
                 lint(&workspace, steps),
                 document(steps),

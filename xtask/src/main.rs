@@ -14,6 +14,7 @@ mod command_line;
 mod error;
 mod examples;
 mod peers;
+mod schemathesis;
 mod servers;
 mod steps;
 mod test;

@@ -14,6 +14,9 @@ const PROGRAMS: &[Program] = &[
     Program::server("postgres-local", "postgres", "postgresql", POSTGRES),
     Program::new("pgbouncer", "pgbouncer", "pgbouncer"),
     Program::server("redis-local", "redis-server", "redis-server", REDIS),
+    Program::new("python3", "python3", "python3-venv"),
+    Program::new("node", "node", "nodejs"),
+    Program::new("cc", "cc", "gcc"),
 ];
 
 const POSTGRES: Server = Server { word: "postgres", url: "QUEUEKIT_TEST_POSTGRES_URL" };
@@ -26,8 +29,9 @@ const PLACES: &[&str] = &["/usr/sbin", "/usr/lib/postgresql/*/bin"];
 ///
 /// What is missing is installed if that can be done: as root on Debian it is, and with `install`
 /// also by way of sudo. A server may come from elsewhere as well, and one that comes from nowhere
-/// fails the run; of what else is missing the summary tells.
-pub(crate) fn provide(steps: &Steps, install: bool) -> Result<String> {
+/// fails the run. Of what else is missing the summary tells, or, if `all` is required, the run
+/// fails.
+pub(crate) fn provide(steps: &Steps, install: bool, all: bool) -> Result<String> {
     if !cfg!(unix) {
         steps.not_checked("stores with a server", "their tests run on Unix only");
         return Ok(String::new());
@@ -43,6 +47,11 @@ pub(crate) fn provide(steps: &Steps, install: bool) -> Result<String> {
         has_docker: tools::docker_answers(),
         urls: servers().map(|server| server.url).filter(|url| is_set(url)).collect(),
     };
+    if all && !found.missing.is_empty() {
+        let names: Vec<&str> = found.missing.iter().map(|program| program.name).collect();
+        let remedy = remedy(&found.missing);
+        return Err(Error::failed(format!("{} is missing: {remedy}", names.join(", "))));
+    }
     for program in &found.missing {
         steps.not_checked(&format!("what needs {} itself", program.name), &remedy(&[program]));
     }
@@ -189,7 +198,7 @@ mod tests {
     #[test]
     fn everything_that_is_here_is_required() {
         let all = Found::default().requirements();
-        let words = "postgres-local,pgbouncer,redis-local,postgres,redis";
+        let words = "postgres-local,pgbouncer,redis-local,python3,node,cc,postgres,redis";
         assert_eq!(all, Ok(words.to_owned()));
     }
 

@@ -76,9 +76,8 @@ mod tests {
 
     #[test]
     fn every_command_is_understood() {
-        let changed = None;
         let test = |long, install| {
-            Ok(Request::Test(test::Options { long, install, changed: changed.clone() }))
+            Ok(Request::Test(test::Options { long, install, ..test::Options::default() }))
         };
         assert_eq!(parse("test"), test(false, false));
         assert_eq!(parse("test --long"), test(true, false));

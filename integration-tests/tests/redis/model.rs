@@ -5,12 +5,10 @@ use queuekit_integration_tests::{Harness, skip, this_test};
 
 use crate::common::redis::RedisHarness;
 
-/// A share of the sequences of the store in memory, so that the stores are in lock-step with each
-/// other too.
 #[tokio::test]
 async fn the_store_and_the_machine_answer_and_hold_the_same() {
     if let Some(why) = RedisHarness.why_absent().await {
         return skip(this_test!(), &why);
     }
-    model::run(&RedisHarness, Plan::default().share(13)).await;
+    model::run(&RedisHarness, Plan::rotated().share(25)).await;
 }

@@ -5,6 +5,12 @@ use queuekit_integration_tests::MemoryHarness;
 use queuekit_integration_tests::model::{self, Beside, Plan};
 
 #[tokio::test]
+async fn the_store_and_the_machine_agree_on_the_sequences_of_this_commit() {
+    model::run(&MemoryHarness, Plan::rotated().share(4)).await;
+}
+
+/// The same sequences in every run: how often each transition is taken is asserted.
+#[tokio::test]
 async fn the_store_and_the_machine_answer_and_hold_the_same() {
     let coverage = model::run(&MemoryHarness, Plan::default()).await;
     for transition in Transition::ALL {

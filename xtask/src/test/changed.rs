@@ -1,9 +1,8 @@
 use std::collections::BTreeSet;
-use std::process::Command;
 
 use super::lanes::Lanes;
 use super::programs::{self, Program};
-use super::{Environment, Options, run_lanes};
+use super::{Environment, Options, git, run_lanes};
 use crate::command_line::CommandLine;
 use crate::error::{Error, Result};
 use crate::steps::{Steps, all};
@@ -72,7 +71,7 @@ fn test(workspace: &Workspace, steps: &Steps, options: &Options, needed: &Needed
     let built = programs::build(steps, &needed.targets())?;
     let programs: Vec<Program> =
         built.into_iter().filter(|program| needed.names.contains(program.name())).collect();
-    let outcome = run_lanes(steps, &environment, &Lanes::of(&programs), |_| Ok(()));
+    let outcome = run_lanes(steps, &environment, &Lanes::of(&programs, options.long), |_| Ok(()));
     let ran: Vec<&str> = needed.names.iter().copied().collect();
     steps.tell(format!("ran {} only; `cargo xtask test` runs everything", ran.join(", ")));
     outcome
@@ -107,8 +106,8 @@ impl Needed {
 }
 
 fn files_changed(steps: &Steps, since: &str) -> Result<Vec<String>> {
-    let tracked = git(steps, &["diff", "--name-only", since])?;
-    let new = git(steps, &["ls-files", "--others", "--exclude-standard"])?;
+    let tracked = git::output(steps, &["diff", "--name-only", since])?;
+    let new = git::output(steps, &["ls-files", "--others", "--exclude-standard"])?;
     let files: Vec<String> = tracked.lines().chain(new.lines()).map(str::to_owned).collect();
     if files.is_empty() {
         return Err(Error::failed(format!(
@@ -116,16 +115,6 @@ fn files_changed(steps: &Steps, since: &str) -> Result<Vec<String>> {
         )));
     }
     Ok(files)
-}
-
-fn git(steps: &Steps, args: &[&str]) -> Result<String> {
-    let output = Command::new("git").args(args).current_dir(&steps.root).output();
-    let output = output.map_err(|error| Error::failed(format!("git {args:?}: {error}")))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(Error::failed(format!("git {}: {}", args.join(" "), said.trim())));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 #[cfg(test)]

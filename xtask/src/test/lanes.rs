@@ -10,9 +10,46 @@ const WAITING: &[(&str, &[&str])] = &[
     ("suite", &["worker::", "servers::", "proxy::"]),
     ("sqlite", &["worker::", "locks::", "kill::"]),
     ("postgres", &["worker::", "faults::", "close::", "hints::", "kill::", "outbox::"]),
-    ("redis", &["worker::", "sentinel::", "cluster::", "faults::", "close::", "wakeups::"]),
+    (
+        "redis",
+        &[
+            "worker::",
+            "sentinel::",
+            "cluster::",
+            "faults::",
+            "close::",
+            "wakeups::",
+            "replicas::",
+            "tls::",
+            "calls::",
+        ],
+    ),
     ("server", &["handlers::", "cli::", "http::limits::"]),
 ];
+
+/// What repeats over other means what the daily run has once, by program: only a long run has it.
+/// Behind a pooler each statement of the store is still run daily by the other modules.
+const LONG: &[(&str, &[&str])] = &[(
+    "postgres",
+    &[
+        "pooler::pooled::events",
+        "pooler::pooled::figures",
+        "pooler::pooled::history",
+        "pooler::pooled::limits",
+        "pooler::pooled::listing",
+        "pooler::pooled::nack",
+        "pooler::pooled::order",
+        "pooler::pooled::paging",
+        "pooler::pooled::partition_keys",
+        "pooler::pooled::queues::",
+        "pooler::pooled::reclaim",
+        "pooler::pooled::reserve",
+        "pooler::pooled::retention",
+        "pooler::pooled::slots",
+        "pooler::pooled::states",
+        "pooler::pooled::time",
+    ],
+)];
 
 /// So many tests that wait fit where one that computes does.
 const WAITERS_PER_CORE: usize = 8;
@@ -26,15 +63,15 @@ pub(crate) struct Lanes<'p> {
 }
 
 impl<'p> Lanes<'p> {
-    /// Every test of these programs, once.
-    pub(crate) fn of(programs: &'p [Program]) -> Self {
+    /// Every test of these programs, once; only a long run has those of [`LONG`].
+    pub(crate) fn of(programs: &'p [Program], long: bool) -> Self {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let mut lanes = Self::default();
         for program in programs {
-            let modules = WAITING.iter().find(|(name, _)| *name == program.name());
-            let modules = modules.map_or(&[][..], |(_, modules)| *modules);
+            let modules = modules(WAITING, program);
             // What one of them picks the other skips, by the same words.
-            let skips = modules.iter().flat_map(|module| ["--skip", module]);
+            let left = if long { &[][..] } else { self::modules(LONG, program) };
+            let skips = modules.iter().chain(left).flat_map(|module| ["--skip", module]);
             lanes.busy.push(Part::new(program, "", cores, skips));
             if !modules.is_empty() {
                 let threads = cores * WAITERS_PER_CORE;
@@ -43,6 +80,12 @@ impl<'p> Lanes<'p> {
         }
         lanes
     }
+}
+
+type Modules = &'static [&'static str];
+
+fn modules(table: &[(&str, Modules)], program: &Program) -> Modules {
+    table.iter().find(|(name, _)| *name == program.name()).map_or(&[], |(_, modules)| modules)
 }
 
 #[cfg(test)]
@@ -61,7 +104,7 @@ mod tests {
     #[test]
     fn what_the_one_lane_picks_the_other_skips() {
         let programs = [program("--test suite")];
-        let lanes = Lanes::of(&programs);
+        let lanes = Lanes::of(&programs, false);
         let words = |part: &Part<'_>| part.args().join(" ");
         assert!(words(&lanes.busy[0]).starts_with("--skip worker:: --skip servers::"));
         assert!(words(&lanes.waiting[0]).starts_with("worker:: servers::"));
@@ -70,7 +113,7 @@ mod tests {
     #[test]
     fn a_program_that_never_waits_is_one_part() {
         let programs = [program("--lib")];
-        let lanes = Lanes::of(&programs);
+        let lanes = Lanes::of(&programs, false);
         assert_eq!((lanes.busy.len(), lanes.waiting.len()), (1, 0));
     }
 }

@@ -1,12 +1,14 @@
 //! `cargo xtask test`: every test, or those that a change can break.
 
 mod changed;
+mod git;
 mod lanes;
 mod options;
 mod part;
 mod programs;
 mod report;
 
+use std::env;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -21,12 +23,14 @@ use crate::command_line::CommandLine;
 use crate::error::{Error, Result};
 use crate::steps::{Steps, all};
 use crate::workspace::Workspace;
-use crate::{examples, servers};
+use crate::{examples, schemathesis, servers};
 
 /// Tells tests that have a short and a long tier to run the long one.
 const LONG_TIER: &str = "QUEUEKIT_TEST_LONG";
 /// All that has tests in it; examples are built apart, to be run.
 const TARGETS: &[&str] = &["--lib", "--bins", "--tests", "--benches", "--example", "checksum"];
+/// The first seed of the model's sequences.
+const SEED: &str = "QUEUEKIT_TEST_SEED";
 /// Tells tests that start an example where it was built.
 const EXAMPLES: &str = "QUEUEKIT_TEST_EXAMPLES";
 
@@ -51,7 +55,7 @@ pub(crate) fn run_steps(
     let environment = Environment::new(workspace, steps, options)?;
     let programs = programs::build(steps, TARGETS)?;
     examples::build(workspace, steps)?;
-    let lanes = Lanes::of(&programs);
+    let lanes = Lanes::of(&programs, options.long);
     let tests = run_lanes(steps, &environment, &lanes, beside);
     // The programs leave the doctests out.
     let doctests = CommandLine::cargo("test --workspace --all-features --doc");
@@ -71,8 +75,17 @@ impl Environment {
         fs::create_dir_all(&logs)
             .map_err(|error| Error::failed(format!("cannot make {}: {error}", logs.display())))?;
         let examples = examples::directory(workspace).display().to_string();
-        let required = servers::provide(steps, options.install)?;
-        let mut variables = vec![(servers::REQUIRE, required), (EXAMPLES, examples)];
+        let mut required = servers::provide(steps, options.install, options.complete)?;
+        let mut variables = vec![(EXAMPLES, examples)];
+        if let Some(path) = schemathesis::provide(workspace, steps, options.complete)? {
+            required.push_str(",schemathesis");
+            variables.push(("PATH", path));
+        }
+        variables.push((servers::REQUIRE, required));
+        if let Some(seed) = seed(steps).filter(|_| env::var_os(SEED).is_none()) {
+            steps.tell(format!("sequences of the model: {SEED}={seed}"));
+            variables.push((SEED, seed));
+        }
         if options.long {
             variables.push((LONG_TIER, "1".to_owned()));
         }
@@ -82,6 +95,12 @@ impl Environment {
     fn of(&self, command: CommandLine) -> CommandLine {
         self.variables.iter().fold(command, |command, (name, value)| command.env(name, value))
     }
+}
+
+/// A number of the commit: each tries sequences of its own, and repeats them.
+fn seed(steps: &Steps) -> Option<String> {
+    let commit = git::output(steps, &["rev-parse", "HEAD"]).ok()?;
+    u32::from_str_radix(commit.get(..7)?, 16).ok().map(|seed| seed.to_string())
 }
 
 fn run_lanes(

@@ -7,6 +7,8 @@ pub(crate) struct Options {
     pub long: bool,
     /// What is missing is installed by way of sudo.
     pub install: bool,
+    /// What tests need and is not here fails the run, and is not skipped.
+    pub complete: bool,
     /// Only what can break by what has changed since this revision.
     pub changed: Option<String>,
 }
