@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use queuekit_core::Backend;
 use queuekit_integration_tests::servers::{self, OwnRedis};
-use queuekit_integration_tests::{skip, this_test};
+use queuekit_integration_tests::skip;
 use queuekit_redis::RedisStore;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, Cmd, FromRedisValue, cmd};
@@ -84,7 +84,7 @@ impl RedisStage {
 
     /// One in a server of its own, with these settings of its URL.
     pub(crate) async fn own(server: &OwnRedis, settings: &str) -> Self {
-        Self::at(&server.url(), this_test!(), settings).await
+        Self::at(&server.url(), "own", settings).await
     }
 
     async fn at(server: &str, prefix: &str, settings: &str) -> Self {
@@ -130,7 +130,7 @@ impl RedisStage {
     pub(crate) async fn place(&self, most: usize) {
         let keys = PARTS.map(|part| self.key("default", part));
         let mut step = cmd("EVAL");
-        step.arg(PLACE).arg(keys.len()).arg(&keys).arg("").arg(most);
+        step.arg(PLACE).arg(keys.len()).arg(&keys).arg(most);
         let _: i64 = self.ask(&step).await;
     }
 
@@ -178,13 +178,13 @@ pub(crate) async fn assert_exact(server: &str, prefix: &str) {
         let tag = if queue.starts_with("event.") { "events" } else { &queue };
         let keys = PARTS.map(|part| format!("{prefix}:{{{tag}}}:{queue}:{part}"));
         let mut look = cmd("EVAL");
-        look.arg(WRONG).arg(keys.len()).arg(&keys).arg("");
+        look.arg(WRONG).arg(keys.len()).arg(&keys);
         let wrong: Vec<String> = command(server, &look).await;
         assert!(wrong.is_empty(), "{queue}: {wrong:#?}");
     }
     let keys = LOG.map(|part| format!("{prefix}:{{events}}:{part}"));
     let mut look = cmd("EVAL");
-    look.arg(WRONG_LOG).arg(keys.len()).arg(&keys).arg("");
+    look.arg(WRONG_LOG).arg(keys.len()).arg(&keys);
     let wrong: Vec<String> = command(server, &look).await;
     assert!(wrong.is_empty(), "the log of events: {wrong:#?}");
 }
