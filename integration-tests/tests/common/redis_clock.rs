@@ -42,7 +42,7 @@ impl RedisClock {
         let read = match is_cluster {
             // A script reads keys of one slot: the store hands it what is written there.
             true => "table.remove(ARGV)".to_owned(),
-            false => format!("server.call('GET', '{}')", clock.key),
+            false => format!("redis.call('GET', '{}')", clock.key),
         };
         let stands = if passes == Passes::No { "true" } else { "false" };
         let lua = include_str!("../../lua/redis_clock.lua").lines();

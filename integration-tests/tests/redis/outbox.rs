@@ -10,7 +10,7 @@ use futures_util::poll;
 use queuekit_core::capability::EmitOutcome;
 use queuekit_core::event::{EVENT, EventRetention, EventSettings, Replay, ReplayFrom};
 use queuekit_core::limits::{DELIVERIES_PER_CALL, SUBSCRIPTIONS};
-use queuekit_core::{EventDraft, EventId, Job, JobId, State, SubscriptionDraft};
+use queuekit_core::{EventDraft, EventId, Job, JobId, State, SubscriptionDraft, Timestamp};
 use queuekit_integration_tests::World;
 use queuekit_integration_tests::kit::{DAY, MINUTE, consumer, deliveries_of, subscribed};
 use queuekit_integration_tests::servers;
