@@ -78,6 +78,7 @@ mod harness;
 mod layer;
 mod layered;
 mod list;
+mod list_bounds;
 mod list_sources;
 mod memory;
 mod registry;
