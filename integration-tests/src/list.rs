@@ -1,11 +1,11 @@
-//! The cases by subject, each with its level and what else it needs; those of what makes jobs by
-//! itself stand in `list_sources.rs`.
+//! The cases by subject, each with its level and what else it needs; those of bounds of time stand
+//! in `list_bounds.rs`, those of what makes jobs by itself in `list_sources.rs`.
 
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __for_each_case {
     ($then:path, $($args:tt)*) => {
-        $crate::__with_sources! {
+        $crate::__with_bounds! {
             $then, [$($args)*]
 
             batches {
@@ -131,8 +131,6 @@ macro_rules! __for_each_case {
                 core r2_5_the_longest_key_is_compared_whole
                 core r2_5_a_key_holds_in_every_state
                 core r2_5_a_key_holds_through_retries
-                core r2_5_a_key_is_free_after_the_window
-                full r2_5_the_window_is_a_setting
                 full r2_5_a_key_outlives_its_pruned_job
                 full r2_5_a_key_that_outlived_its_job_outlives_its_queue
                 core r2_5_unique_until_done_ends_with_the_job
@@ -276,6 +274,7 @@ macro_rules! __for_each_case {
                 full r6_7_a_queue_that_is_made_while_it_is_removed_is_listed
                 full r12_a_change_of_order_loses_and_doubles_no_job
                 full r12_a_change_of_settings_reaches_every_key
+                full(SecondHandle) r12_settings_are_in_force_on_other_handles
                 full r6_9_why_a_waiting_job_waits
                 full r6_9_why_names_the_dead_head_that_holds
                 full r6_9_why_a_job_does_not_wait
@@ -305,7 +304,6 @@ macro_rules! __for_each_case {
                 core r5_1_the_hint_is_the_next_due_time
                 core r5_1_a_full_batch_says_more
                 core r5_2_one_step_sets_everything
-                core r5_2_a_lease_lives_for_its_ttl
                 core r5_3_only_the_eligible_is_leased
                 full r5_3_a_paused_queue_leases_nothing
                 core r5_10_a_lost_reply_costs_one_ttl_and_one_attempt
@@ -324,6 +322,7 @@ macro_rules! __for_each_case {
                 full r12_retention_by_bytes_keeps_the_newest
                 full r12_retention_by_bytes_counts_results
                 full r5_4_a_job_is_brought_back_or_pruned_never_both
+                full r5_4_what_dies_again_while_retention_runs_is_kept
                 full r13_7_any_number_may_run_upkeep
                 full r13_7_a_step_is_bounded_and_says_more
                 full r13_7_repair_finds_nothing_to_mend
@@ -359,7 +358,6 @@ macro_rules! __for_each_case {
                 core r9_1_every_instant_is_of_the_stores_clock
                 core r9_2_durations_count_from_the_stores_now
                 core r9_2_run_at_is_of_the_stores_clock
-                core r9_3_nothing_runs_early
                 core r9_3_schedules_resolve_to_a_millisecond
                 core r9_4_a_jump_forward_loses_no_job
                 core(Rewind) r9_4_a_jump_back_loses_no_job

@@ -6,7 +6,7 @@ use queuekit_core::capability::{Beat, ExtendOutcome, Report, ReportOutcome};
 use queuekit_core::{Lease, LeaseToken, Progress, State, WorkerId};
 
 use crate::World;
-use crate::kit::{HOUR, MINUTE, TTL, assert_about, default_queue, draft, kind, queue, ttl, worker};
+use crate::kit::{HOUR, MINUTE, Moment, TTL, default_queue, draft, kind, queue, ttl, worker};
 
 fn extended(length: Duration) -> ExtendOutcome {
     ExtendOutcome::Extended { ttl: length, cancel_requested: false }
@@ -18,7 +18,7 @@ pub async fn r3_7_extend_counts_from_now(world: &dyn World) {
     let lease = world.lease(draft()).await;
     for _ in 0..3 {
         assert_eq!(world.extend(&lease.token, HOUR).await, extended(HOUR));
-        assert_about(world.job(lease.id()).await.lease_expires_in, HOUR);
+        world.assert_left(world.job(lease.id()).await.lease_expires_in, HOUR);
     }
     world.advance(50 * MINUTE).await;
     world.assert_nothing_to_lease().await;
@@ -164,9 +164,16 @@ pub async fn r3_9_a_worker_is_listed_until_three_ttl(world: &dyn World) {
     world.advance(2 * TTL).await;
     let listed = leases.list_workers().await.expect("list_workers");
     assert_eq!(listed[0].beat.running, 8, "the last beat counts");
-    assert!(listed[0].age >= 2 * TTL && listed[0].age < 3 * TTL, "{:?}", listed[0].age);
-    world.advance(TTL).await;
-    assert_eq!(leases.list_workers().await.expect("list_workers"), []);
+    world.assert_passed(listed[0].age, 2 * TTL);
+    world.enqueue(draft()).await;
+    for moment in Moment::ALL {
+        leases.beat(&busier).await.expect("beat");
+        world.advance_to(moment, 3 * TTL).await;
+        let listed = leases.list_workers().await.expect("list_workers");
+        assert_eq!(listed.is_empty(), moment.has_come(), "{moment:?}");
+        let counted = world.queue(&default_queue()).await.workers;
+        assert_eq!(counted == 0, moment.has_come(), "{moment:?}");
+    }
 }
 
 /// R3.9: two incarnations under one name are two workers, listed by id.

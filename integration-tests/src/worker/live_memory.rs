@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use queuekit_core::capability::Durability;
 use queuekit_core::memory::MemoryStore;
 use queuekit_core::{Backend, JobId, OffsetClock};
 
@@ -32,7 +33,16 @@ struct LiveMemory {
 #[async_trait]
 impl World for LiveMemory {
     fn expect(&self) -> Expect {
-        Expect { can_corrupt: true, can_rewind: true, ..Expect::FULL }
+        Expect {
+            can_corrupt: true,
+            can_rewind: true,
+            clock_stands: false,
+            migrations: true,
+            atomic_across_queues: true,
+            outbox: true,
+            durability: Some(Durability::Nothing),
+            ..Expect::FULL
+        }
     }
 
     fn backend(&self) -> &Arc<dyn Backend> {

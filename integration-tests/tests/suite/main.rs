@@ -8,6 +8,7 @@
 )]
 
 mod broken;
+mod limits;
 mod model;
 mod proxy;
 mod registry;
@@ -18,4 +19,6 @@ use queuekit_integration_tests::worker::LiveMemoryHarness;
 use queuekit_integration_tests::{MemoryHarness, conformance, worker_suite};
 
 conformance!(conformance, MemoryHarness, full);
+// A clock that goes on by itself: cases allow for it.
+conformance!(slack, LiveMemoryHarness, full);
 worker_suite!(worker, LiveMemoryHarness);
