@@ -35,14 +35,20 @@ pub(super) enum Copying {
     Files,
 }
 
-pub(super) async fn create_database(url: &str, name: &str, copying: Copying) -> Result<Made> {
+pub(super) async fn create_database(
+    url: &str,
+    name: &str,
+    template: Option<&str>,
+    copying: Copying,
+) -> Result<Made> {
     let connected = within(connect(url)).await?;
+    let template = template.map(|template| format!("TEMPLATE {template}")).unwrap_or_default();
     let how = match copying {
         Copying::Default => "",
         Copying::Files => "STRATEGY file_copy",
     };
     // No time limit: on a busy machine it may take seconds.
-    match connected.batch_execute(&format!("CREATE DATABASE {name} {how}")).await {
+    match connected.batch_execute(&format!("CREATE DATABASE {name} {template} {how}")).await {
         Ok(()) => Ok(Made::Yes),
         Err(error) if error.code() == Some(&SqlState::DUPLICATE_DATABASE) => Ok(Made::NameIsTaken),
         Err(error) => Err(explained(&error)),

@@ -11,16 +11,31 @@ use super::{Result, address, background};
 pub struct Database {
     server: String,
     name: String,
+    copying: Copying,
 }
 
 impl Database {
     pub(super) async fn create(server: String, copying: Copying) -> Result<Self> {
+        Self::copy_of(server, None, copying).await
+    }
+
+    /// Another database with all that is in this one, to which nobody may be connected meanwhile.
+    ///
+    /// # Panics
+    /// If the server does not make one.
+    pub async fn copy(&self) -> Self {
+        let copied = Self::copy_of(self.server.clone(), Some(self.name.clone()), self.copying);
+        copied.await.expect("a database is copied")
+    }
+
+    async fn copy_of(server: String, template: Option<String>, copying: Copying) -> Result<Self> {
         background::run(async move {
             loop {
                 let name = next_name();
+                let made = admin::create_database(&server, &name, template.as_deref(), copying);
                 // On a server that outlives us a process before may have had our number.
-                if admin::create_database(&server, &name, copying).await? == Made::Yes {
-                    return Ok(Self { server, name });
+                if made.await? == Made::Yes {
+                    return Ok(Self { server, name, copying });
                 }
             }
         })

@@ -7,7 +7,7 @@ use queuekit_integration_tests::servers::{self, PgBouncer};
 use queuekit_integration_tests::{Harness, World};
 use tokio::sync::OnceCell;
 
-use super::postgres::{PostgresWorld, config_at, database};
+use super::postgres::PostgresWorld;
 
 /// The pgbouncer of this process, in front of the server that its tests share.
 pub(crate) async fn pooler() -> Option<&'static PgBouncer> {
@@ -24,10 +24,7 @@ pub(crate) struct PoolerHarness;
 impl Harness for PoolerHarness {
     async fn open(&self) -> Arc<dyn World> {
         let pooler = pooler().await.expect("a pooler");
-        let url = pooler.url(database().await.name());
-        let listen = database().await.url();
-        let behind = config_at(&format!("{url}?prepared=off&listen={listen}"));
-        Arc::new(PostgresWorld::stopped(behind).await)
+        Arc::new(PostgresWorld::stopped_behind(pooler).await)
     }
 
     async fn why_absent(&self) -> Option<String> {

@@ -1,18 +1,20 @@
-//! The Postgres store under the suite: each case has a schema of its own.
+//! The Postgres store under the suite: each case has a database of its own.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use queuekit_core::capability::Durability;
 use queuekit_core::{Backend, JobId};
 use queuekit_integration_tests::kit::millis;
-use queuekit_integration_tests::servers::{self, Database};
+use queuekit_integration_tests::servers::{self, Database, PgBouncer};
 use queuekit_integration_tests::{Expect, Harness, World};
 use queuekit_postgres::{PostgresConfig, PostgresStore, tokio_postgres};
 use tokio::sync::OnceCell;
 use tokio_postgres::{Client, NoTls};
+
+/// Not the default, so that no statement can rely on that.
+const SCHEMA: &str = "cases";
 
 /// Opens stores on clocks that only the suite moves.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,7 +27,7 @@ pub(crate) struct LivePostgresHarness;
 #[async_trait]
 impl Harness for PostgresHarness {
     async fn open(&self) -> Arc<dyn World> {
-        Arc::new(PostgresWorld::stopped(config().await).await)
+        Arc::new(PostgresWorld::stopped().await)
     }
 
     async fn why_absent(&self) -> Option<String> {
@@ -36,7 +38,7 @@ impl Harness for PostgresHarness {
 #[async_trait]
 impl Harness for LivePostgresHarness {
     async fn open(&self) -> Arc<dyn World> {
-        Arc::new(PostgresWorld::open(config().await).await)
+        Arc::new(PostgresWorld::open().await)
     }
 
     async fn why_absent(&self) -> Option<String> {
@@ -48,24 +50,37 @@ fn why_absent() -> Option<String> {
     servers::postgres().is_none().then(|| "there is no Postgres server".to_owned())
 }
 
-/// The database of this process's tests.
-pub(crate) async fn database() -> &'static Database {
-    static DATABASE: OnceCell<Database> = OnceCell::const_new();
-    let make = || async { servers::postgres().expect("a server").database().await };
-    DATABASE.get_or_init(make).await
+/// A database in which a store's schema is made, and its clock can be moved. Each test has a copy,
+/// which takes a tenth of the time that migrations do.
+async fn template() -> &'static Database {
+    static TEMPLATE: OnceCell<Database> = OnceCell::const_new();
+    let make = || async {
+        let database = servers::postgres().expect("a server").database().await;
+        let store = PostgresStore::connect(config(&database.url())).await.expect("it opens");
+        store.close().await.expect("the store closes");
+        let client = client(&database.url()).await;
+        let clock = include_str!("../../sql/postgres_clock.sql");
+        client.batch_execute(&of_schema(clock, SCHEMA)).await.expect("a clock");
+        drop(client);
+        // A database that somebody is connected to is not copied; nothing tells when they are gone.
+        let admin = self::client(&servers::postgres().expect("a server").url()).await;
+        let unconnected = include_str!("../../sql/postgres_unconnected.sql");
+        loop {
+            let row = admin.query_one(unconnected, &[&database.name()]).await.expect("it tells");
+            if row.get(0) {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        database
+    };
+    TEMPLATE.get_or_init(make).await
 }
 
-/// How to open a store in a new schema of the tests' database; servers of tests do not sync.
-pub(crate) async fn config() -> PostgresConfig {
-    config_at(&database().await.url())
-}
-
-/// The same by way of another URL.
-pub(crate) fn config_at(url: &str) -> PostgresConfig {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let schema = format!("t{}", COUNT.fetch_add(1, Ordering::Relaxed));
+/// How to open the store of such a database; servers of tests do not sync.
+pub(crate) fn config(url: &str) -> PostgresConfig {
     let config = PostgresConfig::from_url(url).expect("a URL");
-    config.schema(&schema).expect("a name").pool_size(4).allow_volatile(true)
+    config.schema(SCHEMA).expect("a name").pool_size(4).allow_volatile(true)
 }
 
 /// A connection of the test's own.
@@ -75,10 +90,14 @@ pub(crate) async fn client(url: &str) -> Client {
     client
 }
 
-/// A store, and a connection to its database.
+/// A store in a database of its own, and a connection to it.
 pub(crate) struct PostgresWorld {
     config: PostgresConfig,
-    pub(crate) schema: String,
+    database: Mutex<Option<Database>>,
+    url: String,
+    /// Of the database.
+    pub(crate) name: String,
+    pub(crate) schema: &'static str,
     backend: Arc<dyn Backend>,
     pub(crate) client: Client,
     stands: bool,
@@ -86,21 +105,55 @@ pub(crate) struct PostgresWorld {
 
 impl PostgresWorld {
     /// One whose clock only the suite moves.
-    pub(crate) async fn stopped(config: PostgresConfig) -> Self {
-        let mut world = Self::open(config).await;
-        world.stands = true;
-        let stop = include_str!("../../sql/postgres_clock_stop.sql");
-        world.execute(stop, &[&1_767_225_600_000_i64]).await;
-        world
+    pub(crate) async fn stopped() -> Self {
+        Self::open().await.stop().await
     }
 
-    pub(crate) async fn open(config: PostgresConfig) -> Self {
+    /// One whose time passes by itself.
+    pub(crate) async fn open() -> Self {
+        let database = template().await.copy().await;
+        let config = config(&database.url());
+        Self::at(database, config).await
+    }
+
+    /// One behind a pooler that leads to its server.
+    pub(crate) async fn stopped_behind(pooler: &PgBouncer) -> Self {
+        let database = template().await.copy().await;
+        let (url, listen) = (pooler.url(database.name()), database.url());
+        let config = config(&format!("{url}?prepared=off&listen={listen}"));
+        Self::at(database, config).await.stop().await
+    }
+
+    async fn at(database: Database, config: PostgresConfig) -> Self {
         let store = PostgresStore::connect(config.clone()).await.expect("the store opens");
-        let schema = store.schema().to_owned();
-        let client = client(&database().await.url()).await;
-        let clock = include_str!("../../sql/postgres_clock.sql");
-        client.batch_execute(&of_schema(clock, &schema)).await.expect("a clock");
-        Self { config, schema, backend: Arc::new(store), client, stands: false }
+        let client = client(&database.url()).await;
+        Self {
+            config,
+            url: database.url(),
+            name: database.name().to_owned(),
+            database: Mutex::new(Some(database)),
+            schema: SCHEMA,
+            backend: Arc::new(store),
+            client,
+            stands: false,
+        }
+    }
+
+    async fn stop(mut self) -> Self {
+        self.stands = true;
+        let stop = include_str!("../../sql/postgres_clock_stop.sql");
+        self.execute(stop, &[&1_767_225_600_000_i64]).await;
+        self
+    }
+
+    /// Another handle on the store.
+    pub(crate) async fn handle(&self) -> PostgresStore {
+        PostgresStore::connect(self.config.clone()).await.expect("another handle opens")
+    }
+
+    /// Where its database is.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
     }
 
     async fn execute(
@@ -108,7 +161,7 @@ impl PostgresWorld {
         sql: &str,
         params: &[&(dyn tokio_postgres::types::ToSql + Sync)],
     ) -> u64 {
-        let sql = of_schema(sql, &self.schema);
+        let sql = of_schema(sql, self.schema);
         self.client.execute(&sql, params).await.expect("the schema can be written")
     }
 
@@ -153,8 +206,7 @@ impl World for PostgresWorld {
     }
 
     async fn second_handle(&self) -> Option<Arc<dyn Backend>> {
-        let second = PostgresStore::connect(self.config.clone()).await;
-        Some(Arc::new(second.expect("a second handle opens")))
+        Some(Arc::new(self.handle().await))
     }
 
     async fn corrupt(&self, id: JobId) -> bool {
@@ -166,5 +218,9 @@ impl World for PostgresWorld {
 
     async fn dispose(&self) {
         self.backend.close().await.expect("the store closes");
+        let database = self.database.lock().expect("the lock").take();
+        if let Some(database) = database {
+            database.drop().await;
+        }
     }
 }

@@ -20,7 +20,7 @@ impl Psql {
             skip(test, "there is no Postgres server");
             return None;
         }
-        let psql = Self(PostgresWorld::open(super::postgres::config().await).await);
+        let psql = Self(PostgresWorld::open().await);
         psql.run("SELECT queuekit.create_queue('default', keyed => true)").await.unwrap();
         Some(psql)
     }
@@ -30,7 +30,7 @@ impl Psql {
     }
 
     pub(crate) fn sql(&self, sql: &str) -> String {
-        of_schema(sql, &self.0.schema)
+        of_schema(sql, self.0.schema)
     }
 
     pub(crate) async fn run(&self, sql: &str) -> Result<(), tokio_postgres::Error> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::common::postgres::{PostgresWorld, config, database, of_schema};
+use crate::common::postgres::{PostgresWorld, client, config, of_schema};
 use crate::common::stage::assert_exact;
 use queuekit_core::capability::{Admin, EmitOutcome, EventFilter, RetryOutcome, Upkeep};
 use queuekit_core::event::EventRetention;
@@ -23,11 +23,11 @@ async fn world(test: &str) -> Option<PostgresWorld> {
         skip(test, "there is no Postgres server");
         return None;
     }
-    Some(PostgresWorld::stopped(config().await).await)
+    Some(PostgresWorld::stopped().await)
 }
 
 async fn numbers(world: &PostgresWorld, sql: &str) -> Vec<i64> {
-    let row = world.client.query_one(&of_schema(sql, &world.schema), &[]).await.unwrap();
+    let row = world.client.query_one(&of_schema(sql, world.schema), &[]).await.unwrap();
     (0..row.len()).map(|at| row.get(at)).collect()
 }
 
@@ -57,7 +57,7 @@ fn admin(world: &PostgresWorld) -> &dyn Admin {
 }
 
 async fn exact(world: &PostgresWorld) {
-    assert_exact(&world.client, &world.schema).await;
+    assert_exact(&world.client, world.schema).await;
 }
 
 fn large(name: &str) -> EventDraft {
@@ -196,9 +196,8 @@ async fn r14_6_an_open_ack_loses_nothing_and_holds_up_no_upkeep() {
     let short = EventRetention::new(HOUR, 1000).expect("a retention");
     of(&world).consumers().set_retention(short).await.expect("set_retention");
     let lease = in_every_state(&world).await;
-    let schema = config().await.schema(&world.schema).expect("a name");
-    let store = PostgresStore::connect(schema).await.expect("a handle");
-    let mut app = crate::common::postgres::client(&database().await.url()).await;
+    let store = world.handle().await;
+    let mut app = client(world.url()).await;
     world.advance(DAY + HOUR).await;
     let tx = app.transaction().await.unwrap();
     let acks = [Ack::new(lease.token.clone())];
@@ -222,9 +221,8 @@ async fn r14_1_an_event_of_a_day_that_is_missing_makes_the_day() {
     of(&world).emit(EventDraft::new("e", "1")).await;
     assert!(days(&world).await > before);
     world.advance(30 * DAY).await;
-    let schema = config().await.schema(&world.schema).expect("a name");
-    let store = PostgresStore::connect_unchecked(schema).await.expect("a handle");
-    let mut app = crate::common::postgres::client(&database().await.url()).await;
+    let store = PostgresStore::connect_unchecked(config(world.url())).await.expect("a handle");
+    let mut app = client(world.url()).await;
     let tx = app.transaction().await.unwrap();
     let event = EventDraft::new("e", "2").build().unwrap();
     let _ = store.emit_in(&tx, &[event]).await.unwrap();

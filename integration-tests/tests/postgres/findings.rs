@@ -1,6 +1,6 @@
 //! What `doctor` finds in Postgres beside what it finds in every store.
 
-use crate::common::postgres::{PostgresWorld, config, of_schema};
+use crate::common::postgres::{PostgresWorld, of_schema};
 use queuekit_core::capability::{Inspect, Severity};
 use queuekit_integration_tests::{World, servers};
 use queuekit_integration_tests::{skip, this_test};
@@ -20,7 +20,7 @@ async fn partitions_that_nobody_made_are_found() {
         skip(this_test!(), "there is no Postgres server");
         return;
     }
-    let world = PostgresWorld::stopped(config().await).await;
+    let world = PostgresWorld::stopped().await;
     let own: &dyn World = &world;
     let upkeep = own.backend().capabilities().upkeep.expect("Upkeep");
     upkeep.prune().await.expect("prune");
@@ -28,7 +28,7 @@ async fn partitions_that_nobody_made_are_found() {
     let drop_tomorrow = "DO $$ BEGIN EXECUTE format('DROP TABLE queuekit.events_%s',
         to_char(to_timestamp(queuekit.now_ms() / 1000) AT TIME ZONE 'UTC' + interval '1 day',
                 'YYYYMMDD')); END $$";
-    world.client.batch_execute(&of_schema(drop_tomorrow, &world.schema)).await.unwrap();
+    world.client.batch_execute(&of_schema(drop_tomorrow, world.schema)).await.unwrap();
     let remedy = warned(&world, "partitions of today or tomorrow are missing").await;
     assert!(remedy.expect("a warning").contains("queuekit serve"));
 }

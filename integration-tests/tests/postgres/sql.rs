@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::common::postgres::{client, database};
+use crate::common::postgres::client;
 use crate::common::psql::Psql;
 use queuekit_core::queue::{KeyOnWait, Order, QueuePatch};
 use queuekit_core::{Client, EnqueueOutcome, Job, JobDraft, Priority, State};
@@ -207,7 +207,7 @@ async fn r2_6_who_waits_for_the_same_key_gets_its_job_or_makes_it() {
     let Some(psql) = Psql::open("r2_6_who_waits").await else { return };
     let job = "SELECT queuekit.enqueue('default', 'greet', '1', idempotency_key => 'k')::text";
     for (end, is_same) in [("ROLLBACK", false), ("COMMIT", true)] {
-        let other = client(&database().await.url()).await;
+        let other = client(psql.0.url()).await;
         psql.run("BEGIN").await.unwrap();
         let first = psql.value(job).await.unwrap().unwrap();
         let sql = psql.sql(job);
@@ -284,8 +284,7 @@ async fn r7_4_a_fair_queue_serves_jobs_of_sql_in_turn() {
 #[tokio::test]
 async fn workers_are_told_at_the_commit_unless_that_is_switched_off() {
     let Some(psql) = Psql::open("workers_are_told").await else { return };
-    let url = database().await.url();
-    let (listener, mut connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
+    let (listener, mut connection) = tokio_postgres::connect(psql.0.url(), NoTls).await.unwrap();
     let (told, mut heard) = tokio::sync::mpsc::unbounded_channel();
     tokio::spawn(async move {
         while let Some(Ok(message)) =

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::common::postgres::{client, database};
+use crate::common::postgres::client;
 use crate::common::psql::Psql;
 use queuekit_core::{Backend, BackendExt, JobDraft, LeaseTtl, Reserve, WorkerId};
 use queuekit_integration_tests::kit::{build, carrying, default_queue, draft, request};
@@ -86,7 +86,7 @@ struct Role(String);
 
 impl Role {
     async fn new(psql: &Psql, name: &str, grants: &[&str]) -> Self {
-        let role = Self(format!("{name}_{}", database().await.name()));
+        let role = Self(format!("{name}_{}", psql.0.name));
         psql.run(&format!("CREATE ROLE {0} LOGIN PASSWORD '{0}'", role.0)).await.unwrap();
         for grant in grants {
             let grant = grant.replace("SCHEMA queuekit", &format!("SCHEMA {}", psql.0.schema));
@@ -95,16 +95,16 @@ impl Role {
         role
     }
 
-    async fn url(&self) -> String {
-        let url = database().await.url();
+    fn url(&self, psql: &Psql) -> String {
+        let url = psql.0.url();
         let (_, rest) = url.split_once("//").unwrap();
         let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
         format!("postgres://{0}:{0}@{place}", self.0)
     }
 
-    async fn config(&self, psql: &Psql) -> PostgresConfig {
-        let config = PostgresConfig::from_url(&self.url().await).unwrap();
-        config.schema(&psql.0.schema).unwrap().pool_size(2).allow_volatile(true)
+    fn config(&self, psql: &Psql) -> PostgresConfig {
+        let config = PostgresConfig::from_url(&self.url(psql)).unwrap();
+        config.schema(psql.0.schema).unwrap().pool_size(2).allow_volatile(true)
     }
 
     async fn drop(self, psql: &Psql) {
@@ -123,7 +123,7 @@ async fn a_role_that_may_enqueue_can_do_nothing_else() {
     let grants =
         ["GRANT USAGE ON SCHEMA queuekit", "GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA queuekit"];
     let role = Role::new(&psql, "producer", &grants).await;
-    let as_role = client(&role.url().await).await;
+    let as_role = client(&role.url(&psql)).await;
     for payload in ["'{}'", "'{}'::jsonb", "'\\x00'::bytea"] {
         let enqueue = format!("SELECT queuekit.enqueue('default', 'work', {payload})");
         as_role.batch_execute(&psql.sql(&enqueue)).await.unwrap();
@@ -150,7 +150,7 @@ async fn a_role_that_may_look_can_neither_enqueue_nor_read_tables() {
         "GRANT SELECT ON queuekit.job_list, queuekit.queue_list",
     ];
     let role = Role::new(&psql, "viewer", &grants).await;
-    let as_role = client(&role.url().await).await;
+    let as_role = client(&role.url(&psql)).await;
     let payload = psql.sql("SELECT payload FROM queuekit.job_list");
     let shown: String = as_role.query_one(&payload, &[]).await.unwrap().get(0);
     assert_eq!(shown, "{}");
@@ -192,7 +192,7 @@ async fn a_role_with_rights_on_tables_works_if_somebody_else_migrates() {
         "GRANT USAGE ON ALL SEQUENCES IN SCHEMA queuekit",
     ];
     let role = Role::new(&psql, "worker", &grants).await;
-    let store = work(role.config(&psql).await.migrate(false)).await;
+    let store = work(role.config(&psql).migrate(false)).await;
     store.close().await.unwrap();
     role.drop(&psql).await;
 }
@@ -202,13 +202,13 @@ async fn a_member_of_the_owner_can_do_all_and_leaves_nothing_of_its_own() {
     let Some(psql) = Psql::open("a_member_of_the_owner").await else { return };
     let owner = Role::new(&psql, "owner", &[]).await;
     let member = Role::new(&psql, "member", &[&format!("GRANT {}", owner.0)]).await;
-    let (name, schema) = (database().await.name(), format!("{}_owned", psql.0.schema));
+    let (name, schema) = (&psql.0.name, format!("{}_owned", psql.0.schema));
     psql.run(&format!("GRANT CREATE ON DATABASE {name} TO {}", owner.0)).await.unwrap();
     let config = |role: PostgresConfig| role.schema(&schema).unwrap();
-    let first = PostgresStore::connect(config(owner.config(&psql).await)).await.unwrap();
+    let first = PostgresStore::connect(config(owner.config(&psql))).await.unwrap();
     first.close().await.unwrap();
-    let store = work(config(member.config(&psql).await)).await;
-    let as_member = client(&member.url().await).await;
+    let store = work(config(member.config(&psql))).await;
+    let as_member = client(&member.url(&psql)).await;
     let later = format!("SELECT {schema}.history_add_day(4102444800000)");
     as_member.batch_execute(&later).await.unwrap();
     let owners = format!(
