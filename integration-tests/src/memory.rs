@@ -38,6 +38,7 @@ impl World for MemoryWorld {
             can_rewind: true,
             // Clones share everything, also their end: there is no handle of another process.
             second_handle: false,
+            raw_dump: true,
             migrations: true,
             atomic_across_queues: true,
             outbox: true,
@@ -57,6 +58,10 @@ impl World for MemoryWorld {
     async fn rewind(&self, by: Duration) -> bool {
         self.clock.set(self.clock.now().minus(by));
         true
+    }
+
+    async fn raw_dump(&self) -> Option<Vec<String>> {
+        Some(self.store.raw_dump())
     }
 
     async fn corrupt(&self, id: JobId) -> bool {

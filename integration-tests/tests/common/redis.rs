@@ -12,7 +12,7 @@ use queuekit_redis::{RedisConfig, RedisStore};
 use redis::AsyncCommands;
 use redis::aio::MultiplexedConnection;
 
-use super::redis_stage::connect;
+use super::redis_stage::{connect, raw_dump};
 
 /// Opens stores on clocks that only the suite moves.
 #[derive(Clone, Copy, Debug, Default)]
@@ -130,6 +130,7 @@ impl World for RedisWorld {
             can_corrupt: true,
             can_rewind: true,
             second_handle: true,
+            raw_dump: true,
             migrations: true,
             // A Cluster has several servers.
             atomic_across_queues: self.connections.len() == 1,
@@ -177,6 +178,15 @@ impl World for RedisWorld {
             }
         }
         corrupted
+    }
+
+    async fn raw_dump(&self) -> Option<Vec<String>> {
+        let mut lines = Vec::new();
+        for connection in &self.connections {
+            let prefix = self.config.prefix_for_tests();
+            lines.extend(raw_dump(connection.clone(), prefix).await);
+        }
+        Some(lines)
     }
 
     async fn dispose(&self) {
