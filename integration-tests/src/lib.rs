@@ -42,6 +42,8 @@
 //! - Each [`World`] is a store that nobody else uses: cases run in parallel.
 //! - [`World::advance`] moves the store's clock, so that no case sleeps. A store whose clock also
 //!   goes on by itself is fine: cases allow for [`kit::SLACK`].
+//! - [`World::raw_dump`] tells every byte that is stored. Without it, cases that say that nothing
+//!   changed compare what reads show, and say so once.
 //! - [`Expect`] states what the store can do, and a case compares it with what is there: support
 //!   that was lost is a failure. A case that needs what the harness states it lacks prints
 //!   `SKIPPED <case>: <why>` to stderr, also where tests are captured, and [`Report`] counts it.
