@@ -98,7 +98,8 @@ pub(crate) struct PostgresWorld {
     /// Of the database.
     pub(crate) name: String,
     pub(crate) schema: &'static str,
-    backend: Arc<dyn Backend>,
+    pub(crate) store: PostgresStore,
+    pub(crate) backend: Arc<dyn Backend>,
     pub(crate) client: Client,
     stands: bool,
 }
@@ -133,7 +134,8 @@ impl PostgresWorld {
             name: database.name().to_owned(),
             database: Mutex::new(Some(database)),
             schema: SCHEMA,
-            backend: Arc::new(store),
+            backend: Arc::new(store.clone()),
+            store,
             client,
             stands: false,
         }
@@ -183,6 +185,7 @@ impl World for PostgresWorld {
             can_rewind: true,
             clock_stands: self.stands,
             second_handle: true,
+            raw_dump: true,
             migrations: true,
             drops_history: true,
             atomic_across_queues: true,
@@ -216,6 +219,10 @@ impl World for PostgresWorld {
         self.execute(&corrupt, &[]).await == 1
     }
 
+    async fn raw_dump(&self) -> Option<Vec<String>> {
+        Some(raw_dump(&self.client, self.schema).await)
+    }
+
     async fn dispose(&self) {
         self.backend.close().await.expect("the store closes");
         let database = self.database.lock().expect("the lock").take();
@@ -223,4 +230,13 @@ impl World for PostgresWorld {
             database.drop().await;
         }
     }
+}
+
+/// Every row of every table, and its place; every sequence.
+async fn raw_dump(client: &Client, schema: &str) -> Vec<String> {
+    let make = include_str!("../../sql/postgres_dump.sql");
+    client.batch_execute(make).await.expect("a function");
+    let read = include_str!("../../sql/postgres_dump_read.sql");
+    let rows = client.query(read, &[&schema]).await.expect("the schema is read");
+    rows.iter().map(|row| row.get(0)).collect()
 }

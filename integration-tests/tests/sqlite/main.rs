@@ -12,6 +12,7 @@ mod common;
 mod close;
 mod damage;
 mod edges;
+mod fence;
 mod foreign;
 mod full;
 mod handles;
