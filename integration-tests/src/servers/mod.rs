@@ -25,6 +25,7 @@
 //! | `QUEUEKIT_TEST_POSTGRES_VERSION` | the major version to look for, among programs and images |
 //! | `QUEUEKIT_TEST_POSTGRES_IMAGE` | the image for Docker, instead of `postgres:17-alpine` |
 //! | `QUEUEKIT_TEST_REDIS_URL` | likewise, a Redis or Valkey |
+//! | `QUEUEKIT_TEST_REDIS_VERSION` | what a program of this machine must say it is, as `7.0.15` |
 //! | `QUEUEKIT_TEST_REDIS_IMAGE` | the image for Docker, instead of `redis:7-alpine` |
 //! | `QUEUEKIT_TEST_SERVERS` | where to look, in which order: `url,local,docker` |
 //! | `QUEUEKIT_TEST_REQUIRE` | what has to be found, separated by commas: the words below |

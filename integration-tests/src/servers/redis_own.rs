@@ -98,6 +98,7 @@ impl RedisSettings {
         }
         let how = |daemon: &Daemon, port| Ok(launch(daemon, program, &args, port));
         let (port, version) = daemon.launch_on_free_port(how).await?;
+        binaries::is_asked_redis(program, &version)?;
         let program = program.to_owned();
         Ok(OwnRedis { daemon, program, args, port, tls_port, version })
     }

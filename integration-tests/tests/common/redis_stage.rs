@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use queuekit_core::Backend;
 use queuekit_integration_tests::servers::{self, OwnRedis};
-use queuekit_integration_tests::{skip, this_test};
+use queuekit_integration_tests::skip;
 use queuekit_redis::RedisStore;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, Cmd, FromRedisValue, cmd};
@@ -84,7 +84,7 @@ impl RedisStage {
 
     /// One in a server of its own, with these settings of its URL.
     pub(crate) async fn own(server: &OwnRedis, settings: &str) -> Self {
-        Self::at(&server.url(), this_test!(), settings).await
+        Self::at(&server.url(), "own", settings).await
     }
 
     async fn at(server: &str, prefix: &str, settings: &str) -> Self {

@@ -68,7 +68,7 @@ fn large(name: &str) -> EventDraft {
 async fn prune(world: &PostgresWorld) -> u64 {
     let mut changed = 0;
     loop {
-        let report = upkeep(world).prune().await.expect(this_test!());
+        let report = upkeep(world).prune().await.expect("prune");
         changed += report.changed;
         if !report.more {
             return changed;
