@@ -22,6 +22,7 @@ mod lost_replies;
 mod model;
 mod opening;
 mod outbox;
+mod partition;
 mod replicas;
 mod scale;
 mod schedules;
