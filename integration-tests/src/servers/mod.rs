@@ -66,7 +66,7 @@ pub use postgres::{Postgres, postgres};
 pub use proxy::{Counts, Mode, Proxy};
 pub use redis::{Redis, redis};
 pub use redis_cluster::{RedisCluster, redis_cluster};
-pub use redis_own::{OwnRedis, RedisSettings};
+pub use redis_own::{OwnRedis, RedisSettings, RedisStored};
 pub use redis_sentinel::RedisSentinels;
 pub use settings::Settings;
 pub use source::Source;

@@ -18,6 +18,7 @@ mod damage;
 mod faults;
 mod keys;
 mod kill;
+mod lossy;
 mod lost_replies;
 mod model;
 mod opening;
