@@ -218,8 +218,9 @@ mod tests {
     }
 
     #[test]
-    fn every_wheel_is_pinned() {
+    fn every_wheel_is_pinned_and_the_usage_has_every_name() {
         assert!(VERSIONS.iter().all(|version| version.wheel.contains("==")));
+        assert!(VERSIONS.iter().all(|version| crate::usage::USAGE.contains(version.name)));
     }
 
     #[cfg(unix)]
