@@ -57,5 +57,10 @@ pub const STORE_RULES: &[(&str, &str)] = &[
         "refusals at opening name settings of Redis and Postgres; here only the schema's version; \
          `tests/postgres_migrations.rs`",
     ),
-    ("R11.3", "needs a store that loses its tail: Redis and SQLite in their lossy modes, killed"),
+    (
+        "R11.3",
+        "needs a store that loses its tail: a Redis that is given an earlier append-only file, \
+         `tests/redis/lossy.rs`, and an SQLite file without the last syncs, \
+         `tests/sqlite/power_loss.rs`",
+    ),
 ];

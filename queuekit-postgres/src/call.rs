@@ -13,6 +13,13 @@ use crate::session::Session;
 use crate::step::add_days;
 use crate::{PostgresStore, Shared};
 
+/// A connection that says nothing for so long to a short step is of no use, and neither are those
+/// that were idle beside it: they lead nowhere since the network was down. Workers resume within
+/// 5 s of that, though `op_timeout` is longer (contract R13.6).
+const HANGS: Duration = Duration::from_secs(3);
+/// What workers do all the time: steps that are bounded, and repeated by whoever got no answer.
+const SHORT: [&str; 6] = ["reserve", "exchange", "ack", "nack", "extend", "report"];
+
 /// What a call is, as far as its repetition matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
@@ -44,11 +51,22 @@ impl PostgresStore {
             // Of any attempt: that a later one was certainly not applied says nothing of it.
             let mut in_doubt = false;
             let (mut tries, mut misses_day) = (0, false);
+            // If the server is only slow, the next attempt has all the time left.
+            let mut may_hang = SHORT.contains(&operation);
             loop {
+                let until = match may_hang {
+                    true => deadline.min(Instant::now() + HANGS),
+                    false => deadline,
+                };
                 let doubt = AtomicBool::new(false);
                 let attempt = shared.attempt(call, &doubt, misses_day, &input, &step);
-                let failure = match shared.within(deadline, &doubt, attempt).await {
+                let failure = match shared.within(until, &doubt, attempt).await {
                     Ok(answer) => return Ok(answer),
+                    Err(failure) if until < deadline && Instant::now() >= until => {
+                        may_hang = false;
+                        shared.pool_of(call).retain(|_, _| false);
+                        Failure { class: Class::Lost, ..failure }
+                    }
                     Err(failure) => failure,
                 };
                 let is_answer = matches!(failure.class, Class::Final | Class::Taken);
@@ -90,8 +108,7 @@ impl Shared {
         input: &I,
         step: &(impl for<'s> Fn(&'s I, &'s Session<'s>) -> BoxFuture<'s, Outcome<T>> + Send + Sync),
     ) -> Outcome<T> {
-        let pool = if call == Call::Heartbeat { &self.heartbeats } else { &self.pool };
-        let borrowed = borrow(pool).await?;
+        let borrowed = borrow(self.pool_of(call)).await?;
         let Some(client) = borrowed.client() else {
             return Err(closed().into());
         };
@@ -116,16 +133,20 @@ impl Shared {
         answer
     }
 
+    fn pool_of(&self, call: Call) -> &Pool {
+        if call == Call::Heartbeat { &self.heartbeats } else { &self.pool }
+    }
+
     async fn within<T>(
         &self,
-        deadline: Instant,
+        until: Instant,
         doubt: &AtomicBool,
         attempt: impl Future<Output = Outcome<T>>,
     ) -> Outcome<T> {
         tokio::select! {
             biased;
             answer = attempt => answer,
-            () = self.pause(deadline.saturating_duration_since(Instant::now())) => {
+            () = self.pause(until.saturating_duration_since(Instant::now())) => {
                 let error = if *self.cut.borrow() {
                     closed()
                 } else {

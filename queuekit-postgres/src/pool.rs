@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::time::Duration;
 
 use deadpool_postgres::{
     Connect, Manager, ManagerConfig, Object, Pool, QueueMode, RecyclingMethod,
@@ -14,6 +15,9 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::config::{PostgresConfig, Prepared};
 use crate::statements::without_header;
+
+/// How long one attempt to connect may take, unless the URL says otherwise.
+const CONNECT: Duration = Duration::from_secs(3);
 
 /// A pool of so many connections, which live on the given runtime.
 pub(crate) fn pool(
@@ -87,9 +91,11 @@ impl Connect for Dial {
 /// Connects on the given runtime, whichever one the caller is on.
 pub(crate) async fn connect(config: Config, tls: MakeRustlsConnect, io: Handle) -> Connected {
     let (mut ready, readied) = tokio::sync::oneshot::channel();
+    let limit = config.get_connect_timeout().copied().unwrap_or(CONNECT);
     let task = io.spawn(async move {
         let connected = tokio::select! {
             connected = config.connect(tls) => connected,
+            () = tokio::time::sleep(limit) => Err(tokio_postgres::Error::__private_api_timeout()),
             // Whoever wanted it waits no more.
             () = ready.closed() => return,
         };

@@ -21,7 +21,9 @@ const REDIRECTS: u32 = 5;
 /// How long a call may take that others wait for.
 const GLANCE: Duration = Duration::from_secs(1);
 
-/// A server that says nothing for so long hangs: another one may have taken its place.
+/// A server that says nothing for so long hangs, and another one may have taken its place; or the
+/// connection leads nowhere since the network was down. Workers resume within 5 s of that, though
+/// `op_timeout` is longer (contract R13.6).
 const HANGS: Duration = Duration::from_secs(3);
 
 /// What a call is, as far as its repetition matters.
@@ -142,9 +144,9 @@ impl Shared {
         let mut progress = Progress::default();
         let mut last = None;
         loop {
-            let until = match self.topology.may_fail_over() && !progress.hung {
-                true => deadline.min(Instant::now() + self.hangs_after()),
-                false => deadline,
+            let until = match progress.hung {
+                true => deadline,
+                false => deadline.min(Instant::now() + self.hangs_after()),
             };
             let attempt = self.attempt(call, request, &mut progress);
             let answer = match timeout_at(until, attempt).await {

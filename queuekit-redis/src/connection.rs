@@ -43,10 +43,6 @@ impl Link {
         Self { server, io: io.clone(), state: Mutex::default() }
     }
 
-    pub(crate) fn is_found_by_sentinels(&self) -> bool {
-        matches!(self.server, Server::Master(_))
-    }
-
     /// The connection, and which one it is.
     pub(crate) async fn get(&self) -> Outcome<(u64, MultiplexedConnection)> {
         let mut state = self.state.lock().await;

@@ -45,10 +45,6 @@ impl Node {
         }
     }
 
-    pub(crate) fn is_found_by_sentinels(&self) -> bool {
-        self.calls.is_found_by_sentinels()
-    }
-
     pub(crate) fn is_suspect(&self) -> bool {
         self.suspect.load(Ordering::Acquire)
     }

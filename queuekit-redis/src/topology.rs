@@ -26,14 +26,6 @@ impl Topology {
         matches!(self, Self::Cluster(_))
     }
 
-    /// Whether another server may take the place of one.
-    pub(crate) fn may_fail_over(&self) -> bool {
-        match self {
-            Self::One(node) => node.is_found_by_sentinels(),
-            Self::Cluster(_) => true,
-        }
-    }
-
     /// The server that has a key.
     pub(crate) async fn node_of(&self, key: &str) -> Outcome<Arc<Node>> {
         match self {

@@ -1,4 +1,4 @@
-//! Everything a person or CI runs: `cargo xtask test | ci | tidy | bench | peers`.
+//! Everything a person or CI runs: `cargo xtask test | ci | tidy | bench | peers | versions`.
 //!
 //! It is a program of this workspace and not a shell script, so that a laptop and CI run the same
 //! steps on every system, and so that the rules it enforces have tests of their own.
@@ -21,6 +21,7 @@ mod test;
 mod tidy;
 mod tools;
 mod usage;
+mod versions;
 mod workspace;
 
 use std::process::ExitCode;
@@ -50,6 +51,7 @@ fn run(request: Request) -> Result<()> {
         Request::Tidy => tidy::run(),
         Request::Bench { args } => bench::run(&args),
         Request::Peers(options) => peers::run(&options),
+        Request::Versions(options) => versions::command(&options),
         Request::Help => {
             println!("{USAGE}");
             Ok(())

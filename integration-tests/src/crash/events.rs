@@ -242,6 +242,7 @@ impl Stage<'_> {
             callers,
             worker: consumer.map(str::to_owned),
             slots: 0,
+            runs_for: None,
             place: self.place.clone(),
             journal: self.journal.clone(),
         };

@@ -65,6 +65,7 @@ impl History {
         let moment = Moment { line, at: entry.at };
         match &entry.event {
             Event::Ready | Event::Calling(_) | Event::Emitted(_) | Event::Delivered(..) => {}
+            Event::LeasesLost(_) | Event::Stopped | Event::Continued => {}
             Event::Accepted(call, job) => self.job(*job, call).accepted = true,
             Event::Started(run) => {
                 let (run, pid) = (run.clone(), entry.pid);

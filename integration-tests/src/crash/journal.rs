@@ -54,8 +54,14 @@ pub enum Event {
     Settled(RunId, String),
     /// The lease of a run no longer held.
     LeaseLost(RunId),
+    /// How many leases a worker counted as lost; told when it has ended.
+    LeasesLost(u64),
     /// A call failed and will be repeated.
     Failed(String),
+    /// The process stands still; told by the one who stopped it.
+    Stopped,
+    /// The process is about to go on; told by the one who lets it.
+    Continued,
     /// The process was killed and is gone; told by the one who killed it.
     Killed,
 }

@@ -30,7 +30,7 @@ pub enum Fault {
     /// Two jobs of one idempotency key (R2.6).
     Doubled,
     /// The record of a job does not fit its runs: attempts are not leases minus releases (R1.5),
-    /// or it was completed under a lease that no run had.
+    /// it was completed under a lease that no run had, or its result is that of another run.
     Record,
 }
 
@@ -118,6 +118,10 @@ impl Verdict {
         }
         if told.runs.last().is_none_or(|run| run.lease_seq() != job.lease_seq) {
             self.fault(Fault::Record, format!("completed by no run: {job:?}, {told:?}"));
+        }
+        // What a run answers is its lease_seq.
+        if job.result.as_deref() != Some(job.lease_seq.to_string().as_bytes()) {
+            self.fault(Fault::Record, format!("the result of another run: {job:?}, {told:?}"));
         }
     }
 

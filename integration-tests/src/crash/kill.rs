@@ -131,6 +131,7 @@ impl Stage<'_> {
             callers,
             worker: worker.map(str::to_owned),
             slots: 16,
+            runs_for: None,
             place: self.place.clone(),
             journal: self.journal.clone(),
         };
@@ -144,7 +145,7 @@ impl Stage<'_> {
         ]
     }
 
-    fn start(&self, role: &Role) -> Process {
+    pub(super) fn start(&self, role: &Role) -> Process {
         Process::start(self.test, role, &[])
     }
 

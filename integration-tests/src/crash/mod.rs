@@ -12,6 +12,7 @@ mod journal;
 mod judge;
 mod kill;
 mod outage;
+mod paused;
 #[cfg(target_os = "linux")]
 pub mod power;
 mod process;
@@ -30,6 +31,7 @@ pub use journal::{Entry, Event, Journal, Run, RunId};
 pub use judge::{Fault, Verdict};
 pub use kill::{kill, open_at_once};
 pub use outage::{Server, kill_server};
+pub use paused::pause;
 pub use process::{Process, Scratch, until};
 pub use role::{Role, TTL};
 pub use schedules::{kill_schedulers, tick_at_once};

@@ -67,6 +67,31 @@ impl Process {
         journal.tell_of(self.pid(), [Event::Killed]);
     }
 
+    /// SIGSTOP: it stands still when this returns, and the journal knows.
+    pub fn stop(&self, journal: &Journal) {
+        self.signal("-STOP");
+        until("it stands still", END_WITHIN, || self.is_stopped().then_some(()));
+        journal.tell_of(self.pid(), [Event::Stopped]);
+    }
+
+    /// SIGCONT: it goes on as if nothing had happened.
+    pub fn go_on(&self, journal: &Journal) {
+        journal.tell_of(self.pid(), [Event::Continued]);
+        self.signal("-CONT");
+    }
+
+    fn signal(&self, signal: &str) {
+        let sent = Command::new("kill").args([signal, &self.pid().to_string()]).status();
+        assert!(sent.expect("`kill` runs").success(), "{signal} to {}", self.role.name);
+    }
+
+    fn is_stopped(&self) -> bool {
+        let pid = self.pid().to_string();
+        let asked = Command::new("ps").args(["-o", "stat=", "-p", &pid]).output();
+        let state = asked.expect("`ps` runs").stdout;
+        state.first() == Some(&b'T')
+    }
+
     /// Tells it to end, and waits for that.
     pub fn finish(mut self) -> ExitStatus {
         drop(self.child.stdin.take());

@@ -30,6 +30,9 @@ pub struct Role {
     pub worker: Option<String>,
     /// How many jobs its worker runs at once.
     pub slots: usize,
+    /// How long each of its runs takes, if that matters: then none ends before, whatever has become
+    /// of its lease.
+    pub runs_for: Option<Duration>,
     /// Where the store is.
     pub place: String,
     /// Where the journal is.
@@ -110,27 +113,41 @@ async fn work(stage: &Arc<Stage>) {
         .concurrency(stage.role.slots)
         .lease_ttl(LeaseTtl::new(TTL).expect("a ttl"))
         .poll_interval(Duration::from_millis(100))
-        .handle(Effect(stage.journal.clone()))
+        .handle(Effect { journal: stage.journal.clone(), runs_for: stage.role.runs_for })
         .hooks(Teller(stage.journal.clone()));
-    worker.run_until(stage.until_end()).await.expect("the worker");
+    let summary = worker.run_until(stage.until_end()).await.expect("the worker");
+    stage.journal.tell(Event::LeasesLost(summary.lease_lost));
 }
 
 /// Takes a while, as long as it is allowed to.
-struct Effect(Journal);
+struct Effect {
+    journal: Journal,
+    runs_for: Option<Duration>,
+}
 
 impl Handler<Call> for Effect {
-    type Output = ();
+    /// Which run it was, by its `lease_seq`.
+    type Output = u64;
 
-    async fn call(&self, call: Call, ctx: Ctx) -> JobResult {
+    async fn call(&self, call: Call, ctx: Ctx) -> JobResult<u64> {
         let (id, attempt) = (run_id(&ctx), ctx.attempt());
         let worker = ctx.worker_id().clone();
-        self.0.tell(Event::Started(Run { id, attempt, worker, call }));
+        self.journal.tell(Event::Started(Run { id, attempt, worker, call }));
         // A few runs outlive their first lease.
         let long = fastrand::u8(..20) == 0;
         let millis = if long { fastrand::u64(300..1500) } else { fastrand::u64(..30) };
-        let stopped = tokio::time::timeout(Duration::from_millis(millis), ctx.cancelled()).await;
-        self.0.tell(Event::Ended(id));
-        if stopped.is_ok() { Err(JobError::retry("told to stop")) } else { Ok(()) }
+        let stopped = match self.runs_for {
+            Some(time) => {
+                tokio::time::sleep(time).await;
+                false
+            }
+            None => {
+                let time = Duration::from_millis(millis);
+                tokio::time::timeout(time, ctx.cancelled()).await.is_ok()
+            }
+        };
+        self.journal.tell(Event::Ended(id));
+        if stopped { Err(JobError::retry("told to stop")) } else { Ok(ctx.lease_seq()) }
     }
 }
 

@@ -183,6 +183,7 @@ impl Stage<'_> {
             callers: 0,
             worker: None,
             slots: 0,
+            runs_for: None,
             place: self.place.clone(),
             journal: self.journal.clone(),
         };

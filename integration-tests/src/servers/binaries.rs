@@ -2,6 +2,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::Result;
 use super::environment::variable;
 
 /// Where distributions that keep several versions side by side put each.
@@ -46,6 +47,17 @@ impl Binaries {
 /// The major version that is to be used, if it matters to whoever runs the tests.
 pub(super) fn asked_version() -> Option<String> {
     variable("QUEUEKIT_TEST_POSTGRES_VERSION")
+}
+
+/// An error if the tests are to run with another version of Redis than the one that answers.
+pub(super) fn is_asked_redis(program: &Path, version: &str) -> Result<()> {
+    match variable("QUEUEKIT_TEST_REDIS_VERSION") {
+        Some(asked) if asked != version => Err(format!(
+            "{} is Redis {version}, and QUEUEKIT_TEST_REDIS_VERSION asks for {asked}",
+            program.display()
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// A program that is not Postgres's own, by name; `sbin` is not in everyone's path.

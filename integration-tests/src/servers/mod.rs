@@ -25,6 +25,7 @@
 //! | `QUEUEKIT_TEST_POSTGRES_VERSION` | the major version to look for, among programs and images |
 //! | `QUEUEKIT_TEST_POSTGRES_IMAGE` | the image for Docker, instead of `postgres:17-alpine` |
 //! | `QUEUEKIT_TEST_REDIS_URL` | likewise, a Redis or Valkey |
+//! | `QUEUEKIT_TEST_REDIS_VERSION` | what a program of this machine must say it is, as `7.0.15` |
 //! | `QUEUEKIT_TEST_REDIS_IMAGE` | the image for Docker, instead of `redis:7-alpine` |
 //! | `QUEUEKIT_TEST_SERVERS` | where to look, in which order: `url,local,docker` |
 //! | `QUEUEKIT_TEST_REQUIRE` | what has to be found, separated by commas: the words below |
@@ -65,7 +66,7 @@ pub use postgres::{Postgres, postgres};
 pub use proxy::{Counts, Mode, Proxy};
 pub use redis::{Redis, redis};
 pub use redis_cluster::{RedisCluster, redis_cluster};
-pub use redis_own::{OwnRedis, RedisSettings};
+pub use redis_own::{OwnRedis, RedisSettings, RedisStored};
 pub use redis_sentinel::RedisSentinels;
 pub use settings::Settings;
 pub use source::Source;

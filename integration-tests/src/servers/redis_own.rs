@@ -98,6 +98,7 @@ impl RedisSettings {
         }
         let how = |daemon: &Daemon, port| Ok(launch(daemon, program, &args, port));
         let (port, version) = daemon.launch_on_free_port(how).await?;
+        binaries::is_asked_redis(program, &version)?;
         let program = program.to_owned();
         Ok(OwnRedis { daemon, program, args, port, tls_port, version })
     }
@@ -160,6 +161,32 @@ impl OwnRedis {
         self.daemon.end(Signal::TERM).expect("a server ends when it is told to");
     }
 
+    /// What its append-only file has so far: everything that it has answered.
+    ///
+    /// # Panics
+    /// If that cannot be read.
+    pub fn stored(&self) -> RedisStored {
+        let files = append_only_files(self.daemon.home());
+        let read = |path: PathBuf| (std::fs::read(&path).expect("a file of the server"), path);
+        RedisStored(files.into_iter().map(read).collect())
+    }
+
+    /// Starts it again on what it had stored then. What it has answered since is lost, as it is
+    /// when the power goes before a sync.
+    ///
+    /// # Panics
+    /// If it does not come back; the text has its log.
+    pub async fn fall_back(&mut self, to: &RedisStored) {
+        self.kill();
+        for path in append_only_files(self.daemon.home()) {
+            std::fs::remove_file(path).expect("a file of the server");
+        }
+        for (contents, path) in &to.0 {
+            self.daemon.place(path, contents).expect("a file of the server");
+        }
+        self.restart().await;
+    }
+
     /// Starts it again, on its port and on what it stored. One that runs is stopped before.
     ///
     /// # Panics
@@ -169,6 +196,21 @@ impl OwnRedis {
         let launch = launch(&self.daemon, &self.program, &self.args, self.port);
         self.daemon.launch_again(&launch).await.expect("a server comes back");
     }
+}
+
+/// What an [`OwnRedis`] had stored at some time.
+#[derive(Debug)]
+pub struct RedisStored(Vec<(Vec<u8>, PathBuf)>);
+
+/// Of Redis 7 a directory of files, before that a single one.
+fn append_only_files(home: &Path) -> Vec<PathBuf> {
+    let in_directory = |directory: &Path| {
+        let entries = directory.read_dir().into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).filter(|path| path.is_file()).collect::<Vec<_>>()
+    };
+    let is_one = |path: &PathBuf| path.ends_with("appendonly.aof");
+    let single = in_directory(home).into_iter().filter(is_one);
+    single.chain(in_directory(&home.join("appendonlydir"))).collect()
 }
 
 fn launch(daemon: &Daemon, program: &Path, args: &[String], port: u16) -> Launch {

@@ -7,6 +7,8 @@ pub(crate) mod gated;
 #[cfg(unix)]
 pub(crate) mod key_load;
 pub(crate) mod lost_replies;
+#[cfg(unix)]
+pub(crate) mod partition;
 pub(crate) mod pooler;
 pub(crate) mod postgres;
 #[cfg(unix)]

@@ -25,6 +25,7 @@ mod merging;
 mod migrations;
 mod model;
 mod outbox;
+mod partition;
 mod plans;
 mod pooler;
 mod removal;

@@ -2,7 +2,8 @@
 
 use crate::common::redis_site::{KilledRedis, RedisSite};
 use queuekit_integration_tests::crash::{
-    Role, Server, kill, kill_consumers, kill_schedulers, kill_server, open_at_once, tick_at_once,
+    Role, Server, kill, kill_consumers, kill_schedulers, kill_server, open_at_once, pause,
+    tick_at_once,
 };
 use queuekit_integration_tests::servers::OwnRedis;
 use queuekit_integration_tests::{skip, this_test};
@@ -12,6 +13,13 @@ fn r0_2_no_accepted_job_is_lost_when_processes_are_killed() {
     let test = this_test!();
     let Some(site) = RedisSite::shared(test) else { return };
     kill(&site, test);
+}
+
+#[test]
+fn r3_3_a_worker_that_stood_still_beyond_its_lease_is_fenced() {
+    let test = this_test!();
+    let Some(site) = RedisSite::shared(test) else { return };
+    pause(&site, test);
 }
 
 #[test]

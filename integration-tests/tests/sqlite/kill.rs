@@ -2,7 +2,7 @@
 
 use crate::common::site::SqliteSite;
 use queuekit_integration_tests::crash::{
-    kill, kill_consumers, kill_schedulers, open_at_once, tick_at_once,
+    kill, kill_consumers, kill_schedulers, open_at_once, pause, tick_at_once,
 };
 use queuekit_integration_tests::this_test;
 
@@ -10,6 +10,12 @@ use queuekit_integration_tests::this_test;
 fn r0_2_no_accepted_job_is_lost_when_processes_are_killed() {
     let site = SqliteSite::default();
     kill(&site, this_test!());
+}
+
+#[test]
+fn r3_3_a_worker_that_stood_still_beyond_its_lease_is_fenced() {
+    let site = SqliteSite::default();
+    pause(&site, this_test!());
 }
 
 #[test]

@@ -28,6 +28,7 @@ mod power_loss;
 #[cfg(target_os = "linux")]
 mod power_loss_shim;
 mod transactions;
+mod upgrade;
 mod upkeep;
 
 use common::sqlite::{LiveSqliteHarness, SqliteHarness};

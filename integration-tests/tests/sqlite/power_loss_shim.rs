@@ -36,6 +36,7 @@ fn after_cut(test: &str, kept: f64, work: impl Fn(&Path)) -> Option<Scratch> {
         callers: 0,
         worker: None,
         slots: 0,
+        runs_for: None,
         place: disk.live().display().to_string(),
         journal: journal.clone(),
     };

@@ -112,6 +112,35 @@ async fn a_cut_reaches_into_a_black_hole() {
 }
 
 #[tokio::test]
+async fn lost_requests_do_not_arrive_and_their_connections_stay_dead() {
+    let mut server = Server::start().await;
+    let proxy = Proxy::start(&server.url).await;
+    let mut dead = client(&proxy, &server).await;
+    let mut idle = client(&proxy, &server).await;
+    proxy.set(Mode::LoseRequests);
+    assert!(timeout(A_WHILE, ask(&mut dead, 1)).await.is_err(), "something came through");
+    proxy.set(Mode::Pass);
+    assert!(timeout(A_WHILE, ask(&mut dead, 1)).await.is_err(), "it is dead for good");
+    assert!(server.got.try_recv().is_err(), "something reached the server");
+    assert_eq!(ask(&mut idle, 3).await.expect("nothing of it was lost"), 4);
+}
+
+#[tokio::test]
+async fn lost_replies_are_to_requests_that_arrive() {
+    let mut server = Server::start().await;
+    let proxy = Proxy::start(&server.url).await;
+    let mut dead = client(&proxy, &server).await;
+    proxy.set(Mode::LoseReplies);
+    for byte in [1, 3] {
+        assert!(timeout(A_WHILE, ask(&mut dead, byte)).await.is_err(), "something came through");
+        assert_eq!(server.got.recv().await, Some(byte));
+    }
+    proxy.set(Mode::Pass);
+    assert!(timeout(A_WHILE, ask(&mut dead, 5)).await.is_err(), "it is dead for good");
+    assert_eq!(server.got.recv().await, Some(5));
+}
+
+#[tokio::test]
 async fn a_lost_reply_is_to_a_request_that_took_effect() {
     let mut server = Server::start().await;
     let proxy = Proxy::start(&server.url).await;

@@ -23,6 +23,7 @@ impl Story {
         let mut job = Job::pending(id, queue, Kind::new("crash").unwrap(), Timestamp::default());
         job.state = State::Completed;
         job.lease_seq = leases;
+        job.result = Some(leases.to_string().into());
         job.attempts = u32::try_from(leases).unwrap();
         job.errors = (1..leases).map(failure).collect();
         self.stored.insert(id, job);

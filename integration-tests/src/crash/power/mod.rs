@@ -228,7 +228,7 @@ impl<'a> Cutting<'a> {
         let worker = Some("worker".to_owned());
         let (name, place) = ("process".to_owned(), place.to_owned());
         let journal = self.journal.clone();
-        Role { name, callers: 16, worker, slots: 100, place, journal }
+        Role { name, callers: 16, worker, slots: 100, runs_for: None, place, journal }
     }
 
     fn path(&self, name: &str) -> PathBuf {

@@ -19,6 +19,12 @@ pub enum Mode {
     /// Connections stay open, new ones are accepted, and nothing is forwarded in either direction
     /// until the mode is another: then it goes on where it stopped.
     BlackHole,
+    /// What clients send does not arrive, as with a black hole for one direction; what the server
+    /// sends does. A connection of which something was lost stays as it is for good: nothing more
+    /// of that direction is forwarded in any mode, and nobody is told.
+    LoseRequests,
+    /// Likewise what the server sends: requests take effect, and no client learns of it.
+    LoseReplies,
     /// Connections are closed, and new ones are closed at once. The server sees its end closed too.
     Cut,
     /// Once: a reply is lost, and its connection is closed. The request has taken effect by the

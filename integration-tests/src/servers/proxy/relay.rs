@@ -7,8 +7,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, copy, sink};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
-use super::prompt;
 use super::switch::{Fate, Switch};
+use super::{Mode, prompt};
 
 /// One connection, from its first byte to its last.
 pub(super) async fn run(client: TcpStream, server: SocketAddr, switch: Arc<Switch>) {
@@ -75,7 +75,7 @@ async fn requests(
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let length = from.read(&mut buffer).await?;
-        switch.open().await;
+        switch.forwards(Mode::LoseRequests).await;
         if length == 0 {
             return to.shutdown().await;
         }
@@ -94,7 +94,7 @@ async fn replies(
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let length = from.read(&mut buffer).await?;
-        switch.open().await;
+        switch.forwards(Mode::LoseReplies).await;
         if length == 0 {
             to.shutdown().await?;
             return Ok(End::Closed);

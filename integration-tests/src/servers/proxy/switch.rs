@@ -74,6 +74,14 @@ impl Switch {
         drop(open.expect("the sender is here"));
     }
 
+    /// Returns when it is no black hole, or never if it loses what goes in this direction.
+    pub(super) async fn forwards(&self, lost_in: Mode) {
+        self.open().await;
+        if self.mode() == lost_in {
+            std::future::pending::<()>().await;
+        }
+    }
+
     /// What is to become of a reply that begins to arrive.
     pub(super) fn fate_of_reply(&self) -> Fate {
         let mut fate = Fate::Arrives;
