@@ -120,12 +120,12 @@ impl Options {
 /// The command.
 pub(crate) fn command(options: &Options) -> Result<()> {
     let workspace = Workspace::load()?;
-    run(&workspace, &mut Steps::new(&workspace.root), options)
+    run(&workspace, &Steps::new(&workspace.root), options)
 }
 
 /// Runs the conformance suite, the model and the worker suite of a store with each version of its
 /// server. A version that fails does not keep the next one from its turn.
-pub(crate) fn run(workspace: &Workspace, steps: &mut Steps, options: &Options) -> Result<()> {
+pub(crate) fn run(workspace: &Workspace, steps: &Steps, options: &Options) -> Result<()> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         steps.not_checked("other versions of servers", "their wheels are for Linux on x86-64");
         return Ok(());
@@ -138,14 +138,14 @@ pub(crate) fn run(workspace: &Workspace, steps: &mut Steps, options: &Options) -
 }
 
 impl Version {
-    fn run(&self, steps: &mut Steps, place: &Path) -> Result<()> {
+    fn run(&self, steps: &Steps, place: &Path) -> Result<()> {
         let programs = self.provide(steps, place)?;
         println!("\n{} answers: {}", self.name, self.answer(&programs)?);
         steps.run(&format!("tests with {}", self.name), &self.tests(&programs))
     }
 
     /// Installs it if it is not there yet, and returns where its programs are.
-    fn provide(&self, steps: &mut Steps, place: &Path) -> Result<PathBuf> {
+    fn provide(&self, steps: &Steps, place: &Path) -> Result<PathBuf> {
         let directory = place.join(self.wheel.replace("==", "-"));
         let programs = directory.join(self.programs);
         if self.answer(&programs).is_err() {

@@ -4,6 +4,7 @@
 #![allow(
     clippy::expect_used,
     clippy::panic,
+    clippy::print_stderr,
     clippy::print_stdout,
     clippy::unwrap_used,
     reason = "a test that cannot go on has failed, and says what it has found"

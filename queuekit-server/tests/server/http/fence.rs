@@ -9,8 +9,10 @@ on_every_store! {
     r3_3_a_token_of_another_queue_is_refused,
 }
 
-/// Each call that takes a token: its name, its path, and its body for one token.
-const CALLS: [(&str, &str, fn(&str) -> Value); 7] = [
+/// A call that takes a token: its name, its path, and its body for one token.
+type Call = (&'static str, &'static str, fn(&str) -> Value);
+
+const CALLS: [Call; 7] = [
     ("ack", "/v1/ack", |token| json!({"acks": [{"token": token, "result": "stale"}]})),
     ("retry", "/v1/nack", |token| nack(token, "retry")),
     ("release", "/v1/nack", |token| nack(token, "release")),
