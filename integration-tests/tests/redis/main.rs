@@ -16,6 +16,7 @@ mod cluster;
 mod cluster_contract;
 mod damage;
 mod faults;
+mod full;
 mod keys;
 mod kill;
 mod lost_replies;
