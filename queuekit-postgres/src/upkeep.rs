@@ -27,11 +27,12 @@ impl Upkeep for PostgresStore {
     /// 1,000 jobs beyond their queue's retention; likewise events. What open transactions hold is
     /// left, and holds up none of the rest.
     async fn prune(&self) -> Result<UpkeepReport> {
+        // First: where no server answers, this says so within the time limit of one call.
+        self.fold().await?;
         if let Err(error) = self.add_days().await {
             // A role that does not own the schema leaves it to one that does.
             tracing::warn!(%error, "no partitions of history were made for the days to come");
         }
-        self.fold().await?;
         let days = unless_held(self.drop_days().await)?;
         let jobs =
             self.call("prune", Call::Upkeep, (), |(), session| Box::pin(step::prune(session)));
