@@ -7,9 +7,8 @@ use tokio::sync::Semaphore;
 
 use super::*;
 
-/// Doubles numbers when told to go on; refuses a flush that has a zero in it, and gives no answer to
-/// one that has a five. Merged ones are
-/// negative: -7 is held up, 7 waits for what holds it.
+/// Doubles numbers when told to go on; refuses a flush that has a zero in it, and gives no answer
+/// to one that has a five. Merged ones are negative: -7 is held up, 7 waits for what holds it.
 #[derive(Clone)]
 struct Doubling(Arc<Gate>);
 
@@ -186,7 +185,8 @@ async fn r2_3_a_call_is_never_split_over_flushes() {
     assert_eq!(*lock(&gate.flushed), [1, 600, 900]);
 }
 
-/// R10.2: who has waited behind a flush that got no answer is told with it. Guard: `give_up_behind`.
+/// R10.2: who has waited behind a flush that got no answer is told with it.
+/// Guard: `give_up_behind`.
 #[tokio::test]
 async fn r10_2_who_waited_behind_a_silent_store_does_not_wait_for_it_again() {
     let (coalescer, gate) = coalescer_with(false, Duration::ZERO);
