@@ -84,7 +84,7 @@ impl PostgresStore {
     }
 }
 
-/// What a part of a step did; nothing, and that it is held, if an open transaction stood in its way.
+/// What a part of a step did; nothing, and that it is held, if an open transaction was in its way.
 pub(crate) fn unless_held(part: Result<UpkeepReport>) -> Result<UpkeepReport> {
     match part {
         Err(error) if error.is_held_up() => {

@@ -164,8 +164,8 @@ impl Worker {
         self
     }
 
-    /// How often to remove what the store need not keep, and to mend what it derives (default 10 s),
-    /// moved by up to 10 % (contract R13.7).
+    /// How often to remove what the store need not keep, and to mend what it derives (default
+    /// 10 s), moved by up to 10 % (contract R13.7).
     pub fn upkeep_interval(mut self, interval: Duration) -> Self {
         self.check_interval("upkeep_interval", interval);
         self.upkeep_interval = interval;

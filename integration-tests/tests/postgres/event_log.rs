@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::common::postgres::{PostgresWorld, config, database, of_schema};
-use crate::common::stage::assert_exact;
+use crate::common::stage::{assert_exact, until};
 use queuekit_core::capability::{
     Admin, EmitOutcome, EventFilter, RetryOutcome, Upkeep, UpkeepReport,
 };
@@ -281,6 +281,9 @@ async fn r13_7_no_open_transaction_holds_up_upkeep() {
         assert!(dead.is_empty(), "{work:?}: it held up what has nothing to do with it");
         let left = all_days(&world).await;
         tx.rollback().await.unwrap();
+        // A day that was being detached also waits for the snapshots of other tests.
+        let gone = async || !upkeep(&world).prune().await.expect("prune").held;
+        until("nothing is held", gone).await;
         prune(&world).await;
         let less = all_days(&world).await < left;
         assert_eq!(report.held, less, "{work:?}: what was left was told");
