@@ -72,6 +72,7 @@ pub mod kit;
 pub mod model;
 #[cfg(all(unix, feature = "servers"))]
 pub mod servers;
+pub mod time_limit;
 pub mod worker;
 
 #[cfg(unix)]

@@ -187,6 +187,16 @@ mod tests {
         assert_eq!(policy.delay(u32::MAX, 0.5), 60 * SECOND);
     }
 
+    /// R13.6: however long an outage lasts, nobody waits for longer than a second of its end.
+    #[test]
+    fn r13_6_a_store_is_called_again_within_a_second() {
+        let millis = |failures, chance| reconnect_delay(failures, chance).as_millis();
+        let longest: Vec<_> = (0..9).map(|failures| millis(failures, 1.0)).collect();
+        assert_eq!(longest, [10, 20, 40, 80, 160, 320, 640, 1000, 1000]);
+        assert_eq!([millis(0, 0.0), millis(7, 0.0)], [5, 500], "half of it is by chance");
+        assert_eq!(millis(u32::MAX, 1.0), 1000);
+    }
+
     #[test]
     fn jitter_stays_inside_its_share() {
         let policy = RetryPolicy::DEFAULT;

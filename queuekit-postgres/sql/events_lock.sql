@@ -2,9 +2,9 @@
 -- Parameters: $1 places.
 -- Result: the places of those that are there.
 -- Index: events_pkey.
--- Locks: the events.
+-- Locks: the events; passes over those that others hold.
 SELECT events.seq
 FROM queuekit.events
 WHERE events.seq = ANY ($1::bigint[])
 ORDER BY events.seq
-FOR UPDATE
+FOR UPDATE SKIP LOCKED

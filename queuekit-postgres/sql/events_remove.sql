@@ -1,12 +1,17 @@
--- Removes events, with their ids and idempotency keys.
+-- Removes events, with their ids and idempotency keys, but for those that deliveries need still.
 -- Parameters: $1 places.
 -- Result: a row per event.
--- Index: event_ids_seq, events_pkey.
+-- Index: jobs_event, event_ids_seq, events_pkey.
 -- Locks: the rows it removes. The caller has locked the events, and copied what is needed of them.
-WITH forgotten AS (
+WITH gone AS (
+    DELETE FROM queuekit.events
+    WHERE
+        events.seq = ANY ($1::bigint[])
+        AND NOT EXISTS (SELECT FROM queuekit.jobs WHERE jobs.event = events.seq)
+    RETURNING events.seq
+),
+forgotten AS (
     DELETE FROM queuekit.event_ids AS ids
-    WHERE ids.seq = ANY ($1::bigint[])
+    WHERE ids.seq = ANY (ARRAY(SELECT gone.seq FROM gone))
 )
-DELETE FROM queuekit.events
-WHERE events.seq = ANY ($1::bigint[])
-RETURNING events.seq
+SELECT gone.seq FROM gone

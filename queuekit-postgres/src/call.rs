@@ -29,6 +29,8 @@ pub(crate) enum Call {
     Once,
     /// As `Repeatable`, on the connections that only heartbeats use.
     Heartbeat,
+    /// As `Repeatable`, but what an open transaction holds is left to a later call.
+    Upkeep,
 }
 
 impl PostgresStore {
@@ -77,6 +79,7 @@ impl PostgresStore {
                 in_doubt |= doubt.load(Ordering::Acquire);
                 let again = match failure.class {
                     Class::Final | Class::Taken => false,
+                    Class::HeldUp if call == Call::Upkeep => false,
                     Class::Transient | Class::HeldUp | Class::Lost => {
                         call != Call::Once || !in_doubt
                     }

@@ -30,6 +30,11 @@ pub(crate) enum Class {
 pub(crate) type Outcome<T> = Result<T, Failure>;
 
 impl Failure {
+    pub(crate) fn held_up(message: &str) -> Self {
+        let error = Error::new(ErrorKind::Unavailable, message).held_up();
+        Self { error, class: Class::HeldUp }
+    }
+
     pub(crate) fn transient(message: &str) -> Self {
         Self { error: Error::new(ErrorKind::Unavailable, message), class: Class::Transient }
     }

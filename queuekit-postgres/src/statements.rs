@@ -98,6 +98,7 @@ statements! {
     EventsRemove "events_remove"
     EventsClose "events_close"
     EventsCount "events_count"
+    EventsNeeded "events_needed"
     CancelledLacking "cancelled_lacking"
     Now "now"
     Queues "queues"

@@ -24,20 +24,21 @@ pub(crate) struct Cursor(AtomicU64);
 #[async_trait]
 impl Upkeep for PostgresStore {
     /// One step: folds counters, drops the days of history that nothing keeps, and removes up to
-    /// 1,000 jobs beyond their queue's retention; likewise events.
+    /// 1,000 jobs beyond their queue's retention; likewise events. What open transactions hold is
+    /// left, and holds up none of the rest.
     async fn prune(&self) -> Result<UpkeepReport> {
+        // First: where no server answers, this says so within the time limit of one call.
+        self.fold().await?;
         if let Err(error) = self.add_days().await {
             // A role that does not own the schema leaves it to one that does.
             tracing::warn!(%error, "no partitions of history were made for the days to come");
         }
-        self.fold().await?;
-        let dropped = self.drop_days().await?;
-        let pruned =
-            self.call("prune", Call::Repeatable, (), |(), session| Box::pin(step::prune(session)));
-        let pruned = pruned.await?;
-        let (events, more) = self.prune_events().await?;
-        let changed = pruned.changed + dropped + events;
-        Ok(UpkeepReport { changed, more: pruned.more || dropped > 0 || more })
+        let days = unless_held(self.drop_days().await)?;
+        let jobs =
+            self.call("prune", Call::Upkeep, (), |(), session| Box::pin(step::prune(session)));
+        let jobs = unless_held(jobs.await)?;
+        let events = unless_held(self.prune_events().await)?;
+        Ok(all([days, jobs, events]))
     }
 
     /// One queue per call: its keys are looked at anew by the next reserve.
@@ -81,4 +82,24 @@ impl PostgresStore {
             });
         folded.await
     }
+}
+
+/// What a part of a step did; nothing, and that it is held, if an open transaction was in its way.
+pub(crate) fn unless_held(part: Result<UpkeepReport>) -> Result<UpkeepReport> {
+    match part {
+        Err(error) if error.is_held_up() => {
+            tracing::debug!(%error, "what is to go is in use; a later step removes it");
+            Ok(UpkeepReport { held: true, ..UpkeepReport::default() })
+        }
+        part => part,
+    }
+}
+
+/// What the parts of a step did together.
+pub(crate) fn all(parts: impl IntoIterator<Item = UpkeepReport>) -> UpkeepReport {
+    parts.into_iter().fold(UpkeepReport::default(), |all, part| UpkeepReport {
+        changed: all.changed + part.changed,
+        more: all.more || part.more,
+        held: all.held || part.held,
+    })
 }

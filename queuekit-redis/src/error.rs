@@ -95,7 +95,8 @@ impl From<RedisError> for Failure {
         // Of what happens in a script, older servers say the code in their text only.
         let says = error.to_string();
         let is = |code: &str| error.code() == Some(code) || says.contains(&format!("-{code} "));
-        let known = KNOWN.iter().find(|(code, ..)| is(code));
+        let is_stale = says.contains(STALE);
+        let known = KNOWN.iter().find(|(code, ..)| is(code) || (is_stale && *code == MASTERDOWN));
         let (class, kind, remedy) = known.map_or(
             (Class::Final, ErrorKind::Unavailable, "see the server's log"),
             |(_, class, kind, remedy)| (*class, kind.clone(), remedy),
@@ -104,6 +105,10 @@ impl From<RedisError> for Failure {
         Self { error: Error::new(kind, message).caused_by(error), class }
     }
 }
+
+const MASTERDOWN: &str = "MASTERDOWN";
+/// What a script says, without a code, on a replica that has lost its master.
+const STALE: &str = "on a stale replica";
 
 /// By the code of the answer: what it means, and what to do.
 const KNOWN: [(&str, Class, ErrorKind, &str); 19] = {
@@ -117,7 +122,7 @@ const KNOWN: [(&str, Class, ErrorKind, &str); 19] = {
         ("CLUSTERDOWN", Transient, Unavailable, "a part of the cluster has no master; wait"),
         ("BUSY", Transient, Unavailable, "somebody's script runs for long; SCRIPT KILL ends it"),
         ("NOREPLICAS", Transient, Unavailable, "too few replicas for min-replicas-to-write"),
-        ("MASTERDOWN", Moved, Unavailable, "the replica has lost its master; wait"),
+        (MASTERDOWN, Moved, Unavailable, "the replica has lost its master; wait"),
         ("READONLY", Moved, Unavailable, "this is a replica; connect to the master"),
         ("OOM", Final, StorageFull, "raise maxmemory, or let workers drain the queues"),
         ("MISCONF", Final, StorageFull, "the server cannot write to its disk; make room there"),
@@ -159,4 +164,59 @@ pub(crate) fn closed() -> Error {
 /// What was stored, or answered, cannot be read.
 pub(crate) fn unreadable(what: &str) -> Error {
     Error::new(ErrorKind::Corrupt, format!("{what} cannot be read; it was not written by queuekit"))
+}
+
+#[cfg(test)]
+mod tests {
+    use redis::Value;
+
+    use super::*;
+
+    /// What the server says, as a failure.
+    fn said(line: &str) -> Failure {
+        let answer = redis::parse_redis_value(format!("-{line}\r\n").as_bytes());
+        answer.and_then(Value::extract_error).expect_err("an error").into()
+    }
+
+    /// R10.2: what passes is tried again. Guard: the class of each row.
+    #[test]
+    fn r10_2_what_passes_is_tried_again() {
+        let codes = ["LOADING", "TRYAGAIN", "CLUSTERDOWN", "BUSY", "NOREPLICAS"];
+        let expected = codes.map(|code| (code, Class::Transient));
+        let others = [
+            ("MASTERDOWN", Class::Moved),
+            ("READONLY", Class::Moved),
+            ("NOSCRIPT", Class::NoScript),
+            ("ERR Can not execute the command on a stale replica script: f_1", Class::Moved),
+        ];
+        for (code, class) in expected.into_iter().chain(others) {
+            let failure = said(&format!("{code} not now"));
+            assert_eq!(failure.class, class, "{code}");
+            assert_eq!(*failure.error.kind(), ErrorKind::Unavailable, "{code}");
+        }
+    }
+
+    /// R10.2: a server without room is told as that. Guard: the kind of each row.
+    #[test]
+    fn r10_2_a_server_without_room_is_full() {
+        for line in [
+            "OOM command not allowed when used memory > 'maxmemory'.",
+            "MISCONF Redis is configured to save RDB snapshots, but it is unable to persist.",
+            // Redis 6.2 says of what happens in a script only this.
+            "ERR Error running script (call to f_1): @user_script:9: -OOM command not allowed",
+            "ERR Error running script (call to f_1): @user_script:9: -MISCONF unable to persist",
+        ] {
+            let failure = said(line);
+            assert_eq!(failure.class, Class::Final, "{line}");
+            assert_eq!(*failure.error.kind(), ErrorKind::StorageFull, "{line}");
+        }
+    }
+
+    /// Nothing that the contract does not name is tried again.
+    #[test]
+    fn r10_2_what_does_not_pass_is_told_at_once() {
+        for code in ["NOAUTH", "WRONGPASS", "NOPERM", "CROSSSLOT", "WRONGTYPE", "ERR", "NEWER"] {
+            assert_eq!(said(&format!("{code} no")).class, Class::Final, "{code}");
+        }
+    }
 }

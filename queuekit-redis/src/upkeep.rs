@@ -30,7 +30,7 @@ impl Upkeep for RedisStore {
         let (events, goes_on) = self.prune_events().await.map_err(|error| error.during("prune"))?;
         // Where deliveries keep all of them, the next step of upkeep is soon enough.
         let more = jobs.more || (goes_on && events > 0);
-        Ok(UpkeepReport { changed: jobs.changed + events, more })
+        Ok(UpkeepReport { changed: jobs.changed + events, more, ..UpkeepReport::default() })
     }
 
     /// One queue per call. What is derived changes with what it is derived of, in one step, so all
@@ -48,7 +48,7 @@ impl Upkeep for RedisStore {
             return Ok(UpkeepReport::default());
         };
         let changed = self.place(&queue, self.shared.op_timeout).await?;
-        Ok(UpkeepReport { changed, more: true })
+        Ok(UpkeepReport { changed, more: true, ..UpkeepReport::default() })
     }
 }
 

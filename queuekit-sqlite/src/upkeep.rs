@@ -33,7 +33,7 @@ impl Upkeep for SqliteStore {
         self.shared.pruned_events.store(next.unwrap_or(0), Ordering::Relaxed);
         // Where deliveries keep all of them, the next step of upkeep is soon enough.
         let more = jobs.more || (next.is_some() && events > 0);
-        Ok(UpkeepReport { changed: jobs.changed + events, more })
+        Ok(UpkeepReport { changed: jobs.changed + events, more, ..UpkeepReport::default() })
     }
 
     /// One queue per call, and of its partition keys a hundred.
@@ -65,7 +65,7 @@ impl Upkeep for SqliteStore {
             changed += self.repair_open(&queue).await?;
         }
         self.set_cursor(Cursor { queue: Some(queue), key });
-        Ok(UpkeepReport { changed, more: true })
+        Ok(UpkeepReport { changed, more: true, ..UpkeepReport::default() })
     }
 }
 

@@ -1,13 +1,14 @@
 //! What a store needs beside its jobs: for processes that run none.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use queuekit_core::{Backend, Client, Error, ErrorKind, Result};
 use tokio::runtime::Handle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::schedules::schedules;
-use crate::upkeep::upkeep;
+use crate::upkeep::{UPKEEP_EVERY, upkeep};
 
 /// Removes what a store need not keep, and enqueues what its schedules say is due, until it is
 /// dropped (contract R13.7).
@@ -46,7 +47,8 @@ impl Caretaker {
         })?;
         let stop = CancellationToken::new();
         let failed = |error: &Error| tracing::warn!(%error, "a call of the store failed");
-        runtime.spawn(take_care(Arc::clone(client.backend()), stop.clone(), failed));
+        let store = Arc::clone(client.backend());
+        runtime.spawn(take_care(store, UPKEEP_EVERY, stop.clone(), failed));
         Ok(Self { _stop: stop.drop_guard() })
     }
 }
@@ -54,10 +56,12 @@ impl Caretaker {
 /// Does both until it is stopped; `failed` is told of calls that will be repeated.
 pub(crate) async fn take_care(
     store: Arc<dyn Backend>,
+    upkeep_every: Duration,
     stop: CancellationToken,
     failed: impl Fn(&Error) + Send + Sync,
 ) {
-    let care = async { tokio::join!(upkeep(&*store, &failed), schedules(&*store, &failed)) };
+    let upkeep = upkeep(&*store, upkeep_every, &failed);
+    let care = async { tokio::join!(upkeep, schedules(&*store, &failed)) };
     tokio::select! {
         () = stop.cancelled() => {}
         _ = care => {}
@@ -66,8 +70,6 @@ pub(crate) async fn take_care(
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use queuekit_core::memory::MemoryStore;
     use queuekit_core::{JobDraft, ScheduleDraft};
 

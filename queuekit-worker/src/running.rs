@@ -43,7 +43,8 @@ impl RunningWorker {
         let beside = StopGuard { shared: Arc::clone(&shared), stop: CancellationToken::new() };
         let caring = Arc::clone(&shared);
         let failed = move |error: &Error| caring.store_error(error);
-        runtime.spawn(take_care(Arc::clone(&shared.backend), beside.stop.clone(), failed));
+        let (store, every) = (Arc::clone(&shared.backend), shared.upkeep_interval);
+        runtime.spawn(take_care(store, every, beside.stop.clone(), failed));
         if let Some(wakeup) = wakeup {
             runtime.spawn(relay(Arc::clone(&shared), wakeup, beside.stop.clone()));
         }

@@ -8,13 +8,14 @@ use queuekit_core::{Backend, Error, Result};
 
 use crate::shared::chance;
 
-const EVERY: Duration = Duration::from_secs(10);
+/// How often, unless a worker is told otherwise (contract R13.7).
+pub(crate) const UPKEEP_EVERY: Duration = Duration::from_secs(10);
 
 /// Prunes and repairs in short steps until it is dropped; any number of processes may at once.
 /// Ends by itself if the store keeps itself small.
-pub(crate) async fn upkeep(store: &dyn Backend, failed: impl Fn(&Error)) {
+pub(crate) async fn upkeep(store: &dyn Backend, every: Duration, failed: impl Fn(&Error)) {
     loop {
-        tokio::time::sleep(jittered(EVERY, chance())).await;
+        tokio::time::sleep(jittered(every, chance())).await;
         let Some(upkeep) = store.capabilities().upkeep else {
             return;
         };
@@ -24,7 +25,8 @@ pub(crate) async fn upkeep(store: &dyn Backend, failed: impl Fn(&Error)) {
     }
 }
 
-/// Prunes as long as there is more to prune, then repairs one step's worth.
+/// Prunes as long as there is more to prune, then repairs one step's worth. What open transactions
+/// hold waits for the next time.
 async fn keep_up(upkeep: &dyn Upkeep) -> Result<()> {
     while upkeep.prune().await?.more {
         tokio::task::yield_now().await;

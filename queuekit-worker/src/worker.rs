@@ -18,6 +18,7 @@ use crate::running::RunningWorker;
 use crate::serving::Serving;
 use crate::shared::{Parts, Shared};
 use crate::summary::RunSummary;
+use crate::upkeep::UPKEEP_EVERY;
 use crate::{Handler, KindOptions, RawHandler};
 
 /// Runs the jobs of a store.
@@ -33,6 +34,7 @@ pub struct Worker {
     concurrency: usize,
     ttl: LeaseTtl,
     poll_interval: Duration,
+    upkeep_interval: Duration,
     timeout_grace: Duration,
     drain_timeout: Duration,
     retry: RetryPolicy,
@@ -43,7 +45,7 @@ pub struct Worker {
 }
 
 /// Wake-ups may be lost: who polls less often than this does not mean to run jobs.
-const POLL_MOST: Duration = Duration::from_secs(3600);
+const INTERVAL_MOST: Duration = Duration::from_secs(3600);
 
 /// More than a process has use for, and few enough to count with.
 const SLOTS: usize = 100_000;
@@ -60,6 +62,7 @@ impl Worker {
             concurrency: 10,
             ttl: LeaseTtl::default(),
             poll_interval: Duration::from_secs(1),
+            upkeep_interval: UPKEEP_EVERY,
             timeout_grace: Duration::from_secs(10),
             drain_timeout: Duration::from_secs(30),
             retry: RetryPolicy::DEFAULT,
@@ -156,11 +159,16 @@ impl Worker {
 
     /// How often to look for work when no wake-up comes (default 1 s), moved by up to 10 %.
     pub fn poll_interval(mut self, interval: Duration) -> Self {
-        if interval.is_zero() || interval > POLL_MOST {
-            let got = format!("{interval:?}");
-            self.check(Err(Error::invalid("poll_interval", "1 ms..=1 h", got)));
-        }
+        self.check_interval("poll_interval", interval);
         self.poll_interval = interval;
+        self
+    }
+
+    /// How often to remove what the store need not keep, and to mend what it derives (default
+    /// 10 s), moved by up to 10 % (contract R13.7).
+    pub fn upkeep_interval(mut self, interval: Duration) -> Self {
+        self.check_interval("upkeep_interval", interval);
+        self.upkeep_interval = interval;
         self
     }
 
@@ -308,6 +316,7 @@ impl Worker {
             slots: self.concurrency,
             ttl: self.ttl,
             poll_interval: self.poll_interval,
+            upkeep_interval: self.upkeep_interval,
             timeout_grace: self.timeout_grace,
             retry: self.retry,
             kinds: self.kinds,
@@ -325,6 +334,13 @@ impl Worker {
         let added = kind.and_then(|kind| self.kinds.add(kind, handler, options));
         self.check(added);
         self
+    }
+
+    fn check_interval(&mut self, name: &'static str, interval: Duration) {
+        if interval.is_zero() || interval > INTERVAL_MOST {
+            let got = format!("{interval:?}");
+            self.check(Err(Error::invalid(name, "1 ms..=1 h", got)));
+        }
     }
 
     fn add_queue(&mut self, queue: QueueName) -> Result<()> {

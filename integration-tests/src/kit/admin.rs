@@ -85,7 +85,8 @@ impl<'w> dyn World + 'w {
     pub async fn prune(&self) -> u64 {
         let mut changed = 0;
         for _ in 0..STEPS {
-            let UpkeepReport { changed: step, more } = self.upkeep().prune().await.expect("prune");
+            let UpkeepReport { changed: step, more, .. } =
+                self.upkeep().prune().await.expect("prune");
             assert!(step <= 1000, "one step removed {step} jobs");
             changed += step;
             if !more {

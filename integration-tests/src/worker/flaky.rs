@@ -31,10 +31,12 @@ pub struct Flaky {
     pub silent: AtomicBool,
     /// Settling and reserving are separate calls.
     pub no_exchange: AtomicBool,
+    /// Calls that extend leases.
+    pub extends: AtomicU64,
+    /// Calls that say that the worker is there.
+    pub beats: AtomicU64,
     /// Reserve calls answered.
     pub reserves: AtomicU64,
-    /// Prune calls answered.
-    pub prunes: AtomicU64,
 }
 
 impl Flaky {
@@ -49,8 +51,9 @@ impl Flaky {
             refuses_batches: AtomicBool::new(false),
             silent: AtomicBool::new(false),
             no_exchange: AtomicBool::new(false),
+            extends: AtomicU64::new(0),
+            beats: AtomicU64::new(0),
             reserves: AtomicU64::new(0),
-            prunes: AtomicU64::new(0),
         }
     }
 
@@ -167,6 +170,7 @@ impl Backend for Flaky {
 #[async_trait]
 impl Leases for Flaky {
     async fn extend(&self, leases: &[LeaseToken], ttl: LeaseTtl) -> Result<Vec<ExtendOutcome>> {
+        self.extends.fetch_add(1, Ordering::SeqCst);
         self.up()?;
         unavailable_if(self.extend_fails.load(Ordering::SeqCst))?;
         self.inner_leases().extend(leases, ttl).await
@@ -178,6 +182,7 @@ impl Leases for Flaky {
     }
 
     async fn beat(&self, beat: &Beat) -> Result<()> {
+        self.beats.fetch_add(1, Ordering::SeqCst);
         self.up()?;
         self.inner_leases().beat(beat).await
     }
@@ -205,9 +210,7 @@ impl Upkeep for Flaky {
     async fn prune(&self) -> Result<UpkeepReport> {
         self.up()?;
         let upkeep = self.inner.capabilities().upkeep.expect("the inner store has Upkeep");
-        let report = upkeep.prune().await?;
-        self.prunes.fetch_add(1, Ordering::SeqCst);
-        Ok(report)
+        upkeep.prune().await
     }
 
     async fn repair(&self) -> Result<UpkeepReport> {

@@ -3,16 +3,19 @@
 use std::time::Duration;
 
 use crate::common::postgres::{PostgresWorld, client, config, of_schema};
-use crate::common::stage::assert_exact;
-use queuekit_core::capability::{Admin, EmitOutcome, EventFilter, RetryOutcome, Upkeep};
+use crate::common::stage::{assert_exact, until};
+use queuekit_core::capability::{
+    Admin, EmitOutcome, EventFilter, RetryOutcome, Upkeep, UpkeepReport,
+};
 use queuekit_core::event::EventRetention;
 use queuekit_core::queue::{Keep, Retention};
 use queuekit_core::{
-    Ack, AckOutcome, Backend, Bytes, EventDraft, Lease, NackKind, QueuePatch, State,
-    SubscriptionDraft,
+    Ack, AckOutcome, Backend, Bytes, EventDraft, JobFilter, Lease, NackKind, QueuePatch, State,
+    Status, SubscriptionDraft,
 };
 use queuekit_integration_tests::kit::{DAY, HOUR, MINUTE, deliveries_of};
 use queuekit_integration_tests::servers;
+use queuekit_integration_tests::time_limit::within;
 use queuekit_integration_tests::{World, kit};
 use queuekit_integration_tests::{skip, this_test};
 use queuekit_postgres::PostgresStore;
@@ -188,7 +191,9 @@ async fn r14_6_events_beyond_the_number_leave_copies() {
     assert_kept(&world, &lease).await;
 }
 
-/// R14.6: upkeep waits for no transaction that settles a delivery, and takes nothing from it.
+/// R14.6: upkeep waits for no transaction that settles a delivery, takes nothing from it, and says
+/// that it is in the way.
+/// Guard: SKIP LOCKED in events_copy.sql, and that upkeep does not try again what is held.
 #[tokio::test]
 async fn r14_6_an_open_ack_loses_nothing_and_holds_up_no_upkeep() {
     let test = this_test!();
@@ -202,11 +207,130 @@ async fn r14_6_an_open_ack_loses_nothing_and_holds_up_no_upkeep() {
     let tx = app.transaction().await.unwrap();
     let acks = [Ack::new(lease.token.clone())];
     assert_eq!(store.ack_in(&tx, &acks).await.unwrap(), [AckOutcome::Acked]);
-    let _ = upkeep(&world).prune().await;
+    let report = step(&world).await;
+    assert!(report.held && !report.more, "an open ack needs the event: {report:?}");
+    assert_eq!(of(&world).events(EventFilter::default()).await.len(), 1, "it is kept");
     tx.rollback().await.unwrap();
     prune(&world).await;
     assert_kept(&world, &lease).await;
     store.close().await.unwrap();
+}
+
+/// R14.6: of events beyond the number, upkeep leaves the one that an open ack needs, and removes
+/// the others. Guard: NOT EXISTS in events_remove.sql.
+#[tokio::test]
+async fn r14_6_an_open_ack_keeps_only_its_own_event() {
+    let test = this_test!();
+    let Some(world) = world(test).await else { return };
+    let one = EventRetention::new(DAY, 1).expect("a retention");
+    of(&world).consumers().set_retention(one).await.expect("set_retention");
+    of(&world).subscribe(SubscriptionDraft::new("c", "*")).await;
+    for name in ["one", "two", "three", "last"] {
+        of(&world).emit(large(name)).await;
+    }
+    let lease = of(&world).reserve_one_from(&deliveries_of("c")).await;
+    assert_eq!(lease.payload, "one".repeat(5000));
+    world.advance(2 * MINUTE).await;
+    let store = world.handle().await;
+    let mut app = client(world.url()).await;
+    let tx = app.transaction().await.unwrap();
+    let acks = [Ack::new(lease.token.clone())];
+    assert_eq!(store.ack_in(&tx, &acks).await.unwrap(), [AckOutcome::Acked]);
+    let report = upkeep(&world).prune().await.expect("prune");
+    assert!(report.held && report.changed == 2, "two and three go: {report:?}");
+    tx.rollback().await.unwrap();
+    let report = upkeep(&world).prune().await.expect("prune");
+    assert!(!report.held && report.changed == 1, "one goes: {report:?}");
+    let data = of(&world).delivered("c").await;
+    let names = ["two", "three", "last", "one"].map(|name| name.repeat(5000));
+    assert!(names.iter().all(|name| data.contains(name)), "all have copies");
+    exact(&world).await;
+    store.close().await.unwrap();
+}
+
+/// R13.7: whatever an open transaction has done, upkeep goes on beside it, and says so if something
+/// is left because of it.
+/// Guard: that upkeep does not try again what is held, and does all the rest of its work.
+#[tokio::test]
+async fn r13_7_no_open_transaction_holds_up_upkeep() {
+    let test = this_test!();
+    for work in [Open::Enqueue, Open::Emit, Open::Ack, Open::AckOfADelivery] {
+        let Some(world) = world(test).await else { return };
+        let (plain, delivery) = (with_old_things(&world).await, deliveries_of("waits"));
+        let delivery = of(&world).reserve_one_from(&delivery).await;
+        let store = world.handle().await;
+        let mut app = client(world.url()).await;
+        world.advance(DAY + HOUR).await;
+        let tx = app.transaction().await.unwrap();
+        match work {
+            Open::Enqueue => drop(store.enqueue_in(&tx, &[kit::build(kit::unique("k"))]).await),
+            Open::Emit => {
+                let event = large("two").build().unwrap();
+                drop(store.emit_in(&tx, &[event]).await.unwrap());
+            }
+            Open::Ack => drop(store.ack_in(&tx, &[Ack::new(plain.token)]).await.unwrap()),
+            Open::AckOfADelivery => {
+                drop(store.ack_in(&tx, &[Ack::new(delivery.token)]).await.unwrap());
+            }
+        }
+        let mut report = step(&world).await;
+        while report.more {
+            report = step(&world).await;
+        }
+        let dead = of(&world).list(JobFilter::default().status(Status::Dead)).await;
+        assert!(dead.is_empty(), "{work:?}: it held up what has nothing to do with it");
+        let left = all_days(&world).await;
+        tx.rollback().await.unwrap();
+        // A day that was being detached also waits for the snapshots of other tests.
+        let gone = async || !upkeep(&world).prune().await.expect("prune").held;
+        until("nothing is held", gone).await;
+        prune(&world).await;
+        let less = all_days(&world).await < left;
+        assert_eq!(report.held, less, "{work:?}: what was left was told");
+        store.close().await.unwrap();
+    }
+}
+
+/// What an open transaction has done.
+#[derive(Clone, Copy, Debug)]
+enum Open {
+    Enqueue,
+    Emit,
+    Ack,
+    AckOfADelivery,
+}
+
+/// A day of history, one of the log and a dead job, all of which may go in an hour; the lease of a
+/// job that runs.
+async fn with_old_things(world: &PostgresWorld) -> Lease {
+    let short = EventRetention::new(HOUR, 1000).expect("a retention");
+    of(world).consumers().set_retention(short).await.expect("set_retention");
+    let hour = Keep::new(Some(HOUR), None, None).expect("a retention");
+    let retention = QueuePatch::default().retention(Retention { done: hour, dead: hour });
+    of(world).configure(&kit::default_queue(), retention).await;
+    of(world).subscribe(SubscriptionDraft::new("waits", "*")).await;
+    of(world).emit(large("one")).await;
+    for max_attempts in [2, 1, 2] {
+        of(world).enqueue(kit::draft().max_attempts(max_attempts)).await;
+    }
+    let done = of(world).reserve_one().await;
+    of(world).complete(&done).await;
+    let dead = of(world).reserve_one().await;
+    let _ = of(world).nack(&dead.token, NackKind::Retry, Duration::ZERO).await;
+    of(world).reserve_one().await
+}
+
+async fn all_days(world: &PostgresWorld) -> i64 {
+    numbers(world, include_str!("../../sql/postgres_days.sql")).await[0]
+}
+
+/// Another handle of the store.
+/// A step of upkeep beside an open transaction: of the things that go as a whole (a day of history,
+/// a day of the log) each is waited for no longer than lock_timeout, which is 100 ms; the rest is
+/// what a busy machine takes.
+async fn step(world: &PostgresWorld) -> UpkeepReport {
+    let limit = 2 * Duration::from_millis(100) + Duration::from_secs(1);
+    within("a step of upkeep", limit, || upkeep(world).prune()).await.expect("prune")
 }
 
 /// R14.1: nobody has made the day of an event beforehand: whoever emits makes it, also in a

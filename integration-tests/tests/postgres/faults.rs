@@ -40,13 +40,13 @@ async fn r10_2_calls_into_a_black_hole_end_in_time_and_work_when_it_is_over() {
         let request = request(QueueName::default(), 10);
         let acks = [Ack::new(token[0].clone())];
         tokio::join!(
-            in_the_dark("enqueue", OP_TIMEOUT, store.enqueue(std::slice::from_ref(&job))),
-            in_the_dark("reserve", OP_TIMEOUT, store.reserve(&request)),
-            in_the_dark("ack", OP_TIMEOUT, store.ack(&acks)),
-            in_the_dark("extend", OP_TIMEOUT, store.extend(&token, ttl(TTL))),
-            in_the_dark("get_job", OP_TIMEOUT, store.get_job(id[0])),
-            in_the_dark("cancel", OP_TIMEOUT, store.cancel(&id)),
-            in_the_dark("list_queues", OP_TIMEOUT, store.list_queues()),
+            in_the_dark("enqueue", OP_TIMEOUT, || store.enqueue(std::slice::from_ref(&job))),
+            in_the_dark("reserve", OP_TIMEOUT, || store.reserve(&request)),
+            in_the_dark("ack", OP_TIMEOUT, || store.ack(&acks)),
+            in_the_dark("extend", OP_TIMEOUT, || store.extend(&token, ttl(TTL))),
+            in_the_dark("get_job", OP_TIMEOUT, || store.get_job(id[0])),
+            in_the_dark("cancel", OP_TIMEOUT, || store.cancel(&id)),
+            in_the_dark("list_queues", OP_TIMEOUT, || store.list_queues()),
         );
         proxy.set(Mode::Pass);
         // What the network has kept arrives after all, or not: repeating is safe.

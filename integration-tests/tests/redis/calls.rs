@@ -57,7 +57,7 @@ async fn r10_2_a_connection_that_said_nothing_in_time_is_not_used_again() {
     create(&store, &build(draft())).await;
     let before = proxy.counts().accepted;
     proxy.set(Mode::BlackHole);
-    in_the_dark("list_queues", OP_TIMEOUT, store.list_queues()).await;
+    in_the_dark("list_queues", OP_TIMEOUT, || store.list_queues()).await;
     proxy.set(Mode::Pass);
     promptly("a call after it", store.list_queues()).await.unwrap();
     assert_eq!(proxy.counts().accepted, before + 1, "connections that were made anew");

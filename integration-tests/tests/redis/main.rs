@@ -15,6 +15,7 @@ mod cluster;
 mod cluster_contract;
 mod damage;
 mod faults;
+mod full;
 mod keys;
 mod kill;
 mod limits;

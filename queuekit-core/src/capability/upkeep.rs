@@ -31,4 +31,7 @@ pub struct UpkeepReport {
     pub changed: u64,
     /// There is more to do: call again.
     pub more: bool,
+    /// Open transactions hold something that is to go. A step passes over it, and one that comes
+    /// after their end removes it: calling again at once does not help.
+    pub held: bool,
 }

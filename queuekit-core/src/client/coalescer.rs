@@ -1,15 +1,24 @@
 //! Merging calls made at the same time into one flush (contract R2.10).
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::Poll;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared, WeakShared};
+use futures_util::task::AtomicWaker;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
+
+/// So much longer than `op_timeout` a call may take (contract R10.2), which begins anew when its
+/// flush does: who has waited longer behind a flush that failed is told with it.
+const BEHIND: Duration = Duration::from_secs(1);
 
 /// A batched call.
 #[async_trait]
@@ -51,6 +60,7 @@ pub(super) struct Coalescer<F: Flush> {
 
 struct Lane<F: Flush> {
     flush: F,
+    behind: Duration,
     state: Mutex<State<F>>,
 }
 
@@ -69,7 +79,10 @@ type Flushing = Shared<BoxFuture<'static, ()>>;
 /// One caller's items, and their outcomes when they are there.
 struct Call<F: Flush> {
     items: Vec<F::Item>,
+    came: Instant,
     answer: Mutex<Option<Answer<F>>>,
+    /// Wakes the caller if its answer comes before the flush that it waits for.
+    waker: AtomicWaker,
 }
 
 /// What a flush came to, for one call.
@@ -81,8 +94,12 @@ enum Answer<F: Flush> {
 
 impl<F: Flush> Coalescer<F> {
     pub(super) fn new(flush: F) -> Self {
+        Self::with(flush, BEHIND)
+    }
+
+    fn with(flush: F, behind: Duration) -> Self {
         let state = State { waiting: VecDeque::new(), next: None, last: None };
-        Self { shared: Arc::new(Lane { flush, state: Mutex::new(state) }) }
+        Self { shared: Arc::new(Lane { flush, behind, state: Mutex::new(state) }) }
     }
 
     /// An outcome per item, in order.
@@ -90,12 +107,10 @@ impl<F: Flush> Coalescer<F> {
         if items.is_empty() {
             return Ok(Vec::new());
         }
-        let call = Arc::new(Call { items, answer: Mutex::new(None) });
+        let call = Arc::new(Call::new(items));
         let mut flushing = self.join(&call);
         loop {
-            flushing.await;
-            let answer = lock(&call.answer).take();
-            match answer {
+            match call.answered(flushing).await {
                 Some(Answer::Is(answer)) => return answer,
                 // No flush waits for it, so that whoever comes later does not either.
                 Some(Answer::GoesAlone) => {
@@ -166,11 +181,8 @@ impl<F: Flush> Lane<F> {
     }
 
     async fn run(&self, calls: Vec<Arc<Call<F>>>) {
-        if let [call] = &calls[..]
-            && !self.flush.may_block()
-        {
-            call.answer(self.flush(&call.items).await);
-            return;
+        if calls.is_empty() || (calls.len() == 1 && !self.flush.may_block()) {
+            return self.run_alone(calls).await;
         }
         let items = calls.iter().flat_map(|call| &call.items);
         let items: Vec<_> = items.map(|item| self.flush.merged(item)).collect();
@@ -183,9 +195,7 @@ impl<F: Flush> Lane<F> {
             }
             // One caller's fault, or one that only fits alone: nobody else answers for it.
             Err(error) if !error.is_retryable() || *error.kind() == ErrorKind::StorageFull => {
-                for call in calls {
-                    call.answer(self.flush(&call.items).await);
-                }
+                self.run_alone(calls).await;
             }
             // Somebody's open transaction holds up one of them: the others need not wait for it.
             Err(error) if error.is_held_up() && self.flush.may_block() => {
@@ -193,14 +203,82 @@ impl<F: Flush> Lane<F> {
                     *lock(&call.answer) = Some(Answer::GoesAlone);
                 }
             }
-            Err(error) => calls.iter().for_each(|call| call.answer(Err(error.clone()))),
+            Err(error) => {
+                calls.iter().for_each(|call| call.answer(Err(error.clone())));
+                if is_silence(&error) {
+                    self.give_up_behind(&error);
+                }
+            }
         }
+    }
+
+    async fn run_alone(&self, calls: Vec<Arc<Call<F>>>) {
+        let mut silent = None;
+        for call in calls {
+            match &silent {
+                Some(error) if self.is_late(&call) => call.answer(Err(behind(error))),
+                _ => {
+                    let answer = self.flush(&call.items).await;
+                    silent = answer.as_ref().err().filter(|error| is_silence(error)).cloned();
+                    call.answer(answer);
+                }
+            }
+        }
+        if let Some(error) = silent {
+            self.give_up_behind(&error);
+        }
+    }
+
+    /// Who has waited while the store did not answer has used up its own time.
+    fn give_up_behind(&self, error: &Error) {
+        lock(&self.state).waiting.retain(|call| {
+            let Some(call) = call.upgrade() else { return false };
+            let is_late = self.is_late(&call);
+            if is_late {
+                call.answer(Err(behind(error)));
+            }
+            !is_late
+        });
+    }
+
+    fn is_late(&self, call: &Call<F>) -> bool {
+        call.came.elapsed() > self.behind
     }
 }
 
+/// Whether the store did not answer, which is no single caller's fault.
+fn is_silence(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Indeterminate) && !error.is_held_up()
+}
+
+/// What a call is told whose flush never began.
+fn behind(error: &Error) -> Error {
+    let message = "the store did not answer the calls before this one; nothing of it was applied";
+    Error::new(ErrorKind::Unavailable, message).caused_by(error.clone())
+}
+
 impl<F: Flush> Call<F> {
+    fn new(items: Vec<F::Item>) -> Self {
+        let (came, waker) = (Instant::now(), AtomicWaker::new());
+        Self { items, came, answer: Mutex::new(None), waker }
+    }
+
+    /// Its answer, as soon as it is there; none if the flush has ended without it.
+    async fn answered(&self, flushing: Flushing) -> Option<Answer<F>> {
+        let mut flushing = pin!(flushing);
+        poll_fn(|cx| {
+            self.waker.register(cx.waker());
+            if let Some(answer) = lock(&self.answer).take() {
+                return Poll::Ready(Some(answer));
+            }
+            flushing.as_mut().poll(cx).map(|()| lock(&self.answer).take())
+        })
+        .await
+    }
+
     fn answer(&self, answer: Result<Vec<F::Outcome>>) {
         *lock(&self.answer) = Some(Answer::Is(self.whole(answer)));
+        self.waker.wake();
     }
 
     fn whole(&self, answer: Result<Vec<F::Outcome>>) -> Result<Vec<F::Outcome>> {
@@ -219,182 +297,4 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::pin::pin;
-
-    use futures_util::future::{join_all, poll_immediate, try_join_all};
-    use tokio::sync::Semaphore;
-
-    use super::*;
-
-    /// Doubles numbers when told to go on; refuses a flush that has a zero in it. Merged ones are
-    /// negative: -7 is held up, 7 waits for what holds it.
-    #[derive(Clone)]
-    struct Doubling(Arc<Gate>);
-
-    struct Gate {
-        may_block: bool,
-        /// One permit lets one flush through.
-        permits: Semaphore,
-        held: Semaphore,
-        flushed: Mutex<Vec<usize>>,
-        dropped: Mutex<usize>,
-    }
-
-    impl Weigh for i64 {
-        fn bytes(&self) -> usize {
-            8
-        }
-    }
-
-    struct CountDrop<'a>(&'a Gate, bool);
-
-    impl Drop for CountDrop<'_> {
-        fn drop(&mut self) {
-            *lock(&self.0.dropped) += usize::from(!self.1);
-        }
-    }
-
-    #[async_trait]
-    impl Flush for Doubling {
-        type Item = i64;
-        type Outcome = i64;
-
-        async fn flush(&self, items: &[i64]) -> Result<Vec<i64>> {
-            lock(&self.0.flushed).push(items.len());
-            let mut under_way = CountDrop(&self.0, false);
-            let gate = if items.contains(&7) { &self.0.held } else { &self.0.permits };
-            gate.acquire().await.unwrap().forget();
-            under_way.1 = true;
-            assert!(!items.contains(&13), "a store that panics");
-            if items.contains(&0) {
-                return Err(Error::invalid("item", "over 0", 0));
-            }
-            if items.contains(&-7) {
-                return Err(Error::new(ErrorKind::Unavailable, "7 is taken").held_up());
-            }
-            Ok(items.iter().map(|item| item.abs() * 2).collect())
-        }
-
-        fn merged(&self, item: &i64) -> i64 {
-            if self.0.may_block { -item } else { *item }
-        }
-
-        fn may_block(&self) -> bool {
-            self.0.may_block
-        }
-
-        fn limits(&self) -> Limits {
-            Limits::default()
-        }
-    }
-
-    fn coalescer(may_block: bool) -> (Coalescer<Doubling>, Arc<Gate>) {
-        let gate = Arc::new(Gate {
-            may_block,
-            permits: Semaphore::new(0),
-            held: Semaphore::new(0),
-            flushed: Mutex::default(),
-            dropped: Mutex::default(),
-        });
-        (Coalescer::new(Doubling(Arc::clone(&gate))), gate)
-    }
-
-    #[tokio::test]
-    async fn calls_made_while_a_flush_is_under_way_share_the_next_one() {
-        let (coalescer, gate) = coalescer(false);
-        let mut first = pin!(coalescer.submit(vec![1]));
-        assert!(poll_immediate(&mut first).await.is_none());
-        let mut later = pin!(try_join_all((2..5).map(|n| coalescer.submit(vec![n, n]))));
-        assert!(poll_immediate(&mut later).await.is_none());
-        gate.permits.add_permits(2);
-        assert_eq!(later.await.unwrap(), [[4, 4], [6, 6], [8, 8]]);
-        assert_eq!(first.await.unwrap(), [2]);
-        assert_eq!(*lock(&gate.flushed), [1, 6]);
-    }
-
-    #[tokio::test]
-    async fn r2_10_who_fails_for_its_own_fault_fails_alone() {
-        let (coalescer, gate) = coalescer(false);
-        let mut answers = pin!(join_all([9, 1, 0, 3].map(|n| coalescer.submit(vec![n]))));
-        assert!(poll_immediate(&mut answers).await.is_none());
-        gate.permits.add_permits(5);
-        let answers = answers.await.split_off(1);
-        assert_eq!(*lock(&gate.flushed), [1, 3, 1, 1, 1]);
-        assert_eq!(answers[0].as_deref().unwrap(), [2]);
-        assert!(answers[1].is_err());
-        assert_eq!(answers[2].as_deref().unwrap(), [6]);
-    }
-
-    #[tokio::test]
-    async fn r2_10_who_is_held_up_holds_up_none_of_its_flush() {
-        let (coalescer, gate) = coalescer(true);
-        let mut others = pin!(try_join_all([1, 2, 3].map(|n| coalescer.submit(vec![n]))));
-        assert!(poll_immediate(&mut others).await.is_none());
-        let mut held = pin!(coalescer.submit(vec![7]));
-        assert!(poll_immediate(&mut held).await.is_none());
-        gate.permits.add_permits(4);
-        let answers = poll_immediate(&mut others).await.expect("nobody waits for 7");
-        assert_eq!(answers.unwrap(), [[2], [4], [6]]);
-        assert!(poll_immediate(&mut held).await.is_none());
-        assert_eq!(*lock(&gate.flushed), [1, 3, 1, 1, 1], "each goes alone");
-        gate.permits.add_permits(1);
-        assert_eq!(coalescer.submit(vec![4]).await.unwrap(), [8], "nor any after it");
-        gate.held.add_permits(1);
-        assert_eq!(held.await.unwrap(), [14]);
-    }
-
-    #[tokio::test]
-    async fn r2_10_a_caller_that_goes_away_harms_none() {
-        let (coalescer, gate) = coalescer(false);
-        let mut first = Box::pin(coalescer.submit(vec![1]));
-        assert!(poll_immediate(&mut first).await.is_none());
-        let mut gone_before_it_began = Box::pin(coalescer.submit(vec![2]));
-        assert!(poll_immediate(&mut gone_before_it_began).await.is_none());
-        let mut stays = pin!(coalescer.submit(vec![3]));
-        assert!(poll_immediate(&mut stays).await.is_none());
-        // The one who drove the flush under way goes too.
-        drop((first, gone_before_it_began));
-        gate.permits.add_permits(2);
-        assert_eq!(stays.await.unwrap(), [6]);
-        assert_eq!(lock(&gate.flushed).last(), Some(&1), "it was left out of the flush");
-    }
-
-    #[tokio::test]
-    async fn r10_3_a_flush_that_nobody_waits_for_is_dropped() {
-        let (coalescer, gate) = coalescer(false);
-        let mut only = Box::pin(coalescer.submit(vec![1]));
-        assert!(poll_immediate(&mut only).await.is_none());
-        drop(only);
-        assert_eq!(*lock(&gate.dropped), 1);
-        gate.permits.add_permits(1);
-        assert_eq!(coalescer.submit(vec![2]).await.unwrap(), [4]);
-    }
-
-    #[tokio::test]
-    async fn r2_10_a_panic_of_the_store_reaches_every_caller() {
-        let (coalescer, gate) = coalescer(false);
-        let mut answers = pin!(join_all([1, 2, 13].map(|n| coalescer.submit(vec![n]))));
-        assert!(poll_immediate(&mut answers).await.is_none());
-        gate.permits.add_permits(3);
-        let answers = answers.await;
-        assert!(answers[0].is_ok());
-        for answer in &answers[1..] {
-            assert_eq!(answer.as_ref().unwrap_err().kind(), &ErrorKind::Indeterminate);
-        }
-        gate.permits.add_permits(1);
-        assert_eq!(coalescer.submit(vec![4]).await.unwrap(), [8], "and none after it");
-    }
-
-    #[tokio::test]
-    async fn r2_3_a_call_is_never_split_over_flushes() {
-        let (coalescer, gate) = coalescer(false);
-        let sizes = [1, 600, 600, 300];
-        let mut answers = pin!(join_all(sizes.map(|size| coalescer.submit(vec![1; size]))));
-        assert!(poll_immediate(&mut answers).await.is_none());
-        gate.permits.add_permits(3);
-        let counts: Vec<_> = answers.await.into_iter().map(|all| all.unwrap().len()).collect();
-        assert_eq!(counts, sizes);
-        assert_eq!(*lock(&gate.flushed), [1, 600, 900]);
-    }
-}
+mod tests;

@@ -46,7 +46,11 @@ impl Tables {
         let forgotten = self.keys.forget(now, STEP);
         let (events, more_events) = self.prune_events(STEP)?;
         let changed = (removed + events) as u64;
-        Ok(UpkeepReport { changed, more: removed == STEP || forgotten == STEP || more_events })
+        Ok(UpkeepReport {
+            changed,
+            more: removed == STEP || forgotten == STEP || more_events,
+            ..UpkeepReport::default()
+        })
     }
 }
 

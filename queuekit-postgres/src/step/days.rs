@@ -7,6 +7,7 @@ use crate::session::Session;
 use crate::statements::Sql;
 use crate::{PostgresStore, Prepared};
 use queuekit_core::Result;
+use queuekit_core::capability::UpkeepReport;
 use tokio_postgres::Row;
 
 /// Partitions that are there before their day comes.
@@ -42,20 +43,26 @@ impl PostgresStore {
         added.await
     }
 
-    /// Drops the days that no queue keeps any more; what is in use now is left for the next time.
-    /// How many jobs they held.
-    pub(crate) async fn drop_days(&self) -> Result<u64> {
-        let mut jobs = 0;
-        let old = self.call("prune", Call::Repeatable, (), |(), session| Box::pin(old(session)));
+    /// Drops the days that no queue keeps any more, and takes their jobs off the counters. One that
+    /// is in use is left for the next time, and so are those after it: a day is detached when no
+    /// transaction is open that uses the history, whichever day it is.
+    pub(crate) async fn drop_days(&self) -> Result<UpkeepReport> {
+        let mut report = UpkeepReport::default();
+        let old = self.call("prune", Call::Upkeep, (), |(), session| Box::pin(old(session)));
         for day in old.await? {
-            let dropped = self.call("prune", Call::Repeatable, (self, &day), |input, session| {
+            let dropped = self.call("prune", Call::Upkeep, (self, &day), |input, session| {
                 let (store, day) = *input;
                 Box::pin(drop_day(store, session, day))
             });
             match dropped.await {
-                Ok(dropped) => jobs += dropped,
+                Ok(jobs) => {
+                    report.changed += jobs;
+                    report.more |= jobs > 0;
+                }
                 Err(error) if error.is_held_up() => {
                     tracing::debug!(%error, day = day.name, "a day of history is in use");
+                    report.held = true;
+                    break;
                 }
                 Err(error) => {
                     let day = &day.name;
@@ -66,7 +73,7 @@ impl PostgresStore {
                 }
             }
         }
-        Ok(jobs)
+        Ok(report)
     }
 }
 

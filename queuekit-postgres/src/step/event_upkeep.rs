@@ -1,6 +1,7 @@
 //! Retention of the log of events (contract R14.6). Whatever goes, deliveries that wait or run have
 //! a copy of it first; dead ones have had theirs since they died.
 
+use queuekit_core::capability::UpkeepReport;
 use queuekit_core::event::{EventRetention, EventSettings};
 use queuekit_core::{Result, Timestamp};
 
@@ -8,10 +9,11 @@ use super::days::{Day, days, of_day};
 use super::event_log::{day_begins, number};
 use crate::PostgresStore;
 use crate::call::Call;
-use crate::error::{Outcome, unreadable};
+use crate::error::{Failure, Outcome, unreadable};
 use crate::params::params;
 use crate::session::Session;
 use crate::statements::Sql;
+use crate::upkeep::{all, unless_held};
 
 /// Events, ids or deliveries that one statement changes.
 const STEP: i32 = 1000;
@@ -20,64 +22,39 @@ const ALL: i64 = i64::MAX;
 /// Statements of one call that copy.
 const COPIES: usize = 20;
 
-/// What one step found to do.
-#[derive(Debug, Default)]
-struct Removed {
-    events: u64,
-    more: bool,
-}
-
 impl PostgresStore {
     /// Drops the days that are beyond the age of retention, and removes events that are beyond its
-    /// number: how many went, and whether there is more to do.
-    pub(crate) async fn prune_events(&self) -> Result<(u64, bool)> {
-        let old = self.call("prune", Call::Repeatable, (), |(), session| Box::pin(old(session)));
+    /// number.
+    pub(crate) async fn prune_events(&self) -> Result<UpkeepReport> {
+        let old = self.call("prune", Call::Upkeep, (), |(), session| Box::pin(old(session)));
         let (retention, old) = old.await?;
-        let mut removed = Removed::default();
+        let mut report = UpkeepReport::default();
         for day in &old {
-            let dropped = self.drop_event_day(day).await;
-            match dropped {
-                Ok(dropped) => {
-                    removed.events += dropped.events;
-                    removed.more |= dropped.more;
-                }
-                Err(error) if error.is_held_up() => {
-                    tracing::debug!(%error, day = day.name, "a day of the event log is in use");
-                }
+            match unless_held(self.drop_event_day(day).await) {
+                Ok(dropped) => report = all([report, dropped]),
                 Err(error) => {
                     tracing::warn!(%error, day = day.name, "a day of the event log is there still");
                 }
             }
         }
-        let beyond = self.call("prune", Call::Repeatable, retention, |retention, session| {
+        let beyond = self.call("prune", Call::Upkeep, retention, |retention, session| {
             Box::pin(beyond_number(session, *retention))
         });
-        match beyond.await {
-            Ok(beyond) => {
-                removed.events += beyond.events;
-                removed.more |= beyond.more;
-            }
-            Err(error) if error.is_held_up() => {
-                tracing::debug!(%error, "the oldest events are in use; a later step removes them");
-            }
-            Err(error) => return Err(error),
-        }
-        Ok((removed.events, removed.more))
+        Ok(all([report, unless_held(beyond.await)?]))
     }
 
-    async fn drop_event_day(&self, day: &Day) -> Result<Removed> {
-        let copied = self.call("prune", Call::Repeatable, day, |day, session| {
-            Box::pin(copy_ahead(session, day))
-        });
-        let Some(events) = copied.await? else {
-            return Ok(Removed { events: 0, more: true });
+    async fn drop_event_day(&self, day: &Day) -> Result<UpkeepReport> {
+        let copied = self
+            .call("prune", Call::Upkeep, day, |day, session| Box::pin(copy_ahead(session, day)));
+        let Some(changed) = copied.await? else {
+            return Ok(UpkeepReport { more: true, ..UpkeepReport::default() });
         };
-        let dropped = self.call("prune", Call::Repeatable, (self, day), |input, session| {
+        let dropped = self.call("prune", Call::Upkeep, (self, day), |input, session| {
             let (store, day) = *input;
             Box::pin(drop_day(store, session, day))
         });
         dropped.await?;
-        Ok(Removed { events, more: true })
+        Ok(UpkeepReport { changed, more: true, held: false })
     }
 }
 
@@ -119,12 +96,24 @@ async fn copy_ahead(session: &Session<'_>, day: &Day) -> Outcome<Option<u64>> {
     for _ in 0..COPIES {
         let copied = session.write(Sql::EventsCopy, params![first, end, i64::from(STEP)]).await?;
         if copied.len() < STEP as usize {
+            // Before the log is closed to all others for it.
+            check_copied(session, first, end).await?;
             let count = session.query(Sql::EventsCount, params![first, end]).await?;
             let count: i64 = count.first().map_or(Ok(0), |row| row.try_get(0))?;
             return Ok(Some(count.unsigned_abs()));
         }
     }
     Ok(None)
+}
+
+/// What was not copied though all was, open transactions hold.
+async fn check_copied(session: &Session<'_>, first: i64, end: i64) -> Outcome<()> {
+    let needed = session.query(Sql::EventsNeeded, params![first, end]).await?;
+    if needed.first().map_or(Ok(false), |row| row.try_get(0))? {
+        let message = "an open transaction settles deliveries of a day that is to go; end it";
+        return Err(Failure::held_up(message));
+    }
+    Ok(())
 }
 
 /// Nobody comes near the log meanwhile: what is read there, and who makes deliveries of it or moves
@@ -134,11 +123,12 @@ async fn drop_day(store: &PostgresStore, session: &Session<'_>, day: &Day) -> Ou
     session.control(Sql::EventsClose).await?;
     let (first, end) = (day_begins(day.from_ms), day_begins(day.to_ms));
     session.query(Sql::EventsCopy, params![first, end, ALL]).await?;
+    check_copied(session, first, end).await?;
     session.execute(&of_day(store, Sql::DayDrop, day)).await?;
     session.commit().await
 }
 
-async fn beyond_number(session: &Session<'_>, retention: EventRetention) -> Outcome<Removed> {
+async fn beyond_number(session: &Session<'_>, retention: EventRetention) -> Outcome<UpkeepReport> {
     let now = now(session).await?;
     let mut beyond: Vec<i64> = Vec::new();
     for row in session.query(Sql::EventsOldest, params![STEP]).await? {
@@ -150,16 +140,23 @@ async fn beyond_number(session: &Session<'_>, retention: EventRetention) -> Outc
             beyond.push(place);
         }
     }
-    let (Some(first), Some(last)) = (beyond.first().copied(), beyond.last().copied()) else {
-        return Ok(Removed::default());
-    };
     session.begin().await?;
     // Before all else: what is seen then of deliveries that others have made is all there is.
-    session.query(Sql::EventsLock, params![beyond]).await?;
+    let mut locked: Vec<i64> = Vec::new();
+    for row in session.query(Sql::EventsLock, params![beyond]).await? {
+        locked.push(row.try_get(0)?);
+    }
+    let (Some(first), Some(last)) = (locked.first().copied(), locked.last().copied()) else {
+        return Ok(UpkeepReport { held: !beyond.is_empty(), ..UpkeepReport::default() });
+    };
     session.query(Sql::EventsCopy, params![first, last + 1, ALL]).await?;
-    let removed = session.query(Sql::EventsRemove, params![beyond]).await?.len();
+    let removed = session.query(Sql::EventsRemove, params![locked]).await?.len();
     session.commit().await?;
-    Ok(Removed { events: removed as u64, more: beyond.len() == STEP as usize })
+    Ok(UpkeepReport {
+        changed: removed as u64,
+        more: removed > 0 && beyond.len() == STEP as usize,
+        held: removed < beyond.len(),
+    })
 }
 
 async fn now(session: &Session<'_>) -> Outcome<Timestamp> {

@@ -28,7 +28,11 @@ pub(crate) async fn prune(session: &Session<'_>) -> Outcome<UpkeepReport> {
     }
     let forgotten = session.write(Sql::KeysForget, params![STEP as i32]).await?.len();
     forget_removed(session).await?;
-    Ok(UpkeepReport { changed: removed as u64, more: removed == STEP || forgotten == STEP })
+    Ok(UpkeepReport {
+        changed: removed as u64,
+        more: removed == STEP || forgotten == STEP,
+        ..UpkeepReport::default()
+    })
 }
 
 /// Locked first and looked at then: what was stored before the lock is seen.

@@ -29,7 +29,11 @@ impl Step<'_> {
         }
         let forgotten = self.execute(KEYS_FORGET, params![self.now.as_millis(), STEP])?;
         self.vacuum()?;
-        Ok(UpkeepReport { changed: removed as u64, more: removed == STEP || forgotten == STEP })
+        Ok(UpkeepReport {
+            changed: removed as u64,
+            more: removed == STEP || forgotten == STEP,
+            ..UpkeepReport::default()
+        })
     }
 
     /// The pragma frees a page per step: it is stepped to its end.

@@ -3,13 +3,16 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use queuekit_core::Status;
+use queuekit_core::{Backend, Status};
 use queuekit_worker::{Ctx, JobResult};
 
+use crate::time_limit::answered;
 use crate::worker::Live;
-use crate::worker::kit::{Task, events, next, until};
+use crate::worker::kit::{Task, events, next, soon, until};
 
 const LONG: Duration = Duration::from_secs(60);
+/// A worker works again within so much of the end of an outage (contract R13.6).
+const RESUMES: Duration = Duration::from_secs(5);
 
 /// R13.6: in one process a job starts when it is enqueued, not when the worker next polls.
 /// Guard: the wake-up.
@@ -50,15 +53,16 @@ pub(in crate::worker) async fn r13_6_a_job_that_becomes_due_is_not_polled_for(li
         tell.send(task.n).expect("heard");
         async { JobResult::Ok(()) }
     };
-    let soon = Duration::from_millis(200);
-    live.client.enqueue(Task { n: 7 }).delay(soon).await.expect("enqueue");
+    let delay = Duration::from_millis(200);
+    live.client.enqueue(Task { n: 7 }).delay(delay).await.expect("enqueue");
     let worker = live.worker().poll_interval(LONG).handle(handler);
     let worker = worker.start().await.expect("start");
     assert_eq!(next(&mut told).await, 7);
     worker.drain(Duration::from_secs(5)).await;
 }
 
-/// R13.6: the fetch loop outlives any outage. Guard: backing off instead of ending.
+/// R13.6: the fetch loop outlives any outage, and goes on soon after its end. Guard: backing off
+/// instead of ending.
 pub(in crate::worker) async fn r13_6_an_outage_ends_without_a_restart(live: Live) {
     let before = live.enqueue(1).await;
     let (tell, mut told) = events();
@@ -72,7 +76,7 @@ pub(in crate::worker) async fn r13_6_an_outage_ends_without_a_restart(live: Live
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!(live.job(before).await.lease_seq, 0);
     live.store.outage.store(false, Ordering::SeqCst);
-    next(&mut told).await;
+    answered("work after an outage", RESUMES, next(&mut told)).await;
     live.until_status(before, Status::Completed).await;
     worker.drain(Duration::from_secs(5)).await;
 }
@@ -86,13 +90,20 @@ pub(in crate::worker) async fn r13_6_a_worker_of_a_store_without_exchange_works(
     assert_eq!(summary.completed, 100);
 }
 
-/// R13.7: a worker runs upkeep of its own accord. Guard: the upkeep task.
+/// R13.7: a worker runs upkeep of its own accord, and the store gets rid of what it need not keep.
+/// Guard: the upkeep task.
 pub(in crate::worker) async fn r13_7_upkeep_runs_beside_the_work(live: Live) {
     let handler = |_: Task, _: Ctx| async { JobResult::Ok(()) };
     let id = live.enqueue(1).await;
-    let worker = live.worker().handle(handler).start().await.expect("start");
+    let worker = live.worker().upkeep_interval(Duration::from_millis(100));
+    let worker = worker.handle(handler).start().await.expect("start");
     live.until_status(id, Status::Completed).await;
     live.world.advance(Duration::from_secs(25 * 3600)).await;
-    until(|| live.store.prunes.load(Ordering::SeqCst) > 0).await;
+    soon(async {
+        while live.store.get_job(id).await.expect("get_job").is_some() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
     worker.drain(Duration::from_secs(5)).await;
 }

@@ -1,12 +1,13 @@
 //! R13.1: leases are kept while handlers run, and handlers stop when they are lost.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc as blocking;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use queuekit_core::{Backend, LeaseTtl, Status};
 use queuekit_worker::{Ctx, JobError, JobResult};
 
+use crate::time_limit::answered;
 use crate::worker::Live;
 use crate::worker::kit::{LONG_TTL, SHORT_TTL, Task, events, next, until};
 
@@ -130,7 +131,7 @@ pub(in crate::worker) async fn r13_1_a_lease_that_cannot_be_extended_stops_its_h
     let handler = move |_: Task, ctx: Ctx| {
         let tell = tell.clone();
         async move {
-            let started = std::time::Instant::now();
+            let started = Instant::now();
             ctx.cancelled().await;
             tell.send(started.elapsed()).expect("heard");
             JobResult::<()>::Err(JobError::retry("stopped"))
@@ -166,4 +167,39 @@ pub(in crate::worker) async fn r13_1_presence_is_told(live: Live) {
     assert_eq!(beat.kinds.iter().map(|kind| kind.as_str()).collect::<Vec<_>>(), ["task"]);
     assert_eq!(beat.queues.iter().map(|queue| queue.as_str()).collect::<Vec<_>>(), ["default"]);
     worker.drain(Duration::from_secs(5)).await;
+}
+
+/// R13.1, R3.9: a lease is extended at a third of its life, and presence renewed at a third of it:
+/// not much later, which would leave no time to try again, and not much sooner.
+/// Guard: `third` of the heartbeat, `beat_every`.
+pub(in crate::worker) async fn r13_1_leases_and_presence_are_renewed_at_a_third(live: Live) {
+    live.enqueue(1).await;
+    let (tell, mut told) = events();
+    let handler = move |_: Task, ctx: Ctx| {
+        let tell = tell.clone();
+        async move {
+            tell.send(()).expect("heard");
+            ctx.cancelled().await;
+            JobResult::Ok(())
+        }
+    };
+    let worker = live.worker().lease_ttl(LeaseTtl::for_tests(LONG_TTL)).handle(handler);
+    let worker = worker.start().await.expect("start");
+    next(&mut told).await;
+    until(|| live.store.beats.load(Ordering::SeqCst) >= 1).await;
+    let again = async |what: &str, calls: &AtomicU64| {
+        let next = async |after| {
+            let begun = Instant::now();
+            let call = until(|| calls.load(Ordering::SeqCst) > after);
+            answered(what, LONG_TTL / 2, call).await;
+            begun.elapsed()
+        };
+        let before = calls.load(Ordering::SeqCst);
+        next(before).await;
+        let apart = next(before + 1).await;
+        // On a busy machine the look before may itself have come late.
+        assert!(apart >= LONG_TTL / 6, "{what} again after {apart:?}");
+    };
+    tokio::join!(again("extend", &live.store.extends), again("beat", &live.store.beats));
+    worker.drain(Duration::ZERO).await;
 }

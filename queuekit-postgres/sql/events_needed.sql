@@ -1,0 +1,10 @@
+-- Whether deliveries need a part of the log still: they wait or run, and have no copy.
+-- Parameters: $1 the first place, $2 the one behind the last.
+-- Result: one boolean.
+-- Index: jobs_event.
+-- Locks: nothing.
+SELECT EXISTS (
+    SELECT
+    FROM queuekit.jobs
+    WHERE jobs.event >= $1::bigint AND jobs.event < $2::bigint
+) AS is_needed
