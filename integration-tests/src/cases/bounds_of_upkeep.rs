@@ -110,7 +110,7 @@ async fn assert_is_free(world: &dyn World, key: &str, id: JobId, moment: Moment,
 }
 
 /// R2.5: the key is free 24 h after the end of its job, counted from the end.
-/// Guard: the window begins at `finished_at`, not at the enqueue, and ends where now has come to it.
+/// Guard: the window begins at `finished_at`, not at the enqueue, and ends where now reaches it.
 pub async fn r2_5_a_key_is_free_after_the_window(world: &dyn World) {
     for state in ENDS {
         for moment in Moment::ALL {
