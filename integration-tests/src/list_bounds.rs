@@ -16,7 +16,7 @@ macro_rules! __with_bounds {
                 core r3_2_a_late_holder_settles_until_the_lease_is_reclaimed
                 full r3_7_an_extended_lease_lives_for_its_new_ttl
                 core r9_3_nothing_runs_early
-                full r9_3_nothing_of_a_key_runs_early_in_any_order
+                full r9_3_nothing_runs_early_in_any_order
                 full r6_4_a_rescheduled_job_is_leased_at_its_time
                 core r5_7_a_job_runs_until_its_deadline
                 full r6_3_a_deadline_counts_anew_from_the_retry

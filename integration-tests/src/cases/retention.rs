@@ -6,7 +6,7 @@ use std::time::Duration;
 use queuekit_core::capability::RetryOutcome;
 use queuekit_core::queue::{Keep, Retention};
 use queuekit_core::{
-    Ack, AckOutcome, Burial, BuryOutcome, JobDraft, JobId, QueuePatch, State, Status,
+    Ack, AckOutcome, Backend, Burial, BuryOutcome, JobDraft, JobId, QueuePatch, State, Status,
 };
 
 use crate::World;
@@ -168,37 +168,44 @@ pub async fn r5_4_a_job_is_brought_back_or_pruned_never_both(world: &dyn World) 
 pub async fn r5_4_what_dies_again_while_retention_runs_is_kept(world: &dyn World) {
     keep(world, Keep::ALL, keep_for(10 * MINUTE)).await;
     let handles = world.handles().await;
-    for _ in 0..8 {
-        let ids = world.enqueue_n(400).await;
+    for _ in 0..10 {
+        let ids = world.enqueue_n(500).await;
         let burials: Vec<_> = ids.iter().map(|id| Burial::of_job(*id, "first")).collect();
         world.backend().move_to_dlq(&burials).await.expect("move_to_dlq");
         world.advance(HOUR).await;
-        let (one, two) = (Arc::clone(&handles[0]), Arc::clone(&handles[handles.len() - 1]));
+        let pruner = Arc::clone(&handles[handles.len() - 1]);
         let prune = tokio::spawn(async move {
-            two.capabilities().upkeep.expect("Upkeep").prune().await.expect("prune")
+            pruner.capabilities().upkeep.expect("Upkeep").prune().await.expect("prune")
         });
-        let again = tokio::spawn(async move {
-            let admin = one.capabilities().admin.expect("Admin");
-            let mut again = Vec::new();
-            for id in ids {
-                if admin.retry(&[id]).await.expect("retry") == [RetryOutcome::NotFound] {
-                    break;
-                }
-                let burial = Burial::of_job(id, "again");
-                let outcomes = one.move_to_dlq(&[burial]).await.expect("move_to_dlq");
-                assert_eq!(outcomes, [BuryOutcome::Buried]);
-                again.push(id);
-            }
-            again
+        let callers = ids.chunks(125).map(|ids| {
+            let (store, ids) = (Arc::clone(&handles[0]), ids.to_vec());
+            async move { die_again(&*store, ids).await }
         });
+        let again: Vec<JobId> = in_parallel(callers).await.into_iter().flatten().collect();
         prune.await.expect("the task");
-        let again = again.await.expect("the task");
         for (id, is_stored) in again.iter().zip(stored(world, &again).await) {
             assert!(is_stored, "{id} died again a moment ago");
         }
         world.advance(HOUR).await;
         world.prune().await;
     }
+}
+
+/// Brings back one by one and buries at once; those of which both took effect before the first
+/// that is gone.
+async fn die_again(store: &dyn Backend, ids: Vec<JobId>) -> Vec<JobId> {
+    let admin = store.capabilities().admin.expect("Admin");
+    let mut again = Vec::new();
+    for id in ids {
+        if admin.retry(&[id]).await.expect("retry") == [RetryOutcome::NotFound] {
+            break;
+        }
+        let burial = Burial::of_job(id, "again");
+        let outcomes = store.move_to_dlq(&[burial]).await.expect("move_to_dlq");
+        assert_eq!(outcomes, [BuryOutcome::Buried]);
+        again.push(id);
+    }
+    again
 }
 
 /// R13.7: any number may run upkeep at once: together they remove what is due, once.
