@@ -15,27 +15,30 @@ pub const RULES: &[&str] = &[
     "R10.1", "R10.2", "R10.3", "R10.4", //
     "R11.1", "R11.2", "R11.3", //
     "R12",   //
-    "R13.6", "R13.7", //
+    "R13.1", "R13.2", "R13.3", "R13.4", "R13.5", "R13.6", "R13.7", //
     "R14.1", "R14.2", "R14.3", "R14.4", "R14.5", "R14.6", "R14.7", //
     "R15.1", "R15.2", "R15.3", "R15.4", "R15.5", "R15.6", "R15.7", //
 ];
+
+/// Shown by the worker suite, `src/worker`, over every store.
+const WORKER: &str = "a worker over the store keeps it: `src/worker`";
 
 /// Rules, or parts of rules, that are shown elsewhere, and why.
 pub const STORE_RULES: &[(&str, &str)] = &[
     (
         "R2.9",
         "Postgres and SQLite only: enqueue inside the caller's transaction is inherent on them; \
-         `tests/sqlite_transactions.rs`, `tests/postgres_transactions.rs`",
+         `tests/sqlite/transactions.rs`, `tests/postgres/transactions.rs`",
     ),
     (
         "R2.10",
         "the lock timeout of items that wait for a foreign transaction: Postgres and SQLite; \
-         `tests/sqlite_merging.rs`, `tests/postgres_merging.rs`",
+         `tests/sqlite/merging.rs`, `tests/postgres/merging.rs`",
     ),
     (
         "R3.7",
         "the outcome Settling needs an ack inside an open transaction: Postgres and SQLite; \
-         `tests/postgres_settling.rs`",
+         `tests/postgres/settling.rs`",
     ),
     (
         "R5.10",
@@ -49,13 +52,13 @@ pub const STORE_RULES: &[(&str, &str)] = &[
     (
         "R10.2",
         "the faults are of Postgres, Redis and SQLite: SQLSTATEs, error replies, SQLITE_BUSY; \
-         `tests/sqlite_locks.rs`, `tests/sqlite_full.rs`, `tests/postgres_faults.rs`, \
-         `tests/postgres_lost_replies.rs`",
+         `tests/sqlite/locks.rs`, `tests/sqlite/full.rs`, `tests/postgres/faults.rs`, \
+         `tests/postgres/lost_replies.rs`",
     ),
     (
         "R11.2",
         "refusals at opening name settings of Redis and Postgres; here only the schema's version; \
-         `tests/postgres_migrations.rs`",
+         `tests/postgres/migrations.rs`",
     ),
     (
         "R11.3",
@@ -63,4 +66,9 @@ pub const STORE_RULES: &[(&str, &str)] = &[
          `tests/redis/lossy.rs`, and an SQLite file without the last syncs, \
          `tests/sqlite/power_loss.rs`",
     ),
+    ("R13.1", WORKER),
+    ("R13.2", WORKER),
+    ("R13.3", WORKER),
+    ("R13.4", WORKER),
+    ("R13.5", WORKER),
 ];

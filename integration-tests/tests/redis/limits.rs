@@ -35,7 +35,8 @@ async fn r2_2_an_empty_batch_does_not_contact_the_store() {
     let settings = format!("op_timeout_ms={}", op_timeout.as_millis());
     let store = RedisStore::connect_url(&proxy.url(&stage.url(&settings))).await.unwrap();
     proxy.set(Mode::BlackHole);
-    in_the_dark("enqueue", op_timeout, store.enqueue(&[build(draft())])).await;
+    let jobs = [build(draft())];
+    in_the_dark("enqueue", op_timeout, || store.enqueue(&jobs)).await;
     assert_answers_empty_batches(&store).await;
     proxy.set(Mode::Pass);
     store.close().await.unwrap();

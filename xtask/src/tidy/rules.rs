@@ -4,15 +4,11 @@ use crate::tidy::finding::Finding;
 use crate::tidy::source::{Source, words};
 use crate::tidy::tree::SEMANTICS;
 
-const SUITE: &str = "integration-tests/";
-/// A store's own crate, where a case needs what is not public.
-const STORES: &[&str] = &["queuekit-sqlite/"];
-const CASES: &str = "integration-tests/src/";
-
-/// The document that states the rules and the suite that shows them name the same cases.
+/// The document that states the rules names the same tests as the code that shows them, in every
+/// crate: the cases of the suite, and the tests of one store, of the worker and of the server.
 ///
-/// A promise whose case was renamed or dropped is a promise nobody keeps, and a case that no rule
-/// mentions is one nobody dares to change.
+/// A promise whose test was renamed or dropped is a promise nobody keeps, and a test that no rule
+/// mentions could be dropped unseen.
 pub(crate) fn check(semantics: Option<&str>, sources: &[Source]) -> Vec<Finding> {
     let Some(semantics) = semantics else {
         let message = "does not exist yet: rules and cases are NOT compared";
@@ -26,49 +22,42 @@ pub(crate) fn check(semantics: Option<&str>, sources: &[Source]) -> Vec<Finding>
     .concat()
 }
 
-/// Mentioned in the document, but no function of the suite has this name.
+/// Mentioned in the document, but no function has this name.
 fn missing_cases(semantics: &str, sources: &[Source]) -> Vec<Finding> {
-    let shows = |source: &&Source| {
-        let mut folders = STORES.iter().chain([&SUITE]);
-        folders.any(|folder| source.path.starts_with(folder))
-    };
-    let suite = sources.iter().filter(shows);
-    let functions: BTreeSet<&str> = suite.flat_map(case_functions).map(|(_, name)| name).collect();
+    let functions: BTreeSet<&str> =
+        sources.iter().flat_map(case_functions).map(|(_, name)| name).collect();
     let mut findings = Vec::new();
     for (number, line) in (1..).zip(semantics.lines()) {
         let missing = words(line).filter(|word| is_case(word) && !functions.contains(word));
         findings.extend(missing.map(|name| {
-            let message =
-                format!("names the case `{name}`, and {SUITE} has no such fn, nor a store");
+            let message = format!("names the test `{name}`, and no crate has such a fn");
             Finding::at(SEMANTICS, number, message)
         }));
     }
     findings
 }
 
-/// A function of the suite that the document does not name.
+/// A function that is named by rule and that the document does not name.
 fn unmentioned_cases(semantics: &str, sources: &[Source]) -> Vec<Finding> {
     let mentioned: BTreeSet<&str> = words(semantics).filter(|word| is_case(word)).collect();
-    let cases = sources.iter().filter(|source| source.path.starts_with(CASES));
-    let unmentioned = cases.flat_map(|source| {
+    let unmentioned = sources.iter().flat_map(|source| {
         let unmentioned = case_functions(source).filter(|(_, name)| !mentioned.contains(name));
         unmentioned.map(|(number, name)| {
-            let message = format!("case `{name}` is not named in {SEMANTICS}; add it to its rule");
+            let message = format!("test `{name}` is not named in {SEMANTICS}; add it to its rule");
             Finding::at(&source.path, number, message)
         })
     });
     unmentioned.collect()
 }
 
-/// A row of a table that begins with a rule, where no case of this rule is named. A warning: a
-/// rule may be promised before the crate that keeps it is written.
+/// A row of a table that begins with a rule, where no test of this rule is named.
 fn rules_without_case(semantics: &str) -> Vec<Finding> {
     let rows = (1..).zip(semantics.lines()).filter_map(|(number, line)| {
         let rule = rule_of_row(line)?;
         let prefix = format!("{}_", rule.to_ascii_lowercase().replace('.', "_"));
         let has_case = words(line).any(|word| is_case(word) && word.starts_with(&prefix));
-        let message = format!("{rule} names no case that begins with `{prefix}`");
-        (!has_case).then(|| Finding::at(SEMANTICS, number, message).into_warning())
+        let message = format!("{rule} names no test that begins with `{prefix}`");
+        (!has_case).then(|| Finding::at(SEMANTICS, number, message))
     });
     rows.collect()
 }
@@ -133,20 +122,18 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_or_another_crate_is_no_case() {
+    fn a_comment_is_no_test() {
         let commented = suite("// fn r3_3_twice() {}\nfn r3_3_stale_ack() {}");
         assert_eq!(check(Some(TABLE), &commented).len(), 1);
-        let of_a_store = [Source::new("queuekit-sqlite/src/cost.rs", "fn r3_3_stale_ack() {}")];
-        assert_eq!(check(Some(TABLE), &of_a_store).len(), 1);
-        let elsewhere = [Source::new("queuekit-core/src/a.rs", "fn r3_3_stale_ack() {}")];
-        assert_eq!(check(Some(TABLE), &elsewhere).len(), 2);
     }
 
     #[test]
-    fn a_case_may_stand_in_a_test_target_but_only_those_of_the_library_have_to_be_named() {
-        let text = "fn r3_3_stale_ack() {}\nfn r3_3_twice() {}\nfn r9_9_of_one_store() {}";
-        let sources = [Source::new("integration-tests/tests/memory.rs", text)];
-        assert_eq!(check(Some(TABLE), &sources), []);
+    fn a_test_of_any_crate_shows_a_rule_and_has_to_be_named() {
+        let text = "fn r3_3_stale_ack() {}\nfn r3_3_twice() {}\nfn r3_3_over_http() {}";
+        let sources = [Source::new("queuekit-server/tests/server/http/work.rs", text)];
+        let findings = check(Some(TABLE), &sources);
+        assert_eq!(findings.len(), 1);
+        assert!(findings[0].message.contains("r3_3_over_http"), "{}", findings[0].message);
     }
 
     #[test]
@@ -159,10 +146,10 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_without_a_case_warns() {
+    fn a_rule_without_a_test_fails() {
         let findings = check(Some("| **R3.4** | none yet |\n| R3.4 | see `r3_3_...` |"), &[]);
         assert_eq!(findings.len(), 2);
-        assert!(findings.iter().all(|finding| finding.severity == Severity::Warning));
+        assert!(findings.iter().all(|finding| finding.severity == Severity::Failure));
     }
 
     #[test]
