@@ -1,6 +1,7 @@
 //! The routes of the HTTP API, of a server or of a store that this process has opened: commands
 //! ask them and do not see the difference.
 
+mod connect;
 mod local;
 mod remote;
 
@@ -21,7 +22,7 @@ pub(crate) enum Api {
     /// A store, opened here: the routes are called as functions.
     Local(Local),
     /// A server.
-    Remote(Remote),
+    Remote(Box<Remote>),
 }
 
 /// An answer that is no refusal.
@@ -47,7 +48,7 @@ impl Api {
 
     /// Will ask a server.
     pub(crate) fn ask(server: ServerAddress) -> Result<Self> {
-        Ok(Self::Remote(Remote::new(server)?))
+        Ok(Self::Remote(Box::new(Remote::new(server)?)))
     }
 
     /// Reads. The path begins with a slash, and needs no escapes: names have none.

@@ -3,20 +3,22 @@
 use std::fmt;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
-use axum::http::header::CONTENT_TYPE;
-use axum::http::{Method, StatusCode};
+use anyhow::{Context as _, Result, anyhow};
+use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use axum::http::{Method, Request, StatusCode};
 use bytes::Bytes;
-use reqwest::{Client, Url};
+use http_body_util::{BodyExt, Full};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
+use tokio::time::timeout;
+use url::Url;
 
 use super::NoAnswer;
+use super::connect::{Connector, connector};
 use crate::cli::Usage;
 use crate::cli::output::remark;
 use crate::http::is_this_host;
-use crate::tls;
 
-/// For a connection to be made.
-const CONNECT: Duration = Duration::from_secs(5);
 /// For a whole call: longer than a store may take.
 const CALL: Duration = Duration::from_secs(60);
 
@@ -27,9 +29,9 @@ pub(crate) struct ServerAddress {
     key: Option<String>,
 }
 
-/// A server.
+/// A server. Its connection is kept between calls: a listing has many pages.
 pub(crate) struct Remote {
-    http: Client,
+    http: Client<Connector, Full<Bytes>>,
     server: ServerAddress,
 }
 
@@ -56,16 +58,7 @@ impl ServerAddress {
 
 impl Remote {
     pub(super) fn new(server: ServerAddress) -> Result<Self> {
-        let http = Client::builder()
-            .tls_backend_preconfigured(tls::client_config()?)
-            .connect_timeout(CONNECT)
-            .timeout(CALL)
-            // The key is for this server, not for whom it points to, nor for a proxy.
-            .no_proxy()
-            .redirect(reqwest::redirect::Policy::none())
-            .build()
-            .context("no HTTP client could be made")?;
-        Ok(Self { http, server })
+        Ok(Self { http: Client::builder(TokioExecutor::new()).build(connector()?), server })
     }
 
     pub(super) async fn send(
@@ -74,18 +67,36 @@ impl Remote {
         path: &str,
         body: Bytes,
     ) -> Result<(StatusCode, Bytes)> {
-        let base = self.server.base.as_str().trim_end_matches('/');
-        let mut request = self.http.request(method, format!("{base}{path}"));
-        request = request.header(CONTENT_TYPE, "application/json").body(body);
-        if let Some(key) = &self.server.key {
-            request = request.bearer_auth(key);
-        }
-        let failed = || NoAnswer { server: self.server.to_string() };
-        let response = request.send().await.with_context(failed)?;
-        let status = response.status();
-        let body = response.bytes().await.with_context(failed)?;
-        Ok((status, body))
+        let answered = timeout(CALL, self.exchange(method, path, body)).await;
+        let answered = answered.unwrap_or_else(|_| Err(anyhow!("no answer within {CALL:?}")));
+        answered.with_context(|| NoAnswer { server: self.server.to_string() })
     }
+
+    /// Redirects are not followed: the key is for this server, not for whom it points to.
+    async fn exchange(
+        &self,
+        method: Method,
+        path: &str,
+        body: Bytes,
+    ) -> Result<(StatusCode, Bytes)> {
+        let base = self.server.base.as_str().trim_end_matches('/');
+        let url = Url::parse(&format!("{base}{path}"))?;
+        let mut request = Request::builder().method(method).uri(url.as_str());
+        request = request.header(ACCEPT, "*/*").header(CONTENT_TYPE, "application/json");
+        if let Some(key) = &self.server.key {
+            request = request.header(AUTHORIZATION, bearer(key)?);
+        }
+        let response = self.http.request(request.body(Full::new(body))?).await?;
+        let status = response.status();
+        Ok((status, response.into_body().collect().await?.to_bytes()))
+    }
+}
+
+/// No log shows it.
+fn bearer(key: &str) -> Result<HeaderValue> {
+    let mut value = HeaderValue::try_from(format!("Bearer {key}"))?;
+    value.set_sensitive(true);
+    Ok(value)
 }
 
 fn is_loopback(base: &Url) -> bool {
@@ -102,5 +113,122 @@ impl fmt::Display for ServerAddress {
 impl fmt::Debug for ServerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::{TcpListener, TcpStream};
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::cli::api::is_passing;
+
+    async fn listen() -> (TcpListener, String) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        (listener, address)
+    }
+
+    async fn get(url: &str) -> Result<(StatusCode, Bytes)> {
+        let remote = Remote::new(ServerAddress::new(url, Some("hunter2"))?)?;
+        remote.send(Method::GET, "/v1/queues", Bytes::new()).await
+    }
+
+    /// The whole of what is told when nothing is answered.
+    async fn unanswered(url: &str) -> String {
+        let error = timeout(CALL * 10, get(url)).await.expect("it is given up").unwrap_err();
+        assert!(is_passing(&error), "{error:#}");
+        let told = format!("{error:#}");
+        assert!(told.starts_with(&format!("{url}/ cannot be asked; see that it runs")), "{told}");
+        assert!(!told.contains("hunter2"), "{told}");
+        told
+    }
+
+    async fn read_head(stream: &mut TcpStream) -> String {
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(stream.read_u8().await.unwrap());
+        }
+        String::from_utf8(head).unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_does_not_answer_is_given_up_after_a_minute() {
+        let (_silent, address) = listen().await;
+        let began = Instant::now();
+        let told = unanswered(&format!("http://{address}")).await;
+        assert!(told.ends_with("no answer within 60s"), "{told}");
+        assert_eq!(began.elapsed().as_secs(), 60);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_does_not_encrypt_is_given_up_after_five_seconds() {
+        let (_silent, address) = listen().await;
+        let began = Instant::now();
+        let told = unanswered(&format!("https://{address}")).await;
+        assert!(told.ends_with("no connection within 5s"), "{told}");
+        assert_eq!(began.elapsed().as_secs(), 5);
+    }
+
+    /// Guard: the limit of a call holds for its body too.
+    #[tokio::test]
+    async fn an_answer_that_does_not_end_is_given_up() {
+        let (listener, address) = listen().await;
+        let serve = async {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            read_head(&mut stream).await;
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{").await.unwrap();
+            for _ in 0..100 {
+                // The head arrives before the clock goes on.
+                tokio::task::yield_now().await;
+            }
+            tokio::time::pause();
+            std::future::pending::<()>().await;
+        };
+        let url = format!("http://{address}");
+        let told = tokio::select! {
+            told = unanswered(&url) => told,
+            () = serve => unreachable!(),
+        };
+        assert!(told.ends_with("no answer within 60s"), "{told}");
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_breaks_off_is_none() {
+        let (listener, address) = listen().await;
+        let serve = async {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            read_head(&mut stream).await;
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{").await.unwrap();
+        };
+        let url = format!("http://{address}");
+        let (told, ()) = tokio::join!(unanswered(&url), serve);
+        assert!(told.contains("end of file before message length reached"), "{told}");
+    }
+
+    #[tokio::test]
+    async fn calls_share_a_connection() {
+        let (listener, address) = listen().await;
+        let serve = async {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            for _ in 0..3 {
+                let head = read_head(&mut stream).await;
+                assert!(head.starts_with("GET /base/v1/jobs?limit=2 HTTP/1.1\r\n"), "{head}");
+                assert!(head.contains(&format!("\r\nhost: {address}\r\n")), "{head}");
+                assert!(head.contains("\r\nauthorization: Bearer hunter2\r\n"), "{head}");
+                stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}").await.unwrap();
+            }
+        };
+        let server = ServerAddress::new(&format!("http://{address}/base/"), Some("hunter2"));
+        let remote = Remote::new(server.unwrap()).unwrap();
+        let ask = async {
+            for _ in 0..3 {
+                let page = remote.send(Method::GET, "/v1/jobs?limit=2", Bytes::new()).await;
+                assert_eq!(page.unwrap(), (StatusCode::OK, Bytes::from_static(b"{}")));
+            }
+        };
+        timeout(CALL, async { tokio::join!(ask, serve) }).await.expect("one connection is enough");
     }
 }

@@ -4,11 +4,8 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::Arc;
 
 use queuekit::{JobError, JobResult};
-use rustls::pki_types::ServerName;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_io_timeout::TimeoutStream;
@@ -16,7 +13,7 @@ use tokio_rustls::TlsConnector;
 
 use super::target::Target;
 use super::{Guard, Timeouts};
-use crate::tls::client_config;
+use crate::tls::{self, Stream};
 
 /// Connects, once per request: a name is looked up once, and what was found is checked and
 /// connected to, so that no second answer can lead elsewhere. Variables that name a proxy are not
@@ -40,16 +37,11 @@ pub(super) trait Lookup: Send + Sync {
 /// As all programs of this machine do.
 pub(super) struct System;
 
-/// Bytes to a receiver and back.
-pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
-
 impl<L: Lookup> Connector<L> {
     /// # Errors
     /// If connections cannot be encrypted.
     pub(super) fn new(guard: Guard, lookup: L, timeouts: Timeouts) -> Result<Self, rustls::Error> {
-        Ok(Self { guard, lookup, tls: TlsConnector::from(Arc::new(client_config()?)), timeouts })
+        Ok(Self { guard, lookup, tls: tls::connector()?, timeouts })
     }
 
     /// # Errors
@@ -82,7 +74,7 @@ impl<L: Lookup> Connector<L> {
         if !target.is_encrypted() {
             return Ok(Box::new(stream));
         }
-        let name = ServerName::try_from(target.host().trim_matches(['[', ']']).to_owned());
+        let name = tls::server_name(target.host());
         let name = name.map_err(|_| JobError::fatal(format!("{target} cannot be encrypted to")))?;
         let encrypted = self.tls.connect(name, stream).await;
         Ok(Box::new(encrypted.map_err(|error| unreached("it cannot be encrypted to", error))?))

@@ -10,5 +10,6 @@ mod pages;
 mod place;
 mod queues;
 mod refusals;
+mod remote;
 mod stub;
 mod watching;

@@ -8,6 +8,6 @@ mod http_guard;
 mod kill;
 mod mail_server;
 mod place;
-mod receiver;
+pub(crate) mod receiver;
 mod settings;
-mod wire;
+pub(crate) mod wire;

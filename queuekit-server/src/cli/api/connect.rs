@@ -1,0 +1,59 @@
+//! The way to a server.
+
+use std::time::Duration;
+
+use axum::http::Uri;
+use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
+use hyper_util::rt::TokioIo;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tower::util::BoxCloneSyncService;
+use tower::{BoxError, Service, service_fn};
+
+use crate::tls::{self, Stream};
+
+/// For a connection to be made, encrypted if it is to be.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// Makes connections to the server of a URL.
+pub(super) type Connector = BoxCloneSyncService<Uri, TokioIo<Box<dyn Stream>>, BoxError>;
+
+/// Connects to the server itself: variables that name a proxy are not read, for the key is not for
+/// a proxy.
+///
+/// # Errors
+/// If connections cannot be encrypted.
+pub(super) fn connector() -> Result<Connector, rustls::Error> {
+    let tls = tls::connector()?;
+    let mut tcp = HttpConnector::new();
+    tcp.enforce_http(false);
+    // Small requests, which wait for an answer.
+    tcp.set_nodelay(true);
+    // A name of many addresses: one that is silent leaves time for the others.
+    tcp.set_connect_timeout(Some(CONNECT));
+    Ok(BoxCloneSyncService::new(service_fn(move |server: Uri| {
+        let opened = timeout(CONNECT, open(tcp.clone(), tls.clone(), server));
+        async { opened.await.map_err(|_| format!("no connection within {CONNECT:?}"))? }
+    })))
+}
+
+async fn open(
+    mut tcp: HttpConnector,
+    tls: TlsConnector,
+    server: Uri,
+) -> Result<TokioIo<Box<dyn Stream>>, BoxError> {
+    let encrypts = server.scheme_str() == Some("https");
+    let host = server.host().unwrap_or_default().to_owned();
+    let stream = tcp.call(server).await?.into_inner();
+    if !encrypts {
+        return Ok(TokioIo::new(Box::new(stream)));
+    }
+    let encrypted = tls.connect(tls::server_name(&host)?, stream).await?;
+    Ok(TokioIo::new(Box::new(encrypted)))
+}
+
+impl Connection for Box<dyn Stream> {
+    fn connected(&self) -> Connected {
+        Connected::new()
+    }
+}

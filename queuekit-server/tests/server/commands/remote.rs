@@ -1,0 +1,58 @@
+//! How commands reach a server.
+
+use crate::authority::Authority;
+use crate::handlers::receiver::{Answer, Receiver, Request, answer};
+use crate::handlers::wire::certified;
+use crate::sandbox::Sandbox;
+
+fn no_queues(_: usize, _: &Request) -> Answer {
+    answer("200 OK", &[], "{\"queues\": []}")
+}
+
+/// Guard: the key is for this server, not for whom it points to.
+#[test]
+fn s8_a_command_follows_no_redirect() {
+    let elsewhere = Receiver::new(no_queues);
+    let location = format!("Location: {}", elsewhere.url("/v1/queues"));
+    let server = Receiver::new(move |_, _| answer("307 Over There", &[&location], ""));
+    let sandbox = Sandbox::new().env("QUEUEKIT_API_KEY", "hunter2");
+    let ran = sandbox.run(&["queue", "list", "--server", &server.url("")]);
+    ran.failed(1, &["what answered 307 Temporary Redirect is no queuekit server"]);
+    assert_eq!(server.next().headers["authorization"], "Bearer hunter2");
+    assert!(elsewhere.is_quiet(), "nobody else was asked");
+}
+
+/// Guard: a proxy is told no key.
+#[test]
+fn s8_no_variable_names_a_proxy_to_a_command() {
+    let (server, proxy) = (Receiver::new(no_queues), Receiver::saying("500 Proxied"));
+    let mut sandbox = Sandbox::new();
+    for name in ["http_proxy", "HTTP_PROXY", "https_proxy", "all_proxy", "ALL_PROXY"] {
+        sandbox = sandbox.env(name, &proxy.url("/"));
+    }
+    sandbox.run(&["queue", "list", "--server", &server.url("")]).ok();
+    assert_eq!(server.next().path, "/v1/queues");
+    assert!(proxy.is_quiet());
+}
+
+#[test]
+fn s7_a_server_shows_a_certificate_that_leads_to_an_authority() {
+    let authority = Authority::new("tests");
+    let server = Receiver::at("127.0.0.1:0", Some(certified(&authority)), no_queues);
+    let sandbox = Sandbox::new();
+    sandbox.write("ca.pem", authority.pem());
+    let ca = sandbox.path("ca.pem").display().to_string();
+    let trusting = sandbox.env("SSL_CERT_FILE", &ca).env("QUEUEKIT_API_KEY", "hunter2");
+    let named = format!("https://localhost:{}", server.address.port());
+    trusting.run(&["queue", "list", "--server", &named]).ok();
+    assert_eq!(server.next().headers["authorization"], "Bearer hunter2");
+    let address = format!("https://{}", server.address);
+    let another = trusting.run(&["queue", "list", "--server", &address]);
+    let stranger = Sandbox::new().env("QUEUEKIT_API_KEY", "hunter2");
+    let unknown = stranger.run(&["queue", "list", "--server", &named]);
+    for ran in [another, unknown] {
+        ran.failed(1, &["cannot be asked", "invalid peer certificate"]);
+        assert!(!ran.stderr.contains("hunter2"), "{}", ran.stderr);
+    }
+    assert!(server.is_quiet(), "nothing was told to who could not show who it is");
+}
