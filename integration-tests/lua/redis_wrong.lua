@@ -1,7 +1,7 @@
 -- Compares all that is derived of a queue's jobs with their records, and changes nothing.
 -- Needs lib/queue.lua, lib/job.lua, lib/lane.lua and lib/change.lua of the store.
 -- KEYS: those of the queue.
--- ARGV: 1 the present in ms for tests, or empty.
+-- ARGV: none.
 -- Result: a line for each thing that is wrong.
 use(1)
 

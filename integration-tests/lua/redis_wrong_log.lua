@@ -1,7 +1,7 @@
 -- Compares the parts of the log of events with each other, and changes nothing.
 -- Needs lib/queue.lua of the store.
 -- KEYS: those of the log, as emit.lua has them.
--- ARGV: 1 the present in ms for tests, or empty.
+-- ARGV: none.
 -- Result: a line for each thing that is wrong.
 local order, records, data, keys, deliveries = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local wrong, large, unique, named = {}, 0, 0, 0

@@ -31,7 +31,7 @@ pub trait World: Send + Sync + 'static {
     /// The store.
     fn backend(&self) -> &Arc<dyn Backend>;
 
-    /// Moves the store's clock forward. No case ever sleeps.
+    /// Moves the store's clock forward, by whole milliseconds. No case ever sleeps.
     async fn advance(&self, by: Duration);
 
     /// Moves the store's clock back; false if the harness cannot.
@@ -64,6 +64,10 @@ pub struct Expect {
     pub can_corrupt: bool,
     /// [`World::rewind`] works.
     pub can_rewind: bool,
+    /// The store's clock stands but for [`World::advance`] and [`World::rewind`]: cases then ask
+    /// for each bound to the millisecond. Where it goes on they allow for
+    /// [`SLACK`](crate::kit::SLACK), and say so.
+    pub clock_stands: bool,
     /// [`World::second_handle`] works.
     pub second_handle: bool,
     /// The store's schema has versions.
@@ -84,6 +88,7 @@ impl Expect {
         level: Level::Core,
         can_corrupt: false,
         can_rewind: false,
+        clock_stands: false,
         second_handle: false,
         migrations: false,
         atomic_across_queues: false,

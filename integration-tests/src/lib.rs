@@ -28,7 +28,9 @@
 //!
 //! #[async_trait]
 //! impl World for MyWorld {
-//!     fn expect(&self) -> Expect { Expect { migrations: true, ..Expect::FULL } }
+//!     fn expect(&self) -> Expect {
+//!         Expect { migrations: true, clock_stands: true, ..Expect::FULL }
+//!     }
 //!     fn backend(&self) -> &Arc<dyn Backend> { &self.store }
 //!     async fn advance(&self, by: Duration) { self.clock.advance(by) }
 //! }
@@ -40,8 +42,10 @@
 //! # What a harness promises
 //!
 //! - Each [`World`] is a store that nobody else uses: cases run in parallel.
-//! - [`World::advance`] moves the store's clock, so that no case sleeps. A store whose clock also
-//!   goes on by itself is fine: cases allow for [`kit::SLACK`].
+//! - [`World::advance`] moves the store's clock, so that no case sleeps. Where nothing else moves it,
+//!   [`Expect::clock_stands`] says so, and cases look 1 ms before each bound of time, at it and 1 ms
+//!   after it ([`kit::Moment`]). Otherwise they allow for [`kit::SLACK`]: a store that is early by
+//!   less passes, and a line on stderr says that.
 //! - [`Expect`] states what the store can do, and a case compares it with what is there: support
 //!   that was lost is a failure. A case that needs what the harness states it lacks prints
 //!   `SKIPPED <case>: <why>` to stderr, also where tests are captured, and [`Report`] counts it.

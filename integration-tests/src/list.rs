@@ -15,6 +15,31 @@ macro_rules! __for_each_case {
                 full r3_6_admin_batches_answer_per_item
             }
 
+            bounds {
+                core r5_2_a_lease_lives_for_its_ttl
+                full r5_6_nothing_is_reclaimed_before_its_expiry
+                core r3_2_a_late_holder_settles_until_the_lease_is_reclaimed
+                full r3_7_an_extended_lease_lives_for_its_new_ttl
+                core r9_3_nothing_runs_early
+                full r9_3_nothing_of_a_key_runs_early_in_any_order
+                full r6_4_a_rescheduled_job_is_leased_at_its_time
+                core r5_7_a_job_runs_until_its_deadline
+                full r6_3_a_deadline_counts_anew_from_the_retry
+            }
+
+            bounds_of_upkeep {
+                full r12_what_has_ended_is_kept_for_its_age
+                full r5_4_what_died_again_is_kept_from_its_last_end
+                full r12_number_and_bytes_spare_the_last_minute
+                core r2_5_a_key_is_free_after_the_window
+                full r2_5_the_window_is_a_setting
+                full r2_5_upkeep_forgets_no_key_within_its_window
+                full(Outbox) r14_6_an_event_is_kept_for_its_age
+                full(Outbox) r14_6_the_number_spares_the_last_minute
+                full r15_3_nothing_is_enqueued_early
+                full r15_4_ten_seconds_late_is_on_time
+            }
+
             bulk {
                 core r6_8_a_dry_run_only_counts
                 full r6_8_a_bulk_reschedule_ends
@@ -131,8 +156,6 @@ macro_rules! __for_each_case {
                 core r2_5_the_longest_key_is_compared_whole
                 core r2_5_a_key_holds_in_every_state
                 core r2_5_a_key_holds_through_retries
-                core r2_5_a_key_is_free_after_the_window
-                full r2_5_the_window_is_a_setting
                 full r2_5_a_key_outlives_its_pruned_job
                 full r2_5_a_key_that_outlived_its_job_outlives_its_queue
                 core r2_5_unique_until_done_ends_with_the_job
@@ -305,7 +328,6 @@ macro_rules! __for_each_case {
                 core r5_1_the_hint_is_the_next_due_time
                 core r5_1_a_full_batch_says_more
                 core r5_2_one_step_sets_everything
-                core r5_2_a_lease_lives_for_its_ttl
                 core r5_3_only_the_eligible_is_leased
                 full r5_3_a_paused_queue_leases_nothing
                 core r5_10_a_lost_reply_costs_one_ttl_and_one_attempt
@@ -359,7 +381,6 @@ macro_rules! __for_each_case {
                 core r9_1_every_instant_is_of_the_stores_clock
                 core r9_2_durations_count_from_the_stores_now
                 core r9_2_run_at_is_of_the_stores_clock
-                core r9_3_nothing_runs_early
                 core r9_3_schedules_resolve_to_a_millisecond
                 core r9_4_a_jump_forward_loses_no_job
                 core(Rewind) r9_4_a_jump_back_loses_no_job

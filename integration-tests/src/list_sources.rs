@@ -49,7 +49,6 @@ macro_rules! __with_sources {
                 full r15_2_a_stale_change_enqueues_nothing
                 full r15_2_each_occurrence_is_enqueued_once
                 full r15_2_of_changes_at_once_one_takes_effect
-                full r15_3_nothing_is_enqueued_early
                 full r15_3_start_end_and_jitter
                 full r15_4_missed_occurrences_follow_the_policy
                 full r15_5_an_occurrence_waits_for_no_overlap

@@ -36,6 +36,7 @@ impl World for MemoryWorld {
         Expect {
             can_corrupt: true,
             can_rewind: true,
+            clock_stands: true,
             // Clones share everything, also their end: there is no handle of another process.
             second_handle: false,
             migrations: true,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 
+use crate::skip::tell_of_slack;
 use crate::{CASES, CaseInfo, Expect, Harness, World, skip};
 
 /// How long one case may take before it counts as hanging.
@@ -109,6 +110,9 @@ async fn attempt(harness: &dyn Harness, case: &'static CaseInfo, limit: Duration
         return Outcome::Skipped(why);
     }
     let world = harness.open().await;
+    if !world.expect().clock_stands {
+        tell_of_slack();
+    }
     let outcome = match why_skipped(case, &world.expect()) {
         Some(why) => Outcome::Skipped(why),
         None => in_task(case, Arc::clone(&world), limit).await,

@@ -3,6 +3,9 @@
 use std::env;
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Once;
+
+use crate::kit::SLACK;
 
 /// What has to be here, separated by commas: a test that would be skipped for want of it fails.
 const REQUIRE: &str = "QUEUEKIT_TEST_REQUIRE";
@@ -36,6 +39,15 @@ pub fn lacks(test: &str, what: &str) {
         panic!("{error}");
     }
     skip(test, &format!("`{what}` is not here"));
+}
+
+/// Says once that bounds of time are not tested to the millisecond.
+pub(crate) fn tell_of_slack() {
+    static TOLD: Once = Once::new();
+    let why = format!(
+        "a store's clock does not stand (`Expect::clock_stands`); they have a slack of {SLACK:?}"
+    );
+    TOLD.call_once(|| skip("bounds of time, to the millisecond", &why));
 }
 
 /// Something is not here: an error if it is required.

@@ -1,7 +1,7 @@
 -- What an operator does to jobs of one queue, one after the other (contract R6).
 -- Needs lib/queue.lua, lib/job.lua, lib/lane.lua, lib/change.lua.
 -- KEYS: those of the queue.
--- ARGV: from 2 on, per job: what to do (bury, bury_forced, bury_lease, quarantine, cancel, retry,
+-- ARGV: per job: what to do (bury, bury_forced, bury_lease, quarantine, cancel, retry,
 -- reschedule, delete, delete_forced); id; text (a reason, a token, a delay in ms); reason of
 -- bury_lease.
 -- Result: per job one of done, already, conflict, lost, unknown, requested, unreadable.
@@ -116,7 +116,7 @@ function act.delete_forced(job)
 end
 
 local answer = {}
-for base = 2, #ARGV, 4 do
+for base = 1, #ARGV, 4 do
     local job = Job.load(ARGV[base + 1])
     local outcome = 'unknown'
     if job and not job.seq then

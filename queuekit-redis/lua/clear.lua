@@ -2,17 +2,17 @@
 -- searched for.
 -- Needs lib/queue.lua, lib/job.lua, lib/lane.lua.
 -- KEYS: those of the queue.
--- ARGV: 2 id; 3 where to look: held, then dead; 4 where the step before has ended, at first 0; 5
+-- ARGV: 1 id; 2 where to look: held, then dead; 3 where the step before has ended, at first 0; 4
 -- about how many members to look at.
 -- Result: 1 if it was found, and is gone from there; else a text, where this step has ended: 0 if
 -- it is nowhere there.
 use(1)
-local id, set = ARGV[2], ARGV[3] == 'held' and Q.held or Q.dead
+local id, set = ARGV[1], ARGV[2] == 'held' and Q.held or Q.dead
 local job = Job.load(id)
 if not job or job.seq then
     return '0'
 end
-local scanned = call('ZSCAN', set, ARGV[4], 'COUNT', ARGV[5])
+local scanned = call('ZSCAN', set, ARGV[3], 'COUNT', ARGV[4])
 for item = 1, #scanned[2], 2 do
     local member = scanned[2][item]
     if sub(member, -16) == id then

@@ -1,7 +1,7 @@
 -- Sets settings of a queue, which comes to exist if need be.
 -- Needs lib/queue.lua.
 -- KEYS: those of the queue.
--- ARGV: from 2 on names of settings and their values; an empty value is none.
+-- ARGV: names of settings and their values; an empty value is none.
 -- Result: whether its keys have to be placed anew: place.lua does it; then names and values of all
 -- that is set.
 use(1)
@@ -14,7 +14,7 @@ local before = order()
 if not known then
     establish()
 end
-for at = 2, #ARGV, 2 do
+for at = 1, #ARGV, 2 do
     call('HSET', Q.meta, ARGV[at], ARGV[at + 1])
 end
 use(1)

@@ -1,8 +1,8 @@
 -- Stores events that are not in the log, and deliveries of events, in one step (contract R14).
 -- Needs lib/queue.lua, lib/job.lua, lib/lane.lua, lib/change.lua, lib/enqueue.lua.
 -- KEYS: 1 to 6 the log: meta, order, records, data, keys, deliveries; then those of each queue.
--- ARGV: 2 whether a queue may come to exist here; 3 the version of the settings by which deliveries
--- were found, or empty: then the events are of the log; 4 how many events; from 5 on, per event:
+-- ARGV: 1 whether a queue may come to exist here; 2 the version of the settings by which deliveries
+-- were found, or empty: then the events are of the log; 3 how many events; from 4 on, per event:
 -- its id; type, space and idempotency key, or empty; its record from the version on; its data (of
 -- one of the log the id alone); then per queue: its name; how many deliveries; per delivery: the
 -- number of its event; its id; delay in ms; its data from the version on, without the payload.
@@ -19,13 +19,13 @@
 local LOG_KEYS, QUEUE_KEYS = 6, 23
 local meta, order, records = KEYS[1], KEYS[2], KEYS[3]
 local large, keys, deliveries = KEYS[4], KEYS[5], KEYS[6]
-local is_new = ARGV[3] ~= ''
+local is_new = ARGV[2] ~= ''
 
-if is_new and (call('HGET', meta, 'version') or '0') ~= ARGV[3] then
+if is_new and (call('HGET', meta, 'version') or '0') ~= ARGV[2] then
     return 0
 end
 for base = LOG_KEYS + 1, #KEYS, QUEUE_KEYS do
-    if ARGV[2] == '0' and call('HEXISTS', KEYS[base], 'known') == 0 then
+    if ARGV[1] == '0' and call('HEXISTS', KEYS[base], 'known') == 0 then
         return { 'unknown', (base - LOG_KEYS - 1) / QUEUE_KEYS }
     end
 end
@@ -63,7 +63,7 @@ end
 local function places_of(count, width)
     local ids = {}
     for item = 1, count do
-        ids[item] = ARGV[5 + (item - 1) * width]
+        ids[item] = ARGV[4 + (item - 1) * width]
     end
     return ids, count > 0 and call('ZMSCORE', order, unpack(ids)) or {}
 end
@@ -73,7 +73,7 @@ local function admit(count)
     local ids, places = places_of(count, 4)
     local taken, fresh, new = {}, {}, 0
     for item, id in ipairs(ids) do
-        local base = 5 + (item - 1) * 4
+        local base = 4 + (item - 1) * 4
         local unique, data = ARGV[base + 1], ARGV[base + 3]
         local event = event_of(nil, now11 .. ARGV[base + 2], data)
         local same = by_id[id] or stored_event(places[item])
@@ -184,14 +184,14 @@ local function deliver(base, at, first)
     end
 end
 
-local count = tonumber(ARGV[4])
+local count = tonumber(ARGV[3])
 local admitted = is_new and admit(count)
 if admitted then
     store_records(admitted)
 else
     find(count)
 end
-local at, first = 5 + count * (is_new and 4 or 1), 0
+local at, first = 4 + count * (is_new and 4 or 1), 0
 for base = LOG_KEYS + 1, #KEYS, QUEUE_KEYS do
     deliver(base, at, first)
     first = first + tonumber(ARGV[at + 1])

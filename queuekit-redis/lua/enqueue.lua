@@ -1,30 +1,30 @@
 -- Stores jobs of one or several queues in one step, in the order given in each (contract R2).
 -- Needs lib/queue.lua, lib/job.lua, lib/lane.lua, lib/change.lua, lib/enqueue.lua.
 -- KEYS: those of each queue in turn.
--- ARGV: 2 whether a queue may come to exist here; 3 how far ahead a job may be scheduled, in ms;
--- from 4 on, per queue: how many jobs; per job what lib/enqueue.lua says.
+-- ARGV: 1 whether a queue may come to exist here; 2 how far ahead a job may be scheduled, in ms;
+-- from 3 on, per queue: how many jobs; per job what lib/enqueue.lua says.
 -- Result: 1 if all were created; `unknown` and the number of the first queue that does not exist,
 -- or `ahead` and the number of a job: nothing was stored; else what lib/enqueue.lua answers.
 local QUEUE_KEYS = 23
 
 -- Before anything is written: whether all of it can be.
-local at = 4
+local at = 3
 for queue = 1, #KEYS / QUEUE_KEYS do
     local count = tonumber(ARGV[at])
-    if ARGV[2] == '0' and call('HEXISTS', KEYS[(queue - 1) * QUEUE_KEYS + 1], 'known') == 0 then
+    if ARGV[1] == '0' and call('HEXISTS', KEYS[(queue - 1) * QUEUE_KEYS + 1], 'known') == 0 then
         return { 'unknown', queue - 1 }
     end
     for job = 1, count do
         local start = ARGV[at + job * 4 - 2]
         if start ~= '+0' and sub(start, 1, 1) == '@'
-            and tonumber(sub(start, 2)) > now + ARGV[3] then
-            return { 'ahead', (at + job * 4 - 4 - 4 - queue + 1) / 4 }
+            and tonumber(sub(start, 2)) > now + ARGV[2] then
+            return { 'ahead', (at + job * 4 - 3 - 4 - queue + 1) / 4 }
         end
     end
     at = at + 1 + count * 4
 end
 
-local at, number = 4, 0
+local at, number = 3, 0
 for queue = 1, #KEYS / QUEUE_KEYS do
     local count = tonumber(ARGV[at])
     use((queue - 1) * QUEUE_KEYS + 1)

@@ -1,13 +1,13 @@
 -- Tells how old the next events of the log are (contract R14.6).
 -- Needs lib/queue.lua.
 -- KEYS: those of the log, as emit.lua has them.
--- ARGV: 2 the number after which to begin; 3 most events; 4 how many bytes of deliveries do.
+-- ARGV: 1 the number after which to begin; 2 most events; 3 how many bytes of deliveries do.
 -- Result: now; how many events there are; how many stand before these; whether more follow; per
 -- event its number, its id, when it was stored, its deliveries as emit.lua has them.
 local order, records, deliveries = KEYS[2], KEYS[3], KEYS[6]
-local found = call('ZRANGE', order, '(' .. ARGV[2], '+inf', 'BYSCORE', 'LIMIT', 0, ARGV[3],
+local found = call('ZRANGE', order, '(' .. ARGV[1], '+inf', 'BYSCORE', 'LIMIT', 0, ARGV[2],
     'WITHSCORES')
-local answer = { now_text, call('ZCARD', order), call('ZCOUNT', order, '-inf', ARGV[2]), 0 }
+local answer = { now_text, call('ZCARD', order), call('ZCOUNT', order, '-inf', ARGV[1]), 0 }
 local bytes = 0
 for item = 1, #found, 2 do
     local number = hex12(tonumber(found[item + 1]))
@@ -19,11 +19,11 @@ for item = 1, #found, 2 do
         answer[#answer + 1] = part
     end
     bytes = bytes + #its
-    if bytes >= tonumber(ARGV[4]) then
+    if bytes >= tonumber(ARGV[3]) then
         break
     end
 end
-if #answer - 4 >= ARGV[3] * 4 or (#answer - 4) / 4 < #found / 2 then
+if #answer - 4 >= ARGV[2] * 4 or (#answer - 4) / 4 < #found / 2 then
     answer[4] = 1
 end
 return answer

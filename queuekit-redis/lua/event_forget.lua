@@ -2,14 +2,14 @@
 -- and has not completed (contract R14.6).
 -- Needs lib/queue.lua.
 -- KEYS: those of the log, as emit.lua has them; then of each queue its data and state.
--- ARGV: 2 how many queues; their names; then per event its number and its id.
+-- ARGV: 1 how many queues; their names; then per event its number and its id.
 -- Result: how many were removed.
 local order, records, large = KEYS[2], KEYS[3], KEYS[4]
 local keys, deliveries = KEYS[5], KEYS[6]
-local count = tonumber(ARGV[2])
+local count = tonumber(ARGV[1])
 local base_of = {}
 for queue = 1, count do
-    base_of[ARGV[2 + queue]] = 5 + queue * 2
+    base_of[ARGV[1 + queue]] = 5 + queue * 2
 end
 
 local function is_open(name, id)
@@ -35,7 +35,7 @@ local function is_needed(number)
 end
 
 local removed = 0
-for at = 3 + count, #ARGV, 2 do
+for at = 2 + count, #ARGV, 2 do
     local number, id = hex12(tonumber(ARGV[at])), ARGV[at + 1]
     if call('ZSCORE', order, id) == ARGV[at] and not is_needed(number) then
         local record = call('HGET', records, number) or ''

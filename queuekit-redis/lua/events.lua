@@ -1,14 +1,14 @@
 -- Reads events of the log, in their order (contract R14).
 -- Needs lib/queue.lua.
 -- KEYS: those of the log, as emit.lua has them.
--- ARGV: 2 the number after which to begin, or empty; then 3 the event after which to begin, or
--- empty; 4 most events; 5 how many bytes are enough.
+-- ARGV: 1 the number after which to begin, or empty; then 2 the event after which to begin, or
+-- empty; 3 most events; 4 how many bytes are enough.
 -- Result: `gone` if the event after which to begin is; else now; whether more follow; the number of
 -- the last event of all; per event its number, its id, its record with its data.
 local order, records, large = KEYS[2], KEYS[3], KEYS[4]
-local after = ARGV[2]
-if after == '' and ARGV[3] ~= '' then
-    after = call('ZSCORE', order, ARGV[3])
+local after = ARGV[1]
+if after == '' and ARGV[2] ~= '' then
+    after = call('ZSCORE', order, ARGV[2])
     if not after then
         return 'gone'
     end
@@ -16,7 +16,7 @@ end
 local last = call('ZRANGE', order, -1, -1, 'WITHSCORES')
 local answer, bytes = { now_text, '0', last[2] or '0' }, 0
 local from = after == '' and '-inf' or '(' .. after
-local found = call('ZRANGE', order, from, '+inf', 'BYSCORE', 'LIMIT', 0, ARGV[4], 'WITHSCORES')
+local found = call('ZRANGE', order, from, '+inf', 'BYSCORE', 'LIMIT', 0, ARGV[3], 'WITHSCORES')
 for item = 1, #found, 2 do
     local number = hex12(tonumber(found[item + 1]))
     local record = call('HGET', records, number) or ''
@@ -26,12 +26,12 @@ for item = 1, #found, 2 do
     local told = #answer
     answer[told + 1], answer[told + 2], answer[told + 3] = found[item + 1], found[item], record
     bytes = bytes + #record
-    if bytes >= tonumber(ARGV[5]) then
+    if bytes >= tonumber(ARGV[4]) then
         break
     end
 end
 -- Only of a page that is not full it is known that the log ends there.
-if #answer - 3 >= ARGV[4] * 3 or (#answer - 3) / 3 < #found / 2 then
+if #answer - 3 >= ARGV[3] * 3 or (#answer - 3) / 3 < #found / 2 then
     answer[2] = '1'
 end
 return answer

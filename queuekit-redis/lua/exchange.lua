@@ -2,9 +2,9 @@
 -- Needs lib/queue.lua, lib/job.lua, lib/lane.lua, lib/change.lua, lib/reserve.lua,
 -- lib/payload.lua.
 -- KEYS: those of the queue; of one of events also 24, the data of events.
--- ARGV: 2 most jobs to lease; 3 most leases to take back; 4 most jobs to bury; 5 nonce; 6 ttl in
--- ms; 7 worker; 8 how many acks, each from 10 on: id, token (lease_seq as 12 hexadecimal digits,
--- and the nonce), result or empty (+ before the bytes of one); 9 how many nacks, each after those:
+-- ARGV: 1 most jobs to lease; 2 most leases to take back; 3 most jobs to bury; 4 nonce; 5 ttl in
+-- ms; 6 worker; 7 how many acks, each from 9 on: id, token (lease_seq as 12 hexadecimal digits,
+-- and the nonce), result or empty (+ before the bytes of one); 8 how many nacks, each after those:
 -- id, token, kind (t retry, l release, f fatal, c cancelled), delay in ms, text.
 -- Result: an outcome per ack (A acked, D done before, L lost, N unknown) and per nack (r retrying,
 -- x dead, b released, c cancelled, l, n), in one text; now; leases not taken back and jobs not
@@ -13,10 +13,10 @@
 use(1)
 
 local outcomes = {}
-local at = 10
+local at = 9
 
 local function ack()
-    local count = tonumber(ARGV[8])
+    local count = tonumber(ARGV[7])
     if count == 0 then
         return
     end
@@ -120,15 +120,15 @@ local function nack(id, token, kind, delay, text)
 end
 
 ack()
-for _ = 1, tonumber(ARGV[9]) do
+for _ = 1, tonumber(ARGV[8]) do
     outcomes[#outcomes + 1] = nack(ARGV[at], ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 3]),
         ARGV[at + 4])
     at = at + 5
 end
 refresh_touched()
 
-local answer = { '', now13, ARGV[3], ARGV[4], '' }
-if known and not paused and ARGV[7] ~= '' then
+local answer = { '', now13, ARGV[2], ARGV[3], '' }
+if known and not paused and ARGV[6] ~= '' then
     if moving then
         -- Its keys are being placed anew: src/admin.rs goes on with it.
         answer[5] = 'moving'

@@ -1,12 +1,12 @@
 -- Lets leases hold for longer (contract R3.7).
 -- Needs lib/queue.lua, lib/job.lua.
 -- KEYS: those of the queue.
--- ARGV: 2 ttl in ms; from 3 on, per lease: id, token.
+-- ARGV: 1 ttl in ms; from 2 on, per lease: id, token.
 -- Result: per lease E extended, C likewise, and a cancel was requested, L lost, N unknown.
 use(1)
 
 local outcomes = {}
-for base = 3, #ARGV, 2 do
+for base = 2, #ARGV, 2 do
     local id = ARGV[base]
     local state = call('HGET', Q.state, id)
     local outcome = 'L'
@@ -14,7 +14,7 @@ for base = 3, #ARGV, 2 do
         outcome = call('HEXISTS', Q.data, id) == 1 and 'L' or 'N'
     elseif sub(state, 1, 1) == 'r' and sub(state, 15, 42) == ARGV[base + 1]
         and Job.is_state(state) then
-        call('ZADD', Q.leased, now + ARGV[2], sub(state, 43, 54) .. id .. Job.key_of(state))
+        call('ZADD', Q.leased, now + ARGV[1], sub(state, 43, 54) .. id .. Job.key_of(state))
         outcome = sub(state, 2, 2) == '1' and 'C' or 'E'
     end
     outcomes[#outcomes + 1] = outcome

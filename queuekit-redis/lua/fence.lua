@@ -17,8 +17,8 @@ use(1)
 local room = 0
 if max_pending then
     room = Change.room()
-    for job = 1, tonumber(ARGV[4]) do
-        room = room - (1 - call('HEXISTS', Q.data, ARGV[5 + (job - 1) * 4]))
+    for job = 1, tonumber(ARGV[3]) do
+        room = room - (1 - call('HEXISTS', Q.data, ARGV[4 + (job - 1) * 4]))
     end
 end
 call('HSET', KEYS[24], name, format('%.0f', number) .. (room >= 0 and ':1' or ':0'))

@@ -1,12 +1,12 @@
 -- Counts the jobs of some partition keys by status.
 -- Needs lib/queue.lua, lib/lane.lua, lib/frontier.lua.
 -- KEYS: those of the queue.
--- ARGV: 2 the key after which to begin, empty for the first; 3 most jobs to look at.
+-- ARGV: 1 the key after which to begin, empty for the first; 2 most jobs to look at.
 -- Result: the key at which it ended, empty if there are no more; ready, scheduled, failed;
 -- how many of them stand in ready, and of those how many are due; when the first ready
 -- one was due, or empty.
 use(1)
-local cursor, left = ARGV[2], tonumber(ARGV[3])
+local cursor, left = ARGV[1], tonumber(ARGV[2])
 local ready, scheduled, failed, stand, due, oldest = 0, 0, 0, 0, 0, nil
 while left > 0 do
     local first = call('ZRANGE', Q.waiting, '(' .. cursor .. '\1', '+', 'BYLEX', 'LIMIT', 0, 1)[1]

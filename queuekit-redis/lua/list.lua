@@ -2,8 +2,8 @@
 -- Needs lib/queue.lua, lib/job.lua, lib/lane.lua, lib/frontier.lua, lib/view.lua,
 -- lib/payload.lua.
 -- KEYS: those of the queue; of one of events also 24, the data of events.
--- ARGV: 2 the section: leased, completed, dead, cancelled, waiting, keyed; 3 the place after which
--- to begin, empty for the beginning; 4 most jobs.
+-- ARGV: 1 the section: leased, completed, dead, cancelled, waiting, keyed; 2 the place after which
+-- to begin, empty for the beginning; 3 most jobs.
 -- Result: now; the place at which it ended, empty if there are no more; then per job its place, and
 -- what lib/view.lua says.
 --
@@ -11,7 +11,7 @@
 -- ones the member of `places`; with `keyed` the member of `waiting`. These two begin with a letter,
 -- p or k: where a queue changed its order meanwhile, its waiting jobs are read from the beginning.
 use(1)
-local section, after, most = ARGV[2], ARGV[3], tonumber(ARGV[4])
+local section, after, most = ARGV[1], ARGV[2], tonumber(ARGV[3])
 -- Jobs without a key have a lane in fair queues only, and while keys are placed anew not all have.
 if section == 'waiting' and fair and not moving then
     section = 'keyed'

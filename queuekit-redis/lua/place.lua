@@ -2,7 +2,7 @@
 -- Reserve does nothing in the queue until it is through.
 -- Needs lib/queue.lua, lib/lane.lua.
 -- KEYS: those of the queue.
--- ARGV: 2 most jobs or keys to look at.
+-- ARGV: 1 most jobs or keys to look at.
 -- Result: 1 if there is more to do.
 --
 -- `moving` of the settings says where it stands: p and a member, jobs without a key, which have a
@@ -13,7 +13,7 @@ if not moving then
     return 0
 end
 
-local most = tonumber(ARGV[2])
+local most = tonumber(ARGV[1])
 local phase, cursor = sub(moving, 1, 1), sub(moving, 2)
 
 local function go_on(next_phase, at)

@@ -1,12 +1,12 @@
 -- A step of retention in one queue (contract R12).
 -- Needs lib/queue.lua, lib/job.lua, lib/lane.lua, lib/change.lua.
 -- KEYS: those of the queue.
--- ARGV: 2 most jobs to remove, and most keys to forget; 3 how long number and bytes spare a job, in
+-- ARGV: 1 most jobs to remove, and most keys to forget; 2 how long number and bytes spare a job, in
 -- ms. What is kept stands with the settings: of done and dead jobs, age in ms, number, bytes.
 -- Result: how many were removed; how many idempotency keys were forgotten.
 use(1)
 
-local most, grace = tonumber(ARGV[2]), tonumber(ARGV[3])
+local most, grace = tonumber(ARGV[1]), tonumber(ARGV[2])
 local kept = call('HMGET', Q.meta, 'done_age', 'done_jobs', 'done_bytes', 'dead_age', 'dead_jobs',
     'dead_bytes')
 local removed = 0

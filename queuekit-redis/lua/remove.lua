@@ -1,7 +1,7 @@
 -- Removes a queue with all its jobs (contract R6.7). What it held is freed beside the calls.
 -- Needs lib/queue.lua.
 -- KEYS: those of the queue.
--- ARGV: 2 whether jobs may be there that do not run; 3 empty, or where a step before has ended; 4
+-- ARGV: 1 whether jobs may be there that do not run; 2 empty, or where a step before has ended; 3
 -- most idempotency keys to look at.
 -- Result: 1 if it was removed, 0 if there is none; a text if there is more to do: where this step
 -- has ended; else how many jobs there are, and how many run.
@@ -33,7 +33,7 @@ end
 
 -- Forgets keys of jobs that are gone; those of a queue that has come again meanwhile are not.
 local function forget(cursor)
-    local scanned = call('HSCAN', Q.unique, cursor, 'COUNT', ARGV[4])
+    local scanned = call('HSCAN', Q.unique, cursor, 'COUNT', ARGV[3])
     local found = scanned[2]
     for at = 1, #found, 2 do
         local unique, text = found[at], found[at + 1]
@@ -45,13 +45,13 @@ local function forget(cursor)
     return scanned[1] == '0' and 1 or scanned[1]
 end
 
-if ARGV[3] ~= '' then
-    return forget(ARGV[3])
+if ARGV[2] ~= '' then
+    return forget(ARGV[2])
 elseif not known then
     return 0
 end
 local jobs, running = call('HLEN', Q.data), call('ZCARD', Q.leased)
-if running > 0 or (jobs > 0 and ARGV[2] == '0') then
+if running > 0 or (jobs > 0 and ARGV[1] == '0') then
     return { jobs, running }
 end
 return remove()

@@ -1,13 +1,13 @@
 -- Stores what runs say of themselves (contract R3.8).
 -- Needs lib/queue.lua.
 -- KEYS: those of the queue.
--- ARGV: 2 most lines that are kept; from 3 on, per report: id, token, progress or empty, how many
+-- ARGV: 1 most lines that are kept; from 2 on, per report: id, token, progress or empty, how many
 -- lines, each line.
 -- Result: per report R reported, L lost, N unknown.
 use(1)
 
 local outcomes = {}
-local at = 3
+local at = 2
 while at <= #ARGV do
     local id, token, progress, lines = ARGV[at], ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 3])
     local state = call('HGET', Q.state, id)
@@ -32,7 +32,7 @@ while at <= #ARGV do
                 local text = now13 .. ARGV[at + 3 + line]
                 new[#new + 1] = format('%08d', #text) .. text
             end
-            count = #new - tonumber(ARGV[2])
+            count = #new - tonumber(ARGV[1])
             call('HSET', Q.notes, id .. 'l', table.concat(new, '', math.max(count, 0) + 1))
         end
     end

@@ -1,18 +1,18 @@
 -- Reads rows of schedules (contract R15).
 -- Needs lib/queue.lua.
 -- KEYS: rows, names, due.
--- ARGV: 2 which: n the one of a name, a those after a name, d those that are due; 3 the name, empty
--- for none; 4 at most so many.
+-- ARGV: 1 which: n the one of a name, a those after a name, d those that are due; 2 the name, empty
+-- for none; 3 at most so many.
 -- Result: now; of those that are not due the ms to the next one, empty if there is none; then per
 -- row its name and its record.
 local names, next_in = {}, ''
-if ARGV[2] == 'n' then
-    names = { ARGV[3] }
-elseif ARGV[2] == 'a' then
-    local from = ARGV[3] == '' and '-' or '(' .. ARGV[3]
-    names = call('ZRANGE', KEYS[2], from, '+', 'BYLEX', 'LIMIT', 0, ARGV[4])
+if ARGV[1] == 'n' then
+    names = { ARGV[2] }
+elseif ARGV[1] == 'a' then
+    local from = ARGV[2] == '' and '-' or '(' .. ARGV[2]
+    names = call('ZRANGE', KEYS[2], from, '+', 'BYLEX', 'LIMIT', 0, ARGV[3])
 else
-    names = call('ZRANGE', KEYS[3], '-inf', now_text, 'BYSCORE', 'LIMIT', 0, ARGV[4])
+    names = call('ZRANGE', KEYS[3], '-inf', now_text, 'BYSCORE', 'LIMIT', 0, ARGV[3])
     local later = call('ZRANGE', KEYS[3], '(' .. now_text, '+inf', 'BYSCORE', 'LIMIT', 0, 1,
         'WITHSCORES')
     next_in = later[2] and format('%.0f', later[2] - now) or ''

@@ -1,11 +1,11 @@
 -- What a job waits for.
 -- Needs lib/queue.lua, lib/job.lua, lib/lane.lua.
 -- KEYS: those of the queue.
--- ARGV: 2 id.
+-- ARGV: 1 id.
 -- Result: the id of the job that its key waits for, or empty; how many jobs that are due stand
 -- before it, or empty in a fair queue.
 use(1)
-local job = Job.load(ARGV[2])
+local job = Job.load(ARGV[1])
 if not job or not job.seq then
     return { '', '' }
 end

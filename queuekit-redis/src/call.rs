@@ -236,7 +236,10 @@ impl Shared {
                 self.send(&mut connection, command, asking, None).await
             }
             Request::Script { script, keys, args } => {
-                let command = self.eval(*script, keys, args, progress.whole);
+                let mut command = self.eval(*script, keys, args, progress.whole);
+                if let Some(key) = &self.test_clock {
+                    command.arg(self.test_time(key).await?);
+                }
                 let mark = (call == Call::Stored).then(|| self.keyspace.mark(&keys[0]));
                 self.send(&mut connection, &command, asking, mark).await
             }
@@ -333,10 +336,11 @@ impl Shared {
         command
     }
 
-    /// The first argument of scripts: the present for tests, or nothing.
-    pub(crate) fn clock_arg(&self) -> Vec<u8> {
-        let now = self.clock.as_ref().map(|clock| clock.now().as_millis().to_string());
-        now.unwrap_or_default().into_bytes()
+    /// What tests in a Cluster have written.
+    async fn test_time(&self, key: &str) -> Outcome<Vec<u8>> {
+        let node = self.topology.node_of(key).await?;
+        let (_, mut connection) = node.link(Call::Read).get().await?;
+        cmd("GET").arg(key).query_async(&mut connection).await.map_err(Failure::from)
     }
 }
 

@@ -2,10 +2,9 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
-use queuekit_core::{Clock, Error, Limits, Result};
+use queuekit_core::{Error, Limits, Result};
 use redis::{ConnectionInfo, IntoConnectionInfo};
 
 use crate::address::Address;
@@ -24,7 +23,7 @@ pub struct RedisConfig {
     pub(crate) wait_replicas: Option<(u32, Duration)>,
     pub(crate) allow_volatile: bool,
     pub(crate) limits: Limits,
-    pub(crate) clock: Option<Arc<dyn Clock>>,
+    pub(crate) test_clock: Option<TestClock>,
 }
 
 /// How the servers are found.
@@ -38,6 +37,13 @@ pub(crate) enum Found {
         sentinels: Vec<ConnectionInfo>,
         master: String,
     },
+}
+
+/// What tests have instead of the server's clock.
+#[derive(Clone)]
+pub(crate) struct TestClock {
+    pub(crate) lua: String,
+    pub(crate) key: Option<String>,
 }
 
 impl RedisConfig {
@@ -62,7 +68,7 @@ impl RedisConfig {
             wait_replicas: None,
             allow_volatile: false,
             limits: Limits::default(),
-            clock: None,
+            test_clock: None,
         })
     }
 
@@ -129,10 +135,13 @@ impl RedisConfig {
         &self.prefix
     }
 
-    /// A clock instead of the server's: for tests of stores only.
+    /// Another clock than the server's, for tests of stores only: Lua that stands before every
+    /// script and redefines what `TIME` answers. If a key is given, each script has its value as
+    /// an argument more: in a Cluster no script can read a key of another slot.
     #[doc(hidden)]
-    pub fn clock_for_tests(mut self, clock: impl Clock) -> Self {
-        self.clock = Some(Arc::new(clock));
+    pub fn clock_for_tests(mut self, lua: &str, key: Option<&str>) -> Self {
+        let (lua, key) = (lua.to_owned(), key.map(ToOwned::to_owned));
+        self.test_clock = Some(TestClock { lua, key });
         self
     }
 }

@@ -56,7 +56,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use queuekit_core::capability::WakeupHub;
-use queuekit_core::{Clock, Limits, Result};
+use queuekit_core::{Limits, Result};
 
 pub use config::RedisConfig;
 
@@ -86,8 +86,8 @@ struct Shared {
     op_timeout: Duration,
     wait_replicas: Option<(u32, Duration)>,
     limits: Limits,
-    /// Tests have a clock of their own; else the server's counts.
-    clock: Option<Arc<dyn Clock>>,
+    /// Where tests in a Cluster keep the time.
+    test_clock: Option<String>,
     repair: upkeep::Cursor,
     /// Up to which event of the log retention has looked.
     pruned_events: AtomicU64,

@@ -37,7 +37,7 @@ pub(crate) async fn open(config: RedisConfig, checked: bool) -> Result<RedisStor
     if servers.iter().all(flags)
         && let Some(shared) = Arc::get_mut(&mut store.shared)
     {
-        shared.scripts = Scripts::new(true);
+        shared.scripts = scripts(&config, true);
     }
     if checked {
         for server in &servers {
@@ -92,7 +92,7 @@ fn shared(config: &RedisConfig, io: Io, topology: Topology) -> Shared {
     Shared {
         io,
         topology,
-        scripts: Scripts::new(false),
+        scripts: scripts(config, false),
         keyspace: Keyspace::new(&config.prefix),
         known: crate::queues::Known::default(),
         wakeups: Arc::new(WakeupHub::default()),
@@ -100,12 +100,16 @@ fn shared(config: &RedisConfig, io: Io, topology: Topology) -> Shared {
         op_timeout: config.op_timeout,
         wait_replicas: config.wait_replicas,
         limits: config.limits,
-        clock: config.clock.clone(),
+        test_clock: config.test_clock.as_ref().and_then(|clock| clock.key.clone()),
         repair: crate::upkeep::Cursor::default(),
         pruned_events: AtomicU64::new(0),
         closed: AtomicBool::new(false),
         calls: AtomicUsize::new(0),
     }
+}
+
+fn scripts(config: &RedisConfig, flags: bool) -> Scripts {
+    Scripts::new(flags, config.test_clock.as_ref().map_or("", |clock| &clock.lua))
 }
 
 /// Refuses a server that may lose what it said was stored (contract R11.2).

@@ -130,7 +130,7 @@ impl RedisStore {
         script: Lua,
         rest: impl IntoIterator<Item = Vec<u8>>,
     ) -> Result<Value> {
-        let args = std::iter::once(self.shared.clock_arg()).chain(rest).collect();
+        let args = rest.into_iter().collect();
         let request = Request::Script { script, keys: vec![self.shared.keyspace.log()], args };
         self.call(operation, call, request).await
     }

@@ -76,12 +76,7 @@ impl RedisStore {
             }
             ScheduleQuery::Due(limit) => ("d", "", *limit),
         };
-        let args = vec![
-            self.shared.clock_arg(),
-            which.into(),
-            name.into(),
-            limit.to_string().into_bytes(),
-        ];
+        let args = vec![which.into(), name.into(), limit.to_string().into_bytes()];
         let keys = self.shared.keyspace.schedules();
         let keys = vec![keys[..3].iter().cloned().collect()];
         let request = Request::Script { script: Lua::Schedules, keys, args };
@@ -154,8 +149,7 @@ impl RedisStore {
         self.enter_queues(&[&noted.queue], false).await?;
         let keyspace = &shared.keyspace;
         let keys = vec![keyspace.of(&noted.queue), [keyspace.fences(&noted.queue)].into()];
-        let mut args = vec![shared.clock_arg()];
-        args.extend(noted.jobs.iter().cloned());
+        let mut args = noted.jobs.clone();
         args.extend([name.as_str().into(), revision.to_string().into_bytes()]);
         let request = Request::Script { script: Lua::EnqueueOnce, keys, args };
         let call = if shared.wait_replicas.is_some() { Call::Stored } else { Call::Repeatable };

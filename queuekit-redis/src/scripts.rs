@@ -116,8 +116,9 @@ const SCRIPTS: [(&str, bool, &[Piece], Does); 26] = [
 pub(crate) struct Scripts(Vec<(String, String)>);
 
 impl Scripts {
-    /// `flags`: the server knows what a script says of itself in its first line (7.0).
-    pub(crate) fn new(flags: bool) -> Self {
+    /// `flags`: the server knows what a script says of itself in its first line (7.0). `clock`:
+    /// what tests put before every script.
+    pub(crate) fn new(flags: bool, clock: &str) -> Self {
         let text = |(script, of_queue, pieces, does): &(&str, bool, &[Piece], Does)| {
             let first = match does {
                 _ if !flags => "",
@@ -134,7 +135,7 @@ impl Scripts {
             };
             let pieces: String = pieces.iter().map(made).collect();
             // Within a function what it is made of need not be searched for on the stack.
-            let text = format!("{first}{queue}return (function()\n{pieces}{script}end)()\n");
+            let text = format!("{first}{clock}{queue}return (function()\n{pieces}{script}end)()\n");
             (Script::new(&text).get_hash().to_owned(), text)
         };
         Self(SCRIPTS.iter().map(text).collect())

@@ -8,9 +8,7 @@ use queuekit_core::{
 };
 
 use crate::World;
-use crate::kit::{
-    DAY, HOUR, MINUTE, assert_about, assert_invalid, build, carrying, draft, in_parallel, queue,
-};
+use crate::kit::{DAY, HOUR, MINUTE, assert_invalid, build, carrying, draft, in_parallel, queue};
 
 /// R2.1: a job that says nothing gets the documented defaults.
 /// Guard: the defaults of a draft, and each column they are stored in.
@@ -47,7 +45,7 @@ pub async fn r2_1_every_field_reaches_reader_and_worker(world: &dyn World) {
     assert_eq!((job.queue.as_str(), job.kind.as_str()), ("emails", "send:email.v2"));
     assert_eq!((job.priority, job.max_attempts), (Priority::HIGH, 7));
     assert_eq!(job.timeout, Duration::from_millis(1500));
-    assert_about(job.deadline_in, DAY);
+    world.assert_left(job.deadline_in, DAY);
     assert_eq!(job.idempotency_key.map(String::from).as_deref(), Some("order 1"));
     assert!(job.unique_until_done);
     assert_eq!(job.partition_key.map(String::from).as_deref(), Some("customer 1"));
@@ -57,7 +55,7 @@ pub async fn r2_1_every_field_reaches_reader_and_worker(world: &dyn World) {
     assert_eq!((lease.token.queue.as_str(), lease.kind.as_str()), ("emails", "send:email.v2"));
     assert_eq!((lease.priority, lease.max_attempts), (Priority::HIGH, 7));
     assert_eq!(lease.timeout, Duration::from_millis(1500));
-    assert_about(lease.deadline_in, DAY);
+    world.assert_left(lease.deadline_in, DAY);
     assert_eq!(lease.partition_key.map(String::from).as_deref(), Some("customer 1"));
     assert_eq!(lease.metadata, metadata);
     assert_eq!((lease.created_at, lease.scheduled_at), (job.created_at, job.scheduled_at));

@@ -11,8 +11,7 @@ use queuekit_core::{
 };
 
 use crate::kit::{
-    HOUR, TTL, assert_about, build, default_queue, draft, in_parallel, kind_of, request, ttl,
-    worker,
+    HOUR, TTL, build, default_queue, draft, in_parallel, kind_of, request, ttl, worker,
 };
 use crate::{Level, World};
 
@@ -233,5 +232,5 @@ pub async fn r11_2_the_schema_is_current(world: &dyn World) {
     assert_eq!(migrations.up().await.expect("up"), status);
     world.assert_unchanged(&before).await;
     assert_eq!(migrations.sql(), migrations.sql(), "what it would run is one text");
-    assert_about(world.job(lease.id()).await.lease_expires_in, TTL);
+    world.assert_left(world.job(lease.id()).await.lease_expires_in, TTL);
 }

@@ -86,43 +86,6 @@ pub async fn r2_5_a_key_holds_through_retries(world: &dyn World) {
     assert_eq!(outcome, EnqueueOutcome::Duplicate { existing: lease.id() });
 }
 
-/// R2.5: the key is free 24 h after the end of its job, counted from the end.
-/// Guard: the window begins at `finished_at`, not at the enqueue.
-pub async fn r2_5_a_key_is_free_after_the_window(world: &dyn World) {
-    for state in [State::Completed, State::Dead, State::Cancelled] {
-        let key = format!("of a {state} job");
-        let id = world.enqueue(unique(&key)).await;
-        world.advance(20 * HOUR).await;
-        let lease = world.reserve_one().await;
-        match state {
-            State::Completed => world.complete(&lease).await,
-            State::Dead => world.kill(&lease).await,
-            _ => world.call_off(&lease).await,
-        }
-        world.advance(23 * HOUR).await;
-        let outcome = world.try_enqueue(unique(&key)).await;
-        assert_eq!(outcome, EnqueueOutcome::Duplicate { existing: id }, "{state}");
-        world.advance(HOUR).await;
-        let next = world.enqueue(unique(&key)).await;
-        assert_ne!(next, id, "{state}");
-        let outcome = world.try_enqueue(unique(&key)).await;
-        assert_eq!(outcome, EnqueueOutcome::Duplicate { existing: next }, "held by the new job");
-        world.delete(next, false).await.expect("delete_job");
-    }
-}
-
-/// R2.5: the window is a setting of the queue.
-/// Guard: the queue's `dedup_window` in the test of a key.
-pub async fn r2_5_the_window_is_a_setting(world: &dyn World) {
-    world.configure(&default_queue(), QueuePatch::default().dedup_window(HOUR)).await;
-    let lease = world.lease(unique("k")).await;
-    world.complete(&lease).await;
-    world.advance(30 * MINUTE).await;
-    assert!(!world.try_enqueue(unique("k")).await.is_created());
-    world.advance(30 * MINUTE).await;
-    assert!(world.try_enqueue(unique("k")).await.is_created());
-}
-
 /// R2.5: the key outlives its job if that is pruned before the window ends.
 /// Guard: keys are kept apart from the jobs that retention removes.
 pub async fn r2_5_a_key_outlives_its_pruned_job(world: &dyn World) {

@@ -6,7 +6,7 @@ use queuekit_core::capability::{Beat, ExtendOutcome, Report, ReportOutcome};
 use queuekit_core::{Lease, LeaseToken, Progress, State, WorkerId};
 
 use crate::World;
-use crate::kit::{HOUR, MINUTE, TTL, assert_about, default_queue, draft, kind, queue, ttl, worker};
+use crate::kit::{HOUR, MINUTE, TTL, default_queue, draft, kind, queue, ttl, worker};
 
 fn extended(length: Duration) -> ExtendOutcome {
     ExtendOutcome::Extended { ttl: length, cancel_requested: false }
@@ -18,7 +18,7 @@ pub async fn r3_7_extend_counts_from_now(world: &dyn World) {
     let lease = world.lease(draft()).await;
     for _ in 0..3 {
         assert_eq!(world.extend(&lease.token, HOUR).await, extended(HOUR));
-        assert_about(world.job(lease.id()).await.lease_expires_in, HOUR);
+        world.assert_left(world.job(lease.id()).await.lease_expires_in, HOUR);
     }
     world.advance(50 * MINUTE).await;
     world.assert_nothing_to_lease().await;

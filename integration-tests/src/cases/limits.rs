@@ -14,13 +14,12 @@ use queuekit_core::{
 
 use crate::World;
 use crate::kit::{
-    assert_invalid, build, carrying, default_queue, draft, keyed, kind_of, queue, request, ttl,
-    unique, worker,
+    MILLISECOND, assert_invalid, build, carrying, default_queue, draft, keyed, kind_of, queue,
+    request, ttl, unique, worker,
 };
 
 const KIB: usize = 1024;
 const MIB: usize = 1024 * KIB;
-const MILLISECOND: Duration = Duration::from_millis(1);
 
 /// R2.7: one oversized item refuses the whole call, by item, field and limit.
 /// Guard: the whole call is admitted before the store is contacted.

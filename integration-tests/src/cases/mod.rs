@@ -1,6 +1,8 @@
 //! The cases, by subject. Each is named by its rule and says which guard it protects.
 
 pub mod batches;
+pub mod bounds;
+pub mod bounds_of_upkeep;
 pub mod bulk;
 pub mod consumers;
 pub mod dlq;

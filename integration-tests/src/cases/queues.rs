@@ -10,8 +10,8 @@ use queuekit_core::{ErrorKind, JobFilter, JobId, PageSize, QueuePatch, Result, S
 
 use crate::World;
 use crate::kit::{
-    DAY, HOUR, TTL, assert_about, build, default_queue, draft, in_parallel, keyed, kind, kind_of,
-    partition_key, queue, ttl, worker,
+    DAY, HOUR, TTL, build, default_queue, draft, in_parallel, keyed, kind, kind_of, partition_key,
+    queue, ttl, worker,
 };
 
 /// R6.7: in a paused queue nothing is reclaimed or buried; everything else works.
@@ -200,13 +200,15 @@ async fn why(world: &dyn World, id: JobId) -> Why {
 pub async fn r6_9_why_a_waiting_job_waits(world: &dyn World) {
     let scheduled = world.enqueue(draft().delay(HOUR)).await;
     match why(world, scheduled).await {
-        Why::Scheduled { in_ } => assert_about(Some(in_), HOUR),
+        Why::Scheduled { in_ } => world.assert_left(Some(in_), HOUR),
         other => panic!("{other:?}"),
     }
     let failed = world.lease(draft()).await;
     world.fail(&failed, HOUR).await;
     match why(world, failed.id()).await {
-        Why::WaitingForRetry { in_, attempts: 1, max_attempts: 3 } => assert_about(Some(in_), HOUR),
+        Why::WaitingForRetry { in_, attempts: 1, max_attempts: 3 } => {
+            world.assert_left(Some(in_), HOUR)
+        }
         other => panic!("{other:?}"),
     }
     let head = world.enqueue(keyed("k")).await;
@@ -261,7 +263,7 @@ pub async fn r6_9_why_a_job_does_not_wait(world: &dyn World) {
     match why(world, lease.id()).await {
         Why::Running { worker: holder, lease_expires_in } => {
             assert_eq!(holder, worker("w"));
-            assert_about(Some(lease_expires_in), TTL);
+            world.assert_left(Some(lease_expires_in), TTL);
         }
         other => panic!("{other:?}"),
     }

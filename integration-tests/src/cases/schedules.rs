@@ -12,8 +12,8 @@ use queuekit_core::{
 
 use crate::World;
 use crate::kit::{
-    DAY, HOUR, MINUTE, SLACK, assert_invalid, default_queue, defined, draft, in_parallel, kind_of,
-    queue, schedule_name,
+    DAY, HOUR, MINUTE, assert_invalid, default_queue, defined, draft, in_parallel, kind_of, queue,
+    schedule_name,
 };
 
 const EVERY: Duration = HOUR;
@@ -186,22 +186,6 @@ pub async fn r15_2_a_job_that_is_stored_is_left_as_it_is(world: &dyn World) {
         assert_eq!(changed, ScheduleChanged::Changed);
     }
     assert_eq!(world.all_jobs().await.len(), 1);
-}
-
-/// R15.3: nothing is enqueued before its time, and a tick says when to look again.
-/// Guard: the store's clock is compared with the next time.
-pub async fn r15_3_nothing_is_enqueued_early(world: &dyn World) {
-    let hour = world.to_the_hour().await;
-    world.declare(hourly("s")).await;
-    let ticked = world.tick().await;
-    assert_eq!(ticked.enqueued, 0);
-    let next_in = ticked.next_in.expect("a hint");
-    assert!(next_in <= EVERY && next_in + SLACK > EVERY, "{next_in:?}");
-    world.advance(EVERY - SLACK).await;
-    assert_eq!(world.tick().await.enqueued, 0);
-    world.advance(SLACK).await;
-    assert_eq!(world.tick().await.enqueued, 1);
-    assert_eq!(nominal_of(&world.all_jobs().await[0]), hour + EVERY);
 }
 
 /// R15.3: a term bounds the nominal times, and jitter moves jobs, by the same time everywhere.

@@ -12,6 +12,7 @@ mod read;
 mod run;
 mod schedules;
 mod settle;
+mod time;
 
 use std::time::Duration;
 
@@ -24,10 +25,11 @@ pub use dump::Dump;
 pub use events::{consumer, deliveries_of, subscribed};
 pub use parallel::in_parallel;
 pub use schedules::{defined, schedule_name};
+pub use time::{MILLISECOND, Moment, millis};
 
 /// How long leases live here.
 pub const TTL: Duration = Duration::from_secs(30);
-/// More than a case takes: a store whose clock is not the suite's goes on meanwhile.
+/// More than a case takes: what is allowed for where a store's clock goes on meanwhile.
 pub const SLACK: Duration = Duration::from_secs(10);
 /// A minute.
 pub const MINUTE: Duration = Duration::from_secs(60);
@@ -117,11 +119,4 @@ pub fn assert_invalid<T: std::fmt::Debug>(answer: Result<T>, wanted: &str) {
         }
         other => panic!("expected invalid {wanted}, got {other:?}"),
     }
-}
-
-/// Asserts that a duration is this long, but for what passed while the case ran.
-#[track_caller]
-pub fn assert_about(actual: Option<Duration>, wanted: Duration) {
-    let actual = actual.expect("a duration");
-    assert!(actual <= wanted && actual + SLACK >= wanted, "{actual:?} is not about {wanted:?}");
 }

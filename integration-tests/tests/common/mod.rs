@@ -13,6 +13,7 @@ pub(crate) mod postgres;
 pub(crate) mod postgres_site;
 pub(crate) mod psql;
 pub(crate) mod redis;
+pub(crate) mod redis_clock;
 #[cfg(unix)]
 pub(crate) mod redis_load;
 #[cfg(unix)]

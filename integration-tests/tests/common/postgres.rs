@@ -7,6 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use queuekit_core::capability::Durability;
 use queuekit_core::{Backend, JobId};
+use queuekit_integration_tests::kit::millis;
 use queuekit_integration_tests::servers::{self, Database};
 use queuekit_integration_tests::{Expect, Harness, World};
 use queuekit_postgres::{PostgresConfig, PostgresStore, tokio_postgres};
@@ -80,12 +81,14 @@ pub(crate) struct PostgresWorld {
     pub(crate) schema: String,
     backend: Arc<dyn Backend>,
     pub(crate) client: Client,
+    stands: bool,
 }
 
 impl PostgresWorld {
     /// One whose clock only the suite moves.
     pub(crate) async fn stopped(config: PostgresConfig) -> Self {
-        let world = Self::open(config).await;
+        let mut world = Self::open(config).await;
+        world.stands = true;
         let stop = include_str!("../../sql/postgres_clock_stop.sql");
         world.execute(stop, &[&1_767_225_600_000_i64]).await;
         world
@@ -97,7 +100,7 @@ impl PostgresWorld {
         let client = client(&database().await.url()).await;
         let clock = include_str!("../../sql/postgres_clock.sql");
         client.batch_execute(&of_schema(clock, &schema)).await.expect("a clock");
-        Self { config, schema, backend: Arc::new(store), client }
+        Self { config, schema, backend: Arc::new(store), client, stands: false }
     }
 
     async fn execute(
@@ -114,11 +117,6 @@ impl PostgresWorld {
     }
 }
 
-/// Rounded up, as the stores' own clocks do.
-fn millis(time: Duration) -> i64 {
-    i64::try_from(time.as_micros().div_ceil(1000)).expect("a time")
-}
-
 /// SQL that was written for the schema `queuekit`, for this one.
 pub(crate) fn of_schema(sql: &str, schema: &str) -> String {
     sql.replace("queuekit.", &format!("{schema}."))
@@ -130,6 +128,7 @@ impl World for PostgresWorld {
         Expect {
             can_corrupt: true,
             can_rewind: true,
+            clock_stands: self.stands,
             second_handle: true,
             migrations: true,
             drops_history: true,

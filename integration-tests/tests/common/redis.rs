@@ -5,13 +5,15 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use queuekit_core::capability::Durability;
-use queuekit_core::{Backend, Clock, JobId, ManualClock, OffsetClock, Timestamp};
+use queuekit_core::{Backend, JobId};
+use queuekit_integration_tests::kit::millis;
 use queuekit_integration_tests::servers::{self, OwnRedis};
 use queuekit_integration_tests::{Expect, Harness, World};
 use queuekit_redis::{RedisConfig, RedisStore};
 use redis::AsyncCommands;
 use redis::aio::MultiplexedConnection;
 
+use super::redis_clock::{Passes, RedisClock};
 use super::redis_stage::connect;
 
 /// Opens stores on clocks that only the suite moves.
@@ -29,9 +31,7 @@ pub(crate) struct ClusterHarness;
 #[async_trait]
 impl Harness for RedisHarness {
     async fn open(&self) -> Arc<dyn World> {
-        let clock = ManualClock::at(Timestamp::from_millis(1_767_225_600_000));
-        let config = config().clock_for_tests(clock.clone());
-        Arc::new(RedisWorld::open(config, TestClock::Stopped(clock)).await)
+        Arc::new(RedisWorld::open(config(), Passes::No).await)
     }
 
     async fn why_absent(&self) -> Option<String> {
@@ -43,12 +43,10 @@ impl Harness for RedisHarness {
 impl Harness for ClusterHarness {
     async fn open(&self) -> Arc<dyn World> {
         let cluster = servers::redis_cluster().expect("a Cluster");
-        let clock = ManualClock::at(Timestamp::from_millis(1_767_225_600_000));
         let config = RedisConfig::from_url(&cluster.url()).expect("a URL");
-        let config =
-            config.prefix(&cluster.prefix()).expect("a prefix").clock_for_tests(clock.clone());
+        let config = config.prefix(&cluster.prefix()).expect("a prefix");
         let servers: Vec<String> = cluster.nodes().map(OwnRedis::url).collect();
-        Arc::new(RedisWorld::on(&servers, config, TestClock::Stopped(clock)).await)
+        Arc::new(RedisWorld::on(&servers, config, Passes::No).await)
     }
 
     async fn why_absent(&self) -> Option<String> {
@@ -59,9 +57,7 @@ impl Harness for ClusterHarness {
 #[async_trait]
 impl Harness for LiveRedisHarness {
     async fn open(&self) -> Arc<dyn World> {
-        let clock = OffsetClock::default();
-        let config = config().clock_for_tests(clock.clone());
-        Arc::new(RedisWorld::open(config, TestClock::Goes(clock)).await)
+        Arc::new(RedisWorld::open(config(), Passes::Yes).await)
     }
 
     async fn why_absent(&self) -> Option<String> {
@@ -80,34 +76,30 @@ pub(crate) fn config() -> RedisConfig {
     config.prefix(&server.prefix()).expect("a prefix")
 }
 
-/// What the suite moves.
-pub(crate) enum TestClock {
-    Stopped(ManualClock),
-    Goes(OffsetClock),
-}
-
 /// A store, and a connection to its server.
 pub(crate) struct RedisWorld {
     config: RedisConfig,
     backend: Arc<dyn Backend>,
-    clock: TestClock,
+    clock: RedisClock,
+    passes: Passes,
     /// One to each server.
     connections: Vec<MultiplexedConnection>,
 }
 
 impl RedisWorld {
-    pub(crate) async fn open(config: RedisConfig, clock: TestClock) -> Self {
+    pub(crate) async fn open(config: RedisConfig, passes: Passes) -> Self {
         let server = servers::redis().expect("a server").url().to_owned();
-        Self::on(&[server], config, clock).await
+        Self::on(&[server], config, passes).await
     }
 
-    async fn on(servers: &[String], config: RedisConfig, clock: TestClock) -> Self {
+    async fn on(servers: &[String], config: RedisConfig, passes: Passes) -> Self {
+        let (config, clock) = RedisClock::of(config, servers, passes).await;
         let store = RedisStore::connect(config.clone()).await.expect("the store opens");
         let mut connections = Vec::new();
         for server in servers {
             connections.push(connect(server).await.expect("a connection"));
         }
-        Self { config, backend: Arc::new(store), clock, connections }
+        Self { config, backend: Arc::new(store), clock, passes, connections }
     }
 
     /// Each with a connection to the server that has it.
@@ -129,6 +121,7 @@ impl World for RedisWorld {
         Expect {
             can_corrupt: true,
             can_rewind: true,
+            clock_stands: self.passes == Passes::No,
             second_handle: true,
             migrations: true,
             // A Cluster has several servers.
@@ -144,17 +137,11 @@ impl World for RedisWorld {
     }
 
     async fn advance(&self, by: Duration) {
-        match &self.clock {
-            TestClock::Stopped(clock) => clock.advance(by),
-            TestClock::Goes(clock) => clock.advance(by),
-        }
+        self.clock.jump(millis(by)).await;
     }
 
     async fn rewind(&self, by: Duration) -> bool {
-        match &self.clock {
-            TestClock::Stopped(clock) => clock.set(clock.now().minus(by)),
-            TestClock::Goes(clock) => clock.rewind(by),
-        }
+        self.clock.jump(-millis(by)).await;
         true
     }
 

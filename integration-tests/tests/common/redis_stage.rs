@@ -130,7 +130,7 @@ impl RedisStage {
     pub(crate) async fn place(&self, most: usize) {
         let keys = PARTS.map(|part| self.key("default", part));
         let mut step = cmd("EVAL");
-        step.arg(PLACE).arg(keys.len()).arg(&keys).arg("").arg(most);
+        step.arg(PLACE).arg(keys.len()).arg(&keys).arg(most);
         let _: i64 = self.ask(&step).await;
     }
 
@@ -178,13 +178,13 @@ pub(crate) async fn assert_exact(server: &str, prefix: &str) {
         let tag = if queue.starts_with("event.") { "events" } else { &queue };
         let keys = PARTS.map(|part| format!("{prefix}:{{{tag}}}:{queue}:{part}"));
         let mut look = cmd("EVAL");
-        look.arg(WRONG).arg(keys.len()).arg(&keys).arg("");
+        look.arg(WRONG).arg(keys.len()).arg(&keys);
         let wrong: Vec<String> = command(server, &look).await;
         assert!(wrong.is_empty(), "{queue}: {wrong:#?}");
     }
     let keys = LOG.map(|part| format!("{prefix}:{{events}}:{part}"));
     let mut look = cmd("EVAL");
-    look.arg(WRONG_LOG).arg(keys.len()).arg(&keys).arg("");
+    look.arg(WRONG_LOG).arg(keys.len()).arg(&keys);
     let wrong: Vec<String> = command(server, &look).await;
     assert!(wrong.is_empty(), "the log of events: {wrong:#?}");
 }

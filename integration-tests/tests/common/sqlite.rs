@@ -34,11 +34,16 @@ impl Harness for LiveSqliteHarness {
 
 /// A clock that jumps when told to.
 pub(crate) trait TestClock: Clock + Clone {
+    /// Only tests move it.
+    const STANDS: bool;
+
     fn jump(&self, by: Duration);
     fn jump_back(&self, by: Duration);
 }
 
 impl TestClock for ManualClock {
+    const STANDS: bool = true;
+
     fn jump(&self, by: Duration) {
         self.advance(by);
     }
@@ -49,6 +54,8 @@ impl TestClock for ManualClock {
 }
 
 impl TestClock for OffsetClock {
+    const STANDS: bool = false;
+
     fn jump(&self, by: Duration) {
         self.advance(by);
     }
@@ -80,6 +87,7 @@ impl<C: TestClock> World for SqliteWorld<C> {
         Expect {
             can_corrupt: true,
             can_rewind: true,
+            clock_stands: C::STANDS,
             second_handle: true,
             migrations: true,
             atomic_across_queues: true,

@@ -3,15 +3,14 @@
 
 use std::time::Duration;
 
-use crate::common::redis::{RedisWorld, TestClock, config};
+use crate::common::redis::{RedisWorld, config};
+use crate::common::redis_clock::Passes;
 use crate::common::redis_stage::{assert_exact, command};
 use futures_util::poll;
 use queuekit_core::capability::EmitOutcome;
 use queuekit_core::event::{EVENT, EventRetention, EventSettings, Replay, ReplayFrom};
 use queuekit_core::limits::{DELIVERIES_PER_CALL, SUBSCRIPTIONS};
-use queuekit_core::{
-    EventDraft, EventId, Job, JobId, ManualClock, State, SubscriptionDraft, Timestamp,
-};
+use queuekit_core::{EventDraft, EventId, Job, JobId, State, SubscriptionDraft, Timestamp};
 use queuekit_integration_tests::World;
 use queuekit_integration_tests::kit::{DAY, MINUTE, consumer, deliveries_of, subscribed};
 use queuekit_integration_tests::servers;
@@ -35,10 +34,9 @@ impl Stage {
             skip(test, "there is no Redis server");
             return None;
         };
-        let clock = ManualClock::at(Timestamp::from_millis(1_767_225_600_000));
-        let config = config().clock_for_tests(clock.clone());
+        let config = config();
         let prefix = config.prefix_for_tests().to_owned();
-        let world = RedisWorld::open(config, TestClock::Stopped(clock)).await;
+        let world = RedisWorld::open(config, Passes::No).await;
         let stage = Self { world, server: server.url().to_owned(), prefix };
         for consumer in consumers {
             let wants = SubscriptionDraft::new(*consumer, "*").max_attempts(1);

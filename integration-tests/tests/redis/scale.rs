@@ -4,16 +4,19 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use crate::common::redis_clock::{Passes, RedisClock};
 use crate::common::redis_stage::RedisStage;
 use crate::common::stage::complete;
 use queuekit_core::capability::{Admin, Beat, Exchange, Leases, Settlement, Upkeep};
 use queuekit_core::queue::{KeyOnWait, QueuePatch};
 use queuekit_core::{
     Ack, AckOutcome, Backend, JobDraft, JobFilter, JobId, Lease, Nack, NackKind, NackOutcome,
-    NewJob, OffsetClock, PageSize, Priority, QueueName, Reserve, Status,
+    NewJob, PageSize, Priority, QueueName, Reserve, Status,
 };
 use queuekit_integration_tests::crash::is_long;
-use queuekit_integration_tests::kit::{DAY, HOUR, TTL, build, draft, keyed, request, ttl, worker};
+use queuekit_integration_tests::kit::{
+    DAY, HOUR, TTL, build, draft, keyed, millis, request, ttl, worker,
+};
 use queuekit_integration_tests::servers::OwnRedis;
 use queuekit_integration_tests::{skip, this_test};
 use queuekit_redis::{RedisConfig, RedisStore};
@@ -31,7 +34,7 @@ enum Much {
 /// A store in a server of its own, whose time tests move.
 struct Scale {
     stage: RedisStage,
-    clock: OffsetClock,
+    clock: RedisClock,
     _server: OwnRedis,
 }
 
@@ -43,9 +46,9 @@ impl Scale {
             return None;
         };
         let mut stage = RedisStage::own(&server, "").await;
-        let clock = OffsetClock::default();
         let config = RedisConfig::from_url(&stage.url("")).unwrap();
-        stage.store = RedisStore::connect(config.clock_for_tests(clock.clone())).await.unwrap();
+        let (config, clock) = RedisClock::of(config, &[server.url()], Passes::Yes).await;
+        stage.store = RedisStore::connect(config).await.unwrap();
         Some(Self { stage, clock, _server: server })
     }
 
@@ -135,7 +138,7 @@ async fn costs(test: &str, much: Much, count: usize) -> Option<Vec<(&'static str
     assert!(!leases.is_empty());
     costs.push(("reserve of more than is due", cost));
     costs.push(("ack of it", scale.commands(complete(store, leases)).await.0));
-    scale.clock.advance(DAY * 2);
+    scale.clock.jump(millis(DAY * 2)).await;
     let (cost, pruned) = scale.commands(store.prune()).await;
     let pruned = pruned.unwrap();
     assert!(much != Much::Finished || pruned.changed == 1000, "{pruned:?}");
@@ -190,7 +193,7 @@ async fn r7_1_a_flood_of_due_jobs_is_served_in_exact_order() {
             order.insert(job.id(), order.len());
         }
     }
-    scale.clock.advance(HOUR);
+    scale.clock.jump(millis(HOUR)).await;
     let mut served = Vec::new();
     while served.len() < count {
         let leases = scale.reserve(fastrand::usize(1..=1000)).await;
@@ -295,10 +298,10 @@ async fn r13_7_a_step_forgets_a_bounded_number_of_keys() {
         let count = cmd("HLEN").arg(scale.stage.key("default", "unique")).to_owned();
         scale.stage.ask::<u64>(&count).await
     };
-    scale.clock.advance(DAY * 2);
+    scale.clock.jump(millis(DAY * 2)).await;
     while store.prune().await.unwrap().more {}
     assert_eq!(held().await, 2700);
-    scale.clock.advance(DAY * 2);
+    scale.clock.jump(millis(DAY * 2)).await;
     for left in [1700, 700, 0] {
         assert_eq!(store.prune().await.unwrap().more, left > 0);
         assert_eq!(held().await, left);
@@ -321,7 +324,7 @@ async fn r3_9_beats_of_the_gone_are_forgotten() {
     for old in 0..5 {
         scale.store().beat(&beat(format!("old-{old}"))).await.unwrap();
     }
-    scale.clock.advance(HOUR);
+    scale.clock.jump(millis(HOUR)).await;
     scale.store().beat(&beat("new".to_owned())).await.unwrap();
     let beats = format!("{}:{{workers}}:beats", scale.stage.prefix);
     assert_eq!(scale.stage.ask::<u64>(cmd("HLEN").arg(beats)).await, 1);
@@ -338,14 +341,14 @@ async fn r9_4_after_a_jump_back_others_of_a_key_are_served() {
     let jobs = [keyed("k").delay(HOUR), keyed("k"), keyed("later").delay(HOUR), keyed("k")];
     let jobs: Vec<NewJob> = jobs.into_iter().map(build).collect();
     store.enqueue(&jobs[..3]).await.unwrap();
-    scale.clock.advance(HOUR);
+    scale.clock.jump(millis(HOUR)).await;
     store.enqueue(&jobs[3..]).await.unwrap();
-    scale.clock.rewind(Duration::from_secs(60));
+    scale.clock.jump(-millis(Duration::from_secs(60))).await;
     let leases = scale.reserve(10).await;
     assert_eq!(leases.iter().map(Lease::id).collect::<Vec<_>>(), [jobs[1].id()]);
     complete(store, leases).await;
     assert_eq!(scale.reserve(10).await.len(), 0);
-    scale.clock.advance(Duration::from_secs(60));
+    scale.clock.jump(millis(Duration::from_secs(60))).await;
     for served in [2, 1] {
         let leases = scale.reserve(10).await;
         assert_eq!(leases.len(), served);

@@ -1,6 +1,5 @@
 -- The keys of a queue, its settings, and the instant of the call.
 -- KEYS: those of a queue from `base` on, in the order of `use`, as src/keys.rs builds them.
--- ARGV[1]: the present in ms for tests, or empty for the server's clock.
 local sub, byte, format, floor = string.sub, string.byte, string.format, math.floor
 
 -- Scores of `ready` are level x LEVEL + ms: exact in a double, and one set serves all priorities.
@@ -9,14 +8,9 @@ local LEVEL = 8796093022208
 local NOTHING, NO_NONCE = '00000000000', string.rep('\0', 16)
 
 -- `now_text` is what a score is told as: the server would print a number at some length.
-local now, now11, now13, now_text
-if ARGV[1] ~= '' then
-    now = tonumber(ARGV[1])
-else
-    local time = redis.call('TIME')
-    now = time[1] * 1000 + floor(time[2] / 1000)
-end
-now11, now13, now_text = format('%011x', now), format('%013.0f', now), format('%.0f', now)
+local time = redis.call('TIME')
+local now = time[1] * 1000 + floor(time[2] / 1000)
+local now11, now13, now_text = format('%011x', now), format('%013.0f', now), format('%.0f', now)
 
 -- The names of its keys by part, and its settings.
 local Q, per_key, skip, hold, fair, paused, max_pending, dedup, moving, known

@@ -1,8 +1,8 @@
 -- Takes back leases that ran out, and grants others (contract R5, R7). Needs lib/queue.lua,
 -- lib/job.lua, lib/lane.lua and lib/change.lua.
--- ARGV: 2 to 7 as exchange.lua has them.
-local limit, reclaims, burials = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local nonce, expires_at, worker = ARGV[5], format('%.0f', now + ARGV[6]), ARGV[7]
+-- ARGV: 1 to 6 as exchange.lua has them.
+local limit, reclaims, burials = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local nonce, expires_at, worker = ARGV[4], format('%.0f', now + ARGV[5]), ARGV[6]
 local answer, granted, next_at = {}, 0, nil
 
 -- Takes back leases that ran out, earliest first.

@@ -89,11 +89,8 @@ impl RedisStore {
         let shared = &*self.shared;
         let call = if shared.wait_replicas.is_some() { Call::Stored } else { Call::Repeatable };
         let store = |may_exist: bool| {
-            let mut args = vec![
-                shared.clock_arg(),
-                u8::from(may_exist).to_string().into_bytes(),
-                version.as_bytes().to_vec(),
-            ];
+            let mut args =
+                vec![u8::from(may_exist).to_string().into_bytes(), version.as_bytes().to_vec()];
             args.extend_from_slice(events);
             deliveries.push(&mut args);
             let request = Request::Script { script: Lua::Emit, keys: deliveries.keys(self), args };

@@ -77,7 +77,7 @@ impl RedisStore {
         let queues: BTreeSet<&QueueName> = events.iter().flat_map(|event| &event.queues).collect();
         let mut keys = vec![shared.keyspace.log()];
         keys.extend(queues.iter().map(|queue| shared.keyspace.records(queue)));
-        let mut args = vec![shared.clock_arg(), queues.len().to_string().into_bytes()];
+        let mut args = vec![queues.len().to_string().into_bytes()];
         args.extend(queues.iter().map(|queue| queue.as_str().into()));
         for event in events {
             args.extend([event.number.to_string().into_bytes(), event.id.clone()]);

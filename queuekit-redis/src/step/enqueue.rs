@@ -71,7 +71,7 @@ impl RedisStore {
         parts.into_values().collect()
     }
 
-    /// What enqueue.lua is called with behind the clock to store these jobs of one queue, whatever
+    /// What enqueue.lua is called with to store these jobs of one queue, whatever
     /// happens meanwhile: their queue comes to exist, and none is too far ahead.
     pub(crate) fn job_args(&self, jobs: &[NewJob]) -> Vec<Vec<u8>> {
         let mut args = vec![b"1".to_vec(), ANY_TIME_MS.to_vec()];
@@ -83,7 +83,6 @@ impl RedisStore {
         let shared = &*self.shared;
         let mut keys = Vec::with_capacity(grouped.queues.len());
         let mut args = vec![
-            shared.clock_arg(),
             // A queue that nobody knows yet comes to exist with its first job.
             u8::from(anew).to_string().into_bytes(),
             millis(DELAY).to_string().into_bytes(),

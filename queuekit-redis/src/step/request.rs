@@ -39,7 +39,7 @@ impl RedisStore {
         if script.tells_payloads() {
             keys.extend(keyspace.event_data(queue).map(|key| QueueKeys::from([key])));
         }
-        let args = std::iter::once(self.shared.clock_arg()).chain(rest).collect();
+        let args = rest.into_iter().collect();
         let request = Request::Script { script, keys, args };
         self.call_within(time, operation, call, request).await
     }

@@ -1,0 +1,239 @@
+//! What comes with time comes at its bound, and not 1 ms before it (R9.3): leases, jobs that wait,
+//! deadlines. Bounds of upkeep stand in `bounds_of_upkeep.rs`.
+
+use std::time::Duration;
+
+use queuekit_core::capability::{ExtendOutcome, RescheduleOutcome};
+use queuekit_core::queue::{KeyOnWait, Order};
+use queuekit_core::{
+    AckOutcome, JobDraft, JobId, NackKind, NackOutcome, QueuePatch, State, Status,
+};
+
+use crate::World;
+use crate::kit::{HOUR, MINUTE, Moment, TTL, default_queue, draft, keyed};
+
+/// R5.2: a lease lives for its ttl, and shows that it has expired when a reserve may take it back.
+/// Guard: expiry = now + ttl, compared with now, in reads and in reserve.
+pub async fn r5_2_a_lease_lives_for_its_ttl(world: &dyn World) {
+    for length in [TTL, HOUR] {
+        for moment in Moment::ALL {
+            let id = world.enqueue(draft()).await;
+            let worker = crate::kit::worker("w");
+            assert_eq!(world.reserve_as(worker, 1, length).await.len(), 1);
+            world.advance_to(moment, length).await;
+            let status = if moment.has_come() { Status::Expired } else { Status::Running };
+            assert_eq!(world.status(id).await, status, "{moment:?} of {length:?}");
+            assert_eq!(world.count(status).await, 1, "{moment:?} of {length:?}");
+            assert_is_leased(world, id, moment).await;
+        }
+    }
+}
+
+/// The job is leased if its bound has come; then it goes.
+async fn assert_is_leased(world: &dyn World, id: JobId, moment: Moment) {
+    let leased = world.reserve_ids(10).await.contains(&id);
+    assert_eq!(leased, moment.has_come(), "{moment:?}");
+    world.delete(id, true).await.expect("delete_job");
+}
+
+/// R5.6, R5.7: whatever becomes of a job whose lease expired, it does not before the expiry.
+/// Guard: the expiry in the condition of reclaim.
+pub async fn r5_6_nothing_is_reclaimed_before_its_expiry(world: &dyn World) {
+    let last = || draft().max_attempts(1);
+    let ends: [(&str, JobDraft, State); 3] = [
+        ("goes on", keyed("k"), State::Running),
+        ("ends dead", last(), State::Dead),
+        ("ends cancelled", draft(), State::Cancelled),
+    ];
+    for (what, draft, state) in ends {
+        for moment in Moment::ALL {
+            let lease = world.lease(draft.clone()).await;
+            if state == State::Cancelled {
+                world.request_cancel(lease.id()).await;
+            }
+            world.advance_to(moment, TTL).await;
+            world.reserve(10).await;
+            let job = world.job(lease.id()).await;
+            let wanted = if moment.has_come() { state } else { State::Running };
+            assert_eq!(job.state, wanted, "{what}: {moment:?}");
+            let is_new = job.lease_seq > lease.token.lease_seq;
+            assert_eq!(is_new, moment.has_come() && state == State::Running, "{what}: {moment:?}");
+            world.delete(lease.id(), true).await.expect("delete_job");
+        }
+    }
+}
+
+/// R3.2: the holder settles until a reserve has reclaimed the job, which none does before the
+/// expiry.
+/// Guard: the fence asks for no time, and reclaim does.
+pub async fn r3_2_a_late_holder_settles_until_the_lease_is_reclaimed(world: &dyn World) {
+    for moment in Moment::ALL {
+        for somebody_reserves in [false, true] {
+            let (first, second) = (world.lease(draft()).await, world.lease(draft()).await);
+            world.advance_to(moment, TTL).await;
+            if somebody_reserves {
+                world.reserve(10).await;
+            }
+            let acked = world.ack(&first.token).await;
+            let nacked = world.nack(&second.token, NackKind::Fatal, Duration::ZERO).await;
+            let wanted = match somebody_reserves && moment.has_come() {
+                true => (AckOutcome::LeaseLost, NackOutcome::LeaseLost),
+                false => (AckOutcome::Acked, NackOutcome::Dead),
+            };
+            assert_eq!((acked, nacked), wanted, "{moment:?}, reserve: {somebody_reserves}");
+            for lease in [first, second] {
+                world.delete(lease.id(), true).await.expect("delete_job");
+            }
+        }
+    }
+}
+
+/// R3.7: an extended lease lives for its new ttl, counted from the extend, also one that had
+/// expired.
+/// Guard: expiry = now + ttl in extend.
+pub async fn r3_7_an_extended_lease_lives_for_its_new_ttl(world: &dyn World) {
+    for held in [TTL / 2, 2 * TTL] {
+        for moment in Moment::ALL {
+            let lease = world.lease(draft()).await;
+            world.advance(held).await;
+            let outcome = world.extend(&lease.token, MINUTE).await;
+            let extended = ExtendOutcome::Extended { ttl: MINUTE, cancel_requested: false };
+            assert_eq!(outcome, extended);
+            world.advance_to(moment, MINUTE).await;
+            assert_is_leased(world, lease.id(), moment).await;
+        }
+    }
+}
+
+/// How a job comes to wait for an hour.
+#[derive(Clone, Copy, Debug)]
+enum Waits {
+    Delayed,
+    RunAt,
+    Failed,
+    Released,
+}
+
+impl Waits {
+    const ALL: [Self; 4] = [Self::Delayed, Self::RunAt, Self::Failed, Self::Released];
+
+    async fn of(self, world: &dyn World, draft: JobDraft) -> JobId {
+        match self {
+            Self::Delayed => world.enqueue(draft.delay(HOUR)).await,
+            Self::RunAt => {
+                let now = world.store_now().await;
+                world.enqueue(draft.run_at(now + HOUR)).await
+            }
+            Self::Failed => {
+                let lease = world.lease(draft).await;
+                world.fail(&lease, HOUR).await;
+                lease.id()
+            }
+            Self::Released => {
+                let lease = world.lease(draft).await;
+                world.release(&lease, HOUR).await;
+                lease.id()
+            }
+        }
+    }
+}
+
+/// R9.3: no job is leased before its time, whatever way it came to wait, and each is at its time.
+/// Guard: the comparison of `scheduled_at` with the store's now.
+pub async fn r9_3_nothing_runs_early(world: &dyn World) {
+    for waits in Waits::ALL {
+        for draft in [draft(), keyed("k")] {
+            for moment in Moment::ALL {
+                let id = waits.of(world, draft.clone()).await;
+                world.advance_to(moment, HOUR).await;
+                assert_is_due(world, id, moment, waits).await;
+            }
+        }
+    }
+}
+
+/// The job shows that it is ready, and is leased, if its time has come; then it goes.
+async fn assert_is_due(world: &dyn World, id: JobId, moment: Moment, waits: Waits) {
+    let waiting = match waits {
+        Waits::Failed => Status::Failed,
+        _ => Status::Scheduled,
+    };
+    let status = if moment.has_come() { Status::Ready } else { waiting };
+    assert_eq!(world.status(id).await, status, "{waits:?}, {moment:?}");
+    let counts = world.queue(&default_queue()).await.counts;
+    assert_eq!(counts.get(status).value, 1, "{waits:?}, {moment:?}");
+    let leased = world.reserve_ids(10).await.contains(&id);
+    assert_eq!(leased, moment.has_come(), "{waits:?}, {moment:?}");
+    world.delete(id, true).await.expect("delete_job");
+}
+
+/// R9.3: so it is in queues of every order, where a store looks for due jobs in other ways.
+/// Guard: the comparison with now where a key is served.
+pub async fn r9_3_nothing_of_a_key_runs_early_in_any_order(world: &dyn World) {
+    for order in [Order::Strict, Order::Fair] {
+        for on_wait in [KeyOnWait::Block, KeyOnWait::Skip] {
+            let settings = QueuePatch::default().order(order).key_on_wait(on_wait);
+            world.configure(&default_queue(), settings).await;
+            for waits in [Waits::Delayed, Waits::Failed] {
+                for moment in Moment::ALL {
+                    let id = waits.of(world, keyed("k")).await;
+                    let behind = world.enqueue(keyed("k").delay(2 * HOUR)).await;
+                    world.advance_to(moment, HOUR).await;
+                    let leased = world.reserve_ids(10).await;
+                    let wanted = if moment.has_come() { vec![id] } else { Vec::new() };
+                    assert_eq!(leased, wanted, "{order:?}, {on_wait:?}, {waits:?}, {moment:?}");
+                    for id in [id, behind] {
+                        world.delete(id, true).await.expect("delete_job");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// R6.4: a rescheduled job is leased at its new time.
+/// Guard: the new time is the store's now and the delay.
+pub async fn r6_4_a_rescheduled_job_is_leased_at_its_time(world: &dyn World) {
+    for draft in [draft(), keyed("k")] {
+        for moment in Moment::ALL {
+            let id = world.enqueue(draft.clone().delay(2 * HOUR)).await;
+            world.advance(MINUTE).await;
+            assert_eq!(world.reschedule(id, HOUR).await, RescheduleOutcome::Rescheduled);
+            world.advance_to(moment, HOUR).await;
+            assert_is_leased(world, id, moment).await;
+        }
+    }
+}
+
+/// R5.7: until its deadline a job is leased; from then on it is buried instead.
+/// Guard: the deadline in the condition of reserve.
+pub async fn r5_7_a_job_runs_until_its_deadline(world: &dyn World) {
+    for draft in [draft(), keyed("k")] {
+        for moment in Moment::ALL {
+            let id = world.enqueue(draft.clone().deadline(HOUR)).await;
+            world.advance_to(moment, HOUR).await;
+            assert_runs_or_dies(world, id, moment).await;
+        }
+    }
+}
+
+async fn assert_runs_or_dies(world: &dyn World, id: JobId, moment: Moment) {
+    let leased = world.reserve_ids(10).await.contains(&id);
+    assert_eq!(leased, !moment.has_come(), "{moment:?}");
+    let state = if moment.has_come() { State::Dead } else { State::Running };
+    assert_eq!(world.state(id).await, state, "{moment:?}");
+    world.delete(id, true).await.expect("delete_job");
+}
+
+/// R6.3, R5.7: the deadline of a job that is brought back counts anew.
+/// Guard: retry sets the deadline from the store's now.
+pub async fn r6_3_a_deadline_counts_anew_from_the_retry(world: &dyn World) {
+    for moment in Moment::ALL {
+        let id = world.enqueue(draft().deadline(HOUR)).await;
+        world.bury_waiting(id).await;
+        world.advance(50 * MINUTE).await;
+        world.bring_back(id).await;
+        world.advance_to(moment, HOUR).await;
+        assert_runs_or_dies(world, id, moment).await;
+    }
+}
