@@ -48,8 +48,7 @@ impl Layer for Core {
 }
 
 fn core_only() -> Layered {
-    let expect =
-        Expect { can_corrupt: true, can_rewind: true, clock_stands: true, ..Expect::CORE };
+    let expect = Expect { can_corrupt: true, can_rewind: true, clock_stands: true, ..Expect::CORE };
     let wrap = |inner| Arc::new(Wrapped(Core(inner))) as Arc<dyn Backend>;
     Layered::new(MemoryHarness, wrap).expecting(expect)
 }

@@ -147,11 +147,8 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_program_that_ends_badly_without_a_failed_case_broke() {
-        let program = |path: &str| Program {
-            path: path.into(),
-            directory: ".".into(),
-            store: Store::Sqlite,
-        };
+        let program =
+            |path: &str| Program { path: path.into(), directory: ".".into(), store: Store::Sqlite };
         assert!(program("false").run(&["a"], true).unwrap().broke);
         assert_eq!(program("false").run(&[], true), Ok(Outcome::default()));
         assert!(!program("true").run(&["a"], true).unwrap().broke);

@@ -26,7 +26,8 @@ impl Scratch {
         let listed = git(&workspace.root, &args)?;
         let listed = listed.split('\0').filter(|name| !name.is_empty()).map(PathBuf::from);
         // What was deleted is still listed until that is committed.
-        let files: BTreeSet<_> = listed.filter(|name| workspace.root.join(name).is_file()).collect();
+        let files: BTreeSet<_> =
+            listed.filter(|name| workspace.root.join(name).is_file()).collect();
         let synced = scratch.sync(&workspace.root, &files);
         synced.map_err(|error| Error::failed(format!("{}: {error}", scratch.tree.display())))?;
         Ok(scratch)

@@ -71,7 +71,8 @@ fn days() -> u64 {
 /// the comparison.
 fn unlisted<'m>(missed: &'m str, listed: &str) -> Vec<&'m str> {
     let reasoned = listed.lines().filter_map(|line| line.split_once(" # "));
-    let known: BTreeSet<String> = reasoned.map(|(mutant, _)| without_place(mutant.trim())).collect();
+    let known: BTreeSet<String> =
+        reasoned.map(|(mutant, _)| without_place(mutant.trim())).collect();
     let lines = missed.lines().filter(|line| !line.trim().is_empty());
     lines.filter(|line| !known.contains(&without_place(line.trim()))).collect()
 }
@@ -89,7 +90,8 @@ mod tests {
 
     #[test]
     fn a_survivor_is_known_wherever_its_line_has_moved() {
-        let missed = "src/a.rs:12:5: replace f -> bool with true\nsrc/b.rs:1:1: replace g with ()\n";
+        let missed =
+            "src/a.rs:12:5: replace f -> bool with true\nsrc/b.rs:1:1: replace g with ()\n";
         let listed = "src/a.rs:9:5: replace f -> bool with true # only a hint\n";
         assert_eq!(unlisted(missed, listed), ["src/b.rs:1:1: replace g with ()"]);
         let without_reason = "src/b.rs:1:1: replace g with ()\n";

@@ -47,9 +47,8 @@ impl Verdict {
     }
 
     fn of(outcome: &Outcome, caught: impl FnOnce(Vec<String>) -> Self) -> Option<Self> {
-        let nonsense = outcome.output.lines().find(|line| {
-            NONSENSE.iter().any(|sign| line.contains(sign))
-        });
+        let nonsense =
+            outcome.output.lines().find(|line| NONSENSE.iter().any(|sign| line.contains(sign)));
         if outcome.hung {
             return Some(Self::Hung);
         }
