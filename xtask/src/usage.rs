@@ -12,12 +12,13 @@ Commands:
   ci                 what CI runs: formatting, lints, each feature alone, docs, licences, tidy,
                      MSRV, and last the same as `test`
   tidy               the rules of this project that no compiler checks
-  mutants [--store STORE] [--changed] [--only NAME] [--units]
+  mutants [--store STORE] [--changed] [--only NAME].. [--own-rule] [--units]
                      take the guards of the stores out, one at a time, and see conformance fail
                      --store: sqlite, postgres or redis (all three)
                      --changed: only guards in files that differ from origin/main, or without it
                      from the last commit but one
                      --only: only mutants with this in their name
+                     --own-rule: run no cases but those of the guard's rule
                      --units: instead, cargo-mutants over core and worker, a shard per day
   bench [-- ARGS]    run the benchmarks; ARGS go to criterion
   peers [--store STORE] [--rounds N] [--only WHAT] [--dir DIR] [--url URL]

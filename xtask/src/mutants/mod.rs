@@ -37,7 +37,7 @@ pub(crate) fn run(options: Options) -> Result<()> {
         list.check(&workspace.root)?;
         guards::check(&workspace.root, &list)?;
         let wanted = |mutant: &&Mutant| {
-            options.only.as_ref().is_none_or(|part| mutant.name.contains(part))
+            (options.only.is_empty() || options.only.iter().any(|part| mutant.name.contains(part)))
                 && changed.as_ref().is_none_or(|changed| changed.contains(&mutant.file))
         };
         let mutants: Vec<&Mutant> = list.mutant.iter().filter(wanted).collect();
@@ -45,7 +45,8 @@ pub(crate) fn run(options: Options) -> Result<()> {
             println!("{}: none of its {} guards is asked for", store.name(), list.mutant.len());
             continue;
         }
-        faults.extend(Survey::begin(&workspace, store)?.take_out(&mutants)?);
+        let survey = Survey::begin(&workspace, store, options.own_rule)?;
+        faults.extend(survey.take_out(&mutants)?);
     }
     if faults.is_empty() { Ok(()) } else { Err(Error::failed(faults.join("\n"))) }
 }
@@ -54,18 +55,19 @@ pub(crate) fn run(options: Options) -> Result<()> {
 struct Survey {
     scratch: Scratch,
     store: Store,
+    own_rule: bool,
     cases: Vec<String>,
 }
 
 impl Survey {
     /// Builds the store's program as it is, which has to pass: else every mutant looked caught.
-    fn begin(workspace: &Workspace, store: Store) -> Result<Self> {
+    fn begin(workspace: &Workspace, store: Store, own_rule: bool) -> Result<Self> {
         let started = Instant::now();
         let scratch = Scratch::of(workspace)?;
         let path = scratch.build(store.name())?;
         let program = Program::new(path.clone(), &scratch.tree, store);
         let cases = program.cases()?;
-        let survey = Self { scratch, store, cases };
+        let survey = Self { scratch, store, own_rule, cases };
         survey.pass_as_it_is(&path, &program)?;
         let seconds = started.elapsed().as_secs_f64();
         println!("{}: {} cases pass, {seconds:.1} s", store.name(), survey.cases.len());
@@ -126,6 +128,9 @@ impl Survey {
         let (own, others) = self.split(&mutant.rule);
         if let Some(verdict) = Verdict::of_rule(&program.run(&own, true)?) {
             return Ok(verdict);
+        }
+        if self.own_rule {
+            return Ok(Verdict::Survived);
         }
         Ok(Verdict::of_others(&program.run(&others, false)?))
     }

@@ -7,8 +7,10 @@ pub(crate) struct Options {
     pub store: Option<Store>,
     /// Only mutants of files that differ from the base.
     pub changed: bool,
-    /// Only mutants whose name contains this.
-    pub only: Option<String>,
+    /// Only mutants whose name contains one of these, if there are any.
+    pub only: Vec<String>,
+    /// Only the cases of the guard's own rule are run: quicker, and stricter.
+    pub own_rule: bool,
     /// cargo-mutants over core and worker, and no store.
     pub units: bool,
 }
@@ -45,8 +47,12 @@ impl Options {
             };
             let is_twice = match *arg {
                 "--store" => options.store.replace(store(value()?)?).is_some(),
-                "--only" => options.only.replace((*value()?).to_owned()).is_some(),
+                "--only" => {
+                    options.only.push((*value()?).to_owned());
+                    false
+                }
                 "--changed" => std::mem::replace(&mut options.changed, true),
+                "--own-rule" => std::mem::replace(&mut options.own_rule, true),
                 "--units" => std::mem::replace(&mut options.units, true),
                 _ => return Err(Error::Usage(format!("mutants: unexpected `{arg}`"))),
             };
@@ -69,11 +75,13 @@ mod tests {
 
     #[test]
     fn each_option_is_read_once() {
-        let args = ["--changed", "--store", "redis", "--only", "ack"];
+        let line = "--changed --store redis --only ack --own-rule --only key";
+        let args: Vec<&str> = line.split(' ').collect();
         let options = Options {
             store: Some(Store::Redis),
             changed: true,
-            only: Some("ack".to_owned()),
+            only: vec!["ack".to_owned(), "key".to_owned()],
+            own_rule: true,
             units: false,
         };
         assert_eq!(Options::parse(&args), Ok(options));
