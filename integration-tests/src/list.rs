@@ -310,6 +310,7 @@ macro_rules! __for_each_case {
                 full r6_7_a_queue_that_is_made_while_it_is_removed_is_listed
                 full r12_a_change_of_order_loses_and_doubles_no_job
                 full r12_a_change_of_settings_reaches_every_key
+                full(SecondHandle) r12_settings_are_in_force_on_other_handles
                 full r6_9_why_a_waiting_job_waits
                 full r6_9_why_names_the_dead_head_that_holds
                 full r6_9_why_names_who_runs
@@ -368,6 +369,7 @@ macro_rules! __for_each_case {
                 full r12_retention_by_bytes_keeps_the_newest
                 full r12_retention_by_bytes_counts_results
                 full r5_4_a_job_is_brought_back_or_pruned_never_both
+                full r5_4_what_dies_again_while_retention_runs_is_kept
                 full r13_7_any_number_may_run_upkeep
                 full r13_7_a_step_is_bounded_and_says_more
                 full r13_7_repair_finds_nothing_to_mend

@@ -10,6 +10,7 @@ use queuekit_core::{
 };
 
 use crate::Layer;
+use crate::kit::MILLISECOND;
 
 /// Delays count from the client's now.
 #[derive(Debug)]
@@ -43,7 +44,7 @@ impl Layer for ClientClock {
     }
 }
 
-/// What is due within two minutes runs now.
+/// What is due within a millisecond runs now.
 #[derive(Debug)]
 pub(super) struct RunsEarly(Arc<dyn Backend>);
 
@@ -63,7 +64,7 @@ impl Layer for RunsEarly {
     async fn reserve(&self, request: &Reserve) -> Result<Reserved> {
         let waiting = StatusSet::from(Status::Scheduled).with(Status::Failed);
         for queue in self.0.list_queues().await? {
-            let soon = queue.as_of + Duration::from_secs(120);
+            let soon = queue.as_of + MILLISECOND;
             let filter = JobFilter::default().queue(queue.name).status(waiting);
             let page = self.0.list_jobs(&filter.limit(PageSize::MAX)).await?;
             let due = page.items.iter().filter(|job| job.scheduled_at <= soon);

@@ -8,10 +8,11 @@ use async_trait::async_trait;
 use queuekit_core::capability::CancelOutcome;
 use queuekit_core::{
     Backend, EnqueueOutcome, JobDraft, JobId, Nack, NackKind, NewJob, PartitionKey, QueueName,
-    Reserve, Reserved, Result,
+    QueuePatch, Reserve, Reserved, Result,
 };
 
 use crate::Layer;
+use crate::kit::{DAY, MILLISECOND};
 
 /// A key whose job was cancelled stays taken.
 #[derive(Debug)]
@@ -93,6 +94,32 @@ impl Layer for TouchesDuplicates {
             }
         }
         Ok(outcomes)
+    }
+}
+
+/// A key is free a millisecond before its window ends.
+#[derive(Debug)]
+pub(super) struct FreesKeyEarly(Arc<dyn Backend>);
+
+impl FreesKeyEarly {
+    /// Breaks a store.
+    pub(super) fn new(inner: Arc<dyn Backend>) -> Self {
+        Self(inner)
+    }
+}
+
+#[async_trait]
+impl Layer for FreesKeyEarly {
+    fn inner(&self) -> &Arc<dyn Backend> {
+        &self.0
+    }
+
+    async fn enqueue(&self, jobs: &[NewJob]) -> Result<Vec<EnqueueOutcome>> {
+        for job in jobs.iter().filter(|job| job.idempotency_key().is_some()) {
+            let early = QueuePatch::default().dedup_window(DAY - MILLISECOND);
+            self.admin().configure(job.queue(), &early).await?;
+        }
+        self.0.enqueue(jobs).await
     }
 }
 

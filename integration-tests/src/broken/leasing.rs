@@ -1,12 +1,12 @@
 //! Stores that lease too often, or too late.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use queuekit_core::{Backend, Lease, LeaseTtl, Reserve, Reserved, Result};
 
 use crate::Layer;
+use crate::kit::MILLISECOND;
 
 /// Two who reserve at once get one job, as from a select without a lock.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Layer for LeasesTwice {
     }
 }
 
-/// Adds a minute of grace to every lease.
+/// Leases live for a millisecond longer than was asked for.
 #[derive(Debug)]
 pub(super) struct LateExpiry(Arc<dyn Backend>);
 
@@ -58,8 +58,32 @@ impl Layer for LateExpiry {
     }
 
     async fn reserve(&self, request: &Reserve) -> Result<Reserved> {
-        let longer = request.ttl.get() + Duration::from_secs(60);
+        let longer = request.ttl.get() + MILLISECOND;
         let request = Reserve { ttl: LeaseTtl::for_tests(longer), ..request.clone() };
+        self.0.reserve(&request).await
+    }
+}
+
+/// Leases live for a millisecond less.
+#[derive(Debug)]
+pub(super) struct EarlyExpiry(Arc<dyn Backend>);
+
+impl EarlyExpiry {
+    /// Breaks a store.
+    pub(super) fn new(inner: Arc<dyn Backend>) -> Self {
+        Self(inner)
+    }
+}
+
+#[async_trait]
+impl Layer for EarlyExpiry {
+    fn inner(&self) -> &Arc<dyn Backend> {
+        &self.0
+    }
+
+    async fn reserve(&self, request: &Reserve) -> Result<Reserved> {
+        let shorter = request.ttl.get().saturating_sub(MILLISECOND);
+        let request = Reserve { ttl: LeaseTtl::for_tests(shorter), ..request.clone() };
         self.0.reserve(&request).await
     }
 }

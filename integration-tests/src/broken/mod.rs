@@ -48,14 +48,16 @@ broken_stores! {
     attempts::CountsAtNack: "R1.5", "counts attempts at nack: a crash costs none";
     attempts::ReclaimsForEver: "R5.7", "reclaims without the check of attempts";
     clock::ClientClock: "R0.4", "turns delays into instants of the client's clock";
-    clock::RunsEarly: "R9.3", "runs jobs two minutes before their time";
+    clock::RunsEarly: "R9.3", "runs jobs 1 ms before their time";
     keys::LeaksSlotOnCancel: "R6.5", "keeps the slot of a key when its job is cancelled";
     keys::TouchesDuplicates: "R2.5", "reschedules the job that a duplicate names";
+    keys::FreesKeyEarly: "R2.5", "frees an idempotency key 1 ms before its window ends";
     keys::FreesKeyAtEnd: "R2.5", "frees an idempotency key when its job ends";
     order::LosesPriority: "R7.1", "stores the priority and does not serve by it";
     order::PagesByOffset: "R8.2", "has offsets for cursors";
     leasing::LeasesTwice: "R0.3", "hands the last lease out again";
-    leasing::LateExpiry: "R5.6", "reclaims a minute after the expiry";
+    leasing::LateExpiry: "R5.6", "reclaims 1 ms after the expiry";
+    leasing::EarlyExpiry: "R5.2", "reclaims 1 ms before the expiry";
     batches::SplitsEnqueue: "R2.3", "stores the jobs of a call one by one";
     batches::StopsAtFirstFailure: "R3.6", "lets one bad lease spoil its batch";
     outcomes::AcksAgain: "R3.3", "answers Acked to an ack that is repeated";

@@ -97,7 +97,8 @@ pub async fn r2_1_every_priority_is_stored(world: &dyn World) {
     }
 }
 
-/// R2.2: an empty batch is answered without contacting the store.
+/// R2.2: an empty batch is answered, and changes nothing. That the store is not contacted is shown
+/// per store, where it could not answer.
 /// Guard: the early return of enqueue.
 pub async fn r2_2_an_empty_batch_changes_nothing(world: &dyn World) {
     let before = world.dump().await;

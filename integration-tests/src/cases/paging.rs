@@ -132,10 +132,15 @@ pub async fn r8_2_a_forged_position_is_refused_or_harmless(world: &dyn World) {
 /// R8.2: a bounded number is examined per page; what is far behind is found all the same.
 /// Guard: a short or empty page carries a cursor.
 pub async fn r8_2_a_rare_job_is_found_behind_many(world: &dyn World) {
-    for _ in 0..3 {
+    for _ in 0..11 {
         world.enqueue_n(1000).await;
     }
     let rare = world.enqueue(JobDraft::new("rare", "")).await;
     world.enqueue_n(1000).await;
-    assert_eq!(world.list_ids(all().kind(kind("rare")).limit(pages_of(10))).await, [rare]);
+    let mut filter = all().kind(kind("rare")).limit(pages_of(10));
+    let first = world.page(&filter).await;
+    assert_eq!(first.items, [], "a page examines at most 10,000 jobs");
+    assert!(first.next.is_some(), "an empty page behind which there is more has a cursor");
+    filter = filter.after(first.next);
+    assert_eq!(world.list_ids(filter).await, [rare]);
 }

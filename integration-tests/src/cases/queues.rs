@@ -1,17 +1,17 @@
 //! R6.7, R6.9 and R12: pausing, changing and removing queues, and why a job is not running.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::future::{BoxFuture, FutureExt};
 use queuekit_core::capability::{AdminExt, Beat, ExtendOutcome, Why};
-use queuekit_core::queue::{KeyOnDead, Order};
-use queuekit_core::{ErrorKind, JobFilter, JobId, PageSize, QueuePatch, Result, State};
+use queuekit_core::queue::{Keep, KeyOnDead, Order, Retention};
+use queuekit_core::{ErrorKind, JobFilter, JobId, PageSize, QueuePatch, Result, State, Status};
 
 use crate::World;
 use crate::kit::{
-    DAY, HOUR, TTL, build, default_queue, draft, in_parallel, keyed, kind, kind_of, partition_key,
-    queue, ttl, worker,
+    DAY, HOUR, MINUTE, TTL, build, default_queue, draft, in_parallel, keyed, kind, kind_of,
+    partition_key, queue, ttl, worker,
 };
 
 /// R6.7: in a paused queue nothing is reclaimed or buried; everything else works.
@@ -302,4 +302,57 @@ pub async fn r6_9_why_a_job_does_not_wait(world: &dyn World) {
     world.bury_waiting(buried).await;
     let dead = Why::Ended { state: State::Dead, reason: Some("buried".to_owned()) };
     assert_eq!(why(world, buried).await, dead);
+}
+
+/// R12: settings are in force within 1 s of their change, on every other handle of the store.
+/// Guard: what a handle remembers of settings it looks up again.
+pub async fn r12_settings_are_in_force_on_other_handles(world: &dyn World) {
+    let other = world.second_handle().await.expect("the harness said it can");
+    let admin = other.capabilities().admin.expect("Admin");
+    let name = default_queue();
+    let set = async |patch: QueuePatch| admin.configure(&name, &patch).await.expect("configure");
+    // This handle has seen the queue as it was.
+    world.enqueue_n(200).await;
+    let ended = world.reserve_one().await;
+    world.complete(&ended).await;
+    set(QueuePatch::default().paused(true)).await;
+    let change = Change::now("paused");
+    while !world.reserve(1).await.is_empty() {
+        change.wait().await;
+    }
+    assert!(world.count(Status::Ready).await > 0, "nothing is left to lease");
+    set(QueuePatch::default().paused(false)).await;
+    let change = Change::now("resumed");
+    while world.reserve(1).await.is_empty() {
+        change.wait().await;
+    }
+    set(QueuePatch::default().max_pending(Some(0))).await;
+    let change = Change::now("max_pending");
+    while world.try_enqueue(draft()).await.is_created() {
+        change.wait().await;
+    }
+    let age = Keep::new(Some(10 * MINUTE), None, None).expect("an age");
+    set(QueuePatch::default().retention(Retention { done: age, dead: age })).await;
+    world.advance(10 * MINUTE).await;
+    let change = Change::now("retention");
+    while world.prune().await == 0 {
+        change.wait().await;
+    }
+    other.close().await.expect("close");
+}
+
+/// A change of settings, and how long it may take to be in force: by the machine's clock, since a
+/// handle may remember settings by that.
+struct Change(&'static str, Instant);
+
+impl Change {
+    fn now(what: &'static str) -> Self {
+        Self(what, Instant::now())
+    }
+
+    /// Before another look.
+    async fn wait(&self) {
+        assert!(self.1.elapsed() < Duration::from_secs(1), "not in force after 1 s: {}", self.0);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }

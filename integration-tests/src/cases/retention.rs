@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use queuekit_core::capability::RetryOutcome;
 use queuekit_core::queue::{Keep, Retention};
-use queuekit_core::{Ack, AckOutcome, JobDraft, JobId, QueuePatch, State, Status};
+use queuekit_core::{
+    Ack, AckOutcome, Burial, BuryOutcome, JobDraft, JobId, QueuePatch, State, Status,
+};
 
 use crate::World;
 use crate::kit::{DAY, HOUR, MINUTE, default_queue, draft, in_parallel, queue, worker};
@@ -189,6 +191,44 @@ pub async fn r5_4_a_job_is_brought_back_or_pruned_never_both(world: &dyn World) 
             }
         }
         world.serve_all(&default_queue()).await;
+        world.advance(HOUR).await;
+        world.prune().await;
+    }
+}
+
+/// R5.4: what died again since retention has looked is kept: that it died before is no reason.
+/// Guard: `finished_at` in the condition of prune's delete.
+pub async fn r5_4_what_dies_again_while_retention_runs_is_kept(world: &dyn World) {
+    keep(world, Keep::ALL, keep_for(10 * MINUTE)).await;
+    let handles = world.handles().await;
+    for _ in 0..8 {
+        let ids = world.enqueue_n(400).await;
+        let burials: Vec<_> = ids.iter().map(|id| Burial::of_job(*id, "first")).collect();
+        world.backend().move_to_dlq(&burials).await.expect("move_to_dlq");
+        world.advance(HOUR).await;
+        let (one, two) = (Arc::clone(&handles[0]), Arc::clone(&handles[handles.len() - 1]));
+        let prune = tokio::spawn(async move {
+            two.capabilities().upkeep.expect("Upkeep").prune().await.expect("prune")
+        });
+        let again = tokio::spawn(async move {
+            let admin = one.capabilities().admin.expect("Admin");
+            let mut again = Vec::new();
+            for id in ids {
+                if admin.retry(&[id]).await.expect("retry") == [RetryOutcome::NotFound] {
+                    break;
+                }
+                let burial = Burial::of_job(id, "again");
+                let outcomes = one.move_to_dlq(&[burial]).await.expect("move_to_dlq");
+                assert_eq!(outcomes, [BuryOutcome::Buried]);
+                again.push(id);
+            }
+            again
+        });
+        prune.await.expect("the task");
+        let again = again.await.expect("the task");
+        for (id, is_stored) in again.iter().zip(stored(world, &again).await) {
+            assert!(is_stored, "{id} died again a moment ago");
+        }
         world.advance(HOUR).await;
         world.prune().await;
     }

@@ -7,6 +7,7 @@
 mod admin;
 mod dump;
 mod events;
+mod limits;
 mod parallel;
 mod read;
 mod run;
@@ -23,6 +24,7 @@ use queuekit_core::{
 
 pub use dump::Dump;
 pub use events::{consumer, deliveries_of, subscribed};
+pub use limits::{assert_answers_empty_batches, assert_keeps_the_largest_payload};
 pub use parallel::in_parallel;
 pub use schedules::{defined, schedule_name};
 pub use time::{MILLISECOND, Moment, millis};

@@ -19,6 +19,7 @@ mod findings;
 mod hints;
 mod keys;
 mod kill;
+mod limits;
 mod lost_replies;
 mod merging;
 mod migrations;

@@ -18,6 +18,7 @@ mod damage;
 mod faults;
 mod keys;
 mod kill;
+mod limits;
 mod lost_replies;
 mod model;
 mod opening;

@@ -17,6 +17,7 @@ mod foreign;
 mod full;
 mod handles;
 mod kill;
+mod limits;
 mod locks;
 mod merging;
 mod model;

@@ -8,6 +8,7 @@
 )]
 
 mod broken;
+mod limits;
 mod model;
 mod proxy;
 mod registry;

@@ -1,0 +1,42 @@
+//! Limits that the suite's store does not have, and calls that need no server.
+
+use std::time::Duration;
+
+use crate::common::stage::{Stage, in_the_dark};
+use queuekit_core::limits::PAYLOAD_BYTES_HARD;
+use queuekit_core::{Backend, Limits};
+use queuekit_integration_tests::kit::{
+    assert_answers_empty_batches, assert_keeps_the_largest_payload, build, draft,
+};
+use queuekit_integration_tests::servers::{Mode, Proxy};
+use queuekit_integration_tests::this_test;
+use queuekit_postgres::{PostgresConfig, PostgresStore};
+
+#[tokio::test]
+async fn r12_a_payload_of_16_mib_is_stored_whole() {
+    let test = this_test!();
+    let Some(stage) = Stage::open(test).await else { return };
+    let limits = Limits::default().with_payload_bytes(PAYLOAD_BYTES_HARD);
+    let config = PostgresConfig::from_url(&stage.url("")).unwrap().limits(limits);
+    let store = PostgresStore::connect(config).await.unwrap();
+    assert_keeps_the_largest_payload(&store).await;
+    store.close().await.unwrap();
+    stage.end().await;
+}
+
+/// The server is out of reach, so that no call that asks it could be answered.
+#[tokio::test]
+async fn r2_2_an_empty_batch_does_not_contact_the_store() {
+    let test = this_test!();
+    let Some(stage) = Stage::open(test).await else { return };
+    let proxy = Proxy::start(&stage.database.url()).await;
+    let op_timeout = Duration::from_millis(500);
+    let settings = format!("pool_size=3&op_timeout_ms={}", op_timeout.as_millis());
+    let store = PostgresStore::connect_url(&proxy.url(&stage.url(&settings))).await.unwrap();
+    proxy.set(Mode::BlackHole);
+    in_the_dark("enqueue", op_timeout, store.enqueue(&[build(draft())])).await;
+    assert_answers_empty_batches(&store).await;
+    proxy.set(Mode::Pass);
+    store.close().await.unwrap();
+    stage.end().await;
+}
