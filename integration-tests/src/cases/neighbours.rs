@@ -22,7 +22,8 @@ pub async fn r2_5_deleting_an_old_job_frees_no_key_of_another(world: &dyn World)
 /// Guard: the queue in the condition of the reclaim.
 pub async fn r5_6_leases_of_other_queues_are_left_alone(world: &dyn World) {
     let other = queue("other");
-    let lost = world.lease(draft().queue(other.clone())).await;
+    world.enqueue(draft().queue(other.clone())).await;
+    let lost = world.reserve_one_from(&other).await;
     world.enqueue(draft()).await;
     world.expire().await;
     assert_eq!(world.reserve(1).await.len(), 1);

@@ -85,10 +85,9 @@ impl Survey {
         let cases: Vec<&str> = self.cases.iter().map(String::as_str).collect();
         let outcome = program.run(&cases, true)?;
         if outcome.hung || outcome.broke || !outcome.failed.is_empty() {
-            return Err(Error::failed(format!(
-                "{}: its conformance fails with every guard in place: {outcome:?}",
-                self.store.name()
-            )));
+            let why = outcome.why();
+            let store = self.store.name();
+            return Err(Error::failed(format!("{store}: with every guard in place {why}")));
         }
         fs::write(passed, digest).map_err(failed)
     }

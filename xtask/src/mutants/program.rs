@@ -98,6 +98,16 @@ impl Program {
 }
 
 impl Outcome {
+    /// What went wrong, for a run that should have passed.
+    pub(super) fn why(&self) -> String {
+        if self.hung {
+            return "conformance does not end in time".to_owned();
+        }
+        let details =
+            self.output.split_once("\nfailures:\n").map_or(&*self.output, |(_, rest)| rest);
+        format!("conformance fails: {}\n{details}", self.failed.join(", "))
+    }
+
     fn take(&mut self, line: &str) {
         self.failed.extend(failed_case(line).map(str::to_owned));
         self.output.push_str(line);
