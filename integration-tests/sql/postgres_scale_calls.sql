@@ -52,13 +52,13 @@ EXECUTE placed (7);
 EXECUTE available ('{plain,later,key,fair,passed}', 100);
 EXECUTE next_due ('{plain,later,ended,leased,key,fair,passed}');
 EXECUTE ack (
-    test_ids(4, 11, 20), '{1}', test_ids(4, 11, 20), '{}'
+    test_ids(4, 11, 20), '{1}', test_ids(4, 11, 20), '{}', '{leased}'
 );
 EXECUTE extend (
-    test_ids(4, 21, 30), array_fill(1, '{10}'), test_ids(4, 21, 30), 30000
+    test_ids(4, 21, 30), array_fill(1, '{10}'), test_ids(4, 21, 30), 30000, '{leased}'
 );
 EXECUTE report (
-    test_id(4, 21), 1, test_id(4, 21), 0.5, 'half', '["a line"]', 100
+    test_id(4, 21), 1, test_id(4, 21), 0.5, 'half', '["a line"]', 100, 'leased'
 );
 EXECUTE expired ('{leased}', 10, '{0}');
 EXECUTE lock_leases (test_ids(4, 31, 60));

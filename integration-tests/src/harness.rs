@@ -51,6 +51,13 @@ pub trait World: Send + Sync + 'static {
         false
     }
 
+    /// Everything the store holds, byte for byte, and not what reads show: a line per row, key or
+    /// record. Two dumps are equal if and only if nothing was written between them, whatever
+    /// the clock did. None if the harness cannot.
+    async fn raw_dump(&self) -> Option<Vec<String>> {
+        None
+    }
+
     /// Removes the store, also after a case failed.
     async fn dispose(&self) {}
 }
@@ -70,6 +77,8 @@ pub struct Expect {
     pub clock_stands: bool,
     /// [`World::second_handle`] works.
     pub second_handle: bool,
+    /// [`World::raw_dump`] works. Without it, cases compare what reads show.
+    pub raw_dump: bool,
     /// The store's schema has versions.
     pub migrations: bool,
     /// An enqueue call over several queues is one atomic step (R2.3).
@@ -90,6 +99,7 @@ impl Expect {
         can_rewind: false,
         clock_stands: false,
         second_handle: false,
+        raw_dump: false,
         migrations: false,
         atomic_across_queues: false,
         drops_history: false,

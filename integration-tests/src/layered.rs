@@ -87,6 +87,13 @@ impl World for LayeredWorld {
         self.inner.corrupt(id).await
     }
 
+    async fn raw_dump(&self) -> Option<Vec<String>> {
+        if !self.expect().raw_dump {
+            return None;
+        }
+        self.inner.raw_dump().await
+    }
+
     async fn dispose(&self) {
         self.inner.dispose().await;
     }

@@ -39,6 +39,7 @@ impl World for MemoryWorld {
             clock_stands: true,
             // Clones share everything, also their end: there is no handle of another process.
             second_handle: false,
+            raw_dump: true,
             migrations: true,
             atomic_across_queues: true,
             outbox: true,
@@ -58,6 +59,10 @@ impl World for MemoryWorld {
     async fn rewind(&self, by: Duration) -> bool {
         self.clock.set(self.clock.now().minus(by));
         true
+    }
+
+    async fn raw_dump(&self) -> Option<Vec<String>> {
+        Some(self.store.raw_dump())
     }
 
     async fn corrupt(&self, id: JobId) -> bool {

@@ -1,21 +1,26 @@
 -- Completes jobs whose leases hold.
--- Parameters: a column each, a row per job, sorted by id: $1 id; $2 lease_seq; $3 nonce; $4 result.
--- Of $2 and $3 one with the same value for all jobs may come with the first alone; $4 of nothing
--- but NULL, empty.
+-- Parameters: a column each, a row per job, sorted by id: $1 id; $2 lease_seq; $3 nonce; $4 result;
+-- $5 the queue's name. Of $2, $3 and $5 one with the same value for all jobs may come with the first
+-- alone; $4 of nothing but NULL, empty.
 -- Result: one row: how many were completed; if not all, their ids.
--- Index: running_pkey, jobs_pkey, idempotency_pkey, queues_pkey.
+-- Index: running_pkey, jobs_pkey, idempotency_pkey, queues_pkey, queues_name_key.
 -- Locks: the leases and bodies it removes; those who settle the same leases wait.
 WITH clock AS MATERIALIZED (
     SELECT queuekit.now_ms() AS now
 ),
 lease AS (
     DELETE FROM queuekit.running
-    USING unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::bytea[])
-        AS input (id, lease_seq, nonce, result)
+    USING unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::bytea[], $5::text[])
+        AS input (id, lease_seq, nonce, result, queue)
     WHERE
         running.id = input.id
         AND running.nonce = coalesce(input.nonce, ($3::uuid[])[1])
         AND running.lease_seq = coalesce(input.lease_seq, ($2::bigint[])[1])
+        -- Ids of two queues may end alike. One queue is looked up once.
+        AND running.queue = CASE cardinality($5::text[])
+            WHEN 1 THEN (SELECT id FROM queuekit.queues WHERE name = ($5::text[])[1])
+            ELSE (SELECT id FROM queuekit.queues WHERE name = input.queue)
+        END
     RETURNING running.*, input.result
 ),
 body AS (

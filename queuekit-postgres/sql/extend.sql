@@ -1,11 +1,13 @@
 -- Extends leases that hold, and that nobody is settling.
 -- Parameters: a column each, a row per lease: $1 id; $2 lease_seq; $3 nonce. $4 ttl in ms.
+-- $5 the queue's name of each; one that is the same for all may come with the first alone.
 -- Result: id and cancel_requested of those that were extended.
--- Index: running_pkey.
+-- Index: running_pkey, queues_name_key.
 -- Locks: the leases; passes over those that others hold.
 WITH lease AS MATERIALIZED (
     SELECT held.id
-    FROM unnest($1::uuid[], $2::bigint[], $3::uuid[]) AS input (id, lease_seq, nonce)
+    FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $5::text[])
+        AS input (id, lease_seq, nonce, queue)
     CROSS JOIN LATERAL (
         SELECT running.id
         FROM queuekit.running
@@ -13,6 +15,11 @@ WITH lease AS MATERIALIZED (
             running.id = input.id
             AND running.lease_seq = input.lease_seq
             AND running.nonce = input.nonce
+            -- Ids of two queues may end alike. One queue is looked up once.
+            AND running.queue = CASE cardinality($5::text[])
+                WHEN 1 THEN (SELECT id FROM queuekit.queues WHERE name = ($5::text[])[1])
+                ELSE (SELECT id FROM queuekit.queues WHERE name = input.queue)
+            END
         FOR UPDATE SKIP LOCKED
     ) AS held
 )

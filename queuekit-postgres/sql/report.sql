@@ -1,8 +1,8 @@
 -- Records what a run reports, if its lease holds.
 -- Parameters: $1 id; $2 lease_seq; $3 nonce; $4 how far it is, or NULL; $5 message; $6 lines as a
--- JSON array of texts; $7 most lines kept.
+-- JSON array of texts; $7 most lines kept; $8 the queue's name.
 -- Result: the id, if it was recorded.
--- Index: running_pkey, reports_pkey.
+-- Index: running_pkey, reports_pkey, queues_name_key.
 -- Locks: the reports it writes.
 WITH clock AS MATERIALIZED (
     SELECT queuekit.now_ms() AS now
@@ -24,6 +24,8 @@ JOIN queuekit.running
     ON running.id = input.id
     AND running.lease_seq = input.lease_seq
     AND running.nonce = input.nonce
+    -- Ids of two queues may end alike.
+    AND running.queue = (SELECT id FROM queuekit.queues WHERE name = $8::text)
 ON CONFLICT (job) DO UPDATE
 SET
     fraction = coalesce(excluded.fraction, old.fraction),

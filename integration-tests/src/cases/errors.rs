@@ -39,6 +39,7 @@ pub async fn r10_1_the_store_can_what_its_harness_states(world: &dyn World) {
     assert_eq!(world.corrupt(id).await, expect.can_corrupt, "can_corrupt");
     assert_eq!(world.rewind(Duration::ZERO).await, expect.can_rewind, "can_rewind");
     assert_eq!(world.second_handle().await.is_some(), expect.second_handle, "second_handle");
+    assert_eq!(world.raw_dump().await.is_some(), expect.raw_dump, "raw_dump");
 }
 
 /// R10.1: an error says its kind, its operation, and whether to try again.

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use queuekit_core::capability::ExtendOutcome;
+use queuekit_core::capability::{ExtendOutcome, Report, ReportOutcome};
 use queuekit_core::{
     Ack, AckOutcome, Burial, BuryOutcome, JobId, Lease, LeaseToken, NackKind, NackOutcome, Nonce,
-    Priority, State, Timestamp,
+    Priority, Progress, State, Timestamp,
 };
 
 use crate::World;
@@ -28,7 +28,7 @@ pub async fn r3_1_every_reserve_has_a_nonce_of_its_own(world: &dyn World) {
 }
 
 /// R3.1: the nonce is compared, not only the number of the lease.
-/// Guard: the nonce in the condition of ack, nack and burial.
+/// Guard: the nonce in the condition of ack, nack, burial, extend and report.
 pub async fn r3_1_a_guessed_nonce_settles_nothing(world: &dyn World) {
     let lease = world.lease(draft()).await;
     let mut guess = lease.token.clone();
@@ -38,7 +38,7 @@ pub async fn r3_1_a_guessed_nonce_settles_nothing(world: &dyn World) {
 }
 
 /// R3.1: the number of the lease is compared, not only the nonce.
-/// Guard: `lease_seq` in the condition of ack, nack and burial.
+/// Guard: `lease_seq` in the condition of ack, nack, burial, extend and report.
 pub async fn r3_1_another_lease_seq_settles_nothing(world: &dyn World) {
     let lease = world.lease(draft()).await;
     for seq in [0, lease.token.lease_seq + 1, u64::from(u32::MAX), i64::MAX as u64, u64::MAX] {
@@ -61,10 +61,15 @@ pub async fn r3_1_another_queue_settles_nothing(world: &dyn World) {
     assert!(matches!(outcome, AckOutcome::LeaseLost | AckOutcome::NotFound), "{outcome:?}");
     let outcome = world.nack(&moved, NackKind::Fatal, Duration::ZERO).await;
     assert!(matches!(outcome, NackOutcome::LeaseLost | NackOutcome::NotFound), "{outcome:?}");
+    let outcome = world.bury(Burial::of_lease(moved.clone(), "moved")).await;
+    assert!(matches!(outcome, BuryOutcome::LeaseLost | BuryOutcome::NotFound), "{outcome:?}");
     if let Some(leases) = world.capabilities().leases {
-        let outcomes = leases.extend(&[moved], ttl(HOUR)).await.expect("extend");
+        let outcomes = leases.extend(std::slice::from_ref(&moved), ttl(HOUR)).await;
         let lost = [ExtendOutcome::LeaseLost, ExtendOutcome::NotFound];
-        assert!(lost.contains(&outcomes[0]), "{outcomes:?}");
+        assert!(lost.contains(&outcomes.expect("extend")[0]));
+        let report = Report { lease: moved, progress: None, lines: vec!["line".to_owned()] };
+        let lost = [ReportOutcome::LeaseLost, ReportOutcome::NotFound];
+        assert!(lost.contains(&world.report(report).await));
     }
     world.assert_unchanged(&before).await;
 }
@@ -134,23 +139,6 @@ pub async fn r3_3_stale_ack_changes_nothing(world: &dyn World) {
     assert_settles_nothing(world, &stale.token).await;
 }
 
-/// R3.3: nor does one that was given back, also while nobody holds the job.
-/// Guard: the state in the condition of each settling write.
-pub async fn r3_3_a_spent_lease_changes_nothing(world: &dyn World) {
-    for end in ["fail", "release", "kill", "call off"] {
-        let lease = world.lease(draft()).await;
-        match end {
-            "fail" => world.fail(&lease, HOUR).await,
-            "release" => world.release(&lease, HOUR).await,
-            "kill" => world.kill(&lease).await,
-            _ => world.call_off(&lease).await,
-        }
-        let before = world.dump().await;
-        assert_eq!(world.ack(&lease.token).await, AckOutcome::LeaseLost, "after {end}");
-        world.assert_unchanged(&before).await;
-    }
-}
-
 /// R3.3: nor does one whose job was reclaimed and waits, unleased, on its way to the next run.
 /// Guard: reclaim clears the lease.
 pub async fn r3_3_a_reclaimed_lease_is_lost_though_nobody_holds_the_job(world: &dyn World) {
@@ -178,28 +166,6 @@ pub async fn r3_3_a_repeated_ack_is_already_done(world: &dyn World) {
     }
     world.assert_unchanged(&before).await;
     assert_eq!(world.job(lease.id()).await.result.expect("a result"), "first");
-}
-
-/// R3.3: another lease of a completed job is lost, not AlreadyDone.
-/// Guard: AlreadyDone asks for the token, too.
-pub async fn r3_3_another_lease_of_a_completed_job_is_lost(world: &dyn World) {
-    let stale = world.lease(draft()).await;
-    world.expire().await;
-    let live = world.reserve_one().await;
-    world.complete(&live).await;
-    assert_eq!(world.ack(&stale.token).await, AckOutcome::LeaseLost);
-    let mut guess = live.token.clone();
-    guess.nonce = Nonce::from_bytes([1; 16]);
-    assert_eq!(world.ack(&guess).await, AckOutcome::LeaseLost);
-}
-
-/// R3.3: a holder whose lease was broken by force has lost it.
-/// Guard: a forced burial ends the lease.
-pub async fn r3_3_a_broken_lease_is_lost(world: &dyn World) {
-    let lease = world.lease(draft()).await;
-    let burial = Burial::forced(lease.id(), "operator");
-    assert_eq!(world.bury(burial).await, BuryOutcome::Buried);
-    assert_settles_nothing(world, &lease.token).await;
 }
 
 /// R3.4: for one lease, only the first of ack, nack and burial takes effect.
@@ -254,9 +220,7 @@ pub async fn r3_5_an_unknown_job_leaves_no_trace(world: &dyn World) {
 /// R3.5: nor does an unknown job through the capabilities.
 /// Guard: extend, report, cancel, retry and reschedule update and never insert.
 pub async fn r3_5_an_unknown_job_leaves_no_trace_in_capabilities(world: &dyn World) {
-    use queuekit_core::capability::{
-        CancelOutcome, ExtendOutcome, Report, ReportOutcome, RescheduleOutcome, RetryOutcome,
-    };
+    use queuekit_core::capability::{CancelOutcome, RescheduleOutcome, RetryOutcome};
     let lease = world.lease(draft()).await;
     let known = world.dump().await;
     let id = JobId::generate(&default_queue(), Timestamp::default());
@@ -271,7 +235,7 @@ pub async fn r3_5_an_unknown_job_leaves_no_trace_in_capabilities(world: &dyn Wor
     world.assert_unchanged(&known).await;
 }
 
-/// Ack, nack and burial by this lease are refused, and change nothing.
+/// Whatever takes a token is refused by this one, and changes nothing.
 async fn assert_settles_nothing(world: &dyn World, token: &LeaseToken) {
     let before = world.dump().await;
     assert_eq!(world.ack(token).await, AckOutcome::LeaseLost, "ack by {token:?}");
@@ -281,5 +245,11 @@ async fn assert_settles_nothing(world: &dyn World, token: &LeaseToken) {
     }
     let outcome = world.bury(Burial::of_lease(token.clone(), "stale")).await;
     assert_eq!(outcome, BuryOutcome::LeaseLost, "burial by {token:?}");
+    if world.capabilities().leases.is_some() {
+        assert_eq!(world.extend(token, HOUR).await, ExtendOutcome::LeaseLost, "by {token:?}");
+        let progress = Some(Progress::new(1.0, "stale"));
+        let report = Report { lease: token.clone(), progress, lines: vec!["stale".to_owned()] };
+        assert_eq!(world.report(report).await, ReportOutcome::LeaseLost, "report by {token:?}");
+    }
     world.assert_unchanged(&before).await;
 }

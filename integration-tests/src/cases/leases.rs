@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queuekit_core::capability::{Beat, ExtendOutcome, Report, ReportOutcome};
-use queuekit_core::{Lease, LeaseToken, Progress, State, WorkerId};
+use queuekit_core::{Lease, LeaseToken, Nonce, Progress, State, WorkerId};
 
 use crate::World;
 use crate::kit::{HOUR, MINUTE, TTL, default_queue, draft, kind, queue, ttl, worker};
@@ -46,8 +46,10 @@ pub async fn r3_7_a_lost_lease_is_not_extended(world: &dyn World) {
     world.advance(TTL / 2).await;
     assert_not_extended(world, &stale.token).await;
     let mut guess = live.token.clone();
-    guess.nonce = queuekit_core::Nonce::from_bytes([3; 16]);
+    guess.nonce = Nonce::from_bytes([3; 16]);
     assert_not_extended(world, &guess).await;
+    let old_seq = LeaseToken { lease_seq: stale.token.lease_seq, ..live.token.clone() };
+    assert_not_extended(world, &old_seq).await;
     world.complete(&live).await;
     assert_not_extended(world, &live.token).await;
     let waiting = world.lease(draft()).await;
@@ -120,21 +122,28 @@ pub async fn r3_8_the_last_lines_are_kept_and_cut(world: &dyn World) {
 }
 
 /// R3.8: a report by a lease that no longer holds changes nothing.
-/// Guard: the fence in report.
+/// Guard: the fence in report: the number of the lease, its nonce, and that it runs.
 pub async fn r3_8_a_lost_lease_reports_nothing(world: &dyn World) {
     let stale = world.lease(draft()).await;
     world.expire().await;
     let live = world.reserve_one().await;
+    let mut guess = live.token.clone();
+    guess.nonce = Nonce::from_bytes([3; 16]);
+    let old_seq = LeaseToken { lease_seq: stale.token.lease_seq, ..live.token.clone() };
+    let old_nonce = LeaseToken { nonce: stale.token.nonce, ..live.token.clone() };
+    for token in [stale.token, guess, old_seq, old_nonce] {
+        assert_reports_nothing(world, token).await;
+    }
+    world.kill(&live).await;
+    assert_reports_nothing(world, live.token).await;
+}
+
+async fn assert_reports_nothing(world: &dyn World, token: LeaseToken) {
     let before = world.dump().await;
-    let late = Report {
-        progress: Some(Progress::new(1.0, "late")),
-        ..report(&stale, ["late".to_owned()])
-    };
+    let progress = Some(Progress::new(1.0, "late"));
+    let late = Report { lease: token, progress, lines: vec!["late".to_owned()] };
     assert_eq!(world.report(late).await, ReportOutcome::LeaseLost);
     world.assert_unchanged(&before).await;
-    world.kill(&live).await;
-    let dead = report(&live, ["late".to_owned()]);
-    assert_eq!(world.report(dead).await, ReportOutcome::LeaseLost);
 }
 
 fn beat(id: &WorkerId) -> Beat {

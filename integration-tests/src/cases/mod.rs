@@ -11,6 +11,7 @@ pub mod errors;
 pub mod event_clocks;
 pub mod events;
 pub mod fence;
+pub mod fence_matrix;
 pub mod figures;
 pub mod flush;
 pub mod guarantees;

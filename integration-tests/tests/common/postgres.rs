@@ -79,7 +79,8 @@ pub(crate) async fn client(url: &str) -> Client {
 pub(crate) struct PostgresWorld {
     config: PostgresConfig,
     pub(crate) schema: String,
-    backend: Arc<dyn Backend>,
+    pub(crate) store: PostgresStore,
+    pub(crate) backend: Arc<dyn Backend>,
     pub(crate) client: Client,
     stands: bool,
 }
@@ -100,7 +101,7 @@ impl PostgresWorld {
         let client = client(&database().await.url()).await;
         let clock = include_str!("../../sql/postgres_clock.sql");
         client.batch_execute(&of_schema(clock, &schema)).await.expect("a clock");
-        Self { config, schema, backend: Arc::new(store), client, stands: false }
+        Self { config, schema, backend: Arc::new(store.clone()), store, client, stands: false }
     }
 
     async fn execute(
@@ -130,6 +131,7 @@ impl World for PostgresWorld {
             can_rewind: true,
             clock_stands: self.stands,
             second_handle: true,
+            raw_dump: true,
             migrations: true,
             drops_history: true,
             atomic_across_queues: true,
@@ -164,7 +166,20 @@ impl World for PostgresWorld {
         self.execute(&corrupt, &[]).await == 1
     }
 
+    async fn raw_dump(&self) -> Option<Vec<String>> {
+        Some(raw_dump(&self.client, &self.schema).await)
+    }
+
     async fn dispose(&self) {
         self.backend.close().await.expect("the store closes");
     }
+}
+
+/// Every row of every table, and its place; every sequence.
+async fn raw_dump(client: &Client, schema: &str) -> Vec<String> {
+    let make = include_str!("../../sql/postgres_dump.sql");
+    client.batch_execute(make).await.expect("a function");
+    let read = include_str!("../../sql/postgres_dump_read.sql");
+    let rows = client.query(read, &[&schema]).await.expect("the schema is read");
+    rows.iter().map(|row| row.get(0)).collect()
 }

@@ -14,7 +14,7 @@ use redis::AsyncCommands;
 use redis::aio::MultiplexedConnection;
 
 use super::redis_clock::{Passes, RedisClock};
-use super::redis_stage::connect;
+use super::redis_stage::{connect, raw_dump};
 
 /// Opens stores on clocks that only the suite moves.
 #[derive(Clone, Copy, Debug, Default)]
@@ -123,6 +123,7 @@ impl World for RedisWorld {
             can_rewind: true,
             clock_stands: self.passes == Passes::No,
             second_handle: true,
+            raw_dump: true,
             migrations: true,
             // A Cluster has several servers.
             atomic_across_queues: self.connections.len() == 1,
@@ -164,6 +165,15 @@ impl World for RedisWorld {
             }
         }
         corrupted
+    }
+
+    async fn raw_dump(&self) -> Option<Vec<String>> {
+        let mut lines = Vec::new();
+        for connection in &self.connections {
+            let prefix = self.config.prefix_for_tests();
+            lines.extend(raw_dump(connection.clone(), prefix).await);
+        }
+        Some(lines)
     }
 
     async fn dispose(&self) {

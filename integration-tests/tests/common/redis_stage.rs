@@ -126,6 +126,11 @@ impl RedisStage {
         assert_exact(&self.server, &self.prefix).await;
     }
 
+    /// Everything that is stored.
+    pub(crate) async fn raw_dump(&self) -> Vec<String> {
+        raw_dump(connect(&self.server).await.expect("a connection"), &self.prefix).await
+    }
+
     /// One step of placing keys anew, which looks at so many.
     pub(crate) async fn place(&self, most: usize) {
         let keys = PARTS.map(|part| self.key("default", part));
@@ -187,4 +192,12 @@ pub(crate) async fn assert_exact(server: &str, prefix: &str) {
     look.arg(WRONG_LOG).arg(keys.len()).arg(&keys);
     let wrong: Vec<String> = command(server, &look).await;
     assert!(wrong.is_empty(), "the log of events: {wrong:#?}");
+}
+
+/// Key by key what a server has under a prefix, and when the key goes.
+pub(crate) async fn raw_dump(mut connection: MultiplexedConnection, prefix: &str) -> Vec<String> {
+    let mut dump = cmd("EVAL");
+    dump.arg(include_str!("../../lua/redis_dump.lua")).arg(0).arg(format!("{prefix}:*"));
+    let lines: Vec<Vec<u8>> = dump.query_async(&mut connection).await.expect("the server answers");
+    lines.iter().map(|line| line.escape_ascii().to_string()).collect()
 }

@@ -21,14 +21,14 @@ pub(crate) struct LiveSqliteHarness;
 #[async_trait]
 impl Harness for SqliteHarness {
     async fn open(&self) -> Arc<dyn World> {
-        open(ManualClock::default()).await
+        Arc::new(SqliteWorld::stopped().await)
     }
 }
 
 #[async_trait]
 impl Harness for LiveSqliteHarness {
     async fn open(&self) -> Arc<dyn World> {
-        open(OffsetClock::default()).await
+        Arc::new(SqliteWorld::open(OffsetClock::default()).await)
     }
 }
 
@@ -65,20 +65,30 @@ impl TestClock for OffsetClock {
     }
 }
 
-struct SqliteWorld<C> {
+/// A store, and its clock.
+pub(crate) struct SqliteWorld<C> {
     config: SqliteConfig,
-    backend: Arc<dyn Backend>,
-    store: SqliteStore,
+    pub(crate) backend: Arc<dyn Backend>,
+    pub(crate) store: SqliteStore,
     clock: C,
     _directory: TempDir,
 }
 
-async fn open<C: TestClock>(clock: C) -> Arc<dyn World> {
-    let directory = tempfile::tempdir().expect("a directory for the store");
-    let config = SqliteConfig::new(directory.path().join("jobs.db")).clock(clock.clone());
-    let store = SqliteStore::connect(config.clone()).await.expect("the store opens");
-    let backend = Arc::new(store.clone());
-    Arc::new(SqliteWorld { config, backend, store, clock, _directory: directory })
+impl SqliteWorld<ManualClock> {
+    /// One whose clock only the suite moves.
+    pub(crate) async fn stopped() -> Self {
+        Self::open(ManualClock::default()).await
+    }
+}
+
+impl<C: TestClock> SqliteWorld<C> {
+    async fn open(clock: C) -> Self {
+        let directory = tempfile::tempdir().expect("a directory for the store");
+        let config = SqliteConfig::new(directory.path().join("jobs.db")).clock(clock.clone());
+        let store = SqliteStore::connect(config.clone()).await.expect("the store opens");
+        let backend = Arc::new(store.clone());
+        Self { config, backend, store, clock, _directory: directory }
+    }
 }
 
 #[async_trait]
@@ -89,6 +99,7 @@ impl<C: TestClock> World for SqliteWorld<C> {
             can_rewind: true,
             clock_stands: C::STANDS,
             second_handle: true,
+            raw_dump: true,
             migrations: true,
             atomic_across_queues: true,
             outbox: true,
@@ -122,7 +133,35 @@ impl<C: TestClock> World for SqliteWorld<C> {
         conn.execute(corrupt, [id.as_bytes()]).expect("the file is written") == 1
     }
 
+    async fn raw_dump(&self) -> Option<Vec<String>> {
+        let conn = rusqlite::Connection::open(self.store.path()).expect("the file opens");
+        conn.busy_timeout(Duration::from_secs(10)).expect("a timeout");
+        Some(raw_dump(&conn).expect("the file is read"))
+    }
+
     async fn dispose(&self) {
         self.backend.close().await.expect("the store closes");
     }
+}
+
+/// Every row of every table.
+fn raw_dump(conn: &rusqlite::Connection) -> rusqlite::Result<Vec<String>> {
+    let mut tables = conn.prepare(include_str!("../../sql/sqlite_tables.sql"))?;
+    let tables: Vec<String> =
+        tables.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let mut lines = Vec::new();
+    for table in tables {
+        let rows = include_str!("../../sql/sqlite_dump.sql").replace("the_table", &table);
+        let mut rows = conn.prepare(&rows)?;
+        let columns = rows.column_count();
+        let line = |row: &rusqlite::Row<'_>| {
+            let values = (0..columns).map(|at| row.get::<_, rusqlite::types::Value>(at));
+            let values = values.collect::<rusqlite::Result<Vec<_>>>()?;
+            Ok(format!("{table}: {values:?}"))
+        };
+        for line in rows.query_map([], line)? {
+            lines.push(line?);
+        }
+    }
+    Ok(lines)
 }

@@ -15,6 +15,7 @@ mod close;
 mod deadlocks;
 mod event_log;
 mod faults;
+mod fence;
 mod findings;
 mod hints;
 mod keys;

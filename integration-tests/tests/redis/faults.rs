@@ -224,22 +224,12 @@ async fn r10_2_a_master_that_is_a_replica_for_a_while_is_waited_for() {
     stage.assert_exact().await;
 }
 
-/// Key by key what is stored, bit by bit.
-async fn dump(stage: &RedisStage) -> Vec<(String, Vec<u8>)> {
-    let mut all = Vec::new();
-    for key in stage.keys().await {
-        let bytes = stage.ask(cmd("DUMP").arg(&key)).await;
-        all.push((key, bytes));
-    }
-    all
-}
-
 /// An enqueue is refused and stores nothing.
 async fn refused_as_full(stage: &RedisStage, job: NewJob) {
-    let before = dump(stage).await;
+    let before = stage.raw_dump().await;
     let kind = kind_of(stage.store.enqueue(&[build(draft()), job]).await);
     assert_eq!(kind, ErrorKind::StorageFull);
-    assert_eq!(dump(stage).await, before, "what was refused left something behind");
+    assert_eq!(stage.raw_dump().await, before, "what was refused left something behind");
 }
 
 #[tokio::test]

@@ -13,6 +13,7 @@ mod common;
 mod close;
 mod damage;
 mod edges;
+mod fence;
 mod foreign;
 mod full;
 mod handles;

@@ -23,6 +23,7 @@
 mod admin;
 mod apply;
 mod backend;
+mod dump;
 mod enqueue;
 mod faults;
 mod idempotency;

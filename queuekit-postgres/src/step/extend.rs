@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::Change;
 use crate::error::Outcome;
-use crate::params::params;
+use crate::params::{once, params};
 use crate::row::{job_id, job_uuid, millis, nonce_uuid};
 use crate::session::Session;
 use crate::statements::Sql;
@@ -25,8 +25,9 @@ pub(crate) async fn extend(
     let ids: Vec<Uuid> = coherent().map(|lease| job_uuid(lease.id)).collect();
     let seqs: Vec<i64> = coherent().map(|lease| lease.lease_seq.cast_signed()).collect();
     let nonces: Vec<Uuid> = coherent().map(|lease| nonce_uuid(lease.nonce)).collect();
+    let queues: Vec<&str> = once(coherent().map(|lease| lease.queue.as_str()).collect());
     let ttl_ms = millis(ttl.get());
-    let rows = session.settle(Sql::Extend, params![ids, seqs, nonces, ttl_ms]).await?;
+    let rows = session.settle(Sql::Extend, params![ids, seqs, nonces, ttl_ms, queues]).await?;
     let mut extended: HashMap<JobId, bool> = HashMap::new();
     for row in rows {
         extended.insert(job_id(row.try_get(0)?), row.try_get(1)?);
@@ -95,7 +96,8 @@ async fn report_one(session: &Session<'_>, report: &Report) -> Outcome<ReportOut
     // Texts: there is nothing in them that cannot be written.
     let lines = serde_json::to_string(&lines).unwrap_or_default();
     let kept = LOG_LINES_KEPT as i32;
-    let params = params![id, seq, nonce, fraction, message, lines, kept];
+    let queue = lease.queue.as_str();
+    let params = params![id, seq, nonce, fraction, message, lines, kept, queue];
     if lease.is_coherent() && !session.write(Sql::Report, params).await?.is_empty() {
         return Ok(ReportOutcome::Reported);
     }

@@ -26,6 +26,7 @@ pub(super) struct AckCall<'a> {
     seqs: Vec<i64>,
     nonces: Vec<Uuid>,
     results: Vec<Option<&'a [u8]>>,
+    queues: Vec<&'a str>,
 }
 
 /// Completes jobs. Alone it is a transaction of its own.
@@ -56,11 +57,13 @@ impl<'a> AckCall<'a> {
             seqs: once(leases().map(|lease| lease.lease_seq.cast_signed()).collect()),
             nonces: once(leases().map(|lease| nonce_uuid(lease.nonce)).collect()),
             results: not_at_all(order.iter().map(|ack| ack.result.as_deref()).collect()),
+            queues: once(leases().map(|lease| lease.queue.as_str()).collect()),
         }
     }
 
-    pub(super) fn params(&self) -> [Typed<'_>; 4] {
-        [typed(&self.ids), typed(&self.seqs), typed(&self.nonces), typed(&self.results)]
+    pub(super) fn params(&self) -> [Typed<'_>; 5] {
+        let Self { ids, seqs, nonces, results, queues, acks: _ } = self;
+        [typed(ids), typed(seqs), typed(nonces), typed(results), typed(queues)]
     }
 
     pub(super) async fn outcomes(

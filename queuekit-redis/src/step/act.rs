@@ -21,6 +21,8 @@ pub(crate) struct Act {
     what: &'static str,
     text: Vec<u8>,
     reason: Vec<u8>,
+    /// That of a lease: ids of two queues may end alike.
+    queue: Option<QueueName>,
 }
 
 /// What came of it.
@@ -36,7 +38,7 @@ pub(crate) enum Acted {
 
 impl Act {
     pub(crate) fn new(what: &'static str, id: JobId) -> Self {
-        Self { id, what, text: Vec::new(), reason: Vec::new() }
+        Self { id, what, text: Vec::new(), reason: Vec::new(), queue: None }
     }
 
     pub(crate) fn with(mut self, text: impl Into<Vec<u8>>) -> Self {
@@ -45,12 +47,19 @@ impl Act {
     }
 
     pub(crate) fn bury_lease(lease: &LeaseToken, reason: &str) -> Self {
-        let reason = reason.into();
-        Self { id: lease.id, what: "bury_lease", text: token(lease), reason }
+        Self { reason: reason.into(), ..Self::of_lease("bury_lease", lease) }
     }
 
     pub(crate) fn quarantine(lease: &LeaseToken) -> Self {
-        Self { id: lease.id, what: "quarantine", text: token(lease), reason: Vec::new() }
+        Self::of_lease("quarantine", lease)
+    }
+
+    fn of_lease(what: &'static str, lease: &LeaseToken) -> Self {
+        Self { text: token(lease), queue: Some(lease.queue.clone()), ..Self::new(what, lease.id) }
+    }
+
+    fn may_be_of(&self, queue: &QueueName) -> bool {
+        self.queue.as_ref().is_none_or(|of| of == queue)
     }
 }
 
@@ -59,11 +68,15 @@ impl RedisStore {
     pub(crate) async fn act(&self, operation: &'static str, acts: Vec<Act>) -> Result<Vec<Acted>> {
         let ids: Vec<JobId> = acts.iter().map(|act| act.id).collect();
         let ask = |queue: QueueName, slice: Vec<usize>| {
-            let of_queue: Vec<Act> = slice.iter().map(|at| acts[*at].clone()).collect();
+            let may_be = |at: &usize| acts[*at].may_be_of(&queue);
+            let asked: Vec<bool> = slice.iter().map(may_be).collect();
+            let of_queue = slice.iter().filter(|at| may_be(at)).map(|at| acts[*at].clone());
+            let of_queue: Vec<Act> = of_queue.collect();
             async move {
-                let acted = self.act_on(operation, &queue, of_queue).await?;
-                let was_there = |acted| Some(acted).filter(|acted| *acted != Acted::Unknown);
-                Ok(acted.into_iter().map(was_there).collect())
+                let mut acted = self.act_on(operation, &queue, of_queue).await?.into_iter();
+                let was_there = |acted: &Acted| *acted != Acted::Unknown;
+                let answer = |asked: bool| asked.then(|| acted.next()).flatten().filter(was_there);
+                Ok(asked.into_iter().map(answer).collect())
             }
         };
         let acted = self.for_jobs(&ids, ask).await?;

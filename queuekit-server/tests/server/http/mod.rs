@@ -2,6 +2,7 @@
 
 mod bound_keys;
 mod clients;
+mod fence;
 mod jobs;
 mod kill;
 mod limits;
