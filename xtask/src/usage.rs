@@ -19,7 +19,7 @@ Commands:
                      from the last commit but one
                      --only: only mutants with this in their name
                      --own-rule: run no cases but those of the guard's rule
-                     --units: instead, cargo-mutants over core and worker, a shard per day
+                     --units: instead, cargo-mutants over core and worker, a shard of it
   bench [-- ARGS]    run the benchmarks; ARGS go to criterion
   peers [--store STORE] [--rounds N] [--only WHAT] [--dir DIR] [--url URL]
                      measure our store beside other queues on the same, in turns (3 rounds)

@@ -3,6 +3,7 @@ use std::fs;
 use std::path::Path;
 
 use super::list::List;
+use super::scratch::below;
 use crate::error::{Error, Result};
 
 const CASES: &str = "integration-tests/src/cases";
@@ -40,8 +41,8 @@ fn faults(rules: &BTreeMap<String, Vec<String>>, list: &List) -> Vec<String> {
 /// The guards by rule, as the doc comments of the cases name them.
 fn rules(root: &Path) -> std::io::Result<BTreeMap<String, Vec<String>>> {
     let mut rules = BTreeMap::new();
-    for entry in fs::read_dir(root.join(CASES))? {
-        for (rule, guard) in guards(&fs::read_to_string(entry?.path())?) {
+    for file in below(&root.join(CASES))? {
+        for (rule, guard) in guards(&fs::read_to_string(file)?) {
             rules.entry(rule).or_insert_with(Vec::new).push(guard);
         }
     }

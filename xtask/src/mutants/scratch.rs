@@ -90,7 +90,8 @@ pub(super) fn git(root: &Path, args: &[&str]) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-fn below(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
+/// The files of a directory, and of those in it.
+pub(super) fn below(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();

@@ -1,8 +1,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::time::SystemTime;
 
+use super::scratch::git;
 use crate::command_line::CommandLine;
 use crate::error::{Error, Result};
 use crate::steps::Steps;
@@ -15,7 +15,7 @@ const SHARD: usize = 200;
 /// Survivors with the reason why no test can catch them, `mutant # reason` on a line each.
 const SURVIVORS: &str = "xtask/mutants/units.txt";
 
-/// A shard of what cargo-mutants finds to change, another one each day.
+/// A shard of what cargo-mutants finds to change, another one with each commit.
 pub(super) fn run(workspace: &Workspace) -> Result<()> {
     let mut steps = Steps::new(&workspace.root);
     let Some(count) = count(&workspace.root) else {
@@ -25,7 +25,8 @@ pub(super) fn run(workspace: &Workspace) -> Result<()> {
     };
     let directory = workspace.target_directory.join("xtask/mutants/units");
     let _ = fs::create_dir_all(&directory);
-    let shard = shard(count, days());
+    let head = git(&workspace.root, &["rev-parse", "HEAD"])?;
+    let shard = shard(count, head.trim());
     let mutants = cargo_mutants().args(["--shard", &shard, "--timeout", "300", "--output"]);
     let mutants = mutants.arg(directory.to_string_lossy());
     // It fails where mutants survive; which of them may is decided here.
@@ -56,15 +57,11 @@ fn count(root: &Path) -> Option<usize> {
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).lines().count())
 }
 
-/// The shard of a day, as `k/n`: each mutant has its turn every n days.
-fn shard(count: usize, day: u64) -> String {
+/// The shard of a commit, as `k/n`: in time every mutant has its turn.
+fn shard(count: usize, head: &str) -> String {
     let shards = count.div_ceil(SHARD).max(1) as u64;
-    format!("{}/{shards}", day % shards)
-}
-
-fn days() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(0, |since| since.as_secs() / 86_400)
+    let number = head.get(..8).and_then(|digits| u64::from_str_radix(digits, 16).ok());
+    format!("{}/{shards}", number.unwrap_or_default() % shards)
 }
 
 /// The survivors without a reason. Lines and columns move with every edit: they are left out of
@@ -99,9 +96,11 @@ mod tests {
     }
 
     #[test]
-    fn every_mutant_has_its_day() {
-        let shards: BTreeSet<String> = (0..3).map(|day| shard(2 * SHARD + 1, day)).collect();
+    fn every_mutant_has_its_commit() {
+        let heads = ["00000000aa", "00000001aa", "00000002aa"];
+        let shards: BTreeSet<String> =
+            heads.iter().map(|head| shard(2 * SHARD + 1, head)).collect();
         assert_eq!(shards.into_iter().collect::<Vec<_>>(), ["0/3", "1/3", "2/3"]);
-        assert_eq!(shard(0, 5), "0/1");
+        assert_eq!(shard(0, "ffffffff"), "0/1");
     }
 }
