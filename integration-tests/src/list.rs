@@ -188,6 +188,7 @@ macro_rules! __for_each_case {
                 full r3_8_the_last_lines_are_kept_and_cut
                 full r3_8_a_lost_lease_reports_nothing
                 full r3_9_a_worker_is_listed_until_three_ttl
+                full r3_9_a_beat_forgets_nobody_too_early
                 full r3_9_two_workers_may_share_a_name
                 full r3_9_leases_do_not_depend_on_presence
             }

@@ -182,10 +182,10 @@ pub async fn r5_7_the_bound_of_burials_is_of_the_whole_call(world: &dyn World) {
     world.advance(HOUR).await;
     for limit in [1, 5] {
         world.enqueue(draft().queue(names[0].clone())).await;
-        let before = world.count(Status::Dead).await;
+        let before = world.count_everywhere(Status::Dead).await;
         let reserve = Reserve::new(names.to_vec(), limit, ttl(TTL), worker("w")).expect("a nonce");
         assert_eq!(world.reserve_with(&reserve).await.leases.len(), 1);
-        let buried = world.count(Status::Dead).await - before;
+        let buried = world.count_everywhere(Status::Dead).await - before;
         assert!(buried <= BURIALS_PER_RESERVE, "{buried} in one call");
     }
 }
