@@ -42,10 +42,12 @@
 //! # What a harness promises
 //!
 //! - Each [`World`] is a store that nobody else uses: cases run in parallel.
-//! - [`World::advance`] moves the store's clock, so that no case sleeps. Where nothing else moves it,
-//!   [`Expect::clock_stands`] says so, and cases look 1 ms before each bound of time, at it and 1 ms
-//!   after it ([`kit::Moment`]). Otherwise they allow for [`kit::SLACK`]: a store that is early by
-//!   less passes, and a line on stderr says that.
+//! - [`World::advance`] moves the store's clock, so that no case sleeps. Where nothing else moves
+//!   it, [`Expect::clock_stands`] says so, and cases look 1 ms before each bound of time, at it and
+//!   1 ms after it ([`kit::Moment`]). Otherwise they allow for [`kit::SLACK`]: a store that is early
+//!   by less passes, and a line on stderr says that.
+//! - [`World::raw_dump`] tells every byte that is stored. Without it, cases that say that nothing
+//!   changed compare what reads show, and say so once.
 //! - [`Expect`] states what the store can do, and a case compares it with what is there: support
 //!   that was lost is a failure. A case that needs what the harness states it lacks prints
 //!   `SKIPPED <case>: <why>` to stderr, also where tests are captured, and [`Report`] counts it.

@@ -255,7 +255,7 @@ impl Stage<'_> {
         assert_eq!(one.id_tag(), two.id_tag(), "only the name tells them apart");
         self.world.enqueue(draft().queue(two.as_str()).delay(DAY)).await;
         let live = self.lease_of(draft().queue(one.as_str()), LONG).await;
-        let token = LeaseToken { queue: two, ..live.token.clone() };
+        let token = LeaseToken { queue: two, ..live.token };
         self.add("another queue with the same tag", token, Some(live), End::OtherQueue);
     }
 
