@@ -49,6 +49,7 @@ macro_rules! __for_each_case {
                 core r2_4_a_repeated_call_is_a_duplicate
                 core r2_4_a_repeated_call_finds_dead_and_cancelled_jobs
                 core r2_4_an_id_with_other_content_is_a_conflict
+                core r2_4_a_repeat_of_a_large_job_is_a_duplicate
                 core r2_4_an_id_of_no_queue_is_not_found
                 core r2_4_an_id_survives_its_text_and_its_bytes
                 core r6_5_a_move_is_safe_to_repeat
@@ -116,6 +117,7 @@ macro_rules! __for_each_case {
                 core r2_10_items_of_a_call_act_in_order
                 core r2_10_equal_leases_in_one_nack_take_effect_once
                 core r2_10_a_refused_caller_hurts_no_other
+                core r2_10_a_refused_delete_hurts_no_other
                 core r2_10_callers_at_once_get_their_own_outcomes
                 core r2_10_a_caller_that_goes_away_harms_none
             }
@@ -161,6 +163,7 @@ macro_rules! __for_each_case {
                 full r3_8_the_last_lines_are_kept_and_cut
                 full r3_8_a_lost_lease_reports_nothing
                 full r3_9_a_worker_is_listed_until_three_ttl
+                full r3_9_a_beat_forgets_nobody_too_early
                 full r3_9_two_workers_may_share_a_name
                 full r3_9_leases_do_not_depend_on_presence
             }
@@ -215,6 +218,12 @@ macro_rules! __for_each_case {
                 core r10_1_single_calls_turn_outcomes_into_errors
             }
 
+            neighbours {
+                core r2_5_deleting_an_old_job_frees_no_key_of_another
+                core r5_6_leases_of_other_queues_are_left_alone
+                core r5_6_the_bound_of_reclaims_is_of_the_whole_call
+            }
+
             operate {
                 full r6_3_retry_starts_anew_and_keeps_the_history
                 full r6_3_only_dead_and_cancelled_jobs_come_back
@@ -240,12 +249,14 @@ macro_rules! __for_each_case {
                 full r7_4_within_a_key_the_order_holds
                 full r7_4_a_late_key_gets_its_turn
                 full r7_4_a_key_that_was_idle_is_owed_nothing
+                full r7_4_new_keys_take_no_turn_from_an_old_one
                 core r7_1_nothing_else_has_a_place_in_the_order
             }
 
             paging {
                 core r8_2_what_stays_comes_exactly_once
                 core r8_2_finished_jobs_come_exactly_once
+                core r8_2_what_happened_at_once_comes_exactly_once
                 core r8_2_a_cursor_is_bound_to_its_filter
                 core r8_2_a_forged_position_is_refused_or_harmless
                 core r8_2_a_rare_job_is_found_behind_many
@@ -272,6 +283,7 @@ macro_rules! __for_each_case {
                 full r2_8_the_limit_is_exact_for_one_caller
                 full r2_8_only_pending_jobs_count
                 full r2_8_a_full_queue_still_knows_its_jobs
+                full r2_8_a_full_queue_knows_a_job_by_its_id
             }
 
             queues {
@@ -287,6 +299,8 @@ macro_rules! __for_each_case {
                 full(SecondHandle) r12_settings_are_in_force_on_other_handles
                 full r6_9_why_a_waiting_job_waits
                 full r6_9_why_names_the_dead_head_that_holds
+                full r6_9_why_names_who_runs
+                full r6_9_why_counts_who_is_served_before
                 full r6_9_why_a_job_does_not_wait
             }
 
@@ -309,6 +323,13 @@ macro_rules! __for_each_case {
                 core(Corrupt) r5_8_reads_show_an_unreadable_record
             }
 
+            remains {
+                core r4_5_an_expiry_is_remembered
+                full r6_2_a_deleted_job_leaves_nothing_to_the_next
+                full r6_3_retry_counts_releases_and_deadline_anew
+                full r6_7_a_queue_takes_its_ended_jobs_along
+            }
+
             reserve {
                 core r5_1_no_work_is_an_empty_answer
                 core r5_1_the_hint_is_the_next_due_time
@@ -328,6 +349,8 @@ macro_rules! __for_each_case {
             retention {
                 full r12_retention_by_default
                 full r12_retention_by_age_counts_from_the_end
+                full r12_retention_by_age_spares_a_long_run
+                full r12_retention_by_number_counts_both_ends
                 full r12_retention_by_number_keeps_the_newest
                 full r12_retention_by_bytes_keeps_the_newest
                 full r12_retention_by_bytes_counts_results
@@ -344,6 +367,7 @@ macro_rules! __for_each_case {
                 core(Corrupt) r6_5_an_unreadable_job_frees_the_slot
                 full r6_5_a_held_key_is_freed_when_its_dead_head_goes
                 full r6_5_under_hold_other_ends_free_the_slot
+                full r6_5_a_job_that_died_behind_its_head_holds_nothing
             }
 
             states {

@@ -12,6 +12,7 @@ macro_rules! __with_sources {
 
             consumers {
                 full(Outbox) r14_4_a_change_is_in_force_everywhere_at_once
+                full(Outbox) r14_4_a_change_of_old_settings_takes_no_effect
                 full(Outbox) r14_4_a_declaration_enables_nothing_an_operator_disabled
                 full(Outbox) r14_4_a_declaration_of_old_leaves_the_queue_as_it_is
                 full(Outbox) r14_4_what_is_invalid_is_refused
@@ -37,6 +38,8 @@ macro_rules! __with_sources {
                 full(Outbox) r14_3_order_is_kept_where_it_is_wanted
                 full(Outbox) r14_5_a_replay_delivers_what_is_in_the_log
                 full(Outbox) r14_6_no_open_delivery_loses_its_event
+                full(Outbox) r14_6_a_retried_delivery_is_whole
+                full(Outbox) r14_6_a_running_delivery_keeps_its_data
                 full(Outbox) r14_6_the_log_is_bounded_by_number
             }
 

@@ -1,5 +1,5 @@
 use crate::error::{Error, Result};
-use crate::{peers, test, versions};
+use crate::{mutants, peers, test, versions};
 
 pub(crate) const USAGE: &str = "\
 Usage: cargo xtask <command>
@@ -13,6 +13,14 @@ Commands:
   ci                 what CI runs: formatting, lints, each feature alone, docs, licences, tidy,
                      MSRV, and last the same as `test`
   tidy               the rules of this project that no compiler checks
+  mutants [--store STORE] [--changed] [--only NAME].. [--own-rule] [--units]
+                     take the guards of the stores out, one at a time, and see conformance fail
+                     --store: sqlite, postgres or redis (all three)
+                     --changed: only guards in files that differ from origin/main, or without it
+                     from the last commit but one
+                     --only: only mutants with this in their name
+                     --own-rule: run no cases but those of the guard's rule
+                     --units: instead, cargo-mutants over core and worker, a shard of it
   bench [-- ARGS]    run the benchmarks; ARGS go to criterion
   peers [--store STORE] [--rounds N] [--only WHAT] [--dir DIR] [--url URL]
                      measure our store beside other queues on the same, in turns (3 rounds)
@@ -37,6 +45,7 @@ pub(crate) enum Request {
     Test(test::Options),
     Ci,
     Tidy,
+    Mutants(mutants::Options),
     Bench { args: Vec<String> },
     Peers(peers::Options),
     Versions(versions::Options),
@@ -52,6 +61,7 @@ impl Request {
             ["test", rest @ ..] => Ok(Self::Test(test::Options::parse(rest)?)),
             ["ci"] => Ok(Self::Ci),
             ["tidy"] => Ok(Self::Tidy),
+            ["mutants", rest @ ..] => Ok(Self::Mutants(mutants::Options::parse(rest)?)),
             ["bench"] => Ok(Self::Bench { args: Vec::new() }),
             ["bench", "--", rest @ ..] => {
                 Ok(Self::Bench { args: rest.iter().map(|&arg| arg.to_owned()).collect() })
@@ -89,6 +99,7 @@ mod tests {
         assert_eq!(parse("test --install --long"), test(true, true));
         assert_eq!(parse("ci"), Ok(Request::Ci));
         assert_eq!(parse("tidy"), Ok(Request::Tidy));
+        assert_eq!(parse("mutants"), Ok(Request::Mutants(mutants::Options::default())));
         assert_eq!(parse("peers"), Ok(Request::Peers(peers::Options::default())));
         assert_eq!(parse("versions"), Ok(Request::Versions(versions::Options::default())));
         for help in ["help", "--help", "-h", "test --help"] {
@@ -113,6 +124,7 @@ mod tests {
             "ci x",
             "bench --quick",
             "peers x",
+            "mutants x",
         ] {
             let answer = parse(line);
             assert!(matches!(answer, Err(Error::Usage(_))), "{line:?}: {answer:?}");

@@ -39,6 +39,23 @@ pub async fn r14_4_a_change_is_in_force_everywhere_at_once(world: &dyn World) {
     assert_eq!(kind_of(unknown), ErrorKind::NotFound);
 }
 
+/// R14.4: of two changes that saw the same settings one takes effect, and one that saw older ones
+/// takes none.
+/// Guard: the version in the condition of the change.
+pub async fn r14_4_a_change_of_old_settings_takes_no_effect(world: &dyn World) {
+    let outbox = world.capabilities().outbox.expect("the store has Outbox");
+    world.subscribe(SubscriptionDraft::new("c", "*")).await;
+    let old = outbox.event_settings().await.expect("event_settings");
+    world.subscribe(SubscriptionDraft::new("d", "*")).await;
+    let seen = outbox.event_settings().await.expect("event_settings");
+    let change = async |seen| outbox.change_event_settings(seen, &old.body).await;
+    assert!(!change(old.version).await.expect("change_event_settings"));
+    assert!(change(seen.version).await.expect("change_event_settings"));
+    assert!(!change(seen.version).await.expect("change_event_settings"));
+    let stored = outbox.event_settings().await.expect("event_settings");
+    assert_eq!(stored.body, old.body);
+}
+
 /// R14.4: how a consumer's queue serves partition keys follows the subscription that is stored, not
 /// the code that declares what it has declared before.
 /// Guard: only a change of the subscription sets up the queue.

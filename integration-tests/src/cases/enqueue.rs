@@ -246,6 +246,18 @@ pub async fn r2_4_an_id_with_other_content_is_a_conflict(world: &dyn World) {
     assert_eq!(world.backend().enqueue(&[other]).await.expect("enqueue"), [conflict]);
 }
 
+/// R2.4: a large payload is compared whole, wherever a store keeps it.
+/// Guard: the payload that stands apart from its job.
+pub async fn r2_4_a_repeat_of_a_large_job_is_a_duplicate(world: &dyn World) {
+    let large = "x".repeat(100_000);
+    let id = world.enqueue(carrying(large.clone())).await;
+    let duplicate = EnqueueOutcome::Duplicate { existing: id };
+    assert_eq!(world.try_enqueue(carrying(large.clone()).id(id)).await, duplicate);
+    let conflict = EnqueueOutcome::Conflict { existing: id };
+    let other = format!("{}y", &large[1..]);
+    assert_eq!(world.try_enqueue(carrying(other).id(id)).await, conflict);
+}
+
 /// R2.4: by-id calls of an id of no queue find nothing.
 /// Guard: an unknown tag is an answer, not a failure.
 pub async fn r2_4_an_id_of_no_queue_is_not_found(world: &dyn World) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queuekit_core::capability::{EmitOutcome, EventFilter};
+use queuekit_core::capability::{EmitOutcome, EventFilter, RetryOutcome};
 use queuekit_core::event::{EVENT, EventRetention, Replay, ReplayFrom};
 use queuekit_core::queue::{Keep, Order, Retention};
 use queuekit_core::{
@@ -288,6 +288,49 @@ pub async fn r14_6_no_open_delivery_loses_its_event(world: &dyn World) {
     assert!(lease.payload == "failing".repeat(1000));
     let left: Vec<_> = world.events(page(10)).await.into_iter().map(|event| event.kind).collect();
     assert!(!left.iter().any(|kind| ["fast", "nobody"].contains(&kind.as_str())), "{left:?}");
+}
+
+/// R14.6: an event beyond the number keeps its data for a delivery that runs.
+/// Guard: prune looks at running deliveries, too.
+pub async fn r14_6_a_running_delivery_keeps_its_data(world: &dyn World) {
+    world.subscribe(SubscriptionDraft::new("c", "*").max_attempts(1)).await;
+    let one = EventRetention::new(DAY, 1).expect("a retention");
+    world.consumers().set_retention(one).await.expect("set_retention");
+    let data = "data".repeat(1000);
+    world.emit(event("e", &data)).await;
+    let lease = world.reserve_one_from(&deliveries_of("c")).await;
+    world.emit(event("e", "later")).await;
+    world.advance(5 * MINUTE).await;
+    world.prune().await;
+    assert!(world.job(lease.id()).await.payload == data);
+    world.release(&lease, Duration::ZERO).await;
+    let again = world.reserve_from(&deliveries_of("c"), 2).await;
+    assert!(again.iter().any(|again| again.id() == lease.id() && again.payload == data));
+}
+
+/// R14.6: a cancelled delivery that has outlived its event is not brought back, unless the store
+/// has kept a copy: none runs without its data.
+/// Guard: retry looks for the event.
+pub async fn r14_6_a_retried_delivery_is_whole(world: &dyn World) {
+    world.subscribe(SubscriptionDraft::new("c", "*")).await;
+    let patch = QueuePatch::default().retention(Retention { done: Keep::ALL, dead: Keep::ALL });
+    world.configure(&deliveries_of("c"), patch).await;
+    let week = EventRetention::new(7 * DAY, 1000).expect("a retention");
+    world.consumers().set_retention(week).await.expect("set_retention");
+    let data = "data".repeat(1000);
+    world.emit(event("e", &data)).await;
+    let lease = world.reserve_one_from(&deliveries_of("c")).await;
+    world.call_off(&lease).await;
+    world.advance(9 * DAY).await;
+    world.prune().await;
+    world.prune().await;
+    match world.retry(lease.id()).await {
+        RetryOutcome::Retried => {
+            let again = world.reserve_one_from(&deliveries_of("c")).await;
+            assert!(again.payload == data, "{} bytes", again.payload.len());
+        }
+        outcome => assert_eq!(outcome, RetryOutcome::Conflict),
+    }
 }
 
 /// R14.6: of more events than are to be kept the oldest go.

@@ -1,5 +1,6 @@
 //! R2.10: calls that are merged into one flush do not hurt each other.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -7,10 +8,10 @@ use futures_util::future::join_all;
 use queuekit_core::{Ack, AckOutcome, Client, EnqueueOutcome, ErrorKind, Nack, NackKind, State};
 
 use crate::World;
-use crate::kit::{HOUR, build, carrying, draft, unique};
+use crate::kit::{HOUR, build, carrying, draft, in_parallel, unique};
 
 fn client(world: &dyn World) -> Client {
-    Client::shared(std::sync::Arc::clone(world.backend()))
+    Client::shared(Arc::clone(world.backend()))
 }
 
 /// R2.10: equal ids, keys and leases inside one call are legal, and act in order.
@@ -62,6 +63,33 @@ pub async fn r2_10_a_refused_caller_hurts_no_other(world: &dyn World) {
             Err(error) => {
                 assert!(huge, "{error}");
                 assert!(matches!(error.kind(), ErrorKind::Invalid { .. }), "{error}");
+            }
+        }
+    }
+}
+
+/// R2.10: a caller whom only the store can refuse refuses nobody else in its flush.
+/// Guard: a flush that the store refuses is repeated caller by caller.
+pub async fn r2_10_a_refused_delete_hurts_no_other(world: &dyn World) {
+    let held = world.lease(draft()).await;
+    for _ in 0..5 {
+        let calls = (0..20).map(|turn| {
+            let (store, id) = (Arc::clone(world.backend()), held.id());
+            async move {
+                if turn % 5 == 3 {
+                    return store.delete_job(id, false).await.map(|_| None);
+                }
+                let job = build(draft());
+                store.enqueue(std::slice::from_ref(&job)).await.map(|_| Some(job.id()))
+            }
+        });
+        for (turn, answer) in in_parallel(calls).await.into_iter().enumerate() {
+            match answer {
+                Ok(id) => assert!(world.find(id.expect("a job")).await.is_some()),
+                Err(error) => {
+                    assert!(matches!(error.kind(), ErrorKind::Conflict), "{error}");
+                    assert_eq!(turn % 5, 3, "{error}");
+                }
             }
         }
     }

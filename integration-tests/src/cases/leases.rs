@@ -185,6 +185,17 @@ pub async fn r3_9_a_worker_is_listed_until_three_ttl(world: &dyn World) {
     }
 }
 
+/// R3.9: a beat forgets those whose 3 ttl are over, and nobody before.
+/// Guard: the age in the condition by which workers are forgotten.
+pub async fn r3_9_a_beat_forgets_nobody_too_early(world: &dyn World) {
+    let leases = world.leases();
+    leases.beat(&beat(&worker("first"))).await.expect("beat");
+    world.advance(2 * TTL).await;
+    leases.beat(&beat(&worker("second"))).await.expect("beat");
+    let listed = leases.list_workers().await.expect("list_workers");
+    assert_eq!(listed.len(), 2, "{listed:?}");
+}
+
 /// R3.9: two incarnations under one name are two workers, listed by id.
 /// Guard: presence is kept by id, never by name.
 pub async fn r3_9_two_workers_may_share_a_name(world: &dyn World) {

@@ -219,6 +219,21 @@ pub async fn r7_4_a_key_that_was_idle_is_owed_nothing(world: &dyn World) {
     }
 }
 
+/// R7.4: keys that appear again and again do not keep an older one from its turns.
+/// Guard: a new key joins the coming round, not the beginning.
+pub async fn r7_4_new_keys_take_no_turn_from_an_old_one(world: &dyn World) {
+    fair(world, 1).await;
+    world.enqueue_all((0..20).map(|_| keyed("old"))).await;
+    let mut old = 0;
+    for n in 0..20 {
+        world.enqueue(keyed(&format!("new-{n:02}"))).await;
+        let lease = world.reserve_one().await;
+        old += usize::from(key_of(&lease) == "old");
+        world.complete(&lease).await;
+    }
+    assert!(old >= 4, "of 20 turns the old key had {old}");
+}
+
 async fn fair(world: &dyn World, per_key: u32) {
     let patch = QueuePatch::default().order(Order::Fair).per_key(per_key).expect("per_key");
     world.configure(&default_queue(), patch).await;

@@ -71,6 +71,31 @@ pub async fn r8_2_finished_jobs_come_exactly_once(world: &dyn World) {
     }
 }
 
+/// R8.2: what runs, died or was cancelled at one instant comes exactly once, page by page.
+/// Guard: the position of a page has more than a time.
+pub async fn r8_2_what_happened_at_once_comes_exactly_once(world: &dyn World) {
+    let mut ids = world.enqueue_n(20).await;
+    let leases = world.reserve(20).await;
+    ids.sort();
+    for state in [State::Running, State::Dead] {
+        for lease in leases.iter().filter(|_| state == State::Dead) {
+            world.kill(lease).await;
+        }
+        let mut filter = all().status(state).limit(pages_of(3));
+        let mut seen = Vec::new();
+        loop {
+            let page = world.page(&filter).await;
+            seen.extend(page.items.iter().map(|job| job.id));
+            if page.next.is_none() {
+                break;
+            }
+            filter = filter.after(page.next);
+        }
+        seen.sort();
+        assert_eq!(seen, ids, "{state}");
+    }
+}
+
 /// R8.2: a cursor is bound to its filter; its text form is opaque and survives.
 /// Guard: the fingerprint in a cursor.
 pub async fn r8_2_a_cursor_is_bound_to_its_filter(world: &dyn World) {

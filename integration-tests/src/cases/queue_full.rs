@@ -75,3 +75,16 @@ pub async fn r2_8_a_full_queue_still_knows_its_jobs(world: &dyn World) {
     assert_eq!(world.backend().enqueue(&repeat).await.expect("enqueue"), [duplicate]);
     assert!(world.find_queue(&queue("default")).await.is_some());
 }
+
+/// R2.8: a full queue knows a job that has no key, too: by its id.
+/// Guard: the search for the id goes before the limit.
+pub async fn r2_8_a_full_queue_knows_a_job_by_its_id(world: &dyn World) {
+    limit(world, 1).await;
+    let job: NewJob = build(draft());
+    world.backend().enqueue(std::slice::from_ref(&job)).await.expect("enqueue");
+    let duplicate = EnqueueOutcome::Duplicate { existing: job.id() };
+    let again = [job.clone()];
+    assert_eq!(world.backend().enqueue(&again).await.expect("enqueue"), [duplicate]);
+    let repeat = [job.repeated()];
+    assert_eq!(world.backend().enqueue(&repeat).await.expect("enqueue"), [duplicate]);
+}

@@ -243,6 +243,26 @@ pub async fn r6_9_why_names_the_dead_head_that_holds(world: &dyn World) {
     }
 }
 
+/// R6.9: a blocked job is told who runs of its key, if somebody does, and not who waits before it.
+/// Guard: who runs comes before who waits.
+pub async fn r6_9_why_names_who_runs(world: &dyn World) {
+    let ids = world.enqueue_all((0..3).map(|_| keyed("k"))).await;
+    let head = world.reserve_one().await;
+    for id in &ids[1..] {
+        let blocked = Why::Blocked { key: partition_key("k"), behind: Some(head.id()) };
+        assert_eq!(why(world, *id).await, blocked);
+    }
+}
+
+/// R6.9: a ready job is told how many are served before it, itself not among them.
+/// Guard: the place in the order, up to which jobs are counted.
+pub async fn r6_9_why_counts_who_is_served_before(world: &dyn World) {
+    beat(world, "work").await;
+    for (before, id) in (0..).zip(world.enqueue_n(3).await) {
+        assert_eq!(why(world, id).await, Why::Ready { jobs_before: Some(before) });
+    }
+}
+
 async fn beat(world: &dyn World, serves: &str) {
     let beat = Beat {
         id: worker(&format!("w-{serves}")),

@@ -137,6 +137,31 @@ pub async fn r6_5_under_hold_other_ends_free_the_slot(world: &dyn World) {
     }
 }
 
+/// R6.5: under `hold` only a head holds its key: a job that dies behind one that waits or runs
+/// lets the next go.
+/// Guard: who waits and who runs before it, where a job dies.
+pub async fn r6_5_a_job_that_died_behind_its_head_holds_nothing(world: &dyn World) {
+    for head_runs in [false, true] {
+        let name = queue(if head_runs { "runs" } else { "waits" });
+        let patch = QueuePatch::default().key_on_dead(KeyOnDead::Hold);
+        world.configure(&name, patch).await;
+        let [head, second] = keyed_jobs(world, &name).await;
+        let third = world.enqueue(keyed("k").queue(&name)).await;
+        let lease = match head_runs {
+            true => Some(world.reserve_one_from(&name).await),
+            false => None,
+        };
+        world.bury_waiting(second).await;
+        let lease = match lease {
+            Some(lease) => lease,
+            None => world.reserve_one_from(&name).await,
+        };
+        assert_eq!(lease.id(), head);
+        world.complete(&lease).await;
+        assert_eq!(world.serve_all(&name).await, [third], "head runs: {head_runs}");
+    }
+}
+
 async fn keyed_jobs(world: &dyn World, name: &QueueName) -> [JobId; 2] {
     let first = world.enqueue(keyed("k").queue(name)).await;
     [first, world.enqueue(keyed("k").queue(name)).await]

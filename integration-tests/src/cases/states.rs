@@ -7,7 +7,7 @@ use queuekit_core::{
 };
 
 use crate::World;
-use crate::kit::{DAY, HOUR, default_queue, draft, keyed, worker};
+use crate::kit::{DAY, HOUR, MINUTE, default_queue, draft, keyed, worker};
 
 /// R1.1: every job shows exactly one status, in every filter, count and view.
 /// Guard: one derivation of the status behind get, list and count.
@@ -111,6 +111,7 @@ pub async fn r1_2_an_ended_job_never_runs_by_itself(world: &dyn World) {
 pub async fn r1_3_a_reclaimed_job_keeps_its_place(world: &dyn World) {
     let first = world.enqueue(draft()).await;
     let before = world.job(first).await;
+    world.advance(MINUTE).await;
     assert_eq!(world.reserve_ids(1).await, [first]);
     let second = world.enqueue(draft()).await;
     world.expire().await;

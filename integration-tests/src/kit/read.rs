@@ -70,6 +70,11 @@ impl<'w> dyn World + 'w {
         self.list(filter.limit(PageSize::MAX)).await.len()
     }
 
+    /// How many jobs of all queues have this status, by listing them.
+    pub async fn count_everywhere(&self, status: Status) -> usize {
+        self.list(JobFilter::default().status(status).limit(PageSize::MAX)).await.len()
+    }
+
     /// The queue as it is listed, if it is.
     pub async fn find_queue(&self, name: &QueueName) -> Option<Queue> {
         let queues = self.backend().list_queues().await.expect("list_queues");

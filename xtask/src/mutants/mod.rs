@@ -1,0 +1,151 @@
+//! Guard mutants: each guard of a store is taken out once, and conformance has to fail.
+
+mod changed;
+mod edit;
+mod guards;
+mod list;
+mod options;
+mod program;
+mod scratch;
+mod units;
+mod verdict;
+
+use std::path::PathBuf;
+use std::time::Instant;
+use std::{fs, hash};
+
+use crate::error::{Error, Result};
+use crate::workspace::Workspace;
+use guards::rule_of;
+use list::{List, Mutant};
+pub(crate) use options::{Options, Store};
+use program::Program;
+use scratch::Scratch;
+use verdict::{Counts, Verdict};
+
+/// Takes the guards of one store or of all out in turn. Fails if one is missed by nobody, unless
+/// its list says why.
+pub(crate) fn run(options: Options) -> Result<()> {
+    let workspace = Workspace::load()?;
+    if options.units {
+        return units::run(&workspace);
+    }
+    let changed = options.changed.then(|| changed::files(&workspace.root)).transpose()?;
+    let mut faults = Vec::new();
+    for store in Store::ALL.into_iter().filter(|store| options.store.is_none_or(|s| s == *store)) {
+        let list = List::load(&workspace.root, store)?;
+        list.check(&workspace.root)?;
+        guards::check(&workspace.root, &list)?;
+        let wanted = |mutant: &&Mutant| {
+            (options.only.is_empty() || options.only.iter().any(|part| mutant.name.contains(part)))
+                && changed.as_ref().is_none_or(|changed| changed.contains(&mutant.file))
+        };
+        let mutants: Vec<&Mutant> = list.mutant.iter().filter(wanted).collect();
+        if mutants.is_empty() {
+            println!("{}: none of its {} guards is asked for", store.name(), list.mutant.len());
+            continue;
+        }
+        let survey = Survey::begin(&workspace, store, options.own_rule)?;
+        faults.extend(survey.take_out(&mutants)?);
+    }
+    if faults.is_empty() { Ok(()) } else { Err(Error::failed(faults.join("\n"))) }
+}
+
+/// The guards of one store, taken out in its copy of the tree.
+struct Survey {
+    scratch: Scratch,
+    store: Store,
+    own_rule: bool,
+    cases: Vec<String>,
+}
+
+impl Survey {
+    /// Builds the store's program as it is, which has to pass: else every mutant looked caught.
+    fn begin(workspace: &Workspace, store: Store, own_rule: bool) -> Result<Self> {
+        let started = Instant::now();
+        let scratch = Scratch::of(workspace)?;
+        let path = scratch.build(store.name())?;
+        let program = Program::new(path.clone(), &scratch.tree, store);
+        let cases = program.cases()?;
+        let survey = Self { scratch, store, own_rule, cases };
+        survey.pass_as_it_is(&path, &program)?;
+        let seconds = started.elapsed().as_secs_f64();
+        println!("{}: {} cases pass, {seconds:.1} s", store.name(), survey.cases.len());
+        Ok(survey)
+    }
+
+    /// The same program need not pass twice.
+    fn pass_as_it_is(&self, path: &PathBuf, program: &Program) -> Result<()> {
+        let failed = |error| Error::failed(format!("{}: {error}", path.display()));
+        let digest = digest(&fs::read(path).map_err(failed)?).to_string();
+        let passed = self.scratch.tree.with_file_name(format!("passed-{}", self.store.name()));
+        if fs::read_to_string(&passed).is_ok_and(|known| known == digest) {
+            return Ok(());
+        }
+        let cases: Vec<&str> = self.cases.iter().map(String::as_str).collect();
+        let outcome = program.run(&cases, true)?;
+        if outcome.hung || outcome.broke || !outcome.failed.is_empty() {
+            let why = outcome.why();
+            let store = self.store.name();
+            return Err(Error::failed(format!("{store}: with every guard in place {why}")));
+        }
+        fs::write(passed, digest).map_err(failed)
+    }
+
+    /// What does not fit the list, guard by guard.
+    fn take_out(&self, mutants: &[&Mutant]) -> Result<Vec<String>> {
+        let started = Instant::now();
+        let (mut counts, mut faults) = (Counts::default(), Vec::new());
+        for mutant in mutants {
+            let begun = Instant::now();
+            let verdict = self.judge(mutant)?;
+            println!("{}", verdict::line(mutant, &verdict, begun.elapsed()));
+            counts.add(mutant, &verdict);
+            let store = self.store.name();
+            let fault = verdict.fault(mutant);
+            faults.extend(fault.map(|fault| format!("{store}: `{}` {fault}", mutant.name)));
+        }
+        let minutes = started.elapsed().as_secs_f64() / 60.0;
+        println!("{}: {}; {minutes:.1} min\n", self.store.name(), counts.text());
+        Ok(faults)
+    }
+
+    fn judge(&self, mutant: &Mutant) -> Result<Verdict> {
+        let (text, edited) = mutant.texts(&self.scratch.tree)?;
+        self.scratch.write(&mutant.file, &edited)?;
+        let verdict = self.scratch.build(self.store.name()).map(|path| {
+            let program = Program::new(path, &self.scratch.tree, self.store);
+            self.judge_program(mutant, &program)
+        });
+        self.scratch.write(&mutant.file, &text)?;
+        // Rust that does not build is a fault of the list, and told like one.
+        verdict.unwrap_or_else(|error| Ok(Verdict::Nonsense(error.to_string())))
+    }
+
+    /// The cases of the rule first: they are few, and mostly enough.
+    fn judge_program(&self, mutant: &Mutant, program: &Program) -> Result<Verdict> {
+        let (own, others) = self.split(&mutant.rule);
+        if let Some(verdict) = Verdict::of_rule(&program.run(&own, true)?) {
+            return Ok(verdict);
+        }
+        if self.own_rule {
+            return Ok(Verdict::Survived);
+        }
+        Ok(Verdict::of_others(&program.run(&others, false)?))
+    }
+
+    /// The cases of a rule, and all others.
+    fn split(&self, rule: &str) -> (Vec<&str>, Vec<&str>) {
+        let is_own = |case: &&str| {
+            let name = case.rsplit("::").next().unwrap_or_default();
+            rule_of(name).is_some_and(|of| of == rule)
+        };
+        self.cases.iter().map(String::as_str).partition(is_own)
+    }
+}
+
+fn digest(bytes: &[u8]) -> u64 {
+    let mut hasher = hash::DefaultHasher::new();
+    hash::Hash::hash(bytes, &mut hasher);
+    hash::Hasher::finish(&hasher)
+}

@@ -1,0 +1,100 @@
+use crate::error::{Error, Result};
+
+/// What `cargo xtask mutants` is asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Options {
+    /// Every store when there is none.
+    pub store: Option<Store>,
+    /// Only mutants of files that differ from the base.
+    pub changed: bool,
+    /// Only mutants whose name contains one of these, if there are any.
+    pub only: Vec<String>,
+    /// Only the cases of the guard's own rule are run: quicker, and stricter.
+    pub own_rule: bool,
+    /// cargo-mutants over core and worker, and no store.
+    pub units: bool,
+}
+
+/// A store whose guards are taken out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Store {
+    Sqlite,
+    Postgres,
+    Redis,
+}
+
+impl Store {
+    pub(crate) const ALL: [Self; 3] = [Self::Sqlite, Self::Redis, Self::Postgres];
+
+    /// Its test program, its list, and the word by which tests require its server.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Sqlite => "sqlite",
+            Self::Postgres => "postgres",
+            Self::Redis => "redis",
+        }
+    }
+}
+
+impl Options {
+    pub(crate) fn parse(args: &[&str]) -> Result<Self> {
+        let mut options = Self::default();
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            let mut value = || {
+                let missing = || Error::Usage(format!("mutants: `{arg}` needs a value"));
+                args.next().ok_or_else(missing)
+            };
+            let is_twice = match *arg {
+                "--store" => options.store.replace(store(value()?)?).is_some(),
+                "--only" => {
+                    options.only.push((*value()?).to_owned());
+                    false
+                }
+                "--changed" => std::mem::replace(&mut options.changed, true),
+                "--own-rule" => std::mem::replace(&mut options.own_rule, true),
+                "--units" => std::mem::replace(&mut options.units, true),
+                _ => return Err(Error::Usage(format!("mutants: unexpected `{arg}`"))),
+            };
+            if is_twice {
+                return Err(Error::Usage(format!("mutants: `{arg}` is there twice")));
+            }
+        }
+        Ok(options)
+    }
+}
+
+fn store(name: &str) -> Result<Store> {
+    let found = Store::ALL.into_iter().find(|store| store.name() == name);
+    found.ok_or_else(|| Error::Usage(format!("mutants: there is no store `{name}` with a list")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_option_is_read_once() {
+        let line = "--changed --store redis --only ack --own-rule --only key";
+        let args: Vec<&str> = line.split(' ').collect();
+        let options = Options {
+            store: Some(Store::Redis),
+            changed: true,
+            only: vec!["ack".to_owned(), "key".to_owned()],
+            own_rule: true,
+            units: false,
+        };
+        assert_eq!(Options::parse(&args), Ok(options));
+        assert_eq!(Options::parse(&[]), Ok(Options::default()));
+        let wrong: [&[&str]; 5] = [
+            &["--store"],
+            &["--store", "memory"],
+            &["--changed", "--changed"],
+            &["--only"],
+            &["--all"],
+        ];
+        for args in wrong {
+            assert!(matches!(Options::parse(args), Err(Error::Usage(_))), "{args:?}");
+        }
+    }
+}

@@ -1,0 +1,123 @@
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::command_line::CommandLine;
+use crate::error::{Error, Result};
+use crate::workspace::Workspace;
+
+/// A copy of the workspace with a target directory of its own, in which guards can go while
+/// nobody works.
+///
+/// Both stay from run to run, and a file is written only where it differs: so that a mutant costs
+/// the build of what it touches.
+#[derive(Debug)]
+pub(super) struct Scratch {
+    pub tree: PathBuf,
+    target: PathBuf,
+}
+
+impl Scratch {
+    /// The copy, made equal to the tree: what is not committed is copied, too.
+    pub(super) fn of(workspace: &Workspace) -> Result<Self> {
+        let directory = workspace.target_directory.join("xtask/mutants");
+        let scratch = Self { tree: directory.join("tree"), target: directory.join("target") };
+        let args = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+        let listed = git(&workspace.root, &args)?;
+        let listed = listed.split('\0').filter(|name| !name.is_empty()).map(PathBuf::from);
+        // What was deleted is still listed until that is committed.
+        let files: BTreeSet<_> =
+            listed.filter(|name| workspace.root.join(name).is_file()).collect();
+        let synced = scratch.sync(&workspace.root, &files);
+        synced.map_err(|error| Error::failed(format!("{}: {error}", scratch.tree.display())))?;
+        Ok(scratch)
+    }
+
+    fn sync(&self, root: &Path, files: &BTreeSet<PathBuf>) -> std::io::Result<()> {
+        fs::create_dir_all(&self.tree)?;
+        for file in below(&self.tree)? {
+            if !file.strip_prefix(&self.tree).is_ok_and(|name| files.contains(name)) {
+                fs::remove_file(&file)?;
+            }
+        }
+        for name in files {
+            let (from, to) = (root.join(name), self.tree.join(name));
+            if fs::read(&to).ok() != Some(fs::read(&from)?) {
+                fs::create_dir_all(to.parent().unwrap_or(&self.tree))?;
+                fs::copy(&from, &to)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a file of the copy.
+    pub(super) fn write(&self, file: &str, text: &str) -> Result<()> {
+        let written = fs::write(self.tree.join(file), text);
+        written.map_err(|error| Error::failed(format!("{file} of the copy: {error}")))
+    }
+
+    /// Builds a test program of integration-tests as the copy is now; where it is.
+    pub(super) fn build(&self, program: &str) -> Result<PathBuf> {
+        let line = "test --package queuekit-integration-tests --no-run --message-format json";
+        let build = CommandLine::cargo(line)
+            .args(["--test", program])
+            .env("CARGO_TARGET_DIR", &self.target.to_string_lossy())
+            .env("CARGO_INCREMENTAL", "1");
+        let failed = |what: String| Error::failed(format!("{build}: {what}"));
+        let output = build.to_command(&self.tree).output();
+        let output = output.map_err(|error| failed(error.to_string()))?;
+        if !output.status.success() {
+            return Err(failed(String::from_utf8_lossy(&output.stderr).into_owned()));
+        }
+        let messages = cargo_metadata::Message::parse_stream(&output.stdout[..]);
+        let built = messages.flatten().find_map(|message| match message {
+            cargo_metadata::Message::CompilerArtifact(artifact) => artifact.executable,
+            _ => None,
+        });
+        built.map(PathBuf::from).ok_or_else(|| failed("it tells of no program".to_owned()))
+    }
+}
+
+/// What git prints in this directory.
+pub(super) fn git(root: &Path, args: &[&str]) -> Result<String> {
+    let command = CommandLine::new("git").args(args.iter().copied());
+    let failed = |what: &str| Error::failed(format!("{command}: {what}"));
+    let output = command.to_command(root).output();
+    let output = output.map_err(|error| failed(&error.to_string()))?;
+    if !output.status.success() {
+        return Err(failed(String::from_utf8_lossy(&output.stderr).trim()));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The files of a directory, and of those in it.
+pub(super) fn below(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.is_dir() { files.extend(below(&path)?) } else { files.push(path) }
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_copy_becomes_what_the_tree_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let (root, tree) = (directory.path().join("root"), directory.path().join("tree"));
+        fs::create_dir_all(root.join("sql")).unwrap();
+        fs::create_dir_all(&tree).unwrap();
+        fs::write(root.join("sql/ack.sql"), "new").unwrap();
+        fs::write(tree.join("gone.sql"), "old").unwrap();
+        let scratch = Scratch { tree, target: directory.path().join("target") };
+        let files = BTreeSet::from([PathBuf::from("sql/ack.sql")]);
+        scratch.sync(&root, &files).unwrap();
+        assert_eq!(below(&scratch.tree).unwrap(), [scratch.tree.join("sql/ack.sql")]);
+        scratch.write("sql/ack.sql", "mutant").unwrap();
+        scratch.sync(&root, &files).unwrap();
+        assert_eq!(fs::read_to_string(scratch.tree.join("sql/ack.sql")).unwrap(), "new");
+    }
+}
