@@ -1,20 +1,32 @@
+use std::time::Duration;
+
 use crate::command_line::CommandLine;
 use crate::error::Result;
 use crate::steps::{Steps, all};
 use crate::workspace::{Crate, Workspace};
-use crate::{test, tidy, tools};
+use crate::{mutants, test, tidy, tools, versions};
 
-/// What CI runs, in the order in which a failure is cheapest to find. Nothing here needs CI: the
-/// same command gives the same verdict on a laptop.
-pub(crate) fn run() -> Result<()> {
+/// How much CI runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Options {
+    /// What is a matrix or a repetition of what the daily run has once, too.
+    pub nightly: bool,
+}
+
+/// How long a daily run looks at the guards that a change touched.
+const MUTANTS_WITHIN: Duration = Duration::from_secs(3 * 60);
+
+/// What CI runs. Nothing here needs CI: the same command gives the same verdict on a laptop. No
+/// failure hides another.
+pub(crate) fn run(options: &Options) -> Result<()> {
     let workspace = Workspace::load()?;
-    let steps = Steps::new(&workspace.root);
-    let options = test::Options { complete: true, ..test::Options::default() };
+    let steps = Steps::without_incremental(&workspace.root);
     let tidy = CommandLine::cargo("xtask tidy");
+    let tests = test::Options { complete: true, long: options.nightly, ..test::Options::default() };
     all([
         steps.run("formatting", &CommandLine::cargo("fmt --all --check")),
         steps.check("tidy", &tidy, || tidy::check(&workspace)),
-        test::run_steps(&workspace, &steps, &options, |steps| {
+        test::run_steps(&workspace, &steps, &tests, |steps| {
             all([
                 lint(&workspace, steps),
                 document(steps),
@@ -22,7 +34,32 @@ pub(crate) fn run() -> Result<()> {
                 check_msrv(&workspace, steps),
             ])
         }),
+        if options.nightly { nightly(&workspace, &steps) } else { changed_guards(&steps) },
     ])
+}
+
+fn changed_guards(steps: &Steps) -> Result<()> {
+    let options = mutants::Options {
+        changed: true,
+        own_rule: true,
+        within: Some(MUTANTS_WITHIN),
+        ..mutants::Options::default()
+    };
+    take_guards_out(steps, "guards that the last change touched", "--changed --own-rule", options)
+}
+
+fn nightly(workspace: &Workspace, steps: &Steps) -> Result<()> {
+    let units = mutants::Options { units: true, ..mutants::Options::default() };
+    all([
+        take_guards_out(steps, "guards", "", mutants::Options::default()),
+        versions::run(workspace, steps, &versions::Options::default()),
+        take_guards_out(steps, "cargo-mutants", "--units", units),
+    ])
+}
+
+fn take_guards_out(steps: &Steps, name: &str, args: &str, options: mutants::Options) -> Result<()> {
+    let repeat = CommandLine::cargo(&format!("xtask mutants {args}"));
+    steps.check(name, &repeat, || mutants::run(options))
 }
 
 fn lint(workspace: &Workspace, steps: &Steps) -> Result<()> {

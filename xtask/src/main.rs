@@ -48,7 +48,7 @@ fn main() -> ExitCode {
 fn run(request: Request) -> Result<()> {
     match request {
         Request::Test(options) => test::run(&options),
-        Request::Ci => ci::run(),
+        Request::Ci(options) => ci::run(&options),
         Request::Tidy => tidy::run(),
         Request::Bench { args } => bench::run(&args),
         Request::Mutants(options) => mutants::run(options),

@@ -1,5 +1,5 @@
 use std::path::{Path, PathBuf};
-use std::process::{Child, ExitStatus};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -19,6 +19,8 @@ pub(crate) struct Steps {
     pub(crate) root: PathBuf,
     lines: Mutex<Vec<String>>,
     started: Instant,
+    /// What cargo is told beside a command's own.
+    env: Vec<(&'static str, &'static str)>,
 }
 
 /// The failures of several steps as one: none hides another.
@@ -30,7 +32,26 @@ pub(crate) fn all(outcomes: impl IntoIterator<Item = Result<()>>) -> Result<()> 
 
 impl Steps {
     pub(crate) fn new(root: &Path) -> Self {
-        Self { root: root.to_owned(), lines: Mutex::default(), started: Instant::now() }
+        Self {
+            root: root.to_owned(),
+            lines: Mutex::default(),
+            started: Instant::now(),
+            env: Vec::new(),
+        }
+    }
+
+    /// For a tree that is built once: incremental builds pay only if there is a next one.
+    pub(crate) fn without_incremental(root: &Path) -> Self {
+        let mut steps = Self::new(root);
+        steps.env.push(("CARGO_INCREMENTAL", "0"));
+        steps
+    }
+
+    /// The command, as this run starts it.
+    pub(crate) fn command(&self, line: &CommandLine) -> Command {
+        let mut command = line.to_command(&self.root);
+        command.envs(self.env.iter().copied());
+        command
     }
 
     /// Runs a command with its output going straight to the terminal.
@@ -86,7 +107,7 @@ impl Steps {
     ) -> Result<()> {
         println!("\n==> {command}");
         let started = Instant::now();
-        let ended = command.to_command(&self.root).spawn().and_then(wait);
+        let ended = self.command(command).spawn().and_then(wait);
         self.note(name, started, matches!(ended, Ok(Some(status)) if status.success()));
         match ended {
             Ok(Some(status)) if status.success() => Ok(()),

@@ -1,5 +1,5 @@
 use crate::error::{Error, Result};
-use crate::{mutants, peers, test, versions};
+use crate::{ci, mutants, peers, test, versions};
 
 pub(crate) const USAGE: &str = "\
 Usage: cargo xtask <command>
@@ -10,16 +10,19 @@ Commands:
                      --long: the long harnesses at their full numbers, not at the short tier
                      --install: install what is missing with apt-get and sudo; root need not ask
                      --changed: only the tests that can break by what has changed since REV (HEAD)
-  ci                 what CI runs: formatting, lints, each feature alone, docs, licences, tidy,
-                     MSRV, and last the same as `test`
+  ci [--nightly]     what CI runs: formatting, lints, each feature alone, docs, licences, tidy,
+                     MSRV, the same as `test`, and the guards that the last change touched
+                     --nightly: the same as `test --long`, every guard of every store, other
+                     versions of servers, and cargo-mutants
   tidy               the rules of this project that no compiler checks
-  mutants [--store STORE] [--changed] [--only NAME].. [--own-rule] [--units]
+  mutants [--store STORE] [--changed] [--only NAME].. [--own-rule] [--within MINUTES] [--units]
                      take the guards of the stores out, one at a time, and see conformance fail
                      --store: sqlite, postgres or redis (all three)
-                     --changed: only guards in files that differ from origin/main, or without it
-                     from the last commit but one
+                     --changed: only guards in files that differ from origin/main, or where that
+                     is HEAD from the last commit but one
                      --only: only mutants with this in their name
                      --own-rule: run no cases but those of the guard's rule
+                     --within: begin none after so many minutes, and say how many are left
                      --units: instead, cargo-mutants over core and worker, a shard of it
   bench [-- ARGS]    run the benchmarks; ARGS go to criterion
   peers [--store STORE] [--rounds N] [--only WHAT] [--dir DIR] [--url URL]
@@ -43,7 +46,7 @@ Exit codes: 0 all well, 1 a step failed, 2 wrong usage.";
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     Test(test::Options),
-    Ci,
+    Ci(ci::Options),
     Tidy,
     Mutants(mutants::Options),
     Bench { args: Vec<String> },
@@ -59,7 +62,8 @@ impl Request {
         match args.as_slice() {
             ["help" | "--help" | "-h", ..] | [_, "--help" | "-h"] => Ok(Self::Help),
             ["test", rest @ ..] => Ok(Self::Test(test::Options::parse(rest)?)),
-            ["ci"] => Ok(Self::Ci),
+            ["ci"] => Ok(Self::Ci(ci::Options::default())),
+            ["ci", "--nightly"] => Ok(Self::Ci(ci::Options { nightly: true })),
             ["tidy"] => Ok(Self::Tidy),
             ["mutants", rest @ ..] => Ok(Self::Mutants(mutants::Options::parse(rest)?)),
             ["bench"] => Ok(Self::Bench { args: Vec::new() }),
@@ -97,7 +101,9 @@ mod tests {
         assert_eq!(parse("test"), test(false, false));
         assert_eq!(parse("test --long"), test(true, false));
         assert_eq!(parse("test --install --long"), test(true, true));
-        assert_eq!(parse("ci"), Ok(Request::Ci));
+        assert_eq!(parse("ci"), Ok(Request::Ci(ci::Options::default())));
+        let nightly = ci::Options { nightly: true };
+        assert_eq!(parse("ci --nightly"), Ok(Request::Ci(nightly)));
         assert_eq!(parse("tidy"), Ok(Request::Tidy));
         assert_eq!(parse("mutants"), Ok(Request::Mutants(mutants::Options::default())));
         assert_eq!(parse("peers"), Ok(Request::Peers(peers::Options::default())));

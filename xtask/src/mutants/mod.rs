@@ -30,6 +30,7 @@ pub(crate) fn run(options: Options) -> Result<()> {
     if options.units {
         return units::run(&workspace);
     }
+    let deadline = options.within.map(|within| Instant::now() + within);
     let changed = options.changed.then(|| changed::files(&workspace.root)).transpose()?;
     let mut faults = Vec::new();
     for store in Store::ALL.into_iter().filter(|store| options.store.is_none_or(|s| s == *store)) {
@@ -45,10 +46,18 @@ pub(crate) fn run(options: Options) -> Result<()> {
             println!("{}: none of its {} guards is asked for", store.name(), list.mutant.len());
             continue;
         }
+        if is_over(deadline) {
+            println!("{}: NOT RUN: {} guards, for want of time", store.name(), mutants.len());
+            continue;
+        }
         let survey = Survey::begin(&workspace, store, options.own_rule)?;
-        faults.extend(survey.take_out(&mutants)?);
+        faults.extend(survey.take_out(&mutants, deadline)?);
     }
     if faults.is_empty() { Ok(()) } else { Err(Error::failed(faults.join("\n"))) }
+}
+
+fn is_over(deadline: Option<Instant>) -> bool {
+    deadline.is_some_and(|deadline| Instant::now() > deadline)
 }
 
 /// The guards of one store, taken out in its copy of the tree.
@@ -93,10 +102,15 @@ impl Survey {
     }
 
     /// What does not fit the list, guard by guard.
-    fn take_out(&self, mutants: &[&Mutant]) -> Result<Vec<String>> {
+    fn take_out(&self, mutants: &[&Mutant], deadline: Option<Instant>) -> Result<Vec<String>> {
         let started = Instant::now();
         let (mut counts, mut faults) = (Counts::default(), Vec::new());
-        for mutant in mutants {
+        for (tried, mutant) in mutants.iter().enumerate() {
+            if is_over(deadline) {
+                let left = mutants.len() - tried;
+                println!("{}: NOT RUN: {left} guards, for want of time", self.store.name());
+                break;
+            }
             let begun = Instant::now();
             let verdict = self.judge(mutant)?;
             println!("{}", verdict::line(mutant, &verdict, begun.elapsed()));

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use crate::error::{Error, Result};
 
 /// What `cargo xtask mutants` is asked for.
@@ -11,6 +13,8 @@ pub(crate) struct Options {
     pub only: Vec<String>,
     /// Only the cases of the guard's own rule are run: quicker, and stricter.
     pub own_rule: bool,
+    /// No mutant is begun after this time.
+    pub within: Option<Duration>,
     /// cargo-mutants over core and worker, and no store.
     pub units: bool,
 }
@@ -51,6 +55,7 @@ impl Options {
                     options.only.push((*value()?).to_owned());
                     false
                 }
+                "--within" => options.within.replace(minutes(value()?)?).is_some(),
                 "--changed" => std::mem::replace(&mut options.changed, true),
                 "--own-rule" => std::mem::replace(&mut options.own_rule, true),
                 "--units" => std::mem::replace(&mut options.units, true),
@@ -64,6 +69,13 @@ impl Options {
     }
 }
 
+fn minutes(text: &str) -> Result<Duration> {
+    let minutes: u64 = text
+        .parse()
+        .map_err(|_| Error::Usage(format!("mutants: `{text}` is no number of minutes")))?;
+    Ok(Duration::from_secs(minutes * 60))
+}
+
 fn store(name: &str) -> Result<Store> {
     let found = Store::ALL.into_iter().find(|store| store.name() == name);
     found.ok_or_else(|| Error::Usage(format!("mutants: there is no store `{name}` with a list")))
@@ -75,18 +87,20 @@ mod tests {
 
     #[test]
     fn each_option_is_read_once() {
-        let line = "--changed --store redis --only ack --own-rule --only key";
+        let line = "--changed --store redis --only ack --own-rule --only key --within 3";
         let args: Vec<&str> = line.split(' ').collect();
         let options = Options {
             store: Some(Store::Redis),
             changed: true,
             only: vec!["ack".to_owned(), "key".to_owned()],
             own_rule: true,
+            within: Some(Duration::from_secs(180)),
             units: false,
         };
         assert_eq!(Options::parse(&args), Ok(options));
         assert_eq!(Options::parse(&[]), Ok(Options::default()));
-        let wrong: [&[&str]; 5] = [
+        let wrong: [&[&str]; 6] = [
+            &["--within", "soon"],
             &["--store"],
             &["--store", "memory"],
             &["--changed", "--changed"],

@@ -42,7 +42,7 @@ pub(crate) fn build(steps: &Steps, targets: &[&str]) -> Result<Vec<Program>> {
 
 fn run(steps: &Steps, command: &CommandLine) -> std::result::Result<Vec<Program>, String> {
     let told = |error: std::io::Error| error.to_string();
-    let mut child = command.to_command(&steps.root).stdout(Stdio::piped()).spawn().map_err(told)?;
+    let mut child = steps.command(command).stdout(Stdio::piped()).spawn().map_err(told)?;
     let messages = child.stdout.take().map(BufReader::new).into_iter();
     let artifacts = messages.flat_map(Message::parse_stream).filter_map(|message| match message {
         Ok(Message::CompilerArtifact(artifact)) => program(artifact),
