@@ -82,6 +82,7 @@ mod layer;
 mod layered;
 mod list;
 mod list_bounds;
+mod list_fence;
 mod list_sources;
 mod memory;
 mod registry;

@@ -1,11 +1,12 @@
-//! The cases by subject, each with its level and what else it needs; those of bounds of time stand
-//! in `list_bounds.rs`, those of what makes jobs by itself in `list_sources.rs`.
+//! The cases by subject, each with its level and what else it needs; those of the fence stand in
+//! `list_fence.rs`, those of bounds of time in `list_bounds.rs`, those of what makes jobs by itself
+//! in `list_sources.rs`.
 
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __for_each_case {
     ($then:path, $($args:tt)*) => {
-        $crate::__with_bounds! {
+        $crate::__with_fence! {
             $then, [$($args)*]
 
             batches {
@@ -66,36 +67,6 @@ macro_rules! __for_each_case {
                 core(SecondHandle) r10_4_other_handles_stay_open
                 full r11_1_the_store_says_what_an_ok_survives
                 full(Migrations) r11_2_the_schema_is_current
-            }
-
-            fence {
-                core r3_1_every_reserve_has_a_nonce_of_its_own
-                core r3_1_a_guessed_nonce_settles_nothing
-                core r3_1_another_lease_seq_settles_nothing
-                core r3_1_another_queue_settles_nothing
-                core r3_1_a_lease_dies_with_its_job
-                core r3_1_a_nonce_is_shown_by_nothing
-                core r3_2_an_ack_completes_the_job
-                core r3_2_an_expired_lease_settles_until_it_is_reclaimed
-                core r3_3_stale_ack_changes_nothing
-                core r3_3_a_reclaimed_lease_is_lost_though_nobody_holds_the_job
-                core r3_3_a_repeated_ack_is_already_done
-                core r3_4_only_the_first_settlement_takes_effect
-                core r3_5_an_unknown_job_leaves_no_trace
-                full r3_5_an_unknown_job_leaves_no_trace_in_capabilities
-            }
-
-            fence_matrix {
-                core r3_3_no_stale_token_acks
-                full r3_3_no_stale_token_acks_in_an_exchange
-                full r3_7_no_stale_token_extends
-                full r3_8_no_stale_token_reports
-                core r4_1_no_stale_token_retries
-                core r4_1_no_stale_token_releases
-                core r4_1_no_stale_token_fails_for_good
-                core r4_1_no_stale_token_calls_off
-                full r4_1_no_stale_token_nacks_in_an_exchange
-                core r6_1_no_stale_token_buries
             }
 
             figures {
