@@ -28,6 +28,10 @@ pub(crate) enum Class {
 
 pub(crate) type Outcome<T> = Result<T, Failure>;
 
+/// A port that encrypts says nothing to who does not, and the other way round.
+const TO_CHECK: &str = "check that the server runs, host and port, the network, and whether that \
+                        port encrypts (rediss:) or not (redis:)";
+
 impl Failure {
     /// Nothing was applied; it may work soon.
     pub(crate) fn for_now(message: impl Into<String>) -> Self {
@@ -37,7 +41,7 @@ impl Failure {
 
     /// No answer came; whether what was under way took effect is unknown.
     pub(crate) fn hung() -> Self {
-        let message = "the server says nothing; check that it runs, and the network";
+        let message = format!("the server says nothing; {TO_CHECK}");
         Self { error: Error::new(ErrorKind::Unavailable, message), class: Class::Lost }
     }
 
@@ -53,10 +57,7 @@ impl Failure {
         if !is_of_connection(&error) {
             return Self::from(error).before_sending();
         }
-        let message = format!(
-            "no connection to Redis: {error}; check that the server runs, host and port, and \
-             whether that port encrypts (rediss:) or not (redis:)"
-        );
+        let message = format!("no connection to Redis: {error}; {TO_CHECK}");
         let error = Error::new(ErrorKind::Unavailable, message).caused_by(error);
         Self { error, class: Class::Transient }
     }
