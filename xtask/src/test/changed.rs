@@ -9,7 +9,7 @@ use crate::steps::{Steps, all};
 use crate::tidy;
 use crate::workspace::Workspace;
 
-/// What can break by a change below a folder: the crates whose unit tests to run, and the test
+/// What can break by a change below a folder: the programs of unit tests to run, and the test
 /// programs. The first row that fits a file counts. What depends on all stores, as the server
 /// does, is left to the whole run, which is named at the end.
 const NEEDS: &[Needs] = &[
@@ -18,7 +18,7 @@ const NEEDS: &[Needs] = &[
     Needs::new("queuekit-postgres/", &["queuekit-postgres"], &["postgres"]),
     Needs::new("queuekit-redis/", &["queuekit-redis"], &["redis"]),
     Needs::new("queuekit-worker/", &["queuekit-worker"], &["suite", "worker"]),
-    Needs::new("queuekit-server/", &["queuekit-server"], &["server"]),
+    Needs::new("queuekit-server/", &["bin queuekit"], &["server"]),
     Needs::new("queuekit/", &["queuekit"], &["checksum"]),
     Needs::new("integration-tests/tests/suite/", &[], &["suite"]),
     Needs::new("integration-tests/tests/sqlite/", &[], &["sqlite"]),
@@ -26,7 +26,7 @@ const NEEDS: &[Needs] = &[
     Needs::new("integration-tests/tests/redis/", &[], &["redis"]),
     Needs::new("integration-tests/tests/common/", &[], &["sqlite", "postgres", "redis"]),
     Needs::new("integration-tests/", &["queuekit-integration-tests"], &["suite", "sqlite"]),
-    Needs::new("xtask/", &["xtask"], &[]),
+    Needs::new("xtask/", &["bin xtask"], &[]),
 ];
 
 #[derive(Debug)]
@@ -90,10 +90,9 @@ impl Needed {
         let fits = |file: &String| NEEDS.iter().find(|needs| file.starts_with(needs.below));
         for needs in files.iter().filter_map(fits) {
             needed.names.extend(needs.units.iter().chain(needs.programs));
-            needed.targets.extend(needs.units.iter().map(|krate| match *krate {
-                "queuekit-server" => vec!["--bin", "queuekit"],
-                "xtask" => vec!["--bin", "xtask"],
-                _ => vec!["--lib"],
+            needed.targets.extend(needs.units.iter().map(|unit| match unit.strip_prefix("bin ") {
+                Some(program) => vec!["--bin", program],
+                None => vec!["--lib"],
             }));
             needed.targets.extend(needs.programs.iter().map(|program| vec!["--test", *program]));
         }
@@ -148,11 +147,9 @@ mod tests {
     fn every_crate_has_a_row() {
         let workspace = Workspace::load().unwrap();
         for krate in workspace.crates.iter().filter(|krate| krate.name != "queuekit-benches") {
-            assert!(
-                NEEDS.iter().any(|needs| needs.units.contains(&krate.name.as_str())),
-                "{} has no row",
-                krate.name
-            );
+            let name = krate.name.replace("queuekit-integration-tests", "integration-tests");
+            let below = format!("{name}/");
+            assert!(NEEDS.iter().any(|needs| needs.below == below), "{below} has no row");
         }
     }
 }

@@ -22,9 +22,14 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// The crate for its unit tests, and the target for others.
+    /// `queuekit-core` for the unit tests of a library, `postgres` for a test program, and
+    /// `bin xtask` or `bench redis` for others.
     pub(crate) fn name(&self) -> &str {
-        self.target.strip_prefix("--test ").unwrap_or(&self.package)
+        match self.target.strip_prefix("--test ") {
+            Some(test) => test,
+            None if self.target == "--lib" => &self.package,
+            None => self.target.trim_start_matches('-'),
+        }
     }
 }
 
@@ -106,5 +111,6 @@ mod tests {
         };
         assert_eq!(program("--lib").name(), "queuekit-core");
         assert_eq!(program("--test schedules").name(), "schedules");
+        assert_eq!(program("--bin queuekit").name(), "bin queuekit");
     }
 }
