@@ -24,8 +24,9 @@ JOIN queuekit.running
     ON running.id = input.id
     AND running.lease_seq = input.lease_seq
     AND running.nonce = input.nonce
-    -- Ids of two queues may end alike.
-    AND running.queue = (SELECT id FROM queuekit.queues WHERE name = $8::text)
+    -- Ids of two queues may end alike. IS TRUE keeps the index of a queue's leases by expiry out:
+    -- a plan that was made for an empty table would read all of them.
+    AND (running.queue = (SELECT id FROM queuekit.queues WHERE name = $8::text)) IS TRUE
 ON CONFLICT (job) DO UPDATE
 SET
     fraction = coalesce(excluded.fraction, old.fraction),

@@ -12,8 +12,8 @@ Commands:
                      --changed: only the tests that can break by what has changed since REV (HEAD)
   ci [--nightly]     what CI runs: formatting, lints, each feature alone, docs, licences, tidy,
                      MSRV, the same as `test`, and the guards that the last change touched
-                     --nightly: the same as `test --long`, every guard of every store, other
-                     versions of servers, and cargo-mutants
+                     --nightly: the same as `test --long`, each library's features alone, every
+                     guard of every store, other versions of servers, and cargo-mutants
   tidy               the rules of this project that no compiler checks
   mutants [--store STORE] [--changed] [--only NAME].. [--own-rule] [--within MINUTES] [--units]
                      take the guards of the stores out, one at a time, and see conformance fail

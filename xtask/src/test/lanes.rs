@@ -54,8 +54,8 @@ const LONG: &[(&str, &[&str])] = &[(
 /// So many tests that wait fit where one that computes does.
 const WAITERS_PER_CORE: usize = 8;
 
-/// The two halves of a run. They run beside each other, so that the machine has something to do
-/// while tests wait; each takes its parts in turn.
+/// The parts of a run. Those that wait run beside the rest, so that the machine has something to do
+/// meanwhile; who is done with them helps with the rest.
 #[derive(Debug, Default)]
 pub(crate) struct Lanes<'p> {
     pub busy: Vec<Part<'p>>,
@@ -67,8 +67,12 @@ impl<'p> Lanes<'p> {
     pub(crate) fn of(programs: &'p [Program], long: bool) -> Self {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let mut lanes = Self::default();
-        for program in programs {
-            let modules = modules(WAITING, program);
+        // Those of stores and of the server are the long ones: begun first, none is left alone at
+        // the end.
+        let (first, last): (Vec<&Program>, Vec<&Program>) =
+            programs.iter().partition(|program| !modules(WAITING, program).is_empty());
+        for program in first.into_iter().chain(last) {
+            let modules = self::modules(WAITING, program);
             // What one of them picks the other skips, by the same words.
             let left = if long { &[][..] } else { self::modules(LONG, program) };
             let skips = modules.iter().chain(left).flat_map(|module| ["--skip", module]);

@@ -11,6 +11,7 @@ mod report;
 use std::env;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
@@ -116,10 +117,13 @@ fn run_lanes(
         outcome
     };
     println!("\n==> the tests, in two lanes; output in {}", environment.logs.display());
+    let next = AtomicUsize::new(0);
+    let take = || lanes.busy.get(next.fetch_add(1, Ordering::Relaxed));
+    let rest = || all(std::iter::from_fn(take).map(run));
     let outcome = thread::scope(|scope| {
-        let waiting = scope.spawn(|| all(lanes.waiting.iter().map(run)));
+        let waiting = scope.spawn(|| all([all(lanes.waiting.iter().map(run)), rest()]));
         let beside = beside(steps);
-        let busy = all(lanes.busy.iter().map(run));
+        let busy = rest();
         let waiting = waiting.join().unwrap_or_else(|_| Err(Error::failed("a lane panicked")));
         all([beside, busy, waiting])
     });

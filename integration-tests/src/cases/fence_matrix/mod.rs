@@ -1,6 +1,6 @@
 //! The fence, as a matrix: every operation that takes a token, by every token that holds nothing.
 //!
-//! Each case is one operation. It is tried with every token of [`stale_tokens`], one by one and in
+//! Each case is one operation. It is tried with every token of `stale_tokens`, one by one and in
 //! one batch: the answer is what the contract says, and not one byte changes.
 
 use crate::World;
