@@ -168,7 +168,11 @@ impl Figures {
             self.faults.push(format!("{pid} ran nothing after it went on"));
         }
         self.after += after;
-        let lost = history.runs().filter(|run| run.pid == pid && run.lease_lost).count();
+        // A lease that could not be extended in time counts as lost to its handler, and holds if
+        // its ack arrives before anybody reclaims it.
+        let is_lost =
+            |run: &&RunTold| run.pid == pid && run.lease_lost && run.completed().is_none();
+        let lost = history.runs().filter(is_lost).count();
         let counted = entries.iter().filter(|entry| entry.pid == pid).find_map(|entry| {
             if let Event::LeasesLost(count) = entry.event { Some(count) } else { None }
         });

@@ -6,11 +6,11 @@ use crate::command_line::CommandLine;
 use crate::error::{Error, Result};
 use crate::workspace::Workspace;
 
-/// A copy of the workspace with a target directory of its own, in which guards can go while
-/// nobody works.
+/// A copy of the workspace, in which guards can go while somebody works on the tree.
 ///
-/// Both stay from run to run, and a file is written only where it differs: so that a mutant costs
-/// the build of what it touches.
+/// It stays from run to run, and a file is written only where it differs: so that a mutant costs
+/// the build of what it touches. The target directory is that of the workspace, and so are the
+/// features: what others depend on was built for the tests.
 #[derive(Debug)]
 pub(super) struct Scratch {
     pub tree: PathBuf,
@@ -21,7 +21,8 @@ impl Scratch {
     /// The copy, made equal to the tree: what is not committed is copied, too.
     pub(super) fn of(workspace: &Workspace) -> Result<Self> {
         let directory = workspace.target_directory.join("xtask/mutants");
-        let scratch = Self { tree: directory.join("tree"), target: directory.join("target") };
+        let target = workspace.target_directory.clone();
+        let scratch = Self { tree: directory.join("tree"), target };
         let args = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
         let listed = git(&workspace.root, &args)?;
         let listed = listed.split('\0').filter(|name| !name.is_empty()).map(PathBuf::from);
@@ -58,7 +59,7 @@ impl Scratch {
 
     /// Builds a test program of integration-tests as the copy is now; where it is.
     pub(super) fn build(&self, program: &str) -> Result<PathBuf> {
-        let line = "test --package queuekit-integration-tests --no-run --message-format json";
+        let line = "test --workspace --all-features --no-run --message-format json";
         let build = CommandLine::cargo(line)
             .args(["--test", program])
             .env("CARGO_TARGET_DIR", &self.target.to_string_lossy())
