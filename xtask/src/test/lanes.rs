@@ -72,14 +72,14 @@ impl<'p> Lanes<'p> {
         let (first, last): (Vec<&Program>, Vec<&Program>) =
             programs.iter().partition(|program| !modules(WAITING, program).is_empty());
         for program in first.into_iter().chain(last) {
-            let modules = self::modules(WAITING, program);
+            let waiting = modules(WAITING, program);
             // What one of them picks the other skips, by the same words.
-            let left = if long { &[][..] } else { self::modules(LONG, program) };
-            let skips = modules.iter().chain(left).flat_map(|module| ["--skip", module]);
+            let left = if long { &[][..] } else { modules(LONG, program) };
+            let skips = waiting.iter().chain(left).flat_map(|module| ["--skip", module]);
             lanes.busy.push(Part::new(program, "", cores, skips));
-            if !modules.is_empty() {
+            if !waiting.is_empty() {
                 let threads = cores * WAITERS_PER_CORE;
-                lanes.waiting.push(Part::new(program, ", what waits", threads, modules.to_vec()));
+                lanes.waiting.push(Part::new(program, ", what waits", threads, waiting.to_vec()));
             }
         }
         lanes
