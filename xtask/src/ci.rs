@@ -69,7 +69,7 @@ fn lint(workspace: &Workspace, steps: &Steps, nightly: bool) -> Result<()> {
     let libraries = workspace.crates.iter().filter(linted);
     let alone = libraries.flat_map(features_alone);
     let clippy = std::iter::once(("clippy".to_owned(), CommandLine::cargo(everything)));
-    all(clippy.chain(alone).map(|(name, command)| steps.run(&name, &command)))
+    all(clippy.chain(alone).map(|(name, command)| steps.run(&name, &yielding(command))))
 }
 
 /// A library with no feature and with each feature by itself: together they hide it when one uses
@@ -90,7 +90,12 @@ fn features_alone(krate: &Crate) -> Vec<(String, CommandLine)> {
 
 fn document(steps: &Steps) -> Result<()> {
     let doc = CommandLine::cargo("doc --workspace --no-deps --all-features");
-    steps.run("docs", &doc.env("RUSTDOCFLAGS", "-D warnings"))
+    steps.run("docs", &yielding(doc.env("RUSTDOCFLAGS", "-D warnings")))
+}
+
+/// What runs beside tests that have time limits leaves the processor to them.
+fn yielding(command: CommandLine) -> CommandLine {
+    if cfg!(unix) { command.behind(CommandLine::new("nice").args(["-n", "19"])) } else { command }
 }
 
 fn deny(steps: &Steps) -> Result<()> {

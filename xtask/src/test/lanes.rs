@@ -8,8 +8,8 @@ use super::programs::Program;
 /// for processes. By program.
 const WAITING: &[(&str, &[&str])] = &[
     ("suite", &["worker::", "servers::", "proxy::"]),
-    ("sqlite", &["worker::", "locks::", "kill::"]),
-    ("postgres", &["worker::", "faults::", "close::", "hints::", "kill::", "outbox::"]),
+    ("sqlite", &["worker::", "locks::"]),
+    ("postgres", &["worker::", "faults::", "close::", "hints::"]),
     (
         "redis",
         &[
