@@ -1,7 +1,8 @@
--- Stands before every script of a store under test: `TIME` answers what the tests' clock says. It
--- answers the last microsecond of a millisecond, so that a script which rounded up would be early.
--- CLOCK, how a script reads the number that tests have written, and STANDS are put in: the ms at
--- which the clock stands, or how many ms it is ahead of the server's.
+-- Is put before every script of a store under test, so that `TIME` answers the clock of the test.
+-- It answers the last microsecond of a millisecond: a script that rounded up would be early.
+-- The harness replaces CLOCK by an expression that reads the number the test has written, and
+-- STANDS by whether that is the ms at which the clock stands, or how many ms it is ahead of the
+-- server's.
 local server, clock = redis, tonumber(CLOCK)
 local redis = setmetatable({
     call = function(name, ...)

@@ -1,5 +1,5 @@
 //! What comes with time comes at its bound, and not 1 ms before it (R9.3): leases, jobs that wait,
-//! deadlines. Bounds of upkeep stand in `bounds_of_upkeep.rs`.
+//! deadlines. The bounds of what upkeep removes are in `bounds_of_upkeep.rs`.
 
 use std::time::Duration;
 

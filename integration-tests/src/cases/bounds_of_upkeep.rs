@@ -1,5 +1,5 @@
-//! What is kept for a time is kept to its last millisecond, whoever runs upkeep: jobs that have
-//! ended, idempotency keys, events, schedules, presence.
+//! Upkeep removes nothing 1 ms before its time: jobs that have ended, idempotency keys, events. No
+//! schedule enqueues 1 ms early.
 
 use std::time::Duration;
 

@@ -6,7 +6,7 @@ use queuekit_core::{EnqueueOutcome, Reserve, Status};
 use crate::World;
 use crate::kit::{HOUR, TTL, draft, queue, ttl, unique, worker};
 
-/// R2.5: who deletes a job frees its key, and not that of the job that has taken the key since.
+/// R2.5: deleting a job does not free its idempotency key if another job has taken it since.
 /// Guard: the job in the condition by which a key is freed.
 pub async fn r2_5_deleting_an_old_job_frees_no_key_of_another(world: &dyn World) {
     let old = world.enqueue(unique("k").unique_until_done()).await;

@@ -243,8 +243,8 @@ pub async fn r6_9_why_names_the_dead_head_that_holds(world: &dyn World) {
     }
 }
 
-/// R6.9: a blocked job is told who runs of its key, if somebody does, and not who waits before it.
-/// Guard: who runs comes before who waits.
+/// R6.9: of a blocked job `why` names the running job of its key, or without one the job before it.
+/// Guard: the running job of a key is looked for first.
 pub async fn r6_9_why_names_who_runs(world: &dyn World) {
     let ids = world.enqueue_all((0..3).map(|_| keyed("k"))).await;
     let head = world.reserve_one().await;

@@ -55,7 +55,7 @@ pub(crate) fn init(format: LogFormat, filter: Option<&str>, runs_on: bool) -> Re
 fn parse(filter: &str) -> Result<Targets, String> {
     let directives = filter.split(',').map(str::trim).filter(|directive| !directive.is_empty());
     let directives: Vec<_> = directives.collect();
-    // `Targets` would take what is no target for one that nobody logs to.
+    // `Targets` would accept any text as a target, one that nobody logs to.
     let is_known = |c: char| c.is_alphanumeric() || "_-.:=".contains(c);
     let is_written = |text: &&str| !text.starts_with('=') && text.chars().all(is_known);
     if !directives.iter().all(is_written) {

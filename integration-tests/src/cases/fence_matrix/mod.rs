@@ -99,7 +99,7 @@ async fn assert_each_refused(world: &dyn World, operation: Operation, stale: &[S
     world.assert_unchanged_by(&before, &format!("{operation:?}, all in one batch,")).await;
 }
 
-/// Whoever has the right token has lost nothing.
+/// The right token of each lease still completes its job: no stale one has cost it anything.
 async fn assert_live_leases_hold(world: &dyn World, stale: Vec<Stale>) {
     for live in stale.into_iter().filter_map(|stale| stale.live) {
         world.complete(&live).await;
