@@ -164,7 +164,9 @@ export class Worker {
       if (kept === "extended") {
         run.extendedAt = now;
         if (cancel) run.cancel("cancel_requested");
-      } else if (kept !== "settling") { // That one is asked again next time.
+      } else if (kept === "settling") { // Nobody else can take it meanwhile.
+        run.extendedAt = now;
+      } else if (kept !== "unknown") { // That one is asked again next time.
         run.cancel("lease_lost");
       }
     });

@@ -21,7 +21,7 @@ impl Leases for RedisStore {
     /// others nothing.
     async fn extend(&self, leases: &[LeaseToken], ttl: LeaseTtl) -> Result<Vec<ExtendOutcome>> {
         self.shared.check_open().map_err(|error| error.during("extend"))?;
-        let mut outcomes = vec![ExtendOutcome::Settling; leases.len()];
+        let mut outcomes = vec![ExtendOutcome::Unknown; leases.len()];
         let queues = by_queue(leases);
         let alone = queues.len() == 1 || !self.shared.topology.is_cluster();
         let call = if alone { Call::Heartbeat } else { Call::HeartbeatGlance };

@@ -187,7 +187,9 @@ class Worker:
                 run.extended_at = now
                 if outcome.get("cancel_requested"):
                     run.cancel("cancel_requested")
-            elif outcome["outcome"] != "settling":  # That one is asked again next time.
+            elif outcome["outcome"] == "settling":  # Nobody else can take it meanwhile.
+                run.extended_at = now
+            elif outcome["outcome"] != "unknown":  # That one is asked again next time.
                 run.cancel("lease_lost")
 
     def _show(self, timeout: float) -> None:

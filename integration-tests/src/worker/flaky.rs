@@ -17,7 +17,7 @@ pub struct Flaky {
     inner: Arc<dyn Backend>,
     /// Every call fails, certainly not applied.
     pub outage: AtomicBool,
-    /// Extending leases fails.
+    /// Extending leases fails: call by call with an error, or with no word of any lease.
     pub extend_fails: AtomicBool,
     /// Settling fails, certainly not applied.
     pub settling_fails: AtomicBool,
@@ -170,9 +170,12 @@ impl Backend for Flaky {
 #[async_trait]
 impl Leases for Flaky {
     async fn extend(&self, leases: &[LeaseToken], ttl: LeaseTtl) -> Result<Vec<ExtendOutcome>> {
-        self.extends.fetch_add(1, Ordering::SeqCst);
+        let calls = self.extends.fetch_add(1, Ordering::SeqCst);
         self.up()?;
-        unavailable_if(self.extend_fails.load(Ordering::SeqCst))?;
+        if self.extend_fails.load(Ordering::SeqCst) {
+            unavailable_if(calls.is_multiple_of(2))?;
+            return Ok(vec![ExtendOutcome::Unknown; leases.len()]);
+        }
         self.inner_leases().extend(leases, ttl).await
     }
 

@@ -131,6 +131,7 @@ impl Handlers {
         assert_eq!(outcomes, [AckOutcome::Acked]);
         self.acked.send(ctx.id()).unwrap();
         self.ended(ctx).await;
+        assert!(!ctx.is_cancelled(), "nobody else can take a lease that is being settled");
         if ctx.kind().as_str() == "undoes" && ctx.attempt() == 1 {
             tx.rollback().await.map_err(JobError::retry)?;
             return Err(JobError::retry_after("undone", Duration::ZERO));

@@ -160,7 +160,7 @@ async fn r2_3_a_call_of_which_a_part_failed_is_in_doubt_and_repeating_it_is_safe
     assert_eq!(leased.iter().map(|lease| lease.token.id).collect::<Vec<_>>(), [jobs[0].id()]);
     let extended = promptly("a heartbeat", store.extend(&tokens, ttl(TTL))).await.unwrap();
     let alive = ExtendOutcome::Extended { ttl: TTL, cancel_requested: false };
-    assert_eq!(extended, [alive, ExtendOutcome::Settling]);
+    assert_eq!(extended, [alive, ExtendOutcome::Unknown]);
     cluster.master(1).restart().await;
     cluster.until_served().await;
     let outcomes = store.enqueue(&jobs.clone().map(NewJob::repeated)).await.unwrap();

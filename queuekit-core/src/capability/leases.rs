@@ -50,9 +50,12 @@ pub enum ExtendOutcome {
         /// Somebody asked for the run to stop.
         cancel_requested: bool,
     },
-    /// Not now: somebody is settling it in an open transaction, or its node of a Redis Cluster does
-    /// not answer.
+    /// Not now: somebody is settling it in an open transaction. Nobody else can take it until that
+    /// transaction ends; ask again soon.
     Settling,
+    /// The part of the store that has it did not answer, such as its node of a Redis Cluster: the
+    /// lease may run out. Ask again soon.
+    Unknown,
     /// It no longer holds; nothing changed.
     LeaseLost,
     /// No such job; nothing changed.

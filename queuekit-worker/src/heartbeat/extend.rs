@@ -101,7 +101,12 @@ fn apply(shared: &Shared, answer: Answer, failures: u32) -> u32 {
                 }
             }
             Some(ExtendOutcome::LeaseLost | ExtendOutcome::NotFound) => lost.push(run),
-            Some(ExtendOutcome::Settling) | None => entry.extend_at = soon,
+            // Its ack stands in an open transaction, which keeps everybody else from it.
+            Some(ExtendOutcome::Settling) => {
+                entry.held_since = answer.asked_at;
+                entry.extend_at = soon;
+            }
+            Some(ExtendOutcome::Unknown) | None => entry.extend_at = soon,
         }
     }
     drop(runs);

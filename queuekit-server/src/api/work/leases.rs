@@ -73,8 +73,8 @@ impl ProgressBody {
     post, path = "/v1/extend", tag = "work", security(("key" = [])),
     request_body(content = ExtendBody, content_type = "application/json"),
     responses((status = 200,
-        description = "extended (with lease_ms and cancel_requested), settling, lease_lost or \
-                       not_found.",
+        description = "extended (with lease_ms and cancel_requested), settling, unknown, \
+                       lease_lost or not_found.",
         body = OutcomesBody))
 )]
 pub(crate) async fn extend(
@@ -93,6 +93,7 @@ pub(crate) async fn extend(
             ..OutcomeBody::from("extended")
         },
         ExtendOutcome::Settling => "settling".into(),
+        ExtendOutcome::Unknown => "unknown".into(),
         ExtendOutcome::LeaseLost => "lease_lost".into(),
         ExtendOutcome::NotFound => "not_found".into(),
     };
