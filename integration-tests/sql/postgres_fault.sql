@@ -1,5 +1,6 @@
--- Purpose: lets the next enqueues fail, so many times, with an SQLSTATE that is put in.
--- Parameters: none; the schema's name, the state and the number are put in.
+-- Purpose: lets the next enqueues fail, so many times, with an SQLSTATE and after the seconds that
+-- are put in.
+-- Parameters: none; the schema's name, the state, the number and the seconds are put in.
 CREATE SEQUENCE queuekit.test_faults;
 
 CREATE FUNCTION queuekit.test_fault() RETURNS trigger
@@ -8,6 +9,7 @@ AS $$
 BEGIN
     -- A sequence goes on even where its transaction is undone.
     IF nextval('queuekit.test_faults') <= {times} THEN
+        PERFORM pg_sleep({seconds});
         RAISE EXCEPTION 'a fault of the test' USING ERRCODE = '{state}';
     END IF;
     RETURN NULL;

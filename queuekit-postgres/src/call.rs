@@ -61,6 +61,7 @@ impl PostgresStore {
                     false => deadline,
                 };
                 let doubt = AtomicBool::new(false);
+                let began = Instant::now();
                 let attempt = shared.attempt(call, &doubt, misses_day, &input, &step);
                 let failure = match shared.within(until, &doubt, attempt).await {
                     Ok(answer) => return Ok(answer),
@@ -89,7 +90,8 @@ impl PostgresStore {
                     }
                 };
                 let wait = retry::reconnect_delay(tries, retry::chance());
-                if !again || Instant::now() + wait >= deadline {
+                let next_ends = Instant::now() + wait + takes(failure.class, began.elapsed());
+                if !again || next_ends >= deadline {
                     return Err(told(failure, in_doubt));
                 }
                 tries += 1;
@@ -174,6 +176,13 @@ impl Shared {
             () = sleep => {}
         }
     }
+}
+
+/// How long the next attempt may take, after one that took so long. Cut off in the middle it would
+/// leave in doubt what the attempts before it have certainly not applied.
+fn takes(class: Class, last: Duration) -> Duration {
+    // One that got no answer tells nothing of how long an answer takes.
+    if class == Class::Lost { Duration::ZERO } else { 2 * last }
 }
 
 pub(crate) async fn borrow(pool: &Pool) -> Outcome<Borrowed> {

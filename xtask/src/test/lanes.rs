@@ -54,6 +54,9 @@ const LONG: &[(&str, &[&str])] = &[(
 /// So many tests that wait fit where one that computes does.
 const WAITERS_PER_CORE: usize = 8;
 
+/// Programs whose tests wait for their server half of the time, though not for a clock.
+const TWICE: [&str; 3] = ["postgres", "redis", "server"];
+
 /// The parts of a run. Those that wait run beside the rest, so that the machine has something to do
 /// meanwhile; who is done with them helps with the rest.
 #[derive(Debug, Default)]
@@ -76,7 +79,8 @@ impl<'p> Lanes<'p> {
             // What one of them picks the other skips, by the same words.
             let left = if long { &[][..] } else { modules(LONG, program) };
             let skips = waiting.iter().chain(left).flat_map(|module| ["--skip", module]);
-            lanes.busy.push(Part::new(program, "", cores, skips));
+            let threads = if TWICE.contains(&program.name()) { 2 * cores } else { cores };
+            lanes.busy.push(Part::new(program, "", threads, skips));
             if !waiting.is_empty() {
                 let threads = cores * WAITERS_PER_CORE;
                 lanes.waiting.push(Part::new(program, ", what waits", threads, waiting.to_vec()));
