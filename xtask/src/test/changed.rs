@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use super::lanes::Lanes;
+use super::lanes::{Extent, Lanes};
 use super::programs::{self, Program};
 use super::{Environment, Options, git, run_lanes};
 use crate::command_line::CommandLine;
@@ -71,9 +71,14 @@ fn test(workspace: &Workspace, steps: &Steps, options: &Options, needed: &Needed
     let built = programs::build(steps, &needed.targets())?;
     let programs: Vec<Program> =
         built.into_iter().filter(|program| needed.names.contains(program.name())).collect();
-    let outcome = run_lanes(steps, &environment, &Lanes::of(&programs, options.long), |_| Ok(()));
+    let extent = if options.long { Extent::Everything } else { Extent::Changed };
+    let outcome = run_lanes(steps, &environment, &Lanes::of(&programs, extent), |_| Ok(()));
     let ran: Vec<&str> = needed.names.iter().copied().collect();
-    steps.tell(format!("ran {} only; `cargo xtask test` runs everything", ran.join(", ")));
+    let left = programs.iter().flat_map(|program| extent.leaves_out(program));
+    let left: BTreeSet<&str> = left.filter_map(|module| module.split("::").next()).collect();
+    let left: Vec<&str> = left.into_iter().collect();
+    let left = if left.is_empty() { String::new() } else { format!(", not {}", left.join(", ")) };
+    steps.tell(format!("ran {}{left}; `cargo xtask test` runs everything", ran.join(", ")));
     outcome
 }
 

@@ -51,6 +51,35 @@ const LONG: &[(&str, &[&str])] = &[(
     ],
 )];
 
+/// Harnesses that take the most time and that one-line changes seldom break: a run of what a change
+/// can break does without, and says so.
+const HARNESSES: &[(&str, &[&str])] = &[
+    ("postgres", &["kill::", "scale::", "plans::", "deadlocks::", "partition::", "pooler::"]),
+    ("redis", &["kill::", "scale::", "damage::", "cluster_contract::", "partition::"]),
+];
+
+/// How much of the tests a run has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// What a change can break, without [`HARNESSES`].
+    Changed,
+    /// All but [`LONG`].
+    Daily,
+    Everything,
+}
+
+impl Extent {
+    /// The modules of a program that such a run leaves out.
+    pub(crate) fn leaves_out(self, program: &Program) -> Vec<&'static str> {
+        let tables: &[_] = match self {
+            Self::Changed => &[HARNESSES, LONG],
+            Self::Daily => &[LONG],
+            Self::Everything => &[],
+        };
+        tables.iter().flat_map(|table| modules(table, program)).copied().collect()
+    }
+}
+
 /// So many tests that wait fit where one that computes does.
 const WAITERS_PER_CORE: usize = 8;
 
@@ -66,8 +95,8 @@ pub(crate) struct Lanes<'p> {
 }
 
 impl<'p> Lanes<'p> {
-    /// Every test of these programs, once; only a long run has those of [`LONG`].
-    pub(crate) fn of(programs: &'p [Program], long: bool) -> Self {
+    /// Every test of these programs, once, but those that such a run leaves out.
+    pub(crate) fn of(programs: &'p [Program], extent: Extent) -> Self {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let mut lanes = Self::default();
         // Those of stores and of the server are the long ones: begun first, none is left alone at
@@ -77,8 +106,8 @@ impl<'p> Lanes<'p> {
         for program in first.into_iter().chain(last) {
             let waiting = modules(WAITING, program);
             // What one of them picks the other skips, by the same words.
-            let left = if long { &[][..] } else { modules(LONG, program) };
-            let skips = waiting.iter().chain(left).flat_map(|module| ["--skip", module]);
+            let left = extent.leaves_out(program);
+            let skips = waiting.iter().chain(&left).flat_map(|module| ["--skip", *module]);
             let threads = if TWICE.contains(&program.name()) { 2 * cores } else { cores };
             lanes.busy.push(Part::new(program, "", threads, skips));
             if !waiting.is_empty() {
@@ -112,16 +141,25 @@ mod tests {
     #[test]
     fn what_the_one_lane_picks_the_other_skips() {
         let programs = [program("--test suite")];
-        let lanes = Lanes::of(&programs, false);
+        let lanes = Lanes::of(&programs, Extent::Daily);
         let words = |part: &Part<'_>| part.args().join(" ");
         assert!(words(&lanes.busy[0]).starts_with("--skip worker:: --skip servers::"));
         assert!(words(&lanes.waiting[0]).starts_with("worker:: servers::"));
     }
 
     #[test]
+    fn a_run_of_what_changed_names_the_harnesses_it_leaves_out() {
+        let [postgres, core] = [program("--test postgres"), program("--lib")];
+        assert_eq!(Extent::Changed.leaves_out(&postgres)[0], "kill::");
+        assert!(!Extent::Daily.leaves_out(&postgres).contains(&"kill::"));
+        assert_eq!(Extent::Changed.leaves_out(&core), [""; 0]);
+        assert_eq!(Extent::Everything.leaves_out(&postgres), [""; 0]);
+    }
+
+    #[test]
     fn a_program_that_never_waits_is_one_part() {
         let programs = [program("--lib")];
-        let lanes = Lanes::of(&programs, false);
+        let lanes = Lanes::of(&programs, Extent::Daily);
         assert_eq!((lanes.busy.len(), lanes.waiting.len()), (1, 0));
     }
 }

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use lanes::Lanes;
+use lanes::{Extent, Lanes};
 pub(crate) use options::Options;
 use part::Part;
 use report::Report;
@@ -56,7 +56,8 @@ pub(crate) fn run_steps(
     let environment = Environment::new(workspace, steps, options)?;
     let programs = programs::build(steps, TARGETS)?;
     examples::build(workspace, steps)?;
-    let lanes = Lanes::of(&programs, options.long);
+    let extent = if options.long { Extent::Everything } else { Extent::Daily };
+    let lanes = Lanes::of(&programs, extent);
     let tests = run_lanes(steps, &environment, &lanes, beside);
     // The programs leave the doctests out.
     let doctests = CommandLine::cargo("test --workspace --all-features --doc");
