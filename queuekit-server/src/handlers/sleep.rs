@@ -1,8 +1,8 @@
-//! Takes its time.
+//! Takes its time, and not too much of it: whoever may enqueue says how long a slot is held.
 
 use std::time::Duration;
 
-use queuekit::{Ctx, JobResult, Payload};
+use queuekit::{Ctx, JobError, JobResult, Payload};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
@@ -17,11 +17,18 @@ impl Payload for Sleep {
     const KIND: &'static str = "sleep";
 }
 
+const MOST: Duration = Duration::from_secs(60);
+
 /// Answers how long it has slept; stops when it is asked to.
 pub(crate) async fn sleep(job: Sleep, ctx: Ctx) -> JobResult<Sleep> {
+    let time = Duration::from_millis(job.ms);
+    if time > MOST {
+        let most = MOST.as_millis();
+        return Err(JobError::fatal(format!("`ms` must be at most {most}: a sleep holds a slot")));
+    }
     let begun = Instant::now();
     tokio::select! {
-        () = tokio::time::sleep(Duration::from_millis(job.ms)) => Ok(job),
+        () = tokio::time::sleep(time) => Ok(job),
         () = ctx.cancelled() => Err(format!("woken after {:?}", begun.elapsed()).into()),
     }
 }
@@ -35,9 +42,21 @@ mod tests {
     use super::*;
 
     #[tokio::test]
+    async fn s6_a_job_that_would_hold_its_slot_for_long_is_dead_at_once() {
+        let client = Client::new(MemoryStore::new());
+        let jobs = [60_001, 31_622_400_000, u64::MAX].map(|ms| Sleep { ms });
+        let ids = client.enqueue_all(jobs).await.unwrap();
+        Worker::new(client.clone()).handle(sleep).run_until_idle().await.unwrap();
+        for id in ids.into_iter().map(|outcome| outcome.job_id().unwrap()) {
+            let job = client.get_job(id).await.unwrap().unwrap();
+            assert_eq!(job.state, State::Dead, "{job:?}");
+        }
+    }
+
+    #[tokio::test]
     async fn who_is_cancelled_wakes_up() {
         let client = Client::new(MemoryStore::new());
-        let id = client.enqueue(Sleep { ms: 3_600_000 }).await.unwrap();
+        let id = client.enqueue(Sleep { ms: 60_000 }).await.unwrap();
         // It hears of it at a third of its lease.
         let ttl = LeaseTtl::new(Duration::from_secs(3)).unwrap();
         let worker = Worker::new(client.clone()).handle(sleep).lease_ttl(ttl);

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer};
 use super::time;
 use crate::cli::Usage;
 use crate::config::{Environment, Sources};
-use crate::handlers::email::{Encryption, MailServer, Mailer};
+use crate::handlers::email::{Allowed, Correspondent, Encryption, MailServer, Mailer};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// Where mail is handed in.
@@ -26,6 +26,10 @@ pub(super) struct EmailEntry {
     password: Option<String>,
     #[serde(deserialize_with = "mailbox")]
     from: Option<Mailbox>,
+    /// As whom else a job may write.
+    allow_from: Vec<Correspondent>,
+    /// To whom alone a job may write.
+    allow_to: Option<Vec<Correspondent>>,
     tls: Option<Encryption>,
     timeout_ms: Option<NonZeroU64>,
 }
@@ -65,7 +69,11 @@ pub(super) fn mailer(entry: Option<&EmailEntry>, sources: &Sources) -> Result<Ma
     let user = place.and_then(|place| place.from?.parse().ok());
     Ok(Mailer {
         server: server.transpose()?,
-        from: from.transpose()?.or_else(|| entry.from.clone()).or(user),
+        allowed: Allowed {
+            sender: from.transpose()?.or_else(|| entry.from.clone()).or(user),
+            from: entry.allow_from.clone(),
+            to: entry.allow_to.clone(),
+        },
         timeout: time(entry.timeout_ms, TIMEOUT),
     })
 }
@@ -124,7 +132,7 @@ mod tests {
         let entry = sources.environment.get("NO_FILE").is_none().then_some(&entry);
         let mailer = mailer(entry, &sources)?;
         let name = mailer.server.map_or_else(String::new, |server| server.name().to_owned());
-        Ok((name, mailer.from.map_or_else(String::new, |from| from.to_string())))
+        Ok((name, mailer.allowed.sender.map_or_else(String::new, |from| from.to_string())))
     }
 
     #[test]

@@ -1,26 +1,33 @@
 //! Where webhooks may go, and how they are signed.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU64;
+use std::num::{NonZeroU16, NonZeroU64};
 
 use anyhow::Result;
+use hyper::header::HeaderValue;
 use serde::Deserialize;
 use url::Host;
 
 use super::time;
 use crate::cli::Usage;
 use crate::config::Sources;
-use crate::handlers::http::{Guard, Place, SigningKeys, Timeouts, Webhook};
+use crate::handlers::http::{
+    Credential, CredentialHeader, Credentials, Guard, Origin, PORTS, Place, SigningKeys, Timeouts,
+    Webhook,
+};
 
 /// `[handlers.http]`. Debug is left out: there are secrets in it.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct HttpEntry {
     allow: Vec<Place>,
+    ports: Option<Vec<NonZeroU16>>,
     insecure_http: bool,
     secret: Option<SigningKeys>,
     /// By host.
     secrets: BTreeMap<String, SigningKeys>,
+    /// By the name that jobs use.
+    credentials: BTreeMap<String, CredentialEntry>,
     connect_timeout_ms: Option<NonZeroU64>,
     read_timeout_ms: Option<NonZeroU64>,
     timeout_ms: Option<NonZeroU64>,
@@ -40,12 +47,40 @@ pub(super) fn webhook(entry: Option<&HttpEntry>, sources: &Sources) -> Result<We
         Ok((host.to_string(), keys.clone()))
     });
     let by_host = by_host.collect::<Result<_>>()?;
-    let guard = Guard::new(&entry.allow, entry.insecure_http);
+    let stated = |ports: &Vec<NonZeroU16>| ports.iter().map(|port| port.get()).collect();
+    let guard = Guard {
+        allowed: entry.allow.clone(),
+        ports: entry.ports.as_ref().map_or_else(|| PORTS.into(), stated),
+        insecure_http: entry.insecure_http,
+    };
     let default = Timeouts::default();
     let timeouts = Timeouts {
         connect: time(entry.connect_timeout_ms, default.connect),
         read: time(entry.read_timeout_ms, default.read),
         whole: time(entry.timeout_ms, default.whole),
     };
-    Ok(Webhook::new(guard, secret.or_else(|| entry.secret.clone()), by_host, timeouts)?)
+    let secret = secret.or_else(|| entry.secret.clone());
+    let credentials = credentials(&entry.credentials, sources)?;
+    Ok(Webhook::new(guard, secret, by_host, credentials, timeouts)?)
+}
+
+/// With the values that the environment has.
+fn credentials(
+    entries: &BTreeMap<String, CredentialEntry>,
+    sources: &Sources,
+) -> Result<Credentials> {
+    let credential = |(name, entry): (&String, &CredentialEntry)| {
+        let variable = entry.variable.clone();
+        let value = sources.environment.get(&variable).map(|value| {
+            // Files that are read into variables end in a new line.
+            let mut value = HeaderValue::from_str(value.trim()).map_err(|_| {
+                Usage::error(format!("the variable {variable} has what cannot stand in a header"))
+            })?;
+            value.set_sensitive(true);
+            anyhow::Ok(value)
+        });
+        let (header, origins) = (entry.header.clone(), entry.origins.clone());
+        Ok((name.clone(), Credential { value: value.transpose()?, variable, header, origins }))
+    };
+    entries.iter().map(credential).collect()
 }

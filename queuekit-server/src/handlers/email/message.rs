@@ -1,9 +1,12 @@
 //! The message that a payload describes.
 
 use lettre::Message;
-use lettre::message::{Mailbox, MultiPart, SinglePart};
+use lettre::message::{MessageBuilder, MultiPart, SinglePart};
 use queuekit::{JobError, JobId, JobResult};
 use serde::Deserialize;
+
+use super::addresses::Addresses;
+use super::allowed::Allowed;
 
 /// As a job writes it.
 #[derive(Deserialize)]
@@ -22,16 +25,13 @@ struct Payload {
     html: Option<String>,
 }
 
-/// One, or a list.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Addresses {
-    One(String),
-    Many(Vec<String>),
-}
-
 /// To so many at once; servers take 100 as a rule.
 const RECIPIENTS: usize = 100;
+
+/// As many as somebody can have use for.
+const REPLY_TO: usize = 10;
+/// Of the subject, in bytes: one line of a mail.
+const SUBJECT: usize = 998;
 
 /// The message, and its id: made of the job's, so that a second copy of it, which a run that is
 /// repeated may send, can be known as one.
@@ -41,32 +41,28 @@ const RECIPIENTS: usize = 100;
 /// wrong for now.
 pub(super) fn message(
     payload: &[u8],
-    default_from: Option<&Mailbox>,
+    allowed: &Allowed,
     job: JobId,
 ) -> JobResult<(Message, String)> {
     let payload: Payload = serde_json::from_slice(payload)
         .map_err(|error| JobError::fatal(format!("the payload is no mail: {error}")))?;
-    let from = match &payload.from {
-        Some(from) => mailbox("from", from)?,
-        None => default_from.cloned().ok_or_else(|| {
-            JobError::retry("nobody is set who writes: set SMTP_FROM, or `from` in the payload")
-        })?,
-    };
+    payload.check_bounds()?;
+    let from = allowed.sender(payload.from.as_deref())?;
     let id = format!("<{job}@{}>", from.email.domain());
-    let mut builder =
-        Message::builder().from(from).message_id(Some(id.clone())).subject(line(payload.subject)?);
-    for to in mailboxes("reply_to", payload.reply_to)? {
-        builder = builder.reply_to(to);
+    let mut builder = Message::builder().from(from).message_id(Some(id.clone()));
+    builder =
+        payload.reply_to.read("reply_to")?.into_iter().fold(builder, MessageBuilder::reply_to);
+    let (to, cc) = (payload.to.read("to")?, payload.cc.read("cc")?);
+    let bcc = payload.bcc.read("bcc")?;
+    for recipients in [&to, &cc, &bcc] {
+        allowed.check_recipients(recipients)?;
     }
-    let (to, cc) = (mailboxes("to", payload.to)?, mailboxes("cc", payload.cc)?);
-    let bcc = mailboxes("bcc", payload.bcc)?;
-    if !(1..=RECIPIENTS).contains(&(to.len() + cc.len() + bcc.len())) {
-        return Err(JobError::fatal("`to`, `cc` and `bcc` must have 1 to 100 addresses together"));
-    }
-    builder = to.into_iter().fold(builder, lettre::message::MessageBuilder::to);
-    builder = cc.into_iter().fold(builder, lettre::message::MessageBuilder::cc);
-    builder = bcc.into_iter().fold(builder, lettre::message::MessageBuilder::bcc);
-    let built = match (payload.text, payload.html) {
+    builder = to.into_iter().fold(builder, MessageBuilder::to);
+    builder = cc.into_iter().fold(builder, MessageBuilder::cc);
+    builder = bcc.into_iter().fold(builder, MessageBuilder::bcc);
+    builder = builder.subject(payload.subject);
+    let (text, html) = (payload.text.as_deref().map(lines), payload.html.as_deref().map(lines));
+    let built = match (text, html) {
         (Some(text), Some(html)) => {
             builder.multipart(MultiPart::alternative_plain_html(text, html))
         }
@@ -78,32 +74,43 @@ pub(super) fn message(
     Ok((message, id))
 }
 
-/// A subject that ends its line would begin another header.
-fn line(subject: String) -> JobResult<String> {
-    match subject.chars().any(char::is_control) {
-        true => Err(JobError::fatal("`subject` must be one line, without control characters")),
-        false => Ok(subject),
+impl Payload {
+    /// Before anything is read that takes more steps than it has letters.
+    fn check_bounds(&self) -> JobResult<()> {
+        let recipients = self.to.len() + self.cc.len() + self.bcc.len();
+        if !(1..=RECIPIENTS).contains(&recipients) {
+            let rule = format!("must have 1 to {RECIPIENTS} addresses together");
+            return Err(JobError::fatal(format!("`to`, `cc` and `bcc` {rule}")));
+        }
+        if self.reply_to.len() > REPLY_TO {
+            let rule = format!("must have at most {REPLY_TO} addresses");
+            return Err(JobError::fatal(format!("`reply_to` {rule}")));
+        }
+        // A subject that ends its line would begin another header.
+        if self.subject.len() > SUBJECT || self.subject.chars().any(char::is_control) {
+            let rule = format!("of at most {SUBJECT} bytes, without control characters");
+            return Err(JobError::fatal(format!("`subject` must be one line {rule}")));
+        }
+        Ok(())
     }
 }
 
-fn mailboxes(field: &str, addresses: Addresses) -> JobResult<Vec<Mailbox>> {
-    let texts = match addresses {
-        Addresses::One(text) => vec![text],
-        Addresses::Many(texts) => texts,
-    };
-    texts.iter().map(|text| mailbox(field, text)).collect()
-}
-
-fn mailbox(field: &str, text: &str) -> JobResult<Mailbox> {
-    let parsed = text.parse().ok().filter(|_| !text.chars().any(char::is_control));
-    let form = "write ada@example.org, or Ada <ada@example.org>";
-    parsed.ok_or_else(|| JobError::fatal(format!("`{field}` has what is no address; {form}")))
-}
-
-impl Default for Addresses {
-    fn default() -> Self {
-        Self::Many(Vec::new())
+/// Each line ends by CR and LF: a server that takes one of them alone for the end of a line could
+/// read commands where others read text. What is left to lettre here would take n² steps, too.
+fn lines(text: &str) -> String {
+    let mut lines = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\r' => {
+                letters.next_if_eq(&'\n');
+                lines.push_str("\r\n");
+            }
+            '\n' => lines.push_str("\r\n"),
+            letter => lines.push(letter),
+        }
     }
+    lines
 }
 
 #[cfg(test)]
@@ -111,8 +118,9 @@ mod tests {
     use super::*;
 
     fn written(payload: &serde_json::Value) -> Result<String, JobError> {
-        let from = "Queue <queue@shop.example>".parse().unwrap();
-        let (message, _) = message(payload.to_string().as_bytes(), Some(&from), job())?;
+        let sender = Some("Queue <queue@shop.example>".parse().unwrap());
+        let allowed = Allowed { sender, ..Allowed::default() };
+        let (message, _) = message(payload.to_string().as_bytes(), &allowed, job())?;
         Ok(String::from_utf8(message.formatted()).unwrap())
     }
 
@@ -169,6 +177,44 @@ mod tests {
     }
 
     #[test]
+    fn s6_lists_and_texts_are_counted_before_one_address_is_read() {
+        // Each is no address: whoever read one before the count would say so.
+        let none = |count: usize| vec!["none"; count];
+        let mail = |field: &str, value: serde_json::Value| {
+            let mut payload =
+                serde_json::json!({"to": "a@example.org", "subject": "s", "text": "t"});
+            payload[field] = value;
+            written(&payload)
+        };
+        for (field, value, said) in [
+            ("reply_to", none(11).into(), "`reply_to` must have at most 10 addresses"),
+            ("cc", none(100).into(), "1 to 100 addresses"),
+            ("subject", "s".repeat(999).into(), "of at most 998 bytes"),
+            ("from", "a".repeat(513).into(), "`from` has an address of more than 512 bytes"),
+            ("reply_to", "a".repeat(513).into(), "`reply_to` has an address of more than"),
+        ] {
+            let error = mail(field, value).unwrap_err();
+            assert!(error.is_fatal() && error.to_string().contains(said), "{field}: {error}");
+        }
+        assert!(mail("reply_to", vec!["a@example.org"; 10].into()).is_ok());
+        assert!(mail("subject", "s".repeat(998).into()).is_ok());
+    }
+
+    #[test]
+    fn s8_every_line_ends_by_cr_and_lf_and_neither_stands_alone() {
+        let text = "a\r.\rMAIL FROM:<evil@example.org>\n.\n\rb\r\n\r\r\nc\n";
+        for field in ["text", "html"] {
+            let mut payload = serde_json::json!({"to": "a@example.org", "subject": "s"});
+            payload[field] = text.into();
+            let written = written(&payload).unwrap();
+            let bare = written.replace("\r\n", "");
+            assert!(!bare.contains(['\r', '\n']), "{written:?}");
+            let ends = "\r\n.\r\n\r\nb\r\n\r\n\r\nc\r\n";
+            assert!(written.contains(ends), "{written:?}");
+        }
+    }
+
+    #[test]
     fn what_is_no_mail_is_refused_by_field_and_a_missing_sender_may_yet_be_set() {
         let many: Vec<String> = (0..101).map(|n| format!("a{n}@example.org")).collect();
         for (payload, said) in [
@@ -183,7 +229,8 @@ mod tests {
             let error = written(&payload).unwrap_err();
             assert!(error.is_fatal() && error.to_string().contains(said), "{error}");
         }
-        let error = message(br#"{"to": "a@b.c", "subject": "s", "text": "t"}"#, None, job());
+        let error =
+            message(br#"{"to": "a@b.c", "subject": "s", "text": "t"}"#, &Allowed::default(), job());
         let error = error.err().unwrap();
         assert!(!error.is_fatal() && error.to_string().contains("SMTP_FROM"), "{error}");
     }

@@ -1,11 +1,12 @@
 //! Sends mail by SMTP.
 
+mod addresses;
+mod allowed;
 mod message;
 mod server;
 
 use std::time::Duration;
 
-use lettre::message::Mailbox;
 use lettre::{AsyncTransport, Message};
 use queuekit::{Bytes, Ctx, JobError, JobResult, RawHandler};
 use serde::Serialize;
@@ -13,14 +14,14 @@ use tokio::time::timeout;
 
 use message::message;
 
+pub(crate) use allowed::{Allowed, Correspondent};
 pub(crate) use server::{Encryption, MailServer};
 
 /// The handler of type `email`.
 pub(crate) struct Mailer {
     /// Without one every job fails, and says what to set.
     pub(crate) server: Option<MailServer>,
-    /// Who writes, where a job does not say.
-    pub(crate) from: Option<Mailbox>,
+    pub(crate) allowed: Allowed,
     /// For all of it, from the look-up of the server's name.
     pub(crate) timeout: Duration,
 }
@@ -57,7 +58,7 @@ impl Mailer {
 
 impl RawHandler for Mailer {
     async fn call(&self, payload: Bytes, ctx: Ctx) -> JobResult<Option<Bytes>> {
-        let (message, id) = message(&payload, self.from.as_ref(), ctx.id())?;
+        let (message, id) = message(&payload, &self.allowed, ctx.id())?;
         tokio::select! {
             // What was taken is not sent again.
             biased;

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use hyper::StatusCode;
-use hyper::header::{DATE, HeaderMap, HeaderName, RETRY_AFTER};
+use hyper::header::{DATE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::http::response::Parts;
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimeParser;
 use queuekit::{Bytes, Clock, JobError, JobResult, SystemClock};
 use serde::Serialize;
 
+use super::credential::hide;
 use super::target::Target;
 
 /// How long a receiver may put a job off.
@@ -38,10 +39,23 @@ struct Delivered<'a> {
 }
 
 impl Answer {
-    pub(super) fn new(target: Target, head: Parts, body: &[u8], cut: bool) -> Self {
+    /// Nothing of it is kept that these secrets can be read from.
+    pub(super) fn new(
+        target: Target,
+        head: Parts,
+        body: &[u8],
+        cut: bool,
+        secrets: &[HeaderValue],
+    ) -> Self {
         // Letters that JSON would write in six are written in three.
         let shown = |c: char| if c.is_control() && !"\n\r\t".contains(c) { '\u{fffd}' } else { c };
-        let body = String::from_utf8_lossy(body).chars().map(shown).collect();
+        let mut body: String = String::from_utf8_lossy(body).chars().map(shown).collect();
+        hide(secrets, &mut body);
+        // The end of one that was cut may be the beginning of a secret.
+        if let Some(longest) = secrets.iter().map(HeaderValue::len).max().filter(|_| cut) {
+            let kept = body.chars().count().saturating_sub(longest);
+            body = body.chars().take(kept).collect();
+        }
         Self { target, status: head.status, put_off: put_off(&head.headers), body, cut }
     }
 
@@ -99,7 +113,7 @@ mod tests {
             response = response.header(*name, *value);
         }
         let head = response.body(()).unwrap().into_parts().0;
-        Answer::new(Target::parse("https://a.example/hunter2").unwrap(), head, body, false)
+        Answer::new(Target::parse("https://a.example/hunter2").unwrap(), head, body, false, &[])
     }
 
     #[test]
@@ -109,6 +123,22 @@ mod tests {
         for byte in [b'\0', b'"', b'\n', 0x1b, 0xff, 0x7f] {
             let stored = answer(200, &[], &vec![byte; 16 * 1024]).outcome().unwrap().unwrap();
             assert!(stored.len() < 64 * 1024, "{byte}: {}", stored.len());
+        }
+    }
+
+    #[test]
+    fn s9_no_part_of_a_credential_is_kept_where_an_answer_is_cut() {
+        let secrets = [HeaderValue::from_static("hunter2")];
+        let head = || hyper::Response::builder().body(()).unwrap().into_parts().0;
+        let target = || Target::parse("https://a.example").unwrap();
+        let whole = Answer::new(target(), head(), b"a hunter2 hunt", false, &secrets);
+        assert_eq!(whole.body, "a *** hunt");
+        for (body, kept) in [
+            (&b"a hunter2 and so on, and hunter"[..], "a *** and so on, and"),
+            (b"a hunter2 and so on, hunter2an", "a *** and so on"),
+        ] {
+            let cut = Answer::new(target(), head(), body, true, &secrets).body;
+            assert!(cut.starts_with(kept) && !cut.contains("hu"), "{cut}");
         }
     }
 

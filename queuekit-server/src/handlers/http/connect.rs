@@ -110,7 +110,8 @@ mod tests {
     }
 
     fn connector(answers: Vec<SocketAddr>, allowed: &str) -> Connector<Rebinding> {
-        let guard = Guard::new(&[Place::try_from(allowed.to_owned()).unwrap()], true);
+        let allowed = vec![Place::try_from(allowed.to_owned()).unwrap()];
+        let guard = Guard { allowed, ports: Vec::new(), insecure_http: true };
         let lookup = Rebinding { answers, asked: AtomicUsize::new(0) };
         Connector::new(guard, lookup, Timeouts::default()).unwrap()
     }
@@ -120,7 +121,7 @@ mod tests {
         let open = TcpListener::bind("127.0.0.2:0").await.unwrap();
         let closed = TcpListener::bind("127.0.0.3:0").await.unwrap();
         let answers = vec![open.local_addr().unwrap(), closed.local_addr().unwrap()];
-        let connector = connector(answers, "127.0.0.2");
+        let connector = connector(answers, "127.0.0.2:80");
         let target = Target::parse("http://rebinding.example").unwrap();
         connector.connect(&target).await.unwrap();
         open.accept().await.unwrap();
@@ -135,7 +136,7 @@ mod tests {
     #[tokio::test]
     async fn whoever_is_not_there_is_tried_again() {
         let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-        let connector = connector(vec![gone], "127.0.0.0/8");
+        let connector = connector(vec![gone], "127.0.0.0/8:443");
         let target = Target::parse("https://gone.example").unwrap();
         let error = connector.connect(&target).await.err().unwrap();
         assert!(!error.is_fatal() && error.to_string().contains("cannot be reached"), "{error}");

@@ -59,7 +59,12 @@ pub(super) async fn exchange<L: Lookup>(
 
 impl Response {
     /// Reads of the body what is kept of it, until the end at the latest.
-    pub(super) async fn finish(mut self, end: Instant, target: Target) -> Answer {
+    pub(super) async fn finish(
+        mut self,
+        end: Instant,
+        target: Target,
+        secrets: &[HeaderValue],
+    ) -> Answer {
         let mut kept = Vec::new();
         let mut whole = false;
         let read = async {
@@ -77,7 +82,7 @@ impl Response {
         let _ = timeout_at(end, read).await;
         let cut = !whole || kept.len() > KEPT;
         kept.truncate(KEPT);
-        Answer::new(target, self.head, &kept, cut)
+        Answer::new(target, self.head, &kept, cut, secrets)
     }
 }
 

@@ -1,42 +1,28 @@
 //! Which addresses a job may reach (S8): whoever may enqueue names a URL, and must not reach by it
 //! what only this machine can.
 
-use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use ipnet::{IpNet, Ipv4Net, Ipv6Net};
-use serde::Deserialize;
+use ipnet::{Ipv4Net, Ipv6Net};
 
+use super::place::Place;
 use super::target::Target;
 
 /// Admits public addresses, and places that the configuration has opened.
 #[derive(Debug)]
 pub(crate) struct Guard {
-    names: HashSet<String>,
-    networks: Vec<IpNet>,
-    insecure_http: bool,
+    /// What is open beside public addresses.
+    pub(crate) allowed: Vec<Place>,
+    /// Ports that are open wherever no other is named.
+    pub(crate) ports: Vec<u16>,
+    /// Whether public addresses may be told things in plain text.
+    pub(crate) insecure_http: bool,
 }
 
-/// A place that is opened: a host by its name, wherever that leads, or addresses.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
-pub(crate) enum Place {
-    Name(String),
-    Network(IpNet),
-}
+/// Those of HTTP itself: behind others there is often what trusts whoever reaches it.
+pub(crate) const PORTS: [u16; 2] = [80, 443];
 
 impl Guard {
-    pub(crate) fn new(allowed: &[Place], insecure_http: bool) -> Self {
-        let mut guard = Self { names: HashSet::new(), networks: Vec::new(), insecure_http };
-        for place in allowed {
-            match place {
-                Place::Name(name) => drop(guard.names.insert(name.clone())),
-                Place::Network(network) => guard.networks.push(*network),
-            }
-        }
-        guard
-    }
-
     /// The addresses, of those that were found for a target, that may be connected to.
     ///
     /// # Errors
@@ -46,49 +32,38 @@ impl Guard {
         target: &Target,
         found: Vec<SocketAddr>,
     ) -> Result<Vec<SocketAddr>, String> {
-        let named = self.names.contains(target.host().trim_end_matches('.'));
-        let opened = |address: &SocketAddr| {
-            named || self.networks.iter().any(|network| network.contains(&address.ip()))
-        };
+        let (host, port) = (target.host().trim_end_matches('.'), target.port());
+        let places =
+            |address: IpAddr| self.allowed.iter().filter(move |place| place.is_at(host, address));
+        let opened =
+            |address: IpAddr| places(address).any(|place| place.has_port(port, &self.ports));
         if found.is_empty() {
             return Err(format!("{target} has no address"));
         }
-        let reached = |address: &SocketAddr| opened(address) || is_public(address.ip());
-        let reached: Vec<_> = found.into_iter().filter(reached).collect();
-        if reached.is_empty() {
+        let mut left = found;
+        left.retain(|found| is_public(found.ip()) || places(found.ip()).next().is_some());
+        if left.is_empty() {
             return Err(format!(
                 "{target} is not at a public address, and jobs must not reach others unless \
                  `allow` of [handlers.http] names the host or its network"
             ));
         }
-        let encrypted = target.is_encrypted() || self.insecure_http;
-        let admitted = reached.into_iter().filter(|address| encrypted || opened(address));
-        let admitted: Vec<_> = admitted.collect();
-        if admitted.is_empty() {
+        let usual = self.ports.contains(&port);
+        left.retain(|found| opened(found.ip()) || (usual && is_public(found.ip())));
+        if left.is_empty() {
+            return Err(format!(
+                "{target} is asked at port {port}, which is not open to jobs: name the host with \
+                 it in `allow` of [handlers.http], or the port in `ports` there"
+            ));
+        }
+        left.retain(|found| target.is_encrypted() || self.insecure_http || opened(found.ip()));
+        if left.is_empty() {
             return Err(format!(
                 "{target} is not encrypted: use https://, or name the host in `allow` of \
                  [handlers.http], or set `insecure_http` there"
             ));
         }
-        Ok(admitted)
-    }
-}
-
-impl TryFrom<String> for Place {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        if let Ok(network) = text.parse() {
-            return Ok(Self::Network(network));
-        }
-        if let Ok(address) = text.trim_matches(['[', ']']).parse::<IpAddr>() {
-            return Ok(Self::Network(address.into()));
-        }
-        let is_name = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
-        if text.is_empty() || !text.chars().all(is_name) {
-            return Err("it must be a host name, an address, or a network such as 10.0.0.0/8");
-        }
-        Ok(Self::Name(text.to_ascii_lowercase().trim_end_matches('.').to_owned()))
+        Ok(left)
     }
 }
 
@@ -193,7 +168,8 @@ mod tests {
 
     fn allowing(places: &[&str], insecure_http: bool) -> Guard {
         let place = |text: &&str| Place::try_from((*text).to_owned()).unwrap();
-        Guard::new(&places.iter().map(place).collect::<Vec<_>>(), insecure_http)
+        let allowed = places.iter().map(place).collect();
+        Guard { allowed, ports: PORTS.into(), insecure_http }
     }
 
     #[test]
@@ -226,7 +202,8 @@ mod tests {
 
     #[test]
     fn s8_what_the_configuration_names_is_open_and_nothing_beside_it() {
-        let guard = allowing(&["Hooks.Internal", "10.1.0.0/16", "192.168.7.7", "fd00::/8"], false);
+        let guard =
+            allowing(&["Hooks.Internal", "10.1.0.0/16", "192.168.7.7:8080", "fd00::/8"], false);
         for (url, found) in [
             ("https://hooks.internal", "127.0.0.1"),
             ("https://HOOKS.internal.", "127.0.0.1"),
@@ -259,12 +236,31 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_a_name_an_address_or_a_network() {
-        for wrong in ["", "https://a.example", "a.example:80", "10.0.0.0/33", "a/8", "*.a.example"]
-        {
-            assert!(Place::try_from(wrong.to_owned()).is_err(), "{wrong}");
+    fn s8_a_port_that_is_not_usual_is_open_where_it_is_named_and_nowhere_else() {
+        let guard = allowing(&["127.0.0.1:8080", "hooks.internal", "10.0.0.0/8:*"], true);
+        for url in [
+            "http://127.0.0.1:8080",
+            "https://1.1.1.1",
+            "http://1.1.1.1",
+            "https://1.1.1.1:80",
+            "https://hooks.internal",
+            "http://10.1.2.3:6379",
+        ] {
+            assert_eq!(admits(&guard, url, &["127.0.0.1"]), Ok(1), "{url}");
         }
-        let one = Place::try_from("[::1]".to_owned()).unwrap();
-        assert_eq!(one, Place::Network("::1/128".parse().unwrap()));
+        for url in [
+            "http://127.0.0.1",
+            "http://127.0.0.1:6379",
+            "https://hooks.internal:5432",
+            "https://1.1.1.1:6379",
+            "https://a.example:8080",
+        ] {
+            let error = admits(&guard, url, &["1.1.1.1"]).expect_err(url);
+            assert!(error.contains("not open to jobs"), "{url}: {error}");
+        }
+        let mut more = allowing(&["hooks.internal"], false);
+        more.ports.push(8443);
+        assert_eq!(admits(&more, "https://1.1.1.1:8443", &[]), Ok(1));
+        assert_eq!(admits(&more, "https://hooks.internal:8443", &["10.0.0.1"]), Ok(1));
     }
 }

@@ -2,8 +2,10 @@
 
 mod answer;
 mod connect;
+mod credential;
 mod exchange;
 mod guard;
+mod place;
 mod request;
 mod sign;
 mod target;
@@ -20,7 +22,9 @@ use connect::{Connector, System};
 use exchange::exchange;
 use request::Request;
 
-pub(crate) use guard::{Guard, Place};
+pub(crate) use credential::{Credential, CredentialHeader, Credentials, Origin};
+pub(crate) use guard::{Guard, PORTS};
+pub(crate) use place::Place;
 pub(crate) use sign::SigningKeys;
 
 /// How many times a receiver may send a request on.
@@ -31,6 +35,7 @@ pub(crate) struct Webhook {
     connector: Connector<System>,
     keys: Option<SigningKeys>,
     keys_by_host: BTreeMap<String, SigningKeys>,
+    credentials: Credentials,
     whole: Duration,
 }
 
@@ -59,10 +64,11 @@ impl Webhook {
         guard: Guard,
         keys: Option<SigningKeys>,
         keys_by_host: BTreeMap<String, SigningKeys>,
+        credentials: Credentials,
         timeouts: Timeouts,
     ) -> Result<Self, rustls::Error> {
         let connector = Connector::new(guard, System, timeouts)?;
-        Ok(Self { connector, keys, keys_by_host, whole: timeouts.whole })
+        Ok(Self { connector, keys, keys_by_host, credentials, whole: timeouts.whole })
     }
 
     /// Sends the request, and sends it on where the receiver says so.
@@ -87,7 +93,7 @@ impl Webhook {
                 Some(next) => request = next,
                 // A receiver that has answered has had the request: what it has still to say
                 // decides nothing.
-                None => return Ok(response.finish(end, request.target).await),
+                None => return Ok(response.finish(end, request.target, &request.secrets).await),
             }
         }
         Err(JobError::fatal(format!("{first} sends the request on more than {REDIRECTS} times")))
@@ -110,7 +116,8 @@ impl Webhook {
 
 impl RawHandler for Webhook {
     async fn call(&self, payload: Bytes, ctx: Ctx) -> JobResult<Option<Bytes>> {
-        let request = Request::parse(&payload).map_err(JobError::fatal)?;
+        let mut request = Request::parse(&payload).map_err(JobError::fatal)?;
+        credential::fill_in(&self.credentials, &mut request)?;
         let target = request.target.clone();
         tokio::select! {
             // What was answered is not sent again.

@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use super::target::Target;
 
 /// A request that can be sent, and sent again.
+#[derive(Clone)]
 pub(super) struct Request {
     pub(super) target: Target,
     pub(super) method: Method,
@@ -19,6 +20,10 @@ pub(super) struct Request {
     pub(super) headers: HeaderMap,
     /// For the host that the job names, and no other: there may be credentials among them.
     pub(super) private: HeaderMap,
+    /// Headers whose credential the job names: nothing is sent as long as there are any.
+    pub(super) named: Vec<(HeaderName, String)>,
+    /// Credentials of the configuration that stand in `private`.
+    pub(super) secrets: Vec<HeaderValue>,
     pub(super) body: Bytes,
 }
 
@@ -29,12 +34,27 @@ struct Payload<'a> {
     url: String,
     method: Option<String>,
     #[serde(default)]
-    headers: BTreeMap<String, String>,
+    headers: BTreeMap<String, Stated>,
     /// Sent as JSON, as it is written here.
     #[serde(borrow)]
     body: Option<&'a RawValue>,
     /// Sent as it is.
     text: Option<String>,
+}
+
+/// The value of a header.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Stated {
+    Text(String),
+    Named(Named),
+}
+
+/// One that the configuration has.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Named {
+    secret: String,
 }
 
 const METHODS: [Method; 6] =
@@ -79,13 +99,13 @@ impl Request {
         if !body.is_empty() && is_read_only(&method) {
             return Err(format!("a request by {method} has no body"));
         }
-        let mut private = parse_headers(&payload.headers)?;
+        let (mut private, named) = parse_headers(payload.headers)?;
         let mut headers = HeaderMap::new();
         let stated = private.remove(CONTENT_TYPE);
         if let Some(kind) = stated.or_else(|| kind.map(HeaderValue::from_static)) {
             headers.insert(CONTENT_TYPE, kind);
         }
-        Ok(Self { target, method, headers, private, body })
+        Ok(Self { target, method, headers, private, named, secrets: Vec::new(), body })
     }
 
     /// What to send next, if the receiver sends the request on to where it belongs.
@@ -113,9 +133,7 @@ impl Request {
                 "what is asked by {method} would be asked by GET there: name {target} in the job"
             )));
         }
-        let (method, headers) = (self.method.clone(), self.headers.clone());
-        let (private, body) = (self.private.clone(), self.body.clone());
-        Ok(Some(Self { target, method, headers, private, body }))
+        Ok(Some(Self { target, ..self.clone() }))
     }
 }
 
@@ -123,20 +141,33 @@ fn is_read_only(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD)
 }
 
-fn parse_headers(stated: &BTreeMap<String, String>) -> Result<HeaderMap, String> {
-    let mut headers = HeaderMap::new();
+/// Whether a job must not set this header.
+pub(super) fn is_ours(name: &HeaderName) -> bool {
+    let starts = ["webhook-", "proxy-"];
+    OURS.contains(&name.as_str()) || starts.iter().any(|s| name.as_str().starts_with(s))
+}
+
+/// Those with a value, and those with the name of one.
+fn parse_headers(
+    stated: BTreeMap<String, Stated>,
+) -> Result<(HeaderMap, Vec<(HeaderName, String)>), String> {
+    let (mut headers, mut named) = (HeaderMap::new(), Vec::new());
     for (name, value) in stated {
         let name: HeaderName =
             name.parse().map_err(|_| "`headers` has a name that is none".to_owned())?;
-        let starts = ["webhook-", "proxy-"];
-        if OURS.contains(&name.as_str()) || starts.iter().any(|s| name.as_str().starts_with(s)) {
+        if is_ours(&name) {
             return Err(format!("`headers` must not have {name}: it is set for each request"));
         }
-        let value = HeaderValue::from_str(value)
-            .map_err(|_| format!("`headers` has for {name} what cannot stand in a header"))?;
-        headers.insert(name, value);
+        match value {
+            Stated::Named(Named { secret }) => named.push((name, secret)),
+            Stated::Text(text) => {
+                let value = HeaderValue::try_from(text);
+                let none = |_| format!("`headers` has for {name} what cannot stand in a header");
+                headers.insert(name.clone(), value.map_err(none)?);
+            }
+        }
     }
-    Ok(headers)
+    Ok((headers, named))
 }
 
 #[cfg(test)]
@@ -182,6 +213,7 @@ mod tests {
             (r#"{"url": "https://a.example", "headers": {"Host": "b"}}"#, "must not have host"),
             (r#"{"url": "https://a.example", "headers": {"Webhook-Id": "b"}}"#, "webhook-id"),
             (r#"{"url": "https://a.example", "headers": {"a b": "b"}}"#, "a name that is none"),
+            (r#"{"url": "https://a.example", "headers": {"a": {"secret": 1}}}"#, "no request"),
             (r#"{"url": "https://a.example", "headers": {"x-a": "hunter2\r\nX-B: c"}}"#, "for x-a"),
         ] {
             let error = parse(payload).err().expect(payload);

@@ -34,7 +34,7 @@ fn handlers_that_the_file_does_not_name_are_off() {
 #[tokio::test]
 async fn a_second_signal_hands_on_at_once_what_runs() {
     let sandbox = Sandbox::new();
-    let enqueue = ["enqueue", "sleep", "--payload", "{\"ms\": 600000}"];
+    let enqueue = ["enqueue", "sleep", "--payload", "{\"ms\": 60000}"];
     let id: JobId = sandbox.run(&enqueue).ok().trim().parse().unwrap();
     let mut work = sandbox.start(&["work", "--name", "mailer"]);
     work.says("working worker=mailer");

@@ -85,7 +85,8 @@ async fn a_server_that_is_not_there_or_silent_is_tried_again() {
 
 #[tokio::test]
 async fn without_a_server_only_mail_fails_and_says_what_to_set() {
-    let place = Place::new("[handlers]\nenabled = ['email', 'echo']\n").await;
+    let on = "[handlers]\nenabled = ['email', 'echo']\n";
+    let place = Place::new(&format!("{on}[handlers.email]\nallow_from = ['@example.org']\n")).await;
     retried(&place.run("email", mail()).await, "SMTP_FROM");
     let mut with_from = mail();
     with_from["from"] = json!("shop@example.org");
@@ -107,6 +108,30 @@ async fn a_mail_that_is_none_is_dead_and_reaches_nobody() {
         dead(&place.run("email", payload).await, said);
     }
     assert!(server.is_quiet());
+}
+
+#[tokio::test]
+async fn s8_a_job_writes_as_whom_and_to_whom_the_settings_allow_and_as_nobody_else() {
+    let server = MailServer::new(Manners::default());
+    let with = |field: &str, value: &str| {
+        let mut payload = mail();
+        payload[field] = json!(value);
+        payload
+    };
+    let place = Place::within(beside(&server), ON).await;
+    dead(&place.run("email", with("from", "ceo@corp.example")).await, "in `allow_from`");
+    assert!(server.is_quiet(), "nobody wrote as the CEO");
+    result(&place.run("email", with("from", "The shop <shop@example.org>")).await);
+    assert_eq!(server.next().from, "<shop@example.org>");
+    let open = format!("{ON}allow_from = ['ceo@corp.example']\nallow_to = ['@example.org']\n");
+    let place = Place::within(beside(&server), &open).await;
+    for field in ["to", "cc", "bcc"] {
+        let payload = with(field, "somebody@evil.example");
+        dead(&place.run("email", payload).await, "`allow_to` of [handlers.email]");
+    }
+    assert!(server.is_quiet(), "nobody else was written to");
+    result(&place.run("email", with("from", "ceo@corp.example")).await);
+    assert_eq!(server.next().from, "<ceo@corp.example>");
 }
 
 #[tokio::test]

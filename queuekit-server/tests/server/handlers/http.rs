@@ -17,7 +17,7 @@ use crate::handlers::wire::certified;
 use crate::sandbox::Sandbox;
 
 pub(crate) const ON: &str = "lease_ms = 3000\n[handlers]\nenabled = ['http', 'echo']\n\
-                             [handlers.http]\nallow = ['127.0.0.1', '127.0.0.2']\n";
+                             [handlers.http]\nallow = ['127.0.0.1:*', '127.0.0.2:*']\n";
 
 #[tokio::test]
 async fn a_2xx_completes_the_job_and_the_answer_is_its_result() {
@@ -152,7 +152,7 @@ async fn s7_a_receiver_shows_a_certificate_that_leads_to_an_authority() {
     let sandbox = Sandbox::new();
     sandbox.write("ca.pem", authority.pem());
     let ca = sandbox.path("ca.pem").display().to_string();
-    let settings = ON.replace("'127.0.0.2'", "'localhost', '127.0.0.2'");
+    let settings = ON.replace("'127.0.0.2:*'", "'localhost:*', '127.0.0.2:*'");
     let place = Place::within(sandbox.env("SSL_CERT_FILE", &ca), &settings).await;
     let (known, host) = (receiver(), "https://localhost");
     let url = json!({"url": format!("{host}:{}/", known.address.port())});

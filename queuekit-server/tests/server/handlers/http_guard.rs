@@ -19,11 +19,30 @@ async fn s8_loopback_is_refused_by_address_and_by_name_unless_it_is_allowed() {
         dead(&job, "not at a public address");
     }
     assert!(receiver.is_quiet(), "nobody came");
-    let place = Place::new(&format!("{CLOSED}allow = ['localhost']\n")).await;
+    let place = Place::new(&format!("{CLOSED}allow = ['localhost:{port}']\n")).await;
     let by_name = json!({"url": format!("http://localhost:{port}/")});
     result(&place.run("http", by_name).await);
     let by_address = json!({"url": format!("http://127.0.0.1:{port}/")});
     dead(&place.run("http", by_address).await, "not at a public address");
+}
+
+#[tokio::test]
+async fn s8_a_host_that_is_allowed_is_open_at_the_ports_that_are_named() {
+    let (hook, beside) = (Receiver::saying("200 OK"), Receiver::saying("200 OK"));
+    for allow in ["127.0.0.1", "127.0.0.1:80"] {
+        let place = Place::new(&format!("{CLOSED}allow = ['{allow}']\n")).await;
+        dead(&place.run("http", json!({"url": hook.url("/")})).await, "not open to jobs");
+    }
+    let port = hook.address.port();
+    let place = Place::new(&format!("{CLOSED}allow = ['127.0.0.1:{port}']\n")).await;
+    result(&place.run("http", json!({"url": hook.url("/")})).await);
+    dead(&place.run("http", json!({"url": beside.url("/")})).await, "not open to jobs");
+    let to = format!("Location: {}", beside.url("/"));
+    let open = Receiver::new(move |_, _| answer("307 Temporary Redirect", &[&to], ""));
+    let also = format!("{CLOSED}allow = ['127.0.0.1:{}']\n", open.address.port());
+    let place = Place::new(&also).await;
+    dead(&place.run("http", json!({"url": open.url("/")})).await, "not open to jobs");
+    assert!(beside.is_quiet(), "nobody came");
 }
 
 #[tokio::test]
@@ -88,6 +107,35 @@ async fn s8_another_host_is_told_neither_the_headers_nor_the_signature() {
         job.id.to_string(),
         "no secret, and told apart by it"
     );
+}
+
+#[tokio::test]
+async fn s8_a_credential_goes_to_its_origin_and_into_no_payload_result_or_log() {
+    let elsewhere = Receiver::at("127.0.0.2:0", None, |_, _| answer("200 OK", &[], ""));
+    let to = format!("Location: {}", elsewhere.url("/"));
+    let hook = Receiver::new(move |_, request| match &*request.path {
+        "/on" => answer("307 Temporary Redirect", &[&to], ""),
+        _ => answer("200 OK", &[], &request.headers["authorization"]),
+    });
+    let origin = hook.url("");
+    let settings = format!(
+        "{ON}[handlers.http.credentials.billing]\nvariable = 'BILLING'\norigins = ['{origin}']\n"
+    );
+    let sandbox = Sandbox::new().env("RUST_LOG", "trace").env("BILLING", "Bearer hunter2");
+    let place = Place::within(sandbox, &settings).await;
+    let headers = json!({"Authorization": {"secret": "billing"}});
+    let id = place.enqueue("http", json!({"url": hook.url("/"), "headers": headers})).await;
+    let ran = place.work();
+    let job = place.job(id).await;
+    assert_eq!(hook.next().headers["authorization"], "Bearer hunter2");
+    assert_eq!(result(&job)["body"], "***", "though the receiver repeats it");
+    assert!(!ran.stderr.contains("hunter2"), "{}", ran.stderr);
+    let on = place.run("http", json!({"url": hook.url("/on"), "headers": headers})).await;
+    result(&on);
+    assert!(!elsewhere.next().headers.contains_key("authorization"));
+    let other = place.run("http", json!({"url": elsewhere.url("/"), "headers": headers})).await;
+    dead(&other, "see its `origins`");
+    assert!(elsewhere.is_quiet(), "nobody came");
 }
 
 #[tokio::test]
