@@ -33,6 +33,7 @@ mod subscription;
 mod systemd;
 mod table;
 mod work;
+mod unreadable;
 mod worker;
 
 use std::path::PathBuf;
@@ -170,6 +171,10 @@ fn run(cli: Cli) -> Result<Exit> {
     let sources = Sources::read(global.config.as_deref())?;
     logs::init(global.log_format, sources.environment.get("RUST_LOG"), command.runs_on())?;
     let GlobalFlags { url, server, json, .. } = global;
+    // The others end soon, and start nothing.
+    if command.runs_on() {
+        unreadable::make_unreadable();
+    }
     if server.is_some() && command.needs_store() {
         let told = "this command works on a store: name it with --url instead of --server";
         return Err(Usage::error(told));

@@ -68,6 +68,35 @@ async fn a_command_sees_what_is_allowed_and_its_job() {
     assert_eq!(seen, [&["LANG=C"], &own[..], &["TOKEN=of-the-file"]].concat());
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn s9_a_command_cannot_read_what_its_worker_knows() {
+    let script = "for file in environ mem maps fd/0; do cat /proc/$PPID/$file; done; echo tried";
+    let sandbox = Sandbox::new().env("QUEUEKIT_API_KEY", "hunter2");
+    let place = Place::within(sandbox, &shell(script, "")).await;
+    let id = place.enqueue("exec.t", "").await;
+    let mut worker = unprivileged(place.sandbox.command(&["work", "--until-idle"]));
+    assert!(worker.output().unwrap().status.success());
+    let job = place.job(id).await;
+    assert_eq!(job.result.as_deref(), Some(&b"tried\n"[..]), "{job:?}");
+    let refused = job.logs.iter().filter(|line| line.text.contains("Permission denied"));
+    assert_eq!(refused.count(), 4, "{:?}", job.logs);
+}
+
+/// The same without the privileges of root, with which everything can be read.
+#[cfg(target_os = "linux")]
+fn unprivileged(command: Command) -> Command {
+    if !rustix::process::geteuid().is_root() {
+        return command;
+    }
+    let mut other = Command::new("/usr/bin/setpriv");
+    other.args(["--no-new-privs", "--bounding-set=-all", "--inh-caps=-all", "--"]);
+    other.arg(command.get_program()).args(command.get_args()).env_clear();
+    other.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    other.current_dir(command.get_current_dir().expect("that of the sandbox"));
+    other
+}
+
 #[tokio::test]
 async fn exit_codes_say_what_becomes_of_the_job() {
     let script = "read code; echo because >&2; exit $code";

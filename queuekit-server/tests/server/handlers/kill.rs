@@ -75,6 +75,24 @@ async fn r0_2_a_command_whose_worker_is_killed_runs_again() {
     exec::let_go(pipe);
 }
 
+/// As docs/handlers.md says how.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_command_behind_setpriv_ends_with_a_worker_that_is_killed() {
+    let settings = exec::shell("exec > pipe; echo; exec sleep 100", "")
+        .replace("'/bin/sh'", "'/usr/bin/setpriv'")
+        .replace("['-c'", "['--pdeathsig', 'KILL', 'prlimit', '--nofile=64', '/bin/sh', '-c'");
+    let place = Place::new(&settings).await;
+    exec::pipe(&place.sandbox);
+    place.enqueue("exec.t", "").await;
+    let mut worker = place.worker();
+    let mut pipe = exec::opened(&place);
+    assert_eq!(pipe.read(&mut [0; 1]).unwrap(), 1, "it runs");
+    worker.signal("KILL");
+    worker.ended();
+    exec::let_go(pipe);
+}
+
 #[track_caller]
 fn ran_twice(job: &Job) {
     assert_eq!((job.attempts, job.lease_seq), (2, 2), "{job:?}");
