@@ -104,15 +104,24 @@ fn deny(steps: &Steps) -> Result<()> {
         steps.not_checked("licences, bans, sources and advisories of dependencies", remedy);
         return Ok(());
     }
-    let check = "deny --workspace --all-features check --disable-fetch licenses bans sources";
-    let mut check = CommandLine::cargo(check);
-    if tools::has_advisory_database() {
-        check = check.arg("advisories");
+    let advisories = if tools::has_advisory_database() {
+        steps.run("deny: advisories", &advisories_denied())
     } else {
         let remedy = "there is no database; `cargo deny fetch db` downloads it";
         steps.not_checked("advisories about dependencies", remedy);
-    }
-    steps.run("deny", &check)
+        Ok(())
+    };
+    all([steps.run("deny", &dependencies_denied()), advisories])
+}
+
+/// Of every platform and feature. Needs the crates of them all, which cargo downloads once.
+fn dependencies_denied() -> CommandLine {
+    CommandLine::cargo("deny --locked --workspace --all-features check licenses bans sources")
+}
+
+/// By the database that is there: a check that asks the network differs from one run to the next.
+fn advisories_denied() -> CommandLine {
+    CommandLine::cargo("deny --locked --offline --workspace --all-features check advisories")
 }
 
 /// With every target: a test that needs a newer compiler breaks the promise for contributors.
@@ -136,6 +145,23 @@ fn check_msrv(workspace: &Workspace, steps: &Steps) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What cargo-deny 0.20 understands before its command, by its help; its `check` has none of
+    /// these, and refuses what it does not know.
+    const DENY_OPTIONS: [&str; 5] =
+        ["--locked", "--offline", "--workspace", "--all-features", "--frozen"];
+
+    #[test]
+    fn what_denies_dependencies_is_asked_with_options_that_it_knows() {
+        for line in [dependencies_denied(), advisories_denied()] {
+            let line = line.to_string();
+            let words = line.strip_prefix("cargo deny ").unwrap().split(' ');
+            let (options, rest): (Vec<_>, Vec<_>) = words.partition(|word| word.starts_with('-'));
+            assert!(options.iter().all(|option| DENY_OPTIONS.contains(option)), "{line}");
+            assert_eq!(rest.first(), Some(&"check"));
+            assert!(line.ends_with(&rest.join(" ")), "options come first: {line}");
+        }
+    }
 
     #[test]
     fn each_feature_is_linted_alone_and_none_as_well() {

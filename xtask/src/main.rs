@@ -15,6 +15,7 @@ mod error;
 mod examples;
 mod mutants;
 mod peers;
+mod sbom;
 mod schemathesis;
 mod servers;
 mod steps;
@@ -53,6 +54,7 @@ fn run(request: Request) -> Result<()> {
         Request::Bench { args } => bench::run(&args),
         Request::Mutants(options) => mutants::run(options),
         Request::Peers(options) => peers::run(&options),
+        Request::Sbom(options) => sbom::run(&options),
         Request::Versions(options) => versions::command(&options),
         Request::Help => {
             println!("{USAGE}");

