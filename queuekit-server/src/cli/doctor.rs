@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::context::Context;
 use super::exit::Exit;
 use super::migrate;
+use super::production::Checklist;
 use super::shown::{span, survived};
 
 /// A queue that has lost more points than this is worth a warning.
@@ -20,12 +21,17 @@ const HEALTH_WANTED: u8 = 80;
 /// Look for what is wrong with the store, and say what to do
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Doctor {}
+pub(crate) struct Doctor {
+    /// Also go through what production is asked for, item by item
+    #[arg(long)]
+    production: bool,
+}
 
 const EXAMPLES: &str = "\
 Examples:
   queuekit doctor --url postgres://localhost/jobs
   queuekit doctor --json | jq .findings
+  queuekit doctor --production                        the list of docs/hardening.md
 
 It changes nothing. Findings are notes, warnings or errors; errors put jobs at risk, and make the
 exit code 4.";
@@ -48,6 +54,8 @@ struct Report {
     survived: Option<&'static str>,
     facts: Vec<Fact>,
     findings: Vec<Found>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    production: Option<Checklist>,
 }
 
 #[derive(Serialize)]
@@ -80,6 +88,10 @@ impl Doctor {
         match queuekit::connect_unchecked(address.only_looking().to_open()?).await {
             Ok(client) => {
                 let examined = report.examine(&**client.backend()).await;
+                if self.production {
+                    let store = Some(&**client.backend());
+                    report.production = Some(Checklist::look(&context, store).await);
+                }
                 let closed = client.close().await;
                 if let Err(error) = examined.and(closed) {
                     report.failed(&error);
@@ -90,6 +102,9 @@ impl Doctor {
                 return Err(error.into());
             }
             Err(error) => report.failed(&error),
+        }
+        if self.production && report.production.is_none() {
+            report.production = Some(Checklist::look(&context, None).await);
         }
         report.healthy = report.findings.iter().all(|found| found.severity != ERROR);
         context.output.answer(&report, &report)?;
@@ -254,6 +269,9 @@ impl fmt::Display for Report {
         }
         for Found { severity, message, remedy } in &self.findings {
             writeln!(f, "\n{severity}: {message}\n  -> {remedy}")?;
+        }
+        if let Some(production) = &self.production {
+            writeln!(f, "\n{production}")?;
         }
         let verdict = if self.healthy { "healthy" } else { "not healthy: jobs are at risk" };
         write!(f, "\n{verdict}")

@@ -21,6 +21,7 @@ mod migrate;
 mod output;
 mod patience;
 mod payload;
+mod production;
 mod quantity;
 mod queue;
 #[cfg(test)]
@@ -32,8 +33,8 @@ mod stop;
 mod subscription;
 mod systemd;
 mod table;
-mod work;
 mod unreadable;
+mod work;
 mod worker;
 
 use std::path::PathBuf;
@@ -170,11 +171,11 @@ fn run(cli: Cli) -> Result<Exit> {
     let Cli { global, command } = cli;
     let sources = Sources::read(global.config.as_deref())?;
     logs::init(global.log_format, sources.environment.get("RUST_LOG"), command.runs_on())?;
-    let GlobalFlags { url, server, json, .. } = global;
     // The others end soon, and start nothing.
     if command.runs_on() {
         unreadable::make_unreadable();
     }
+    let GlobalFlags { url, server, json, .. } = global;
     if server.is_some() && command.needs_store() {
         let told = "this command works on a store: name it with --url instead of --server";
         return Err(Usage::error(told));

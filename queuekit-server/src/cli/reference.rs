@@ -33,7 +33,9 @@ only ever added to one:
 - `cron delete`, `subscription delete`: what, and `"outcome"`
 - `queue remove`: `{"queue", "outcome": "removed" or, by --dry-run, "unchanged", "jobs"}`
 - `doctor`: `{"version", "store", "healthy", "schema", "durability", "facts": [{"name",
-  "value"}], "findings": [{"severity", "message", "remedy"}]}`
+  "value"}], "findings": [{"severity", "message", "remedy"}]}`, with `--production` also
+  `"production": {"items": [{"name", "state": "ok", "to_do" or "unseen", "why"?, "what",
+  "setting"}]}`
 - `bench`: `{"store", "figures": [{"name", "jobs", "per_second"?, "p50_ms"?, "p99_ms"?}],
   "verdict": [..]}`
 - `migrate up`, `status`: `{"stored", "wanted", "up_to_date"}`; `sql`: `{"sql"}`

@@ -34,6 +34,16 @@ pub(super) struct EmailEntry {
     timeout_ms: Option<NonZeroU64>,
 }
 
+impl EmailEntry {
+    pub(super) fn holds_secret(&self) -> bool {
+        self.password.is_some()
+    }
+
+    pub(super) fn bounds_recipients(&self) -> bool {
+        self.allow_to.is_some()
+    }
+}
+
 /// Where mail goes and who says so: all of it from one place, so that no password gets to a server
 /// it is not for.
 struct Place {

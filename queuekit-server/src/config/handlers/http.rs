@@ -33,6 +33,27 @@ pub(super) struct HttpEntry {
     timeout_ms: Option<NonZeroU64>,
 }
 
+impl HttpEntry {
+    pub(super) fn holds_secret(&self) -> bool {
+        self.secret.is_some() || !self.secrets.is_empty()
+    }
+
+    pub(super) fn reaches_widely(&self) -> bool {
+        self.insecure_http || self.allow.iter().any(Place::has_all_ports)
+    }
+}
+
+/// `[handlers.http.credentials.NAME]`
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CredentialEntry {
+    /// That holds the value: no file has to.
+    variable: String,
+    #[serde(default)]
+    header: CredentialHeader,
+    origins: Vec<Origin>,
+}
+
 /// The handler with what the file says, and the secret that the environment has.
 pub(super) fn webhook(entry: Option<&HttpEntry>, sources: &Sources) -> Result<Webhook> {
     let none = HttpEntry::default();

@@ -23,6 +23,24 @@ pub(crate) struct HandlersEntry {
     exec: Option<exec::ExecEntry>,
 }
 
+impl HandlersEntry {
+    /// Whether a secret stands in the file itself.
+    pub(crate) fn holds_secret(&self) -> bool {
+        self.http.as_ref().is_some_and(http::HttpEntry::holds_secret)
+            || self.email.as_ref().is_some_and(email::EmailEntry::holds_secret)
+    }
+
+    /// Whether webhooks reach every port of a place, or others in plain text.
+    pub(crate) fn reaches_widely(&self) -> bool {
+        self.http.as_ref().is_some_and(http::HttpEntry::reaches_widely)
+    }
+
+    /// Whether mail goes to whom the file says.
+    pub(crate) fn bounds_recipients(&self) -> bool {
+        self.email.as_ref().is_some_and(email::EmailEntry::bounds_recipients)
+    }
+}
+
 /// Those that are on, ready to run jobs.
 ///
 /// # Errors

@@ -5,6 +5,7 @@ mod doctor;
 mod enqueue;
 mod key;
 mod migrate;
+mod production;
 mod secrets;
 mod serve;
 mod settings;

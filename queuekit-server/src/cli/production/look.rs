@@ -1,0 +1,294 @@
+//! How each item is looked at.
+
+use std::path::Path;
+
+use queuekit::Queue;
+use queuekit::capability::Durability;
+use queuekit::queue::Keep;
+
+use super::{Seen, State};
+use crate::handlers::BuiltIn;
+use crate::http::is_this_host;
+use crate::http::keys::{KeyEntry, Scope};
+
+/// So many characters hold 128 bits in hex.
+const KEY_LENGTH: usize = 32;
+
+pub(super) fn keys(seen: &Seen<'_>) -> State {
+    let admin = seen.sources.environment.get("QUEUEKIT_API_KEY").map(str::trim);
+    match admin {
+        Some(key) if key.len() < KEY_LENGTH => to_do("QUEUEKIT_API_KEY is short enough to guess"),
+        None if seen.sources.file.keys.is_empty() => to_do("there is none"),
+        _ => State::Ok,
+    }
+}
+
+pub(super) fn own_keys(seen: &Seen<'_>) -> State {
+    let all = |key: &KeyEntry| key.scopes.contains(&Scope::Admin);
+    match seen.sources.file.keys.as_slice() {
+        [] => to_do("the one in the environment may do everything, and there is no other"),
+        keys => none_of(keys.iter().filter(|key| all(key)).map(|key| &key.id), "may do everything"),
+    }
+}
+
+pub(super) fn key_bounds(seen: &Seen<'_>) -> State {
+    let keys = seen.sources.file.keys.iter();
+    let open = keys.filter(|key| key.per_second.is_none() || key.expires.is_none());
+    none_of(open.map(|key| &key.id), "has no `per_second` or no `expires`")
+}
+
+pub(super) fn closed_door(seen: &Seen<'_>) -> State {
+    if seen.sources.file.insecure_no_auth { to_do("insecure_no_auth is set") } else { State::Ok }
+}
+
+pub(super) fn tls(seen: &Seen<'_>) -> State {
+    let file = &seen.sources.file;
+    let stated = seen.sources.environment.get("QUEUEKIT_LISTEN").map(str::to_owned);
+    let listen = stated.or_else(|| file.listen.map(|listen| listen.to_string()));
+    let here = listen.as_deref().is_none_or(|listen| {
+        let host = listen.rsplit_once(':').map_or(listen, |(host, _)| host);
+        is_this_host(host.trim_matches(['[', ']']))
+    });
+    if here || file.tls.is_some() {
+        return State::Ok;
+    }
+    to_do("it listens to other machines, and no certificate is in the file")
+}
+
+pub(super) fn durability(seen: &Seen<'_>) -> State {
+    match seen.durability {
+        None => UNANSWERED,
+        Some(Durability::PowerLoss) => State::Ok,
+        Some(Durability::ProcessKill) => to_do("it survives the end of the process alone"),
+        Some(Durability::Nothing) => to_do("it survives nothing"),
+    }
+}
+
+pub(super) fn store_tls(seen: &Seen<'_>) -> State {
+    let url = seen.url.to_ascii_lowercase();
+    let is_here = match url::Url::parse(&url) {
+        Ok(url) => url.host_str().is_none_or(|host| is_this_host(host.trim_matches(['[', ']']))),
+        Err(_) => false,
+    };
+    if url.starts_with("postgres") {
+        let is_checked = is_here || setting(seen, "sslmode") == Some("verify-full");
+        return if is_checked { State::Ok } else { to_do("it is not, or not checked") };
+    }
+    let is_encrypted = !url.starts_with("redis:") || is_here;
+    if is_encrypted { State::Ok } else { to_do("it crosses in plain text") }
+}
+
+pub(super) fn store_role(seen: &Seen<'_>) -> State {
+    match is_server(seen) {
+        false => State::Ok,
+        true => State::Unseen("ask the server, SELECT rolsuper FROM pg_roles, or ACL WHOAMI"),
+    }
+}
+
+pub(super) fn migrate_off(seen: &Seen<'_>) -> State {
+    match setting(seen, "migrate") {
+        Some("off") => State::Ok,
+        _ if seen.url.to_ascii_lowercase().starts_with("redis") => {
+            State::Unseen("Redis has no such setting: start the new version once, before others")
+        }
+        _ => to_do("whatever opens the store brings its schema up to date"),
+    }
+}
+
+#[cfg(unix)]
+pub(super) fn file_modes(seen: &Seen<'_>) -> State {
+    use std::os::unix::fs::PermissionsExt;
+    let store = (!is_server(seen)).then(|| {
+        let path = seen.url.split_once("://").map_or("", |(_, rest)| rest);
+        Path::new(path.split('?').next().unwrap_or_default()).to_owned()
+    });
+    let key = seen.sources.file.tls.as_ref().map(|tls| seen.sources.directory.join(&tls.key));
+    let files = [store, key, Some(Path::new(".env").to_owned())];
+    let is_open = |path: &Path| {
+        let metadata = path.metadata().ok().filter(std::fs::Metadata::is_file);
+        metadata.is_some_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
+    };
+    let open = files.iter().flatten().filter(|path| is_open(path));
+    none_of(open.map(|path| path.display()), "is open to others")
+}
+
+#[cfg(not(unix))]
+pub(super) fn file_modes(_: &Seen<'_>) -> State {
+    State::Unseen("this system has no modes")
+}
+
+pub(super) fn secrets(seen: &Seen<'_>) -> State {
+    let file = &seen.sources.file;
+    let in_url = |url: &String| *url != queuekit::redacted(url);
+    if file.url.as_ref().is_some_and(in_url) || file.handlers.holds_secret() {
+        return to_do("there is one");
+    }
+    State::Ok
+}
+
+pub(super) fn retention(seen: &Seen<'_>) -> State {
+    of_queues(seen, |queue| queue.settings.retention.dead == Keep::ALL, "keeps them all")
+}
+
+pub(super) fn max_pending(seen: &Seen<'_>) -> State {
+    of_queues(seen, |queue| queue.settings.max_pending.is_none(), "has none")
+}
+
+pub(super) fn handlers(seen: &Seen<'_>) -> State {
+    match &seen.sources.file.handlers.enabled {
+        None => to_do("they are not, so that echo and sleep are on"),
+        Some(enabled) if enabled.contains(&BuiltIn::Sleep) => to_do("sleep is on"),
+        Some(_) => State::Ok,
+    }
+}
+
+pub(super) fn exec(seen: &Seen<'_>) -> State {
+    match is_on(seen, BuiltIn::Exec) {
+        false => State::Ok,
+        true if is_server(seen) => State::Unseen("it is on, and the user is the unit's"),
+        true => to_do("it is on, and its commands can open the file of the store"),
+    }
+}
+
+pub(super) fn webhooks(seen: &Seen<'_>) -> State {
+    let is_wide = is_on(seen, BuiltIn::Http) && seen.sources.file.handlers.reaches_widely();
+    if is_wide { to_do("they reach more") } else { State::Ok }
+}
+
+pub(super) fn mail(seen: &Seen<'_>) -> State {
+    let is_wide = is_on(seen, BuiltIn::Email) && !seen.sources.file.handlers.bounds_recipients();
+    if is_wide { to_do("they write to anybody") } else { State::Ok }
+}
+
+const UNANSWERED: State = State::Unseen("the store does not answer");
+
+fn to_do(why: &str) -> State {
+    State::ToDo(why.to_owned())
+}
+
+/// Whether this handler is named in the file.
+fn is_on(seen: &Seen<'_>, handler: BuiltIn) -> bool {
+    let enabled = seen.sources.file.handlers.enabled.as_deref();
+    enabled.is_some_and(|enabled| enabled.contains(&handler))
+}
+
+/// Whether the store is no file and no memory.
+fn is_server(seen: &Seen<'_>) -> bool {
+    let scheme = seen.url.split(':').next().unwrap_or_default().to_ascii_lowercase();
+    !["sqlite", "memory"].contains(&scheme.as_str())
+}
+
+/// Of the store's URL; the last one counts.
+fn setting<'a>(seen: &'a Seen<'_>, wanted: &str) -> Option<&'a str> {
+    let (_, settings) = seen.url.split_once('?')?;
+    let settings = settings.split('&').filter_map(|setting| setting.split_once('='));
+    settings.filter(|(name, _)| *name == wanted).map(|(_, value)| value).last()
+}
+
+fn of_queues(seen: &Seen<'_>, is_open: impl Fn(&Queue) -> bool, what: &str) -> State {
+    let Some(queues) = &seen.queues else { return UNANSWERED };
+    none_of(queues.iter().filter(|queue| is_open(queue)).map(|queue| &queue.name), what)
+}
+
+/// Names the first of those that are not as they should be, and counts the others.
+fn none_of(found: impl Iterator<Item = impl std::fmt::Display>, what: &str) -> State {
+    let mut found = found;
+    let Some(first) = found.next() else { return State::Ok };
+    match found.count() {
+        0 => State::ToDo(format!("{first} {what}")),
+        more => State::ToDo(format!("{first}, and {more} more: each {what}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Environment, Sources};
+
+    fn sources(file: &str, environment: Environment) -> Sources {
+        Sources { file: toml::from_str(file).unwrap(), environment, ..Sources::default() }
+    }
+
+    fn state(look: fn(&Seen<'_>) -> State, file: &str, url: &str) -> State {
+        let sources = sources(file, Environment::of([]));
+        look(&Seen { sources: &sources, url: url.to_owned(), durability: None, queues: None })
+    }
+
+    #[test]
+    fn what_the_file_leaves_open_is_to_do_and_what_it_closes_is_ok() {
+        const KEY: &str = "id = 'a'\nscopes = ['read']\nsha256 = '\
+                           9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'\n";
+        let key = |more: &str| format!("[[keys]]\n{KEY}{more}");
+        let bounded = key("per_second = 5\nexpires = '2027-01-01T00:00:00Z'");
+        let admin = key("").replace("'read'", "'admin'");
+        let http = |more: &str| format!("[handlers]\nenabled = ['http']\n[handlers.http]\n{more}");
+        let email =
+            |more: &str| format!("[handlers]\nenabled = ['email']\n[handlers.email]\n{more}");
+        let rows: &[(fn(&Seen<'_>) -> State, &str, &str)] = &[
+            (keys, "", &key("")),
+            (own_keys, &admin, &key("")),
+            (key_bounds, &key(""), &bounded),
+            (closed_door, "insecure_no_auth = true", ""),
+            (tls, "listen = '0.0.0.0:80'", "listen = '[::1]:80'"),
+            (tls, "listen = '[::]:80'", "listen = '[::]:80'\ntls = {certificate='a',key='b'}"),
+            (secrets, "url = 'postgres://a:b@db/jobs'", "url = 'postgres://db/jobs'"),
+            (secrets, "[handlers.email]\npassword = 'a'", "[handlers.email]\nuser = 'a'"),
+            (handlers, "", "[handlers]\nenabled = ['echo']"),
+            (handlers, "[handlers]\nenabled = ['sleep']", "[handlers]\nenabled = []"),
+            (exec, "[handlers]\nenabled = ['exec']", ""),
+            (webhooks, &http("allow = ['a:*']"), &http("allow = ['a:80', 'b']")),
+            (webhooks, &http("insecure_http = true"), &http("")),
+            (mail, &email(""), &email("allow_to = ['@example.org']")),
+        ];
+        for (look, open, closed) in rows {
+            let url = "sqlite://a.db";
+            assert!(matches!(state(*look, open, url), State::ToDo(_)), "{open}");
+            assert_eq!(state(*look, closed, url), State::Ok, "{closed}");
+        }
+    }
+
+    #[test]
+    fn a_short_key_of_the_environment_is_to_do_and_is_not_repeated() {
+        for (key, is_ok) in [("hunter2", false), ("0123456789abcdef0123456789abcdef", true)] {
+            let sources = sources("", Environment::of([("QUEUEKIT_API_KEY", key)]));
+            let (url, durability, queues) = (String::new(), None, None);
+            let state = keys(&Seen { sources: &sources, url, durability, queues });
+            assert_eq!(state == State::Ok, is_ok);
+            assert!(!format!("{state:?}").contains(key));
+        }
+    }
+
+    #[test]
+    fn the_url_of_the_store_says_how_it_is_reached_and_who_migrates_it() {
+        for (look, open, closed) in [
+            (
+                store_tls as fn(&Seen<'_>) -> State,
+                "postgres://db/a?sslmode=require",
+                "postgres:///a",
+            ),
+            (store_tls, "postgres://db/a", "postgres://db/a?sslmode=verify-full"),
+            (store_tls, "redis://cache", "rediss://cache"),
+            (store_tls, "redis://10.0.0.7", "redis://[::1]:6379"),
+            (migrate_off, "sqlite://a.db", "sqlite://a.db?migrate=off"),
+            (migrate_off, "postgres://db?migrate=off&migrate=on", "postgres://db?a=b&migrate=off"),
+        ] {
+            assert!(matches!(state(look, "", open), State::ToDo(_)), "{open}");
+            assert_eq!(state(look, "", closed), State::Ok, "{closed}");
+        }
+        assert_eq!(state(store_role, "", "sqlite://a.db"), State::Ok);
+        assert!(matches!(state(store_role, "", "redis://a"), State::Unseen(_)));
+        assert_eq!(state(durability, "", "redis://a"), UNANSWERED);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_others_may_read_is_to_do() {
+        use std::os::unix::fs::PermissionsExt;
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let url = format!("sqlite://{}?migrate=off", file.path().display());
+        for (mode, is_ok) in [(0o644, false), (0o640, false), (0o600, true)] {
+            std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(state(file_modes, "", &url) == State::Ok, is_ok, "{mode:o}");
+        }
+    }
+}
