@@ -230,6 +230,7 @@ macro_rules! __for_each_case {
                 core r8_2_what_happened_at_once_comes_exactly_once
                 core r8_2_a_cursor_is_bound_to_its_filter
                 core r8_2_a_forged_position_is_refused_or_harmless
+                core r8_2_a_cursor_with_a_digit_changed_is_refused_or_harmless
                 core r8_2_a_rare_job_is_found_behind_many
             }
 

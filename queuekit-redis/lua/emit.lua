@@ -8,7 +8,7 @@
 -- number of its event; its id; delay in ms; its data from the version on, without the payload.
 -- Result: 0 if the settings are of another version; `unknown`, and the number of the first queue
 -- that does not exist: nothing was stored; else per event E emitted, D and an id: that one is
--- equal, C its id is taken by another, L it is of the log, G it is gone; then the numbers of the
+-- equal (if it is its own id, then how many ms it has been there), C its id is taken by another, L it is of the log, G it is gone; then the numbers of the
 -- deliveries that were not stored.
 --
 -- A record: 1-11 when it was stored; 12 version; 13 whether its data stands in `data`, and not in
@@ -79,7 +79,8 @@ local function admit(count)
         local same = by_id[id] or stored_event(places[item])
         local holder = unique ~= '' and (taken[unique] or call('HGET', keys, unique))
         if same then
-            outcomes[item] = are_equal(same, event) and 'D' .. id or 'C'
+            local age = math.max(now - hex(same.record, 1, 11), 0)
+            outcomes[item] = are_equal(same, event) and 'D' .. id .. format('%.0f', age) or 'C'
         elseif holder then
             outcomes[item] = 'D' .. holder
         else

@@ -13,6 +13,7 @@ use redis::Value;
 use crate::RedisStore;
 use crate::call::Call;
 use crate::codec::{array_of, bytes_of, millis, number_of};
+use crate::doubt::in_part;
 use crate::error::unreadable;
 use crate::scripts::Lua;
 use crate::settings;
@@ -43,7 +44,8 @@ impl Admin for RedisStore {
         let stored = settings::settings(&fields_of(answer));
         if moving {
             // What is left to be placed, the next call goes on with.
-            self.place(queue, self.shared.op_timeout.saturating_sub(begun.elapsed())).await?;
+            let left = self.shared.op_timeout.saturating_sub(begun.elapsed());
+            self.place(queue, left).await.map_err(in_part)?;
         }
         self.stir(std::iter::once(queue));
         Ok(stored)
@@ -53,14 +55,18 @@ impl Admin for RedisStore {
         let call = Call::Repeatable;
         let mut step = Vec::new();
         let removed = loop {
-            let args = [u8::from(force).to_string().into_bytes(), step, SLICE.to_string().into()];
-            match self.on_queue("remove_queue", call, Lua::Remove, queue, args).await? {
+            let force = u8::from(force).to_string().into_bytes();
+            let args = [force, step.clone(), SLICE.to_string().into()];
+            let begun = !step.is_empty();
+            let answer = self.on_queue("remove_queue", call, Lua::Remove, queue, args).await;
+            match answer.map_err(|error| if begun { in_part(error) } else { error })? {
                 Value::Int(removed) => break removed == 1,
                 Value::BulkString(next) => step = next,
                 counts => return Err(still_used(queue, counts).during("remove_queue")),
             }
         };
-        let left = self.leave_registry(queue).await?;
+        let left = self.leave_registry(queue).await;
+        let left = left.map_err(|error| if removed { in_part(error) } else { error })?;
         Ok(removed || left)
     }
 

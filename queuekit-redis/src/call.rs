@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use queuekit_core::{Error, ErrorKind, Result, retry};
+use queuekit_core::{Error, Result, retry};
 use redis::aio::MultiplexedConnection;
 use redis::{Cmd, Pipeline, Value, cmd};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::codec::{millis, number_of};
+use crate::doubt::{reached_few, timed_out, told};
 use crate::error::{Class, Failure, Outcome, closed, panicked};
 use crate::keys::QueueKeys;
 use crate::node::Node;
@@ -62,11 +63,20 @@ pub(crate) enum Request {
     Script { script: Lua, keys: Vec<QueueKeys>, args: Vec<Vec<u8>> },
 }
 
+/// What came of a call.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    pub(crate) value: Value,
+    /// How long ago the call was made first, if the answer to that was lost: what is found there
+    /// now, it may have stored itself.
+    pub(crate) repeats: Option<Duration>,
+}
+
 /// How far a call has come.
 #[derive(Default)]
 struct Progress {
-    /// Something was sent that nobody has answered.
-    doubt: bool,
+    /// When something was sent that nobody has answered.
+    doubt: Option<Instant>,
     /// The script is sent with its text.
     whole: bool,
     tries: u32,
@@ -90,6 +100,16 @@ impl RedisStore {
         self.call_within(self.shared.op_timeout, operation, call, request).await
     }
 
+    /// Likewise, and tells whether the answer is that to a repetition.
+    pub(crate) async fn call_told(
+        &self,
+        operation: &'static str,
+        call: Call,
+        request: Request,
+    ) -> Result<Answered> {
+        self.send_within(self.shared.op_timeout, operation, call, request).await
+    }
+
     /// Likewise in the time that is left of a call of several steps.
     pub(crate) async fn call_within(
         &self,
@@ -98,6 +118,16 @@ impl RedisStore {
         call: Call,
         request: Request,
     ) -> Result<Value> {
+        Ok(self.send_within(time, operation, call, request).await?.value)
+    }
+
+    async fn send_within(
+        &self,
+        time: Duration,
+        operation: &'static str,
+        call: Call,
+        request: Request,
+    ) -> Result<Answered> {
         let send = |shared: Arc<Shared>| async move {
             let most = if call.is_glance() { GLANCE } else { time };
             let deadline = Instant::now() + time.min(most);
@@ -140,7 +170,12 @@ impl RedisStore {
 }
 
 impl Shared {
-    async fn try_until(&self, deadline: Instant, call: Call, request: &Request) -> Result<Value> {
+    async fn try_until(
+        &self,
+        deadline: Instant,
+        call: Call,
+        request: &Request,
+    ) -> Result<Answered> {
         let mut progress = Progress::default();
         let mut last = None;
         loop {
@@ -159,19 +194,23 @@ impl Shared {
                     }
                     if until == deadline {
                         // Why it has not come to a call says more than that it has not.
-                        let why = last.filter(|_| !progress.doubt);
-                        return Err(why.unwrap_or_else(|| timed_out(call, progress.doubt)));
+                        let doubt = progress.doubt.is_some();
+                        let why = last.filter(|_| !doubt);
+                        return Err(why.unwrap_or_else(|| timed_out(call, doubt)));
                     }
                     progress.hung = true;
                     Err(Failure::hung())
                 }
             };
             let failure = match answer {
-                Ok(answer) => return Ok(answer),
+                Ok(value) => {
+                    let repeats = progress.doubt.map(|since| since.elapsed());
+                    return Ok(Answered { value, repeats });
+                }
                 Err(failure) => failure,
             };
             let again = match failure.class {
-                Class::Final => false,
+                Class::Final | Class::Broken => false,
                 Class::Redirected if progress.redirects < REDIRECTS => {
                     progress.redirects += 1;
                     continue;
@@ -183,11 +222,11 @@ impl Shared {
                 }
                 _ if call.is_glance() => false,
                 Class::Transient | Class::Moved | Class::Redirected | Class::NoScript => true,
-                Class::Lost => call != Call::Once || !progress.doubt,
+                Class::Lost => call != Call::Once || progress.doubt.is_none(),
             };
             let wait = retry::reconnect_delay(progress.tries, retry::chance());
             if !again || Instant::now() + wait >= deadline {
-                return Err(told(failure.error, call, progress.doubt));
+                return Err(told(failure, call, progress.doubt.is_some()));
             }
             last = Some(failure.error);
             progress.tries += 1;
@@ -232,7 +271,8 @@ impl Shared {
         progress.node = Some(Arc::clone(&node));
         let link = node.link(call);
         let (generation, mut connection) = link.get().await.inspect_err(|_| node.suspect(true))?;
-        let before = std::mem::replace(&mut progress.doubt, true);
+        let before = progress.doubt;
+        progress.doubt.get_or_insert_with(Instant::now);
         let answer = match request {
             Request::Command { command, .. } | Request::To(_, command) => {
                 self.send(&mut connection, command, asking, None).await
@@ -263,7 +303,7 @@ impl Shared {
                 Some(redirect) => progress.redirect = Some(redirect),
                 None => failure.class = Class::Final,
             },
-            Class::Final | Class::NoScript => {}
+            Class::Final | Class::NoScript | Class::Broken => {}
         }
         Err(failure)
     }
@@ -343,52 +383,5 @@ impl Shared {
         let node = self.topology.node_of(key).await?;
         let (_, mut connection) = node.link(Call::Read).get().await?;
         cmd("GET").arg(key).query_async(&mut connection).await.map_err(Failure::from)
-    }
-}
-
-/// The error as the caller is told it: what is in doubt is called so.
-fn told(error: Error, call: Call, doubt: bool) -> Error {
-    if doubt && call != Call::Read && *error.kind() != ErrorKind::Closed {
-        let message = "the connection was lost while the call was under way; whether it took \
-                       effect is unknown: repeat it, which is safe";
-        return Error::new(ErrorKind::Indeterminate, message).caused_by(error);
-    }
-    error
-}
-
-fn reached_few(reached: i64, replicas: u32) -> Error {
-    let message = format!(
-        "{reached} of {replicas} replicas had it in time; whether it survives a failover is \
-         unknown: repeat it, which is safe"
-    );
-    Error::new(ErrorKind::Indeterminate, message)
-}
-
-fn timed_out(call: Call, doubt: bool) -> Error {
-    if doubt && call != Call::Read {
-        let message = "no answer came within op_timeout; whether the call took effect is \
-                       unknown: repeat it, which is safe";
-        return Error::new(ErrorKind::Indeterminate, message);
-    }
-    let message = "the call did not get through within op_timeout; check server and network";
-    Error::new(ErrorKind::Unavailable, message)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn r10_1_what_may_have_taken_effect_is_never_called_certainly_not_applied() {
-        let kind = |call, kind: ErrorKind, doubt| {
-            told(Error::new(kind, "no"), call, doubt).kind().as_str().to_owned()
-        };
-        for call in [Call::Repeatable, Call::Stored, Call::Once, Call::Glance, Call::Heartbeat] {
-            assert_eq!(kind(call, ErrorKind::Unavailable, true), "indeterminate");
-            assert_eq!(kind(call, ErrorKind::StorageFull, true), "indeterminate");
-            assert_eq!(kind(call, ErrorKind::Unavailable, false), "unavailable");
-            assert_eq!(kind(call, ErrorKind::Closed, true), "closed");
-        }
-        assert_eq!(kind(Call::Read, ErrorKind::Unavailable, true), "unavailable");
     }
 }

@@ -70,7 +70,7 @@ pub(crate) struct Data {
     is_whole: bool,
     scheduled_at: Timestamp,
     deadline_at: Option<Timestamp>,
-    created_at: Timestamp,
+    pub(crate) created_at: Timestamp,
     priority: Priority,
     until_done: bool,
     max_attempts: u32,
@@ -341,6 +341,11 @@ fn progress_of(bytes: &[u8]) -> Option<Progress> {
     let (bits, message) = std::str::from_utf8(bytes).ok()?.split_at_checked(8)?;
     let fraction = f32::from_bits(u32::from_str_radix(bits, 16).ok()?);
     Some(Progress::new(fraction, message))
+}
+
+/// An instant as records have it.
+pub(crate) fn instant(hex: &[u8]) -> Option<Timestamp> {
+    u64::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok().and_then(time_of)
 }
 
 fn time_of(millis: u64) -> Option<Timestamp> {

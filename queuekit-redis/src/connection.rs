@@ -84,7 +84,7 @@ pub(crate) async fn connect(
     io: &Handle,
     server: &ConnectionInfo,
 ) -> Outcome<MultiplexedConnection> {
-    let client = Client::open(server.clone()).map_err(Failure::from)?;
+    let client = Client::open(server.clone()).map_err(Failure::to_connect)?;
     // Calls have time limits of their own, and blocking ones wait longer than any of these.
     let config = AsyncConnectionConfig::new()
         .set_connection_timeout(Some(CONNECT))

@@ -24,6 +24,8 @@ pub(crate) enum Class {
     NoScript,
     /// The connection is gone; whether what was under way took effect is unknown.
     Lost,
+    /// The script has failed on its way: what it had changed before stays.
+    Broken,
 }
 
 pub(crate) type Outcome<T> = Result<T, Failure>;
@@ -55,7 +57,7 @@ impl Failure {
     /// There is no connection: certainly nothing took effect.
     pub(crate) fn to_connect(error: RedisError) -> Self {
         if !is_of_connection(&error) {
-            return Self::from(error).before_sending();
+            return Self::refused(error);
         }
         let message = format!("no connection to Redis: {error}; {TO_CHECK}");
         let error = Error::new(ErrorKind::Unavailable, message).caused_by(error);
@@ -68,6 +70,23 @@ impl Failure {
             Class::Lost => Self { class: Class::Transient, ..self },
             _ => self,
         }
+    }
+
+    fn refused(error: RedisError) -> Self {
+        // Of what happens in a script, older servers say the code in their text only.
+        let says = error.to_string();
+        let is = |code: &str| error.code() == Some(code) || says.contains(&format!("-{code} "));
+        let is_stale = says.contains(STALE);
+        let known = KNOWN.iter().find(|(code, ..)| is(code) || (is_stale && *code == MASTERDOWN));
+        let (class, kind, remedy) = known.map_or(
+            (Class::Final, ErrorKind::Unavailable, "see the server's log"),
+            |(_, class, kind, remedy)| (*class, kind.clone(), remedy),
+        );
+        // No script is begun that may not store, but an unforeseen end may come after any command.
+        let broken = class == Class::Final && kind == ErrorKind::Unavailable;
+        let class = if broken && says.contains(IN_SCRIPT) { Class::Broken } else { class };
+        let message = format!("Redis refused: {says}; {remedy}");
+        Self { error: Error::new(kind, message).caused_by(error), class }
     }
 }
 
@@ -84,32 +103,25 @@ impl From<Failure> for Error {
 }
 
 impl From<RedisError> for Failure {
+    /// Only an answer of the server says that it did not do what it was asked. Whatever else went
+    /// wrong, an answer that broke off included, leaves that unknown.
     fn from(error: RedisError) -> Self {
-        if is_of_connection(&error) {
-            let message = format!(
-                "the connection to Redis failed: {error}; check that the server runs, and host \
-                 and port"
-            );
-            let error = Error::new(ErrorKind::Unavailable, message).caused_by(error);
-            return Self { error, class: Class::Lost };
+        if is_answer(&error) {
+            return Self::refused(error);
         }
-        // Of what happens in a script, older servers say the code in their text only.
-        let says = error.to_string();
-        let is = |code: &str| error.code() == Some(code) || says.contains(&format!("-{code} "));
-        let is_stale = says.contains(STALE);
-        let known = KNOWN.iter().find(|(code, ..)| is(code) || (is_stale && *code == MASTERDOWN));
-        let (class, kind, remedy) = known.map_or(
-            (Class::Final, ErrorKind::Unavailable, "see the server's log"),
-            |(_, class, kind, remedy)| (*class, kind.clone(), remedy),
+        let message = format!(
+            "the connection to Redis failed: {error}; check that the server runs, and host and port"
         );
-        let message = format!("Redis refused: {says}; {remedy}");
-        Self { error: Error::new(kind, message).caused_by(error), class }
+        let error = Error::new(ErrorKind::Unavailable, message).caused_by(error);
+        Self { error, class: Class::Lost }
     }
 }
 
 const MASTERDOWN: &str = "MASTERDOWN";
 /// What a script says, without a code, on a replica that has lost its master.
 const STALE: &str = "on a stale replica";
+/// What the server calls the script in which something failed.
+const IN_SCRIPT: &str = "@user_script";
 
 /// By the code of the answer: what it means, and what to do.
 const KNOWN: [(&str, Class, ErrorKind, &str); 19] = {
@@ -139,13 +151,23 @@ const KNOWN: [(&str, Class, ErrorKind, &str); 19] = {
     ]
 };
 
-fn is_of_connection(error: &RedisError) -> bool {
-    error.is_io_error() || error.is_connection_dropped() || error.is_timeout()
+/// The server has said it.
+fn is_answer(error: &RedisError) -> bool {
+    use redis::ErrorKind::{Extension, Server};
+    matches!(error.kind(), Server(_) | Extension)
 }
 
-/// Whether the user may not do that.
+/// Likewise while a connection is made; what it says of a password has a kind of its own.
+fn is_of_connection(error: &RedisError) -> bool {
+    error.is_io_error() || error.is_timeout() || error.kind() == redis::ErrorKind::Parse
+}
+
+/// Whether the user may not do that; or nobody may, as the command was renamed away.
 pub(crate) fn is_forbidden(error: &Error) -> bool {
-    redis_error(error).and_then(RedisError::code) == Some("NOPERM")
+    redis_error(error).is_some_and(|error| {
+        let renamed = |says: &str| says.starts_with("unknown command");
+        error.code() == Some("NOPERM") || error.detail().is_some_and(renamed)
+    })
 }
 
 fn redis_error(error: &Error) -> Option<&RedisError> {
@@ -211,6 +233,38 @@ mod tests {
             assert_eq!(failure.class, Class::Final, "{line}");
             assert_eq!(*failure.error.kind(), ErrorKind::StorageFull, "{line}");
         }
+    }
+
+    /// R11.2: what the server does not let us read is warned of. Guard: both ways to forbid it.
+    #[test]
+    fn r11_2_a_command_that_was_renamed_away_is_one_that_is_forbidden() {
+        for line in ["NOPERM no right to 'info'", "ERR unknown command 'INFO', with args"] {
+            assert!(is_forbidden(&said(line).error), "{line}");
+        }
+        assert!(!is_forbidden(&said("ERR no").error));
+    }
+
+    /// R10.1: a script that fails on its way may have changed something. Guard: `Class::Broken`.
+    #[test]
+    fn r10_1_a_script_that_failed_on_its_way_is_in_doubt() {
+        for line in [
+            "ERR user_script:9: attempt to index a nil value script: f, on @user_script:9.",
+            "ERR The user executing the script can't run this command script: f, on @user_script:9",
+            // Redis 6.2.
+            "ERR Error running script (call to f_1): @user_script:9: -NOPERM no such right",
+        ] {
+            assert_eq!(said(line).class, Class::Broken, "{line}");
+        }
+        assert_eq!(said("NOPERM no right to 'evalsha'").class, Class::Final);
+    }
+
+    /// R10.1: an answer that broke off says nothing. Guard: `is_answer`.
+    #[test]
+    fn r10_1_an_answer_that_broke_off_is_as_a_lost_one() {
+        let broken = RedisError::from(redis::ParsingError::from("unexpected end of input"));
+        assert_eq!(Failure::from(broken.clone()).class, Class::Lost);
+        let failure = Failure::to_connect(broken);
+        assert_eq!(failure.class, Class::Transient, "a greeting that broke off is no refusal");
     }
 
     /// Nothing that the contract does not name is tried again.

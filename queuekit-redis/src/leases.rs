@@ -11,6 +11,7 @@ use queuekit_core::{LeaseToken, LeaseTtl, LogLine, QueueName, Result, Timestamp}
 use crate::RedisStore;
 use crate::call::{Call, Request};
 use crate::codec::{bytes_of, millis, progress, token};
+use crate::doubt::in_part;
 use crate::error::unreadable;
 use crate::read::{StoredBeat, workers};
 use crate::scripts::Lua;
@@ -62,7 +63,7 @@ impl Leases for RedisStore {
     async fn report(&self, reports: &[Report]) -> Result<Vec<ReportOutcome>> {
         let mut outcomes = vec![ReportOutcome::NotFound; reports.len()];
         let leases: Vec<LeaseToken> = reports.iter().map(|report| report.lease.clone()).collect();
-        for (queue, positions) in by_queue(&leases) {
+        for (part, (queue, positions)) in by_queue(&leases).into_iter().enumerate() {
             let mut args = vec![LOG_LINES_KEPT.to_string().into_bytes()];
             for at in &positions {
                 let report = &reports[*at];
@@ -74,7 +75,8 @@ impl Leases for RedisStore {
                 let now = Timestamp::default();
                 args.extend(lines.map(|line| LogLine::new(now, line).text.into_bytes()));
             }
-            let answer = self.on_queue("report", Call::Once, Lua::Report, queue, args).await?;
+            let answer = self.on_queue("report", Call::Once, Lua::Report, queue, args).await;
+            let answer = answer.map_err(|error| if part > 0 { in_part(error) } else { error })?;
             let answer = bytes_of(answer).ok_or_else(|| unreadable("the answer to report"))?;
             for (at, outcome) in positions.into_iter().zip(answer) {
                 outcomes[at] = match outcome {

@@ -26,6 +26,7 @@ mod cluster;
 mod codec;
 mod config;
 mod connection;
+mod doubt;
 mod error;
 mod inspect;
 mod io;
@@ -89,6 +90,7 @@ struct Shared {
     /// Where tests in a Cluster keep the time.
     test_clock: Option<String>,
     repair: upkeep::Cursor,
+    pruned: upkeep::Cursor,
     /// Up to which event of the log retention has looked.
     pruned_events: AtomicU64,
     closed: AtomicBool,
@@ -110,6 +112,7 @@ impl RedisStore {
     /// | setting | values | meaning |
     /// |---|---|---|
     /// | `prefix` | `qk` | [`RedisConfig::prefix`] |
+    /// | `sslmode` | `disable` | says that `redis:` is in plain text on purpose |
     /// | `root_certificates` | a file | [`RedisConfig::root_certificates`] |
     /// | `op_timeout_ms` | 10000 | [`RedisConfig::op_timeout`] |
     /// | `wait_replicas` | 0 | [`RedisConfig::wait_replicas`] |

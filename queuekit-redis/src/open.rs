@@ -102,6 +102,7 @@ fn shared(config: &RedisConfig, io: Io, topology: Topology) -> Shared {
         limits: config.limits,
         test_clock: config.test_clock.as_ref().and_then(|clock| clock.key.clone()),
         repair: crate::upkeep::Cursor::default(),
+        pruned: crate::upkeep::Cursor::default(),
         pruned_events: AtomicU64::new(0),
         closed: AtomicBool::new(false),
         calls: AtomicUsize::new(0),

@@ -8,7 +8,7 @@ use queuekit_core::{JobId, QueueName, Result};
 use redis::{Value, cmd};
 
 use crate::RedisStore;
-use crate::call::{Call, Request};
+use crate::call::{Answered, Call, Request};
 use crate::codec::{array_of, bytes_of, is_word, number_of};
 use crate::error::unreadable;
 use crate::scripts::Lua;
@@ -98,13 +98,14 @@ impl RedisStore {
         &self,
         names: &[&QueueName],
         store: impl Fn(bool) -> F,
-    ) -> Result<Value>
+    ) -> Result<Answered>
     where
-        F: Future<Output = Result<Value>>,
+        F: Future<Output = Result<Answered>>,
     {
         self.enter_queues(names, false).await?;
         let answer = store(false).await?;
-        let is_unknown = matches!(&answer, Value::Array(it) if is_word(it.first(), b"unknown"));
+        let is_unknown =
+            matches!(&answer.value, Value::Array(it) if is_word(it.first(), b"unknown"));
         if !is_unknown {
             return Ok(answer);
         }

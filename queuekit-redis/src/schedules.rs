@@ -18,6 +18,7 @@ use redis::Value;
 use crate::RedisStore;
 use crate::call::{Call, Request};
 use crate::codec::{array_of, bytes_of};
+use crate::doubt::in_part;
 use crate::error::unreadable;
 use crate::scripts::Lua;
 use record::{Noted, Record, State};
@@ -106,7 +107,8 @@ impl RedisStore {
         match self.put(&change.name, seen, Number::New, Some(&record), Call::Once).await? {
             None => Ok(ScheduleChanged::Stale),
             Some(revision) => {
-                let changed = self.go_on(&change.name, revision, &noted).await?;
+                // The note is there: whoever finds it goes on with it.
+                let changed = self.go_on(&change.name, revision, &noted).await.map_err(in_part)?;
                 changed.ok_or_else(|| in_doubt().on(&change.name))
             }
         }

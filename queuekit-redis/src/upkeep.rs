@@ -19,9 +19,22 @@ const STEP: usize = 1000;
 /// Likewise one script.
 const SLICE: usize = 200;
 
-/// The queue with which the next step of repair begins.
+/// Queues that one step looks at.
+const QUEUES: usize = 200;
+
+/// The queue behind which the next step begins.
 #[derive(Debug, Default)]
 pub(crate) struct Cursor(Mutex<Option<QueueName>>);
+
+impl Cursor {
+    fn get(&self) -> Option<QueueName> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set(&self, queue: Option<QueueName>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = queue;
+    }
+}
 
 #[async_trait]
 impl Upkeep for RedisStore {
@@ -37,13 +50,9 @@ impl Upkeep for RedisStore {
     /// there can be is a placing of keys that nobody has gone on with.
     async fn repair(&self) -> Result<UpkeepReport> {
         let queues = self.all_queues().await.map_err(|error| error.during("repair"))?;
-        let next = {
-            let mut cursor = self.shared.repair.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let after = cursor.take();
-            let next = queues.into_iter().find(|queue| after.as_ref().is_none_or(|at| queue > at));
-            cursor.clone_from(&next);
-            next
-        };
+        let after = self.shared.repair.get();
+        let next = queues.into_iter().find(|queue| after.as_ref().is_none_or(|at| queue > at));
+        self.shared.repair.set(next.clone());
         let Some(queue) = next else {
             return Ok(UpkeepReport::default());
         };
@@ -53,14 +62,18 @@ impl Upkeep for RedisStore {
 }
 
 impl RedisStore {
+    /// Goes on where the last step ended; what has ended behind that, the next round removes.
     async fn prune_jobs(&self) -> Result<UpkeepReport> {
         let mut report = UpkeepReport::default();
-        let mut left = STEP;
-        for queue in self.all_queues().await? {
+        let (mut left, mut after) = (STEP, self.shared.pruned.get());
+        let mut queues = self.all_queues().await?;
+        queues.retain(|queue| after.as_ref().is_none_or(|after| queue > after));
+        for (looked_at, queue) in queues.into_iter().enumerate() {
             loop {
                 let most = left.min(SLICE);
-                if most == 0 {
+                if most == 0 || looked_at == QUEUES {
                     report.more = true;
+                    self.shared.pruned.set(after);
                     return Ok(report);
                 }
                 let (removed, forgotten) = self.prune_queue(&queue, most).await?;
@@ -70,7 +83,9 @@ impl RedisStore {
                     break;
                 }
             }
+            after = Some(queue);
         }
+        self.shared.pruned.set(None);
         Ok(report)
     }
 

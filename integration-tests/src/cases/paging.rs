@@ -3,7 +3,7 @@
 use queuekit_core::{Cursor, JobDraft, JobFilter, PageSize, Priority, State};
 
 use crate::World;
-use crate::kit::{assert_invalid, default_queue, draft, kind, queue};
+use crate::kit::{HOUR, assert_invalid, default_queue, draft, keyed, kind, queue};
 
 fn all() -> JobFilter {
     JobFilter::default()
@@ -127,6 +127,48 @@ pub async fn r8_2_a_forged_position_is_refused_or_harmless(world: &dyn World) {
         }
     }
     assert_eq!(world.list(filter).await.len(), ids.len());
+}
+
+/// R8.2: whatever digit of a real cursor is another, the answer is a page or Invalid.
+/// Guard: a position is checked whole before the store reads by it.
+pub async fn r8_2_a_cursor_with_a_digit_changed_is_refused_or_harmless(world: &dyn World) {
+    one_in_each_status(world).await;
+    let filter = all().limit(pages_of(1));
+    let (mut real, mut next) = (Vec::new(), world.page(&filter).await.next);
+    while let Some(cursor) = next {
+        real.push(cursor.to_string());
+        next = world.page(&filter.clone().after(Some(cursor))).await.next;
+    }
+    assert!(real.len() >= 8, "a page of each status: {real:?}");
+    for cursor in real {
+        for (at, digit) in cursor.char_indices() {
+            let other = digit.to_digit(16).map(|digit| (digit + 1 + at as u32 % 15) % 16);
+            let other = other.and_then(|digit| char::from_digit(digit, 16)).expect("a digit");
+            let forged = format!("{}{other}{}", &cursor[..at], &cursor[at + 1..]);
+            let after = forged.parse().expect("digits");
+            match world.backend().list_jobs(&filter.clone().after(Some(after))).await {
+                Ok(page) => assert!(page.items.len() <= 1),
+                Err(error) => assert_invalid(Err::<(), _>(error), "cursor"),
+            }
+        }
+    }
+}
+
+async fn one_in_each_status(world: &dyn World) {
+    for state in [State::Dead, State::Cancelled, State::Completed] {
+        let lease = world.lease(draft()).await;
+        match state {
+            State::Dead => world.kill(&lease).await,
+            State::Cancelled => world.call_off(&lease).await,
+            _ => world.complete(&lease).await,
+        }
+    }
+    let failed = world.lease(draft()).await;
+    world.fail(&failed, HOUR).await;
+    world.lease(keyed("k")).await;
+    for waiting in [keyed("k"), keyed("k"), draft().delay(HOUR), keyed("l"), draft()] {
+        world.enqueue(waiting).await;
+    }
 }
 
 /// R8.2: a bounded number is examined per page; what is far behind is found all the same.

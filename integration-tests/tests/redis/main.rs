@@ -13,6 +13,7 @@ mod calls;
 mod close;
 mod cluster;
 mod cluster_contract;
+mod cut_replies;
 mod damage;
 mod faults;
 mod full;

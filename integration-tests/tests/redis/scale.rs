@@ -308,6 +308,34 @@ async fn r13_7_a_step_forgets_a_bounded_number_of_keys() {
     }
 }
 
+/// Of very many queues a page and a step of upkeep look at some, and the next ones go on (R8.2,
+/// R13.7). Guard: the bounds of scripts and queues.
+#[tokio::test]
+async fn r8_2_a_page_looks_at_a_bounded_number_of_queues() {
+    let Some(scale) = Scale::open(this_test!()).await else { return };
+    let store = scale.store();
+    let jobs: Vec<NewJob> = (0..500).map(|n| build(draft().queue(format!("q{n}")))).collect();
+    store.enqueue(&jobs).await.unwrap();
+    let (mut found, mut pages) = (0, 0);
+    let mut filter = JobFilter::default().limit(PageSize::MAX);
+    loop {
+        let (_, page) = scale.commands(store.list_jobs(&filter)).await;
+        assert!(scale.calls_of("evalsha").await <= 400, "of one page");
+        let page = page.unwrap();
+        (found, pages) = (found + page.items.len(), pages + 1);
+        filter = filter.after(page.next);
+        if filter.cursor.is_none() {
+            break;
+        }
+    }
+    assert_eq!((found, pages), (500, 10));
+    for more in [true, true, false] {
+        let (_, step) = scale.commands(store.prune()).await;
+        assert!(scale.calls_of("evalsha").await <= 210, "of one step");
+        assert_eq!(step.unwrap().more, more);
+    }
+}
+
 /// What was said by workers that are gone is not kept.
 #[tokio::test]
 async fn r3_9_beats_of_the_gone_are_forgotten() {

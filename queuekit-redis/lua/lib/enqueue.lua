@@ -3,8 +3,8 @@
 -- A job is four values: id; + and a delay or @ and an instant, in ms; deadline in ms from now, 0 if
 -- none; its data from the version on.
 
--- Per job that was not created its number, and a reason: `same` and the data of the job with its
--- id, `key` and the id of the holder of its idempotency key, `full` and nothing.
+-- Per job that was not created its number, and a reason: `same`, and the present and the data of the job
+-- with its id, `key` and the id of the holder of its idempotency key, `full` and nothing.
 local answer = {}
 
 local function refuse(number, reason, with)
@@ -58,7 +58,7 @@ local function enqueue(jobs, from, count, number)
         local same = stored[job] or fresh[id]
         local held = not same and unique ~= '' and Change.holder(unique, fresh)
         if same then
-            refuse(number + job - 1, 'same', same)
+            refuse(number + job - 1, 'same', now11 .. same)
         elseif held then
             refuse(number + job - 1, 'key', held)
         elseif free <= 0 then

@@ -1,6 +1,7 @@
 //! Storing events and deliveries (contract R14.1).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use queuekit_core::capability::{Emission, EmitOutcome};
 use queuekit_core::event::EventId;
@@ -9,10 +10,14 @@ use redis::Value;
 
 use super::{answered, record};
 use crate::RedisStore;
-use crate::call::{Call, Request};
+use crate::call::{Answered, Call, Request};
 use crate::codec::{array_of, bytes_of, delivery_data, event_id, millis};
+use crate::doubt::may_be_of;
 use crate::keys::QueueKeys;
 use crate::scripts::Lua;
+
+/// Bytes of an event's id.
+const ID: usize = 16;
 
 /// What lua/emit.lua is asked: deliveries by queue, each with the number of its event.
 #[derive(Default)]
@@ -26,6 +31,8 @@ struct Deliveries<'a> {
 struct Answer {
     events: Vec<Vec<u8>>,
     unstored: Vec<usize>,
+    /// How long ago the call was made first, if that answer was lost.
+    repeats: Option<Duration>,
 }
 
 impl RedisStore {
@@ -45,8 +52,13 @@ impl RedisStore {
         else {
             return Ok(None);
         };
+        let mut seen = HashSet::new();
         let outcomes = emission.events.iter().zip(answer.events);
-        let outcomes = outcomes.map(|((event, _), said)| outcome(event.id(), &said));
+        let outcomes = outcomes.map(|((event, _), said)| {
+            // What one call says twice of an event, it has stored once.
+            let repeats = answer.repeats.filter(|_| seen.insert(event.id()));
+            outcome(event.id(), &said, repeats)
+        });
         outcomes.collect::<Option<Vec<_>>>().map(Some).ok_or_else(|| answered("store_events"))
     }
 
@@ -94,9 +106,10 @@ impl RedisStore {
             args.extend_from_slice(events);
             deliveries.push(&mut args);
             let request = Request::Script { script: Lua::Emit, keys: deliveries.keys(self), args };
-            self.call(operation, call, request)
+            self.call_told(operation, call, request)
         };
-        let answer = match self.in_queues(&deliveries.queues, store).await? {
+        let Answered { value, repeats } = self.in_queues(&deliveries.queues, store).await?;
+        let answer = match value {
             Value::Int(0) => return Ok(None),
             answer => array_of(answer).ok_or_else(|| answered(operation))?,
         };
@@ -108,7 +121,7 @@ impl RedisStore {
                 said => events.push(bytes_of(said).ok_or_else(|| answered(operation))?),
             }
         }
-        Ok(Some(Answer { events, unstored }))
+        Ok(Some(Answer { events, unstored, repeats }))
     }
 }
 
@@ -147,11 +160,20 @@ impl<'a> Deliveries<'a> {
     }
 }
 
-fn outcome(id: EventId, said: &[u8]) -> Option<EmitOutcome> {
+/// `repeats`: how long ago the call was made first, if that answer was lost.
+fn outcome(id: EventId, said: &[u8], repeats: Option<Duration>) -> Option<EmitOutcome> {
     Some(match said.split_first()? {
         (b'E', _) => EmitOutcome::Emitted { id },
         (b'C', _) => EmitOutcome::Conflict { existing: id },
-        (b'D', holder) => EmitOutcome::Duplicate { existing: event_id(holder)? },
+        (b'D', rest) => {
+            let (holder, age) = rest.split_at_checked(ID)?;
+            let age = std::str::from_utf8(age).ok()?.parse().ok().map(Duration::from_millis);
+            match repeats.zip(age) {
+                // It was stored since the call was made first, and so by that.
+                Some((ago, age)) if may_be_of(ago, age) => EmitOutcome::Emitted { id },
+                _ => EmitOutcome::Duplicate { existing: event_id(holder)? },
+            }
+        }
         _ => return None,
     })
 }

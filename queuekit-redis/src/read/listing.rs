@@ -3,11 +3,9 @@
 use std::time::Instant;
 
 use queuekit_core::backend::Listed;
-use queuekit_core::{
-    Error, ErrorKind, Job, JobFilter, Page, QueueName, Result, Status, StatusSet, Timestamp,
-};
-use serde::{Deserialize, Serialize};
+use queuekit_core::{Job, JobFilter, Page, QueueName, Result, Status, StatusSet, Timestamp};
 
+use super::position::Position;
 use crate::RedisStore;
 use crate::call::Call;
 use crate::codec::{View, array_of, bytes_of, number_of};
@@ -18,15 +16,9 @@ use crate::scripts::Lua;
 const EXAMINED: usize = 10_000;
 /// Jobs that one script reads.
 const SLICE: usize = 200;
-
-/// Where a page ended: the last job it looked at, by its place in its section.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Position {
-    queue: QueueName,
-    section: usize,
-    /// As lua/list.lua says it.
-    place: Vec<u8>,
-}
+/// Scripts a page runs: one for each section of each queue at least, so that it looks at a bounded
+/// number of queues.
+const SCRIPTS: usize = 400;
 
 /// What one script has read.
 struct Slice {
@@ -41,8 +33,8 @@ struct Pager<'f> {
     filter: &'f JobFilter,
     items: Vec<Job>,
     examined: usize,
-    /// Scripts it has run.
-    slices: usize,
+    /// How many it has run.
+    scripts: usize,
     begun: Instant,
 }
 
@@ -53,13 +45,13 @@ impl RedisStore {
 
     async fn list(&self, filter: &JobFilter) -> Result<Page<Job>> {
         self.shared.check_open()?;
-        let position = filter.position()?.map(position_of).transpose()?;
+        let position = filter.position()?.map(Position::read).transpose()?;
         let mut pager = Pager {
             store: self,
             filter,
             items: Vec::new(),
             examined: 0,
-            slices: 0,
+            scripts: 0,
             begun: Instant::now(),
         };
         let mut queues = match &filter.queue {
@@ -77,8 +69,7 @@ impl RedisStore {
                 let after = after.filter(|after| after.section == section);
                 let after = after.map(|after| after.place.clone()).unwrap_or_default();
                 if let Some(place) = pager.section(&queue, statuses, after).await? {
-                    let position = Position { queue, section, place };
-                    let bytes = serde_json::to_vec(&position).map_err(unwritable)?;
+                    let bytes = Position { queue, section, place }.write()?;
                     return Ok(Page { items: pager.items, next: Some(filter.cursor_at(&bytes)) });
                 }
             }
@@ -124,7 +115,7 @@ impl Pager<'_> {
             }
             let most = SLICE.min(EXAMINED - self.examined);
             let slice = self.store.slice(queue, statuses, after, most).await?;
-            self.slices += 1;
+            self.scripts += 1;
             for (place, job) in slice.jobs {
                 self.examined += 1;
                 let wanted = |job: &Job| statuses.contains(job.status) && self.matches(job);
@@ -140,9 +131,10 @@ impl Pager<'_> {
         }
     }
 
-    /// Half of the call's time is over: among very many queues, the next page goes on.
+    /// It has looked at enough, or half of the call's time is over: the next page goes on.
     fn is_late(&self) -> bool {
-        self.slices > 0 && self.begun.elapsed() >= self.store.shared.op_timeout / 2
+        let half = self.store.shared.op_timeout / 2;
+        self.scripts == SCRIPTS || (self.scripts > 0 && self.begun.elapsed() >= half)
     }
 
     fn matches(&self, job: &Job) -> bool {
@@ -161,7 +153,7 @@ impl Pager<'_> {
 }
 
 /// Where the jobs stand that can have these statuses.
-fn section_name(statuses: StatusSet) -> &'static str {
+pub(super) fn section_name(statuses: StatusSet) -> &'static str {
     let of = |status| statuses.contains(status);
     match () {
         () if of(Status::Running) => "leased",
@@ -171,14 +163,4 @@ fn section_name(statuses: StatusSet) -> &'static str {
         () if of(Status::Blocked) => "keyed",
         () => "waiting",
     }
-}
-
-fn position_of(bytes: &[u8]) -> Result<Position> {
-    serde_json::from_slice(bytes).map_err(|error| {
-        Error::invalid("cursor", "the text a page answered", "an altered one").caused_by(error)
-    })
-}
-
-fn unwritable(error: serde_json::Error) -> Error {
-    Error::new(ErrorKind::Corrupt, "the page's cursor cannot be written").caused_by(error)
 }

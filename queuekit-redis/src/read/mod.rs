@@ -2,6 +2,7 @@
 
 mod figures;
 mod listing;
+mod position;
 mod view;
 mod why;
 mod workers;

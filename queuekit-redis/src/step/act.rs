@@ -1,5 +1,7 @@
 //! What an operator does to jobs, by id.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use queuekit_core::{Error, ErrorKind, JobId, LeaseToken, QueueName, Result};
 use redis::Value;
 
@@ -7,6 +9,7 @@ use super::enqueue::answered;
 use crate::RedisStore;
 use crate::call::Call;
 use crate::codec::{array_of, bytes_of, token};
+use crate::doubt::in_part;
 use crate::scripts::Lua;
 
 /// Jobs that one script changes.
@@ -67,27 +70,36 @@ impl RedisStore {
     /// Does each thing where its job is; a job that is nowhere is `Unknown`.
     pub(crate) async fn act(&self, operation: &'static str, acts: Vec<Act>) -> Result<Vec<Acted>> {
         let ids: Vec<JobId> = acts.iter().map(|act| act.id).collect();
+        let changed = AtomicBool::new(false);
+        let changed = &changed;
         let ask = |queue: QueueName, slice: Vec<usize>| {
             let may_be = |at: &usize| acts[*at].may_be_of(&queue);
             let asked: Vec<bool> = slice.iter().map(may_be).collect();
             let of_queue = slice.iter().filter(|at| may_be(at)).map(|at| acts[*at].clone());
             let of_queue: Vec<Act> = of_queue.collect();
             async move {
-                let mut acted = self.act_on(operation, &queue, of_queue).await?.into_iter();
+                let mut acted =
+                    self.act_on(operation, &queue, of_queue, changed).await?.into_iter();
                 let was_there = |acted: &Acted| *acted != Acted::Unknown;
                 let answer = |asked: bool| asked.then(|| acted.next()).flatten().filter(was_there);
                 Ok(asked.into_iter().map(answer).collect())
             }
         };
-        let acted = self.for_jobs(&ids, ask).await?;
+        let acted = self.for_jobs(&ids, ask).await;
+        let acted = acted.map_err(|error| match changed.load(Ordering::Relaxed) {
+            true => in_part(error),
+            false => error,
+        })?;
         Ok(acted.into_iter().map(|acted| acted.unwrap_or(Acted::Unknown)).collect())
     }
 
+    /// Tells `changed` once it has changed something, as what follows may fail.
     pub(crate) async fn act_on(
         &self,
         operation: &'static str,
         queue: &QueueName,
         acts: Vec<Act>,
+        changed: &AtomicBool,
     ) -> Result<Vec<Acted>> {
         let mut all = Vec::with_capacity(acts.len());
         for slice in acts.chunks(SLICE) {
@@ -100,7 +112,10 @@ impl RedisStore {
             let answer = array_of(answer).ok_or_else(|| answered(operation))?;
             for (act, word) in slice.iter().zip(answer) {
                 let word = bytes_of(word).ok_or_else(|| answered(operation))?;
-                all.push(Acted::read(&word, act.id)?);
+                let acted = Acted::read(&word, act.id)?;
+                let changes = matches!(acted, Acted::Done | Acted::Requested);
+                changed.fetch_or(changes, Ordering::Relaxed);
+                all.push(acted);
             }
         }
         self.stir(std::iter::once(queue));

@@ -1,6 +1,6 @@
 //! Storing new jobs (contract R2).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,13 +11,26 @@ use redis::Value;
 
 use super::parts::joined;
 use crate::RedisStore;
-use crate::call::{Call, Request};
-use crate::codec::{Data, array_of, bytes_of, is_word, job_id, millis, number_of, static_data};
+use crate::call::{Answered, Call, Request};
+use crate::codec::{
+    Data, array_of, bytes_of, instant, is_word, job_id, millis, number_of, static_data,
+};
+use crate::doubt::may_be_of;
 use crate::error::unreadable;
 use crate::scripts::Lua;
 
 /// As the limit of how far ahead a job may be: none.
 const ANY_TIME_MS: &[u8] = b"9000000000000000";
+
+/// Bytes of the present before the data of a job that is there already.
+const NOW: usize = 11;
+
+/// What the script says of the jobs that were not created.
+struct Refusals {
+    answer: Vec<Value>,
+    /// How long ago the call was made first, if that answer was lost.
+    repeats: Option<Duration>,
+}
 
 /// The jobs of a call by queue, and where each stood.
 #[derive(Default)]
@@ -43,17 +56,18 @@ impl RedisStore {
     }
 
     /// What the script says of the jobs that were not created.
-    async fn enqueue_part(&self, jobs: &[NewJob], part: &Grouped<'_>) -> Result<Vec<Value>> {
-        let answer = match self.in_queues(&part.queues, |anew| self.store(jobs, part, anew)).await?
-        {
-            Value::Int(_) => return Ok(Vec::new()),
+    async fn enqueue_part(&self, jobs: &[NewJob], part: &Grouped<'_>) -> Result<Refusals> {
+        let Answered { value, repeats } =
+            self.in_queues(&part.queues, |anew| self.store(jobs, part, anew)).await?;
+        let answer = match value {
+            Value::Int(_) => Vec::new(),
             answer => array_of(answer).ok_or_else(|| answered("enqueue"))?,
         };
         if is_word(answer.first(), b"ahead") {
             let number = answer.into_iter().nth(1).and_then(number_of).unwrap_or_default();
             return Err(part.ahead(jobs, usize::try_from(number).unwrap_or_default()));
         }
-        Ok(answer)
+        Ok(Refusals { answer, repeats })
     }
 
     fn by_slot<'a>(&self, all: Grouped<'a>) -> Vec<Grouped<'a>> {
@@ -79,7 +93,7 @@ impl RedisStore {
         args
     }
 
-    async fn store(&self, jobs: &[NewJob], grouped: &Grouped<'_>, anew: bool) -> Result<Value> {
+    async fn store(&self, jobs: &[NewJob], grouped: &Grouped<'_>, anew: bool) -> Result<Answered> {
         let shared = &*self.shared;
         let mut keys = Vec::with_capacity(grouped.queues.len());
         let mut args = vec![
@@ -93,7 +107,8 @@ impl RedisStore {
         }
         let request = Request::Script { script: Lua::Enqueue, keys, args };
         let waits = shared.wait_replicas.is_some();
-        self.call("enqueue", if waits { Call::Stored } else { Call::Repeatable }, request).await
+        self.call_told("enqueue", if waits { Call::Stored } else { Call::Repeatable }, request)
+            .await
     }
 }
 
@@ -142,11 +157,12 @@ impl<'a> Grouped<'a> {
     fn put(
         &self,
         jobs: &[NewJob],
-        answer: Vec<Value>,
+        refusals: Refusals,
         outcomes: &mut [EnqueueOutcome],
     ) -> Result<()> {
         let positions: Vec<usize> = self.jobs.iter().flatten().copied().collect();
-        let mut answer = answer.into_iter();
+        let Refusals { answer, repeats } = refusals;
+        let (mut answer, mut seen) = (answer.into_iter(), HashSet::new());
         while let Some(number) = answer.next() {
             let number = number_of(number).and_then(|number| usize::try_from(number).ok());
             let reason = answer.next().and_then(bytes_of);
@@ -155,21 +171,35 @@ impl<'a> Grouped<'a> {
                 return Err(answered("enqueue"));
             };
             let at = *positions.get(number).ok_or_else(|| answered("enqueue"))?;
-            outcomes[at] = refused(&jobs[at], &reason, with).ok_or_else(|| answered("enqueue"))?;
+            // What one call says twice of a job, it has stored once.
+            let repeats = repeats.filter(|_| seen.insert(jobs[at].id()));
+            let refused = refused(&jobs[at], &reason, with, repeats);
+            outcomes[at] = refused.ok_or_else(|| answered("enqueue"))?;
         }
         Ok(())
     }
 }
 
-fn refused(job: &NewJob, reason: &[u8], with: Vec<u8>) -> Option<EnqueueOutcome> {
+/// `repeats`: how long ago the call was made first, if that answer was lost.
+fn refused(
+    job: &NewJob,
+    reason: &[u8],
+    with: Vec<u8>,
+    repeats: Option<Duration>,
+) -> Option<EnqueueOutcome> {
     Some(match reason {
         b"same" => {
             let existing: JobId = job.id();
-            let stored = Data::read(Bytes::from(with));
-            let same = |stored: Data| stored.kind == *job.kind() && stored.payload == job.payload();
-            match stored.is_some_and(same) {
-                true => EnqueueOutcome::Duplicate { existing },
-                false => EnqueueOutcome::Conflict { existing },
+            let with = Bytes::from(with);
+            let now = instant(with.get(..NOW)?)?;
+            let same = |it: &Data| it.kind == *job.kind() && it.payload == job.payload();
+            match Data::read(with.slice(NOW..)).filter(same) {
+                // It was stored since the call was made first, and so by that.
+                Some(it) if repeats.is_some_and(|ago| may_be_of(ago, now.since(it.created_at))) => {
+                    EnqueueOutcome::Created { id: existing }
+                }
+                Some(_) => EnqueueOutcome::Duplicate { existing },
+                None => EnqueueOutcome::Conflict { existing },
             }
         }
         b"key" => EnqueueOutcome::Duplicate { existing: job_id(&with)? },

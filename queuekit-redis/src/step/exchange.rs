@@ -1,5 +1,6 @@
 //! Ending leases and granting others (contract R3, R4, R5).
 
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -18,6 +19,7 @@ use super::round::{Ask, Budget, Round};
 use crate::RedisStore;
 use crate::call::Call;
 use crate::codec::{array_of, bytes_of, job_id, lease, millis, number_of, token};
+use crate::doubt::in_part;
 use crate::scripts::Lua;
 
 /// Outcomes that one script takes: it passes several values of each on Lua's stack, which holds
@@ -86,11 +88,13 @@ impl RedisStore {
         nacks: &[Nack],
     ) -> Result<(Vec<AckOutcome>, Vec<NackOutcome>)> {
         let (mut acked, mut nacked) = (Vec::new(), Vec::new());
-        for slice in acks.chunks(MOST) {
-            acked.extend(Box::pin(self.settle(operation, slice, &[])).await?.0);
-        }
-        for slice in nacks.chunks(MOST) {
-            nacked.extend(Box::pin(self.settle(operation, &[], slice)).await?.1);
+        let acks = acks.chunks(MOST).map(|slice| (slice, &[][..]));
+        for (acks, nacks) in acks.chain(nacks.chunks(MOST).map(|slice| (&[][..], slice))) {
+            let begun = acked.len() + nacked.len() > 0;
+            let settled = Box::pin(self.settle(operation, acks, nacks)).await;
+            let settled = settled.map_err(|error| if begun { in_part(error) } else { error })?;
+            acked.extend(settled.0);
+            nacked.extend(settled.1);
         }
         Ok((acked, nacked))
     }
@@ -183,8 +187,11 @@ impl RedisStore {
         let answer = self.on_queue_within(time, operation, call, script, queue, args).await?;
         let read = Answer::read(answer, queue, ask.as_ref());
         let (answer, unreadable) = read.ok_or_else(|| answered(operation))?;
-        if !unreadable.is_empty() {
-            self.quarantine(queue, &unreadable).await?;
+        if !unreadable.is_empty()
+            && let Err(error) = self.quarantine(queue, &unreadable).await
+        {
+            // What was granted is told; these are met again when their leases have run out.
+            tracing::debug!(%error, %queue, "jobs that cannot be read are left to a later call");
         }
         Ok(answer)
     }
@@ -192,7 +199,7 @@ impl RedisStore {
     /// Their data has the form that scripts check, and is broken beyond it.
     async fn quarantine(&self, queue: &QueueName, leases: &[LeaseToken]) -> Result<()> {
         let acts = leases.iter().map(Act::quarantine).collect();
-        self.act_on("reserve", queue, acts).await.map(drop)
+        self.act_on("reserve", queue, acts, &AtomicBool::new(false)).await.map(drop)
     }
 
     fn stir_after(&self, queue: &QueueName, part: &Part<'_>, outcomes: &Outcomes) {

@@ -34,6 +34,12 @@ pub enum Mode {
         /// a server sends until the client speaks again: one trip to it and back.
         after: u64,
     },
+    /// Once: so many bytes of replies arrive, on all connections together; then one is cut within
+    /// what the server sends, as [`Mode::LoseReply`] loses a whole reply.
+    CutReply {
+        /// How many bytes arrive.
+        after: u64,
+    },
 }
 
 /// A TCP proxy in front of a server, which does on command what networks do by accident.

@@ -103,8 +103,12 @@ async fn replies(
         if begins && switch.fate_of_reply() == Fate::IsLost {
             return Ok(End::ReplyIsLost(Rest { from_server: from, to_client: to }));
         }
-        to.write_all(&buffer[..length]).await?;
-        switch.count(|counts| counts.to_client += length as u64);
+        let arrive = switch.arrive(length);
+        to.write_all(&buffer[..arrive]).await?;
+        switch.count(|counts| counts.to_client += arrive as u64);
+        if arrive < length {
+            return Ok(End::ReplyIsLost(Rest { from_server: from, to_client: to }));
+        }
     }
 }
 

@@ -82,6 +82,23 @@ impl Switch {
         }
     }
 
+    /// How many of so many bytes from the server arrive; if not all, the connection is to be cut.
+    pub(super) fn arrive(&self, length: usize) -> usize {
+        let mut arrive = length;
+        self.state.send_if_modified(|state| {
+            let Mode::CutReply { after } = state.mode else { return false };
+            state.mode = match after.checked_sub(length as u64) {
+                Some(left) => Mode::CutReply { after: left },
+                None => {
+                    arrive = usize::try_from(after).unwrap_or(length);
+                    Mode::Pass
+                }
+            };
+            true
+        });
+        arrive
+    }
+
     /// What is to become of a reply that begins to arrive.
     pub(super) fn fate_of_reply(&self) -> Fate {
         let mut fate = Fate::Arrives;
@@ -111,6 +128,15 @@ mod tests {
         switch.set(Mode::LoseReply { after: 1 });
         let fates: Vec<Fate> = (0..3).map(|_| switch.fate_of_reply()).collect();
         assert_eq!(fates, [Fate::Arrives, Fate::IsLost, Fate::Arrives]);
+        assert_eq!(switch.mode(), Mode::Pass);
+    }
+
+    #[test]
+    fn one_reply_is_cut_after_so_many_bytes() {
+        let switch = Switch::default();
+        assert_eq!(switch.arrive(7), 7);
+        switch.set(Mode::CutReply { after: 10 });
+        assert_eq!([7, 3, 1, 7].map(|length| switch.arrive(length)), [7, 3, 0, 7]);
         assert_eq!(switch.mode(), Mode::Pass);
     }
 

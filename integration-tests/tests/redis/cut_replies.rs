@@ -1,0 +1,254 @@
+//! Wherever a reply of Redis breaks off, what was asked has been done, and nobody is told that it
+//! certainly was not (contract R10.1); and who alone stored something is told that he did (R2.6).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::common::redis_clock::{Passes, RedisClock};
+use crate::common::redis_stage::RedisStage;
+use crate::common::stage::{create, lease};
+use queuekit_core::capability::{
+    Admin, Beat, Emission, EmitOutcome, Exchange, Leases, Outbox, Report, ScheduleChange,
+    ScheduleQuery, Schedules, Settlement, StoredSettings, Upkeep,
+};
+use queuekit_core::event::{Consumers, NewEvent};
+use queuekit_core::queue::QueuePatch;
+use queuekit_core::{
+    Ack, Backend, Burial, Bytes, Client, EnqueueOutcome, ErrorKind, EventDraft, LeaseToken, Nack,
+    NackKind, NewJob, QueueName, Result, SubscriptionDraft,
+};
+use queuekit_integration_tests::kit::{
+    HOUR, TTL, build, draft, millis, queue, request, schedule_name, ttl, unique, worker,
+};
+use queuekit_integration_tests::servers::{Mode, Proxy};
+use queuekit_integration_tests::this_test;
+use queuekit_redis::{RedisConfig, RedisStore};
+
+/// Longer than any reply here.
+const LONGEST: u64 = 4000;
+
+/// A store whose replies break off; `stage` has one whose replies arrive.
+struct Cuts {
+    stage: RedisStage,
+    proxy: Proxy,
+    store: RedisStore,
+}
+
+impl Cuts {
+    async fn open(test: &str) -> Option<Self> {
+        let stage = RedisStage::open(test).await?;
+        let proxy = Proxy::start(&stage.server).await;
+        let store = RedisStore::connect_url(&proxy.url(&stage.url(""))).await.unwrap();
+        Some(Self { stage, proxy, store })
+    }
+
+    fn direct(&self) -> &RedisStore {
+        &self.stage.store
+    }
+
+    /// Makes a call of which so many bytes are answered; none if nothing was cut.
+    async fn cut<T>(&self, after: u64, call: impl Future<Output = Result<T>>) -> Option<Result<T>> {
+        // It is connected: no byte of a greeting is counted.
+        self.store.event_settings().await.unwrap();
+        self.proxy.set(Mode::CutReply { after });
+        let answer = call.await;
+        let was_cut = self.proxy.mode() == Mode::Pass;
+        self.proxy.set(Mode::Pass);
+        was_cut.then_some(answer)
+    }
+
+    /// Cuts the replies to a call after every byte. `prepare` makes what each call is about.
+    async fn sweep<P, T>(
+        &self,
+        what: &str,
+        prepare: impl AsyncFn(&RedisStore) -> P,
+        call: impl AsyncFn(&RedisStore, P) -> Result<T>,
+    ) {
+        // The server learns the scripts.
+        let prepared = prepare(self.direct()).await;
+        drop(call(&self.store, prepared).await.unwrap());
+        for after in 0..LONGEST {
+            let prepared = prepare(self.direct()).await;
+            let Some(answer) = self.cut(after, call(&self.store, prepared)).await else {
+                assert!(after > 3, "{what}: no reply");
+                return;
+            };
+            if let Err(error) = answer {
+                let kind = error.kind();
+                assert_eq!(*kind, ErrorKind::Indeterminate, "{what}, after {after}: {error}");
+            }
+        }
+        panic!("{what}: a reply of {LONGEST} bytes");
+    }
+
+    async fn end(self) {
+        self.stage.assert_exact().await;
+        self.store.close().await.unwrap();
+        self.stage.end().await;
+    }
+}
+
+/// The lease of a new job.
+async fn leased(store: &RedisStore) -> LeaseToken {
+    create(store, &build(draft())).await;
+    lease(store, 1).await.remove(0).token
+}
+
+/// R10.1. Guard: only an answer of the server is a refusal.
+#[tokio::test]
+async fn r10_1_an_operation_whose_reply_breaks_off_is_never_called_certainly_not_applied() {
+    let test = this_test!();
+    let Some(cuts) = Cuts::open(test).await else { return };
+    let new = async |_: &RedisStore| build(unique("u").queue("other"));
+    let enqueue = async |store: &RedisStore, job| store.enqueue(&[job]).await;
+    // One is stored, all others find its key.
+    cuts.sweep("enqueue", async |_| build(draft().queue("plain")), enqueue).await;
+    cuts.sweep("enqueue of a duplicate", new, enqueue).await;
+    let reserve =
+        async |store: &RedisStore, _| store.reserve(&request(QueueName::default(), 1)).await;
+    cuts.sweep("reserve", async |store| create(store, &build(draft())).await, reserve).await;
+    cuts.sweep("ack", leased, async |store, token| store.ack(&[Ack::new(token)]).await).await;
+    let nack = async |store: &RedisStore, token| {
+        store.nack(&[Nack::new(token, NackKind::Fatal, "no", Duration::ZERO)]).await
+    };
+    cuts.sweep("nack", leased, nack).await;
+    let exchange = async |store: &RedisStore, token| {
+        let settlement = Settlement { acks: vec![Ack::new(token)], ..Settlement::default() };
+        store.exchange(&settlement, &request(QueueName::default(), 1)).await
+    };
+    let two = async |store: &RedisStore| {
+        let token = leased(store).await;
+        create(store, &build(draft())).await;
+        token
+    };
+    cuts.sweep("exchange", two, exchange).await;
+    let extend = async |store: &RedisStore, token| store.extend(&[token], ttl(TTL)).await;
+    cuts.sweep("extend", leased, extend).await;
+    let report = async |store: &RedisStore, lease| {
+        store.report(&[Report { lease, progress: None, lines: vec!["line".to_owned()] }]).await
+    };
+    cuts.sweep("report", leased, report).await;
+    let beat = Beat {
+        id: worker("w"),
+        name: "w".to_owned(),
+        queues: vec![QueueName::default()],
+        kinds: Vec::new(),
+        slots: 1,
+        running: 0,
+        ttl: ttl(TTL),
+    };
+    cuts.sweep("beat", async |_| (), async |store, ()| store.beat(&beat).await).await;
+    cuts.end().await;
+}
+
+/// R10.1, of what operators do. Guard: likewise.
+#[tokio::test]
+async fn r10_1_an_act_whose_reply_breaks_off_is_never_called_certainly_not_applied() {
+    let test = this_test!();
+    let Some(cuts) = Cuts::open(test).await else { return };
+    let job = async |store: &RedisStore| create(store, &build(draft())).await;
+    let bury = async |store: &RedisStore, id| store.move_to_dlq(&[Burial::of_job(id, "no")]).await;
+    cuts.sweep("burial", job, bury).await;
+    cuts.sweep("cancel", job, async |store, id| store.cancel(&[id]).await).await;
+    let cancelled = async |store: &RedisStore| {
+        let id = job(store).await;
+        store.cancel(&[id]).await.unwrap();
+        id
+    };
+    cuts.sweep("retry", cancelled, async |store, id| store.retry(&[id]).await).await;
+    let reschedule = async |store: &RedisStore, id| store.reschedule(&[id], TTL).await;
+    cuts.sweep("reschedule", job, reschedule).await;
+    cuts.sweep("delete", job, async |store, id| store.delete_job(id, false).await).await;
+    let paused = QueuePatch::default().paused(false);
+    let configure = async |store: &RedisStore, name| store.configure(&name, &paused).await;
+    cuts.sweep("configure", async |_| queue("set"), configure).await;
+    let filled = async |store: &RedisStore| {
+        create(store, &build(draft().queue("gone"))).await;
+        queue("gone")
+    };
+    let remove = async |store: &RedisStore, name| store.remove_queue(&name, true).await;
+    cuts.sweep("remove_queue", filled, remove).await;
+    cuts.sweep("prune", async |_| (), async |store, ()| store.prune().await).await;
+    cuts.end().await;
+}
+
+/// R10.1, of schedules and events. Guard: likewise.
+#[tokio::test]
+async fn r10_1_an_emit_whose_reply_breaks_off_is_never_called_certainly_not_applied() {
+    let test = this_test!();
+    let Some(cuts) = Cuts::open(test).await else { return };
+    let wants = SubscriptionDraft::new("c", "*").build().unwrap();
+    let _ = Consumers::of(cuts.direct()).unwrap().declare(&wants).await.unwrap();
+    // Subscriptions are read by an emit that loses nothing.
+    let client = Client::shared(Arc::new(cuts.store.clone()));
+    client.emit(EventDraft::new("e", "data")).await.unwrap();
+    let emit = async |_: &RedisStore, ()| client.emit_all([EventDraft::new("e", "data")]).await;
+    cuts.sweep("emit", async |_| (), emit).await;
+    let version = async |store: &RedisStore| store.event_settings().await.unwrap();
+    let change = async |store: &RedisStore, seen: StoredSettings| {
+        store.change_event_settings(seen.version, &seen.body).await
+    };
+    cuts.sweep("event settings", version, change).await;
+    let jobs = [Vec::new(), vec![build(draft())]];
+    for (kind, jobs) in ["schedule", "schedule with jobs"].into_iter().zip(jobs) {
+        let change = async |store: &RedisStore| {
+            let name = schedule_name("s");
+            let query = ScheduleQuery::Named(name.clone());
+            let row = store.find_schedules(&query).await.unwrap().rows.pop();
+            let seen = row.map(|row| row.revision);
+            let to = Some((None, Bytes::from("body")));
+            let jobs = jobs.iter().map(|_| build(draft())).collect();
+            ScheduleChange { name, seen, to, jobs }
+        };
+        let put = async |store: &RedisStore, change| store.change_schedule(&change).await;
+        cuts.sweep(kind, change, put).await;
+    }
+    cuts.end().await;
+}
+
+/// R2.6: of a call that the store has repeated by itself, what it stored first it has created; what
+/// stood there before has a duplicate. Guard: the age of what is found.
+#[tokio::test]
+async fn r2_6_who_alone_stored_a_job_or_an_event_is_told_so_though_the_reply_was_lost() {
+    let test = this_test!();
+    let Some(stage) = RedisStage::open(test).await else { return };
+    let proxy = Proxy::start(&stage.server).await;
+    let config = RedisConfig::from_url(&proxy.url(&stage.url(""))).unwrap();
+    let servers = std::slice::from_ref(&stage.server);
+    let (config, clock) = RedisClock::of(config, servers, Passes::Yes).await;
+    let store = RedisStore::connect(config).await.unwrap();
+    // It also teaches the server the script.
+    let old = build(unique("old"));
+    create(&store, &old).await;
+    clock.jump(millis(HOUR)).await;
+    let (key, new) = (build(unique("old")), build(unique("new").partition_key("k")));
+    let behind = build(unique("new"));
+    let jobs = [old.clone().repeated(), new.clone(), key, behind, new.clone()];
+    proxy.set(Mode::CutReply { after: 1 });
+    let outcomes = store.enqueue(&jobs).await.unwrap();
+    assert_eq!(proxy.mode(), Mode::Pass, "nothing was cut");
+    let duplicate = |job: &NewJob| EnqueueOutcome::Duplicate { existing: job.id() };
+    let created = EnqueueOutcome::Created { id: new.id() };
+    let wanted = [&old, &new, &old, &new, &new].map(duplicate);
+    assert_eq!(outcomes[1], created);
+    assert_eq!([&outcomes[..1], &outcomes[2..]].concat(), [&wanted[..1], &wanted[2..]].concat());
+
+    let version = store.event_settings().await.unwrap().version;
+    let event = |key: &str| EventDraft::new("e", "data").idempotency_key(key).build().unwrap();
+    let (old, new) = (event("old"), event("new"));
+    let emission = |events: &[&NewEvent]| Emission {
+        version,
+        events: events.iter().map(|event| ((*event).clone(), Vec::new())).collect(),
+    };
+    let first = store.store_events(&emission(&[&old])).await.unwrap();
+    assert_eq!(first, Some(vec![EmitOutcome::Emitted { id: old.id() }]));
+    clock.jump(millis(HOUR)).await;
+    proxy.set(Mode::CutReply { after: 1 });
+    let outcomes = store.store_events(&emission(&[&old, &new, &event("new"), &new])).await.unwrap();
+    assert_eq!(proxy.mode(), Mode::Pass, "nothing was cut");
+    let duplicate = |event: &NewEvent| EmitOutcome::Duplicate { existing: event.id() };
+    let created = EmitOutcome::Emitted { id: new.id() };
+    assert_eq!(outcomes, Some(vec![duplicate(&old), created, duplicate(&new), duplicate(&new)]));
+    store.close().await.unwrap();
+    stage.end().await;
+}

@@ -1,0 +1,50 @@
+//! Where a page of jobs ended, and what a cursor may say of that (contract R8.2).
+
+use queuekit_core::{Error, ErrorKind, QueueName, Result, StatusSet};
+use serde::{Deserialize, Serialize};
+
+use super::listing::section_name;
+
+/// The last job a page looked at, by its place in its section.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Position {
+    pub(super) queue: QueueName,
+    pub(super) section: usize,
+    /// As lua/list.lua says it; empty for the beginning of the section.
+    pub(super) place: Vec<u8>,
+}
+
+impl Position {
+    pub(super) fn write(&self) -> Result<Vec<u8>> {
+        serde_json::to_vec(self).map_err(|error| {
+            Error::new(ErrorKind::Corrupt, "the page's cursor cannot be written").caused_by(error)
+        })
+    }
+
+    /// Refuses what no page has answered and its script could not read.
+    pub(super) fn read(bytes: &[u8]) -> Result<Self> {
+        let refused = || Error::invalid("cursor", "the text a page answered", "an altered one");
+        let position: Self =
+            serde_json::from_slice(bytes).map_err(|error| refused().caused_by(error))?;
+        let is_place = |section: &StatusSet| is_place(section_name(*section), &position.place);
+        match StatusSet::SECTIONS.get(position.section).is_some_and(is_place) {
+            true => Ok(position),
+            false => Err(refused()),
+        }
+    }
+}
+
+/// Whether the script can read it: the numbers it counts with are numbers.
+fn is_place(section: &str, place: &[u8]) -> bool {
+    let digits = |from, to, digit: fn(&u8) -> bool| {
+        place.get(from..to).is_some_and(|digits| digits.iter().all(digit))
+    };
+    let is_hex = |digit: &u8| digit.is_ascii_digit() || (b'a'..=b'f').contains(digit);
+    match (section, place.first()) {
+        (_, None) => true,
+        ("waiting" | "keyed", Some(b'p')) => place.len() == 42 && digits(1, 14, is_hex),
+        ("waiting" | "keyed", letter) => letter == Some(&b'k'),
+        _ => digits(0, 17, u8::is_ascii_digit),
+    }
+}
