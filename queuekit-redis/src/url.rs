@@ -9,8 +9,9 @@ use crate::config::{Found, RedisConfig};
 
 /// Taken out of the URL; the driver's own are not among them: it would speak another protocol, of
 /// which the store knows nothing.
-const SETTINGS: [&str; 8] = [
+const SETTINGS: [&str; 9] = [
     "prefix",
+    "sslmode",
     "root_certificates",
     "op_timeout_ms",
     "wait_replicas",
@@ -50,6 +51,7 @@ pub(crate) fn parse(url: &str) -> Result<RedisConfig> {
         let value = &*percent_decoded(value).ok_or_else(refuse)?;
         match name {
             "prefix" => config = config.prefix(value)?,
+            "sslmode" => check_encryption(address, value)?,
             "root_certificates" => config = config.root_certificates(value),
             "op_timeout_ms" => config = config.op_timeout(millis("op_timeout_ms", value)?),
             "wait_replicas" => wait.0 = number("wait_replicas", value)?,
@@ -59,6 +61,20 @@ pub(crate) fn parse(url: &str) -> Result<RedisConfig> {
         }
     }
     Ok(config.wait_replicas(wait.0, wait.1))
+}
+
+/// The scheme says whether connections are encrypted; that they are not can be said once more, for
+/// programs that want to hear it.
+fn check_encryption(address: &str, mode: &str) -> Result<()> {
+    let scheme = address.split_once("://").map_or(address, |(scheme, _)| scheme);
+    let plain = !["rediss", "valkeys"].iter().any(|encrypted| scheme.starts_with(encrypted));
+    match (mode, plain) {
+        ("disable", true) | ("verify-full", false) => Ok(()),
+        _ => {
+            let limit = "sslmode=disable with redis:, sslmode=verify-full with rediss:";
+            Err(Error::invalid("sslmode", limit, format!("{mode:?}")))
+        }
+    }
 }
 
 /// The driver knows URLs of one server: of several it is told one after the other.
@@ -211,6 +227,12 @@ mod tests {
     }
 
     #[test]
+    fn that_nothing_is_encrypted_can_be_said() {
+        assert!(parse("redis-cluster://one,two?sslmode=disable").is_ok());
+        assert!(parse("rediss://db/0?sslmode=verify-full").is_ok());
+    }
+
+    #[test]
     fn what_is_wrong_is_named() {
         for (url, named) in [
             ("redis://db/0?prefix={a}", "prefix"),
@@ -222,6 +244,9 @@ mod tests {
             ("redis-sentinel://db", "NAME_OF_THE_MASTER"),
             ("redis-cluster://", "redis://"),
             ("redis://db/0?prefix=%", "written %25"),
+            ("redis://db/0?sslmode=require", "sslmode=disable with redis:"),
+            ("redis://db/0?sslmode=verify-full", "verify-full with rediss:"),
+            ("rediss://db/0?sslmode=disable", "verify-full with rediss:"),
         ] {
             let error = parse(url).unwrap_err().to_string();
             assert!(error.contains(named), "{url}: {error}");

@@ -7,21 +7,27 @@ use queuekit::postgres::tokio_postgres::config::Host;
 
 use crate::http::{is_this_host, is_this_machine};
 
-/// Checks the URL of a store: Postgres on another machine is to say how it encrypts. In the URLs of
-/// Redis the scheme says it.
+/// Checks the URL of a store: Postgres on another machine is to say how it encrypts, and Redis that
+/// it does not.
 ///
 /// # Errors
 /// If it leaves open whether a connection is encrypted.
 pub(crate) fn refuse_silent_plain_text(url: &str) -> Result<()> {
     let Some((scheme, rest)) = url.split_once("://") else { return Ok(()) };
-    if !["postgres", "postgresql"].iter().any(|name| name.eq_ignore_ascii_case(scheme)) {
-        return Ok(());
-    }
     let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
     let settings = Settings::of(query);
     // Of a setting that stands there twice the last one counts.
     let says = settings.all("sslmode").last().is_some_and(|mode| mode != "prefer");
-    if says || settings.servers(place).iter().all(is_here) {
+    match scheme.to_ascii_lowercase().as_str() {
+        _ if says => Ok(()),
+        "postgres" | "postgresql" => postgres(&settings.servers(place)),
+        "redis" | "valkey" | "redis-cluster" | "redis-sentinel" => redis(place),
+        _ => Ok(()),
+    }
+}
+
+fn postgres(servers: &[Config]) -> Result<()> {
+    if servers.iter().all(is_here) {
         return Ok(());
     }
     bail!(
@@ -29,6 +35,27 @@ pub(crate) fn refuse_silent_plain_text(url: &str) -> Result<()> {
          sslmode=verify-full, or sslmode=require if the server's certificate is its own, or \
          sslmode=disable where nobody else is on the network"
     )
+}
+
+/// Hosts in a row, those of a Cluster or of sentinels.
+fn redis(place: &str) -> Result<()> {
+    let authority = place.split_once('/').map_or(place, |(authority, _)| authority);
+    let hosts = authority.rsplit_once('@').map_or(authority, |(_, hosts)| hosts);
+    if hosts.split(',').all(|host| is_this_host(without_port(host))) {
+        return Ok(());
+    }
+    bail!(
+        "the URL of the store sends passwords and payloads to another machine in plain text: \
+         begin it with rediss: (docs/redis.md, Encryption), or add sslmode=disable where nobody \
+         else is on the network"
+    )
+}
+
+fn without_port(host: &str) -> &str {
+    match host.strip_prefix('[') {
+        Some(address) => address.split_once(']').map_or(address, |(address, _)| address),
+        None => host.split_once(':').map_or(host, |(name, _)| name),
+    }
 }
 
 /// The settings of a URL: names, and values as they stand there.
@@ -85,7 +112,6 @@ mod tests {
             "postgres://localhost/app?listen=off",
             "postgres://localhost/app?listen=postgres%3A%2F%2F127.0.0.1%3A5433%2Fapp",
             "postgres://a@[::ffff:127.0.0.1]/app",
-            "redis://cache",
             "sqlite://jobs.db",
             "memory:",
         ] {
@@ -105,6 +131,38 @@ mod tests {
             "postgres://localhost/app?listen=postgres%3A%2F%2Fada%3Ahunter2%40db%2Fapp",
             "postgres://localhost/app?listen=host%3Ddb",
             "postgres://db/app?sslmode=require&sslmode=prefer",
+        ] {
+            let error = refuse_silent_plain_text(url).unwrap_err().to_string();
+            assert!(error.contains("sslmode=disable") && !error.contains("hunter2"), "{error}");
+        }
+    }
+
+    #[test]
+    fn s7_redis_on_another_machine_is_encrypted_or_says_that_it_is_not() {
+        for url in [
+            "redis://localhost",
+            "redis://ada:pw@127.0.0.1:6379/0?prefix=shop",
+            "redis://[::1]:6379",
+            "redis-cluster://127.0.0.1:7000,localhost:7001",
+            "redis-sentinel://localhost:26379/shop/0",
+            "redis+unix:///run/redis.sock",
+            "unix:///run/redis.sock",
+            "rediss://cache",
+            "rediss-cluster://one,two",
+            "redis://cache?sslmode=disable",
+            "redis-sentinel://one,two/shop?sslmode=disable",
+        ] {
+            assert!(refuse_silent_plain_text(url).is_ok(), "{url}");
+        }
+        for url in [
+            "redis://cache",
+            "REDIS://ada:hunter2@cache:6379/0",
+            "valkey://10.0.0.7",
+            "redis://[2001:db8::1]:6379",
+            "redis://a:p@localhost@cache",
+            "redis://cache?sslmode=prefer",
+            "redis-cluster://127.0.0.1:7000,two:7001",
+            "redis-sentinel://:hunter2@localhost,two/shop",
         ] {
             let error = refuse_silent_plain_text(url).unwrap_err().to_string();
             assert!(error.contains("sslmode=disable") && !error.contains("hunter2"), "{error}");
