@@ -105,6 +105,11 @@ impl Server {
                 let message = "when the machine fails, half a minute of jobs may vanish";
                 find(Severity::Warning, message, "set `appendfsync everysec` or `always`");
             }
+            None if self.aof == Some(true) => {
+                let message = "it does not tell how often it syncs its append-only file";
+                let remedy = "ask as a user with +config|get: docs/redis.md, Users";
+                find(Severity::Warning, message, remedy);
+            }
             _ => {}
         }
         if self.replicas.as_deref().is_some_and(|count| count != "0") && !waits {

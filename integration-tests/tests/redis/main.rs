@@ -9,6 +9,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod acl;
 mod calls;
 mod close;
 mod cluster;
