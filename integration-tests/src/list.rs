@@ -168,6 +168,7 @@ macro_rules! __for_each_case {
                 core r8_2_jobs_are_listed_in_the_documented_order
                 core r8_2_blocked_jobs_are_listed_by_key
                 full r8_2_a_fair_queue_is_listed_by_key
+                full r8_2_a_job_that_ran_while_the_order_changed_is_listed
                 core r8_2_every_part_of_a_filter_filters
                 core r8_2_failed_jobs_are_found_by_their_last_error
                 core r8_2_an_error_is_found_in_dead_and_failed_jobs_only

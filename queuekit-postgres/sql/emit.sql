@@ -17,7 +17,7 @@ WITH clock AS MATERIALIZED (
         queuekit.now_ms() AS now, nextval('queuekit.places') AS base
 ),
 known AS MATERIALIZED (
-    SELECT queues.id, queues.is_fair
+    SELECT queues.id
     FROM queuekit.queues
     WHERE queues.id = ANY ($19::int[]) AND queues.removed_by IS NULL
 ),
@@ -107,7 +107,7 @@ body AS (
         false,
         input.partition_key IS NOT NULL AND coalesce(input.delay, ($6::bigint[])[1]) > 0,
         coalesce(input.kind, ($4::text[])[1]),
-        coalesce(input.partition_key, CASE WHEN known.is_fair THEN '' END),
+        input.partition_key,
         input.metadata,
         input.payload,
         CASE
@@ -137,7 +137,7 @@ placed AS (
     INSERT INTO queuekit.ready (id, at, seq, queue, rank, lane)
     SELECT body.id, body.scheduled_at, body.seq, body.queue, body.rank, body.lane
     FROM body
-    WHERE body.lane IS NULL OR body.lane = ''
+    WHERE body.lane IS NULL
 ),
 visited AS (
     INSERT INTO queuekit.agenda (at, queue, lane)

@@ -12,7 +12,7 @@ WITH clock AS MATERIALIZED (
     SELECT queuekit.now_ms() AS now, nextval('queuekit.places') AS base
 ),
 known AS MATERIALIZED (
-    SELECT queues.id, queues.is_fair
+    SELECT queues.id
     FROM queuekit.queues
     WHERE
         queues.id = ANY ($15::int[]) AND queues.max_pending IS NULL
@@ -40,7 +40,7 @@ body AS (
         input.partition_key IS NOT NULL
         AND coalesce(input.at, clock.now + coalesce(input.delay, ($6::bigint[])[1])) > clock.now,
         coalesce(input.kind, ($4::text[])[1]),
-        coalesce(input.partition_key, CASE WHEN known.is_fair THEN '' END),
+        input.partition_key,
         input.moved_from,
         input.metadata,
         input.payload
@@ -61,7 +61,7 @@ placed AS (
     INSERT INTO queuekit.ready (id, at, seq, queue, rank, lane)
     SELECT body.id, body.scheduled_at, body.seq, body.queue, body.rank, body.lane
     FROM body
-    WHERE body.lane IS NULL OR body.lane = ''
+    WHERE body.lane IS NULL
 ),
 visited AS (
     INSERT INTO queuekit.agenda (at, queue, lane)

@@ -22,10 +22,7 @@ input AS MATERIALIZED (
         input.deadline, input.metadata, input.payload, input.moved_from, input.idempotency_key,
         input.unique_until_done, input.event, queues.name AS queue_name,
         CASE WHEN NOT $19::boolean THEN queues.max_pending END AS max_pending,
-        CASE
-            WHEN input.partition_key IS NOT NULL THEN input.partition_key
-            WHEN queues.is_fair THEN ''
-        END AS lane,
+        input.partition_key AS lane,
         greatest(
             coalesce(input.at, clock.now + coalesce(input.delay, ($6::bigint[])[1])), clock.now
         ) AS scheduled_at
@@ -40,7 +37,7 @@ input AS MATERIALIZED (
         event
     )
     CROSS JOIN LATERAL (
-        SELECT queues.id, queues.name, queues.max_pending, queues.is_fair
+        SELECT queues.id, queues.name, queues.max_pending
         FROM queuekit.queues
         WHERE queues.id = coalesce(input.queue, ($2::int[])[1]) AND queues.removed_by IS NULL
         OFFSET 0
@@ -114,7 +111,7 @@ body AS (
         input.rank,
         input.max_attempts,
         input.unique_until_done,
-        coalesce(input.lane, '') > '' AND input.scheduled_at > clock.now,
+        input.lane IS NOT NULL AND input.scheduled_at > clock.now,
         input.kind,
         input.lane,
         input.idempotency_key,
@@ -135,7 +132,7 @@ placed AS (
     INSERT INTO queuekit.ready (id, at, seq, queue, rank, lane)
     SELECT body.id, body.scheduled_at, body.seq, body.queue, body.rank, body.lane
     FROM body
-    WHERE body.lane IS NULL OR body.lane = ''
+    WHERE body.lane IS NULL
 ),
 visited AS (
     INSERT INTO queuekit.agenda (at, queue, lane)

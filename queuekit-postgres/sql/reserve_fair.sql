@@ -50,7 +50,7 @@ next AS MATERIALIZED (
         FROM keyed
         UNION ALL
         -- Those without a key go first in their turn: it begins anew with every call.
-        SELECT plain.spot, plain.id, plain.turn, 0, NULL, '', 0
+        SELECT plain.spot, plain.id, plain.turn, 0, NULL, NULL, 0
         FROM plain
     ) AS either
     ORDER BY either.turn, either.kind, either.seq

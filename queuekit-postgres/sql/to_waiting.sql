@@ -2,7 +2,7 @@
 -- Parameters: a row per job, sorted by id: $1 id; $2 whether it keeps its sequence.
 -- Result: the ids of those that were there; a cancelled delivery whose event has gone, with its
 -- payload, is left where it is.
--- Index: dead_pkey, done_id, queues_pkey, events_pkey.
+-- Index: dead_pkey, done_id, events_pkey.
 -- Locks: the rows it removes.
 WITH clock AS MATERIALIZED (
     SELECT queuekit.now_ms() AS now, nextval('queuekit.places') AS base
@@ -55,20 +55,19 @@ body AS (
         clock.now, ended.created_at, ended.timeout_ms, ended.lease_seq, ended.deadline_ms,
         clock.now + ended.deadline_ms, ended.started_at, ended.queue, ended.rank,
         ended.max_attempts, ended.unique_until_done, ended.kind,
-        CASE WHEN ended.lane > '' THEN ended.lane WHEN queues.is_fair THEN '' END,
+        nullif(ended.lane, ''),
         ended.idempotency_key, ended.worker, ended.moved_from, ended.metadata, ended.errors,
         ended.payload
     FROM unnest($1::uuid[], $2::boolean[]) WITH ORDINALITY AS input (id, keeps, place)
     CROSS JOIN clock
     JOIN ended ON ended.id = input.id
-    JOIN queuekit.queues ON queues.id = ended.queue
     RETURNING id, scheduled_at, seq, queue, rank, lane
 ),
 placed AS (
     INSERT INTO queuekit.ready (id, at, seq, queue, rank, lane)
     SELECT body.id, body.scheduled_at, body.seq, body.queue, body.rank, body.lane
     FROM body
-    WHERE body.lane IS NULL OR body.lane = ''
+    WHERE body.lane IS NULL
 ),
 visited AS (
     INSERT INTO queuekit.agenda (at, queue, lane)

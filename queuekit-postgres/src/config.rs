@@ -191,8 +191,8 @@ impl PostgresConfig {
         self
     }
 
-    /// Whether a server is accepted that may lose what it said was stored: with fsync off, or in
-    /// recovery (default false).
+    /// Whether a server is accepted that may lose what it said was stored, with fsync off or in
+    /// recovery, and a database that takes no writes (default false).
     pub fn allow_volatile(mut self, allow: bool) -> Self {
         self.allow_volatile = allow;
         self

@@ -84,8 +84,10 @@ impl From<tokio_postgres::Error> for Failure {
     fn from(error: tokio_postgres::Error) -> Self {
         let Some(state) = error.code().cloned() else {
             if !is_of_connection(&error) {
-                let message =
-                    format!("Postgres and queuekit do not understand each other: {error}");
+                let message = format!(
+                    "Postgres and queuekit do not understand each other: {}",
+                    causes(&error)
+                );
                 return Error::new(ErrorKind::Corrupt, message).caused_by(error).into();
             }
             let message = format!(
@@ -105,13 +107,12 @@ impl From<tokio_postgres::Error> for Failure {
 }
 
 fn class(state: &SqlState, error: &tokio_postgres::Error) -> Class {
-    const TRANSIENT: [SqlState; 7] = [
+    const TRANSIENT: [SqlState; 6] = [
         SqlState::T_R_SERIALIZATION_FAILURE,
         SqlState::T_R_DEADLOCK_DETECTED,
         SqlState::ADMIN_SHUTDOWN,
         SqlState::CRASH_SHUTDOWN,
         SqlState::CANNOT_CONNECT_NOW,
-        SqlState::READ_ONLY_SQL_TRANSACTION,
         SqlState::TOO_MANY_CONNECTIONS,
     ];
     let no_partition = *state == SqlState::CHECK_VIOLATION
@@ -137,6 +138,11 @@ fn described(state: &SqlState, error: &tokio_postgres::Error) -> (ErrorKind, Str
     );
     let (kind, remedy) = match state.code() {
         "53100" => (ErrorKind::StorageFull, "free some space on the server's disk"),
+        "25006" => (
+            ErrorKind::Unavailable,
+            "the database takes no writes: see whether it is a standby, and who has set \
+             default_transaction_read_only",
+        ),
         "57014" => (
             ErrorKind::Unavailable,
             "the statement took longer than statement_timeout; nothing of it was applied",

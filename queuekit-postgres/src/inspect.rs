@@ -9,7 +9,7 @@ use crate::error::{Outcome, unreadable};
 use crate::params::params;
 use crate::session::Session;
 use crate::statements::Sql;
-use crate::{PostgresStore, SettleDurability};
+use crate::{PostgresStore, SettleDurability, migrate};
 
 /// A transaction open for longer than this keeps vacuum from removing much.
 const LONG_TRANSACTION_S: i64 = 300;
@@ -36,6 +36,7 @@ struct Server {
     fsync: bool,
     synchronous_commit: String,
     full_page_writes: bool,
+    reads_only: bool,
 }
 
 #[async_trait]
@@ -62,17 +63,14 @@ impl Inspect for PostgresStore {
             Box::pin(async move {
                 let server = server(session).await?;
                 let state = state(session).await?;
-                Ok(vec![
+                let mut facts = vec![
                     ("postgres version", server.version.to_string()),
                     ("fsync", on_off(server.fsync).to_owned()),
                     ("synchronous_commit", server.synchronous_commit),
                     ("full_page_writes", on_off(server.full_page_writes).to_owned()),
-                    ("bytes", state.bytes.to_string()),
-                    ("dead rows", state.dead_rows.to_string()),
-                    ("oldest transaction, s", text(state.oldest_s)),
-                    ("days of history", state.days.to_string()),
-                    ("deltas to fold", state.deltas.to_string()),
-                ])
+                ];
+                facts.extend(state.iter().flat_map(State::facts));
+                Ok(facts)
             })
         });
         let mut facts = read.await?;
@@ -92,7 +90,7 @@ impl Inspect for PostgresStore {
                            again, and a lease_seq given to another system may repeat";
             findings.push(found(Severity::Note, message, "open the store with settle=database"));
         }
-        findings.extend(state.findings());
+        findings.extend(state.iter().flat_map(State::findings));
         Ok(findings)
     }
 }
@@ -108,6 +106,12 @@ impl Server {
             let message = "fsync is off: a crash of its machine may damage the database";
             findings.push(found(Severity::Error, message, "set fsync = on"));
         }
+        if self.reads_only {
+            let message = "default_transaction_read_only is on: nothing can be stored or reserved";
+            let remedy = "see who has set it (when a disk is full, some services do), and set it \
+                          to off";
+            findings.push(found(Severity::Error, message, remedy));
+        }
         if self.synchronous_commit == "off" {
             let message = "synchronous_commit is off: up to the last second of Oks may vanish if \
                            the server dies";
@@ -122,6 +126,16 @@ impl Server {
 }
 
 impl State {
+    fn facts(&self) -> [(&'static str, String); 5] {
+        [
+            ("bytes", self.bytes.to_string()),
+            ("dead rows", self.dead_rows.to_string()),
+            ("oldest transaction, s", text(self.oldest_s)),
+            ("days of history", self.days.to_string()),
+            ("deltas to fold", self.deltas.to_string()),
+        ]
+    }
+
     fn findings(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
         let mut find =
@@ -179,10 +193,15 @@ impl State {
     }
 }
 
-async fn state(session: &Session<'_>) -> Outcome<State> {
+/// None where the schema is not this build's, of which there is nothing to tell.
+async fn state(session: &Session<'_>) -> Outcome<Option<State>> {
+    let schema = migrate::status(session).await?;
+    if schema.stored != schema.wanted {
+        return Ok(None);
+    }
     let rows = session.query(Sql::Health, params![]).await?;
     let row = rows.first().ok_or_else(|| unreadable("the store's state"))?;
-    Ok(State {
+    Ok(Some(State {
         bytes: row.try_get(0)?,
         dead_rows: row.try_get(1)?,
         oldest_s: row.try_get(2)?,
@@ -192,7 +211,7 @@ async fn state(session: &Session<'_>) -> Outcome<State> {
         idle_slots: row.try_get(6)?,
         notices_percent: row.try_get(7)?,
         missing_days: row.try_get(8)?,
-    })
+    }))
 }
 
 async fn server(session: &Session<'_>) -> Outcome<Server> {
@@ -204,6 +223,7 @@ async fn server(session: &Session<'_>) -> Outcome<Server> {
         fsync: is_on(2)?,
         synchronous_commit: row.try_get(3)?,
         full_page_writes: is_on(4)?,
+        reads_only: is_on(5)?,
     })
 }
 

@@ -13,12 +13,13 @@ use crate::session::Session;
 use crate::statements::Sql;
 
 /// By version, oldest first. One that was published never changes.
-const MIGRATIONS: [(i32, &str); 5] = [
+const MIGRATIONS: [(i32, &str); 6] = [
     (1, include_str!("../migrations/0001_initial.sql")),
     (2, include_str!("../migrations/0002_for_sql.sql")),
     (3, include_str!("../migrations/0003_schedules.sql")),
     (4, include_str!("../migrations/0004_events.sql")),
     (5, include_str!("../migrations/0005_totals.sql")),
+    (6, include_str!("../migrations/0006_pinned.sql")),
 ];
 const TABLE: &str = include_str!("../migrations/0000_migrations.sql");
 
@@ -57,7 +58,7 @@ async fn up(session: &Session<'_>, schema: &Schema) -> Outcome<SchemaStatus> {
     status(session).await
 }
 
-async fn status(session: &Session<'_>) -> Outcome<SchemaStatus> {
+pub(crate) async fn status(session: &Session<'_>) -> Outcome<SchemaStatus> {
     let wanted = MIGRATIONS[MIGRATIONS.len() - 1].0.unsigned_abs();
     let there = session.query(Sql::MigrationTable, params![]).await?;
     let there = there.first().ok_or_else(|| unreadable("the schema"))?;
@@ -104,12 +105,13 @@ impl Migrations for PostgresStore {
 
     fn sql(&self) -> String {
         let insert = include_str!("../sql/migration_insert.sql");
-        let mut all = TABLE.to_owned();
+        // Functions and views keep what they find by the path of who makes them.
+        let mut all = format!("SET search_path = pg_catalog, pg_temp;\n\n{TABLE}");
         for (version, sql) in MIGRATIONS {
             // A store that is opened on it knows by that what is there.
             let insert = insert.replace("$1::int", &version.to_string());
             all = format!("{all}\n{sql}\n{insert};\n");
         }
-        self.shared.schema.apply(&all)
+        self.shared.schema.apply(&format!("{all}\nRESET search_path;\n"))
     }
 }

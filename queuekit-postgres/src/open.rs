@@ -91,7 +91,7 @@ fn start(config: &PostgresConfig) -> Result<PostgresStore> {
 fn begins(config: &PostgresConfig, statements: &Statements) -> Begins {
     let mut plain = statements.text(Sql::Begin).trim_end().to_owned();
     if config.prepared == Prepared::Off {
-        plain = format!("{plain}; {}; SET LOCAL jit = off", pool::timeouts(config, "LOCAL"));
+        plain = format!("{plain}; {}; SET LOCAL jit = off", pool::guards(config, "LOCAL"));
     }
     let relaxed = config.settle == SettleDurability::Relaxed;
     let settling = match relaxed {
@@ -109,11 +109,11 @@ async fn check_server(store: &PostgresStore, config: &PostgresConfig) -> Result<
             let rows = session.query(Sql::Server, params![]).await?;
             let row = rows.first().ok_or_else(|| crate::error::unreadable("the server's state"))?;
             let (version, recovers): (i32, bool) = (row.try_get(0)?, row.try_get(1)?);
-            let fsync: String = row.try_get(2)?;
-            Ok((version, recovers, fsync == "on"))
+            let (fsync, reads_only): (&str, &str) = (row.try_get(2)?, row.try_get(5)?);
+            Ok((version, recovers, fsync == "on", reads_only == "on"))
         })
     });
-    let (version, recovers, syncs) = read.await?;
+    let (version, recovers, syncs, reads_only) = read.await?;
     let refuse = |kind, message: &str| Err(Error::new(kind, message));
     if version < VERSION {
         let message =
@@ -122,6 +122,12 @@ async fn check_server(store: &PostgresStore, config: &PostgresConfig) -> Result<
     }
     if recovers && !config.allow_volatile {
         let message = "the server is a standby, or still recovers; connect to the primary";
+        return refuse(ErrorKind::Unavailable, message);
+    }
+    if reads_only && !config.allow_volatile {
+        let message = "the database takes no writes: default_transaction_read_only is on; see who \
+                       has set it (when a disk is full, some services do), or accept it with \
+                       allow_volatile=on, to look at what is there";
         return refuse(ErrorKind::Unavailable, message);
     }
     if !syncs && !config.allow_volatile {

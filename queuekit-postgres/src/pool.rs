@@ -119,16 +119,17 @@ pub(crate) async fn connect(config: Config, tls: MakeRustlsConnect, io: Handle) 
 
 /// What holds for each connection of the store's own.
 fn settings(config: &PostgresConfig) -> Option<String> {
-    let (timeouts, plans) =
-        (timeouts(config, ""), without_header(include_str!("../sql/plans.sql")));
-    (config.prepared == Prepared::Auto).then(|| format!("{timeouts}; {plans}"))
+    let (guards, plans) = (guards(config, ""), without_header(include_str!("../sql/plans.sql")));
+    (config.prepared == Prepared::Auto).then(|| format!("{guards}; {plans}"))
 }
 
-/// The statements that set the timeouts, for a session or, with `LOCAL`, for a transaction.
-pub(crate) fn timeouts(config: &PostgresConfig, scope: &str) -> String {
+/// The statements that guard all others, for a session or, with `LOCAL`, for a transaction: none
+/// runs a function or an operator of somebody else's schema, and none takes for ever.
+pub(crate) fn guards(config: &PostgresConfig, scope: &str) -> String {
     let (statement, lock) = (config.statement_timeout.as_millis(), config.lock_timeout.as_millis());
     format!(
-        "SET {scope} statement_timeout = {statement}; SET {scope} lock_timeout = {lock}; \
+        "SET {scope} search_path = pg_catalog, pg_temp; \
+         SET {scope} statement_timeout = {statement}; SET {scope} lock_timeout = {lock}; \
          SET {scope} idle_in_transaction_session_timeout = {statement}"
     )
 }

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use queuekit_core::Failure as JobFailure;
 
-/// The lane of the jobs without a partition key in a fair queue.
+/// A lane that is no partition key: programs of schema version 5 wrote it for jobs without one.
 pub(crate) const PLAIN: &str = "";
 
 #[derive(Clone, Debug)]

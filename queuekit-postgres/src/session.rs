@@ -22,6 +22,8 @@ pub(crate) struct Session<'a> {
     open: AtomicBool,
 }
 
+type Answer<T> = Result<T, tokio_postgres::Error>;
+
 #[derive(Clone, Copy)]
 enum Link<'a> {
     Own(&'a ClientWrapper, Prepared),
@@ -65,7 +67,18 @@ impl<'a> Session<'a> {
     /// Runs a statement in the transaction that was begun, or one that changes nothing.
     pub(crate) async fn query(&self, sql: Sql, params: &[Typed<'_>]) -> Outcome<Vec<Row>> {
         let statement = self.prepare(sql, params).await?;
-        self.send(sql, statement.as_ref(), params).await
+        match self.link {
+            // Alone it would run by the settings that the connection happens to have.
+            Link::Own(client, _) if self.begins.wraps && !self.open.load(Ordering::Acquire) => {
+                let (begun, rows, committed) =
+                    self.sandwich(client, &self.begins.plain, sql, statement, params).await;
+                begun?;
+                let rows = rows?;
+                committed?;
+                Ok(rows)
+            }
+            _ => self.send(sql, statement.as_ref(), params).await,
+        }
     }
 
     /// Makes sure that sending the statement takes no more than sending it.
@@ -222,11 +235,7 @@ impl<'a> Session<'a> {
             self.doubt.store(lost, Ordering::Release);
             return rows;
         }
-        // All three are sent at once; what fails in the middle makes the commit undo it.
-        let commit = client.batch_execute(self.statements.text(Sql::Commit));
-        let (begun, rows, committed) =
-            join3(client.batch_execute(begin), self.send(sql, statement.as_ref(), params), commit)
-                .await;
+        let (begun, rows, committed) = self.sandwich(client, begin, sql, statement, params).await;
         self.answered(&committed);
         begun?;
         let rows = rows?;
@@ -234,7 +243,21 @@ impl<'a> Session<'a> {
         Ok(rows)
     }
 
-    fn answered(&self, committed: &Result<(), tokio_postgres::Error>) {
+    /// A statement with its transaction around it. All three are sent at once; what fails in the
+    /// middle makes the commit undo it.
+    async fn sandwich(
+        &self,
+        client: &ClientWrapper,
+        begin: &str,
+        sql: Sql,
+        statement: Option<Statement>,
+        params: &[Typed<'_>],
+    ) -> (Answer<()>, Outcome<Vec<Row>>, Answer<()>) {
+        let commit = client.batch_execute(self.statements.text(Sql::Commit));
+        join3(client.batch_execute(begin), self.send(sql, statement.as_ref(), params), commit).await
+    }
+
+    fn answered(&self, committed: &Answer<()>) {
         let lost = matches!(committed, Err(error) if error.code().is_none());
         self.doubt.store(lost, Ordering::Release);
     }

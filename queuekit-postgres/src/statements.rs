@@ -106,7 +106,7 @@ statements! {
     QueuesNumbered "queues_numbered"
     Available "available"
     QueueConfigure "queue_configure"
-    QueueLanes "queue_lanes"
+    QueueDue "queue_due"
     QueueUnplace "queue_unplace"
     QueueJobs "queue_jobs"
     QueueRemove "queue_remove"

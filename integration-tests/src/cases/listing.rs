@@ -155,6 +155,48 @@ pub async fn r8_2_a_fair_queue_is_listed_by_key(world: &dyn World) {
     assert_eq!(world.list_ids(all().status(Status::Ready).limit(pages_of(1))).await, wanted);
 }
 
+/// R8.2: a job that ran while its queue changed its order is listed when it waits again, and no
+/// listing leaves out what the counts have.
+/// Guard: how a listing finds who waits says nothing of the order that the queue had before.
+pub async fn r8_2_a_job_that_ran_while_the_order_changed_is_listed(world: &dyn World) {
+    for (name, was, will_be) in
+        [("to-fair", Order::Strict, Order::Fair), ("to-strict", Order::Fair, Order::Strict)]
+    {
+        let name = queue(name);
+        world.configure(&name, QueuePatch::default().order(was)).await;
+        let mut stored = Vec::new();
+        for n in 0..4 {
+            stored.push(world.enqueue(draft().queue(&name)).await);
+            stored.push(world.enqueue(keyed(&format!("k{n}")).queue(&name)).await);
+        }
+        let request = Reserve::new(name.clone(), 8, ttl(MINUTE), worker("w")).expect("a nonce");
+        let leases = world.reserve_with(&request).await.leases;
+        assert_eq!(leases.len(), 8);
+        world.configure(&name, QueuePatch::default().order(will_be)).await;
+        let (plain, of_keys): (Vec<_>, Vec<_>) =
+            leases.iter().partition(|lease| lease.partition_key.is_none());
+        for leases in [plain, of_keys] {
+            world.release(leases[0], Duration::ZERO).await;
+            world.fail(leases[1], Duration::ZERO).await;
+            world.fail(leases[2], HOUR).await;
+        }
+        world.advance(MINUTE).await;
+        // The last two have run out: one job is leased, all others wait.
+        world.reserve_one_from(&name).await;
+        let counts = world.queue(&name).await.counts;
+        stored.sort_unstable();
+        for size in [1, 3, 1000] {
+            let mut listed = world.list(all().queue(name.clone()).limit(pages_of(size))).await;
+            for (status, count) in counts.iter() {
+                let shown = listed.iter().filter(|job| job.status == status).count() as u64;
+                assert_eq!(shown, count.value, "{status} jobs of {name}, pages of {size}");
+            }
+            listed.sort_unstable_by_key(|job| job.id);
+            assert_eq!(listed.iter().map(|job| job.id).collect::<Vec<_>>(), stored, "{name}");
+        }
+    }
+}
+
 /// R8.2: every part of a filter filters.
 /// Guard: each condition of the listing.
 pub async fn r8_2_every_part_of_a_filter_filters(world: &dyn World) {

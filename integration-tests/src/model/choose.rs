@@ -34,6 +34,14 @@ impl Lockstep<'_> {
         self.machine.queues.keys().nth(at).expect("in range").clone()
     }
 
+    /// Mostly one that has a lease out, or had one not long ago.
+    pub(super) fn some_queue_in_use(&mut self) -> QueueName {
+        match self.some_leases().pop() {
+            Some(lease) if self.rng.u8(..4) > 0 => lease.queue,
+            _ => self.some_queue(),
+        }
+    }
+
     pub(super) fn pick<T: Clone>(&mut self, of: impl Fn(&Self) -> &Vec<T>) -> Option<T> {
         let count = of(self).len();
         (count > 0).then(|| self.rng.usize(..count)).map(|at| of(self)[at].clone())

@@ -99,7 +99,7 @@ impl<'a> Lockstep<'a> {
             Action::Corrupt => self.corrupt().await,
             Action::Pause => self.pause().await,
             Action::Configure => {
-                let queue = self.some_queue();
+                let queue = self.some_queue_in_use();
                 let patch = sequence::change(&mut self.rng, queue.as_str());
                 self.configure(queue.as_str(), patch).await;
             }

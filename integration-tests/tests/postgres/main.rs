@@ -32,6 +32,7 @@ mod removal;
 mod rounds;
 mod scale;
 mod settling;
+mod shadowing;
 mod sql;
 mod tls;
 mod transactions;

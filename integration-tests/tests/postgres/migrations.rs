@@ -3,9 +3,13 @@
 use std::time::Duration;
 
 use crate::common::postgres::of_schema;
-use crate::common::stage::{Stage, client, complete, create, database, lease, state, url};
+use crate::common::stage::{
+    PATIENCE, Stage, client, complete, create, database, lease, state, url,
+};
 use futures_util::future::{join_all, try_join_all};
-use queuekit_core::capability::{Admin, Migrations, Upkeep, Wakeups};
+use queuekit_core::capability::{
+    Admin, Durability, Inspect, Migrations, Severity, Upkeep, Wakeups,
+};
 use queuekit_core::queue::QueuePatch;
 use queuekit_core::{Backend, ErrorKind, QueueName, State};
 use queuekit_integration_tests::kit::{assert_invalid, build, draft, keyed, kind_of};
@@ -192,9 +196,48 @@ async fn r11_2_a_server_that_may_lose_jobs_is_refused() {
     assert_eq!(*error.kind(), ErrorKind::Unavailable, "{error}");
     let text = error.to_string();
     assert!(text.contains("fsync") && text.contains("allow_volatile=on"), "{text}");
+    // `doctor` says so, too, though there is no schema yet.
+    let config = PostgresConfig::from_url(&server.url()).unwrap();
+    let looks = PostgresStore::connect_unchecked(config).await.unwrap();
+    assert_eq!(looks.durability().await.unwrap(), Durability::ProcessKill);
+    assert!(looks.facts().await.unwrap().iter().any(|fact| fact.name == "fsync"));
+    assert_eq!(errors_found(&looks).await, ["fsync"]);
+    looks.close().await.unwrap();
     let config = PostgresConfig::from_url(&server.url()).unwrap().allow_volatile(true);
     let store = PostgresStore::connect(config).await.unwrap();
     create(&store, &build(draft())).await;
+    store.close().await.unwrap();
+}
+
+/// The first words of what puts jobs at risk.
+async fn errors_found(store: &PostgresStore) -> Vec<String> {
+    let findings = store.findings().await.unwrap().into_iter();
+    let errors = findings.filter(|finding| finding.severity == Severity::Error);
+    errors.map(|error| error.message.split(' ').next().unwrap().to_owned()).collect()
+}
+
+/// What some services set when a disk is full.
+#[tokio::test]
+async fn r11_2_a_database_that_takes_no_writes_is_refused() {
+    let test = this_test!();
+    let Some(server) = OwnServer::settings().set("fsync", "on").start().await else {
+        return skip(test, "there are no programs of Postgres");
+    };
+    PostgresStore::connect_url(&server.url()).await.unwrap().close().await.unwrap();
+    let read_only = "ALTER DATABASE postgres SET default_transaction_read_only = on";
+    client(&server.url()).await.batch_execute(read_only).await.unwrap();
+    let error = PostgresStore::connect_url(&server.url()).await.unwrap_err();
+    assert_eq!(*error.kind(), ErrorKind::Unavailable, "{error}");
+    assert!(error.to_string().contains("default_transaction_read_only is on"), "{error}");
+    let hours = Duration::from_secs(7200);
+    let config = PostgresConfig::from_url(&server.url()).unwrap().allow_volatile(true);
+    let store = PostgresStore::connect(config.op_timeout(hours)).await.unwrap();
+    assert_eq!(errors_found(&store).await, ["default_transaction_read_only"]);
+    // Trying again would not help, so it does not take as long as the call may.
+    let enqueued = timeout(PATIENCE, store.enqueue(&[build(draft())])).await;
+    let error = enqueued.expect("it is told at once").unwrap_err();
+    assert_eq!(*error.kind(), ErrorKind::Unavailable, "{error}");
+    assert!(error.to_string().contains("takes no writes"), "{error}");
     store.close().await.unwrap();
 }
 

@@ -207,7 +207,8 @@ async fn slice(
                 Some(Place::Lane(lane, seq)) => (lane.as_str(), *seq),
                 _ => (PLAIN, i64::MIN),
             };
-            let params = params![queue.id, lane, seq, most];
+            let plain = !statuses.contains(Status::Blocked);
+            let params = params![queue.id, lane, seq, most, plain];
             let place = |row: &Row| {
                 let place = Place::Lane(row.try_get(1)?, row.try_get(2)?);
                 Ok((job_id(row.try_get(0)?), place))

@@ -37,7 +37,7 @@ pub(crate) async fn configure(
     write(session, &row).await?;
     let places = |of: &QueueSettings| (of.per_key, of.key_on_wait, of.key_on_dead, of.order);
     if places(&was.settings) != places(&row.settings) {
-        session.query(Sql::QueueLanes, params![row.id, row.is_fair()]).await?;
+        session.query(Sql::QueueDue, params![row.id]).await?;
         session.query(Sql::QueueUnplace, params![row.id]).await?;
     }
     session.commit().await?;

@@ -58,7 +58,7 @@ const WEIGHTS: [(Action, u32); 32] = [
     (Action::Report, 3),
     (Action::Corrupt, 2),
     (Action::Pause, 1),
-    (Action::Configure, 2),
+    (Action::Configure, 8),
     (Action::Advance, 12),
     (Action::Prune, 4),
     (Action::Event(EventAction::Subscribe), 3),
@@ -108,7 +108,7 @@ pub(super) fn settings(rng: &mut Rng, queue: &str) -> QueuePatch {
 /// One change of what decides which jobs of a key are next, while jobs wait and run.
 pub(super) fn change(rng: &mut Rng, queue: &str) -> QueuePatch {
     let patch = QueuePatch::default();
-    match rng.u8(..if may_be_fair(queue) { 4 } else { 3 }) {
+    match rng.u8(..if may_be_fair(queue) { 6 } else { 3 }) {
         0 => patch.per_key(rng.u32(1..=4)).expect("in range"),
         1 => patch.key_on_wait(if rng.bool() { KeyOnWait::Block } else { KeyOnWait::Skip }),
         2 => patch.key_on_dead(if rng.bool() { KeyOnDead::Continue } else { KeyOnDead::Hold }),
@@ -131,7 +131,12 @@ pub(super) fn job(rng: &mut Rng) -> NewJob {
     if rng.u8(..10) < 3 {
         draft = draft.delay(seconds(rng, &[5, 10, 25]));
     }
-    let keyed = if queue == "alpha" { 2 } else { 8 };
+    // In each queue there are jobs with and without a key; in the fair one, as many of both.
+    let keyed = match queue {
+        "alpha" => 2,
+        FAIR => 5,
+        _ => 8,
+    };
     if rng.u8(..10) < keyed {
         draft = draft.partition_key(format!("key-{}", rng.u8(..3)));
     }

@@ -1,0 +1,9 @@
+-- Marks the jobs of a queue whose time has come: where waiting jobs block, nobody had to look.
+-- Parameters: $1 queue.
+-- Result: none.
+-- Index: jobs_coming.
+-- Locks: the bodies it changes. The caller holds the queue's lock.
+UPDATE queuekit.jobs
+SET later = false
+FROM (SELECT queuekit.now_ms() AS now OFFSET 0) AS clock
+WHERE jobs.queue = $1::int AND jobs.later AND jobs.scheduled_at <= clock.now
