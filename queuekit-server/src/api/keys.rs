@@ -59,7 +59,7 @@ pub(super) async fn list_keys(
                       queues and types";
         return Err(Problem::forbidden(detail));
     }
-    Ok(Answer(KeysBody { keys: app.keys().iter().map(KeyBody::of).collect() }))
+    Ok(Answer(KeysBody { keys: app.keys().all().iter().map(|key| KeyBody::of(key)).collect() }))
 }
 
 impl KeyBody {

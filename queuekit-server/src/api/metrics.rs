@@ -4,7 +4,6 @@ use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::Method;
 use axum::http::header::CONTENT_TYPE;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -14,11 +13,14 @@ use queuekit::Queue;
 use queuekit::queue::Totals;
 
 use super::app::App;
+use crate::http::access::word_of;
 use crate::http::{Caller, Problem, Scope};
 
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Seconds; an answer that takes longer than the last is a long poll.
 const BUCKETS: [f64; 10] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0];
+/// For the store to answer: scrapers wait 10 s.
+const PATIENCE: Duration = Duration::from_secs(5);
 const DURATION: &str = "queuekit_http_request_seconds";
 
 /// What libraries of this process have counted.
@@ -64,17 +66,22 @@ pub(super) async fn metrics(State(app): State<App>, caller: Caller) -> Result<Re
     caller.need(Scope::Read)?;
     // What the process counts has the names of all queues in it.
     let mut text = if caller.is_bound() { String::new() } else { app.metrics().render() };
-    let queues = app.store().list_queues().await?;
-    let seen: Vec<_> =
-        queues.iter().filter(|queue| caller.sees_queue(queue.name.as_str())).collect();
-    queues_text(&mut text, &seen);
+    // What is known without the store is wanted most while it is away.
+    let asked = tokio::time::timeout(PATIENCE, app.store().list_queues()).await;
+    let queues = asked.ok().and_then(Result::ok);
+    store_text(&mut text, queues.is_some());
+    if let Some(queues) = queues {
+        let sees = |queue: &&Queue| caller.sees_queue(queue.name.as_str());
+        queues_text(&mut text, &queues.iter().filter(sees).collect::<Vec<_>>());
+    }
     Ok(([(CONTENT_TYPE, TEXT)], text).into_response())
 }
 
 /// The middleware that counts requests; a route is counted under its pattern.
 pub(super) async fn observe(request: Request, next: Next) -> Response {
     let started = Instant::now();
-    let method = method_of(request.method());
+    // Each word would be a series that is kept for ever.
+    let method = word_of(request.method());
     let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
     let route = route.unwrap_or_else(|| "none".to_owned());
     gauge!("queuekit_http_requests_in_flight").increment(1.0);
@@ -88,20 +95,6 @@ pub(super) async fn observe(request: Request, next: Next) -> Response {
     response
 }
 
-/// Anybody may send any word: each would be a series that is kept for ever.
-fn method_of(method: &Method) -> &'static str {
-    match *method {
-        Method::GET => "GET",
-        Method::HEAD => "HEAD",
-        Method::POST => "POST",
-        Method::PUT => "PUT",
-        Method::PATCH => "PATCH",
-        Method::DELETE => "DELETE",
-        Method::OPTIONS => "OPTIONS",
-        _ => "other",
-    }
-}
-
 /// Also when the client hangs up.
 struct InFlight;
 
@@ -109,6 +102,15 @@ impl Drop for InFlight {
     fn drop(&mut self) {
         gauge!("queuekit_http_requests_in_flight").decrement(1.0);
     }
+}
+
+/// Figures of queues are missing while it is 0.
+fn store_text(text: &mut String, is_up: bool) {
+    let name = "queuekit_store_up";
+    let help =
+        "Whether the store answered this request; without it there are no figures of queues.";
+    let value = u8::from(is_up);
+    let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}");
 }
 
 /// Writing to a string does not fail. Names of queues have nothing that would have to be escaped.
@@ -154,5 +156,39 @@ fn queues_text(text: &mut String, queues: &[&Queue]) {
                 "queuekit_queue_jobs{{queue=\"{name}\",status=\"{status}\"}} {value}"
             );
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use http_body_util::BodyExt;
+    use queuekit::Client;
+    use queuekit::memory::{MemoryStore, Operation, When};
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::config::{HttpFlags, Sources};
+
+    /// Guard: the answer does not fail with the store.
+    #[tokio::test]
+    async fn what_is_known_without_the_store_is_told_while_it_is_away() {
+        let store = Arc::new(MemoryStore::new());
+        let options = HttpFlags::default().resolve(&Sources::default()).unwrap();
+        let client = Client::new(Arc::clone(&store));
+        let app = App::new(client, options.keys, &options.limits, CancellationToken::new());
+        store.faults().fail(Operation::ListQueues, 1, When::Before);
+        let mut told = Vec::new();
+        for _ in 0..2 {
+            let answer = metrics(State(app.clone()), Caller::operator()).await.unwrap();
+            let bytes = answer.into_body().collect().await.unwrap().to_bytes();
+            told.push(String::from_utf8(bytes.to_vec()).unwrap());
+        }
+        let [away, back] = told.try_into().unwrap();
+        assert!(away.contains("\nqueuekit_store_up 0\n"), "{away}");
+        assert!(!away.contains("queuekit_queue_health"), "{away}");
+        assert!(back.contains("\nqueuekit_store_up 1\n"), "{back}");
+        assert!(back.contains("queuekit_queue_health"), "{back}");
     }
 }

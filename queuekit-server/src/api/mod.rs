@@ -15,6 +15,7 @@ mod metrics;
 mod params;
 mod portion;
 mod problems;
+mod queries;
 mod queues;
 mod schedules;
 mod stream;
@@ -37,6 +38,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use app::App;
+use queries::Queries;
 
 use crate::http::door::{Door, pass};
 use crate::http::keys::Keys;
@@ -49,6 +51,7 @@ pub(crate) fn routes(client: Client, options: &HttpOptions, stopping: Cancellati
     let (router, mut api) = described().split_for_parts();
     problems::describe(&mut api);
     let door = Arc::new(Door::new(options));
+    let queries = Arc::new(Queries::of(&api));
     let pages = docs::Pages::of(&api);
     router
         .merge(docs::router(pages))
@@ -60,6 +63,7 @@ pub(crate) fn routes(client: Client, options: &HttpOptions, stopping: Cancellati
             let detail = "this route has no such method; /docs lists those it has";
             Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail)
         })
+        .layer(middleware::from_fn_with_state(queries, queries::check))
         .layer(middleware::from_fn_with_state(door, pass))
         .layer(middleware::from_fn(metrics::observe))
         .with_state(app)

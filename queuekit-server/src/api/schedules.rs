@@ -56,7 +56,7 @@ pub(super) async fn list_schedules(
         let page = scheduler.list(after.as_ref(), PAGE).await?;
         after = page.last().filter(|_| page.len() == PAGE).map(|entry| entry.name.clone());
         let seen = page.into_iter().filter(|entry| sees(&caller, entry));
-        schedules.extend(seen.map(Answered::of));
+        schedules.extend(seen.map(|entry| Answered::of(entry, true)));
         // The name behind which to go on must not be one that is hidden: there are 10,000 at most.
         if after.is_none() || !caller.is_bound() {
             let after = after.map(String::from);
@@ -80,7 +80,7 @@ pub(super) async fn get_schedule(
     Named(name): Named<ScheduleName>,
 ) -> Result<Answer<Answered>, Problem> {
     let (_, schedule) = found(&app, &caller, Scope::Read, &name).await?;
-    Ok(Answer(Answered::of(ScheduleEntry { name, schedule: Ok(schedule) })))
+    Ok(Answer(Answered::of(ScheduleEntry { name, schedule: Ok(schedule) }, true)))
 }
 
 /// Creates a schedule, or replaces what it says.
@@ -99,7 +99,7 @@ pub(super) async fn put_schedule(
     Named(name): Named<ScheduleName>,
     Json(body, _room): Json<GivenBody>,
 ) -> Result<(StatusCode, Answer<Answered>), Problem> {
-    caller.need(Scope::Enqueue)?;
+    caller.need(Scope::Manage)?;
     let scheduler = app.client().scheduler()?;
     if caller.is_bound()
         && let Some(old) = scheduler.get(&name).await?
@@ -124,7 +124,8 @@ pub(super) async fn put_schedule(
     let put = putting.await;
     let (is_new, schedule) = audited(&caller, "put", format_args!("schedule {name}"), put)?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-    Ok((status, Answer(Answered::of(ScheduleEntry { name, schedule: Ok(schedule) }))))
+    let entry = ScheduleEntry { name, schedule: Ok(schedule) };
+    Ok((status, Answer(Answered::of(entry, caller.has(Scope::Read)))))
 }
 
 /// Removes a schedule; jobs that it has enqueued stay.
@@ -141,11 +142,11 @@ pub(super) async fn delete_schedule(
     caller: Caller,
     Named(name): Named<ScheduleName>,
 ) -> Result<StatusCode, Problem> {
-    caller.need(Scope::Enqueue)?;
+    caller.need(Scope::Manage)?;
     let scheduler = app.client().scheduler()?;
     // One that cannot be read can be removed by who may remove all.
     if caller.is_bound() {
-        found(&app, &caller, Scope::Enqueue, &name).await?;
+        found(&app, &caller, Scope::Manage, &name).await?;
     }
     let removing = async {
         let removed = scheduler.delete(&name).await?;
@@ -204,7 +205,7 @@ pub(super) async fn run_schedule(
     caller: Caller,
     Named(name): Named<ScheduleName>,
 ) -> Result<(StatusCode, Answer<RunBody>), Problem> {
-    let (scheduler, _) = found(&app, &caller, Scope::Enqueue, &name).await?;
+    let (scheduler, _) = found(&app, &caller, Scope::Manage, &name).await?;
     let id = scheduler.run_now(&name).await.map_err(Problem::from);
     let id = audited(&caller, "run", format_args!("schedule {name}"), id)?;
     Ok((StatusCode::CREATED, Answer(RunBody { id })))
@@ -240,7 +241,7 @@ async fn turn(
     name: ScheduleName,
     paused: bool,
 ) -> Result<Answer<Answered>, Problem> {
-    let (scheduler, _) = found(app, caller, Scope::Enqueue, &name).await?;
+    let (scheduler, _) = found(app, caller, Scope::Manage, &name).await?;
     let turning = async {
         if paused {
             scheduler.pause(&name).await?
@@ -251,7 +252,8 @@ async fn turn(
     };
     let (turned, action) = (turning.await, if paused { "pause" } else { "resume" });
     let schedule = audited(caller, action, format_args!("schedule {name}"), turned)?;
-    Ok(Answer(Answered::of(ScheduleEntry { name, schedule: Ok(schedule) })))
+    let entry = ScheduleEntry { name, schedule: Ok(schedule) };
+    Ok(Answer(Answered::of(entry, caller.has(Scope::Read))))
 }
 
 async fn found<'a>(

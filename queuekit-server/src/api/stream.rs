@@ -95,7 +95,7 @@ impl Watch {
         }
     }
 
-    /// The next change; none when the server stops.
+    /// The next change; none when the server stops, or the key opens nothing any more.
     async fn next(&mut self) -> Option<Event> {
         let stopping = self.app.stopping().clone();
         loop {
@@ -107,6 +107,7 @@ impl Watch {
             tokio::select! {
                 () = sleep_until(next) => {}
                 () = stopping.cancelled() => return None,
+                () = self.caller.ended() => return None,
             }
             if next == self.queues_at {
                 // An outage is waited out: nothing has changed that could be told.

@@ -177,7 +177,7 @@ pub(super) async fn put_subscription(
     Named(consumer): Named<ConsumerName>,
     Json(body, _room): Json<GivenBody>,
 ) -> Result<(StatusCode, Answer<SubscriptionBody>), Problem> {
-    let consumers = admitted(&app, &caller, Scope::Enqueue, &consumer)?;
+    let consumers = admitted(&app, &caller, Scope::Manage, &consumer)?;
     let keeps_enabled = body.enabled.is_none();
     let given = body.build(consumer)?;
     let put = match keeps_enabled {
@@ -204,7 +204,7 @@ pub(super) async fn delete_subscription(
     caller: Caller,
     Named(consumer): Named<ConsumerName>,
 ) -> Result<StatusCode, Problem> {
-    let consumers = admitted(&app, &caller, Scope::Enqueue, &consumer)?;
+    let consumers = admitted(&app, &caller, Scope::Manage, &consumer)?;
     let removing = async {
         let removed = consumers.remove(&consumer).await?;
         if removed { Ok(StatusCode::NO_CONTENT) } else { Err(Problem::not_found("subscription")) }
@@ -229,7 +229,7 @@ pub(super) async fn replay(
     Named(consumer): Named<ConsumerName>,
     Json(body, _room): Json<ReplayBody>,
 ) -> Result<Answer<ReplayedBody>, Problem> {
-    let consumers = admitted(&app, &caller, Scope::Enqueue, &consumer)?;
+    let consumers = admitted(&app, &caller, Scope::Manage, &consumer)?;
     let replay = body.build(consumer)?;
     let report = consumers.replay(&replay).await.map_err(Problem::from);
     let target = format_args!("subscription {}", replay.consumer);

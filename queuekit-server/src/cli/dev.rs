@@ -10,8 +10,8 @@ use super::context::Context;
 use super::exit::Exit;
 use super::output::remark;
 use super::serve::{announce, serve};
-use super::stop::Stop;
-use super::work;
+use super::stop::{Hangups, Stop};
+use super::{reload, work};
 use crate::config::{HttpFlags, WorkFlags, WorkSettings};
 use crate::handlers::add_demo;
 use crate::http::Server;
@@ -35,15 +35,16 @@ are enqueued once, however often this is started. Delete the file to begin anew.
 impl Dev {
     pub(crate) async fn run(self, mut context: Context) -> Result<Exit> {
         context.url.get_or_insert_with(|| DEFAULT.to_owned());
-        let options = self.http.resolve(&context.sources)?;
+        let options = self.http.clone().resolve(&context.sources)?;
         let has_keys = !options.keys.is_empty();
         let settings = WorkSettings {
             queues: vec![QueueName::default(), QueueName::new("demo")?],
             ..WorkSettings::resolve(WorkFlags::default(), &context.sources)?
         };
         let client = context.connect().await?;
-        let stop = Stop::listen()?;
+        let (stop, hangups) = (Stop::listen()?, Hangups::listen()?);
         let server = Server::bind(client.clone(), options).await?;
+        reload::on_hangup(hangups, server.reloader(), self.http, &context.sources);
         enqueue_demo_jobs(&client).await?;
         let url = server.url();
         announce(&context, &url, format_args!("{url} serves {}", context.address()));

@@ -28,7 +28,7 @@ pub(crate) struct New {
     /// What it is called, in logs too: letters, digits and -
     #[arg(long, default_value = "key")]
     id: Id,
-    /// What it opens: read, enqueue, work, admin; may be repeated
+    /// What it opens: read, enqueue, work, manage, admin; may be repeated
     #[arg(long = "scope", value_name = "SCOPE,..", value_delimiter = ',')]
     #[arg(default_values = ["read", "enqueue"])]
     scopes: Vec<Scope>,
@@ -87,7 +87,7 @@ impl Key {
         }
         remark("The key, which is shown now and stored nowhere:");
         context.output.line(&secret)?;
-        remark("\nWhat lets it in, for queuekit.toml of the server (read when it starts):");
+        remark("\nWhat lets it in, for queuekit.toml of the server, which reads it at SIGHUP too:");
         context.output.line(toml::to_string(&Lines { keys: [entry] })?.trim_end())?;
         Ok(Exit::Success)
     }

@@ -5,11 +5,12 @@ use std::io::{self, IsTerminal};
 
 use anyhow::Result;
 use clap::ValueEnum;
-use tracing::field::Field;
+use tracing::field::{Field, Visit};
 use tracing_subscriber::Layer;
-use tracing_subscriber::field::MakeExt;
+use tracing_subscriber::field::RecordFields;
 use tracing_subscriber::filter::{ParseError, Targets};
-use tracing_subscriber::fmt::format::{self, Writer};
+use tracing_subscriber::fmt::FormatFields;
+use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
@@ -18,6 +19,9 @@ use super::shown::on_a_line;
 
 /// Our own steps, and only the complaints of what we are built of.
 const FILTER: &str = "warn,queuekit=info";
+
+/// Who did and asked what is told whatever else is not, unless it is named.
+const RECORDS: [&str; 2] = ["queuekit::audit", "queuekit::access"];
 
 /// For people, coloured on a terminal, or for programs.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -32,7 +36,11 @@ const BRIEF_FILTER: &str = "error";
 /// Begins to log what `RUST_LOG` asks for.
 pub(crate) fn init(format: LogFormat, filter: Option<&str>, runs_on: bool) -> Result<()> {
     let default = if runs_on { FILTER } else { BRIEF_FILTER };
-    let filter = parse(filter.unwrap_or(default)).map_err(|error| {
+    let mut filter = filter.unwrap_or(default).to_owned();
+    if runs_on {
+        filter = with_records(&filter);
+    }
+    let filter = parse(&filter).map_err(|error| {
         Usage::error(format!("RUST_LOG: {error}; write it as in RUST_LOG=info,queuekit=debug"))
     })?;
     // A stderr that nobody reads is no reason to fail.
@@ -42,8 +50,7 @@ pub(crate) fn init(format: LogFormat, filter: Option<&str>, runs_on: bool) -> Re
         LogFormat::Json => logs.json().boxed(),
         LogFormat::Text => {
             let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-            let fields = format::debug_fn(write_field).delimited(" ");
-            logs.with_ansi(io::stderr().is_terminal() && !plain).fmt_fields(fields).boxed()
+            logs.with_ansi(io::stderr().is_terminal() && !plain).fmt_fields(Fields).boxed()
         }
     };
     tracing_subscriber::registry().with(logs).with(filter).init();
@@ -64,14 +71,65 @@ fn parse(filter: &str) -> Result<Targets, String> {
     directives.join(",").parse().map_err(|error: ParseError| error.to_string())
 }
 
-/// Texts of jobs, commands and servers stand in the log: none of them steers a terminal or begins
-/// a line of its own.
-fn write_field(writer: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug) -> fmt::Result {
-    let text = on_a_line(&format!("{value:?}"));
-    match field.name() {
-        "message" => write!(writer, "{text}"),
-        name => write!(writer, "{name}={text}"),
+/// `warn` is of what the program does, and not to end the records of what others did.
+fn with_records(filter: &str) -> String {
+    let is_named =
+        |record: &str| filter.split(',').any(|directive| directive.trim().starts_with(record));
+    let unnamed = RECORDS.into_iter().filter(|record| !is_named(record));
+    unnamed.fold(filter.to_owned(), |filter, record| format!("{filter},{record}=info"))
+}
+
+/// Texts of jobs, commands and servers stand in the log: none of them steers a terminal, begins a
+/// line of its own, or looks like another field.
+struct Fields;
+
+impl<'writer> FormatFields<'writer> for Fields {
+    fn format_fields<R: RecordFields>(&self, writer: Writer<'writer>, fields: R) -> fmt::Result {
+        let mut line = Line { writer, is_empty: true, written: Ok(()) };
+        fields.record(&mut line);
+        line.written
     }
+}
+
+struct Line<'writer> {
+    writer: Writer<'writer>,
+    is_empty: bool,
+    written: fmt::Result,
+}
+
+impl Line<'_> {
+    fn write(&mut self, field: &Field, value: &str) {
+        let space = if self.is_empty { "" } else { " " };
+        self.is_empty = false;
+        let written = match field.name() {
+            "message" => write!(self.writer, "{space}{value}"),
+            name => write!(self.writer, "{space}{name}={value}"),
+        };
+        self.written = self.written.and(written);
+    }
+}
+
+impl Visit for Line<'_> {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        let text = if field.name() == "message" { on_a_line(value) } else { quoted(value) };
+        self.write(field, &text);
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        let text = format!("{value:?}");
+        let is_bare = |byte: u8| byte.is_ascii_alphanumeric() || b"_-+.,:;/@%()[]*".contains(&byte);
+        let text = match field.name() != "message" && !text.bytes().all(is_bare) {
+            true => quoted(&text),
+            false => on_a_line(&text),
+        };
+        self.write(field, &text);
+    }
+}
+
+/// Between quotes; those in it, and backslashes, behind a backslash.
+fn quoted(text: &str) -> String {
+    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
+    format!("\"{}\"", on_a_line(&escaped))
 }
 
 #[cfg(test)]
@@ -93,6 +151,56 @@ mod tests {
         let trusted = parse("queuekit").unwrap();
         assert!(trusted.would_enable("queuekit", &Level::TRACE));
         assert!(!trusted.would_enable("hyper", &Level::ERROR));
+    }
+
+    #[test]
+    fn s14_records_are_kept_at_every_level_unless_they_are_named() {
+        for filter in ["warn", "error,queuekit=warn", "off", ""] {
+            let filter = parse(&with_records(filter)).unwrap();
+            assert!(filter.would_enable("queuekit::audit", &Level::INFO));
+            assert!(filter.would_enable("queuekit::access", &Level::INFO));
+            assert!(!filter.would_enable("queuekit::worker", &Level::INFO));
+        }
+        let named = parse(&with_records("info,queuekit::audit=off")).unwrap();
+        assert!(!named.would_enable("queuekit::audit", &Level::ERROR));
+        assert!(named.would_enable("queuekit::access", &Level::INFO));
+    }
+
+    #[test]
+    fn s14_no_text_looks_like_another_field_of_its_line() {
+        let text = r#"x outcome="done" key=admin \"#;
+        let lines = told(|| {
+            tracing::info!(error = %text, n = 7, id = %"a-1", word = text, "it said \n so");
+            tracing::info!(error = ?Some("b\nc"), "");
+        });
+        let quoted = r#""x outcome=\"done\" key=admin \\""#;
+        let first = format!(r#"it said ␤ so error={quoted} n=7 id=a-1 word={quoted}"#);
+        assert!(lines[0].ends_with(&first), "{}", lines[0]);
+        assert!(lines[1].ends_with(r#"error="Some(\"b\\nc\")""#), "{}", lines[1]);
+    }
+
+    /// What is written while this is done, by line.
+    fn told(act: impl FnOnce()) -> Vec<String> {
+        let written = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+        let writer = tracing_subscriber::fmt::layer().fmt_fields(Fields).with_ansi(false);
+        let to = std::sync::Arc::clone(&written);
+        let writer = writer.with_writer(move || Written(std::sync::Arc::clone(&to)));
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(writer), act);
+        let written = written.lock().unwrap().clone();
+        String::from_utf8(written).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    struct Written(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+
+    impl io::Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
     }
 
     #[test]

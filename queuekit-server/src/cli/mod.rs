@@ -26,6 +26,7 @@ mod quantity;
 mod queue;
 #[cfg(test)]
 mod reference;
+mod reload;
 mod serve;
 mod shown;
 mod stats;

@@ -6,8 +6,8 @@ use queuekit::{Caretaker, Client, Worker};
 
 use super::context::Context;
 use super::exit::Exit;
-use super::stop::Stop;
-use super::{systemd, work};
+use super::stop::{Hangups, Stop};
+use super::{reload, systemd, work};
 use crate::cli::Usage;
 use crate::config::{HttpFlags, WorkFlags, WorkSettings};
 use crate::http::Server;
@@ -33,7 +33,8 @@ Examples:
 
 The server also enqueues what schedules say is due, and removes what is past its retention.
 SIGTERM or Ctrl-C ends it: requests that are under way are answered first, within 10 s; a second
-signal ends it at once. `queuekit key new` makes keys.";
+signal ends it at once. SIGHUP makes it read its keys and its certificate again. `queuekit key new`
+makes keys.";
 
 impl Serve {
     pub(crate) async fn run(self, context: Context) -> Result<Exit> {
@@ -41,11 +42,12 @@ impl Serve {
             let message = "--queues and --concurrency are of the worker: add --work to run one";
             return Err(Usage::error(message));
         }
-        let options = self.http.resolve(&context.sources)?;
+        let options = self.http.clone().resolve(&context.sources)?;
         let settings = WorkSettings::resolve(self.flags, &context.sources)?;
         let client = context.connect().await?;
-        let stop = Stop::listen()?;
+        let (stop, hangups) = (Stop::listen()?, Hangups::listen()?);
         let server = Server::bind(client.clone(), options).await?;
+        reload::on_hangup(hangups, server.reloader(), self.http, &context.sources);
         let worker = self.work.then(|| work::worker(client.clone(), settings));
         let (url, address) = (server.url(), context.address());
         announce(&context, &url, format_args!("{url} serves {address}"));

@@ -50,6 +50,40 @@ impl Stop {
     }
 }
 
+/// SIGHUP, from when this is made on: it no longer ends the process.
+#[cfg(unix)]
+pub(crate) struct Hangups(tokio::signal::unix::Signal);
+
+#[cfg(unix)]
+impl Hangups {
+    pub(crate) fn listen() -> Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        signal(SignalKind::hangup()).map(Self).context("signals cannot be listened for")
+    }
+
+    pub(crate) async fn next(&mut self) {
+        // None is the end of the runtime.
+        if self.0.recv().await.is_none() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// There is no such signal.
+#[cfg(not(unix))]
+pub(crate) struct Hangups;
+
+#[cfg(not(unix))]
+impl Hangups {
+    pub(crate) fn listen() -> Result<Self> {
+        Ok(Self)
+    }
+
+    pub(crate) async fn next(&mut self) {
+        std::future::pending::<()>().await;
+    }
+}
+
 /// SIGTERM and SIGINT (Ctrl-C), from when this is made on.
 #[cfg(unix)]
 pub(crate) struct Signals {

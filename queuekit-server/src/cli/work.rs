@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::exit::Exit;
-use super::stop::Stop;
-use super::systemd;
+use super::stop::{Hangups, Stop};
+use super::{reload, systemd};
 use crate::config::{WorkFlags, WorkSettings};
 use crate::handlers::Handler;
 
@@ -51,6 +51,7 @@ struct Figures {
 impl Work {
     pub(crate) async fn run(self, context: Context) -> Result<Exit> {
         let settings = WorkSettings::resolve(self.flags, &context.sources)?;
+        reload::ignore_hangups(Hangups::listen()?);
         let client = context.connect().await?;
         let queues: Vec<&str> = settings.queues.iter().map(AsRef::as_ref).collect();
         let queues = queues.join(", ");

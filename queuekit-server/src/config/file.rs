@@ -9,7 +9,7 @@ use queuekit::QueueName;
 use serde::{Deserialize, Deserializer};
 
 use super::handlers::HandlersEntry;
-use super::http::Listen;
+use super::http::{Host, Listen};
 use super::nearest;
 use crate::cli::Usage;
 use crate::http::HttpLimits;
@@ -21,7 +21,8 @@ use crate::http::keys::KeyEntry;
 pub(crate) struct FileSettings {
     pub(crate) url: Option<String>,
     pub(crate) listen: Option<Listen>,
-    pub(crate) hosts: Vec<String>,
+    pub(crate) hosts: Vec<Host>,
+    pub(crate) access_log: bool,
     pub(crate) insecure_no_auth: bool,
     pub(crate) tls: Option<TlsEntry>,
     pub(crate) limits: LimitsEntry,

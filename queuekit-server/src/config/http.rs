@@ -9,13 +9,14 @@ use anyhow::Result;
 use clap::Args;
 use serde::Deserialize;
 
-use super::Sources;
+use super::{Sources, weak_key};
 use crate::cli::Usage;
+use crate::http::csrf::{ANY_HOST, name_of};
 use crate::http::keys::{KeyEntry, Keys};
-use crate::http::{HttpOptions, TlsFiles};
+use crate::http::{HttpOptions, TlsFiles, is_this_machine};
 
 /// Flags of whatever listens.
-#[derive(Args, Debug, Default)]
+#[derive(Args, Clone, Debug, Default)]
 pub(crate) struct HttpFlags {
     /// Where to listen; port 0 is any that is free [env: QUEUEKIT_LISTEN] [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS:PORT")]
@@ -23,16 +24,24 @@ pub(crate) struct HttpFlags {
     /// Listen beyond this machine though no key is set: whoever can reach it may do everything
     #[arg(long)]
     insecure_no_auth: bool,
-    /// Another name under which a server without keys may be addressed; may be repeated
+    /// Another name under which a server without keys may be addressed, * for any; may be repeated
     #[arg(long = "host", value_name = "NAME")]
-    hosts: Vec<String>,
+    hosts: Vec<Host>,
     /// Encrypt connections: the certificate and those that lead to its authority, as PEM
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
     /// The key of the certificate, as PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
+    /// Log each request: method, route, status, time, bytes, key and address, never what was sent
+    #[arg(long)]
+    access_log: bool,
 }
+
+/// A name in `Host`, without scheme and port.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct Host(String);
 
 /// An address to listen at; `localhost` is 127.0.0.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -45,7 +54,7 @@ impl HttpFlags {
     /// # Errors
     /// A wrong setting; or one that opens the store to everybody who can reach this machine (S1).
     pub(crate) fn resolve(self, sources: &Sources) -> Result<HttpOptions> {
-        let Sources { environment, file, directory } = sources;
+        let Sources { environment, file, directory, .. } = sources;
         let listen = match self.listen {
             Some(listen) => Some(listen),
             None => environment.parse("QUEUEKIT_LISTEN")?.or(file.listen),
@@ -64,10 +73,16 @@ impl HttpFlags {
             std::fs::File::open(file).map_err(|error| unreadable(file, &error))?;
         }
         let hosts = if self.hosts.is_empty() { file.hosts.clone() } else { self.hosts };
+        let hosts = hosts.into_iter().map(|Host(name)| name).collect();
         let limits = file.limits.limits()?;
-        let options = HttpOptions { listen, keys, insecure_no_auth, hosts, tls, limits };
+        let access_log = self.access_log || file.access_log;
+        let options =
+            HttpOptions { listen, keys, insecure_no_auth, hosts, tls, limits, access_log };
         if options.is_open_to_others() {
             return Err(open_to_all(listen));
+        }
+        if !is_this_machine(listen.ip()) {
+            weak_key::refuse(environment.get("QUEUEKIT_API_KEY"), listen)?;
         }
         Ok(options)
     }
@@ -135,6 +150,30 @@ impl FromStr for Listen {
     }
 }
 
+impl FromStr for Host {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+        let is_bare = |name: &String| name.eq_ignore_ascii_case(bare);
+        match name_of(text).filter(is_bare) {
+            Some(name) => Ok(Self(name)),
+            None if text == ANY_HOST => Ok(Self(text.to_owned())),
+            None => Err("it must be a name as jobs.example.com or an address, without scheme and \
+                         port; or * for any"
+                .to_owned()),
+        }
+    }
+}
+
+impl TryFrom<String> for Host {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
 impl TryFrom<String> for Listen {
     type Error = String;
 
@@ -166,10 +205,44 @@ mod tests {
         for closed in ["127.0.0.1:80", "localhost:80", "[::1]:80", "[::ffff:127.0.0.1]:80"] {
             at(closed).resolve(&sources).unwrap();
         }
-        let environment = Environment::of([("QUEUEKIT_API_KEY", "hunter2")]);
+        let environment = Environment::of([("QUEUEKIT_API_KEY", "hunter2-of-the-fleet")]);
         let sources = Sources { environment, ..Sources::default() };
         let options = at("0.0.0.0:80").resolve(&sources).unwrap();
         assert!(!format!("{options:?}").contains("hunter2"), "S9");
+    }
+
+    #[test]
+    fn s1_beyond_loopback_a_key_that_can_be_guessed_is_refused() {
+        let found = |listen: &str, key: &str| {
+            let environment = Environment::of([("QUEUEKIT_API_KEY", key)]);
+            at(listen).resolve(&Sources { environment, ..Sources::default() })
+        };
+        let placeholders = ["CHANGE-ME", "please-change-me-now-thanks", "changeme_changeme"];
+        let guessed =
+            ["a", "1234", "fifteen-letters", "aaaaaaaaaaaaaaaaaaaaaa", "0101010101010101"];
+        for key in placeholders.into_iter().chain(guessed) {
+            let error = found("0.0.0.0:80", key).unwrap_err();
+            let text = error.to_string();
+            assert!(error.is::<Usage>() && text.contains("queuekit key new"), "{text}");
+            assert!(!text.contains(&format!("{key:?}")), "{text}");
+            found("127.0.0.1:80", key).unwrap();
+        }
+        found("0.0.0.0:80", "f3Qp-9zL1-sixteen").unwrap();
+    }
+
+    #[test]
+    fn s6_a_host_is_a_name_without_scheme_and_port() {
+        for (text, name) in [
+            ("Jobs.example", "jobs.example"),
+            ("[::1]", "::1"),
+            ("10.0.0.1", "10.0.0.1"),
+            ("*", "*"),
+        ] {
+            assert_eq!(text.parse(), Ok(Host(name.to_owned())));
+        }
+        for wrong in ["http://x/", "x:80", "", "x/y", "a b", "**", "[::1]:80"] {
+            assert!(wrong.parse::<Host>().is_err(), "{wrong}");
+        }
     }
 
     #[test]

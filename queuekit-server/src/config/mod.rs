@@ -10,6 +10,7 @@ mod plain_text;
 mod secret;
 mod sources;
 mod store;
+mod weak_key;
 mod work;
 
 pub(crate) use environment::Environment;

@@ -19,6 +19,8 @@ pub(crate) struct Sources {
     pub(crate) file: FileSettings,
     /// Paths in the file begin at its directory.
     pub(crate) directory: PathBuf,
+    /// The file that was named.
+    pub(crate) config: Option<PathBuf>,
 }
 
 impl Sources {
@@ -41,7 +43,13 @@ impl Sources {
             Err(error) => return Err(anyhow!("{} cannot be read: {error}", path.display())),
         };
         let directory = path.parent().map(Path::to_owned).unwrap_or_default();
-        Ok(Self { environment, file, directory })
+        Ok(Self { environment, file, directory, config: config.map(Path::to_owned) })
+    }
+
+    /// Reads them again, from the same places.
+    pub(crate) fn reader(&self) -> impl Fn() -> Result<Self> + Send + use<> {
+        let config = self.config.clone();
+        move || Self::read(config.as_deref())
     }
 }
 

@@ -1,15 +1,15 @@
 //! Who is asking, and what they may do.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
-use jiff::Timestamp;
-use queuekit::{Clock, Job, Kind, QueueName, SystemClock};
+use queuekit::{Job, Kind, QueueName};
 
-use super::keys::{Key, KeyEntry, Keys, Scope};
+use super::keys::{Key, KeyEntry, Keys, Scope, now};
 use super::problem::Problem;
 
 /// The queues of consumers begin with it: a key that is bound to queues emits if it is for these.
@@ -17,12 +17,19 @@ const EVENTS: &str = "event.";
 
 /// Who sent a request: the holder of a key, or anybody where no keys are asked for.
 #[derive(Clone, Debug)]
-pub(crate) struct Caller(Option<Arc<Key>>);
+pub(crate) struct Caller {
+    key: Option<Arc<Key>>,
+    peer: Option<Peer>,
+}
+
+/// The other end of a connection: behind a proxy, the proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Peer(pub(crate) IpAddr);
 
 impl Caller {
     /// Whoever runs this program: may do everything.
     pub(crate) fn operator() -> Self {
-        Self(None)
+        Self { key: None, peer: None }
     }
 
     /// Finds out who sent this.
@@ -30,15 +37,12 @@ impl Caller {
     /// # Errors
     /// 401 if keys are asked for and this one is none of them.
     pub(crate) fn of(keys: &Keys, is_open: bool, parts: &Parts) -> Result<Self, Problem> {
-        let sent = parts.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let bearer = sent
-            .and_then(|sent| sent.split_once(' '))
-            .and_then(|(scheme, key)| scheme.eq_ignore_ascii_case("bearer").then_some(key.trim()));
+        let peer = parts.extensions.get().copied();
         if is_open {
-            return Ok(Self(None));
+            return Ok(Self { key: None, peer });
         }
-        let found = bearer.filter(|key| !key.is_empty()).and_then(|key| keys.find(key, now()));
-        found.map(|key| Self(Some(key))).ok_or_else(|| {
+        let found = sent_key(parts).and_then(|key| keys.find(key, now()));
+        found.map(|key| Self { key: Some(key), peer }).ok_or_else(|| {
             let detail = "send a key of this server as `Authorization: Bearer qk_..`; \
                           `queuekit key new` makes one";
             Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail)
@@ -48,8 +52,8 @@ impl Caller {
     /// # Errors
     /// 403 if the key does not open this.
     pub(crate) fn need(&self, scope: Scope) -> Result<(), Problem> {
-        match self.0.as_deref() {
-            Some(Key { entry: key, .. }) if !key.has(scope) => {
+        match self.entry() {
+            Some(key) if !key.has(scope) => {
                 let wanted = serde_json::to_string(&scope).unwrap_or_default();
                 let detail = format!("the key {} lacks the scope {wanted}", key.id);
                 Err(Problem::forbidden(detail))
@@ -63,7 +67,7 @@ impl Caller {
     /// # Errors
     /// 429 if that is too much now.
     pub(crate) fn spend(&self, cost: usize) -> Result<(), Problem> {
-        let Some(key) = &self.0 else { return Ok(()) };
+        let Some(key) = &self.key else { return Ok(()) };
         key.spend(cost).map_err(|wait| {
             let detail = format!("the key {} has done all it may in a second", key.entry.id);
             let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail);
@@ -72,7 +76,7 @@ impl Caller {
     }
 
     fn entry(&self) -> Option<&KeyEntry> {
-        self.0.as_deref().map(|key| &key.entry)
+        self.key.as_deref().map(|key| &key.entry)
     }
 
     pub(crate) fn has(&self, scope: Scope) -> bool {
@@ -82,8 +86,8 @@ impl Caller {
     /// # Errors
     /// 403 if the key is not for this queue.
     pub(crate) fn need_queue(&self, queue: &str) -> Result<(), Problem> {
-        match self.0.as_deref() {
-            Some(Key { entry: key, .. }) if !key.sees_queue(queue) => {
+        match self.entry() {
+            Some(key) if !key.sees_queue(queue) => {
                 Err(Problem::forbidden(format!("the key {} is not for queue {queue}", key.id)))
             }
             _ => Ok(()),
@@ -93,8 +97,8 @@ impl Caller {
     /// # Errors
     /// 403 if the key is bound to queues, and not to those of consumers.
     pub(crate) fn need_events(&self) -> Result<(), Problem> {
-        match self.0.as_deref() {
-            Some(Key { entry: key, .. }) if !key.sees_queue(EVENTS) => {
+        match self.entry() {
+            Some(key) if !key.sees_queue(EVENTS) => {
                 let detail =
                     format!("the key {} is not for events: it needs queue event.*", key.id);
                 Err(Problem::forbidden(detail))
@@ -106,8 +110,8 @@ impl Caller {
     /// # Errors
     /// 403 if the key is not for this type.
     pub(crate) fn need_type(&self, kind: &str) -> Result<(), Problem> {
-        match self.0.as_deref() {
-            Some(Key { entry: key, .. }) if !key.sees_type(kind) => {
+        match self.entry() {
+            Some(key) if !key.sees_type(kind) => {
                 Err(Problem::forbidden(format!("the key {} is not for type {kind}", key.id)))
             }
             _ => Ok(()),
@@ -164,6 +168,31 @@ impl Caller {
     pub(crate) fn id(&self) -> &str {
         self.entry().map_or("-", |key| &key.id)
     }
+
+    /// For the log.
+    pub(crate) fn peer(&self) -> String {
+        peer_text(self.peer)
+    }
+
+    /// Comes when the key opens nothing any more, because it has expired or was taken away: what
+    /// goes on for long ends then.
+    pub(crate) async fn ended(&self) {
+        match &self.key {
+            Some(key) => key.ended().await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+/// The key that was sent, whether or not it is one of ours.
+pub(super) fn sent_key(parts: &Parts) -> Option<&str> {
+    let sent = parts.headers.get(AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, key) = sent.split_once(' ')?;
+    Some(key.trim()).filter(|key| scheme.eq_ignore_ascii_case("bearer") && !key.is_empty())
+}
+
+pub(super) fn peer_text(peer: Option<Peer>) -> String {
+    peer.map_or_else(|| "-".to_owned(), |Peer(address)| address.to_canonical().to_string())
 }
 
 /// What the door has put there: nothing gets past it without.
@@ -176,9 +205,4 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
             Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
         })
     }
-}
-
-fn now() -> Timestamp {
-    let millis = SystemClock::default().now().as_millis();
-    Timestamp::from_millisecond(millis).unwrap_or(Timestamp::MAX)
 }

@@ -1,88 +1,125 @@
-//! What every request passes: how many at once, who is asking, and whether a web page of another
-//! site made them ask.
+//! What every request passes: who is asking, whether a web page of another site made them ask, and
+//! how many at once; and what every answer says of itself.
 
-use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Instant;
 
 use axum::extract::{Request, State};
-use axum::http::header::{CONTENT_TYPE, HOST, ORIGIN};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tokio::sync::Semaphore;
 
 use super::HttpOptions;
-use super::caller::Caller;
+use super::access::Visit;
+use super::caller::{Caller, sent_key};
+use super::content_type::refuse_cloud_events;
+use super::csrf::Names;
+use super::guesses::Guesses;
 use super::keys::Keys;
 use super::problem::Problem;
 
 /// Routes that tell nothing but a word, and are open to everybody.
 const OPEN: [&str; 2] = ["/healthz", "/readyz"];
-/// What no form and no simple request of a web page can have.
-const JSON_TYPES: [&str; 3] =
-    ["application/json", "application/cloudevents+json", "application/cloudevents-batch+json"];
+/// The description of the API, which is the same on every server: a browser sends no key.
+const PUBLISHED: [&str; 2] = ["/docs", "/openapi.json"];
+/// Whoever stands between a client and this server may look at the other one.
+const SINGLE: [&str; 3] = ["host", "authorization", "idempotency-key"];
+/// Answers are for who asked: neither for a cache, nor to be guessed at or shown by other sites.
+const PRIVATE: [(&str, &str); 3] = [
+    ("cache-control", "no-store"),
+    ("x-content-type-options", "nosniff"),
+    ("cross-origin-resource-policy", "same-origin"),
+];
 
 /// Guards all routes.
 #[derive(Debug)]
 pub(crate) struct Door {
     keys: Keys,
-    /// Names of this server, where no key tells a friend from a page of another site.
-    hosts: Vec<String>,
-    insecure: bool,
+    names: Names,
     requests: Semaphore,
+    guesses: Guesses,
+    access_log: bool,
 }
 
 impl Door {
     pub(crate) fn new(options: &HttpOptions) -> Self {
-        let own = [options.listen.ip().to_string(), "localhost".to_owned()];
-        let loopback = ["127.0.0.1".to_owned(), "::1".to_owned()];
-        let given = options.hosts.iter().map(|host| host.to_ascii_lowercase());
         Self {
             keys: options.keys.clone(),
-            hosts: own.into_iter().chain(loopback).chain(given).collect(),
-            insecure: options.insecure_no_auth,
+            names: Names::new(options),
             requests: Semaphore::new(options.limits.requests),
+            guesses: Guesses::default(),
+            access_log: options.access_log,
         }
-    }
-
-    /// Who may pass without a key, and is therefore looked at more closely.
-    fn is_open(&self) -> bool {
-        self.keys.is_empty()
     }
 
     fn admit(&self, parts: &Parts) -> Result<Caller, Problem> {
         check_single(&parts.headers)?;
-        if self.is_open() {
-            check_headers(&self.hosts, self.insecure, parts)?;
+        // Who may pass without a key is looked at more closely.
+        let is_open = self.keys.is_empty();
+        if is_open {
+            self.names.check(parts)?;
         }
-        let caller = Caller::of(&self.keys, self.is_open(), parts)?;
+        refuse_cloud_events(parts)?;
+        let caller = Caller::of(&self.keys, is_open, parts)?;
         caller.spend(1)?;
         Ok(caller)
+    }
+
+    /// The answer, and who asked if that is known.
+    async fn answer(&self, request: Request, next: Next) -> (Option<Caller>, Response) {
+        let path = request.uri().path();
+        if OPEN.contains(&path) {
+            return (None, next.run(request).await);
+        }
+        let (is_published, is_waiting) = (PUBLISHED.contains(&path), is_waiting(path));
+        let (mut parts, body) = request.into_parts();
+        let caller = match self.admit(&parts) {
+            Ok(caller) => Some(caller),
+            Err(_) if is_published => None,
+            Err(problem) => return (None, self.refuse(&parts, problem).await),
+        };
+        if let Some(caller) = &caller {
+            parts.extensions.insert(caller.clone());
+        }
+        let request = Request::from_parts(parts, body);
+        if is_waiting {
+            return (caller, next.run(request).await);
+        }
+        let Ok(_permit) = self.requests.try_acquire() else {
+            return (caller, Problem::overloaded("requests").into_response());
+        };
+        (caller, next.run(request).await)
+    }
+
+    /// A wrong key is told so later, the more of them have come from there.
+    async fn refuse(&self, parts: &Parts, problem: Problem) -> Response {
+        let response = problem.into_response();
+        if response.status() == StatusCode::UNAUTHORIZED && sent_key(parts).is_some() {
+            let peer = parts.extensions.get().copied();
+            tokio::time::sleep(self.guesses.wait(peer, Instant::now())).await;
+        }
+        response
     }
 }
 
 /// The middleware.
-pub(crate) async fn pass(
-    State(door): State<std::sync::Arc<Door>>,
-    request: Request,
-    next: Next,
-) -> Response {
-    if OPEN.contains(&request.uri().path()) {
-        return next.run(request).await;
+pub(crate) async fn pass(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
+    let visit = Visit::of(&request);
+    let (caller, mut response) = door.answer(request, next).await;
+    for (name, value) in PRIVATE {
+        response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
     }
-    let (mut parts, body) = request.into_parts();
-    match door.admit(&parts) {
-        Ok(caller) => drop(parts.extensions.insert(caller)),
-        Err(problem) => return problem.into_response(),
+    if matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
+        && let Some(refused) = door.guesses.told(visit.peer(), Instant::now())
+    {
+        visit.log_refusal(caller.as_ref(), &response, refused);
     }
-    let request = Request::from_parts(parts, body);
-    if is_waiting(request.uri().path()) {
-        return next.run(request).await;
+    if door.access_log {
+        visit.log(caller.as_ref(), &response);
     }
-    let Ok(_permit) = door.requests.try_acquire() else {
-        return Problem::overloaded("requests").into_response();
-    };
-    next.run(request).await
+    response
 }
 
 /// Long polls and streams have a bound of their own: they must not use up that of the others.
@@ -90,10 +127,9 @@ fn is_waiting(path: &str) -> bool {
     path == "/v1/reserve" || path == "/v1/stream"
 }
 
-/// Whoever stands between a client and this server may look at the other one.
 fn check_single(headers: &HeaderMap) -> Result<(), Problem> {
-    let mut single = [HOST.as_str(), "idempotency-key"].into_iter();
-    match single.find(|name| headers.get_all(*name).iter().nth(1).is_some()) {
+    let is_twice = |name: &&str| headers.get_all(*name).iter().nth(1).is_some();
+    match SINGLE.into_iter().find(is_twice) {
         Some(name) => {
             Err(Problem::bad_request(format!("the header {name} is there twice; send it once")))
         }
@@ -101,120 +137,17 @@ fn check_single(headers: &HeaderMap) -> Result<(), Problem> {
     }
 }
 
-/// Any web page can make a browser send requests to loopback. It cannot make it lie about where the
-/// page came from, nor about the name under which it found this server.
-fn check_headers(hosts: &[String], insecure: bool, parts: &Parts) -> Result<(), Problem> {
-    let headers = &parts.headers;
-    let uri_host = parts.uri.authority().map(|authority| authority.as_str());
-    let host = text(headers, HOST.as_str()).or(uri_host).unwrap_or_default();
-    if !insecure && !hosts.contains(&name_of(host)) {
-        let detail = "this server has no keys and is not known under the name in `Host`; ask it as \
-                      localhost, name its host with --host, or give it a key";
-        return Err(Problem::forbidden(detail));
-    }
-    if matches!(parts.method, Method::GET | Method::HEAD | Method::OPTIONS) {
-        return Ok(());
-    }
-    if let Some(site) = text(headers, "sec-fetch-site")
-        && !["same-origin", "none"].contains(&site)
-    {
-        return Err(Problem::forbidden("a page of another site made the browser send this"));
-    }
-    if let Some(origin) = text(headers, ORIGIN.as_str()) {
-        let own = origin.split_once("://").is_some_and(|(_, own)| own.eq_ignore_ascii_case(host));
-        if !own {
-            return Err(Problem::forbidden("a page of another origin made the browser send this"));
-        }
-    }
-    need_json(headers)
-}
-
-/// # Errors
-/// 415 if what is sent does not say that it is JSON.
-pub(crate) fn need_json(headers: &HeaderMap) -> Result<(), Problem> {
-    let given = text(headers, CONTENT_TYPE.as_str()).unwrap_or_default();
-    let essence = given.split(';').next().unwrap_or_default().trim();
-    if JSON_TYPES.iter().any(|json| json.eq_ignore_ascii_case(essence)) {
-        return Ok(());
-    }
-    let detail = "send the header `Content-Type: application/json`";
-    Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", detail))
-}
-
-fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers.get(name).and_then(|value| value.to_str().ok())
-}
-
-/// The name in `name:port`, in lower case and without the brackets of IPv6.
-fn name_of(host: &str) -> String {
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None if host.parse::<IpAddr>().is_ok() => host,
-        None => host.split(':').next().unwrap_or_default(),
-    };
-    name.to_ascii_lowercase()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn checked(method: &str, headers: &[(&str, &str)]) -> Option<u16> {
-        let mut request = axum::http::Request::builder().method(method).uri("/v1/jobs");
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        let (parts, ()) = request.body(()).unwrap().into_parts();
-        let hosts = ["localhost".to_owned(), "::1".to_owned(), "127.0.0.1".to_owned()];
-        let refused = check_headers(&hosts, false, &parts).err()?;
-        Some(refused.into_response().status().as_u16())
-    }
-
-    const JSON: (&str, &str) = ("content-type", "application/json; charset=utf-8");
-
     #[test]
-    fn s6_what_curl_sends_passes() {
-        for host in ["localhost:8080", "127.0.0.1:8080", "[::1]:8080", "LOCALHOST"] {
-            assert_eq!(checked("POST", &[("host", host), JSON]), None, "{host}");
-            assert_eq!(checked("GET", &[("host", host)]), None, "{host}");
-        }
-        let own = [("host", "localhost:8080"), ("origin", "http://localhost:8080"), JSON];
-        assert_eq!(checked("POST", &own), None);
-    }
-
-    #[test]
-    fn s6_what_a_page_of_another_site_sends_is_refused() {
-        let host = ("host", "localhost:8080");
-        for (name, value) in [
-            ("origin", "http://evil.example"),
-            ("origin", "http://localhost:9090"),
-            ("origin", "null"),
-            ("sec-fetch-site", "cross-site"),
-            ("sec-fetch-site", "same-site"),
-        ] {
-            for method in ["POST", "PUT", "PATCH", "DELETE"] {
-                let refused = checked(method, &[host, JSON, (name, value)]);
-                assert_eq!(refused, Some(403), "{method} {name}: {value}");
-            }
-        }
-        for form in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""] {
-            assert_eq!(checked("POST", &[host, ("content-type", form)]), Some(415), "{form}");
-        }
-        assert_eq!(checked("DELETE", &[host]), Some(415), "a request without a body too");
-    }
-
-    #[test]
-    fn s6_who_names_the_host_twice_is_refused() {
-        let request = axum::http::Request::builder().header("host", "localhost");
-        let (parts, ()) = request.header("host", "evil").body(()).unwrap().into_parts();
-        let refused = check_single(&parts.headers).unwrap_err().into_response();
-        assert_eq!(refused.status(), 400);
-    }
-
-    #[test]
-    fn s6_a_name_that_is_not_ours_is_refused_for_reads_too() {
-        for host in ["evil.example", "localhost.evil.example:8080", "", "127.0.0.1.nip.io"] {
-            assert_eq!(checked("GET", &[("host", host)]), Some(403), "{host}");
+    fn s6_who_says_twice_who_is_asked_or_who_asks_is_refused() {
+        for name in SINGLE {
+            let request = axum::http::Request::builder().header(name, "localhost");
+            let (parts, ()) = request.header(name, "evil").body(()).unwrap().into_parts();
+            let refused = check_single(&parts.headers).unwrap_err().into_response();
+            assert_eq!(refused.status(), 400, "{name}");
         }
     }
 }

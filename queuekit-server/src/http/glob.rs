@@ -4,6 +4,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+/// No name is longer.
+const LONGEST: usize = 128;
+
 /// Matches names: `*` stands for any text, the empty one too; all else for itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -32,8 +35,12 @@ impl FromStr for Glob {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if text.is_empty() {
-            return Err("a glob must not be empty; `*` matches all".to_owned());
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:-*".contains(&byte);
+        if text.is_empty() || text.len() > LONGEST || !text.bytes().all(is_name) {
+            return Err(format!(
+                "a glob must be 1 to {LONGEST} letters, digits, `_`, `.`, `:`, `-`, and `*` for \
+                 any text: no name has anything else"
+            ));
         }
         Ok(Self(text.to_owned()))
     }
@@ -68,6 +75,7 @@ mod tests {
             ("a*b*c", "a-b-b-c"),
             ("*.mail", "acme.mail"),
             ("a*a", "aba"),
+            ("a_b:c-*", "a_b:c-d"),
         ] {
             assert!(matches(glob, name), "{glob} {name}");
         }
@@ -76,6 +84,8 @@ mod tests {
         {
             assert!(!matches(glob, name), "{glob} {name}");
         }
-        assert!("".parse::<Glob>().is_err());
+        for wrong in ["", "a b", "a,b", "shop/*", "[ab]", "a?", &"a".repeat(129)] {
+            assert!(wrong.parse::<Glob>().is_err(), "{wrong}");
+        }
     }
 }

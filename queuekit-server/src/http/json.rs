@@ -13,7 +13,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::HttpLimits;
-use super::door::need_json;
+use super::content_type::need_json;
 use super::problem::Problem;
 use super::unsaid::{plain, without_values};
 

@@ -3,16 +3,18 @@
 use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
+use queuekit::{Clock, SystemClock};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
+use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
 
 use super::bucket::Bucket;
@@ -20,6 +22,9 @@ use super::glob::Glob;
 
 /// A time at which no key was used.
 const NEVER: i64 = i64::MIN;
+
+/// Longest time between two looks at the clock, which may be set meanwhile.
+const LOOK: Duration = Duration::from_secs(3600);
 
 /// What a key opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -31,6 +36,8 @@ pub(crate) enum Scope {
     Enqueue,
     /// Reserving and settling.
     Work,
+    /// Schedules and subscriptions: what makes jobs without a request.
+    Manage,
     /// Everything.
     Admin,
 }
@@ -64,9 +71,9 @@ pub(crate) struct KeyEntry {
 #[serde(try_from = "String", into = "String")]
 pub(crate) struct KeyDigest([u8; 32]);
 
-/// All keys that let somebody in.
+/// All keys that let somebody in; clones share them, so that all see it when others are read.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Keys(Vec<Arc<Key>>);
+pub(crate) struct Keys(Arc<RwLock<Arc<[Arc<Key>]>>>);
 
 /// One of them, and what it has left to spend.
 #[derive(Debug)]
@@ -75,6 +82,8 @@ pub(crate) struct Key {
     bucket: Option<Bucket>,
     /// In ms.
     last_used: AtomicI64,
+    /// Whether it was taken away.
+    removed: CancellationToken,
 }
 
 /// A key that was made now: its text is shown once and stored nowhere.
@@ -99,17 +108,31 @@ impl Keys {
         });
         let key = |entry: KeyEntry| {
             let bucket = entry.per_second.map(Bucket::new);
-            Arc::new(Key { entry, bucket, last_used: AtomicI64::new(NEVER) })
+            let (last_used, removed) = (AtomicI64::new(NEVER), CancellationToken::new());
+            Arc::new(Key { entry, bucket, last_used, removed })
         };
-        Self(entries.into_iter().chain(admin).map(key).collect())
+        Self(Arc::new(RwLock::new(entries.into_iter().chain(admin).map(key).collect())))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.all().is_empty()
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Key> {
-        self.0.iter().map(|key| &**key)
+    /// Those there are now.
+    pub(crate) fn all(&self) -> Arc<[Arc<Key>]> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes these instead. One that is there as before keeps what it has spent; what goes on under
+    /// one that is gone, or is for something else now, comes to its end.
+    pub(crate) fn replace(&self, with: &Self) {
+        let with = with.all();
+        let mut own = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let known = |key: &Arc<Key>| own.iter().find(|old| old.entry == key.entry).cloned();
+        let next: Arc<[_]> = with.iter().map(|key| known(key).unwrap_or(Arc::clone(key))).collect();
+        let is_gone = |old: &&Arc<Key>| !next.iter().any(|key| Arc::ptr_eq(key, old));
+        own.iter().filter(is_gone).for_each(|old| old.removed.cancel());
+        *own = next;
     }
 
     /// The key that was sent, unless it has expired. Every key is compared, in constant time, so
@@ -117,7 +140,8 @@ impl Keys {
     pub(crate) fn find(&self, sent: &str, now: Timestamp) -> Option<Arc<Key>> {
         let digest = KeyDigest::of(sent);
         let mut found = None;
-        for key in &self.0 {
+        let all = self.all();
+        for key in &*all {
             if bool::from(key.entry.sha256.0.ct_eq(&digest.0)) {
                 found = Some(key);
             }
@@ -133,6 +157,24 @@ impl Key {
     pub(crate) fn last_used(&self) -> Option<Timestamp> {
         let millis = self.last_used.load(Ordering::Relaxed);
         Timestamp::from_millisecond(millis).ok().filter(|_| millis != NEVER)
+    }
+
+    /// Comes when it opens nothing any more.
+    pub(crate) async fn ended(&self) {
+        let expired = async {
+            let Some(end) = self.entry.expires else { return std::future::pending().await };
+            // A span below zero is no duration: it has ended.
+            while let Ok(left) = Duration::try_from(end.duration_since(now())) {
+                if left.is_zero() {
+                    return;
+                }
+                tokio::time::sleep(left.min(LOOK)).await;
+            }
+        };
+        tokio::select! {
+            () = expired => {}
+            () = self.removed.cancelled() => {}
+        }
     }
 
     /// Takes so much of what it may do; how long to wait, if that is too much now.
@@ -218,10 +260,17 @@ impl FromStr for Scope {
             "read" => Ok(Self::Read),
             "enqueue" => Ok(Self::Enqueue),
             "work" => Ok(Self::Work),
+            "manage" => Ok(Self::Manage),
             "admin" => Ok(Self::Admin),
-            _ => Err("a scope is read, enqueue, work or admin".to_owned()),
+            _ => Err("a scope is read, enqueue, work, manage or admin".to_owned()),
         }
     }
+}
+
+/// By this machine's clock.
+pub(super) fn now() -> Timestamp {
+    let millis = SystemClock::default().now().as_millis();
+    Timestamp::from_millisecond(millis).unwrap_or(Timestamp::MAX)
 }
 
 #[cfg(test)]
@@ -238,7 +287,7 @@ mod tests {
         new.entry.expires = Some(at("2026-12-01T00:00:00Z"));
         let keys = Keys::new(vec![new.entry.clone()], Some("hunter2"));
         let now = at("2026-11-01T00:00:00Z");
-        let last_used = || keys.iter().map(Key::last_used).collect::<Vec<_>>();
+        let last_used = || keys.all().iter().map(|key| key.last_used()).collect::<Vec<_>>();
         assert_eq!(last_used(), [None, None]);
         assert_eq!(keys.find(&new.secret, now).unwrap().entry.id, "ci");
         assert_eq!(last_used(), [Some(now), None]);
@@ -250,6 +299,24 @@ mod tests {
             assert!(keys.find(wrong, now).is_none(), "{wrong}");
         }
         assert_eq!(last_used(), [Some(now), Some(now)], "what lets nobody in is not used");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn s2_a_key_ends_when_it_is_taken_away_or_expires() {
+        let entry = |id: &str| NewKey::draw(id, vec![Scope::Read]).unwrap().entry;
+        let (stays, goes, mut changes) = (entry("stays"), entry("goes"), entry("changes"));
+        let keys = Keys::new(vec![stays.clone(), goes, changes.clone()], None);
+        let before = keys.all();
+        changes.scopes = vec![Scope::Work];
+        keys.clone().replace(&Keys::new(vec![stays, changes], None));
+        assert!(Arc::ptr_eq(&before[0], &keys.all()[0]), "what it has spent is kept");
+        before[1].ended().await;
+        before[2].ended().await;
+        let ended = tokio::time::timeout(Duration::from_secs(1_000_000), before[0].ended());
+        ended.await.expect_err("it is there as before");
+        let mut old = entry("old");
+        old.expires = Some(at("2020-01-01T00:00:00Z"));
+        Keys::new(vec![old], None).all()[0].ended().await;
     }
 
     #[test]

@@ -1,19 +1,24 @@
 //! The HTTP server: who gets in, what is refused, and how it listens. What it answers is for
 //! [`api`](crate::api) to say.
 
+pub(crate) mod access;
 mod attentive;
 mod bucket;
 pub(crate) mod caller;
+mod content_type;
+pub(crate) mod csrf;
 pub(crate) mod door;
 #[cfg(unix)]
 mod files;
 pub(crate) mod glob;
+mod guesses;
 pub(crate) mod held;
 pub(crate) mod json;
 pub(crate) mod keys;
 mod linger;
 mod options;
 pub(crate) mod problem;
+mod reload;
 mod server;
 mod tls;
 pub(crate) mod unsaid;
@@ -23,4 +28,5 @@ pub(crate) use json::Json;
 pub(crate) use keys::Scope;
 pub(crate) use options::{HttpLimits, HttpOptions, TlsFiles, is_this_host, is_this_machine};
 pub(crate) use problem::{Problem, ProblemBody};
+pub(crate) use reload::Reloader;
 pub(crate) use server::Server;

@@ -15,12 +15,15 @@ pub(crate) struct HttpOptions {
     pub(crate) keys: Keys,
     /// Listen beyond loopback though there is no key.
     pub(crate) insecure_no_auth: bool,
-    /// Names under which a server without keys may be addressed, beside those of loopback.
+    /// Names under which a server without keys may be addressed, beside those of loopback; `*` is
+    /// any.
     pub(crate) hosts: Vec<String>,
     /// Encrypted connections.
     pub(crate) tls: Option<TlsFiles>,
     /// What one client may take.
     pub(crate) limits: HttpLimits,
+    /// Whether each request is logged.
+    pub(crate) access_log: bool,
 }
 
 impl HttpOptions {
@@ -49,7 +52,7 @@ pub(crate) struct TlsFiles {
 }
 
 /// Limits of time and size.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HttpLimits {
     /// Largest body.
     pub(crate) body_bytes: usize,

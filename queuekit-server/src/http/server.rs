@@ -1,6 +1,6 @@
 //! Listening, and ending well.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,13 +14,16 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_io_timeout::TimeoutStream;
-use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::attentive::Attentive;
+use super::caller::Peer;
+use super::keys::Keys;
 use super::linger::lingering;
-use super::{HttpLimits, HttpOptions, tls};
+use super::reload::Reloader;
+use super::tls::Tls;
+use super::{HttpLimits, HttpOptions};
 use crate::api;
 
 /// Largest head of a request.
@@ -34,7 +37,8 @@ const DRAIN: Duration = Duration::from_secs(10);
 pub(crate) struct Server {
     listener: TcpListener,
     address: SocketAddr,
-    tls: Option<TlsAcceptor>,
+    tls: Option<Arc<Tls>>,
+    keys: Keys,
     routes: Router,
     limits: HttpLimits,
     stopping: CancellationToken,
@@ -50,21 +54,27 @@ impl Server {
         refuse_open_to_the_world(&options)?;
         #[cfg(unix)]
         super::files::raise(options.limits.connections);
-        let tls = options.tls.as_ref().map(tls::acceptor).transpose()?;
+        let tls = options.tls.as_ref().map(Tls::open).transpose()?.map(Arc::new);
         let listener = TcpListener::bind(options.listen).await.with_context(|| {
             format!("{} cannot be listened on; choose another with --listen", options.listen)
         })?;
         let address = listener.local_addr().context("the address that was taken is not known")?;
         let stopping = CancellationToken::new();
-        let limits = options.limits;
+        let (limits, keys) = (options.limits, options.keys.clone());
         let routes = api::routes(client, &options, stopping.clone());
-        Ok(Self { listener, address, tls, routes, limits, stopping })
+        Ok(Self { listener, address, tls, keys, routes, limits, stopping })
     }
 
     /// Where it listens.
     pub(crate) fn url(&self) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         format!("{scheme}://{}", self.address)
+    }
+
+    /// What can be changed while it serves.
+    pub(crate) fn reloader(&self) -> Reloader {
+        let (keys, tls) = (self.keys.clone(), self.tls.clone());
+        Reloader { keys, tls, limits: self.limits }
     }
 
     /// Serves until it is told to stop; then answers what was asked, and ends long polls and
@@ -86,8 +96,8 @@ impl Server {
                 () = stop.cancelled() => break,
             };
             match (permit, accepted) {
-                (Ok(permit), Ok((stream, _))) => {
-                    drop(tracker.spawn(self.connection(stream, permit)))
+                (Ok(permit), Ok((stream, peer))) => {
+                    drop(tracker.spawn(self.connection(stream, peer.ip(), permit)))
                 }
                 (_, Err(error)) => {
                     tracing::warn!(%error, "a connection could not be accepted");
@@ -111,11 +121,13 @@ impl Server {
     fn connection(
         &self,
         stream: TcpStream,
+        peer: IpAddr,
         permit: OwnedSemaphorePermit,
     ) -> impl Future<Output = ()> + Send + use<> {
-        let tls = self.tls.clone();
+        let tls = self.tls.as_ref().map(|tls| tls.acceptor());
         let service = Service {
             routes: self.routes.clone(),
+            peer: Peer(peer),
             header_timeout: self.limits.header_timeout,
             stopping: self.stopping.clone(),
         };
@@ -134,6 +146,7 @@ impl Server {
 
 struct Service {
     routes: Router,
+    peer: Peer,
     header_timeout: Duration,
     stopping: CancellationToken,
 }
@@ -148,7 +161,11 @@ impl Service {
         let mut stream = Box::pin(TimeoutStream::new(stream));
         stream.as_mut().set_write_timeout_pinned(Some(WRITE));
         let stream = Attentive::new(stream);
-        let routes = self.routes.map_request(lingering);
+        let peer = self.peer;
+        let routes = self.routes.map_request(move |mut request: hyper::Request<_>| {
+            request.extensions_mut().insert(peer);
+            lingering(request)
+        });
         let serving = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.header_timeout)

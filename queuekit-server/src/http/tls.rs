@@ -1,7 +1,7 @@
 //! Encrypted connections.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use anyhow::Context;
 use rustls::ServerConfig;
@@ -11,8 +11,26 @@ use tokio_rustls::TlsAcceptor;
 
 use super::TlsFiles;
 
-/// Accepts connections with this certificate.
-///
+/// Accepts connections with the certificate that was read last; those that are open keep theirs.
+pub(super) struct Tls(RwLock<TlsAcceptor>);
+
+impl Tls {
+    /// # Errors
+    /// If the files cannot be read or do not belong together.
+    pub(super) fn open(files: &TlsFiles) -> anyhow::Result<Self> {
+        Ok(Self(RwLock::new(acceptor(files)?)))
+    }
+
+    pub(super) fn acceptor(&self) -> TlsAcceptor {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes another certificate from now on.
+    pub(super) fn replace(&self, acceptor: TlsAcceptor) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = acceptor;
+    }
+}
+
 /// # Errors
 /// If the files cannot be read or do not belong together.
 pub(super) fn acceptor(files: &TlsFiles) -> anyhow::Result<TlsAcceptor> {

@@ -46,7 +46,9 @@ struct SaysBody {
     every_ms: Option<u64>,
     /// When that is, in words.
     description: String,
-    job: TemplateBody,
+    /// Missing for a key that may not read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    job: Option<TemplateBody>,
     #[schema(value_type = serde_json::Value)]
     catch_up: CatchUp,
     #[schema(value_type = String)]
@@ -236,17 +238,20 @@ impl From<OverlapBody> for Overlap {
 }
 
 impl Answered {
-    pub(super) fn of(entry: ScheduleEntry) -> Self {
+    /// With the job and its payload for whoever may read.
+    pub(super) fn of(entry: ScheduleEntry, may_read: bool) -> Self {
         let name = entry.name.to_string();
         match entry.schedule {
-            Ok(schedule) => Self { name, error: None, says: Some(SaysBody::of(&schedule)) },
+            Ok(schedule) => {
+                Self { name, error: None, says: Some(SaysBody::of(&schedule, may_read)) }
+            }
             Err(error) => Self { name, error: Some(error.to_string()), says: None },
         }
     }
 }
 
 impl SaysBody {
-    fn of(schedule: &Schedule) -> Self {
+    fn of(schedule: &Schedule, may_read: bool) -> Self {
         let definition = &schedule.definition;
         let (cron, zone, every_ms, description) = match definition.timing() {
             Timing::Cron(cron) => {
@@ -263,7 +268,7 @@ impl SaysBody {
             zone,
             every_ms,
             description,
-            job: TemplateBody::of(definition.job()),
+            job: may_read.then(|| TemplateBody::of(definition.job())),
             catch_up: definition.catch_up(),
             overlap: definition.overlap(),
             jitter_ms: millis(definition.jitter()),

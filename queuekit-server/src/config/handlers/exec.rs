@@ -20,7 +20,21 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ExecEntry {
-    commands: BTreeMap<String, CommandEntry>,
+    commands: BTreeMap<CommandName, CommandEntry>,
+}
+
+/// What jobs name: `exec.NAME` is their type.
+#[derive(PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(try_from = "String")]
+struct CommandName(Kind);
+
+impl TryFrom<String> for CommandName {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        let limit = "a name of a command is letters, digits, `_`, `.`, `:` and `-`";
+        Kind::new(format!("exec.{name}")).map(Self).map_err(|_| limit.to_owned())
+    }
 }
 
 /// `[handlers.exec.commands.NAME]`
@@ -51,9 +65,9 @@ pub(super) fn commands(entry: Option<&ExecEntry>, sources: &Sources) -> Result<V
     commands.iter().map(|(name, entry)| exec(name, entry, sources)).collect()
 }
 
-fn exec(name: &str, entry: &CommandEntry, sources: &Sources) -> Result<Exec> {
+fn exec(CommandName(kind): &CommandName, entry: &CommandEntry, sources: &Sources) -> Result<Exec> {
+    let name = kind.as_str().trim_start_matches("exec.");
     let wrong = |what: String| Usage::error(format!("[handlers.exec.commands.{name}]: {what}"));
-    let kind = Kind::new(format!("exec.{name}")).map_err(|error| wrong(error.to_string()))?;
     let directory = std::path::absolute(sources.directory.join("."))
         .map_err(|error| anyhow!("the current directory is unknown: {error}"))?;
     // A name alone would be looked up in a path that the command itself does not have.
@@ -75,5 +89,5 @@ fn exec(name: &str, entry: &CommandEntry, sources: &Sources) -> Result<Exec> {
         timeout: time(entry.timeout_ms, TIMEOUT),
         dead_exit_codes: entry.dead_exit_codes.clone(),
     };
-    Ok(Exec { kind, command })
+    Ok(Exec { kind: kind.clone(), command })
 }

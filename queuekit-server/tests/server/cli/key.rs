@@ -29,7 +29,14 @@ fn a_key_is_json_for_programs_and_a_wrong_scope_is_refused() {
     let made = sandbox.run(&["key", "new", "--json", "--scope", "work"]).json();
     assert_eq!(made["entry"]["scopes"], serde_json::json!(["work"]));
     assert!(made["key"].as_str().unwrap().starts_with("qk_key_"));
-    sandbox.run(&["key", "new", "--scope", "walk"]).failed(2, &["read, enqueue, work or admin"]);
+    sandbox
+        .run(&["key", "new", "--scope", "walk"])
+        .failed(2, &["read, enqueue, work, manage or admin"]);
+    for glob in ["a b", "a,b", ""] {
+        sandbox.run(&["key", "new", "--queue", glob]).failed(2, &["a glob must be 1 to 128"]);
+    }
+    let host = ["serve", "--listen", "127.0.0.1:0", "--host", "http://x/"];
+    sandbox.run(&host).failed(2, &["without scheme and port"]);
     sandbox.run(&["key", "new", "--id", "a_b"]).failed(2, &["letters, digits and -"]);
     sandbox.run(&["key", "new", "--expires", "soon"]).failed(2, &["RFC 3339"]);
 }

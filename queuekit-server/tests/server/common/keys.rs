@@ -14,13 +14,15 @@ pub struct Key {
     pub types: &'static [&'static str],
 }
 
-pub const KEYS: [Key; 7] = [
+pub const KEYS: [Key; 9] = [
     Key { id: "reader", scopes: &["read"], queues: &[], types: &[] },
     Key { id: "producer", scopes: &["enqueue"], queues: &[], types: &[] },
     Key { id: "worker", scopes: &["work"], queues: &[], types: &[] },
+    Key { id: "manager", scopes: &["manage"], queues: &[], types: &[] },
     Key { id: "admin", scopes: &["admin"], queues: &[], types: &[] },
     Key { id: "acme", scopes: &["admin"], queues: &["acme.*"], types: &[] },
     Key { id: "mailer", scopes: &["admin"], queues: &[], types: &["mail.*"] },
+    Key { id: "planner", scopes: &["manage"], queues: &["acme.*"], types: &[] },
     Key { id: "writer", scopes: &["enqueue"], queues: &["acme.*"], types: &[] },
 ];
 

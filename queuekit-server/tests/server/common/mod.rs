@@ -8,7 +8,7 @@ mod store;
 
 pub use ask::{Ask, Reply};
 pub use keys::{KEYS, digest, guarded, secret};
-pub use server::Server;
+pub use server::{Server, command};
 pub use store::{Store, on};
 
 /// Each of these cases as a test of its own on each store.

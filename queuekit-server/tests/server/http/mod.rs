@@ -1,12 +1,16 @@
 //! The HTTP API, against the real server.
 
+mod audit;
 mod bound_keys;
 mod clients;
 mod fence;
 mod jobs;
 mod kill;
 mod limits;
+mod other_sites;
 mod queues;
+mod refusals;
+mod reload;
 mod schemathesis;
 mod security;
 mod work;

@@ -1,0 +1,184 @@
+//! Where no key tells a friend from a web page: what pages of other sites make a browser send.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+use axum::http::header::{CONTENT_TYPE, HOST, ORIGIN};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method};
+
+use super::HttpOptions;
+use super::content_type::need_json;
+use super::problem::Problem;
+
+/// Stands for every name, where something else sees to it who can ask.
+pub(crate) const ANY_HOST: &str = "*";
+
+/// The names of this server. Any web page can make a browser send requests to loopback. It cannot
+/// make it lie about where the page came from, nor about the name under which it found this server.
+#[derive(Debug)]
+pub(super) struct Names {
+    names: Vec<String>,
+    any: bool,
+}
+
+impl Names {
+    pub(super) fn new(options: &HttpOptions) -> Self {
+        let own = [options.listen.ip().to_string(), "localhost".to_owned()];
+        let loopback = ["127.0.0.1".to_owned(), "::1".to_owned()];
+        let given = options.hosts.iter().map(|host| host.to_ascii_lowercase());
+        let any = options.hosts.iter().any(|host| host == ANY_HOST);
+        if any && options.keys.is_empty() {
+            tracing::warn!(
+                "this server has no keys and answers under any name: a web page that somebody \
+                 opens can use it, unless something else guards the port"
+            );
+        }
+        Self { any, names: own.into_iter().chain(loopback).chain(given).collect() }
+    }
+
+    /// # Errors
+    /// 403 if a page of another site sent this, or found this server under a name of its own; 415
+    /// if a form may have.
+    pub(super) fn check(&self, parts: &Parts) -> Result<(), Problem> {
+        let headers = &parts.headers;
+        let uri_host = parts.uri.authority().map(|authority| authority.as_str());
+        let host = text(headers, HOST.as_str()).or(uri_host).unwrap_or_default();
+        let is_ours = || name_of(host).is_some_and(|name| self.names.contains(&name));
+        if !self.any && !is_ours() {
+            let detail = "this server has no keys and is not known under the name in `Host`; ask \
+                          it as localhost, name its host with --host, or give it a key";
+            return Err(Problem::forbidden(detail));
+        }
+        if let Some(site) = text(headers, "sec-fetch-site")
+            && !["same-origin", "none"].contains(&site)
+        {
+            return Err(Problem::forbidden("a page of another site made the browser send this"));
+        }
+        if let Some(origin) = text(headers, ORIGIN.as_str()) {
+            let own = origin.split_once("://").map(|(_, own)| own);
+            if !own.is_some_and(|own| own.eq_ignore_ascii_case(host)) {
+                let detail = "a page of another origin made the browser send this";
+                return Err(Problem::forbidden(detail));
+            }
+        }
+        // A form sends POST only, and always says of what type; of all else a browser asks first.
+        let reads = matches!(parts.method, Method::GET | Method::HEAD | Method::OPTIONS);
+        let says = headers.contains_key(CONTENT_TYPE);
+        if parts.method == Method::POST || (says && !reads) { need_json(headers) } else { Ok(()) }
+    }
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+/// The name in `name:port`, in lower case and without the brackets of IPv6; none if it is written
+/// in another way.
+pub(crate) fn name_of(host: &str) -> Option<String> {
+    let (name, port) = match host.strip_prefix('[') {
+        Some(rest) => {
+            let (name, port) = rest.split_once(']')?;
+            name.parse::<Ipv6Addr>().ok()?;
+            (name, port)
+        }
+        None if host.parse::<IpAddr>().is_ok() => (host, ""),
+        None => host.split_at(host.find(':').unwrap_or(host.len())),
+    };
+    let is_port = |port: &str| port.is_empty() || port[1..].parse::<u16>().is_ok();
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:".contains(&byte);
+    let is_written = (port.is_empty() || port.starts_with(':')) && is_port(port);
+    (is_written && !name.is_empty() && name.bytes().all(is_name)).then(|| name.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::response::IntoResponse;
+
+    use super::*;
+    use crate::config::{HttpFlags, Sources};
+
+    fn checked(method: &str, headers: &[(&str, &str)]) -> Option<u16> {
+        let mut request = axum::http::Request::builder().method(method).uri("/v1/jobs");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let (parts, ()) = request.body(()).unwrap().into_parts();
+        let names = ["localhost", "::1", "127.0.0.1"].map(str::to_owned).into();
+        let refused = Names { names, any: false }.check(&parts).err()?;
+        Some(refused.into_response().status().as_u16())
+    }
+
+    const JSON: (&str, &str) = ("content-type", "application/json; charset=utf-8");
+
+    #[test]
+    fn s6_what_curl_sends_passes() {
+        for host in ["localhost:8080", "127.0.0.1:8080", "[::1]:8080", "LOCALHOST"] {
+            assert_eq!(checked("POST", &[("host", host), JSON]), None, "{host}");
+            assert_eq!(checked("GET", &[("host", host)]), None, "{host}");
+        }
+        let own = [("host", "localhost:8080"), ("origin", "http://localhost:8080"), JSON];
+        assert_eq!(checked("POST", &own), None);
+    }
+
+    #[test]
+    fn s6_what_a_page_of_another_site_sends_is_refused() {
+        let host = ("host", "localhost:8080");
+        for (name, value) in [
+            ("origin", "http://evil.example"),
+            ("origin", "http://localhost:9090"),
+            ("origin", "null"),
+            ("sec-fetch-site", "cross-site"),
+            ("sec-fetch-site", "same-site"),
+        ] {
+            for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
+                let refused = checked(method, &[host, JSON, (name, value)]);
+                assert_eq!(refused, Some(403), "{method} {name}: {value}");
+            }
+        }
+        for form in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""] {
+            assert_eq!(checked("POST", &[host, ("content-type", form)]), Some(415), "{form}");
+        }
+        assert_eq!(checked("POST", &[host]), Some(415), "a request without a body too");
+        for method in ["DELETE", "PUT", "PATCH", "BREW"] {
+            assert_eq!(checked(method, &[host]), None, "no form sends {method}");
+        }
+    }
+
+    #[test]
+    fn s6_a_name_that_is_not_ours_is_refused_for_reads_too() {
+        for host in [
+            "evil.example",
+            "localhost.evil.example:8080",
+            "",
+            "127.0.0.1.nip.io",
+            "localhost:x@evil",
+            "localhost@evil:80",
+            "[::1]evil",
+            "[::1",
+            "[localhost]",
+            "localhost:80:80",
+            "localhost:",
+            "localhost:99999",
+            "localhost/evil",
+        ] {
+            assert_eq!(checked("GET", &[("host", host)]), Some(403), "{host}");
+        }
+    }
+
+    #[test]
+    fn s6_without_keys_the_name_is_checked_until_every_name_is_said_to_be_ours() {
+        let options = |flags: &[&str], insecure| {
+            let mut options = HttpFlags::default().resolve(&Sources::default()).unwrap();
+            options.hosts = flags.iter().map(|host| (*host).to_owned()).collect();
+            options.insecure_no_auth = insecure;
+            options
+        };
+        let passes = |options: &HttpOptions| {
+            let request = axum::http::Request::builder().header("host", "Evil.example:1");
+            let (parts, ()) = request.body(()).unwrap().into_parts();
+            Names::new(options).check(&parts).is_ok()
+        };
+        assert!(!passes(&options(&[], true)), "whoever has no keys is asked for the name");
+        assert!(passes(&options(&["evil.example"], true)) && passes(&options(&["*"], true)));
+    }
+}

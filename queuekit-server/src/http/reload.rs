@@ -1,0 +1,111 @@
+//! Settings that are read again while the server goes on.
+
+use std::sync::Arc;
+
+use anyhow::bail;
+
+use super::keys::Keys;
+use super::tls::{self, Tls};
+use super::{HttpLimits, HttpOptions};
+
+/// What of a running server can be another: its keys and its certificate.
+pub(crate) struct Reloader {
+    pub(super) keys: Keys,
+    pub(super) tls: Option<Arc<Tls>>,
+    pub(super) limits: HttpLimits,
+}
+
+impl Reloader {
+    /// Takes the keys and the certificate of these settings, or none of both. No connection ends.
+    ///
+    /// # Errors
+    /// If the certificate cannot be read, or if the server would be open or unencrypted from now on
+    /// and was not.
+    pub(crate) fn reload(&self, options: &HttpOptions) -> anyhow::Result<()> {
+        if options.keys.is_empty() && !self.keys.is_empty() {
+            bail!("no key is left, and everybody could do everything: restart it if that is meant");
+        }
+        let acceptor = match (&self.tls, &options.tls) {
+            (Some(_), Some(files)) => Some(tls::acceptor(files)?),
+            (None, None) => None,
+            _ => bail!("encryption is turned on and off by a restart only"),
+        };
+        if let (Some(tls), Some(acceptor)) = (&self.tls, acceptor) {
+            tls.replace(acceptor);
+        }
+        self.keys.replace(&options.keys);
+        if self.limits != options.limits {
+            tracing::warn!("[limits] are others in the file now: they hold after a restart");
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustls::pki_types::{CertificateDer, ServerName};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+    use tokio_rustls::TlsConnector;
+
+    use super::*;
+    use crate::config::{HttpFlags, Sources};
+    use crate::http::TlsFiles;
+
+    /// Puts a new certificate there.
+    fn make(files: &TlsFiles) -> CertificateDer<'static> {
+        let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+        std::fs::write(&files.certificate, made.cert.pem()).unwrap();
+        std::fs::write(&files.key, made.signing_key.serialize_pem()).unwrap();
+        made.cert.der().clone()
+    }
+
+    type Ends = (
+        tokio_rustls::client::TlsStream<DuplexStream>,
+        tokio_rustls::server::TlsStream<DuplexStream>,
+    );
+
+    /// Both ends of a connection of a client that trusts this certificate alone.
+    async fn connect(tls: &Tls, trusted: &CertificateDer<'static>) -> std::io::Result<Ends> {
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add(trusted.clone()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let connector = TlsConnector::from(Arc::new(config));
+        let (near, far) = tokio::io::duplex(64 * 1024);
+        let name = ServerName::try_from("localhost").unwrap();
+        tokio::try_join!(connector.connect(name, near), tls.acceptor().accept(far))
+    }
+
+    #[tokio::test]
+    async fn s7_a_certificate_is_read_again_and_no_connection_ends() {
+        let directory = tempfile::tempdir().unwrap();
+        let (certificate, key) = (directory.path().join("c.pem"), directory.path().join("k.pem"));
+        let files = TlsFiles { certificate, key };
+        let mut options = HttpFlags::default().resolve(&Sources::default()).unwrap();
+        let first = make(&files);
+        let tls = Arc::new(Tls::open(&files).unwrap());
+        options.tls = Some(files.clone());
+        let (keys, limits) = (options.keys.clone(), options.limits);
+        let reloader = Reloader { keys, tls: Some(Arc::clone(&tls)), limits };
+        let (mut client, mut server) = connect(&tls, &first).await.unwrap();
+        let second = make(&files);
+        connect(&tls, &first).await.unwrap();
+        reloader.reload(&options).unwrap();
+        connect(&tls, &second).await.unwrap();
+        connect(&tls, &first).await.unwrap_err();
+        std::fs::write(&files.key, "").unwrap();
+        reloader.reload(&options).unwrap_err();
+        connect(&tls, &second).await.unwrap();
+        options.tls = None;
+        reloader.reload(&options).unwrap_err();
+        client.write_all(b"still there").await.unwrap();
+        client.flush().await.unwrap();
+        let mut heard = [0; 11];
+        server.read_exact(&mut heard).await.unwrap();
+        assert_eq!(&heard, b"still there");
+    }
+}

@@ -1,0 +1,99 @@
+//! SIGHUP: keys and certificates are read again, and nobody is cut off.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::common::{Server, Store, command, digest, secret};
+
+/// The lines of a key that may read.
+fn lines(id: &str) -> String {
+    let digest = digest(&secret(id));
+    format!("[[keys]]\nid = \"{id}\"\nsha256 = \"{digest}\"\nscopes = [\"read\"]\n")
+}
+
+fn hang_up(pid: u32) {
+    let sent = Command::new("kill").args(["-HUP", &pid.to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+fn status(server: &Server, id: &str) -> u16 {
+    server.get("/v1/queues").key(&secret(id)).send().status
+}
+
+/// A connection on which the head of this answer has been read.
+fn open(server: &Server, request: &str) -> BufReader<TcpStream> {
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    write!(stream, "{request}\r\nHost: a\r\nAuthorization: Bearer {}\r\n\r\n", secret("goes"))
+        .unwrap();
+    let mut stream = BufReader::new(stream);
+    let mut line = String::new();
+    while line != "\r\n" {
+        line.clear();
+        assert_ne!(stream.read_line(&mut line).unwrap(), 0, "the head of an answer");
+    }
+    stream
+}
+
+/// Whether the answer comes to an end before the time for reading does.
+fn ends(stream: &mut BufReader<TcpStream>) -> bool {
+    let mut line = String::new();
+    loop {
+        line.clear();
+        match stream.read_line(&mut line) {
+            Ok(0) => return true,
+            // The last piece of an answer of unknown length.
+            Ok(_) if line == "0\r\n" => return true,
+            Ok(_) => {}
+            Err(_) => return false,
+        }
+    }
+}
+
+#[test]
+fn s2_keys_are_read_again_and_a_stream_ends_with_its_key() {
+    let store = Store::of("memory").unwrap();
+    let file = store.directory.path().join("queuekit.toml");
+    fs::write(&file, lines("stays") + &lines("goes")).unwrap();
+    let server = Server::start(store, &[]);
+    let mut stream = open(&server, "GET /v1/stream HTTP/1.1");
+    assert_eq!((status(&server, "goes"), status(&server, "comes")), (200, 401));
+    fs::write(&file, "[[keys]]\nid = 3").unwrap();
+    hang_up(server.pid());
+    server.logged(&["SIGHUP", "stay as they were", "line 2"]);
+    assert_eq!(status(&server, "goes"), 200, "what cannot be read changes nothing");
+    fs::write(&file, "").unwrap();
+    hang_up(server.pid());
+    server.logged(&["SIGHUP", "no key is left"]);
+    fs::write(&file, lines("stays") + &lines("comes") + "[limits]\nmax_requests = 7\n").unwrap();
+    hang_up(server.pid());
+    server.logged(&["SIGHUP", "were read again"]);
+    server.logged(&["[limits]", "after a restart"]);
+    assert!(ends(&mut stream), "nothing goes on under a key that is gone");
+    let statuses = ["stays", "goes", "comes"].map(|id| status(&server, id));
+    assert_eq!(statuses, [200, 401, 200]);
+}
+
+#[test]
+fn s2_a_worker_goes_on_at_a_hang_up() {
+    let store = Store::of("memory").unwrap();
+    let mut worker = command(&store)
+        .args(["work", "--url", "memory:"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(worker.stderr.take().unwrap()).lines();
+    let mut told = |words: &str| lines.any(|line| line.is_ok_and(|line| line.contains(words)));
+    assert!(told("working"), "it has started");
+    hang_up(worker.id());
+    let goes_on = told("SIGHUP: a worker takes its settings when it starts");
+    let has_ended = worker.try_wait().unwrap().is_some();
+    worker.kill().unwrap();
+    worker.wait().unwrap();
+    assert!(goes_on && !has_ended);
+}
