@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::app::App;
-use super::audit::audited;
+use super::audit::{audited, json};
 use super::wire::{countable, millis};
 use crate::http::{Caller, Json, Problem, Scope};
 
@@ -59,7 +59,8 @@ pub(super) async fn put_retention(
     countable("events", Some(body.events))?;
     let retention = EventRetention::new(Duration::from_millis(body.age_ms), body.events)?;
     let set = app.client().consumers()?.set_retention(retention).await.map_err(Problem::from);
-    audited(&caller, "put", format_args!("event retention"), set)?;
+    let target = format!("event retention {}", json(&RetentionBody::of(retention)));
+    audited(&caller, "put", target, set)?;
     Ok(Answer(RetentionBody::of(retention)))
 }
 

@@ -3,11 +3,11 @@
 use axum::extract::{FromRequestParts, Query};
 use axum::http::request::Parts;
 use queuekit::{Cursor, Error, JobFilter, JobId, Kind, PageSize, QueueName, StatusSet};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::wire::Time;
+use super::wire::{Time, given};
 use crate::http::Problem;
 use crate::http::unsaid::without_values;
 
@@ -116,30 +116,44 @@ pub(super) struct JobQuery {
     pub(super) cursor: Option<String>,
 }
 
-/// Which jobs, in a body.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+/// Which jobs, in a body. Null is refused: a value that its program had forgotten would stand for
+/// all jobs.
+#[derive(Debug, Default, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Filter)]
 pub(super) struct FilterBody {
+    /// Every job of every queue: then it is to name nothing else.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) all: bool,
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
     pub(super) queue: Option<String>,
     /// A status or state, or several joined by commas.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(example = "dead")]
     pub(super) status: Option<String>,
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
     pub(super) r#type: Option<String>,
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(min_length = 1, max_length = 256)]
     pub(super) partition_key: Option<String>,
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
     pub(super) worker: Option<String>,
     /// Only dead or failed ones whose error contains this.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<String>,
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub(super) created_from: Option<Time>,
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub(super) created_to: Option<Time>,
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub(super) finished_from: Option<Time>,
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub(super) finished_to: Option<Time>,
 }
@@ -148,6 +162,7 @@ impl JobQuery {
     pub(super) fn filter(self) -> queuekit::Result<JobFilter> {
         let (limit, cursor) = (self.limit, self.cursor.as_deref().map(str::parse).transpose()?);
         let body = FilterBody {
+            all: false,
             queue: self.queue,
             status: self.status,
             r#type: self.r#type,
@@ -164,6 +179,24 @@ impl JobQuery {
 }
 
 impl FilterBody {
+    /// # Errors
+    /// 422 if it names no jobs and does not say that all are meant, or if it says both.
+    pub(super) fn need_meant(&self) -> Result<(), Problem> {
+        let names_some = *self != Self { all: self.all, ..Self::default() };
+        match (self.all, names_some) {
+            (true, true) => Err(Problem::invalid(
+                "filter.all",
+                "the filter says all, and names some; leave out the one or the other",
+            )),
+            (false, false) => Err(Problem::invalid(
+                "filter",
+                "the filter names nothing: name a queue, a status or the like, or say \
+                 {\"all\": true} if every job of every queue is meant",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     pub(super) fn filter(
         self,
         limit: Option<usize>,

@@ -4,12 +4,12 @@ use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use queuekit::{QueueName, QueuePatch};
+use queuekit::QueueName;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::app::App;
-use super::audit::audited;
+use super::audit::{audited, json};
 use super::jobs::list::{PageBody, page};
 use super::params::{Force, JobQuery, Named, Params};
 use super::wire::{PatchBody, QueueBody, SettingsBody};
@@ -84,7 +84,7 @@ pub(super) async fn pause(
     caller: Caller,
     Named(name): Named<QueueName>,
 ) -> Result<Answer<SettingsBody>, Problem> {
-    change(&app, &caller, &name, &QueuePatch::default().paused(true)).await
+    change(&app, &caller, &name, PatchBody::paused(true)).await
 }
 
 /// Ends a pause.
@@ -98,7 +98,7 @@ pub(super) async fn resume(
     caller: Caller,
     Named(name): Named<QueueName>,
 ) -> Result<Answer<SettingsBody>, Problem> {
-    change(&app, &caller, &name, &QueuePatch::default().paused(false)).await
+    change(&app, &caller, &name, PatchBody::paused(false)).await
 }
 
 /// Changes settings, and creates the queue if there is none.
@@ -114,7 +114,7 @@ pub(super) async fn configure(
     Named(name): Named<QueueName>,
     Json(body, _room): Json<PatchBody>,
 ) -> Result<Answer<SettingsBody>, Problem> {
-    change(&app, &caller, &name, &body.patch()?).await
+    change(&app, &caller, &name, body).await
 }
 
 /// Removes an empty queue; with force, one with jobs of which none runs.
@@ -153,11 +153,12 @@ async fn change(
     app: &App,
     caller: &Caller,
     name: &QueueName,
-    patch: &QueuePatch,
+    body: PatchBody,
 ) -> Result<Answer<SettingsBody>, Problem> {
     admit(caller, name)?;
-    let settings = app.admin()?.configure(name, patch).await.map_err(Problem::from);
-    let settings = audited(caller, "configure", format_args!("queue {name}: {patch:?}"), settings)?;
+    let target = format!("queue {name} {}", json(&body));
+    let settings = app.admin()?.configure(name, &body.patch()?).await.map_err(Problem::from);
+    let settings = audited(caller, "configure", target, settings)?;
     Ok(Answer(SettingsBody::of(&settings)))
 }
 

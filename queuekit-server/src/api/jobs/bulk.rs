@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use axum::Json as Answer;
 use axum::extract::State;
-use queuekit::{BulkAction, BulkReport, BulkRequest, JobFilter, PageSize, bulk};
+use queuekit::{BulkAction, BulkReport, BulkRequest, PageSize, bulk};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::api::app::App;
-use crate::api::audit::audit;
+use crate::api::audit::{audit, json};
 use crate::api::params::FilterBody;
 use crate::api::wire::Time;
 use crate::http::{Caller, Json, Problem, Scope};
@@ -44,7 +44,7 @@ pub(crate) struct BulkBody {
 }
 
 /// What is done with each.
-#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = BulkAction)]
 enum ActionBody {
@@ -85,8 +85,11 @@ pub(crate) async fn bulk_jobs(
     caller.need(Scope::Admin)?;
     let action = body.action(&caller)?;
     let cursor = body.cursor.as_deref().map(str::parse).transpose()?;
+    let told = format!("jobs {}", json(&body.filter));
+    let is_meant = body.filter.need_meant();
     let filter = body.filter.filter(body.limit, cursor)?;
     caller.need_named(filter.queue.as_ref(), filter.kind.as_ref())?;
+    is_meant?;
     let since = body.since.map(|time| time.0);
     let request = BulkRequest { dry_run: body.dry_run, since, ..BulkRequest::new(action, filter) };
     let report = in_parts(&app, &request).await.map_err(Problem::from);
@@ -94,10 +97,9 @@ pub(crate) async fn bulk_jobs(
         Ok(report) => format!("changed {}", report.changed),
         Err(problem) => problem.kind().to_owned(),
     };
-    let JobFilter { queue, kind, statuses, .. } = &request.filter;
-    let target = format_args!("jobs of {queue:?} {kind:?} {statuses:?}");
-    let action = format!("bulk {:?}{}", body.action, if body.dry_run { " dry run" } else { "" });
-    audit(&caller, &action.to_lowercase(), target, &outcome);
+    let action = body.action.name();
+    let action = format!("bulk {action}{}", if body.dry_run { " dry run" } else { "" });
+    audit(&caller, &action, told, &outcome);
     let report = report?;
     Ok(Answer(ReportBody {
         matched: report.matched,
@@ -133,6 +135,18 @@ async fn in_parts(app: &App, request: &BulkRequest) -> queuekit::Result<BulkRepo
         left = left.saturating_sub(PART);
     }
     Ok(all)
+}
+
+impl ActionBody {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Retry => "retry",
+            Self::Cancel => "cancel",
+            Self::Delete => "delete",
+            Self::Bury => "bury",
+            Self::Reschedule => "reschedule",
+        }
+    }
 }
 
 impl BulkBody {

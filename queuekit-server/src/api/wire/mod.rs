@@ -2,6 +2,7 @@
 
 mod bounded;
 mod bytes;
+mod given;
 mod job;
 mod metadata;
 mod new_job;
@@ -11,6 +12,7 @@ mod time;
 
 pub(crate) use bounded::{BATCH, bounded, entries, items};
 pub(crate) use bytes::{Given, Shown};
+pub(crate) use given::given;
 pub(crate) use job::{JobBody, LeasedBody};
 pub(crate) use metadata::metadata;
 pub(crate) use new_job::{EnqueueBody, NewJobBody};

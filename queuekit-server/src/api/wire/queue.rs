@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use queuekit::queue::{Keep, KeyOnDead, KeyOnWait, Order, Retention, Totals};
 use queuekit::{Error, Queue, QueuePatch, QueueSettings, Result};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Time, millis};
+use super::{Time, given, millis};
 
 /// The figures of a queue.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -76,21 +76,28 @@ pub(crate) struct SettingsBody {
 }
 
 /// What is changed; what is absent stays.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = QueuePatch)]
 pub(crate) struct PatchBody {
+    #[serde(skip_serializing_if = "Option::is_none")]
     paused: Option<bool>,
     /// Null lifts the limit.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u64>)]
     max_pending: Option<Option<u64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 10000)]
     per_key: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     key_on_wait: Option<KeyOnWaitBody>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     key_on_dead: Option<KeyOnDeadBody>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     order: Option<OrderBody>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     dedup_window_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     retention: Option<RetentionBody>,
 }
 
@@ -209,6 +216,11 @@ impl SettingsBody {
 }
 
 impl PatchBody {
+    /// A pause begins or ends.
+    pub(crate) fn paused(paused: bool) -> Self {
+        Self { paused: Some(paused), ..Self::default() }
+    }
+
     /// The change, checked.
     ///
     /// # Errors
@@ -274,9 +286,4 @@ pub(crate) fn countable(field: &'static str, number: Option<u64>) -> Result<()> 
         Some(number) => Err(Error::invalid(field, "at most 9223372036854775807", number)),
         None => Ok(()),
     }
-}
-
-/// Tells null from absent.
-fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
-    T::deserialize(from).map(Some)
 }

@@ -16,6 +16,7 @@ on_every_store! {
     a_traceparent_goes_into_the_job,
     jobs_are_listed_a_page_at_a_time,
     an_operator_cancels_retries_reschedules_buries_and_deletes,
+    a_filter_that_names_nothing_deletes_nothing,
     a_bulk_action_counts_first_and_acts_then,
     why_says_what_a_job_waits_for,
 }
@@ -316,8 +317,46 @@ fn a_bulk_action_counts_first_and_acts_then(server: &mut Server) {
     let all = bulk(json!({"action": "delete", "filter": {"queue": "c"}, "limit": 1000}));
     let all = all.expect(200).value();
     assert_eq!((&all["matched"], &all["changed"]), (&json!(130), &json!(130)), "in any parts");
-    bulk(json!({"action": "reschedule", "filter": {}})).problem(422, "invalid");
-    bulk(json!({"action": "explode", "filter": {}})).problem(422, "invalid");
+    bulk(json!({"action": "reschedule", "filter": {"queue": "c"}})).problem(422, "invalid");
+    bulk(json!({"action": "explode", "filter": {"queue": "c"}})).problem(422, "invalid");
+}
+
+/// A variable that is not set becomes null, and null is not every job there is.
+fn a_filter_that_names_nothing_deletes_nothing(server: &mut Server) {
+    for queue in ["a", "b"] {
+        enqueue(server, json!({"type": "t", "queue": queue}));
+    }
+    let bulk = |action: &str, filter: Value| {
+        let reason = (action == "bury").then_some("r");
+        let body = json!({"action": action, "reason": reason, "delay_ms": 0, "filter": filter});
+        server.ask("POST", "/v1/jobs/bulk").json(&body)
+    };
+    for action in ["delete", "bury", "cancel", "retry", "reschedule"] {
+        for name in [
+            "queue",
+            "status",
+            "type",
+            "partition_key",
+            "worker",
+            "error",
+            "created_from",
+            "created_to",
+            "finished_from",
+            "finished_to",
+        ] {
+            let problem = bulk(action, json!({ name: null })).problem(422, "invalid");
+            assert_eq!(problem["field"], format!("filter.{name}"), "{problem}");
+        }
+        let problem = bulk(action, json!({})).problem(422, "invalid");
+        assert!(problem["detail"].as_str().unwrap().contains("{\"all\": true}"), "{problem}");
+        bulk(action, json!({"all": false})).problem(422, "invalid");
+        bulk(action, json!({"all": null})).problem(422, "invalid");
+        bulk(action, json!({"all": true, "queue": "a"})).problem(422, "invalid");
+    }
+    let listed = server.get("/v1/jobs").send().value();
+    assert_eq!(listed["jobs"].as_array().unwrap().len(), 2, "{listed}");
+    let deleted = bulk("delete", json!({"all": true})).expect(200).value();
+    assert_eq!(deleted["changed"], 2);
 }
 
 fn why_says_what_a_job_waits_for(server: &mut Server) {
