@@ -12,6 +12,8 @@ pub const NAME_BYTES: usize = 128;
 pub const CONSUMER_BYTES: usize = 100;
 /// Most subscriptions of a store, and so most deliveries of an event.
 pub const SUBSCRIPTIONS: usize = 1000;
+/// Longest name of a replay, in bytes.
+pub const REPLAY_BYTES: usize = 256;
 /// Most deliveries that one emit may make, over all its events.
 pub const DELIVERIES_PER_CALL: usize = 10_000;
 /// Metadata that a delivery has beside its event's, in bytes.
@@ -58,6 +60,10 @@ pub const ON_TIME: Duration = Duration::from_secs(10);
 pub const INTERVAL_MIN: Duration = Duration::from_secs(1);
 /// Longest interval of a schedule, and most by which its jitter moves a job.
 pub const INTERVAL_MAX: Duration = DELAY;
+/// Longest cron expression, in bytes: it is parsed at every tick.
+pub const CRON_BYTES: usize = 256;
+/// Longest name of a time zone, in bytes.
+pub const ZONE_BYTES: usize = 64;
 /// Most occurrences that a schedule catches up with at once.
 pub const CATCH_UP: u32 = 1000;
 /// Most schedules of a store.

@@ -87,17 +87,21 @@ impl RetryPolicy {
 
     /// The policy that was written so; none if the text is none.
     pub fn read(text: &str) -> Option<Self> {
-        let mut words = text.split_whitespace();
-        let name = words.next()?;
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let (name, rest) = words.split_first()?;
         let millis = |word: &str| word.parse().ok().map(Duration::from_millis);
-        match name {
-            "exponential" => {
-                let (base, cap) = (millis(words.next()?)?, millis(words.next()?)?);
-                let jitter: f64 = words.next()?.parse().ok()?;
-                Some(Self::Exponential { base, cap, jitter })
+        match (*name, rest) {
+            ("exponential", [base, cap, jitter]) => {
+                let (base, cap) = (millis(base)?, millis(cap)?);
+                let jitter: f64 = jitter.parse().ok()?;
+                // Neither is a number that is none.
+                (0.0..=1.0).contains(&jitter).then_some(Self::Exponential { base, cap, jitter })
             }
-            "fixed" => Some(Self::Fixed(millis(words.next()?)?)),
-            "list" => Some(Self::List(words.map(millis).collect::<Option<Vec<_>>>()?.into())),
+            ("fixed", [delay]) => Some(Self::Fixed(millis(delay)?)),
+            ("list", delays) => {
+                let delays = delays.iter().map(|delay| millis(delay));
+                Some(Self::List(delays.collect::<Option<Vec<_>>>()?.into()))
+            }
             _ => None,
         }
     }
@@ -225,9 +229,13 @@ mod tests {
             assert_eq!(format!("{again:?}"), format!("{policy:?}"));
         }
         assert!(RetryPolicy::custom(|_| SECOND).written().is_none());
-        assert!(
-            ["", "fixed", "fixed x", "soon"].iter().all(|text| RetryPolicy::read(text).is_none())
-        );
+        for text in ["", "fixed", "fixed x", "fixed 1 2", "fixed -1", "soon", "list 1 x"] {
+            assert!(RetryPolicy::read(text).is_none(), "{text}");
+        }
+        for jitter in ["NaN", "inf", "-inf", "-1", "-0.1", "1.1", "3", "1e308", "x", ""] {
+            let text = format!("exponential 1000 5000 {jitter}");
+            assert!(RetryPolicy::read(&text).is_none(), "{text}");
+        }
     }
 
     #[test]

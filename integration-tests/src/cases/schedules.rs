@@ -90,7 +90,14 @@ pub async fn r15_1_what_never_occurs_is_refused(world: &dyn World) {
     for expression in ["0 0 30 2 *", "61 * * * *", "* * *", "", "every day"] {
         assert_invalid(cron(expression).build(), "cron");
     }
-    assert_invalid(cron("0 0 * * *").zone("Europe/Atlantis").build(), "zone");
+    let long = |minutes: usize| format!("{}0 0 * * *", "0,".repeat((minutes - 9) / 2));
+    assert_eq!((long(255).len(), cron(&long(255)).build().is_ok()), (255, true));
+    assert_invalid(cron(&long(257)).build(), "cron");
+    assert_invalid(cron(&"0-59,".repeat(1_000_000)).build(), "cron");
+    let far = "Europe/".repeat(10);
+    for zone in ["Europe/Atlantis", "localtime", "LocalTime", "posixrules", far.as_str(), ""] {
+        assert_invalid(cron("0 0 * * *").zone(zone).build(), "zone");
+    }
     assert_invalid(ScheduleDraft::every("s", Duration::ZERO, draft()).build(), "every");
     assert_invalid(cron("@daily").jitter(400 * DAY).build(), "jitter");
     assert_invalid(cron("@daily").catch_up(CatchUp::All(1001)).build(), "catch_up");
@@ -101,6 +108,10 @@ pub async fn r15_1_what_never_occurs_is_refused(world: &dyn World) {
     let now = world.schedule_rows(ScheduleQuery::Due(0)).await.now;
     let ends = defined(cron("0 0 0 1 1 * 2020").end(now + HOUR));
     assert_invalid(world.scheduler().put(&ends).await, "cron");
+    let ended = defined(cron("@daily").end(now.minus(HOUR)));
+    assert_invalid(world.scheduler().put(&ended).await, "end");
+    let too_soon = defined(cron("0 0 0 1 1 * 2090").end(now + HOUR));
+    assert_invalid(world.scheduler().put(&too_soon).await, "end");
     let large = JobDraft::new("work", vec![0; 1024 * 1024 + 1]);
     let large = defined(ScheduleDraft::every("s", EVERY, large));
     assert_invalid(world.scheduler().put(&large).await, "payload");

@@ -7,6 +7,7 @@ use crate::capability::EventFilter;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::job::NewJob;
+use crate::limits::REPLAY_BYTES;
 use crate::names::ConsumerName;
 
 /// Events that one step delivers.
@@ -21,7 +22,7 @@ const PAGE: usize = 500;
 pub struct Replay {
     /// To whom; events that the subscription wants, also while it is disabled.
     pub consumer: ConsumerName,
-    /// Any text but the empty one.
+    /// 1 to 256 bytes.
     pub name: String,
     /// Where it begins.
     pub from: ReplayFrom,
@@ -74,13 +75,14 @@ impl Consumers<'_> {
     ///
     /// # Errors
     /// `NotFound` if the consumer has no subscription, or if the event to begin behind is gone;
-    /// `Invalid` if the name is empty; `Unavailable`, `Indeterminate` (make the
+    /// `Invalid` if the name is empty or too long; `Unavailable`, `Indeterminate` (make the
     /// step again), `Closed`.
     pub async fn replay(&self, replay: &Replay) -> Result<ReplayReport> {
         let subscription = self.get(&replay.consumer).await?;
         let subscription = subscription.ok_or_else(|| unknown(&replay.consumer))?;
-        if replay.name.is_empty() {
-            return Err(Error::invalid("name", "not empty", "nothing"));
+        if !(1..=REPLAY_BYTES).contains(&replay.name.len()) {
+            let got = format!("{} bytes", replay.name.len());
+            return Err(Error::invalid("name", format!("1..={REPLAY_BYTES} bytes"), got));
         }
         let filter = replay.filter(&subscription)?;
         let page = self.outbox.list_events(&filter).await?;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
+use crate::limits::{CRON_BYTES, ZONE_BYTES};
 
 /// A cron expression and the time zone in which it is read; it has an occurrence at some time.
 ///
@@ -33,19 +34,24 @@ impl Cron {
     /// Parses an expression; `zone` is a name like `Europe/Berlin`, or `UTC`.
     ///
     /// # Errors
-    /// `Invalid` if it cannot be read, if no time ever matches it (`0 0 30 2 *`), or if there is
-    /// no such zone; it says why.
+    /// `Invalid` if it is longer than 256 bytes or cannot be read, if no time ever matches it
+    /// (`0 0 30 2 *`), or if there is no such zone; it says why.
     pub fn new(expression: &str, zone: &str) -> Result<Self> {
+        within("cron", CRON_BYTES, expression)?;
+        within("zone", ZONE_BYTES, zone)?;
         let parser = CronParser::builder().seconds(Seconds::Optional).year(Year::Optional).build();
         let refuse = |why: String| {
             let limit = "a cron expression like `30 2 * * *` (minute, hour, day, month, weekday)";
             Error::invalid("cron", limit, format!("{expression:?}: {why}"))
         };
         let pattern = parser.parse(expression).map_err(|error| refuse(error.to_string()))?;
-        let zone = TimeZone::get(zone).map_err(|error| {
-            let limit = "the name of a time zone like `Europe/Berlin` or `UTC`";
-            Error::invalid("zone", limit, format!("{zone:?}")).caused_by(error)
-        })?;
+        let limit = "the name of a time zone like `Europe/Berlin` or `UTC`";
+        if OF_THE_MACHINE.iter().any(|own| own.eq_ignore_ascii_case(zone)) {
+            let got = format!("{zone:?}, which is another one on other machines");
+            return Err(Error::invalid("zone", limit, got));
+        }
+        let zone = TimeZone::get(zone)
+            .map_err(|error| Error::invalid("zone", limit, format!("{zone:?}")).caused_by(error))?;
         let cron = Self { expression: expression.to_owned(), zone, pattern: Box::new(pattern) };
         match cron.next_after(BEGINNING) {
             Some(_) => Ok(cron),
@@ -89,6 +95,16 @@ impl Cron {
 
 /// 1 January 2000: an expression that names years before is of no use to anybody.
 const BEGINNING: Timestamp = Timestamp::from_millis(946_684_800_000);
+
+/// Files beside those of the zones: whoever ticks would read another one.
+const OF_THE_MACHINE: [&str; 2] = ["localtime", "posixrules"];
+
+fn within(field: &'static str, bytes: usize, text: &str) -> Result<()> {
+    if text.len() <= bytes {
+        return Ok(());
+    }
+    Err(Error::invalid(field, format!("at most {bytes} bytes"), format!("{} bytes", text.len())))
+}
 
 fn timestamp(at: &Zoned) -> Timestamp {
     Timestamp::from_millis(at.timestamp().as_millisecond())

@@ -77,11 +77,15 @@ impl<'a> Scheduler<'a> {
     /// Creates the schedule or replaces what it says; a pause stays. True if there was none.
     ///
     /// # Errors
-    /// Those of [`declare`](Self::declare).
+    /// Those of [`declare`](Self::declare); `Invalid` also if it ends before its next occurrence.
     pub async fn put(&self, definition: &Definition) -> Result<bool> {
         self.admit(definition)?;
         let put = |found: &Found| {
             let new = found.put(definition)?;
+            if definition.next_after(found.now).is_none() {
+                let error = Error::invalid("end", "after an occurrence to come", "an earlier one");
+                return Err(error.on(definition.name()));
+            }
             Ok((Edit::Put(Box::new(new), Vec::new()), found.row.is_none()))
         };
         self.change(definition.name(), put).await

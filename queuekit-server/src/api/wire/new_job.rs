@@ -178,7 +178,11 @@ impl<'de> Deserialize<'de> for PriorityBody {
             }
 
             fn visit_str<E: Error>(self, name: &str) -> Result<PriorityBody, E> {
-                Ok(PriorityBody::Name(name.to_owned()))
+                // A number in quotes is one that went through a program which takes it for text.
+                match name.bytes().all(|byte| byte.is_ascii_digit()) {
+                    true => Err(E::invalid_value(Unexpected::Str(name), &self)),
+                    false => Ok(PriorityBody::Name(name.to_owned())),
+                }
             }
         }
 

@@ -94,6 +94,9 @@ pub(crate) async fn reserve(
         let detail = format!("queues must name 1 to {BATCH} queues");
         return Err(Problem::invalid("queues", detail));
     }
+    if !(1..=BATCH).contains(&limit) {
+        return Err(Problem::invalid("limit", format!("limit must be 1..={BATCH}")));
+    }
     // What follows may take a minute.
     drop(room);
     for queue in queues.names() {

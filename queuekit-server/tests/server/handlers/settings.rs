@@ -59,6 +59,12 @@ fn a_wrong_setting_is_refused_at_the_start_by_name_and_not_repeated() {
         (&*format!("{EXEC}program = 'sh'"), "[handlers.exec.commands.t]: `program` must be a path"),
         (&*format!("{EXEC}program = '/sh'\ndead_exit_codes = [75]"), "must not hold 0"),
         (&*format!("{EXEC}program = '/sh'\nenvironment = []"), "`environment` is unknown"),
+        (
+            "[handlers.exec.commands.'a b']\nprogram = '/bin/true'",
+            "line 1: a name of a command is letters, digits",
+        ),
+        ("hosts = ['http://hunter2/']", "line 1: it must be a name as jobs.example.com"),
+        ("[[keys]]\nqueues = ['a b']", "line 2: a glob must be 1 to 128 letters"),
         ("lease_ms = 10", "`lease_ms` of queuekit.toml: "),
     ] {
         let sandbox = Sandbox::new();
