@@ -141,6 +141,56 @@ async fn a_role_that_may_enqueue_can_do_nothing_else() {
     role.drop(&psql).await;
 }
 
+/// The roles of deploy/postgres/roles.sql, with a schema of its own; made twice, as after an upgrade.
+#[tokio::test]
+async fn each_role_of_the_file_does_its_work_and_is_refused_the_rest() {
+    let Some(psql) = Psql::open("each_role_of_the_file").await else { return };
+    let own = format!("{}_", psql.0.name);
+    let roles = include_str!("../../../deploy/postgres/roles.sql");
+    let schema = format!("SCHEMA {} ", psql.0.schema);
+    let roles = roles.replace("queuekit_", &own).replace("SCHEMA queuekit ", &schema);
+    for _ in 0..2 {
+        psql.run(&roles).await.expect("the file runs");
+    }
+    let member = async |of: &str| {
+        let role = Role::new(&psql, of, &[&format!("GRANT {own}{of}")]).await;
+        let as_role = client(&role.url(&psql)).await;
+        (role, as_role)
+    };
+    let may = async |client: &tokio_postgres::Client, can: &[&str], cannot: &[&str]| {
+        for sql in can {
+            client.batch_execute(&psql.sql(sql)).await.expect(sql);
+        }
+        for sql in cannot {
+            denied(client, &psql.sql(sql)).await;
+        }
+    };
+    let enqueue = "SELECT queuekit.enqueue('default', 'work', '{}')";
+    let views = "SELECT * FROM queuekit.job_list; SELECT * FROM queuekit.queue_list";
+    let reads = "SELECT * FROM queuekit.jobs";
+    let makes = "SELECT queuekit.create_queue('mine')";
+    let forgets = "DELETE FROM queuekit.migrations";
+    let drops = "DROP TABLE queuekit.ready";
+    let adds = "CREATE TABLE queuekit.mine ()";
+    let replaces = "CREATE OR REPLACE FUNCTION queuekit.now_ms() RETURNS bigint
+                    LANGUAGE sql RETURN 0::bigint";
+
+    let (producer, as_producer) = member("enqueue").await;
+    may(&as_producer, &[enqueue], &[views, reads, makes, forgets, drops, adds, replaces]).await;
+    let (viewer, as_viewer) = member("look").await;
+    may(&as_viewer, &[views], &[enqueue, reads, makes, forgets, drops, adds, replaces]).await;
+    let (worker, as_worker) = member("work").await;
+    assert_eq!(psql.world().reserve(9).await.len(), 1, "what the producer stored");
+    work(worker.config(&psql).migrate(false)).await.close().await.unwrap();
+    may(&as_worker, &[reads], &[forgets, drops, adds, replaces]).await;
+    for role in [producer, viewer, worker] {
+        role.drop(&psql).await;
+    }
+    for role in ["enqueue", "look", "work"] {
+        Role(format!("{own}{role}")).drop(&psql).await;
+    }
+}
+
 #[tokio::test]
 async fn a_role_that_may_look_can_neither_enqueue_nor_read_tables() {
     let Some(psql) = Psql::open("a_role_that_may_look").await else { return };
