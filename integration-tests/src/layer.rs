@@ -132,6 +132,10 @@ pub trait Layer: Debug + Send + Sync + 'static {
         self.admin().why(id).await
     }
 
+    async fn check_writes(&self) -> Result<()> {
+        self.inspect().check_writes().await
+    }
+
     async fn durability(&self) -> Result<Durability> {
         self.inspect().durability().await
     }

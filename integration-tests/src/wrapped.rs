@@ -187,6 +187,11 @@ impl<L: Layer> Admin for Wrapped<L> {
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
 impl<L: Layer> Inspect for Wrapped<L> {
+    async fn check_writes(&self) -> Result<()> {
+        self.0.called("check_writes");
+        self.0.check_writes().await
+    }
+
     async fn durability(&self) -> Result<Durability> {
         self.0.called("durability");
         self.0.durability().await

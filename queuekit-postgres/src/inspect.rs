@@ -1,8 +1,8 @@
 //! What `doctor` asks.
 
 use async_trait::async_trait;
-use queuekit_core::Result;
 use queuekit_core::capability::{Durability, Fact, Finding, Inspect, Severity};
+use queuekit_core::{Error, ErrorKind, Result};
 
 use crate::call::Call;
 use crate::error::{Outcome, unreadable};
@@ -41,6 +41,23 @@ struct Server {
 
 #[async_trait]
 impl Inspect for PostgresStore {
+    async fn check_writes(&self) -> Result<()> {
+        let read = self.call("check_writes", Call::Repeatable, (), |(), session| {
+            Box::pin(async move {
+                let rows = session.query(Sql::ReadOnly, params![]).await?;
+                let row = rows.first().ok_or_else(|| unreadable("the server's state"))?;
+                Ok(row.try_get::<_, bool>(0)?)
+            })
+        });
+        if !read.await? {
+            return Ok(());
+        }
+        let message = "the server takes no writes: it is a standby, or \
+                       default_transaction_read_only is on, as some services set it when the disk \
+                       is full; connect to the primary, make room, or turn the setting off";
+        Err(Error::new(ErrorKind::Unavailable, message).during("check_writes"))
+    }
+
     async fn durability(&self) -> Result<Durability> {
         let server =
             self.call("inspect", Call::Repeatable, (), |(), session| Box::pin(server(session)));

@@ -156,6 +156,7 @@ statements! {
     Content "content"
     AddDays "add_days"
     Server "server"
+    ReadOnly "read_only"
     MigrationTable "migration_table"
     MigrationVersion "migration_version"
     MigrationInsert "migration_insert"

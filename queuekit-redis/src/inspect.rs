@@ -4,11 +4,23 @@ use async_trait::async_trait;
 use queuekit_core::Result;
 use queuekit_core::capability::{Durability, Fact, Finding, Inspect};
 
+use redis::cmd;
+
 use crate::RedisStore;
+use crate::call::{Call, Request};
 use crate::server::Server;
 
 #[async_trait]
 impl Inspect for RedisStore {
+    /// A write that changes nothing, and that a server without memory takes as it takes an ack:
+    /// queues can be drained then. In a Cluster it asks the node that has the version.
+    async fn check_writes(&self) -> Result<()> {
+        let key = self.shared.keyspace.version();
+        let command = cmd("PERSIST").arg(&key).to_owned();
+        let write = Request::Command { key, command };
+        self.call("check_writes", Call::Repeatable, write).await.map(drop)
+    }
+
     /// In a Cluster that of the weakest node.
     async fn durability(&self) -> Result<Durability> {
         let all = Server::ask_all(self).await?.into_iter().map(|server| server.durability());

@@ -75,6 +75,12 @@ impl Server {
         }
     }
 
+    fn is_full(&self) -> bool {
+        let bytes = |text: &Option<String>| text.as_deref().and_then(|text| text.parse().ok());
+        let most: u64 = bytes(&self.maxmemory).unwrap_or(0);
+        most > 0 && bytes(&self.used_memory).is_some_and(|used| used >= most)
+    }
+
     /// `waits`: the store waits for replicas.
     pub(crate) fn findings(&self, waits: bool) -> Vec<Finding> {
         let mut findings = Vec::new();
@@ -93,6 +99,11 @@ impl Server {
         if self.eviction.as_deref().is_some_and(|policy| policy != "noeviction") {
             let message = "it drops keys when it is full: jobs vanish";
             find(Severity::Error, message, "set `maxmemory-policy noeviction`");
+        }
+        if self.is_full() {
+            let message = "its memory is full: nothing can be enqueued; what is stored can be \
+                           worked off";
+            find(Severity::Error, message, "raise maxmemory, or let workers drain the queues");
         }
         match self.fsync.as_deref() {
             Some("everysec") => {

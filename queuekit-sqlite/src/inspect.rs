@@ -9,6 +9,7 @@ use rusqlite::Connection;
 
 use crate::error::failed;
 use crate::migrate;
+use crate::statements::TOUCH;
 use crate::{SqliteStore, Synchronous};
 
 /// A log this large means that a reader has held on to it for long.
@@ -16,6 +17,14 @@ const LARGE_LOG_BYTES: u64 = 1 << 30;
 
 #[async_trait]
 impl Inspect for SqliteStore {
+    /// Commits a row as it is: whether there is room, only a write can tell.
+    async fn check_writes(&self) -> Result<()> {
+        let touch = |step: &mut crate::Step<'_>| {
+            step.conn.prepare_cached(TOUCH).and_then(|mut touch| touch.execute([])).map_err(failed)
+        };
+        self.write("check_writes", touch).await.map(drop)
+    }
+
     async fn durability(&self) -> Result<Durability> {
         self.check_open().map_err(|error| error.during("inspect"))?;
         Ok(match self.shared.synchronous {

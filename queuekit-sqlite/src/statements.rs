@@ -39,6 +39,7 @@ statements! {
     MIGRATION_TABLE "migration_table"
     MIGRATION_VERSION "migration_version"
     MIGRATION_INSERT "migration_insert"
+    TOUCH "touch"
     QUEUE "queue"
     QUEUES "queues"
     QUEUE_AFTER "queue_after"

@@ -177,6 +177,9 @@ impl Thread {
         }
         match self.attempt(&mut batch) {
             Ok(stirred) => {
+                if let Err(error) = self.place.check_committed() {
+                    return batch.into_iter().for_each(|cmd| cmd.answer(Some(error.clone())));
+                }
                 batch.into_iter().for_each(|command| command.answer(None));
                 stirred.iter().for_each(|queue| self.settings.wakeups.ring(queue));
             }

@@ -226,6 +226,9 @@ async fn every_call(store: &dyn Backend, token: LeaseToken) -> Vec<(&'static str
 /// R11.1: the store says what an Ok survives, and it is what its harness states.
 /// Guard: durability is read from the settings in force.
 pub async fn r11_1_the_store_says_what_an_ok_survives(world: &dyn World) {
+    let before = world.dump().await;
+    world.inspect().check_writes().await.expect("it takes writes");
+    world.assert_unchanged(&before).await;
     let says = world.inspect().durability().await.expect("durability");
     assert_eq!(Some(says), world.expect().durability);
     for fact in world.inspect().facts().await.expect("facts") {

@@ -1,7 +1,9 @@
 //! What `doctor` finds in Postgres beside what it finds in every store.
 
 use crate::common::postgres::{PostgresWorld, of_schema};
+use crate::common::stage::Stage;
 use queuekit_core::capability::{Inspect, Severity};
+use queuekit_core::{Backend, ErrorKind};
 use queuekit_integration_tests::{World, servers};
 use queuekit_integration_tests::{skip, this_test};
 
@@ -31,4 +33,17 @@ async fn partitions_that_nobody_made_are_found() {
     world.client.batch_execute(&of_schema(drop_tomorrow, world.schema)).await.unwrap();
     let remedy = warned(&world, "partitions of today or tomorrow are missing").await;
     assert!(remedy.expect("a warning").contains("queuekit serve"));
+}
+
+/// As services set it when a disk is full: for each session, from outside.
+#[tokio::test]
+async fn r10_2_a_server_that_takes_no_writes_says_so() {
+    let Some(stage) = Stage::open(this_test!()).await else { return };
+    stage.store.check_writes().await.expect("it takes them");
+    let reads = stage.handle("options=-c%20default_transaction_read_only%3Don").await;
+    let error = reads.check_writes().await.unwrap_err();
+    assert_eq!(*error.kind(), ErrorKind::Unavailable, "{error}");
+    assert!(error.to_string().contains("default_transaction_read_only"), "{error}");
+    reads.close().await.unwrap();
+    stage.end().await;
 }

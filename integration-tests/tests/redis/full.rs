@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::common::redis_stage::RedisStage;
 use crate::common::stage::{complete, create, lease, state, until};
 use crate::faults::server;
-use queuekit_core::capability::{ExtendOutcome, Leases};
+use queuekit_core::capability::{ExtendOutcome, Inspect, Leases, Severity};
 use queuekit_core::{Backend, ErrorKind, JobDraft, Nack, NackKind, NewJob, State};
 use queuekit_integration_tests::kit::{TTL, build, draft, keyed, kind_of, ttl, unique};
 use queuekit_integration_tests::servers::OwnRedis;
@@ -46,6 +46,10 @@ async fn r10_1_a_full_server_stores_nothing_more_and_is_drained() {
     refused_as_full(&stage, build(large())).await;
     refused_as_full(&stage, build(keyed("k").queue("new"))).await;
     refused_as_full(&stage, build(unique("new"))).await;
+    store.check_writes().await.expect("what is stored can be worked off");
+    let findings = store.findings().await.unwrap();
+    let full = findings.iter().find(|finding| finding.message.contains("its memory is full"));
+    assert_eq!(full.expect("it is full").severity, Severity::Error, "{findings:?}");
     let mut done = 0;
     while let Some(first) = lease(store, 1).await.pop() {
         let again = [Nack::new(first.token.clone(), NackKind::Retry, "no", Duration::ZERO)];
@@ -98,8 +102,11 @@ async fn r10_2_a_server_that_cannot_write_its_disk_is_full() {
     };
     saved("err").await;
     refused_as_full(&stage, build(keyed("k"))).await;
+    let error = stage.store.check_writes().await.unwrap_err();
+    assert_eq!(*error.kind(), ErrorKind::StorageFull, "{error}");
     std::fs::remove_dir_all(in_the_way.parent().unwrap()).unwrap();
     saved("ok").await;
+    stage.store.check_writes().await.expect("it can save again");
     create(&stage.store, &build(draft())).await;
     assert_eq!(lease(&stage.store, 10).await.len(), 2);
     stage.assert_exact().await;

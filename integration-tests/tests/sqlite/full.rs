@@ -5,6 +5,7 @@ use std::fs;
 
 use crate::common::files::{File, add, assert_exact, lease};
 use crate::common::system::Disk;
+use queuekit_core::capability::Inspect;
 use queuekit_core::{
     Ack, AckOutcome, Backend, BackendExt, ErrorKind, JobFilter, JobId, PageSize, State,
 };
@@ -41,11 +42,22 @@ async fn r10_2_a_full_disk_refuses_loses_nothing_and_heals_by_itself() {
         let job = store.get_job(lease.token.id).await.unwrap().unwrap();
         assert_eq!(job.state, State::Running, "an ack that was refused is not half done");
     }
+    // Each look takes what is left for a page.
+    let mut looks = 0;
+    let error = loop {
+        match store.check_writes().await {
+            Ok(()) => looks += 1,
+            Err(error) => break error,
+        }
+        assert!(looks < 1000, "a full disk is never seen");
+    };
+    assert_eq!(*error.kind(), ErrorKind::StorageFull, "{error}");
     let listed = ids(&store).await;
     assert!(stored.is_subset(&listed), "an acknowledged job is missing");
     assert_eq!(listed.len(), stored.len() + 50, "a refused job is there");
 
     fs::remove_file(&ballast).unwrap();
+    store.check_writes().await.expect("there is room again");
     let acks: Vec<Ack> = refused.into_iter().map(|lease| Ack::new(lease.token)).collect();
     let acked = store.ack(&acks).await.unwrap();
     assert!(acked.iter().all(|outcome| *outcome == AckOutcome::Acked), "{acked:?}");

@@ -15,6 +15,7 @@ mod edges;
 mod fence;
 mod foreign;
 mod full;
+mod gone;
 mod handles;
 mod kill;
 mod limits;

@@ -9,6 +9,13 @@ use crate::error::Result;
 /// Facts about a store and what is wrong with them.
 #[async_trait]
 pub trait Inspect: Debug + Send + Sync {
+    /// Whether the store takes writes now, at least those that settle jobs: one cheap question,
+    /// asked once a second by whoever watches a server. It changes no job.
+    ///
+    /// # Errors
+    /// Why it takes none: `StorageFull`, `Unavailable`, `Indeterminate`, `Closed`.
+    async fn check_writes(&self) -> Result<()>;
+
     /// What an Ok survives, as the store is set up now (contract R11).
     ///
     /// # Errors

@@ -84,6 +84,10 @@ impl QueueTable {
 
 #[async_trait]
 impl Inspect for MemoryStore {
+    async fn check_writes(&self) -> Result<()> {
+        self.step(Operation::Inspect, |_| Ok(()))
+    }
+
     async fn durability(&self) -> Result<Durability> {
         self.step(Operation::Inspect, |_| Ok(Durability::Nothing))
     }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use queuekit::capability::{Admin, Leases};
-use queuekit::{Backend, Client, Clock, Job, JobFilter, JobId, PageSize, SystemClock, Timestamp};
+use queuekit::{
+    Backend, Client, Clock, ErrorKind, Job, JobFilter, JobId, PageSize, SystemClock, Timestamp,
+};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
@@ -41,8 +43,8 @@ struct Shared {
     /// Long polls and streams.
     waiting: Arc<Semaphore>,
     figures: Mutex<Option<Figures>>,
-    /// Whether the store answered, and when that was.
-    ready: Mutex<Option<(Instant, bool)>>,
+    /// Why the store took no writes, if it took none, and when that was.
+    ready: Mutex<Option<(Instant, Option<&'static str>)>>,
     lately: Lately,
     keys: Keys,
     metrics: Metrics,
@@ -110,22 +112,39 @@ impl App {
         Ok(queues)
     }
 
-    /// Whether the store answers, as it was at most a second ago: whoever asks, and however often,
-    /// it is asked once at a time.
-    pub(crate) async fn is_ready(&self) -> bool {
+    /// Why the store takes no writes, if it takes none, as it was at most a second ago: whoever
+    /// asks, and however often, it is asked once at a time.
+    pub(crate) async fn why_not_ready(&self) -> Option<&'static str> {
         let mut ready = self.0.ready.lock().await;
-        if let Some((at, was_ready)) = *ready
+        if let Some((at, why_not)) = *ready
             && at.elapsed() < FRESH
         {
-            return was_ready;
+            return why_not;
+        }
+        let why_not = match tokio::time::timeout(PATIENCE, self.check_writes()).await {
+            Ok(Ok(())) => None,
+            // Anybody may ask: paths and addresses are for the log.
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "not ready");
+                Some(match error.kind() {
+                    ErrorKind::StorageFull => "the store has no room left and takes no writes",
+                    _ => "the store takes no writes; the server's log says why",
+                })
+            }
+            Err(_) => Some("the store does not answer"),
+        };
+        *ready = Some((Instant::now(), why_not));
+        why_not
+    }
+
+    async fn check_writes(&self) -> queuekit::Result<()> {
+        if let Some(inspect) = self.store().capabilities().inspect {
+            return inspect.check_writes().await;
         }
         // One page of one job: what every store has, at a bounded cost.
         let limit = PageSize::new(1).unwrap_or_default();
         let filter = JobFilter { limit, ..JobFilter::default() };
-        let asked = tokio::time::timeout(PATIENCE, self.store().list_jobs(&filter)).await;
-        let is_ready = matches!(asked, Ok(Ok(_)));
-        *ready = Some((Instant::now(), is_ready));
-        is_ready
+        self.store().list_jobs(&filter).await.map(drop)
     }
 
     /// How large the jobs are that are reserved.
@@ -200,8 +219,8 @@ mod tests {
         let options = HttpFlags::default().resolve(&Sources::default()).unwrap();
         let client = Client::new(Arc::clone(&store));
         let app = App::new(client, options.keys, &options.limits, CancellationToken::new());
-        store.faults().fail(Operation::ListJobs, 1, When::Before);
-        let asked = futures_util::future::join_all((0..100).map(|_| app.is_ready())).await;
-        assert!(asked.iter().all(|is_ready| !is_ready), "only the first question fails");
+        store.faults().fail(Operation::Inspect, 1, When::Before);
+        let asked = futures_util::future::join_all((0..100).map(|_| app.why_not_ready())).await;
+        assert!(asked.iter().all(Option::is_some), "only the first question fails");
     }
 }

@@ -14,7 +14,7 @@ pub(super) async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// Whether the store answers, and the server is not about to end.
+/// Whether the store takes writes, and the server is not about to end.
 #[utoipa::path(
     get, path = "/readyz", tag = "health",
     responses(
@@ -22,12 +22,13 @@ pub(super) async fn healthz() -> &'static str {
         (status = 503, description = "Not now.", body = String, content_type = "text/plain"),
     )
 )]
-pub(super) async fn readyz(State(app): State<App>) -> (StatusCode, &'static str) {
-    if app.stopping().is_cancelled() {
-        return (StatusCode::SERVICE_UNAVAILABLE, "stopping\n");
-    }
-    match app.is_ready().await {
-        true => (StatusCode::OK, "ok\n"),
-        false => (StatusCode::SERVICE_UNAVAILABLE, "the store does not answer\n"),
+pub(super) async fn readyz(State(app): State<App>) -> (StatusCode, String) {
+    let why_not = match app.stopping().is_cancelled() {
+        true => Some("stopping"),
+        false => app.why_not_ready().await,
+    };
+    match why_not {
+        None => (StatusCode::OK, "ok\n".to_owned()),
+        Some(why_not) => (StatusCode::SERVICE_UNAVAILABLE, format!("{why_not}\n")),
     }
 }

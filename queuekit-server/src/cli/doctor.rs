@@ -140,9 +140,19 @@ impl Report {
                 return Ok(());
             }
         }
+        self.check_writes(store).await;
         self.inspect(store).await?;
         self.ask_clock(store).await?;
         self.examine_queues(store).await
+    }
+
+    /// Where nothing can be written, the rest may still tell why.
+    async fn check_writes(&mut self, store: &dyn Backend) {
+        if let Some(inspect) = store.capabilities().inspect
+            && let Err(error) = inspect.check_writes().await
+        {
+            self.failed(&error);
+        }
     }
 
     async fn inspect(&mut self, store: &dyn Backend) -> queuekit::Result<()> {
