@@ -67,7 +67,10 @@ async fn assert_forbidden(server: &OwnRedis, user: &str, commands: &[&[&str]]) {
         command.arg(&words[1..]);
         let answer = command.query_async::<redis::Value>(&mut connection).await;
         let error = answer.expect_err(&words.join(" "));
-        assert_eq!(error.code(), Some("NOPERM"), "{user}: {words:?}: {error}");
+        // Redis 6.2 has no functions.
+        let refused =
+            error.code() == Some("NOPERM") || error.to_string().contains("unknown command");
+        assert!(refused, "{user}: {words:?}: {error}");
     }
 }
 
