@@ -1,2 +1,2 @@
--- Purpose: says that no version of the schema has been applied yet.
-DELETE FROM queuekit_migrations;
+-- Purpose: says that only the first version of the schema has been applied.
+DELETE FROM queuekit_migrations WHERE version > 1;

@@ -7,10 +7,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use queuekit_core::capability::{
     Admin, Beat, CancelOutcome, Durability, Emission, EmitOutcome, EventFilter, EventPage,
-    Exchange, Exchanged, ExtendOutcome, Fact, Finding, Inspect, Leases, Migrations, Outbox, Report,
-    ReportOutcome, RescheduleOutcome, RetryOutcome, ScheduleChange, ScheduleChanged, ScheduleQuery,
-    ScheduleRows, Schedules, SchemaStatus, Settlement, StoredSettings, Upkeep, UpkeepReport,
-    Wakeup, Wakeups, Why, WorkerInfo,
+    Exchange, Exchanged, ExtendOutcome, Fact, Finding, Inspect, Leases, Migration, Migrations,
+    Outbox, Report, ReportOutcome, RescheduleOutcome, RetryOutcome, ScheduleChange,
+    ScheduleChanged, ScheduleQuery, ScheduleRows, Schedules, SchemaStatus, Settlement,
+    StoredSettings, Upkeep, UpkeepReport, Wakeup, Wakeups, Why, WorkerInfo,
 };
 use queuekit_core::{
     Ack, AckOutcome, Backend, Burial, BuryOutcome, Bytes, Capabilities, EnqueueOutcome, Job,
@@ -156,8 +156,8 @@ pub trait Layer: Debug + Send + Sync + 'static {
         self.migrations().up().await
     }
 
-    fn sql(&self) -> String {
-        self.migrations().sql()
+    fn pending(&self, stored: u32) -> Vec<Migration> {
+        self.migrations().pending(stored)
     }
 
     async fn find_schedules(&self, query: &ScheduleQuery) -> Result<ScheduleRows> {

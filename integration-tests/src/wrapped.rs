@@ -5,10 +5,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use queuekit_core::capability::{
     Admin, Beat, CancelOutcome, Durability, Emission, EmitOutcome, EventFilter, EventPage,
-    Exchange, Exchanged, ExtendOutcome, Fact, Finding, Inspect, Leases, Migrations, Outbox, Report,
-    ReportOutcome, RescheduleOutcome, RetryOutcome, ScheduleChange, ScheduleChanged, ScheduleQuery,
-    ScheduleRows, Schedules, SchemaStatus, Settlement, StoredSettings, Upkeep, UpkeepReport,
-    Wakeup, Wakeups, Why, WorkerInfo,
+    Exchange, Exchanged, ExtendOutcome, Fact, Finding, Inspect, Leases, Migration, Migrations,
+    Outbox, Report, ReportOutcome, RescheduleOutcome, RetryOutcome, ScheduleChange,
+    ScheduleChanged, ScheduleQuery, ScheduleRows, Schedules, SchemaStatus, Settlement,
+    StoredSettings, Upkeep, UpkeepReport, Wakeup, Wakeups, Why, WorkerInfo,
 };
 use queuekit_core::{
     Ack, AckOutcome, Backend, Burial, BuryOutcome, Bytes, Capabilities, EnqueueOutcome, Job,
@@ -221,9 +221,9 @@ impl<L: Layer> Migrations for Wrapped<L> {
         self.0.up().await
     }
 
-    fn sql(&self) -> String {
-        self.0.called("sql");
-        self.0.sql()
+    fn pending(&self, stored: u32) -> Vec<Migration> {
+        self.0.called("pending");
+        self.0.pending(stored)
     }
 }
 

@@ -7,5 +7,7 @@ CREATE SCHEMA IF NOT EXISTS queuekit;
 
 CREATE TABLE IF NOT EXISTS queuekit.migrations (
     version int PRIMARY KEY,
+    -- Programs of this version of the schema and later work with what it leads to.
+    compatible_from int NOT NULL,
     applied_at timestamptz NOT NULL DEFAULT now()
 );

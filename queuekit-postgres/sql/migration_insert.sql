@@ -1,6 +1,6 @@
 -- Records that a version was installed.
--- Parameters: $1 version.
+-- Parameters: $1 version; $2 since which version programs work with it.
 -- Result: none.
 -- Index: migrations_pkey.
 -- Locks: its row.
-INSERT INTO queuekit.migrations (version) VALUES ($1::int)
+INSERT INTO queuekit.migrations (version, compatible_from) VALUES ($1::int, $2::int)

@@ -1,8 +1,8 @@
 //! The versions of the schema.
 
 use async_trait::async_trait;
-use queuekit_core::capability::{Migrations, SchemaStatus};
-use queuekit_core::{Error, ErrorKind, Result};
+use queuekit_core::Result;
+use queuekit_core::capability::{Migration, Migrations, SchemaStatus};
 
 use crate::PostgresStore;
 use crate::call::Call;
@@ -12,48 +12,42 @@ use crate::params::params;
 use crate::session::Session;
 use crate::statements::Sql;
 
-/// By version, oldest first. One that was published never changes.
-const MIGRATIONS: [(i32, &str); 6] = [
-    (1, include_str!("../migrations/0001_initial.sql")),
-    (2, include_str!("../migrations/0002_for_sql.sql")),
-    (3, include_str!("../migrations/0003_schedules.sql")),
-    (4, include_str!("../migrations/0004_events.sql")),
-    (5, include_str!("../migrations/0005_totals.sql")),
-    (6, include_str!("../migrations/0006_pinned.sql")),
+/// By version, oldest first: since which version programs work with it, and what it runs. One that
+/// was published never changes.
+const MIGRATIONS: [(i32, i32, &str); 6] = [
+    (1, 1, include_str!("../migrations/0001_initial.sql")),
+    (2, 2, include_str!("../migrations/0002_for_sql.sql")),
+    (3, 3, include_str!("../migrations/0003_schedules.sql")),
+    (4, 4, include_str!("../migrations/0004_events.sql")),
+    (5, 5, include_str!("../migrations/0005_totals.sql")),
+    (6, 6, include_str!("../migrations/0006_pinned.sql")),
 ];
 const TABLE: &str = include_str!("../migrations/0000_migrations.sql");
+/// Functions and views keep what they find by the path of whoever makes them. It holds for the
+/// transaction, and where there is none for the session.
+const PINNED: &str = "SET search_path = pg_catalog, pg_temp;";
 
 /// Brings the schema up to date where that is wanted, and refuses one that is not this build's.
 pub(crate) async fn bring_up(store: &PostgresStore, migrate: bool) -> Result<()> {
-    let SchemaStatus { stored, wanted } = store.status().await?;
-    if stored > wanted {
-        return Err(newer(stored, wanted));
-    }
-    if stored == wanted {
-        return Ok(());
-    }
-    if migrate {
+    let status = store.status().await?;
+    if migrate && status.stored < status.wanted {
         return store.up().await.map(drop);
     }
-    let message = format!(
-        "its schema is version {stored}, this build needs {wanted}; run `queuekit migrate up`, \
-         or open it with migrate=on"
-    );
-    Err(Error::new(ErrorKind::Unsupported, message))
+    status.check()
 }
 
 /// Inside a transaction that holds the lock of migrations.
 async fn up(session: &Session<'_>, schema: &Schema) -> Outcome<SchemaStatus> {
-    let SchemaStatus { stored, wanted } = status(session).await?;
-    if stored > wanted {
-        return Err(newer(stored, wanted).into());
+    let before = status(session).await?;
+    if before.stored > before.wanted {
+        before.check()?;
     }
-    if stored == 0 {
+    if before.stored == 0 {
         session.execute(&schema.apply(TABLE)).await?;
     }
-    for (version, sql) in MIGRATIONS.iter().filter(|(version, _)| version.unsigned_abs() > stored) {
+    for (version, compatible_from, sql) in after(before.stored) {
         session.execute(&schema.apply(sql)).await?;
-        session.query(Sql::MigrationInsert, params![*version]).await?;
+        session.query(Sql::MigrationInsert, params![*version, *compatible_from]).await?;
     }
     status(session).await
 }
@@ -63,19 +57,16 @@ pub(crate) async fn status(session: &Session<'_>) -> Outcome<SchemaStatus> {
     let there = session.query(Sql::MigrationTable, params![]).await?;
     let there = there.first().ok_or_else(|| unreadable("the schema"))?;
     if !there.try_get::<_, bool>(0)? {
-        return Ok(SchemaStatus { stored: 0, wanted });
+        return Ok(SchemaStatus { stored: 0, compatible_from: 0, wanted });
     }
-    let version = session.query(Sql::MigrationVersion, params![]).await?;
-    let version: i32 = version.first().map_or(Ok(0), |row| row.try_get(0))?;
-    Ok(SchemaStatus { stored: version.unsigned_abs(), wanted })
+    let found = session.query(Sql::MigrationVersion, params![]).await?;
+    let found = found.first().ok_or_else(|| unreadable("the schema"))?;
+    let number = |at| Ok::<_, tokio_postgres::Error>(found.try_get::<_, i32>(at)?.unsigned_abs());
+    Ok(SchemaStatus { stored: number(0)?, compatible_from: number(1)?, wanted })
 }
 
-fn newer(stored: u32, wanted: u32) -> Error {
-    let message = format!(
-        "its schema is version {stored}, newer than the {wanted} this build knows; use a newer \
-         queuekit"
-    );
-    Error::new(ErrorKind::Unsupported, message)
+fn after(stored: u32) -> impl Iterator<Item = &'static (i32, i32, &'static str)> {
+    MIGRATIONS.iter().filter(move |(version, ..)| version.unsigned_abs() > stored)
 }
 
 #[async_trait]
@@ -103,15 +94,19 @@ impl Migrations for PostgresStore {
         Ok(status)
     }
 
-    fn sql(&self) -> String {
-        let insert = include_str!("../sql/migration_insert.sql");
-        // Functions and views keep what they find by the path of who makes them.
-        let mut all = format!("SET search_path = pg_catalog, pg_temp;\n\n{TABLE}");
-        for (version, sql) in MIGRATIONS {
+    fn pending(&self, stored: u32) -> Vec<Migration> {
+        let of = |&(version, compatible_from, sql): &(i32, i32, &str)| {
+            let table = if version == MIGRATIONS[0].0 { TABLE } else { "" };
             // A store that is opened on it knows by that what is there.
-            let insert = insert.replace("$1::int", &version.to_string());
-            all = format!("{all}\n{sql}\n{insert};\n");
-        }
-        self.shared.schema.apply(&format!("{all}\nRESET search_path;\n"))
+            let insert = include_str!("../sql/migration_insert.sql")
+                .replace("$1::int", &version.to_string())
+                .replace("$2::int", &compatible_from.to_string());
+            Migration {
+                version: version.unsigned_abs(),
+                compatible_from: compatible_from.unsigned_abs(),
+                sql: self.shared.schema.apply(&format!("{PINNED}\n{table}\n{sql}\n{insert};\n")),
+            }
+        };
+        after(stored).map(of).collect()
     }
 }

@@ -21,6 +21,7 @@ pub struct RedisConfig {
     pub(crate) prefix: String,
     pub(crate) op_timeout: Duration,
     pub(crate) wait_replicas: Option<(u32, Duration)>,
+    pub(crate) migrate: bool,
     pub(crate) allow_volatile: bool,
     pub(crate) limits: Limits,
     pub(crate) test_clock: Option<TestClock>,
@@ -66,6 +67,7 @@ impl RedisConfig {
             prefix: "qk".to_owned(),
             op_timeout: Duration::from_secs(10),
             wait_replicas: None,
+            migrate: true,
             allow_volatile: false,
             limits: Limits::default(),
             test_clock: None,
@@ -113,6 +115,12 @@ impl RedisConfig {
     /// `Indeterminate` after this time (default: no replica is waited for).
     pub fn wait_replicas(mut self, replicas: u32, timeout: Duration) -> Self {
         self.wait_replicas = (replicas > 0).then_some((replicas, timeout));
+        self
+    }
+
+    /// Whether opening makes a store where there is none (default true).
+    pub fn migrate(mut self, migrate: bool) -> Self {
+        self.migrate = migrate;
         self
     }
 

@@ -117,6 +117,7 @@ impl RedisStore {
     /// | `op_timeout_ms` | 10000 | [`RedisConfig::op_timeout`] |
     /// | `wait_replicas` | 0 | [`RedisConfig::wait_replicas`] |
     /// | `wait_timeout_ms` | 1000 | likewise |
+    /// | `migrate` | `on` (default), `off` | [`RedisConfig::migrate`] |
     /// | `allow_volatile` | `off` (default), `on` | [`RedisConfig::allow_volatile`] |
     /// | `sentinel_user`, `sentinel_password` | none | what the sentinels want, if anything |
     ///

@@ -1,13 +1,13 @@
 //! The version of what is stored.
 
 use async_trait::async_trait;
-use queuekit_core::capability::{Migrations, SchemaStatus};
-use queuekit_core::{Error, ErrorKind, Result};
-use redis::cmd;
+use queuekit_core::Result;
+use queuekit_core::capability::{Migration, Migrations, SchemaStatus};
+use redis::{Value, cmd};
 
 use crate::RedisStore;
 use crate::call::{Call, Request};
-use crate::codec::number_of;
+use crate::codec::bytes_of;
 
 /// What this build writes and reads.
 const VERSION: u32 = 1;
@@ -19,34 +19,34 @@ impl Migrations for RedisStore {
         let command = cmd("GET").arg(&key).to_owned();
         let get = Request::Command { key, command };
         let stored = self.call("migrations", Call::Read, get).await?;
-        let stored = number_of(stored).and_then(|version| u32::try_from(version).ok());
-        Ok(SchemaStatus { stored: stored.unwrap_or(0), wanted: VERSION })
+        Ok(status_of(stored))
     }
 
     async fn up(&self) -> Result<SchemaStatus> {
         let mut status = self.status().await?;
-        if status.stored > VERSION {
-            return Err(newer(status));
-        }
         if status.stored == 0 {
             let key = self.shared.keyspace.version();
-            let command = cmd("SET").arg(&key).arg(VERSION).arg("NX").to_owned();
+            let value = format!("{VERSION} {VERSION}");
+            let command = cmd("SET").arg(&key).arg(value).arg("NX").to_owned();
             let set = Request::Command { key, command };
             self.call("migrate", Call::Repeatable, set).await?;
             status = self.status().await?;
         }
+        status.check()?;
         Ok(status)
     }
 
-    fn sql(&self) -> String {
-        String::new()
+    fn pending(&self, stored: u32) -> Vec<Migration> {
+        let first = Migration { version: VERSION, compatible_from: VERSION, sql: String::new() };
+        if stored < VERSION { vec![first] } else { Vec::new() }
     }
 }
 
-fn newer(status: SchemaStatus) -> Error {
-    let message = format!(
-        "what it holds is of version {}, newer than the {} this build knows; use a newer queuekit",
-        status.stored, status.wanted
-    );
-    Error::new(ErrorKind::Unsupported, message)
+/// The version, and since which version programs work with it: `2 1`.
+fn status_of(stored: Value) -> SchemaStatus {
+    let text = bytes_of(stored).and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
+    let mut numbers = text.split(' ').map_while(|number| number.parse().ok());
+    let stored = numbers.next().unwrap_or(0);
+    let compatible_from = numbers.next().unwrap_or(stored);
+    SchemaStatus { stored, compatible_from, wanted: VERSION }
 }

@@ -43,7 +43,11 @@ pub(crate) async fn open(config: RedisConfig, checked: bool) -> Result<RedisStor
         for server in &servers {
             check(server, config.allow_volatile)?;
         }
-        store.up().await?;
+        if config.migrate {
+            store.up().await?;
+        } else {
+            store.status().await?.check()?;
+        }
     }
     Ok(store)
 }

@@ -16,6 +16,7 @@ const SETTINGS: [&str; 9] = [
     "op_timeout_ms",
     "wait_replicas",
     "wait_timeout_ms",
+    "migrate",
     "allow_volatile",
     "sentinel_user",
     "sentinel_password",
@@ -56,6 +57,7 @@ pub(crate) fn parse(url: &str) -> Result<RedisConfig> {
             "op_timeout_ms" => config = config.op_timeout(millis("op_timeout_ms", value)?),
             "wait_replicas" => wait.0 = number("wait_replicas", value)?,
             "wait_timeout_ms" => wait.1 = millis("wait_timeout_ms", value)?,
+            "migrate" => config = config.migrate(on_off("migrate", value)?),
             "allow_volatile" => config = config.allow_volatile(on_off("allow_volatile", value)?),
             _ => {}
         }

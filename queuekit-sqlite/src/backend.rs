@@ -81,7 +81,7 @@ impl Backend for SqliteStore {
         capabilities.schedules = Some(self);
         capabilities.outbox = Some(self);
         capabilities.atomic_across_queues = true;
-        capabilities.limits = self.shared.limits;
+        capabilities.limits = self.shared.config.limits;
         capabilities
     }
 }

@@ -9,7 +9,7 @@ use rusqlite::Connection;
 
 use crate::error::failed;
 use crate::migrate;
-use crate::statements::TOUCH;
+use crate::statements::{PROBE_DELETE, PROBE_INSERT};
 use crate::{SqliteStore, Synchronous};
 
 /// A log this large means that a reader has held on to it for long.
@@ -17,17 +17,21 @@ const LARGE_LOG_BYTES: u64 = 1 << 30;
 
 #[async_trait]
 impl Inspect for SqliteStore {
-    /// Commits a row as it is: whether there is room, only a write can tell.
+    /// Writes and takes back a row in one transaction: whether there is room, only a write can tell.
     async fn check_writes(&self) -> Result<()> {
-        let touch = |step: &mut crate::Step<'_>| {
-            step.conn.prepare_cached(TOUCH).and_then(|mut touch| touch.execute([])).map_err(failed)
+        let probe = |step: &mut crate::Step<'_>| {
+            for sql in [PROBE_INSERT, PROBE_DELETE] {
+                let mut probe = step.conn.prepare_cached(sql).map_err(failed)?;
+                probe.execute([]).map_err(failed)?;
+            }
+            Ok(())
         };
-        self.write("check_writes", touch).await.map(drop)
+        self.write("check_writes", probe).await
     }
 
     async fn durability(&self) -> Result<Durability> {
         self.check_open().map_err(|error| error.during("inspect"))?;
-        Ok(match self.shared.synchronous {
+        Ok(match self.shared.config.synchronous {
             Synchronous::Full => Durability::PowerLoss,
             Synchronous::Normal => Durability::ProcessKill,
         })
@@ -35,7 +39,7 @@ impl Inspect for SqliteStore {
 
     async fn facts(&self) -> Result<Vec<Fact>> {
         let path = self.path().to_owned();
-        let synchronous = match self.shared.synchronous {
+        let synchronous = match self.shared.config.synchronous {
             Synchronous::Full => "full",
             Synchronous::Normal => "normal",
         };
@@ -60,7 +64,7 @@ impl Inspect for SqliteStore {
 
     async fn findings(&self) -> Result<Vec<Finding>> {
         let path = self.path().to_owned();
-        let synchronous = self.shared.synchronous;
+        let synchronous = self.shared.config.synchronous;
         self.read("inspect", move |step| {
             let mut findings = Vec::new();
             let mut find = |severity, message: &str, remedy: &str| {
@@ -75,7 +79,8 @@ impl Inspect for SqliteStore {
                     "open the store with synchronous=full",
                 );
             }
-            if pragma_text(step.conn, "auto_vacuum")? != "2" {
+            let is_made = migrate::status(step.conn)?.stored > 0;
+            if is_made && pragma_text(step.conn, "auto_vacuum")? != "2" {
                 find(
                     Severity::Note,
                     "the file never shrinks: it was made without auto_vacuum=INCREMENTAL",

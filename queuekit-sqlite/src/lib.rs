@@ -52,8 +52,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use queuekit_core::Result;
 use queuekit_core::capability::WakeupHub;
-use queuekit_core::{Clock, Limits, Result};
 use tokio::sync::watch;
 
 pub use config::{Create, SqliteConfig, Synchronous};
@@ -73,9 +73,7 @@ pub struct SqliteStore {
 
 struct Shared {
     path: PathBuf,
-    synchronous: Synchronous,
-    limits: Limits,
-    clock: Arc<dyn Clock>,
+    config: SqliteConfig,
     writer: Writer,
     readers: Readers,
     wakeups: Arc<WakeupHub>,
@@ -150,9 +148,7 @@ impl SqliteStore {
             Writer::start(opened.writer, settings, Place::of(&opened.path), reading, ends)?;
         let shared = Shared {
             path: opened.path,
-            synchronous: config.synchronous,
-            limits: config.limits,
-            clock: config.clock,
+            config,
             writer,
             readers,
             wakeups,

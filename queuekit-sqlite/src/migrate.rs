@@ -1,20 +1,22 @@
 //! The versions of the schema.
 
 use async_trait::async_trait;
-use queuekit_core::capability::{Migrations, SchemaStatus};
-use queuekit_core::{Error, ErrorKind, Result};
-use rusqlite::{Connection, OptionalExtension};
+use queuekit_core::Result;
+use queuekit_core::capability::{Migration, Migrations, SchemaStatus};
+use rusqlite::Connection;
 
 use crate::SqliteStore;
 use crate::error::failed;
+use crate::open;
 use crate::statements::{MIGRATION_INSERT, MIGRATION_TABLE, MIGRATION_VERSION, TABLES};
 
-/// By version, oldest first. One that was published never changes.
-const MIGRATIONS: [(u32, &str); 4] = [
-    (1, include_str!("../migrations/0001_initial.sql")),
-    (2, include_str!("../migrations/0002_schedules.sql")),
-    (3, include_str!("../migrations/0003_events.sql")),
-    (4, include_str!("../migrations/0004_totals.sql")),
+/// By version, oldest first: since which version programs work with it, and what it runs. One that
+/// was published never changes.
+const MIGRATIONS: [(u32, u32, &str); 4] = [
+    (1, 1, include_str!("../migrations/0001_initial.sql")),
+    (2, 2, include_str!("../migrations/0002_schedules.sql")),
+    (3, 3, include_str!("../migrations/0003_events.sql")),
+    (4, 4, include_str!("../migrations/0004_totals.sql")),
 ];
 
 /// What stands in a file.
@@ -36,48 +38,47 @@ impl Tables {
 pub(crate) fn status(conn: &Connection) -> Result<SchemaStatus> {
     let wanted = MIGRATIONS[MIGRATIONS.len() - 1].0;
     if !Tables::of(conn).map_err(failed)?.own {
-        return Ok(SchemaStatus { stored: 0, wanted });
+        return Ok(SchemaStatus { stored: 0, compatible_from: 0, wanted });
     }
-    let stored = conn.query_row(MIGRATION_VERSION, [], |row| row.get(0)).optional();
-    Ok(SchemaStatus { stored: stored.map_err(failed)?.unwrap_or(0), wanted })
+    let read = |row: &rusqlite::Row<'_>| {
+        Ok(SchemaStatus { stored: row.get(0)?, compatible_from: row.get(1)?, wanted })
+    };
+    conn.query_row(MIGRATION_VERSION, [], read).map_err(failed)
 }
 
 /// Brings the schema up to date, inside the transaction that has begun.
 pub(crate) fn up(conn: &Connection, now_ms: i64) -> Result<SchemaStatus> {
-    let SchemaStatus { stored, wanted } = status(conn)?;
-    if stored > wanted {
-        return Err(newer(stored, wanted));
+    let before = status(conn)?;
+    if before.stored > before.wanted {
+        before.check()?;
     }
     conn.execute_batch(MIGRATION_TABLE).map_err(failed)?;
-    for (version, sql) in MIGRATIONS.iter().filter(|(version, _)| *version > stored) {
+    for (version, from, sql) in MIGRATIONS.iter().filter(|(version, ..)| *version > before.stored) {
         conn.execute_batch(sql).map_err(failed)?;
-        conn.execute(MIGRATION_INSERT, (version, now_ms)).map_err(failed)?;
+        conn.execute(MIGRATION_INSERT, (version, from, now_ms)).map_err(failed)?;
     }
     status(conn)
 }
 
-/// Refuses a schema that is not this build's.
-pub(crate) fn check(status: SchemaStatus) -> Result<()> {
-    let SchemaStatus { stored, wanted } = status;
-    if stored > wanted {
-        return Err(newer(stored, wanted));
-    }
-    if stored == wanted {
-        return Ok(());
-    }
-    let message = format!(
-        "its schema is version {stored}, this build needs {wanted}; run `queuekit migrate up`, \
-         or open it with migrate=on"
-    );
-    Err(Error::new(ErrorKind::Unsupported, message))
+/// What [`up`] runs on a schema of this version.
+fn pending(stored: u32) -> Vec<Migration> {
+    let of = |&(version, compatible_from, sql): &(u32, u32, &str)| {
+        let table = if version == MIGRATIONS[0].0 { MIGRATION_TABLE } else { "" };
+        // A store that is opened on it knows by that what is there.
+        let insert = MIGRATION_INSERT
+            .replace("?1", &version.to_string())
+            .replace("?2", &compatible_from.to_string())
+            .replace("?3", "unixepoch() * 1000");
+        Migration { version, compatible_from, sql: format!("{table}{sql}\n{insert}") }
+    };
+    MIGRATIONS.iter().filter(|(version, ..)| *version > stored).map(of).collect()
 }
 
-fn newer(stored: u32, wanted: u32) -> Error {
-    let message = format!(
-        "its schema is version {stored}, newer than the {wanted} this build knows; use a newer \
-         queuekit"
-    );
-    Error::new(ErrorKind::Unsupported, message)
+impl SqliteStore {
+    /// All versions of the schema, oldest first: for whoever makes a file with tools of their own.
+    pub fn migrations() -> Vec<Migration> {
+        pending(0)
+    }
 }
 
 #[async_trait]
@@ -87,18 +88,14 @@ impl Migrations for SqliteStore {
     }
 
     async fn up(&self) -> Result<SchemaStatus> {
-        self.write("migrate", |step| up(step.conn, step.now.as_millis())).await
+        self.check_open().map_err(|error| error.during("migrate"))?;
+        let made = open::bring_up_to_date(self.shared.config.clone()).await;
+        made.map_err(|error| error.during("migrate"))?;
+        self.status().await
     }
 
-    fn sql(&self) -> String {
-        let mut all = MIGRATION_TABLE.to_owned();
-        for (version, sql) in MIGRATIONS {
-            // A store that is opened on it knows by that what is there.
-            let insert = MIGRATION_INSERT.replace("?1", &version.to_string());
-            let insert = insert.replace("?2", "unixepoch() * 1000");
-            all = format!("{all}\n{sql}\n{insert}");
-        }
-        all
+    fn pending(&self, stored: u32) -> Vec<Migration> {
+        pending(stored)
     }
 }
 
@@ -110,11 +107,12 @@ mod tests {
     #[tokio::test]
     async fn a_file_made_with_the_sql_of_all_migrations_opens() {
         let directory = tempfile::tempdir().unwrap();
-        let store = SqliteStore::open(directory.path().join("first.db")).await.unwrap();
-        let path = directory.path().join("second.db");
+        let path = directory.path().join("jobs.db");
         let conn = Connection::open(&path).unwrap();
         conn.pragma_update(None, "journal_mode", "wal").unwrap();
-        conn.execute_batch(&store.sql()).unwrap();
+        for migration in SqliteStore::migrations() {
+            conn.execute_batch(&migration.sql).unwrap();
+        }
         let config = SqliteConfig::new(&path).create(Create::Nothing).migrate(false);
         SqliteStore::connect(config).await.unwrap();
     }

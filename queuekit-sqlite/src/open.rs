@@ -1,6 +1,6 @@
 //! Opening the file: what it is, who may write to it, and how durable it is.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -34,13 +34,26 @@ pub(crate) struct Opened {
     pub(crate) readers: Vec<Connection>,
 }
 
-/// Opens a file on a thread of its own: another process may hold it for a while.
+/// Opens a file: with `checked` its schema is brought up to date, or refused.
 pub(crate) async fn connections(config: SqliteConfig, checked: bool) -> Result<Opened> {
+    on_a_thread(config, move |config| open(config, checked)).await
+}
+
+/// Brings the schema up to date, or refuses the file as opening it does.
+pub(crate) async fn bring_up_to_date(config: SqliteConfig) -> Result<()> {
+    on_a_thread(config.migrate(true), |config| prepared(config, true).map(drop)).await
+}
+
+/// Another process may hold the file for a while.
+async fn on_a_thread<T: Send + 'static>(
+    config: SqliteConfig,
+    open: impl FnOnce(&SqliteConfig) -> Result<T> + Send + 'static,
+) -> Result<T> {
     let (reply, opened) = oneshot::channel();
     let on = config.path.display().to_string();
     let open = move || {
         // The caller may have gone away.
-        let _ = reply.send(open(&config, checked));
+        let _ = reply.send(open(&config));
     };
     let thread = thread::Builder::new().name("queuekit-sqlite-open".to_owned()).spawn(open);
     let unavailable = |message: &str| Error::new(ErrorKind::Unavailable, message);
@@ -50,21 +63,7 @@ pub(crate) async fn connections(config: SqliteConfig, checked: bool) -> Result<O
 }
 
 fn open(config: &SqliteConfig, checked: bool) -> Result<Opened> {
-    let writer = connection(config)?;
-    if writer.is_readonly(MAIN_DB).map_err(failed)? {
-        let message = "the file is read-only; give this user write permission for it and for \
-                       its directory";
-        return Err(Error::new(ErrorKind::Unavailable, message));
-    }
-    let tables = Tables::of(&writer).map_err(failed)?;
-    if checked {
-        admit(config, tables)?;
-    }
-    set_journal(&writer, config, tables, checked)?;
-    set_pragmas(&writer, config)?;
-    if checked {
-        bring_up(&writer, config)?;
-    }
+    let writer = prepared(config, checked)?;
     let path = PathBuf::from(writer.path().ok_or_else(unreadable_path)?);
     let reader = |_| {
         let conn = connection(config)?;
@@ -78,6 +77,29 @@ fn open(config: &SqliteConfig, checked: bool) -> Result<Opened> {
     Ok(Opened { path, writer, readers })
 }
 
+/// The connection that writes. Unchecked, nothing of the file is changed.
+fn prepared(config: &SqliteConfig, checked: bool) -> Result<Connection> {
+    let writer = connection(config)?;
+    if writer.is_readonly(MAIN_DB).map_err(failed)? {
+        let message = "the file is read-only; give this user write permission for it and for \
+                       its directory";
+        return Err(Error::new(ErrorKind::Unavailable, message));
+    }
+    if checked {
+        let tables = Tables::of(&writer).map_err(failed)?;
+        admit(config, tables)?;
+        if tables.own && !config.migrate {
+            migrate::status(&writer)?.check()?;
+        }
+        set_journal(&writer, config, tables)?;
+        set_pragmas(&writer, config)?;
+        bring_up(&writer, config)?;
+    } else {
+        set_pragmas(&writer, config)?;
+    }
+    Ok(writer)
+}
+
 fn unreadable_path() -> Error {
     let limit = "valid UTF-8, the directories before it included";
     Error::invalid("path", limit, "bytes that are not")
@@ -87,12 +109,15 @@ fn connection(config: &SqliteConfig) -> Result<Connection> {
     let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     match config.create {
         Create::Nothing if !config.path.exists() => {
-            let message = "there is no such file, and create=nothing forbids making it; name the \
-                           file of a store, or enqueue the first job";
+            let message = "no queuekit here: there is no such file; name the file of a store, or \
+                           enqueue the first job";
             return Err(Error::new(ErrorKind::NotFound, message));
         }
         Create::Nothing => {}
-        Create::File | Create::Tables => flags |= OpenFlags::SQLITE_OPEN_CREATE,
+        Create::File | Create::Tables => {
+            flags |= OpenFlags::SQLITE_OPEN_CREATE;
+            make_private(&config.path);
+        }
     }
     let conn = Connection::open_with_flags(&config.path, flags).map_err(failed)?;
     conn.busy_timeout(config.op_timeout).map_err(failed)?;
@@ -102,6 +127,19 @@ fn connection(config: &SqliteConfig) -> Result<Connection> {
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(failed)?;
     Ok(conn)
 }
+
+/// Payloads are for nobody but this user. SQLite gives the files beside it the same mode.
+#[cfg(unix)]
+fn make_private(path: &Path) {
+    use std::fs::OpenOptions;
+    use std::os::unix::fs::OpenOptionsExt;
+
+    // Where it cannot be made, or is there already, opening it says what there is to say.
+    let _ = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+}
+
+#[cfg(not(unix))]
+fn make_private(_path: &Path) {}
 
 /// Nothing is created where nobody asked for it.
 fn admit(config: &SqliteConfig, tables: Tables) -> Result<()> {
@@ -115,9 +153,12 @@ fn admit(config: &SqliteConfig, tables: Tables) -> Result<()> {
             "it is another application's database; add create=tables to the URL to let queuekit \
              keep its tables (queuekit_*) beside the others, or name another file"
         }
+        Create::Nothing if tables.foreign => {
+            "no queuekit here: it is another application's database; name another file"
+        }
         Create::Nothing => {
-            "it has no tables of queuekit, and create=nothing forbids making them; run \
-             `queuekit migrate up`, or name another file"
+            "no queuekit here: the file is empty; name another one, or make this one a store: \
+             `queuekit migrate up`"
         }
     };
     Err(Error::new(ErrorKind::Conflict, message))
@@ -125,12 +166,7 @@ fn admit(config: &SqliteConfig, tables: Tables) -> Result<()> {
 
 /// The write-ahead log, read back: SQLite keeps the old mode without a word where it cannot
 /// change it. An application's own file is changed only when asked.
-fn set_journal(
-    conn: &Connection,
-    config: &SqliteConfig,
-    tables: Tables,
-    checked: bool,
-) -> Result<()> {
+fn set_journal(conn: &Connection, config: &SqliteConfig, tables: Tables) -> Result<()> {
     if !tables.own && !tables.foreign {
         // It takes effect only before the first table.
         conn.pragma_update(None, "auto_vacuum", "INCREMENTAL").map_err(failed)?;
@@ -141,9 +177,6 @@ fn set_journal(
         return Ok(());
     }
     if tables.foreign && !config.own_journal {
-        if !checked {
-            return Ok(());
-        }
         let message = format!(
             "its journal mode is {found}, queuekit needs the write-ahead log; add journal=wal \
              to the URL to let it switch the file (once, for all its users)"
@@ -210,13 +243,14 @@ fn set_pragmas(conn: &Connection, config: &SqliteConfig) -> Result<()> {
     Ok(())
 }
 
+/// A file without our tables is made as `create` allows; `migrate` is about older ones.
 fn bring_up(conn: &Connection, config: &SqliteConfig) -> Result<()> {
-    let status = migrate::status(conn)?;
-    if status.stored == status.wanted || !config.migrate {
-        return migrate::check(status);
+    if migrate::status(conn)?.fits() {
+        return Ok(());
     }
     conn.execute(BEGIN, []).map_err(failed)?;
-    let done = migrate::up(conn, config.clock.now().as_millis()).and_then(migrate::check);
+    let now_ms = config.clock.now().as_millis();
+    let done = migrate::up(conn, now_ms).and_then(|status| status.check());
     conn.execute(if done.is_ok() { COMMIT } else { ROLLBACK }, []).map_err(failed)?;
     done
 }

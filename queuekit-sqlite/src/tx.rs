@@ -78,7 +78,7 @@ impl SqliteStore {
             tx.prepare_cached(sql).and_then(|mut statement| statement.execute([])).map_err(failed)
         };
         execute(SAVEPOINT)?;
-        let mut step = Step::new(tx, &self.shared.limits, self.shared.clock.now());
+        let mut step = Step::new(tx, &self.shared.config.limits, self.shared.config.clock.now());
         let ran = run(&mut step).and_then(|answer| step.finish().map(|_| answer));
         if ran.is_err() && !tx.is_autocommit() {
             execute(SAVEPOINT_ROLLBACK)?;

@@ -42,7 +42,12 @@ async fn r11_2_what_a_newer_build_stored_is_always_refused() {
     let test = this_test!();
     let Some(stage) = RedisStage::open(test).await else { return };
     let () = stage.ask(cmd("SET").arg(format!("{}:version", stage.prefix)).arg(2)).await;
-    for settings in ["", "allow_volatile=on"] {
+    let marked = cmd("SET").arg(format!("{}:version", stage.prefix)).arg("2 1").to_owned();
+    let () = stage.ask(&marked).await;
+    let opened = RedisStore::connect_url(&stage.url("migrate=off")).await;
+    opened.expect("it works with this build, it says").close().await.unwrap();
+    let () = stage.ask(cmd("SET").arg(format!("{}:version", stage.prefix)).arg("2 2")).await;
+    for settings in ["", "allow_volatile=on", "migrate=off"] {
         let opened = RedisStore::connect_url(&stage.url(settings)).await;
         let error = opened.expect_err("a newer version");
         assert_eq!(*error.kind(), ErrorKind::Unsupported, "{error}");

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use crate::common::files::{File, Open, add, assert_exact, lease};
 use crate::common::system::{Disk, Immutable};
 use futures_util::future::join_all;
-use queuekit_core::capability::Durability;
+use queuekit_core::capability::{Durability, Migrations};
 use queuekit_core::{Backend, BackendExt, Error, ErrorKind, JobFilter};
 use queuekit_integration_tests::kit::{build, draft};
 use queuekit_integration_tests::this_test;
@@ -52,6 +52,50 @@ async fn r11_2_a_newer_schema_is_refused_and_left_alone() {
     store.close().await.unwrap();
 }
 
+/// By one version newer, as the next minor version makes it.
+#[tokio::test]
+async fn r11_2_a_newer_schema_that_says_it_works_with_this_build_opens() {
+    let file = File::new();
+    let store = file.store().await;
+    let status = store.status().await.unwrap();
+    store.close().await.unwrap();
+    for (compatible_from, opens) in [(status.wanted, true), (status.wanted + 1, false)] {
+        let conn = file.connection();
+        let newer = include_str!("../../sql/sqlite_newer_by_one.sql");
+        conn.execute(newer, (status.wanted + 1, compatible_from)).unwrap();
+        for config in [file.config(), file.config().migrate(false)] {
+            match SqliteStore::connect(config).await {
+                Ok(store) => {
+                    assert!(opens, "compatible from {compatible_from}");
+                    add(&store, 1).await;
+                    assert_eq!(store.status().await.unwrap().stored, status.wanted + 1);
+                    store.close().await.unwrap();
+                }
+                Err(error) => {
+                    assert!(!opens, "{error}");
+                    assert_says(&error, ErrorKind::Unsupported, "use a newer queuekit");
+                }
+            }
+        }
+    }
+}
+
+/// Payloads are for nobody else.
+#[cfg(unix)]
+#[tokio::test]
+async fn the_files_of_a_store_are_for_their_user_alone() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let file = File::new();
+    let store = file.store().await;
+    add(&store, 1).await;
+    for path in [file.path.clone(), file.beside("-wal"), file.beside("-shm")] {
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{}", path.display());
+    }
+    store.close().await.unwrap();
+}
+
 #[tokio::test]
 async fn r11_2_an_older_schema_is_refused_where_migrating_is_off() {
     let file = File::new();
@@ -59,7 +103,7 @@ async fn r11_2_an_older_schema_is_refused_where_migrating_is_off() {
     file.connection().execute_batch(include_str!("../../sql/sqlite_older.sql")).unwrap();
     let error = refused(file.config().migrate(false)).await;
     assert_says(&error, ErrorKind::Unsupported, "`queuekit migrate up`");
-    assert_says(&error, ErrorKind::Unsupported, "version 0, this build needs");
+    assert_says(&error, ErrorKind::Unsupported, "version 1, this build needs");
 }
 
 #[tokio::test]
@@ -85,7 +129,7 @@ async fn r11_2_nothing_is_created_where_that_is_forbidden() {
     assert_says(&refused(nothing()).await, ErrorKind::NotFound, "there is no such file");
     assert!(!file.path.exists());
     fs::write(&file.path, b"").unwrap();
-    assert_says(&refused(nothing()).await, ErrorKind::Conflict, "create=nothing forbids");
+    assert_says(&refused(nothing()).await, ErrorKind::Conflict, "no queuekit here");
     assert_eq!(file.bytes(), b"");
     file.store().await.close().await.unwrap();
     let store = nothing().open().await;

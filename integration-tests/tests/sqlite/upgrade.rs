@@ -24,9 +24,10 @@ async fn r11_2_a_file_of_an_older_schema_keeps_its_jobs() {
         assert!(states.contains(&state), "no job is {state:?}");
     }
     let wanted = store.status().await.unwrap().wanted;
+    let sql: String = SqliteStore::migrations().into_iter().map(|one| one.sql).collect();
     for version in 1..wanted {
         let older = File::new();
-        make_older(&older.connection(), version, &store.sql(), &newer);
+        make_older(&older.connection(), version, &sql, &newer);
         let upgraded = older.store().await;
         assert_eq!(upgraded.status().await.unwrap().stored, wanted);
         assert_exact(&connection(&older.path));

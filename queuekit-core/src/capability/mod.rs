@@ -16,7 +16,7 @@ pub use admin::{Admin, AdminExt, CancelOutcome, RescheduleOutcome, RetryOutcome}
 pub use exchange::{Exchange, Exchanged, Settlement};
 pub use inspect::{Durability, Fact, Finding, Inspect, Severity};
 pub use leases::{Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo};
-pub use migrations::{Migrations, SchemaStatus};
+pub use migrations::{Migration, Migrations, SchemaStatus};
 pub use outbox::{Emission, EmitOutcome, EventFilter, EventPage, Outbox, StoredSettings};
 pub use schedules::{
     ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow, ScheduleRows, Schedules,

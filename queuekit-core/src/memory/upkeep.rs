@@ -6,7 +6,8 @@ use super::queue::QueueTable;
 use super::tables::Tables;
 use super::{MemoryStore, Operation};
 use crate::capability::{
-    Durability, Fact, Finding, Inspect, Migrations, SchemaStatus, Severity, Upkeep, UpkeepReport,
+    Durability, Fact, Finding, Inspect, Migration, Migrations, SchemaStatus, Severity, Upkeep,
+    UpkeepReport,
 };
 use crate::clock::Timestamp;
 use crate::error::Result;
@@ -114,14 +115,15 @@ impl Inspect for MemoryStore {
 #[async_trait]
 impl Migrations for MemoryStore {
     async fn status(&self) -> Result<SchemaStatus> {
-        self.step(Operation::Inspect, |_| Ok(SchemaStatus { stored: 1, wanted: 1 }))
+        let status = SchemaStatus { stored: 1, compatible_from: 1, wanted: 1 };
+        self.step(Operation::Inspect, |_| Ok(status))
     }
 
     async fn up(&self) -> Result<SchemaStatus> {
         self.status().await
     }
 
-    fn sql(&self) -> String {
-        String::new()
+    fn pending(&self, _stored: u32) -> Vec<Migration> {
+        Vec::new()
     }
 }

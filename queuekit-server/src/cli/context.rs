@@ -19,9 +19,9 @@ pub(crate) struct Context {
 /// What a command does to a store that may not be there yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// It shows or changes what is there: no file is made for it.
+    /// It shows or changes what is there: nothing is made for it.
     Existing,
-    /// It stores something.
+    /// It stores something: a new SQLite file is made for it, tables in a server are not.
     Creating,
 }
 
@@ -31,7 +31,7 @@ impl Context {
         store_address(self.url.as_deref(), &self.sources)
     }
 
-    /// Opens the store.
+    /// Opens the store and brings its schema up to date, for what runs on: `serve`, `work`, `dev`.
     pub(crate) async fn connect(&self) -> Result<Client> {
         Ok(queuekit::connect(self.address().to_open()?).await?)
     }
@@ -45,7 +45,7 @@ impl Context {
         let api = match self.server()? {
             Some(server) => Api::ask(server)?,
             None if access == Access::Existing => Api::open(&self.address().only_looking()).await?,
-            None => Api::open(&self.address()).await?,
+            None => Api::open(&self.address().not_migrating()).await?,
         };
         let done = act(&api).await;
         let closed = api.close().await;

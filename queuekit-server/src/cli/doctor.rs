@@ -14,6 +14,7 @@ use super::exit::Exit;
 use super::migrate;
 use super::production::Checklist;
 use super::shown::{span, survived};
+use crate::config::StoreAddress;
 
 /// A queue that has lost more points than this is worth a warning.
 const HEALTH_WANTED: u8 = 80;
@@ -96,6 +97,7 @@ impl Doctor {
                 if let Err(error) = examined.and(closed) {
                     report.failed(&error);
                 }
+                report.refusal(&address).await?;
             }
             // What is wrong is the command, not the store.
             Err(error) if matches!(error.kind(), ErrorKind::Invalid { .. }) => {
@@ -129,13 +131,17 @@ impl Report {
         if let Some(migrations) = can.migrations {
             let status = migrations.status().await?;
             self.schema = Some(Schema { stored: status.stored, wanted: status.wanted });
+            if status.stored == 0 {
+                // What can be told without the schema is; what cannot is no other fault.
+                let _ = self.inspect(store).await;
+                return Ok(());
+            }
             if let Some(remedy) = migrate::remedy(status) {
                 let message = format!(
                     "the schema is version {}, this program needs {}",
                     status.stored, status.wanted
                 );
                 self.find(Severity::Error, message, remedy);
-                // What can be told without the schema is; what cannot is no other fault.
                 let _ = self.inspect(store).await;
                 return Ok(());
             }
@@ -144,6 +150,17 @@ impl Report {
         self.inspect(store).await?;
         self.ask_clock(store).await?;
         self.examine_queues(store).await
+    }
+
+    /// Where there is no queuekit, why not, in the words in which `serve` would refuse it: it may
+    /// be another application's file, or a replica.
+    async fn refusal(&mut self, address: &StoreAddress) -> Result<()> {
+        if self.schema.as_ref().is_some_and(|schema| schema.stored == 0)
+            && let Err(error) = queuekit::connect(address.only_looking().to_open()?).await
+        {
+            self.failed(&error);
+        }
+        Ok(())
     }
 
     /// Where nothing can be written, the rest may still tell why.

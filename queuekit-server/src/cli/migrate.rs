@@ -1,9 +1,9 @@
 //! `queuekit migrate`
 
 use anyhow::{Result, anyhow};
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use queuekit::Client;
-use queuekit::capability::{Migrations, SchemaStatus};
+use queuekit::capability::{Migration, Migrations, SchemaStatus};
 use serde::Serialize;
 
 use super::context::Context;
@@ -17,12 +17,23 @@ pub(crate) enum Migrate {
     Up,
     /// Tell the version there is and the one this program needs; exit code 4 if they differ
     Status,
+    /// Tell what `up` would do, and change nothing
+    Plan,
     /// Print what `up` would run on an empty store, for migration tools of your own
-    Sql,
+    Sql(Sql),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Sql {
+    /// Only what this store still lacks
+    #[arg(long)]
+    pending: bool,
 }
 
 const AFTER: &str = "\
-Whatever opens a store brings its schema up to date by itself, unless its URL says migrate=off.";
+`serve`, `work` and `dev` bring the schema of a store up to date when they open it, unless its URL
+says migrate=off. No other command does. A program works with a newer schema that says so: `plan`
+tells since which version.";
 
 /// As JSON.
 #[derive(Serialize)]
@@ -32,11 +43,24 @@ struct Answer {
     up_to_date: bool,
 }
 
+/// One step of a plan, as JSON.
+#[derive(Serialize)]
+struct Step {
+    version: u32,
+    compatible_from: u32,
+}
+
 impl Migrate {
     pub(crate) async fn run(self, context: Context) -> Result<Exit> {
         let address = context.address();
-        let address = if matches!(self, Self::Status) { address.only_looking() } else { address };
-        let client = queuekit::connect_unchecked(address.to_open()?).await?;
+        let client = match &self {
+            Self::Sql(Sql { pending: false }) if address.is_sqlite() => {
+                return sql(&queuekit::sqlite::SqliteStore::migrations(), &context);
+            }
+            // As `serve` does it, and refuses it.
+            Self::Up => queuekit::connect(address.migrating().to_open()?).await?,
+            _ => queuekit::connect_unchecked(address.only_looking().to_open()?).await?,
+        };
         let done = self.on(&client, &context).await;
         let closed = client.close().await;
         let exit = done?;
@@ -46,37 +70,56 @@ impl Migrate {
 
     async fn on(&self, client: &Client, context: &Context) -> Result<Exit> {
         let address = context.address();
-        let migrations = client.backend().capabilities().migrations;
+        let migrations: Option<&dyn Migrations> = client.backend().capabilities().migrations;
         let migrations = migrations.ok_or_else(|| anyhow!("{address}: it has no schema"))?;
+        let status = migrations.status().await?;
         match self {
-            Self::Up => tell(migrations.up().await?, context),
-            Self::Status => tell(migrations.status().await?, context),
-            Self::Sql => sql(migrations, context),
+            Self::Up | Self::Status => tell(status, context),
+            Self::Plan => plan(status, &migrations.pending(status.stored), context),
+            Self::Sql(Sql { pending: true }) => sql(&migrations.pending(status.stored), context),
+            Self::Sql(_) => sql(&migrations.pending(0), context),
         }
     }
 }
 
+fn plan(status: SchemaStatus, steps: &[Migration], context: &Context) -> Result<Exit> {
+    let text = match steps.last() {
+        None => format!("schema version {}: there is nothing to do", status.stored),
+        Some(last) => format!(
+            "schema version {} -> {}, in one step; programs that need version {} or later go on \
+             working with it, older ones are refused when they start",
+            status.stored, last.version, last.compatible_from
+        ),
+    };
+    let step =
+        |one: &Migration| Step { version: one.version, compatible_from: one.compatible_from };
+    let value: Vec<Step> = steps.iter().map(step).collect();
+    let value = serde_json::json!({ "stored": status.stored, "pending": value });
+    context.output.answer(&value, text)?;
+    Ok(Exit::Success)
+}
+
 fn tell(status: SchemaStatus, context: &Context) -> Result<Exit> {
-    let SchemaStatus { stored, wanted } = status;
-    let up_to_date = stored == wanted;
+    let SchemaStatus { stored, wanted, .. } = status;
+    let up_to_date = status.fits();
     let remedy = remedy(status).map(|remedy| format!("; {remedy}")).unwrap_or_default();
     let text = format!("schema version {stored}, this program needs {wanted}{remedy}");
     context.output.answer(&Answer { stored, wanted, up_to_date }, text)?;
     Ok(if up_to_date { Exit::Success } else { Exit::Unhealthy })
 }
 
-/// What to do about a schema that is not of this build.
+/// What to do about a schema that this program does not work with.
 pub(crate) fn remedy(status: SchemaStatus) -> Option<&'static str> {
     match status.stored.cmp(&status.wanted) {
+        _ if status.fits() => None,
         std::cmp::Ordering::Less => Some("run `queuekit migrate up`"),
-        std::cmp::Ordering::Equal => None,
-        std::cmp::Ordering::Greater => Some("use a newer queuekit"),
+        _ => Some("use a newer queuekit"),
     }
 }
 
-fn sql(migrations: &dyn Migrations, context: &Context) -> Result<Exit> {
-    let sql = migrations.sql();
-    if sql.is_empty() {
+fn sql(migrations: &[Migration], context: &Context) -> Result<Exit> {
+    let sql: String = migrations.iter().map(|one| one.sql.as_str()).collect();
+    if sql.is_empty() && !migrations.is_empty() {
         return Err(anyhow!("{}: this store has no SQL; use `migrate up`", context.address()));
     }
     context.output.answer(&serde_json::json!({ "sql": sql }), sql.trim_end())?;

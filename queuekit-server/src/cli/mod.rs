@@ -158,7 +158,9 @@ fn suggest(error: &mut clap::Error) {
         return;
     }
     let mut command = &Cli::command();
-    for argument in std::env::args().skip(1).take_while(|argument| argument != written) {
+    let arguments = std::env::args_os().skip(1).map(|argument| argument.into_string());
+    let arguments = arguments.map_while(Result::ok);
+    for argument in arguments.take_while(|argument| argument != written) {
         command = command.find_subcommand(argument).unwrap_or(command);
     }
     let names = command.get_subcommands().map(clap::Command::get_name);

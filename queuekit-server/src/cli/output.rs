@@ -1,14 +1,14 @@
 //! What a command answers, on stdout; what it says beside that, on stderr.
 
 use std::fmt;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use anyhow::{Context, Result};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::exit::Exit;
-use super::shown::printable;
+use super::shown::{escaped, printable};
 
 /// Where answers go.
 #[derive(Clone, Copy, Debug)]
@@ -34,9 +34,12 @@ impl Output {
         self.raw(&serde_json::to_string(value)?)
     }
 
-    /// Writes a line as it is, byte for byte: for programs.
+    /// Writes a line of JSON as it is, byte for byte: for programs. On a terminal letters that
+    /// would steer it are escaped.
     pub(crate) fn raw(&self, line: &str) -> Result<()> {
         let mut out = io::stdout().lock();
+        let escaped = out.is_terminal().then(|| escaped(line));
+        let line = escaped.as_deref().unwrap_or(line);
         written(writeln!(out, "{line}").and_then(|()| out.flush()))
     }
 

@@ -38,7 +38,8 @@ only ever added to one:
   "setting"}]}`
 - `bench`: `{"store", "figures": [{"name", "jobs", "per_second"?, "p50_ms"?, "p99_ms"?}],
   "verdict": [..]}`
-- `migrate up`, `status`: `{"stored", "wanted", "up_to_date"}`; `sql`: `{"sql"}`
+- `migrate up`, `status`: `{"stored", "wanted", "up_to_date"}`; `plan`: `{"stored", "pending":
+  [{"version", "compatible_from"}]}`; `sql`: `{"sql"}`
 - `key new`: `{"key", "entry"}`, the key and what is to stand in `[[keys]]`
 - `dev`, `serve`: `{"url"}` as soon as they listen
 - `work`: `{"completed", "failed", "dead", "released", "cancelled", "lease_lost"}`

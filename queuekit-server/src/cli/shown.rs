@@ -99,10 +99,28 @@ pub(crate) fn on_a_line(text: &str) -> String {
     text.chars().map(shown).filter(|letter| !steers(*letter)).collect()
 }
 
+/// JSON for a terminal: the same value, with escapes for what would steer it. Such letters stand in
+/// strings only.
+pub(crate) fn escaped(json: &str) -> String {
+    let mut shown = String::with_capacity(json.len());
+    for letter in json.chars() {
+        if steers(letter) {
+            let mut units = [0; 2];
+            let units = letter.encode_utf16(&mut units).iter();
+            shown.extend(units.map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            shown.push(letter);
+        }
+    }
+    shown
+}
+
+/// Control letters, what turns the direction of writing, and what nobody can see.
 fn steers(letter: char) -> bool {
-    let turns = matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}')
+    let turns = matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}')
         || matches!(letter, '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}');
-    letter.is_control() || turns
+    let hides = matches!(letter, '\u{200b}' | '\u{2060}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
+    letter.is_control() || turns || hides
 }
 
 #[cfg(test)]
@@ -137,5 +155,15 @@ mod tests {
         assert_eq!(printable("a\u{7}\u{9b}b\nc\u{202e}"), "ab\nc");
         assert_eq!(on_a_line("a\nstatus\u{1b}"), "a␤status");
         assert_eq!(brief("all", 3), "all");
+        assert_eq!(printable("a\u{61c}\u{200b}\u{feff}\u{e0041}b"), "ab");
+    }
+
+    #[test]
+    fn json_cannot_steer_the_terminal_and_says_the_same() {
+        let text = "a\u{9b}b\u{202e}\u{e0041}é";
+        let json = serde_json::to_string(text).unwrap();
+        let shown = escaped(&json);
+        assert_eq!(shown, "\"a\\u009bb\\u202e\\udb40\\udc41é\"");
+        assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), text);
     }
 }

@@ -24,16 +24,39 @@ impl StoreAddress {
         Ok(&self.0)
     }
 
-    /// The same store, of which nothing is created that is not there: for whoever only looks. Of
-    /// SQLite alone does opening create anything.
+    /// The same store as it is: nothing is made that is not there, and an older schema stays.
     pub(crate) fn only_looking(&self) -> Self {
-        let is_sqlite = self.0.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("sqlite:"));
-        let (_, settings) = self.0.split_once('?').unwrap_or_default();
-        if !is_sqlite || settings.split('&').any(|setting| setting.starts_with("create=")) {
+        let existing = if self.is_sqlite() { self.with("create=nothing") } else { self.clone() };
+        existing.not_migrating()
+    }
+
+    /// The same store, of which an older schema stays; a new SQLite file is still made for whoever
+    /// stores something.
+    pub(crate) fn not_migrating(&self) -> Self {
+        self.migrates("off")
+    }
+
+    /// The same store, brought up to date whatever the URL says of that.
+    pub(crate) fn migrating(&self) -> Self {
+        self.migrates("on")
+    }
+
+    pub(crate) fn is_sqlite(&self) -> bool {
+        self.0.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("sqlite:"))
+    }
+
+    fn migrates(&self, value: &str) -> Self {
+        let is_memory = self.0.get(..7).is_some_and(|all| all.eq_ignore_ascii_case("memory:"));
+        if is_memory || self.0.is_empty() {
             return self.clone();
         }
+        self.with(&format!("migrate={value}"))
+    }
+
+    /// With one setting more, which goes before one of the same name.
+    fn with(&self, setting: &str) -> Self {
         let joint = if self.0.contains('?') { '&' } else { '?' };
-        Self(format!("{}{joint}create=nothing", self.0))
+        Self(format!("{}{joint}{setting}", self.0))
     }
 }
 
@@ -61,12 +84,13 @@ mod tests {
     }
 
     #[test]
-    fn who_only_looks_creates_no_file() {
+    fn who_only_looks_makes_and_migrates_nothing() {
         for (url, looking) in [
-            ("sqlite://a.db", "sqlite://a.db?create=nothing"),
-            ("SQLite://a.db?synchronous=normal", "SQLite://a.db?synchronous=normal&create=nothing"),
-            ("sqlite://a.db?create=tables", "sqlite://a.db?create=tables"),
-            ("postgres://localhost/jobs", "postgres://localhost/jobs"),
+            ("sqlite://a.db", "sqlite://a.db?create=nothing&migrate=off"),
+            ("SQLite://a.db?migrate=on", "SQLite://a.db?migrate=on&create=nothing&migrate=off"),
+            ("postgres://localhost/jobs", "postgres://localhost/jobs?migrate=off"),
+            ("redis://localhost/0?prefix=a", "redis://localhost/0?prefix=a&migrate=off"),
+            ("memory:", "memory:"),
             ("", ""),
         ] {
             assert_eq!(StoreAddress::new(url.into()).only_looking().to_open().unwrap(), looking);

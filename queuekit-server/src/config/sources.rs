@@ -1,6 +1,7 @@
 //! Where settings come from, beside flags.
 
 use std::fmt;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
@@ -11,6 +12,8 @@ use crate::cli::Usage;
 
 /// The file that is read if no other one is named.
 const FILE: &str = "queuekit.toml";
+/// More than any file of settings has.
+const MOST_BYTES: u64 = 1 << 20;
 
 /// The environment and the file.
 #[derive(Default)]
@@ -28,7 +31,7 @@ impl Sources {
     pub(crate) fn read(config: Option<&Path>) -> Result<Self> {
         let environment = Environment::read()?;
         let path = config.unwrap_or(Path::new(FILE));
-        let file = match std::fs::read_to_string(path) {
+        let file = match bounded(path) {
             Ok(text) => FileSettings::parse(path, &text)?,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && config.is_none() => {
                 FileSettings::default()
@@ -51,6 +54,17 @@ impl Sources {
         let config = self.config.clone();
         move || Self::read(config.as_deref())
     }
+}
+
+/// A device has no end.
+fn bounded(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    std::fs::File::open(path)?.take(MOST_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MOST_BYTES {
+        let message = format!("it is larger than {MOST_BYTES} bytes: is it the file of settings?");
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, message));
+    }
+    Ok(text)
 }
 
 /// What is in them may be secret.

@@ -74,7 +74,8 @@ struct Report {
 
 impl Bench {
     pub(crate) async fn run(self, context: Context) -> Result<Exit> {
-        let client = context.connect().await?;
+        let address = context.address().not_migrating();
+        let client = queuekit::connect(address.to_open()?).await?;
         let benched = self.on(&client, &context).await;
         let closed = client.close().await;
         let report = benched?;

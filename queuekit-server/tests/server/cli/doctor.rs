@@ -51,7 +51,13 @@ fn who_is_not_well_is_unhealthy_by_exit_code() {
     sandbox.write("queuekit.db", "");
     let empty = sandbox.run(&["doctor", "--json"]);
     assert_eq!((empty.code, &empty.json()["schema"]["stored"]), (4, &0.into()));
-    assert_eq!(empty.json()["findings"][0]["remedy"], "run `queuekit migrate up`");
+    let finding = empty.json()["findings"][0]["message"].to_string();
+    assert!(finding.contains("no queuekit here") && finding.contains("migrate up"), "{finding}");
+    let (directory, replica) = ("sqlite://none/a.db", "postgres://127.0.0.1:1/a?op_timeout_ms=100");
+    for url in [directory, replica] {
+        let said = sandbox.run(&["doctor", "--url", url]).stdout;
+        assert!(!said.contains("create=nothing") && !said.contains("migrate"), "{said}");
+    }
     sandbox.write("notes.txt", &"no database\n".repeat(100));
     let text = sandbox.run(&["doctor", "--url", "sqlite://notes.txt"]);
     assert!(text.code == 4 && text.stdout.contains("not healthy"), "{text:?}");

@@ -13,6 +13,7 @@ fn each_store_is_measured_and_left_as_it_was() {
             continue;
         };
         let sandbox = Sandbox::new().env("QUEUEKIT_URL", &store.url);
+        sandbox.run(&["migrate", "up"]).ok();
         let report = sandbox.run(&["bench", "--jobs", "100", "--json"]).json();
         let figures = report["figures"].as_array().unwrap();
         let names: Vec<_> = figures.iter().map(|figure| figure["name"].as_str().unwrap()).collect();
@@ -40,6 +41,7 @@ fn a_bench_that_is_told_to_end_leaves_no_queue() {
             continue;
         };
         let sandbox = Sandbox::new().env("QUEUEKIT_URL", &store.url);
+        sandbox.run(&["migrate", "up"]).ok();
         sandbox.run(&["migrate", "up"]).ok();
         for signal in ["TERM", "INT"] {
             let mut bench = sandbox.start(&["bench", "--jobs", "1000000"]);

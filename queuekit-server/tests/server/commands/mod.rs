@@ -6,6 +6,7 @@ mod cron;
 mod doctor;
 mod events;
 mod jobs;
+mod looking;
 mod pages;
 mod place;
 mod queues;
