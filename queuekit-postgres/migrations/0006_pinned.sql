@@ -10,7 +10,8 @@
 -- Until now jobs.lane was '' for jobs without a partition key in a fair queue, and listings went by
 -- it. A job that ran while its queue became fair came back without it, and was listed nowhere. The
 -- '' of old rows says no more than NULL.
-CREATE INDEX ready_plain ON queuekit.ready (queue, seq) WHERE slot IS NULL;
+-- Its condition is of its own: by that of others the planner may take it where it has to sort.
+CREATE INDEX ready_plain ON queuekit.ready (queue, seq) WHERE coalesce(slot, -1) = -1;
 
 -- A function of one expression keeps what its names and operators meant when it was made, and the
 -- planner can still put it into the caller's statement. Settings keep it from that, so only the

@@ -1,6 +1,6 @@
 -- The last jobs of partition keys that are not blocked: the unblocked ones are always the first.
--- Parameters: $1 queue; $2 partition keys.
--- Result: a row per key: key; the sequence, 0 if all are blocked.
+-- Parameters: a row per key: $1 queue; $2 partition key.
+-- Result: a row per key: queue; key; the sequence, 0 if all are blocked.
 -- Index: queues_pkey, running_slot, dead_holds, jobs_lane, jobs_later.
 -- Locks: nothing.
 WITH clock AS MATERIALIZED (
@@ -8,25 +8,25 @@ WITH clock AS MATERIALIZED (
 ),
 key AS MATERIALIZED (
     SELECT
-        lane.lane, queues.skips_waiting,
+        lane.queue, lane.lane, queues.skips_waiting,
         CASE
             WHEN queues.holds_dead AND EXISTS (
                 SELECT
                 FROM queuekit.dead
-                WHERE dead.queue = $1::int AND dead.lane = lane.lane AND dead.holds
+                WHERE dead.queue = lane.queue AND dead.lane = lane.lane AND dead.holds
             ) THEN 0
             ELSE greatest(0, queues.per_key - (
                 SELECT count(*)
                 FROM queuekit.running
-                WHERE running.queue = $1::int AND running.lane = lane.lane
+                WHERE running.queue = lane.queue AND running.lane = lane.lane
                     AND running.slot IS NOT NULL
             ))
         END AS free
-    FROM unnest($2::text[]) AS lane (lane)
-    CROSS JOIN queuekit.queues
-    WHERE queues.id = $1::int
+    FROM unnest($1::int[], $2::text[]) AS lane (queue, lane)
+    JOIN queuekit.queues ON queues.id = lane.queue
 )
 SELECT
+    key.queue,
     key.lane,
     CASE
         WHEN key.free = 0 THEN 0
@@ -40,13 +40,13 @@ SELECT
                     SELECT jobs.id, jobs.seq
                     FROM queuekit.jobs
                     WHERE
-                        jobs.queue = $1::int AND jobs.lane = key.lane AND jobs.lane IS NOT NULL
+                        jobs.queue = key.queue AND jobs.lane = key.lane AND jobs.lane IS NOT NULL
                         AND NOT jobs.later AND jobs.scheduled_at <= clock.now
                     UNION ALL
                     SELECT jobs.id, jobs.seq
                     FROM queuekit.jobs
                     WHERE
-                        jobs.queue = $1::int AND jobs.lane = key.lane AND jobs.later
+                        jobs.queue = key.queue AND jobs.lane = key.lane AND jobs.later
                         AND jobs.scheduled_at <= clock.now
                 ) AS job
                 WHERE NOT EXISTS (SELECT FROM queuekit.running WHERE running.id = job.id)
@@ -71,7 +71,7 @@ SELECT
                             SELECT jobs.seq, jobs.scheduled_at
                             FROM queuekit.jobs
                             WHERE
-                                jobs.queue = $1::int AND jobs.lane = key.lane
+                                jobs.queue = key.queue AND jobs.lane = key.lane
                                 AND jobs.lane IS NOT NULL AND NOT jobs.later
                                 AND NOT EXISTS (
                                     SELECT FROM queuekit.running WHERE running.id = jobs.id
@@ -84,7 +84,7 @@ SELECT
                             SELECT jobs.seq, jobs.scheduled_at
                             FROM queuekit.jobs
                             WHERE
-                                jobs.queue = $1::int AND jobs.lane = key.lane AND jobs.later
+                                jobs.queue = key.queue AND jobs.lane = key.lane AND jobs.later
                                 AND NOT EXISTS (
                                     SELECT FROM queuekit.running WHERE running.id = jobs.id
                                 )

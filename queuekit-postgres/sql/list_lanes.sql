@@ -12,7 +12,8 @@ FROM (
         FROM queuekit.ready
         WHERE
             $5::boolean AND $2::text = ''
-            AND ready.queue = $1::int AND ready.slot IS NULL AND ready.seq > $3::bigint
+            AND ready.queue = $1::int AND coalesce(ready.slot, -1) = -1
+            AND ready.seq > $3::bigint
         ORDER BY ready.seq
         LIMIT $4::int
     )

@@ -95,6 +95,7 @@ struct Shared {
     wakeups: Arc<WakeupHub>,
     notices: notices::Notices,
     folding: upkeep::Folding,
+    prune: upkeep::Cursor,
     repair: upkeep::Cursor,
     closed: AtomicBool,
     calls: AtomicUsize,

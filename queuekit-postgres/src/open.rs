@@ -80,6 +80,7 @@ fn start(config: &PostgresConfig) -> Result<PostgresStore> {
         wakeups,
         notices,
         folding: Folding::default(),
+        prune: Cursor::default(),
         repair: Cursor::default(),
         closed: AtomicBool::new(false),
         calls: AtomicUsize::new(0),

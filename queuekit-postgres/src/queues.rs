@@ -58,6 +58,25 @@ pub(crate) async fn all(session: &Session<'_>) -> Outcome<Vec<QueueRow>> {
     rows(session.query(Sql::Queues, params![]).await?)
 }
 
+/// So many queues by name, from this one on.
+pub(crate) async fn after(
+    session: &Session<'_>,
+    name: &str,
+    is_among: bool,
+    most: usize,
+) -> Outcome<Vec<QueueRow>> {
+    rows(session.query(Sql::QueuesAfter, params![name, is_among, most as i32]).await?)
+}
+
+/// So many queues by number, beyond this one.
+pub(crate) async fn beyond(
+    session: &Session<'_>,
+    number: i32,
+    most: usize,
+) -> Outcome<Vec<QueueRow>> {
+    rows(session.query(Sql::QueuesBeyond, params![number, most as i32]).await?)
+}
+
 /// The queues of these names that exist.
 pub(crate) async fn named(session: &Session<'_>, names: &[QueueName]) -> Outcome<Vec<QueueRow>> {
     let names: Vec<&str> = names.iter().map(QueueName::as_str).collect();

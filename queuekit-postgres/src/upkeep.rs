@@ -1,6 +1,6 @@
 //! Retention, and mending what is derived.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use queuekit_core::Result;
@@ -17,14 +17,24 @@ const UNFOLDED: u64 = 1000;
 #[derive(Debug, Default)]
 pub(crate) struct Folding(AtomicU64);
 
-/// Where the next step of repair goes on.
+/// The number of the queue beyond which the next step goes on.
 #[derive(Debug, Default)]
-pub(crate) struct Cursor(AtomicU64);
+pub(crate) struct Cursor(AtomicI32);
+
+impl Cursor {
+    fn get(&self) -> i32 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn set(&self, queue: i32) {
+        self.0.store(queue, Ordering::Relaxed);
+    }
+}
 
 #[async_trait]
 impl Upkeep for PostgresStore {
-    /// One step: folds counters, drops the days of history that nothing keeps, and removes up to
-    /// 1,000 jobs beyond their queue's retention; likewise events. What open transactions hold is
+    /// One step: folds counters, drops the days of history that nothing keeps, looks at the next
+    /// 1,000 queues, and removes up to 1,000 jobs beyond their retention; likewise events. What open transactions hold is
     /// left, and holds up none of the rest.
     async fn prune(&self) -> Result<UpkeepReport> {
         // First: where no server answers, this says so within the time limit of one call.
@@ -34,31 +44,36 @@ impl Upkeep for PostgresStore {
             tracing::warn!(%error, "no partitions of history were made for the days to come");
         }
         let days = unless_held(self.drop_days().await)?;
-        let jobs =
-            self.call("prune", Call::Upkeep, (), |(), session| Box::pin(step::prune(session)));
-        let jobs = unless_held(jobs.await)?;
+        let jobs = unless_held(self.prune_jobs().await)?;
         let events = unless_held(self.prune_events().await)?;
         Ok(all([days, jobs, events]))
     }
 
     /// One queue per call: its keys are looked at anew by the next reserve.
     async fn repair(&self) -> Result<UpkeepReport> {
-        let at = self.shared.repair.0.load(Ordering::Relaxed);
-        let input = (self, i32::try_from(at).unwrap_or(0));
+        let input = (self, self.shared.repair.get());
         let repaired = self.call("repair", Call::Repeatable, input, |input, session| {
             let (store, after) = *input;
             Box::pin(step::repair(store, session, after))
         });
         let (next, report) = repaired.await?;
-        self.shared
-            .repair
-            .0
-            .store(next.map_or(0, |id| u64::from(id.unsigned_abs())), Ordering::Relaxed);
+        self.shared.repair.set(next.unwrap_or(0));
         Ok(report)
     }
 }
 
 impl PostgresStore {
+    /// Goes on with the queues where the last step ended.
+    async fn prune_jobs(&self) -> Result<UpkeepReport> {
+        let at = &self.shared.prune;
+        let pruned = self.call("prune", Call::Upkeep, at.get(), |after, session| {
+            Box::pin(step::prune(session, *after))
+        });
+        let (next, report) = pruned.await?;
+        at.set(next);
+        Ok(report)
+    }
+
     /// A process that only enqueues runs no upkeep: its own deltas it folds by itself, beside its
     /// calls.
     pub(crate) fn count_delta(&self) {

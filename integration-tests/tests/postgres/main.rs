@@ -21,6 +21,7 @@ mod keys;
 mod kill;
 mod limits;
 mod lost_replies;
+mod many_queues;
 mod merging;
 mod migrations;
 mod model;

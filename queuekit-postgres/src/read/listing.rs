@@ -11,7 +11,7 @@ use super::status::Frontiers;
 use super::view::views;
 use crate::PostgresStore;
 use crate::call::Call;
-use crate::error::Outcome;
+use crate::error::{Outcome, unreadable};
 use crate::params::params;
 use crate::queues::{self, QueueRow};
 use crate::row::{PLAIN, Record, job_id, job_uuid};
@@ -24,12 +24,16 @@ const EXAMINED: usize = 10_000;
 /// Entries of an index that are read at once.
 const SLICE: usize = 500;
 
-/// Where a page ended: the last job it looked at, by its place in its section.
+/// Queues that a page looks into, whether they have jobs or not.
+const QUEUES: usize = 500;
+
+/// Where a page ended: the last job it looked at, by its place in its section; or the queue that it
+/// did not look into any more.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Position {
     queue: QueueName,
     section: usize,
-    place: Place,
+    place: Option<Place>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -40,6 +44,14 @@ enum Place {
     Serving(i64, i64, i64),
     /// Blocked jobs, and all that wait in a fair queue: lane, sequence.
     Lane(String, i64),
+}
+
+/// A job that a page looks at.
+struct Entry<'q> {
+    queue: &'q QueueRow,
+    section: usize,
+    id: JobId,
+    place: Place,
 }
 
 /// One page in the making.
@@ -72,79 +84,130 @@ async fn list(
 ) -> Outcome<Page<Job>> {
     let mut pager =
         Pager { filter, items: Vec::new(), examined: 0, frontiers: Frontiers::default() };
-    for queue in listed_queues(session, filter, position).await? {
-        let after = position.filter(|position| position.queue == queue.name);
-        let first = after.map_or(0, |position| position.section);
-        for (section, statuses) in StatusSet::SECTIONS.into_iter().enumerate().skip(first) {
-            if !statuses.meets(filter.statuses) {
-                continue;
-            }
-            let after = after.filter(|after| after.section == section);
-            let after = after.map(|after| after.place.clone());
-            if let Some(place) = pager.section(session, &queue, statuses, after).await? {
-                let position = Position { queue: queue.name, section, place };
-                let bytes = serde_json::to_vec(&position).map_err(unwritable)?;
-                let next = Some(filter.cursor_at(&bytes));
-                return Ok(Page { items: pager.items, next });
-            }
-        }
-    }
-    Ok(Page { items: pager.items, next: None })
+    let mut queues = listed_queues(session, filter, position).await?;
+    let beyond = (queues.len() > QUEUES).then(|| queues.pop()).flatten();
+    let end = match pager.queues(session, &queues, position).await? {
+        None => beyond.map(|queue| Position { queue: queue.name, section: 0, place: None }),
+        end => end,
+    };
+    let bytes = end.map(|end| serde_json::to_vec(&end)).transpose().map_err(unwritable)?;
+    Ok(Page { items: pager.items, next: bytes.map(|bytes| filter.cursor_at(&bytes)) })
 }
 
+/// The queues that the page may look into, and one more.
 async fn listed_queues(
     session: &Session<'_>,
     filter: &JobFilter,
     position: Option<&Position>,
 ) -> Outcome<Vec<QueueRow>> {
-    let mut queues = match &filter.queue {
-        Some(name) => queues::named(session, std::slice::from_ref(name)).await?,
-        None => queues::all(session).await?,
+    let from = position.map_or("", |position| position.queue.as_str());
+    let Some(name) = &filter.queue else {
+        return queues::after(session, from, true, QUEUES + 1).await;
     };
-    queues.retain(|queue| position.is_none_or(|position| queue.name >= position.queue));
+    let mut queues = queues::named(session, std::slice::from_ref(name)).await?;
+    queues.retain(|queue| queue.name.as_str() >= from);
     Ok(queues)
 }
 
 impl Pager<'_> {
-    /// Adds the jobs of a section to the page; where the page ended, if it is full.
-    async fn section(
+    /// Adds the jobs of queues to the page; where the page ended, if it is full.
+    async fn queues(
+        &mut self,
+        session: &Session<'_>,
+        mut queues: &[QueueRow],
+        position: Option<&Position>,
+    ) -> Outcome<Option<Position>> {
+        let mut within = position.and_then(|at| Some((at, at.place.clone()?)));
+        while let Some(first) = queues.first() {
+            // In the middle of a queue: it comes alone, to its end.
+            if let Some((at, place)) = within.take()
+                && at.queue == first.name
+            {
+                let end = self.queue(session, first, at.section, place).await?;
+                if end.is_some() {
+                    return Ok(end);
+                }
+                queues = &queues[1..];
+                continue;
+            }
+            let entries = first_of(session, queues, self.filter.statuses).await?;
+            if let Some(end) = self.take(session, &entries).await? {
+                return Ok(Some(end));
+            }
+            let Some(last) = entries.last().filter(|_| entries.len() == SLICE) else {
+                return Ok(None);
+            };
+            let end = self.queue(session, last.queue, last.section, last.place.clone()).await?;
+            if end.is_some() {
+                return Ok(end);
+            }
+            let looked_into = queues.iter().position(|queue| queue.id == last.queue.id);
+            queues = &queues[looked_into.map_or(queues.len(), |at| at + 1)..];
+        }
+        Ok(None)
+    }
+
+    /// Likewise the rest of one queue, after a place in a section.
+    async fn queue(
         &mut self,
         session: &Session<'_>,
         queue: &QueueRow,
-        statuses: StatusSet,
-        mut after: Option<Place>,
-    ) -> Outcome<Option<Place>> {
-        loop {
-            let slice = slice(session, queue, statuses, after.as_ref()).await?;
-            let is_last = slice.len() < SLICE;
-            let ids = slice.iter().map(|(id, _)| job_uuid(*id)).collect();
-            let change = Change::read(session, ids).await?;
-            let records = || slice.iter().filter_map(|(id, _)| change.record(*id));
-            self.frontiers.learn(session, records()).await?;
-            let mut shown = Vec::new();
-            let mut end = None;
-            for (id, place) in &slice {
-                self.examined += 1;
-                if let Some(record) = change.record(*id) {
-                    let status = self.frontiers.status(record, change.now);
-                    if statuses.contains(status) && self.matches(record, status) {
-                        shown.push((record, status, queue.name.clone()));
-                    }
+        from: usize,
+        place: Place,
+    ) -> Outcome<Option<Position>> {
+        let mut after = Some(place);
+        for (section, statuses) in StatusSet::SECTIONS.into_iter().enumerate().skip(from) {
+            let mut after = after.take();
+            while statuses.meets(self.filter.statuses) {
+                let slice = slice(session, queue, statuses, after.as_ref()).await?;
+                let is_full = slice.len() == SLICE;
+                let entry = |(id, place)| Entry { queue, section, id, place };
+                let entries: Vec<Entry<'_>> = slice.into_iter().map(entry).collect();
+                let end = self.take(session, &entries).await?;
+                if end.is_some() {
+                    return Ok(end);
                 }
-                let full = self.items.len() + shown.len() == self.filter.limit.get();
-                if full || self.examined == EXAMINED {
-                    end = Some(place.clone());
+                let Some(last) = entries.into_iter().next_back().filter(|_| is_full) else {
                     break;
+                };
+                after = Some(last.place);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Adds those of these jobs that the filter wants; where the page ended, if it is full.
+    async fn take(
+        &mut self,
+        session: &Session<'_>,
+        entries: &[Entry<'_>],
+    ) -> Outcome<Option<Position>> {
+        let ids = entries.iter().map(|entry| job_uuid(entry.id)).collect();
+        let change = Change::read(session, ids).await?;
+        let records = || entries.iter().filter_map(|entry| change.record(entry.id));
+        self.frontiers.learn(session, records()).await?;
+        let mut shown = Vec::new();
+        let mut end = None;
+        for Entry { queue, section, id, place } in entries {
+            self.examined += 1;
+            if let Some(record) = change.record(*id) {
+                let status = self.frontiers.status(record, change.now);
+                let is_here = StatusSet::SECTIONS[*section].contains(status);
+                if is_here && self.matches(record, status) {
+                    shown.push((record, status, queue.name.clone()));
                 }
             }
-            if !shown.is_empty() {
-                self.items.extend(views(session, change.now, shown).await?);
+            let full = self.items.len() + shown.len() == self.filter.limit.get();
+            if full || self.examined == EXAMINED {
+                let (queue, place) = (queue.name.clone(), Some(place.clone()));
+                end = Some(Position { queue, section: *section, place });
+                break;
             }
-            if end.is_some() || is_last {
-                return Ok(end);
-            }
-            after = slice.into_iter().next_back().map(|(_, place)| place);
         }
+        if !shown.is_empty() {
+            self.items.extend(views(session, change.now, shown).await?);
+        }
+        Ok(end)
     }
 
     fn matches(&self, record: &Record, status: Status) -> bool {
@@ -163,6 +226,33 @@ impl Pager<'_> {
         let last = failures.last().map(|failure| failure.error.as_str());
         self.filter.admits_error(status, [last, record.reason.as_deref()])
     }
+}
+
+/// The first jobs of queues that can have these statuses, in their order.
+async fn first_of<'q>(
+    session: &Session<'_>,
+    queues: &'q [QueueRow],
+    statuses: StatusSet,
+) -> Outcome<Vec<Entry<'q>>> {
+    let (ids, fair): (Vec<i32>, Vec<bool>) =
+        queues.iter().map(|queue| (queue.id, queue.is_fair())).unzip();
+    let sections = (0_i32..).zip(StatusSet::SECTIONS).filter(|(_, of)| of.meets(statuses));
+    let sections: Vec<i32> = sections.map(|(section, _)| section).collect();
+    let params = params![ids, fair, sections, SLICE as i32];
+    let mut entries = Vec::new();
+    for row in session.query(Sql::ListFirst, params).await? {
+        let at = usize::try_from(row.try_get::<_, i64>(0)? - 1).ok();
+        let queue = at.and_then(|at| queues.get(at)).ok_or_else(|| unreadable("a listing"))?;
+        let section = usize::try_from(row.try_get::<_, i32>(1)?).unwrap_or_default();
+        let (one, two, three) = (row.try_get(3)?, row.try_get(4)?, row.try_get(5)?);
+        let place = match section {
+            1..=3 if !queue.is_fair() => Place::Serving(one, two, three),
+            1..=4 => Place::Lane(row.try_get(6)?, two),
+            _ => Place::Time(one, two),
+        };
+        entries.push(Entry { queue, section, id: job_id(row.try_get(2)?), place });
+    }
+    Ok(entries)
 }
 
 /// The next jobs that can have these statuses, in their order, after a place.

@@ -7,7 +7,7 @@ mod view;
 mod why;
 mod workers;
 
-pub(crate) use figures::figures;
+pub(crate) use figures::{Figures, figures};
 pub(crate) use workers::workers;
 
 use crate::error::Outcome;

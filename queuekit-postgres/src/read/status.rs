@@ -1,6 +1,6 @@
 //! The status of jobs at the moment of reading (contract R1.1).
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use queuekit_core::{State, Status, Timestamp, lifecycle};
 
@@ -21,19 +21,20 @@ impl Frontiers {
         session: &Session<'_>,
         records: impl Iterator<Item = &Record>,
     ) -> Outcome<()> {
-        let mut unknown: BTreeMap<i32, BTreeSet<&str>> = BTreeMap::new();
+        let mut unknown: BTreeSet<(i32, &str)> = BTreeSet::new();
         for record in records.filter(|record| record.state == State::Pending) {
             if let Some(lane) = record.partition_key()
                 && !self.0.contains_key(&(record.queue, lane.to_owned()))
             {
-                unknown.entry(record.queue).or_default().insert(lane);
+                unknown.insert((record.queue, lane));
             }
         }
-        for (queue, lanes) in unknown {
-            let lanes: Vec<&str> = lanes.into_iter().collect();
-            for row in session.query(Sql::Frontiers, params![queue, lanes]).await? {
-                self.0.insert((queue, row.try_get(0)?), row.try_get(1)?);
-            }
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let (queues, lanes): (Vec<i32>, Vec<&str>) = unknown.into_iter().unzip();
+        for row in session.query(Sql::Frontiers, params![queues, lanes]).await? {
+            self.0.insert((row.try_get(0)?, row.try_get(1)?), row.try_get(2)?);
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! Retention (contract R12), a bounded step at a time.
 
+use std::collections::HashMap;
+
 use queuekit_core::capability::UpkeepReport;
 use queuekit_core::queue::Keep;
 use queuekit_core::{State, Timestamp};
@@ -8,31 +10,45 @@ use uuid::Uuid;
 use crate::error::{Outcome, unreadable};
 use crate::params::params;
 use crate::queues::{self, QueueRow};
+use crate::read::Figures;
 use crate::row::unsigned;
 use crate::session::Session;
 use crate::statements::Sql;
 
 /// Jobs one step removes at most.
 const STEP: usize = 1000;
+/// Queues one step looks at, whether there is something to remove or not.
+const QUEUES: usize = 1000;
+/// Queues one step removes jobs of.
+const PRUNED: usize = 50;
 
-/// Removes jobs beyond the retention of their queues, oldest first, and keys whose time is over.
-pub(crate) async fn prune(session: &Session<'_>) -> Outcome<UpkeepReport> {
+/// Removes jobs beyond the retention of their queues, oldest first, and keys whose time is over. It
+/// looks at queues beyond the given one, by number; the last it is done with, or 0 at the end.
+pub(crate) async fn prune(session: &Session<'_>, after: i32) -> Outcome<(i32, UpkeepReport)> {
     let now = session.query(Sql::Now, params![]).await?;
     let now = now.first().ok_or_else(|| unreadable("the store's clock"))?.try_get(0)?;
     let now = Timestamp::from_millis(now);
+    let queues = queues::beyond(session, after, QUEUES).await?;
+    let old = old(session, &queues, now).await?;
     let mut removed = 0;
-    for queue in queues::all(session).await? {
-        if removed < STEP {
-            removed += prune_queue(session, &queue, now, STEP - removed).await?;
+    let mut done_with = queues.last().filter(|_| queues.len() == QUEUES).map_or(0, |row| row.id);
+    for (at, of) in old.iter().enumerate() {
+        if at == PRUNED || removed == STEP {
+            done_with = of.queue - 1;
+            break;
+        }
+        removed += prune_queue(session, of, now, STEP - removed).await?;
+        if removed == STEP {
+            // There may be more of it.
+            done_with = of.queue - 1;
+            break;
         }
     }
     let forgotten = session.write(Sql::KeysForget, params![STEP as i32]).await?.len();
     forget_removed(session).await?;
-    Ok(UpkeepReport {
-        changed: removed as u64,
-        more: removed == STEP || forgotten == STEP,
-        ..UpkeepReport::default()
-    })
+    let more = done_with != 0 || removed == STEP || forgotten == STEP;
+    let report = UpkeepReport { changed: removed as u64, more, ..UpkeepReport::default() };
+    Ok((done_with, report))
 }
 
 /// Locked first and looked at then: what was stored before the lock is seen.
@@ -48,34 +64,11 @@ async fn forget_removed(session: &Session<'_>) -> Outcome<()> {
     session.commit().await
 }
 
-async fn prune_queue(
-    session: &Session<'_>,
-    queue: &QueueRow,
-    now: Timestamp,
-    most: usize,
-) -> Outcome<usize> {
-    let figures = crate::read::figures(session, Some(vec![queue.id])).await?;
-    let Some(figures) = figures.first() else {
-        return Ok(0);
-    };
-    let count = |state: State| unsigned(figures.counts[state as usize]);
-    let size = |state: State| unsigned(figures.sizes[state as usize]);
-    let retention = queue.settings.retention;
-    let done = Kept {
-        keep: retention.done,
-        jobs: count(State::Completed) + count(State::Cancelled),
-        bytes: size(State::Completed) + size(State::Cancelled),
-    };
-    let mut removed = 0;
-    if done.jobs > 0 {
-        removed += remove_oldest(session, Sql::OldestDone, queue.id, &done, now, most).await?;
-    }
-    let dead = Kept { keep: retention.dead, jobs: count(State::Dead), bytes: size(State::Dead) };
-    if dead.jobs > 0 && removed < most {
-        let most = most - removed;
-        removed += remove_oldest(session, Sql::OldestDead, queue.id, &dead, now, most).await?;
-    }
-    Ok(removed)
+/// A queue with ended jobs of which the oldest is to go.
+struct Old {
+    queue: i32,
+    done: Option<Kept>,
+    dead: Option<Kept>,
 }
 
 /// A group of ended jobs, and what is kept of it.
@@ -83,6 +76,59 @@ struct Kept {
     keep: Keep,
     jobs: u64,
     bytes: u64,
+}
+
+impl Kept {
+    /// Whether the oldest, which ended then, is to go while there are so many.
+    fn lets_go(&self, now: Timestamp, finished_at: i64, jobs: u64, bytes: u64) -> bool {
+        let age = now.since(Timestamp::from_millis(finished_at));
+        self.keep.lets_go(age, jobs, bytes)
+    }
+}
+
+/// Those of the queues that have something to remove: three statements, however many there are.
+async fn old(session: &Session<'_>, queues: &[QueueRow], now: Timestamp) -> Outcome<Vec<Old>> {
+    let ids = queues.iter().map(|queue| queue.id).collect();
+    let figures = crate::read::figures(session, Some(ids)).await?;
+    let figures: HashMap<i32, Figures> = figures.into_iter().map(|of| (of.queue, of)).collect();
+    let ended = [State::Completed, State::Cancelled, State::Dead];
+    let has_ended = |of: &&Figures| ended.iter().any(|state| of.counts[*state as usize] > 0);
+    let ids: Vec<i32> = figures.values().filter(has_ended).map(|of| of.queue).collect();
+    let mut oldest: HashMap<i32, [Option<i64>; 2]> = HashMap::new();
+    for row in session.query(Sql::OldestEnded, params![ids]).await? {
+        oldest.insert(row.try_get(0)?, [row.try_get(1)?, row.try_get(2)?]);
+    }
+    let old = queues.iter().filter_map(|queue| {
+        let ([done_at, dead_at], figures) = (oldest.get(&queue.id)?, figures.get(&queue.id)?);
+        let kept = |keep: Keep, at: Option<i64>, states: &[State]| {
+            let sum = |of: &[i64]| states.iter().map(|state| unsigned(of[*state as usize])).sum();
+            let kept = Kept { keep, jobs: sum(&figures.counts), bytes: sum(&figures.sizes) };
+            let old = kept.jobs > 0 && kept.lets_go(now, at?, kept.jobs, kept.bytes);
+            old.then_some(kept)
+        };
+        let retention = queue.settings.retention;
+        let done = kept(retention.done, *done_at, &[State::Completed, State::Cancelled]);
+        let dead = kept(retention.dead, *dead_at, &[State::Dead]);
+        (done.is_some() || dead.is_some()).then_some(Old { queue: queue.id, done, dead })
+    });
+    Ok(old.collect())
+}
+
+async fn prune_queue(
+    session: &Session<'_>,
+    old: &Old,
+    now: Timestamp,
+    most: usize,
+) -> Outcome<usize> {
+    let mut removed = 0;
+    if let Some(done) = &old.done {
+        removed += remove_oldest(session, Sql::OldestDone, old.queue, done, now, most).await?;
+    }
+    if let Some(dead) = old.dead.as_ref().filter(|_| removed < most) {
+        let most = most - removed;
+        removed += remove_oldest(session, Sql::OldestDead, old.queue, dead, now, most).await?;
+    }
+    Ok(removed)
 }
 
 async fn remove_oldest(
@@ -98,8 +144,7 @@ async fn remove_oldest(
     let mut old: Vec<(Uuid, i64)> = Vec::new();
     for row in rows {
         let finished_at = row.try_get(1)?;
-        let age = now.since(Timestamp::from_millis(finished_at));
-        if !kept.keep.lets_go(age, jobs, bytes) {
+        if !kept.lets_go(now, finished_at, jobs, bytes) {
             break;
         }
         old.push((row.try_get(0)?, finished_at));

@@ -1,0 +1,111 @@
+-- The first jobs of several queues, queue by queue, and in each section by section: what
+-- list_leased, list_waiting, list_lanes, list_dead and list_done tell of one.
+-- Parameters: a row per queue, in order: $1 queue; $2 whether it is fair. $3 the numbers of the
+-- sections, in order: 0 running; 1 ready; 2 failed; 3 scheduled; 4 blocked; 5 dead; 6 cancelled; 7
+-- completed. $4 most jobs in all.
+-- Result: which queue of them, section, id, and its place in it: up to three numbers, and a key.
+-- Some of those that wait may run.
+-- Index: running_expiry, ready_order, ready_plain, jobs_keyed, jobs_lane, jobs_later, dead_order,
+-- done_order.
+-- Locks: nothing.
+SELECT asked.place, entry.section, entry.id, entry.one, entry.two, entry.three, entry.lane
+FROM unnest($1::int[], $2::boolean[]) WITH ORDINALITY AS asked (id, is_fair, place)
+CROSS JOIN LATERAL (
+    SELECT section.number AS section, job.id, job.one, job.two, job.three, job.lane
+    FROM unnest($3::int[]) AS section (number)
+    CROSS JOIN LATERAL (
+        (
+            SELECT
+                running.id, running.lease_expires_at AS one, running.seq AS two,
+                0::bigint AS three, ''::text AS lane
+            FROM queuekit.running
+            WHERE section.number = 0 AND running.queue = asked.id
+            ORDER BY running.lease_expires_at, running.seq
+            LIMIT $4::int
+        )
+        UNION ALL
+        (
+            SELECT waiting.id, waiting.rank, waiting.at, waiting.seq, ''
+            FROM (
+                (
+                    SELECT ready.id, ready.rank::bigint AS rank, ready.at, ready.seq
+                    FROM queuekit.ready
+                    WHERE
+                        section.number BETWEEN 1 AND 3 AND NOT asked.is_fair
+                        AND ready.queue = asked.id AND ready.slot IS NULL AND ready.rank >= 0
+                    ORDER BY ready.rank, ready.at, ready.seq
+                    LIMIT $4::int
+                )
+                UNION ALL
+                (
+                    SELECT jobs.id, jobs.rank::bigint, jobs.scheduled_at, jobs.seq
+                    FROM queuekit.jobs
+                    WHERE
+                        section.number BETWEEN 1 AND 3 AND NOT asked.is_fair
+                        AND jobs.queue = asked.id AND jobs.lane > ''
+                    ORDER BY jobs.rank, jobs.scheduled_at, jobs.seq
+                    LIMIT $4::int
+                )
+            ) AS waiting
+            ORDER BY waiting.rank, waiting.at, waiting.seq
+            LIMIT $4::int
+        )
+        UNION ALL
+        (
+            SELECT keyed.id, 0, keyed.seq, 0, keyed.lane
+            FROM (
+                (
+                    SELECT ready.id, ready.seq, ''::text AS lane
+                    FROM queuekit.ready
+                    WHERE
+                        section.number BETWEEN 1 AND 3 AND asked.is_fair
+                        AND ready.queue = asked.id AND coalesce(ready.slot, -1) = -1
+                    ORDER BY ready.seq
+                    LIMIT $4::int
+                )
+                UNION ALL
+                (
+                    SELECT jobs.id, jobs.seq, jobs.lane
+                    FROM queuekit.jobs
+                    WHERE
+                        (section.number = 4 OR section.number BETWEEN 1 AND 3 AND asked.is_fair)
+                        AND jobs.queue = asked.id AND jobs.lane > '' AND NOT jobs.later
+                    ORDER BY jobs.lane, jobs.seq
+                    LIMIT $4::int
+                )
+                UNION ALL
+                (
+                    SELECT jobs.id, jobs.seq, jobs.lane
+                    FROM queuekit.jobs
+                    WHERE
+                        (section.number = 4 OR section.number BETWEEN 1 AND 3 AND asked.is_fair)
+                        AND jobs.queue = asked.id AND jobs.later
+                    ORDER BY jobs.lane, jobs.seq
+                    LIMIT $4::int
+                )
+            ) AS keyed
+            ORDER BY keyed.lane COLLATE "C", keyed.seq
+            LIMIT $4::int
+        )
+        UNION ALL
+        (
+            SELECT dead.id, dead.finished_at, dead.seq, 0, ''
+            FROM queuekit.dead
+            WHERE section.number = 5 AND dead.queue = asked.id
+            ORDER BY dead.finished_at DESC, dead.seq DESC
+            LIMIT $4::int
+        )
+        UNION ALL
+        (
+            SELECT done.id, done.finished_at, done.seq, 0, ''
+            FROM queuekit.done
+            WHERE
+                section.number BETWEEN 6 AND 7 AND done.queue = asked.id
+                AND done.state = CASE section.number WHEN 6 THEN 4 ELSE 2 END::smallint
+            ORDER BY done.finished_at DESC, done.seq DESC
+            LIMIT $4::int
+        )
+    ) AS job
+    LIMIT $4::int
+) AS entry
+LIMIT $4::int
