@@ -1,7 +1,7 @@
 -- Waiting jobs of a queue by partition key and sequence, after a place; if wanted, those without a
 -- key come first, as if they had the key ''.
--- Parameters: $1 queue; $2 key, $3 sequence of the place; $4 most; $5 whether jobs without a key are
--- wanted.
+-- Parameters: $1 queue; $2 key, $3 sequence of the place; $4 most; $5 whether jobs without a key
+-- are wanted.
 -- Result: id, key, sequence, in order; some of them may run.
 -- Index: ready_plain, jobs_lane, jobs_later.
 -- Locks: nothing.

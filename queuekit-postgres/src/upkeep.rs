@@ -34,8 +34,8 @@ impl Cursor {
 #[async_trait]
 impl Upkeep for PostgresStore {
     /// One step: folds counters, drops the days of history that nothing keeps, looks at the next
-    /// 1,000 queues, and removes up to 1,000 jobs beyond their retention; likewise events. What open transactions hold is
-    /// left, and holds up none of the rest.
+    /// 1,000 queues, and removes up to 1,000 jobs beyond their retention; likewise events. What
+    /// open transactions hold is left, and holds up none of the rest.
     async fn prune(&self) -> Result<UpkeepReport> {
         // First: where no server answers, this says so within the time limit of one call.
         self.fold().await?;

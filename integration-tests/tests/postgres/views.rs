@@ -141,7 +141,8 @@ async fn a_role_that_may_enqueue_can_do_nothing_else() {
     role.drop(&psql).await;
 }
 
-/// The roles of deploy/postgres/roles.sql, with a schema of its own; made twice, as after an upgrade.
+/// The roles of deploy/postgres/roles.sql, with a schema of its own; made twice, as after an
+/// upgrade.
 #[tokio::test]
 async fn each_role_of_the_file_does_its_work_and_is_refused_the_rest() {
     let Some(psql) = Psql::open("each_role_of_the_file").await else { return };
