@@ -181,8 +181,8 @@ fn is_server(seen: &Seen<'_>) -> bool {
 /// Of the store's URL; the last one counts.
 fn setting<'a>(seen: &'a Seen<'_>, wanted: &str) -> Option<&'a str> {
     let (_, settings) = seen.url.split_once('?')?;
-    let settings = settings.split('&').filter_map(|setting| setting.split_once('='));
-    settings.filter(|(name, _)| *name == wanted).map(|(_, value)| value).last()
+    let mut settings = settings.split('&').filter_map(|setting| setting.split_once('='));
+    settings.rfind(|(name, _)| *name == wanted).map(|(_, value)| value)
 }
 
 fn of_queues(seen: &Seen<'_>, is_open: impl Fn(&Queue) -> bool, what: &str) -> State {
