@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::common::{Server, Store, command, digest, secret};
 
@@ -38,10 +38,14 @@ fn open(server: &Server, request: &str) -> BufReader<TcpStream> {
     stream
 }
 
-/// Whether the answer comes to an end before the time for reading does.
+/// Whether the answer comes to an end within a minute; a stream says now and then that it is there.
 fn ends(stream: &mut BufReader<TcpStream>) -> bool {
+    let begun = Instant::now();
     let mut line = String::new();
     loop {
+        if begun.elapsed() > Duration::from_secs(60) {
+            return false;
+        }
         line.clear();
         match stream.read_line(&mut line) {
             Ok(0) => return true,
