@@ -20,7 +20,7 @@ Commands:
                      --store: sqlite, postgres or redis (all three)
                      --changed: only guards in files that differ from origin/main, or where that
                      is HEAD from the last commit but one
-                     --only: only mutants with this in their name
+                     --only: only mutants with this in their name or file
                      --own-rule: run no cases but those of the guard's rule
                      --within: begin none after so many minutes, and say how many are left
                      --units: instead, cargo-mutants over core and worker, a shard of it

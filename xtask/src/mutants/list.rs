@@ -79,6 +79,11 @@ impl List {
 }
 
 impl Mutant {
+    /// Whether a part of its name or of its file reads so.
+    pub(super) fn mentions(&self, part: &str) -> bool {
+        self.name.contains(part) || self.file.contains(part)
+    }
+
     /// The text of its file as it is, and with the guard gone.
     pub(super) fn texts(&self, root: &Path) -> Result<(String, String)> {
         let stale = |what: String| {

@@ -2,6 +2,7 @@
 
 mod changed;
 mod edit;
+mod embedded;
 mod guards;
 mod list;
 mod options;
@@ -10,12 +11,13 @@ mod scratch;
 mod units;
 mod verdict;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 use std::{fs, hash};
 
 use crate::error::{Error, Result};
 use crate::workspace::Workspace;
+use embedded::is_embedded;
 use guards::rule_of;
 use list::{List, Mutant};
 pub(crate) use options::{Options, Store};
@@ -38,7 +40,7 @@ pub(crate) fn run(options: Options) -> Result<()> {
         list.check(&workspace.root)?;
         guards::check(&workspace.root, &list)?;
         let wanted = |mutant: &&Mutant| {
-            (options.only.is_empty() || options.only.iter().any(|part| mutant.name.contains(part)))
+            (options.only.is_empty() || options.only.iter().any(|part| mutant.mentions(part)))
                 && changed.as_ref().is_none_or(|changed| changed.contains(&mutant.file))
         };
         let mutants: Vec<&Mutant> = list.mutant.iter().filter(wanted).collect();
@@ -65,6 +67,8 @@ struct Survey {
     scratch: Scratch,
     store: Store,
     own_rule: bool,
+    /// With every guard in place.
+    program: PathBuf,
     cases: Vec<String>,
 }
 
@@ -73,21 +77,23 @@ impl Survey {
     fn begin(workspace: &Workspace, store: Store, own_rule: bool) -> Result<Self> {
         let started = Instant::now();
         let scratch = Scratch::of(workspace)?;
-        let path = scratch.build(store.name())?;
+        // A copy: mutants that are built take the place of what was built.
+        let path = scratch.tree.with_file_name(store.name());
+        copy(&scratch.build(store.name())?, &path)?;
         let program = Program::new(path.clone(), &scratch.tree, store);
         let cases = program.cases()?;
-        let survey = Self { scratch, store, own_rule, cases };
-        survey.pass_as_it_is(&path, &program)?;
+        let survey = Self { scratch, store, own_rule, program: path, cases };
+        survey.pass_as_it_is(&program)?;
         let seconds = started.elapsed().as_secs_f64();
         println!("{}: {} cases pass, {seconds:.1} s", store.name(), survey.cases.len());
         Ok(survey)
     }
 
     /// The same program need not pass twice.
-    fn pass_as_it_is(&self, path: &PathBuf, program: &Program) -> Result<()> {
-        let failed = |error| Error::failed(format!("{}: {error}", path.display()));
-        let digest = digest(&fs::read(path).map_err(failed)?).to_string();
-        let passed = self.scratch.tree.with_file_name(format!("passed-{}", self.store.name()));
+    fn pass_as_it_is(&self, program: &Program) -> Result<()> {
+        let failed = |error| Error::failed(format!("{}: {error}", self.program.display()));
+        let digest = digest(&fs::read(&self.program).map_err(failed)?).to_string();
+        let passed = self.program.with_extension("passed");
         if fs::read_to_string(&passed).is_ok_and(|known| known == digest) {
             return Ok(());
         }
@@ -125,15 +131,28 @@ impl Survey {
     }
 
     fn judge(&self, mutant: &Mutant) -> Result<Verdict> {
+        match self.program_of(mutant) {
+            Ok(path) => {
+                let program = Program::new(path, &self.scratch.tree, self.store);
+                self.judge_program(mutant, &program)
+            }
+            // What does not build is a fault of the list, and told like one.
+            Err(error) => Ok(Verdict::Nonsense(error.to_string())),
+        }
+    }
+
+    /// The store's program without the guard. The copy of the tree is left as it was.
+    fn program_of(&self, mutant: &Mutant) -> Result<PathBuf> {
         let (text, edited) = mutant.texts(&self.scratch.tree)?;
+        if is_embedded(mutant.file.as_ref()) {
+            let path = self.program.with_extension("mutant");
+            embedded::replace(&self.program, &path, &text, &edited)?;
+            return Ok(path);
+        }
         self.scratch.write(&mutant.file, &edited)?;
-        let verdict = self.scratch.build(self.store.name()).map(|path| {
-            let program = Program::new(path, &self.scratch.tree, self.store);
-            self.judge_program(mutant, &program)
-        });
+        let built = self.scratch.build(self.store.name());
         self.scratch.write(&mutant.file, &text)?;
-        // Rust that does not build is a fault of the list, and told like one.
-        verdict.unwrap_or_else(|error| Ok(Verdict::Nonsense(error.to_string())))
+        built
     }
 
     /// The cases of the rule first: they are few, and mostly enough.
@@ -156,6 +175,13 @@ impl Survey {
         };
         self.cases.iter().map(String::as_str).partition(is_own)
     }
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    // A program that is still running cannot be written.
+    let _ = fs::remove_file(to);
+    let copied = fs::copy(from, to).map(|_| ());
+    copied.map_err(|error| Error::failed(format!("{}: {error}", to.display())))
 }
 
 fn digest(bytes: &[u8]) -> u64 {

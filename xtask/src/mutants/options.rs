@@ -9,7 +9,7 @@ pub(crate) struct Options {
     pub store: Option<Store>,
     /// Only mutants of files that differ from the base.
     pub changed: bool,
-    /// Only mutants whose name contains one of these, if there are any.
+    /// Only mutants whose name or file contains one of these, if there are any.
     pub only: Vec<String>,
     /// Only the cases of the guard's own rule are run: quicker, and stricter.
     pub own_rule: bool,

@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::embedded::{is_embedded, with_room};
 use crate::command_line::CommandLine;
 use crate::error::{Error, Result};
 use crate::workspace::Workspace;
@@ -9,7 +10,8 @@ use crate::workspace::Workspace;
 /// A copy of the workspace, in which guards can go while somebody works on the tree.
 ///
 /// It stays from run to run, and a file is written only where it differs: so that a mutant costs
-/// the build of what it touches. The target directory is that of the workspace, and so are the
+/// the build of what it touches. What programs embed has room at its end, so that mutants of it
+/// need no build. The target directory is that of the workspace, and so are the
 /// features: what others depend on was built for the tests.
 #[derive(Debug)]
 pub(super) struct Scratch {
@@ -42,10 +44,18 @@ impl Scratch {
             }
         }
         for name in files {
-            let (from, to) = (root.join(name), self.tree.join(name));
-            if fs::read(&to).ok() != Some(fs::read(&from)?) {
+            let (from, to) = (fs::read(root.join(name))?, self.tree.join(name));
+            let wanted = match name {
+                name if is_embedded(name) => with_room(from),
+                name if name == Path::new("Cargo.toml") => {
+                    of_another_version(&String::from_utf8_lossy(&from))
+                }
+                name if is_program(name) => conformance_alone(&String::from_utf8_lossy(&from)),
+                _ => from,
+            };
+            if fs::read(&to).ok().as_ref() != Some(&wanted) {
                 fs::create_dir_all(to.parent().unwrap_or(&self.tree))?;
-                fs::copy(&from, &to)?;
+                fs::write(&to, wanted)?;
             }
         }
         Ok(())
@@ -79,6 +89,33 @@ impl Scratch {
     }
 }
 
+/// The workspace's manifest with another version, which meets the same requirements. In one target
+/// directory packages are told apart by name and version, and not by where they are: without this
+/// cargo takes a mutant's library for that of the tree.
+fn of_another_version(manifest: &str) -> Vec<u8> {
+    const VERSION: &str = "[workspace.package]\nversion = \"";
+    let versioned = manifest.split_once(VERSION).and_then(|(before, rest)| {
+        let (version, rest) = rest.split_once('"')?;
+        Some(format!("{before}{VERSION}{version}+mutant\"{rest}"))
+    });
+    versioned.unwrap_or_else(|| manifest.to_owned()).into_bytes()
+}
+
+/// Whether it is the root of a store's test program.
+fn is_program(file: &Path) -> bool {
+    file.parent().and_then(Path::parent) == Some(Path::new("integration-tests/tests"))
+        && file.file_name().is_some_and(|name| name == "main.rs")
+}
+
+/// A store's test program with nothing but what conformance needs: it is built for every mutant.
+fn conformance_alone(program: &str) -> Vec<u8> {
+    let is_needed = |line: &&str| {
+        let is_module = line.starts_with("mod ") && *line != "mod common;";
+        !is_module && !line.starts_with("worker_suite!")
+    };
+    program.lines().filter(is_needed).flat_map(|line| [line, "\n"]).collect::<String>().into_bytes()
+}
+
 /// What git prints in this directory.
 pub(super) fn git(root: &Path, args: &[&str]) -> Result<String> {
     let command = CommandLine::new("git").args(args.iter().copied());
@@ -106,19 +143,49 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_copy_has_a_version_of_its_own() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap();
+        let copy = String::from_utf8(of_another_version(&manifest)).unwrap();
+        let version = format!("version = \"{}+mutant\"", env!("CARGO_PKG_VERSION"));
+        assert_eq!(copy.matches(&version).count(), 1, "{version}");
+        assert_eq!(copy.replace("+mutant", ""), manifest);
+    }
+
+    #[test]
+    fn a_program_keeps_what_conformance_needs() {
+        let program = "#[path = \"../common/mod.rs\"]\nmod common;\n\nmod kill;\n\n\
+                       conformance!(a);\nworker_suite!(b);\n";
+        let alone = "#[path = \"../common/mod.rs\"]\nmod common;\n\n\nconformance!(a);\n";
+        assert_eq!(String::from_utf8_lossy(&conformance_alone(program)), alone);
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        for store in super::super::options::Store::ALL {
+            let main = format!("integration-tests/tests/{}/main.rs", store.name());
+            assert!(is_program(Path::new(&main)) && root.join(&main).is_file(), "{main}");
+        }
+        assert!(!is_program(Path::new("xtask/src/main.rs")));
+    }
+
+    #[test]
     fn the_copy_becomes_what_the_tree_is() {
         let directory = tempfile::tempdir().unwrap();
         let (root, tree) = (directory.path().join("root"), directory.path().join("tree"));
         fs::create_dir_all(root.join("sql")).unwrap();
         fs::create_dir_all(&tree).unwrap();
         fs::write(root.join("sql/ack.sql"), "new").unwrap();
+        fs::write(root.join("ack.rs"), "new").unwrap();
         fs::write(tree.join("gone.sql"), "old").unwrap();
         let scratch = Scratch { tree, target: directory.path().join("target") };
-        let files = BTreeSet::from([PathBuf::from("sql/ack.sql")]);
+        let files = BTreeSet::from(["ack.rs", "sql/ack.sql"].map(PathBuf::from));
         scratch.sync(&root, &files).unwrap();
-        assert_eq!(below(&scratch.tree).unwrap(), [scratch.tree.join("sql/ack.sql")]);
-        scratch.write("sql/ack.sql", "mutant").unwrap();
+        let mut there = below(&scratch.tree).unwrap();
+        there.sort();
+        assert_eq!(there, files.iter().map(|file| scratch.tree.join(file)).collect::<Vec<_>>());
+        for file in &files {
+            scratch.write(&file.to_string_lossy(), "mutant").unwrap();
+        }
         scratch.sync(&root, &files).unwrap();
-        assert_eq!(fs::read_to_string(scratch.tree.join("sql/ack.sql")).unwrap(), "new");
+        let text = |file| fs::read_to_string(scratch.tree.join(file)).unwrap();
+        assert_eq!((text("ack.rs"), text("sql/ack.sql").trim_end()), ("new".to_owned(), "new"));
     }
 }
