@@ -30,8 +30,17 @@ pub async fn within<T, F: Future<Output = T>>(
     limit: Duration,
     call: impl Fn() -> F,
 ) -> T {
+    within_by(stood_still, what, limit, call).await
+}
+
+async fn within_by<T, F: Future<Output = T>>(
+    stood_still: fn() -> Duration,
+    what: &str,
+    limit: Duration,
+    call: impl Fn() -> F,
+) -> T {
     for _ in 0..2 {
-        let watch = Stopwatch::start();
+        let watch = Stopwatch::by(stood_still);
         let answer = timeout(limit + HANGS, call()).await;
         let answer = answer.unwrap_or_else(|_| panic!("{what}: no answer at all"));
         if watch.shows(what, limit) {
@@ -47,9 +56,18 @@ pub async fn within<T, F: Future<Output = T>>(
 /// # Panics
 /// If it is late.
 pub async fn answered<T>(what: &str, limit: Duration, call: impl Future<Output = T>) -> T {
+    answered_by(stood_still, what, limit, call).await
+}
+
+async fn answered_by<T>(
+    stood_still: fn() -> Duration,
+    what: &str,
+    limit: Duration,
+    call: impl Future<Output = T>,
+) -> T {
     let mut call = pin!(call);
     for _ in 0..2 {
-        let watch = Stopwatch::start();
+        let watch = Stopwatch::by(stood_still);
         match timeout(limit, &mut call).await {
             Ok(answer) => return answer,
             Err(_) => drop(watch.shows(what, limit)),
@@ -62,14 +80,19 @@ pub async fn answered<T>(what: &str, limit: Duration, call: impl Future<Output =
 #[derive(Debug)]
 pub struct Stopwatch {
     begun: Instant,
-    stood_still: Duration,
+    stood_still: fn() -> Duration,
+    still_before: Duration,
 }
 
 impl Stopwatch {
     /// From now on.
     #[must_use]
     pub fn start() -> Self {
-        Self { begun: Instant::now(), stood_still: stood_still() }
+        Self::by(stood_still)
+    }
+
+    fn by(stood_still: fn() -> Duration) -> Self {
+        Self { begun: Instant::now(), stood_still, still_before: stood_still() }
     }
 
     /// Whether no more than the limit has passed; if not, only because the machine stood still,
@@ -84,7 +107,7 @@ impl Stopwatch {
         if took < limit {
             return true;
         }
-        let still = stood_still().saturating_sub(self.stood_still);
+        let still = (self.stood_still)().saturating_sub(self.still_before);
         assert!(still > STARVED, "{what} took {took:?}, not {limit:?} at most (still: {still:?})");
         let count = SPOILED.fetch_add(1, Ordering::Relaxed) + 1;
         tell(&format!(
@@ -104,15 +127,18 @@ fn stood_still() -> Duration {
             loop {
                 let begun = Instant::now();
                 thread::sleep(NAP);
-                let late = begun.elapsed().saturating_sub(NAP);
-                if late > NAP {
-                    let micros = u64::try_from(late.as_micros()).unwrap_or(u64::MAX);
-                    MICROS.fetch_add(micros, Ordering::Relaxed);
-                }
+                let micros = u64::try_from(late(begun.elapsed()).as_micros()).unwrap_or(u64::MAX);
+                MICROS.fetch_add(micros, Ordering::Relaxed);
             }
         });
     });
     Duration::from_micros(MICROS.load(Ordering::Relaxed))
+}
+
+/// How much too late a nap ended; every one ends a little late.
+fn late(nap: Duration) -> Duration {
+    let late = nap.saturating_sub(NAP);
+    if late > NAP { late } else { Duration::ZERO }
 }
 
 #[cfg(test)]
@@ -138,5 +164,63 @@ mod tests {
     #[should_panic(expected = "took")]
     async fn what_is_not_answered_in_time_is_not_waited_for() {
         answered("a call", LIMIT, std::future::pending::<()>()).await;
+    }
+
+    /// A machine that stands still for a second between any two looks.
+    fn stands_still() -> Duration {
+        static LOOKS: AtomicU64 = AtomicU64::new(0);
+        Duration::from_secs(LOOKS.fetch_add(1, Ordering::Relaxed))
+    }
+
+    #[tokio::test]
+    async fn what_a_machine_that_stood_still_has_spoiled_is_made_once_more() {
+        // The second call has to be in time on any machine.
+        let limit = LIMIT * 10;
+        let asked = AtomicUsize::new(0);
+        let call = || async {
+            let is_first = asked.fetch_add(1, Ordering::Relaxed) == 0;
+            tokio::time::sleep(if is_first { limit } else { Duration::ZERO }).await;
+        };
+        within_by(stands_still, "a call", limit, call).await;
+        assert_eq!(asked.into_inner(), 2);
+        let late = tokio::time::sleep(LIMIT + LIMIT / 2);
+        answered_by(stands_still, "an answer", LIMIT, late).await;
+    }
+
+    #[tokio::test]
+    #[should_panic(expected = "stood still twice")]
+    async fn what_is_spoiled_twice_fails() {
+        within_by(stands_still, "a call", LIMIT, || tokio::time::sleep(LIMIT * 2)).await;
+    }
+
+    #[test]
+    fn a_nap_that_ends_late_is_told() {
+        assert_eq!(late(NAP * 2), Duration::ZERO, "naps end a little late");
+        assert_eq!(late(NAP + STARVED), STARVED);
+    }
+
+    /// Stopped, a process stands still.
+    #[cfg(all(unix, feature = "servers"))]
+    #[test]
+    fn a_process_that_is_stopped_stands_still() {
+        use std::process::Command;
+
+        use rustix::process::{Signal, getpid, kill_process};
+
+        if !crate::alone(crate::this_test!()) {
+            return;
+        }
+        let goes_on = format!("sleep 0.1; kill -CONT {}", getpid().as_raw_nonzero());
+        let stops = || {
+            let before = stood_still();
+            // The watchdog has to be asleep.
+            thread::sleep(NAP * 2);
+            let mut shell = Command::new("sh").args(["-c", &goes_on]).spawn().unwrap();
+            kill_process(getpid(), Signal::STOP).unwrap();
+            shell.wait().unwrap();
+            thread::sleep(NAP * 2);
+            stood_still() > before + NAP * 5
+        };
+        assert!((0..20).any(|_| stops()), "it has been told of by no look");
     }
 }
