@@ -114,6 +114,7 @@ macro_rules! __for_each_case {
                 core r2_5_the_longest_key_is_compared_whole
                 core r2_5_a_key_holds_in_every_state
                 core r2_5_a_key_holds_through_retries
+                full r2_5_a_job_that_was_brought_back_holds_its_key
                 full r2_5_a_key_outlives_its_pruned_job
                 full r2_5_a_key_that_outlived_its_job_outlives_its_queue
                 core r2_5_unique_until_done_ends_with_the_job
@@ -153,6 +154,7 @@ macro_rules! __for_each_case {
                 core r12_ttl
                 core r12_max_attempts
                 core r12_delay_deadline_and_timeout
+                core r12_start
                 full r12_reschedule
                 core r12_priority
                 core r12_result
@@ -169,6 +171,7 @@ macro_rules! __for_each_case {
                 core r8_2_blocked_jobs_are_listed_by_key
                 full r8_2_a_fair_queue_is_listed_by_key
                 full r8_2_a_job_that_ran_while_the_order_changed_is_listed
+                full r8_2_ready_jobs_of_keys_are_listed_once
                 core r8_2_every_part_of_a_filter_filters
                 core r8_2_failed_jobs_are_found_by_their_last_error
                 core r8_2_an_error_is_found_in_dead_and_failed_jobs_only
@@ -254,6 +257,8 @@ macro_rules! __for_each_case {
             queue_full {
                 full r2_8_a_full_queue_stores_nothing_more
                 full r2_8_the_limit_is_exact_for_one_caller
+                full r2_8_a_limit_set_elsewhere_is_in_force
+                full r2_8_each_queue_of_a_call_has_its_own_room
                 full r2_8_only_pending_jobs_count
                 full r2_8_a_full_queue_still_knows_its_jobs
                 full r2_8_a_full_queue_knows_a_job_by_its_id
@@ -261,6 +266,7 @@ macro_rules! __for_each_case {
 
             queues {
                 full r6_7_a_paused_queue_does_all_but_reserve
+                full r6_7_a_paused_queue_is_left_alone_beside_others
                 full r6_7_settings_come_before_the_first_job
                 full r6_7_a_patch_changes_only_what_it_names
                 full r6_7_a_queue_is_removed_when_nobody_needs_it
@@ -273,6 +279,7 @@ macro_rules! __for_each_case {
                 full r6_9_why_a_waiting_job_waits
                 full r6_9_why_names_the_dead_head_that_holds
                 full r6_9_why_names_who_runs
+                full r6_9_why_names_who_runs_before_who_waits
                 full r6_9_why_counts_who_is_served_before
                 full r6_9_why_a_job_does_not_wait
             }
@@ -306,6 +313,7 @@ macro_rules! __for_each_case {
             reserve {
                 core r5_1_no_work_is_an_empty_answer
                 core r5_1_the_hint_is_the_next_due_time
+                full r5_1_the_hint_sees_partition_keys
                 core r5_1_a_full_batch_says_more
                 core r5_2_one_step_sets_everything
                 core r5_3_only_the_eligible_is_leased
@@ -346,11 +354,13 @@ macro_rules! __for_each_case {
             states {
                 core r1_1_every_job_shows_one_status_everywhere
                 core r1_1_blocked_goes_before_scheduled
+                full r1_1_blocked_is_told_alike_however_keys_are_served
                 core r1_1_counts_follow_the_clock
                 core r1_2_an_ended_job_never_runs_by_itself
                 core r1_3_a_reclaimed_job_keeps_its_place
                 core r1_4_time_alone_changes_nothing_stored
                 core r1_5_attempts_are_counted_at_reserve
+                full r1_5_attempts_are_counted_in_a_fair_queue
                 core r1_5_a_release_is_no_attempt
                 core r1_5_lease_seq_rises_with_every_lease
                 full r1_5_retry_never_resets_lease_seq

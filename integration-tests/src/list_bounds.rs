@@ -12,11 +12,13 @@ macro_rules! __with_bounds {
 
             bounds {
                 core r5_2_a_lease_lives_for_its_ttl
+                full r5_2_a_lease_of_a_fair_queue_lives_for_its_ttl
                 full r5_6_nothing_is_reclaimed_before_its_expiry
                 core r3_2_a_late_holder_settles_until_the_lease_is_reclaimed
                 full r3_7_an_extended_lease_lives_for_its_new_ttl
                 core r9_3_nothing_runs_early
                 full r9_3_nothing_runs_early_in_any_order
+                full r9_3_the_next_of_a_key_waits_beside_less_urgent_jobs
                 full r6_4_a_rescheduled_job_is_leased_at_its_time
                 core r5_7_a_job_runs_until_its_deadline
                 full r6_3_a_deadline_counts_anew_from_the_retry
@@ -24,6 +26,7 @@ macro_rules! __with_bounds {
 
             bounds_of_upkeep {
                 full r12_what_has_ended_is_kept_for_its_age
+                full r12_the_age_counts_from_the_end
                 full r5_4_what_died_again_is_kept_from_its_last_end
                 full r12_number_and_bytes_spare_the_last_minute
                 core r2_5_a_key_is_free_after_the_window

@@ -6,7 +6,7 @@ use std::time::Duration;
 use queuekit_core::capability::{ExtendOutcome, RescheduleOutcome};
 use queuekit_core::queue::{KeyOnWait, Order};
 use queuekit_core::{
-    AckOutcome, JobDraft, JobId, NackKind, NackOutcome, QueuePatch, State, Status,
+    AckOutcome, JobDraft, JobId, NackKind, NackOutcome, Priority, QueuePatch, State, Status,
 };
 
 use crate::World;
@@ -16,16 +16,29 @@ use crate::kit::{HOUR, MINUTE, Moment, TTL, default_queue, draft, keyed};
 /// Guard: expiry = now + ttl, compared with now, in reads and in reserve.
 pub async fn r5_2_a_lease_lives_for_its_ttl(world: &dyn World) {
     for length in [TTL, HOUR] {
-        for moment in Moment::ALL {
-            let id = world.enqueue(draft()).await;
-            let worker = crate::kit::worker("w");
-            assert_eq!(world.reserve_as(worker, 1, length).await.len(), 1);
-            world.advance_to(moment, length).await;
-            let status = if moment.has_come() { Status::Expired } else { Status::Running };
-            assert_eq!(world.status(id).await, status, "{moment:?} of {length:?}");
-            assert_eq!(world.count(status).await, 1, "{moment:?} of {length:?}");
-            assert_is_leased(world, id, moment).await;
-        }
+        assert_lives(world, draft(), length).await;
+    }
+}
+
+/// R5.2: so does a lease of a fair queue.
+/// Guard: expiry = now + ttl in the step that serves keys in turn.
+pub async fn r5_2_a_lease_of_a_fair_queue_lives_for_its_ttl(world: &dyn World) {
+    world.configure(&default_queue(), QueuePatch::default().order(Order::Fair)).await;
+    for draft in [draft(), keyed("k")] {
+        assert_lives(world, draft, HOUR).await;
+    }
+}
+
+async fn assert_lives(world: &dyn World, draft: JobDraft, length: Duration) {
+    for moment in Moment::ALL {
+        let id = world.enqueue(draft.clone()).await;
+        let worker = crate::kit::worker("w");
+        assert_eq!(world.reserve_as(worker, 1, length).await.len(), 1);
+        world.advance_to(moment, length).await;
+        let status = if moment.has_come() { Status::Expired } else { Status::Running };
+        assert_eq!(world.status(id).await, status, "{moment:?} of {length:?}");
+        assert_eq!(world.count(status).await, 1, "{moment:?} of {length:?}");
+        assert_is_leased(world, id, moment).await;
     }
 }
 
@@ -187,6 +200,25 @@ pub async fn r9_3_nothing_runs_early_in_any_order(world: &dyn World) {
                     }
                 }
             }
+        }
+    }
+}
+
+/// R9.3: a job waits for its own time though the one of its key before it is leased, and others
+/// that are less urgent are, too.
+/// Guard: the comparison with now where the next of a key comes up.
+pub async fn r9_3_the_next_of_a_key_waits_beside_less_urgent_jobs(world: &dyn World) {
+    let settings = QueuePatch::default().per_key(2).expect("per_key");
+    world.configure(&default_queue(), settings).await;
+    let urgent = || keyed("k").priority(Priority::HIGH);
+    for moment in Moment::ALL {
+        let ids = world.enqueue_all([urgent(), urgent().delay(HOUR), draft()]).await;
+        world.advance_to(moment, HOUR).await;
+        let leased = world.reserve_ids(10).await;
+        assert_eq!(leased.contains(&ids[1]), moment.has_come(), "{moment:?}");
+        assert!(leased.contains(&ids[0]) && leased.contains(&ids[2]), "{moment:?}");
+        for id in ids {
+            world.delete(id, true).await.expect("delete_job");
         }
     }
 }

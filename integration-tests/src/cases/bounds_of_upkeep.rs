@@ -62,6 +62,23 @@ pub async fn r12_what_has_ended_is_kept_for_its_age(world: &dyn World) {
     }
 }
 
+/// R12: the age counts from the end, however long ago the run began.
+/// Guard: what retention goes by.
+pub async fn r12_the_age_counts_from_the_end(world: &dyn World) {
+    keep(world, keep_for(HOUR), keep_for(HOUR)).await;
+    for state in ENDS {
+        let lease = world.lease(draft()).await;
+        world.advance(2 * HOUR).await;
+        match state {
+            State::Completed => world.complete(&lease).await,
+            State::Dead => world.kill(&lease).await,
+            _ => world.call_off(&lease).await,
+        }
+        assert_eq!(world.prune().await, 0, "{state} just now");
+        world.delete(lease.id(), false).await.expect("delete_job");
+    }
+}
+
 /// R5.4, R12: a dead job that was brought back and died again is kept from its last end on.
 /// Guard: a retry clears `finished_at`, and with it the job's place in retention.
 pub async fn r5_4_what_died_again_is_kept_from_its_last_end(world: &dyn World) {

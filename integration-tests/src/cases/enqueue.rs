@@ -59,6 +59,9 @@ pub async fn r2_1_every_field_reaches_reader_and_worker(world: &dyn World) {
     assert_eq!(lease.partition_key.map(String::from).as_deref(), Some("customer 1"));
     assert_eq!(lease.metadata, metadata);
     assert_eq!((lease.created_at, lease.scheduled_at), (job.created_at, job.scheduled_at));
+
+    let moved = world.enqueue(draft().queue("other").moved_from(id)).await;
+    assert_eq!(world.job(moved).await.moved_from, Some(id));
 }
 
 /// R2.1: payloads travel byte for byte, whatever they are.
@@ -92,9 +95,11 @@ pub async fn r2_1_every_priority_is_stored(world: &dyn World) {
     let levels = (0..32).map(|level| Priority::new(level).expect("a priority"));
     let drafts = levels.clone().map(|priority| draft().priority(priority));
     let ids = world.enqueue_all(drafts).await;
-    for (id, priority) in ids.into_iter().zip(levels) {
-        assert_eq!(world.job(id).await.priority, priority);
+    for (id, priority) in ids.iter().zip(levels) {
+        assert_eq!(world.job(*id).await.priority, priority);
     }
+    let urgent_first: Vec<JobId> = ids.into_iter().rev().collect();
+    assert_eq!(world.reserve_ids(32).await, urgent_first);
 }
 
 /// R2.2: an empty batch is answered, and changes nothing. That the store is not contacted is shown

@@ -148,5 +148,10 @@ pub async fn r0_4_now_is_the_stores_clock(world: &dyn World) {
     assert_eq!(job.scheduled_at, job.created_at + HOUR);
     world.assert_nothing_to_lease().await;
     world.advance(HOUR).await;
+    let lease = world.reserve_one().await;
+    assert_eq!(lease.id(), id);
+    world.fail(&lease, HOUR).await;
+    world.assert_nothing_to_lease().await;
+    world.advance(HOUR).await;
     assert_eq!(world.reserve_one().await.id(), id);
 }

@@ -86,6 +86,23 @@ pub async fn r2_5_a_key_holds_through_retries(world: &dyn World) {
     assert_eq!(outcome, EnqueueOutcome::Duplicate { existing: lease.id() });
 }
 
+/// R2.5: a job that was brought back holds its key again, and the window begins with its next end.
+/// Guard: retry takes back the end of the window.
+pub async fn r2_5_a_job_that_was_brought_back_holds_its_key(world: &dyn World) {
+    let lease = world.lease(unique("k")).await;
+    world.kill(&lease).await;
+    world.bring_back(lease.id()).await;
+    world.advance(2 * DAY).await;
+    let duplicate = EnqueueOutcome::Duplicate { existing: lease.id() };
+    assert_eq!(world.try_enqueue(unique("k")).await, duplicate, "it waits");
+    let again = world.reserve_one().await;
+    world.complete(&again).await;
+    world.advance(HOUR).await;
+    assert_eq!(world.try_enqueue(unique("k")).await, duplicate, "within the window");
+    world.advance(DAY).await;
+    assert!(world.try_enqueue(unique("k")).await.is_created());
+}
+
 /// R2.5: the key outlives its job if that is pruned before the window ends.
 /// Guard: keys are kept apart from the jobs that retention removes.
 pub async fn r2_5_a_key_outlives_its_pruned_job(world: &dyn World) {

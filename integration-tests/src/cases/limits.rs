@@ -186,6 +186,20 @@ pub async fn r12_delay_deadline_and_timeout(world: &dyn World) {
     }
 }
 
+/// R12: a start is at most 366 days ahead of the store's clock.
+/// Guard: the check of `run_at` where the clock is known, before anything of the call is stored.
+pub async fn r12_start(world: &dyn World) {
+    let farthest = world.store_now().await + DELAY;
+    for job in [draft(), unique("u")] {
+        let id = world.enqueue(job.clone().run_at(farthest)).await;
+        world.delete(id, false).await.expect("delete_job");
+        let beyond = job.run_at(farthest + world.slack() + MILLISECOND);
+        let call = [build(draft()), build(beyond)];
+        assert_invalid(world.backend().enqueue(&call).await, "run_at");
+    }
+    world.assert_nothing_to_lease().await;
+}
+
 /// R12: a reschedule has at most 366 days, too.
 /// Guard: the check of the delay in reschedule.
 pub async fn r12_reschedule(world: &dyn World) {

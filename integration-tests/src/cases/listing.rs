@@ -141,7 +141,7 @@ pub async fn r8_2_blocked_jobs_are_listed_by_key(world: &dyn World) {
     assert_eq!(blocked, wanted);
 }
 
-/// R8.2: the ready jobs of a fair queue come by key, then sequence.
+/// R8.2: what waits in a fair queue comes by key, then sequence.
 /// Guard: a fair queue has no order by priority to list by.
 pub async fn r8_2_a_fair_queue_is_listed_by_key(world: &dyn World) {
     let fair = QueuePatch::default().order(Order::Fair).per_key(9).expect("per_key");
@@ -153,6 +153,23 @@ pub async fn r8_2_a_fair_queue_is_listed_by_key(world: &dyn World) {
     by_key.sort_by_key(|(key, _)| *key);
     let wanted: Vec<JobId> = by_key.into_iter().map(|(_, id)| id).collect();
     assert_eq!(world.list_ids(all().status(Status::Ready).limit(pages_of(1))).await, wanted);
+    let later = ["d", "c"].map(|key| keyed(key).delay(HOUR));
+    let [of_d, of_c] = later.map(|job| world.enqueue(job));
+    let (of_d, of_c) = (of_d.await, of_c.await);
+    let scheduled = all().status(Status::Scheduled).limit(pages_of(1));
+    assert_eq!(world.list_ids(scheduled).await, [of_c, of_d], "who waits for its time, too");
+}
+
+/// R8.2: those of a strict queue come as they are served, the later ones of a key in their turn.
+/// Guard: a page goes on behind the last job of the page before, wherever that stood.
+pub async fn r8_2_ready_jobs_of_keys_are_listed_once(world: &dyn World) {
+    world.configure(&default_queue(), QueuePatch::default().per_key(9).expect("per_key")).await;
+    let drafts = [keyed("a"), keyed("a"), draft(), keyed("b"), keyed("b"), keyed("a")];
+    let ids = world.enqueue_all(drafts).await;
+    for size in [1, 2] {
+        let ready = all().status(Status::Ready).limit(pages_of(size));
+        assert_eq!(world.list_ids(ready).await, ids, "pages of {size}");
+    }
 }
 
 /// R8.2: a job that ran while its queue changed its order is listed when it waits again, and no

@@ -8,7 +8,7 @@ use queuekit_core::queue::Order;
 use queuekit_core::{JobDraft, JobId, Lease, Priority, QueuePatch};
 
 use crate::World;
-use crate::kit::{HOUR, MINUTE, default_queue, draft, in_parallel, keyed, request};
+use crate::kit::{HOUR, MINUTE, default_queue, draft, in_parallel, keyed, request, unique};
 
 /// R7.1: priority, then time, then sequence, exactly.
 /// Guard: the order of the index that reserve reads.
@@ -36,8 +36,9 @@ pub async fn r7_1_priority_then_time_then_sequence(world: &dyn World) {
 /// Guard: the sequence is given in the order of the items.
 pub async fn r7_1_jobs_of_one_instant_are_first_come_first_served(world: &dyn World) {
     let mut wanted = Vec::new();
-    for _ in 0..5 {
+    for round in 0..5 {
         wanted.extend(world.enqueue_n(20).await);
+        wanted.extend(world.enqueue_all((0..5).map(|n| unique(&format!("{round}-{n}")))).await);
         wanted.push(world.enqueue(draft()).await);
     }
     assert_eq!(world.serve_all(&default_queue()).await, wanted);
@@ -51,6 +52,15 @@ pub async fn r7_1_a_failed_run_goes_by_its_new_time(world: &dyn World) {
     world.advance(MINUTE).await;
     world.fail(&lease, Duration::ZERO).await;
     assert_eq!(world.reserve_ids(5).await, [ids[1], ids[2], ids[0]]);
+    for priority in [Priority::LOW, Priority::HIGH] {
+        world.enqueue(draft().priority(priority)).await;
+    }
+    let urgent = world.reserve_one().await;
+    world.fail(&urgent, Duration::ZERO).await;
+    let low = world.reserve(2).await.pop().expect("both");
+    world.fail(&low, Duration::ZERO).await;
+    let normal = world.enqueue(draft()).await;
+    assert_eq!(world.reserve_ids(5).await, [normal, low.id()], "by its priority all the same");
 }
 
 /// R7.1: a delayed job that has come due goes by when it was due, not by when it was enqueued.

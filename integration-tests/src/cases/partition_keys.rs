@@ -40,7 +40,7 @@ pub async fn r7_3_other_keys_and_queues_run_on(world: &dyn World) {
 /// Guard: `block` is the default.
 pub async fn r7_3_a_waiting_head_blocks(world: &dyn World) {
     let head = world.enqueue(keyed("k").delay(HOUR)).await;
-    let next = world.enqueue(keyed("k")).await;
+    let next = world.enqueue(keyed("k").priority(Priority::CRITICAL)).await;
     world.assert_nothing_to_lease().await;
     world.advance(HOUR).await;
     let lease = world.reserve_one().await;
@@ -92,9 +92,12 @@ pub async fn r7_3_under_skip_each_job_counts_from_its_time(world: &dyn World) {
 /// R7.3: a dead head lets the next go; under `hold` it holds the key.
 /// Guard: the setting `key_on_dead`.
 pub async fn r7_3_a_dead_head_continues_or_holds(world: &dyn World) {
-    for policy in [KeyOnDead::Continue, KeyOnDead::Hold] {
-        let name = queue(&format!("{policy:?}"));
-        world.configure(&name, QueuePatch::default().key_on_dead(policy)).await;
+    let waits = [KeyOnWait::Block, KeyOnWait::Skip];
+    let policies = [KeyOnDead::Continue, KeyOnDead::Hold];
+    for (on_wait, policy) in waits.into_iter().flat_map(|wait| policies.map(|dead| (wait, dead))) {
+        let name = queue(&format!("{on_wait:?}-{policy:?}"));
+        let patch = QueuePatch::default().key_on_wait(on_wait).key_on_dead(policy);
+        world.configure(&name, patch).await;
         let first = world.enqueue(keyed("k").queue(&name)).await;
         let second = world.enqueue(keyed("k").queue(&name)).await;
         let lease = world.reserve_one_from(&name).await;

@@ -45,6 +45,33 @@ pub async fn r2_8_the_limit_is_exact_for_one_caller(world: &dyn World) {
     assert!(outcomes[2..].iter().all(is_full), "{outcomes:?}");
 }
 
+/// R2.8: a call over several queues has the room of each.
+/// Guard: an item counts those before it in its own queue.
+pub async fn r2_8_each_queue_of_a_call_has_its_own_room(world: &dyn World) {
+    for name in ["a", "b"] {
+        let patch = QueuePatch::default().max_pending(Some(2));
+        world.configure(&queue(name), patch).await;
+    }
+    let jobs = ["a", "b", "a", "b", "a"].map(|name| build(draft().queue(name)));
+    let outcomes = world.backend().enqueue(&jobs).await.expect("enqueue");
+    assert!(outcomes[..4].iter().all(|outcome| outcome.is_created()), "{outcomes:?}");
+    assert!(is_full(&outcomes[4]), "{outcomes:?}");
+}
+
+/// R2.8: a limit that another handle sets is in force at once.
+/// Guard: the limit is asked for in the step that stores.
+pub async fn r2_8_a_limit_set_elsewhere_is_in_force(world: &dyn World) {
+    let handles = world.handles().await;
+    let (here, there) = (&handles[0], &handles[handles.len() - 1]);
+    let enqueue = async || here.enqueue(&[build(draft())]).await.expect("enqueue")[0];
+    assert!(enqueue().await.is_created());
+    let admin = there.capabilities().admin.expect("Admin");
+    let patch = QueuePatch::default().max_pending(Some(1));
+    admin.configure(&default_queue(), &patch).await.expect("configure");
+    let outcome = enqueue().await;
+    assert!(is_full(&outcome), "{outcome:?}");
+}
+
 /// R2.8: only pending jobs count: room comes with each lease, and a lifted limit is gone.
 /// Guard: what the limit counts, and that it is read from the queue's settings.
 pub async fn r2_8_only_pending_jobs_count(world: &dyn World) {
@@ -57,6 +84,17 @@ pub async fn r2_8_only_pending_jobs_count(world: &dyn World) {
     assert!(is_full(&world.try_enqueue(draft()).await));
     // A run that fails is not refused its place.
     world.fail(&lease, Duration::ZERO).await;
+    limit(world, 3).await;
+    for state in ["completed", "dead", "cancelled"] {
+        let lease = world.reserve_one().await;
+        match state {
+            "completed" => world.complete(&lease).await,
+            "dead" => world.kill(&lease).await,
+            _ => world.call_off(&lease).await,
+        }
+        world.enqueue(draft()).await;
+        assert!(is_full(&world.try_enqueue(draft()).await), "what is {state} makes room for one");
+    }
     let patch = QueuePatch::default().max_pending(None);
     world.configure(&default_queue(), patch).await;
     world.enqueue_n(5).await;

@@ -5,8 +5,10 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::{BoxFuture, FutureExt};
 use queuekit_core::capability::{AdminExt, Beat, ExtendOutcome, Why};
-use queuekit_core::queue::{Keep, KeyOnDead, Order, Retention};
-use queuekit_core::{ErrorKind, JobFilter, JobId, PageSize, QueuePatch, Result, State, Status};
+use queuekit_core::queue::{Keep, KeyOnDead, KeyOnWait, Order, Retention};
+use queuekit_core::{
+    ErrorKind, JobFilter, JobId, Lease, PageSize, QueuePatch, Reserve, Result, State, Status,
+};
 
 use crate::World;
 use crate::kit::{
@@ -34,6 +36,23 @@ pub async fn r6_7_a_paused_queue_does_all_but_reserve(world: &dyn World) {
     world.enqueue(draft()).await;
     assert_eq!(world.state(doomed).await, State::Pending);
     assert!(world.queue(&default_queue()).await.settings.paused);
+}
+
+/// R6.7: so it is where others of one request go on.
+/// Guard: the pause of each queue whose leases are taken back.
+pub async fn r6_7_a_paused_queue_is_left_alone_beside_others(world: &dyn World) {
+    let names = [default_queue(), queue("other")];
+    let mut ids = Vec::new();
+    for name in &names {
+        ids.push(world.enqueue(draft().queue(name)).await);
+        world.reserve_one_from(name).await;
+    }
+    world.admin().pause(&names[0]).await.expect("pause");
+    world.expire().await;
+    let request = Reserve::new(names.to_vec(), 5, ttl(TTL), worker("w")).expect("a nonce");
+    let leases = world.reserve_with(&request).await.leases;
+    assert_eq!(leases.iter().map(Lease::id).collect::<Vec<_>>(), ids[1..]);
+    assert_eq!(world.status(ids[0]).await, Status::Expired);
 }
 
 /// R6.7: a queue can be paused before its first job, and is listed from then on.
@@ -252,6 +271,18 @@ pub async fn r6_9_why_names_who_runs(world: &dyn World) {
         let blocked = Why::Blocked { key: partition_key("k"), behind: Some(head.id()) };
         assert_eq!(why(world, *id).await, blocked);
     }
+}
+
+/// R6.9: also where the one that runs has passed a job that waits for its time.
+/// Guard: who runs is named before who waits.
+pub async fn r6_9_why_names_who_runs_before_who_waits(world: &dyn World) {
+    let skip = QueuePatch::default().key_on_wait(KeyOnWait::Skip);
+    world.configure(&default_queue(), skip).await;
+    world.enqueue(keyed("k").delay(HOUR)).await;
+    let runs = world.lease(keyed("k")).await;
+    let last = world.enqueue(keyed("k")).await;
+    let blocked = Why::Blocked { key: partition_key("k"), behind: Some(runs.id()) };
+    assert_eq!(why(world, last).await, blocked);
 }
 
 /// R6.9: a ready job is told how many are served before it, itself not among them.

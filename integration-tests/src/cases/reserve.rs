@@ -1,8 +1,9 @@
 //! R5.1 to R5.3 and R5.10: asking for work.
 
+use queuekit_core::queue::{KeyOnWait, Order};
 use queuekit_core::{
-    AckOutcome, Burial, JobId, Lease, Nonce, Priority, QueueName, Queues, Reserve, State,
-    WeightedQueues,
+    AckOutcome, Burial, JobId, Lease, Nonce, Priority, QueueName, QueuePatch, Queues, Reserve,
+    State, WeightedQueues,
 };
 
 use crate::World;
@@ -35,6 +36,19 @@ pub async fn r5_1_the_hint_is_the_next_due_time(world: &dyn World) {
     world.advance(30 * MINUTE).await;
     let reserved = world.reserve_with(&request(default_queue(), 5)).await;
     world.assert_left(reserved.next_due_in, 30 * MINUTE);
+}
+
+/// R5.1: the hint sees jobs with a partition key, however keys are served.
+/// Guard: what wakes keys that wait for the time of a job.
+pub async fn r5_1_the_hint_sees_partition_keys(world: &dyn World) {
+    let skip = QueuePatch::default().key_on_wait(KeyOnWait::Skip);
+    for (name, patch) in [("fair", QueuePatch::default().order(Order::Fair)), ("skip", skip)] {
+        let name = queue(name);
+        world.configure(&name, patch).await;
+        world.enqueue(draft().queue(&name).partition_key("k").delay(HOUR)).await;
+        let hint = world.reserve_with(&request(name.clone(), 5)).await.next_due_in;
+        assert!(hint.is_some_and(|hint| hint <= HOUR), "{name}: {hint:?}");
+    }
 }
 
 /// R5.1: `more` says that a full batch was taken.
@@ -98,8 +112,8 @@ pub async fn r5_3_only_the_eligible_is_leased(world: &dyn World) {
 /// Guard: the pause in the condition of reserve.
 pub async fn r5_3_a_paused_queue_leases_nothing(world: &dyn World) {
     use queuekit_core::capability::AdminExt;
-    world.enqueue_n(2).await;
-    let other = world.enqueue(draft().queue("other")).await;
+    world.enqueue_all([draft(), draft(), keyed("k")]).await;
+    let other = world.enqueue(keyed("k").queue("other")).await;
     assert!(world.admin().pause(&default_queue()).await.expect("pause").paused);
     world.assert_nothing_to_lease().await;
     let both = vec![default_queue(), queue("other")];
@@ -107,7 +121,7 @@ pub async fn r5_3_a_paused_queue_leases_nothing(world: &dyn World) {
     let leased: Vec<JobId> = world.reserve_with(&both).await.leases.iter().map(Lease::id).collect();
     assert_eq!(leased, [other]);
     assert!(!world.admin().resume(&default_queue()).await.expect("resume").paused);
-    assert_eq!(world.reserve(5).await.len(), 2);
+    assert_eq!(world.reserve(5).await.len(), 3);
 }
 
 /// R5.10: a reply that was lost costs one ttl and one attempt.

@@ -1,5 +1,7 @@
 //! R6.5: every way a job can end or leave frees its key's slot, wherever the job stood.
 
+use std::time::Duration;
+
 use queuekit_core::queue::{Keep, KeyOnDead, Retention};
 use queuekit_core::{
     Burial, BuryOutcome, JobId, Lease, NackKind, NackOutcome, QueueName, QueuePatch, State,
@@ -141,24 +143,26 @@ pub async fn r6_5_under_hold_other_ends_free_the_slot(world: &dyn World) {
 /// lets the next go.
 /// Guard: who waits and who runs before it, where a job dies.
 pub async fn r6_5_a_job_that_died_behind_its_head_holds_nothing(world: &dyn World) {
-    for head_runs in [false, true] {
-        let name = queue(if head_runs { "runs" } else { "waits" });
+    for head_does in ["run", "wait", "wait for its time"] {
+        let name = queue(&head_does.replace(' ', "-"));
         let patch = QueuePatch::default().key_on_dead(KeyOnDead::Hold);
         world.configure(&name, patch).await;
-        let [head, second] = keyed_jobs(world, &name).await;
-        let third = world.enqueue(keyed("k").queue(&name)).await;
-        let lease = match head_runs {
-            true => Some(world.reserve_one_from(&name).await),
-            false => None,
+        let delay = if head_does == "wait for its time" { HOUR } else { Duration::ZERO };
+        let head = world.enqueue(keyed("k").queue(&name).delay(delay)).await;
+        let [second, third] = keyed_jobs(world, &name).await;
+        let lease = match head_does {
+            "run" => Some(world.reserve_one_from(&name).await),
+            _ => None,
         };
         world.bury_waiting(second).await;
+        world.advance(delay).await;
         let lease = match lease {
             Some(lease) => lease,
             None => world.reserve_one_from(&name).await,
         };
         assert_eq!(lease.id(), head);
         world.complete(&lease).await;
-        assert_eq!(world.serve_all(&name).await, [third], "head runs: {head_runs}");
+        assert_eq!(world.serve_all(&name).await, [third], "the head does {head_does}");
     }
 }
 

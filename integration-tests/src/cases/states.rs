@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use queuekit_core::queue::{KeyOnWait, Order};
 use queuekit_core::{
-    AckOutcome, Burial, BuryOutcome, Job, JobFilter, JobId, NackKind, NackOutcome, State, Status,
+    AckOutcome, Burial, BuryOutcome, Job, JobDraft, JobFilter, JobId, NackKind, NackOutcome,
+    QueueName, QueuePatch, State, Status,
 };
 
 use crate::World;
-use crate::kit::{DAY, HOUR, MINUTE, default_queue, draft, keyed, worker};
+use crate::kit::{DAY, HOUR, MINUTE, default_queue, draft, keyed, queue, worker};
 
 /// R1.1: every job shows exactly one status, in every filter, count and view.
 /// Guard: one derivation of the status behind get, list and count.
@@ -68,6 +70,32 @@ pub async fn r1_1_blocked_goes_before_scheduled(world: &dyn World) {
     assert_eq!(world.status(behind).await, Status::Blocked);
     world.complete(&lease).await;
     assert_eq!(world.status(behind).await, Status::Ready);
+}
+
+/// R1.1: lists and counts show what is blocked as a look at the job does, however keys are served.
+/// Guard: the free leases of a key, and the jobs of it that wait for their time.
+pub async fn r1_1_blocked_is_told_alike_however_keys_are_served(world: &dyn World) {
+    for on_wait in [KeyOnWait::Block, KeyOnWait::Skip] {
+        let name = queue(&format!("{on_wait:?}"));
+        world.configure(&name, QueuePatch::default().key_on_wait(on_wait)).await;
+        world.enqueue(keyed("k").queue(&name)).await;
+        world.reserve_one_from(&name).await;
+        let behind = world.enqueue(keyed("k").queue(&name)).await;
+        assert_alone_blocked(world, &name, behind).await;
+    }
+    let name = default_queue();
+    world.configure(&name, QueuePatch::default().per_key(2).expect("in range")).await;
+    world.enqueue(keyed("k").delay(HOUR)).await;
+    let behind = world.enqueue(keyed("k")).await;
+    assert_alone_blocked(world, &name, behind).await;
+}
+
+async fn assert_alone_blocked(world: &dyn World, name: &QueueName, id: JobId) {
+    assert_eq!(world.status(id).await, Status::Blocked, "{name}");
+    let filter = JobFilter::default().queue(name.clone()).status(Status::Blocked);
+    assert_eq!(world.list_ids(filter).await, [id], "{name}");
+    let counts = world.queue(name).await.counts;
+    assert_eq!(counts.get(Status::Blocked).value, 1, "{name}");
 }
 
 /// R1.1: counts follow the clock without anybody writing.
@@ -144,7 +172,20 @@ pub async fn r1_4_time_alone_changes_nothing_stored(world: &dyn World) {
 /// R1.5: attempts are counted by the store, in the step that leases.
 /// Guard: attempts + 1 in reserve, not in nack.
 pub async fn r1_5_attempts_are_counted_at_reserve(world: &dyn World) {
-    let id = world.enqueue(draft()).await;
+    assert_attempts_are_counted(world, draft()).await;
+}
+
+/// R1.5: so they are in a fair queue, with and without a partition key.
+/// Guard: attempts + 1 in the step that serves keys in turn.
+pub async fn r1_5_attempts_are_counted_in_a_fair_queue(world: &dyn World) {
+    world.configure(&default_queue(), QueuePatch::default().order(Order::Fair)).await;
+    for draft in [draft(), keyed("k")] {
+        assert_attempts_are_counted(world, draft).await;
+    }
+}
+
+async fn assert_attempts_are_counted(world: &dyn World, draft: JobDraft) {
+    let id = world.enqueue(draft).await;
     assert_eq!(world.job(id).await.attempts, 0);
     for attempt in 1..=3 {
         let lease = world.reserve_one().await;

@@ -7,37 +7,40 @@ use queuekit_core::queue::{KeyOnWait, Order};
 use queuekit_core::{AckOutcome, JobDraft, Priority, QueuePatch, State};
 
 use crate::World;
-use crate::kit::{DAY, HOUR, MILLISECOND, MINUTE, Moment, TTL, default_queue, draft, keyed};
+use crate::kit::{
+    DAY, HOUR, MILLISECOND, MINUTE, Moment, TTL, default_queue, draft, keyed, unique,
+};
 
 /// R9.1: every instant a store answers is of its one clock, which the harness moves.
 /// Guard: each operation reads the store's clock, once.
 pub async fn r9_1_every_instant_is_of_the_stores_clock(world: &dyn World) {
+    let step = HOUR + MILLISECOND;
     let start = world.store_now().await;
     let mut instants = vec![start];
     let id = world.enqueue(draft()).await;
     instants.push(world.job(id).await.created_at);
-    world.advance(HOUR).await;
+    world.advance(step).await;
     let lease = world.reserve_one().await;
     instants.push(world.job(id).await.started_at.expect("a start"));
-    world.advance(HOUR).await;
+    world.advance(step).await;
     world.fail(&lease, Duration::ZERO).await;
     instants.push(world.job(id).await.errors[0].at);
-    world.advance(HOUR).await;
+    world.advance(step).await;
     let lease = world.reserve_one().await;
     world.complete(&lease).await;
     instants.push(world.job(id).await.finished_at.expect("an end"));
     instants.push(world.queue(&default_queue()).await.as_of);
-    for (at, hours) in instants.iter().zip([0, 0, 1, 2, 3, 3]) {
-        world.assert_passed(at.since(start), hours * HOUR);
+    for (at, steps) in instants.iter().zip([0, 0, 1, 2, 3, 3]) {
+        world.assert_passed(at.since(start), steps * step);
     }
 }
 
 /// R9.2: a duration counts from the store's now, wherever the client's clock stands.
 /// Guard: delays and deadlines travel as durations.
 pub async fn r9_2_durations_count_from_the_stores_now(world: &dyn World) {
-    for _ in 0..2 {
+    for draft in [draft(), unique("u"), keyed("k")] {
         let now = world.store_now().await;
-        let id = world.enqueue(draft().delay(HOUR).deadline(2 * HOUR)).await;
+        let id = world.enqueue(draft.delay(HOUR).deadline(2 * HOUR)).await;
         let job = world.job(id).await;
         world.assert_passed(job.scheduled_at.since(now), HOUR);
         world.assert_left(job.deadline_in, 2 * HOUR);
@@ -46,15 +49,21 @@ pub async fn r9_2_durations_count_from_the_stores_now(world: &dyn World) {
     }
 }
 
-/// R9.2: an instant that the client names is compared with the store's now, and nothing else.
+/// R9.2: an instant that the client names is compared with the store's now, and nothing else; one
+/// that has passed is now.
 /// Guard: `Start::At` is never turned into a duration by the client.
 pub async fn r9_2_run_at_is_of_the_stores_clock(world: &dyn World) {
     world.advance(1000 * DAY).await;
     let now = world.store_now().await;
-    let past = world.enqueue(draft().run_at(now.minus(DAY))).await;
+    let mut due = Vec::new();
+    for draft in [draft(), unique("u"), keyed("k")] {
+        let past = world.enqueue(draft.run_at(now.minus(DAY))).await;
+        assert!(world.job(past).await.scheduled_at >= now, "it is due since it was enqueued");
+        due.push(past);
+    }
     let future = world.enqueue(draft().run_at(now + HOUR)).await;
     assert_eq!(world.job(future).await.scheduled_at, now + HOUR);
-    assert_eq!(world.reserve_ids(5).await, [past]);
+    assert_eq!(world.reserve_ids(5).await, due);
     world.advance(HOUR).await;
     assert!(world.reserve_ids(5).await.contains(&future));
 }

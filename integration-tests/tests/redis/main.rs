@@ -18,6 +18,7 @@ mod cut_replies;
 mod damage;
 mod faults;
 mod full;
+mod idempotency;
 mod keys;
 mod kill;
 mod limits;

@@ -222,7 +222,6 @@ end
 -- Takes a lease back as if it had run out (contract R1.3, R1.6).
 local function expire(job)
     add_failure(job, 'lease expired')
-    job.nonce = NO_NONCE
     if job.cancel == '1' then
         finish(job, 'n')
     elseif job.attempts >= job.max then
