@@ -9,7 +9,7 @@ use crate::config::{Found, RedisConfig};
 
 /// Taken out of the URL; the driver's own are not among them: it would speak another protocol, of
 /// which the store knows nothing.
-const SETTINGS: [&str; 9] = [
+const SETTINGS: [&str; 10] = [
     "prefix",
     "sslmode",
     "root_certificates",

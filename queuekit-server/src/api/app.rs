@@ -7,14 +7,17 @@ use queuekit::capability::{Admin, Leases};
 use queuekit::{
     Backend, Client, Clock, ErrorKind, Job, JobFilter, JobId, PageSize, SystemClock, Timestamp,
 };
-use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::metrics::Metrics;
-use super::portion::Lately;
+use super::portion::{Lately, ROOM};
 use super::wire::QueueBody;
+use super::work::beating::Beating;
+use crate::http::bound::{Bound, Place};
 use crate::http::json::Intake;
 use crate::http::keys::Keys;
+use crate::http::room::Room;
 use crate::http::{Caller, HttpLimits, Problem};
 
 /// The store, and what bounds the work on it; clones share it.
@@ -40,12 +43,16 @@ struct Figures {
 struct Shared {
     client: Client,
     intake: Arc<Intake>,
-    /// Long polls and streams.
-    waiting: Arc<Semaphore>,
+    /// Long polls.
+    polls: Bound,
+    /// Reserve calls that do not wait.
+    looks: Bound,
+    streams: Bound,
     figures: Mutex<Option<Figures>>,
     /// Why the store took no writes, if it took none, and when that was.
     ready: Mutex<Option<(Instant, Option<&'static str>)>>,
     lately: Lately,
+    beating: Beating,
     keys: Keys,
     metrics: Metrics,
     clock: SystemClock,
@@ -62,10 +69,13 @@ impl App {
         Self(Arc::new(Shared {
             client,
             intake: Arc::new(Intake::new(limits)),
-            waiting: Arc::new(Semaphore::new(limits.waiting)),
+            polls: Bound::in_parts("long polls", limits.waiting),
+            looks: Bound::in_parts("requests", limits.requests),
+            streams: Bound::new("streams", limits.streams, limits.streams_of_key),
             figures: Mutex::new(None),
             ready: Mutex::new(None),
             lately: Lately::unknown(),
+            beating: Beating::default(),
             keys,
             metrics: Metrics::install(),
             clock: SystemClock::default(),
@@ -152,6 +162,10 @@ impl App {
         &self.0.lately
     }
 
+    pub(super) fn beating(&self) -> &Beating {
+        &self.0.beating
+    }
+
     pub(super) fn keys(&self) -> &Keys {
         &self.0.keys
     }
@@ -170,13 +184,46 @@ impl App {
         &self.0.stopping
     }
 
-    /// A place among those who wait.
+    /// A place among those who wait for work.
     ///
     /// # Errors
-    /// 503 if there are too many.
-    pub(crate) fn wait(&self) -> Result<OwnedSemaphorePermit, Problem> {
-        let permit = Arc::clone(&self.0.waiting).try_acquire_owned();
-        permit.map_err(|_| Problem::overloaded("long polls and streams"))
+    /// 429 if the key has too many; 503 if there are too many.
+    pub(crate) fn poll(&self, caller: &Caller) -> Result<Place, Problem> {
+        self.0.polls.take(caller)
+    }
+
+    /// A place among those who look for work once.
+    ///
+    /// # Errors
+    /// 429 if the key has too many; 503 if there are too many.
+    pub(crate) fn look(&self, caller: &Caller) -> Result<Place, Problem> {
+        self.0.looks.take(caller)
+    }
+
+    /// A place among those who watch.
+    ///
+    /// # Errors
+    /// 429 if the key has too many; 503 if there are too many.
+    pub(crate) fn watch(&self, caller: &Caller) -> Result<Place, Problem> {
+        self.0.streams.take(caller)
+    }
+
+    /// Room for a page, which is to be taken before the store is asked for it.
+    ///
+    /// # Errors
+    /// 429 or 503 if there is none for a while.
+    pub(super) async fn room(&self, caller: &Caller) -> Result<Room, Problem> {
+        self.room_for(caller, ROOM).await
+    }
+
+    /// The same, for so many bytes.
+    ///
+    /// # Errors
+    /// 429 or 503 if there is none for a while.
+    pub(super) async fn room_for(&self, caller: &Caller, bytes: usize) -> Result<Room, Problem> {
+        let mut room = self.0.intake.room(caller);
+        room.wait_for(bytes).await?;
+        Ok(room)
     }
 
     /// The job of this id, if there is one for the eyes of this caller.

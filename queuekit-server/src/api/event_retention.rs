@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use super::app::App;
 use super::audit::{audited, json};
 use super::wire::{countable, millis};
-use crate::http::{Caller, Json, Problem, Scope};
+use crate::http::{Caller, Json, Problem, Scope, ToAdmin};
 
 /// An event goes when it is older than this, or when more than so many have come after it; none
 /// that a delivery still needs.
@@ -48,7 +48,7 @@ pub(super) async fn get_retention(
 pub(super) async fn put_retention(
     State(app): State<App>,
     caller: Caller,
-    Json(body, _room): Json<RetentionBody>,
+    Json(body, ..): Json<ToAdmin, RetentionBody>,
 ) -> Result<Answer<RetentionBody>, Problem> {
     caller.need(Scope::Admin)?;
     caller.need_events()?;

@@ -16,10 +16,11 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::app::App;
 use super::params::Params;
+use super::portion::Portion;
 use super::trace;
 use super::wire::{Given, Shown, Time, bounded, metadata, one_of};
 use crate::http::json::{self, Raw};
-use crate::http::{Caller, Problem, Scope};
+use crate::http::{Caller, Problem, Scope, ToEnqueue, held};
 
 const CLOUD_EVENT: &str = "application/cloudevents+json";
 const CLOUD_EVENTS: &str = "application/cloudevents-batch+json";
@@ -157,14 +158,13 @@ pub(super) async fn emit(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
-    Raw(body, _room): Raw,
+    Raw(body, ..): Raw<ToEnqueue>,
 ) -> Result<Response, Problem> {
-    caller.need(Scope::Enqueue)?;
     caller.need_events()?;
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let read = || drafts(kind, &headers, &body);
     let (drafts, is_one) = json::off_the_runtime(&body, read)?;
-    caller.spend(drafts.len().saturating_sub(1))?;
+    caller.spend_batch(drafts.len())?;
     let mut events = Vec::with_capacity(drafts.len());
     for (item, draft) in drafts.into_iter().enumerate() {
         let event: NewEvent = draft.build().map_err(|error| match is_one {
@@ -210,23 +210,51 @@ pub(super) async fn list_events(
     caller.need(Scope::Read)?;
     caller.need_events()?;
     let filter = query.filter()?;
-    let outbox = app.store().capabilities().outbox;
-    let page = outbox.ok_or_else(|| Problem::unsupported("events"))?.list_events(&filter).await?;
-    let cursor = page.cursor.map(|cursor| cursor.to_string());
-    let events = page.events.iter().filter(|event| caller.sees_type(event.kind.as_str()));
+    let room = app.room(&caller).await?;
+    let (events, cursor) = page(&app, &caller, filter).await?;
+    let cursor = cursor.map(|cursor| cursor.to_string());
     let wanted = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if !wanted.contains(CLOUD_EVENTS) {
-        return Ok(Answer(LogBody { events: events.map(StoredBody::of).collect(), cursor })
-            .into_response());
+        let body = LogBody { events: events.iter().map(StoredBody::of).collect(), cursor };
+        return held::answer(room, serde_json::to_vec(&body).unwrap_or_default()).await;
     }
-    let written: queuekit::Result<Vec<String>> = events.map(Event::to_cloud_event).collect();
-    let mut response = format!("[{}]", written?.join(",")).into_response();
+    let written: queuekit::Result<Vec<String>> = events.iter().map(Event::to_cloud_event).collect();
+    let json = format!("[{}]", written?.join(","));
+    let mut response = held::answer(room, json.into_bytes()).await?;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(CLOUD_EVENTS));
     if let Some(cursor) = cursor.and_then(|cursor| HeaderValue::try_from(cursor).ok()) {
         headers.insert("queuekit-cursor", cursor);
     }
     Ok(response)
+}
+
+/// What the caller may see of a page, which ends when it is long enough or large enough, and where
+/// to go on.
+async fn page(
+    app: &App,
+    caller: &Caller,
+    mut filter: EventFilter,
+) -> Result<(Vec<Event>, Option<u64>), Problem> {
+    let outbox = app.store().capabilities().outbox.ok_or_else(|| Problem::unsupported("events"))?;
+    let (mut portion, mut events) = (Portion::new(filter.limit.get()), Vec::new());
+    loop {
+        let part = portion.part();
+        filter.limit = PageSize::new(part)?;
+        let page = outbox.list_events(&filter).await?;
+        let is_short = page.events.len() < part;
+        let is_enough = portion.took(page.events.iter().map(size));
+        let seen = page.events.into_iter().filter(|event| caller.sees_type(event.kind.as_str()));
+        events.extend(seen);
+        if page.cursor.is_none() || is_short || is_enough {
+            return Ok((events, page.cursor));
+        }
+        filter.cursor = page.cursor;
+    }
+}
+
+fn size(event: &Event) -> usize {
+    event.data.len() + event.metadata.bytes()
 }
 
 /// What is to be emitted, and whether it is one event.

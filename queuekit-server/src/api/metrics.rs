@@ -4,9 +4,10 @@ use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use axum::extract::{MatchedPath, Request, State};
+use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
 use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use metrics::{counter, gauge, histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use queuekit::Queue;
@@ -14,7 +15,7 @@ use queuekit::queue::Totals;
 
 use super::app::App;
 use crate::http::access::word_of;
-use crate::http::{Caller, Problem, Scope};
+use crate::http::{Caller, Problem, Scope, held};
 
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Seconds; an answer that takes longer than the last is a long poll.
@@ -64,6 +65,7 @@ pub(super) async fn keep_tidy(app: App) {
 )]
 pub(super) async fn metrics(State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
     caller.need(Scope::Read)?;
+    let room = app.room(&caller).await?;
     // What the process counts has the names of all queues in it.
     let mut text = if caller.is_bound() { String::new() } else { app.metrics().render() };
     // What is known without the store is wanted most while it is away.
@@ -74,7 +76,9 @@ pub(super) async fn metrics(State(app): State<App>, caller: Caller) -> Result<Re
         let sees = |queue: &&Queue| caller.sees_queue(queue.name.as_str());
         queues_text(&mut text, &queues.iter().filter(sees).collect::<Vec<_>>());
     }
-    Ok(([(CONTENT_TYPE, TEXT)], text).into_response())
+    let mut response = held::answer(room, text.into_bytes()).await?;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(TEXT));
+    Ok(response)
 }
 
 /// The middleware that counts requests; a route is counted under its pattern.

@@ -26,9 +26,8 @@ mod work;
 
 use std::sync::Arc;
 
-use axum::extract::Request;
 use axum::http::StatusCode;
-use axum::middleware::{self, Next};
+use axum::middleware;
 use axum::{Extension, Router};
 use queuekit::Client;
 use tokio_util::sync::CancellationToken;
@@ -42,7 +41,7 @@ use queries::Queries;
 
 use crate::http::door::{Door, pass};
 use crate::http::keys::Keys;
-use crate::http::{Caller, HttpLimits, HttpOptions, Problem, ProblemBody, Scope};
+use crate::http::{Caller, HttpLimits, HttpOptions, Problem, ProblemBody};
 
 /// Everything that is answered, behind the door.
 pub(crate) fn routes(client: Client, options: &HttpOptions, stopping: CancellationToken) -> Router {
@@ -109,7 +108,12 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(queues::pause))
         .routes(routes!(queues::resume))
         .routes(routes!(work::workers::list_workers))
-        .merge(worked())
+        .routes(routes!(work::reserve::reserve))
+        .routes(routes!(work::settle::ack))
+        .routes(routes!(work::settle::nack))
+        .routes(routes!(work::leases::extend))
+        .routes(routes!(work::leases::report))
+        .routes(routes!(work::workers::beat))
         .routes(routes!(events::emit, events::list_events))
         .routes(routes!(event_retention::get_retention, event_retention::put_retention))
         .routes(routes!(subscriptions::list_subscriptions))
@@ -134,20 +138,4 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(metrics::metrics))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
-}
-
-/// What workers ask. Their batches are large: whoever may not work is told so before one is read.
-fn worked() -> OpenApiRouter<App> {
-    let may_work = async |caller: Caller, request: Request, next: Next| {
-        caller.need(Scope::Work)?;
-        Ok::<_, Problem>(next.run(request).await)
-    };
-    OpenApiRouter::new()
-        .routes(routes!(work::reserve::reserve))
-        .routes(routes!(work::settle::ack))
-        .routes(routes!(work::settle::nack))
-        .routes(routes!(work::leases::extend))
-        .routes(routes!(work::leases::report))
-        .routes(routes!(work::workers::beat))
-        .route_layer(middleware::from_fn(may_work))
 }

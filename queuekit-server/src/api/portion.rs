@@ -1,14 +1,18 @@
-//! Reading many jobs in parts, because payloads may have a mebibyte each: an answer ends when it is
-//! long enough or large enough.
+//! Reading many jobs, events or schedules in parts, because each may have a mebibyte: an answer
+//! ends when it is long enough or large enough.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Jobs that are read first, to see how large they are.
-const FIRST: usize = 16;
+/// What is read first, to see how large it is.
+const FIRST: usize = 8;
 /// Likewise where those before were small: this many may turn out to be large.
 const FIRST_OF_SMALL: usize = 128;
 /// An answer ends with the part in which it comes to this.
 const BYTES: usize = 8 * 1024 * 1024;
+/// The least room in which a part is read.
+const SMALL: usize = 64 * 1024;
+/// The room in which an answer is made: for what is read, and for the text of it.
+pub(super) const ROOM: usize = 2 * BYTES;
 
 /// How much has been read, and how much is to come.
 #[derive(Clone, Copy)]
@@ -17,6 +21,8 @@ pub(super) struct Portion {
     first: usize,
     items: usize,
     bytes: usize,
+    /// Of all that was read, also of what is hidden from who asks.
+    read: (usize, usize),
 }
 
 /// How large the largest job was that was read lately: where all are small, one part will do, and
@@ -26,6 +32,12 @@ pub(super) struct Lately(AtomicUsize);
 impl Lately {
     pub(super) fn unknown() -> Self {
         Self(AtomicUsize::new(BYTES))
+    }
+
+    /// Room for the next part of this many, as far as those before tell.
+    pub(super) fn room(&self, part: usize) -> usize {
+        let largest = self.0.load(Ordering::Relaxed);
+        (2 * part * largest).clamp(SMALL, ROOM)
     }
 
     pub(super) fn portion(&self, wanted: usize) -> Portion {
@@ -44,16 +56,17 @@ impl Lately {
 
 impl Portion {
     pub(super) fn new(wanted: usize) -> Self {
-        Self { wanted, first: FIRST, items: 0, bytes: 0 }
+        Self { wanted, first: FIRST, items: 0, bytes: 0, read: (0, 0) }
     }
 
     /// How many to read next, as far as the size of those before tells; at least one.
     pub(super) fn part(&self) -> usize {
         let left = self.wanted.saturating_sub(self.items);
-        if self.items == 0 {
+        let (items, bytes) = self.read;
+        if items == 0 {
             return left.min(self.first);
         }
-        let mean = self.bytes / self.items + 1;
+        let mean = bytes / items + 1;
         left.min(BYTES.saturating_sub(self.bytes) / mean).max(1)
     }
 
@@ -62,8 +75,14 @@ impl Portion {
         for size in sizes {
             self.items += 1;
             self.bytes += size;
+            self.passed(size);
         }
         self.items >= self.wanted || self.is_large()
+    }
+
+    /// This was read, and is left out.
+    pub(super) fn passed(&mut self, size: usize) {
+        self.read = (self.read.0 + 1, self.read.1 + size);
     }
 
     /// Whether it ends before as many were read as were wanted, or might have.
@@ -83,7 +102,7 @@ mod tests {
         assert_eq!(small.part(), 1000 - FIRST);
         assert!(small.took([100; 1000 - FIRST]));
         let mut large = Portion::new(1000);
-        assert!(!large.took([BYTES / 17; FIRST]));
+        assert!(!large.took([BYTES / 9; FIRST]));
         assert_eq!(large.part(), 1);
         assert!(large.took([BYTES]));
     }

@@ -13,7 +13,7 @@ use super::audit::{audited, json};
 use super::jobs::list::{PageBody, page};
 use super::params::{Force, JobQuery, Named, Params};
 use super::wire::{PatchBody, QueueBody, SettingsBody};
-use crate::http::{Caller, Json, Problem, Scope};
+use crate::http::{Caller, Json, Problem, Scope, ToAdmin, held};
 
 /// All queues.
 #[derive(Serialize, ToSchema)]
@@ -30,9 +30,11 @@ pub(super) struct QueuesBody {
 pub(super) async fn list_queues(
     State(app): State<App>,
     caller: Caller,
-) -> Result<Answer<QueuesBody>, Problem> {
+) -> Result<Response, Problem> {
     caller.need(Scope::Read)?;
-    Ok(Answer(QueuesBody { queues: figures(&app, &caller).await? }))
+    let room = app.room(&caller).await?;
+    let body = QueuesBody { queues: figures(&app, &caller).await? };
+    held::answer(room, serde_json::to_vec(&body).unwrap_or_default()).await
 }
 
 /// A queue with its figures.
@@ -50,6 +52,7 @@ pub(super) async fn get_queue(
     Named(name): Named<QueueName>,
 ) -> Result<Answer<QueueBody>, Problem> {
     caller.need(Scope::Read)?;
+    let _room = app.room(&caller).await?;
     let mut queues = figures(&app, &caller).await?.into_iter();
     let found = queues.find(|queue| queue.name == name.as_str());
     found.map(Answer).ok_or_else(|| Problem::not_found("queue"))
@@ -112,7 +115,7 @@ pub(super) async fn configure(
     State(app): State<App>,
     caller: Caller,
     Named(name): Named<QueueName>,
-    Json(body, _room): Json<PatchBody>,
+    Json(body, ..): Json<ToAdmin, PatchBody>,
 ) -> Result<Answer<SettingsBody>, Problem> {
     change(&app, &caller, &name, body).await
 }

@@ -5,6 +5,7 @@ mod body;
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::Response;
 use queuekit::schedule::{Definition, ScheduleEntry};
 use queuekit::{Schedule, ScheduleName, Scheduler};
 use serde::Deserialize;
@@ -13,8 +14,9 @@ use utoipa::IntoParams;
 use super::app::App;
 use super::audit::audited;
 use super::params::{Named, Params};
+use super::portion::Portion;
 use super::wire::Time;
-use crate::http::{Caller, Json, Problem, Scope};
+use crate::http::{Caller, Json, Problem, Scope, ToManage, held};
 use body::{Answered, GivenBody, NextBody, RunBody, SchedulesBody};
 
 /// Schedules that a page shows.
@@ -48,21 +50,42 @@ pub(super) async fn list_schedules(
     State(app): State<App>,
     caller: Caller,
     Params(query): Params<AfterQuery>,
-) -> Result<Answer<SchedulesBody>, Problem> {
+) -> Result<Response, Problem> {
     caller.need(Scope::Read)?;
     let mut after = query.after.map(ScheduleName::new).transpose()?;
+    let room = app.room(&caller).await?;
     let (scheduler, mut schedules) = (app.client().scheduler()?, Vec::new());
-    loop {
-        let page = scheduler.list(after.as_ref(), PAGE).await?;
-        after = page.last().filter(|_| page.len() == PAGE).map(|entry| entry.name.clone());
-        let seen = page.into_iter().filter(|entry| sees(&caller, entry));
-        schedules.extend(seen.map(|entry| Answered::of(entry, true)));
-        // The name behind which to go on must not be one that is hidden: there are 10,000 at most.
-        if after.is_none() || !caller.is_bound() {
-            let after = after.map(String::from);
-            return Ok(Answer(SchedulesBody { schedules, after }));
+    let mut portion = Portion::new(PAGE);
+    'page: loop {
+        let part = portion.part();
+        let page = scheduler.list(after.as_ref(), part).await?;
+        let is_last = page.len() < part;
+        for entry in page {
+            after = Some(entry.name.clone());
+            if !sees(&caller, &entry) {
+                portion.passed(size(&entry));
+                continue;
+            }
+            let is_enough = portion.took([size(&entry)]);
+            schedules.push(Answered::of(entry, true));
+            // The name behind which to go on is of one that the caller may see.
+            if is_enough {
+                break 'page;
+            }
+        }
+        if is_last {
+            after = None;
+            break;
         }
     }
+    let body = SchedulesBody { schedules, after: after.map(String::from) };
+    held::answer(room, serde_json::to_vec(&body).unwrap_or_default()).await
+}
+
+fn size(entry: &ScheduleEntry) -> usize {
+    let Ok(schedule) = &entry.schedule else { return 0 };
+    let job = schedule.definition.job();
+    job.payload().len() + job.metadata().bytes()
 }
 
 /// A schedule.
@@ -97,7 +120,7 @@ pub(super) async fn put_schedule(
     State(app): State<App>,
     caller: Caller,
     Named(name): Named<ScheduleName>,
-    Json(body, _room): Json<GivenBody>,
+    Json(body, ..): Json<ToManage, GivenBody>,
 ) -> Result<(StatusCode, Answer<Answered>), Problem> {
     caller.need(Scope::Manage)?;
     let scheduler = app.client().scheduler()?;

@@ -12,13 +12,13 @@ use futures_util::Stream;
 use futures_util::stream;
 use queuekit::JobId;
 use serde::Deserialize;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep_until};
 use utoipa::IntoParams;
 
 use super::app::{App, Figure};
 use super::params::Params;
 use super::wire::JobBody;
+use crate::http::bound::Place;
 use crate::http::{Caller, Problem, Scope};
 
 /// Between two looks at the figures of queues.
@@ -54,7 +54,8 @@ pub(super) async fn stream(
     if let Some(id) = watched.job {
         app.job(&caller, id).await?;
     }
-    let watch = Watch::new(&app, caller, watched.job, app.wait()?);
+    let place = app.watch(&caller)?;
+    let watch = Watch::new(&app, caller, watched.job, place);
     let events = stream::unfold(watch, |mut watch| async move {
         let event = watch.next().await?;
         Some((Ok(event), watch))
@@ -75,11 +76,11 @@ struct Watch {
     waiting: Option<Event>,
     queues_at: Instant,
     job_at: Instant,
-    _place: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 impl Watch {
-    fn new(app: &App, caller: Caller, job: Option<JobId>, place: OwnedSemaphorePermit) -> Self {
+    fn new(app: &App, caller: Caller, job: Option<JobId>, place: Place) -> Self {
         let now = Instant::now();
         Self {
             app: app.clone(),

@@ -14,7 +14,7 @@ use super::app::App;
 use super::audit::audited;
 use super::params::Named;
 use super::wire::{Time, TotalsBody, millis};
-use crate::http::{Caller, Json, Problem, Scope};
+use crate::http::{Caller, Json, Problem, Scope, ToManage};
 
 /// All subscriptions.
 #[derive(Serialize, ToSchema)]
@@ -175,7 +175,7 @@ pub(super) async fn put_subscription(
     State(app): State<App>,
     caller: Caller,
     Named(consumer): Named<ConsumerName>,
-    Json(body, _room): Json<GivenBody>,
+    Json(body, ..): Json<ToManage, GivenBody>,
 ) -> Result<(StatusCode, Answer<SubscriptionBody>), Problem> {
     let consumers = admitted(&app, &caller, Scope::Manage, &consumer)?;
     let keeps_enabled = body.enabled.is_none();
@@ -227,7 +227,7 @@ pub(super) async fn replay(
     State(app): State<App>,
     caller: Caller,
     Named(consumer): Named<ConsumerName>,
-    Json(body, _room): Json<ReplayBody>,
+    Json(body, ..): Json<ToManage, ReplayBody>,
 ) -> Result<Answer<ReplayedBody>, Problem> {
     let consumers = admitted(&app, &caller, Scope::Manage, &consumer)?;
     let replay = body.build(consumer)?;

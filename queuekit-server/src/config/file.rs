@@ -1,11 +1,14 @@
 //! `queuekit.toml`.
 
+use std::net::IpAddr;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
+use ipnet::IpNet;
 use queuekit::QueueName;
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use super::handlers::HandlersEntry;
@@ -24,6 +27,8 @@ pub(crate) struct FileSettings {
     pub(crate) hosts: Vec<Host>,
     pub(crate) access_log: bool,
     pub(crate) insecure_no_auth: bool,
+    #[serde(deserialize_with = "proxies")]
+    pub(crate) proxies: Vec<IpNet>,
     pub(crate) tls: Option<TlsEntry>,
     pub(crate) limits: LimitsEntry,
     pub(crate) concurrency: Option<NonZeroUsize>,
@@ -49,8 +54,11 @@ pub(crate) struct LimitsEntry {
     max_body_bytes: Option<NonZeroUsize>,
     max_buffered_bytes: Option<NonZeroUsize>,
     max_connections: Option<NonZeroUsize>,
+    max_connections_per_address: Option<NonZeroUsize>,
     max_requests: Option<NonZeroUsize>,
     max_waiting: Option<NonZeroUsize>,
+    max_streams: Option<NonZeroUsize>,
+    max_streams_per_key: Option<NonZeroUsize>,
     header_timeout_ms: Option<NonZeroU64>,
     body_timeout_ms: Option<NonZeroU64>,
 }
@@ -80,8 +88,14 @@ impl LimitsEntry {
             body_bytes: number(self.max_body_bytes, default.body_bytes),
             buffered_bytes: number(self.max_buffered_bytes, default.buffered_bytes),
             connections: number(self.max_connections, default.connections),
+            connections_of_address: number(
+                self.max_connections_per_address,
+                default.connections_of_address,
+            ),
             requests: number(self.max_requests, default.requests),
             waiting: number(self.max_waiting, default.waiting),
+            streams: number(self.max_streams, default.streams),
+            streams_of_key: number(self.max_streams_per_key, default.streams_of_key),
             header_timeout: time(self.header_timeout_ms, default.header_timeout),
             body_timeout: time(self.body_timeout_ms, default.body_timeout),
         };
@@ -114,6 +128,18 @@ fn explain(message: &str) -> String {
         Some(name) => format!("`{written}` is unknown; did you mean `{name}`?"),
         None => format!("`{written}` is unknown; there are {}", names.join(", ")),
     }
+}
+
+/// Addresses, and networks.
+fn proxies<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<IpNet>, D::Error> {
+    let texts = Vec::<String>::deserialize(deserializer)?;
+    let read = |text: &String| {
+        let address = text.parse::<IpAddr>().map(IpNet::from);
+        address.or_else(|_| text.parse()).map_err(|_| {
+            D::Error::custom("proxies must be addresses, or networks such as 10.0.0.0/8")
+        })
+    };
+    texts.iter().map(read).collect()
 }
 
 fn queues<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<QueueName>, D::Error> {

@@ -76,8 +76,9 @@ impl HttpFlags {
         let hosts = hosts.into_iter().map(|Host(name)| name).collect();
         let limits = file.limits.limits()?;
         let access_log = self.access_log || file.access_log;
+        let proxies = file.proxies.clone();
         let options =
-            HttpOptions { listen, keys, insecure_no_auth, hosts, tls, limits, access_log };
+            HttpOptions { listen, keys, insecure_no_auth, hosts, proxies, tls, limits, access_log };
         if options.is_open_to_others() {
             return Err(open_to_all(listen));
         }

@@ -75,6 +75,23 @@ impl Caller {
         })
     }
 
+    /// The same for the items of a batch, of which its request has paid for one.
+    ///
+    /// # Errors
+    /// 413 if it never may send as many at once; 429 if that is too much now.
+    pub(crate) fn spend_batch(&self, items: usize) -> Result<(), Problem> {
+        let most = self.entry().and_then(|key| key.per_second).map(|most| most.get() as usize);
+        if let Some(most) = most.filter(|most| items > *most) {
+            let detail = format!(
+                "the key {} may send {most} in a second (per_second), and these are {items}: send \
+                 at most {most} at once",
+                self.id()
+            );
+            return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail));
+        }
+        self.spend(items.saturating_sub(1))
+    }
+
     fn entry(&self) -> Option<&KeyEntry> {
         self.key.as_deref().map(|key| &key.entry)
     }
@@ -162,6 +179,11 @@ impl Caller {
     /// Whether some types are hidden from it.
     pub(crate) fn is_bound_to_types(&self) -> bool {
         self.entry().is_some_and(|key| !key.types.is_empty())
+    }
+
+    /// The id of its key, if it has one.
+    pub(crate) fn key(&self) -> Option<&str> {
+        self.entry().map(|key| key.id.as_str())
     }
 
     /// For the log.

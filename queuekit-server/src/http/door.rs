@@ -9,10 +9,10 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use tokio::sync::Semaphore;
 
 use super::HttpOptions;
 use super::access::Visit;
+use super::bound::Bound;
 use super::caller::{Caller, sent_key};
 use super::content_type::refuse_cloud_events;
 use super::csrf::Names;
@@ -38,7 +38,7 @@ const PRIVATE: [(&str, &str); 3] = [
 pub(crate) struct Door {
     keys: Keys,
     names: Names,
-    requests: Semaphore,
+    requests: Bound,
     guesses: Guesses,
     access_log: bool,
 }
@@ -48,7 +48,7 @@ impl Door {
         Self {
             keys: options.keys.clone(),
             names: Names::new(options),
-            requests: Semaphore::new(options.limits.requests),
+            requests: Bound::in_parts("requests", options.limits.requests),
             guesses: Guesses::default(),
             access_log: options.access_log,
         }
@@ -76,21 +76,24 @@ impl Door {
         let (is_published, is_waiting) = (PUBLISHED.contains(&path), is_waiting(path));
         let (mut parts, body) = request.into_parts();
         let caller = match self.admit(&parts) {
-            Ok(caller) => Some(caller),
-            Err(_) if is_published => None,
+            Ok(caller) => caller,
+            Err(_) if is_published => {
+                return (None, next.run(Request::from_parts(parts, body)).await);
+            }
             Err(problem) => return (None, self.refuse(&parts, problem).await),
         };
-        if let Some(caller) = &caller {
-            parts.extensions.insert(caller.clone());
-        }
+        parts.extensions.insert(caller.clone());
         let request = Request::from_parts(parts, body);
-        if is_waiting {
-            return (caller, next.run(request).await);
-        }
-        let Ok(_permit) = self.requests.try_acquire() else {
-            return (caller, Problem::overloaded("requests").into_response());
+        // Long polls and streams have bounds of their own: they must not use up that of the others.
+        let _place = match is_waiting {
+            true => None,
+            false => match self.requests.take(&caller) {
+                Ok(place) => Some(place),
+                Err(problem) => return (Some(caller), problem.into_response()),
+            },
         };
-        (caller, next.run(request).await)
+        let response = next.run(request).await;
+        (Some(caller), response)
     }
 
     /// A wrong key is told so later, the more of them have come from there.
@@ -122,7 +125,6 @@ pub(crate) async fn pass(State(door): State<Arc<Door>>, request: Request, next: 
     response
 }
 
-/// Long polls and streams have a bound of their own: they must not use up that of the others.
 fn is_waiting(path: &str) -> bool {
     path == "/v1/reserve" || path == "/v1/stream"
 }

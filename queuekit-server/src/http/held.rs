@@ -11,34 +11,42 @@ use axum::response::Response;
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
-use super::json::{Intake, Room};
 use super::problem::Problem;
+use super::room::Room;
 
 /// Smaller answers are not worth counting.
 const LARGE: usize = 64 * 1024;
 /// The connection takes the next piece when it has sent the one before.
 const PIECE: usize = 256 * 1024;
 
-/// Answers with this JSON.
+/// Answers with this JSON, from the room in which it was made.
 ///
 /// # Errors
-/// 503 if there is no room for so large an answer now.
-pub(crate) fn answer(intake: &Intake, json: Vec<u8>) -> Result<Response, Problem> {
-    let body = if json.len() < LARGE {
-        Body::from(json)
-    } else {
-        let room = intake.room_for(json.len())?;
-        Body::new(Held { left: json.into(), _room: room })
-    };
-    let mut response = Response::new(body);
+/// 429 or 503 if it needs more, and there is none for a while.
+pub(crate) async fn answer(room: Room, json: Vec<u8>) -> Result<Response, Problem> {
+    let mut response = Response::new(Body::new(Held::of(room, json.into()).await?));
     let kind = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, kind);
     Ok(response)
 }
 
-struct Held {
+/// What is sent, and what it takes up meanwhile.
+pub(crate) struct Held {
     left: Bytes,
-    _room: Room,
+    _room: Option<Room>,
+}
+
+impl Held {
+    /// # Errors
+    /// As of [`answer`].
+    pub(crate) async fn of(mut room: Room, whole: Bytes) -> Result<Self, Problem> {
+        if whole.len() < LARGE {
+            return Ok(Self { left: whole, _room: None });
+        }
+        room.wait_for(whole.len()).await?;
+        room.shrink_to(whole.len());
+        Ok(Self { left: whole, _room: Some(room) })
+    }
 }
 
 impl http_body::Body for Held {

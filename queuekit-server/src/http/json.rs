@@ -1,35 +1,38 @@
 //! Bodies: read within bounds, then as JSON.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::{FromRequest, Request};
+use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::header::CONTENT_LENGTH;
 use axum::http::{HeaderMap, StatusCode};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use serde::de::{DeserializeOwned, IgnoredAny};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::HttpLimits;
+use super::caller::Caller;
 use super::content_type::need_json;
 use super::problem::Problem;
+use super::purpose::Purpose;
+use super::room::{Memory, Room};
 use super::unsaid::{plain, without_values};
 
 /// Deepest nesting of a body.
 const DEPTH: usize = 64;
 /// From this size on a body keeps a thread busy for a millisecond.
 const LARGE: usize = 256 * 1024;
-/// Memory is counted in pieces of this size.
-const PIECE: usize = 1024;
+/// Room is made for so much of a body before it has come.
+const AHEAD: usize = 64 * 1024;
 
-/// How much of what clients send is held at once.
+/// Reads bodies, within bounds.
 #[derive(Debug)]
 pub(crate) struct Intake {
     body_bytes: usize,
     timeout: Duration,
-    pieces: Arc<Semaphore>,
+    memory: Arc<Memory>,
 }
 
 impl Intake {
@@ -37,30 +40,40 @@ impl Intake {
         Self {
             body_bytes: limits.body_bytes,
             timeout: limits.body_timeout,
-            pieces: Arc::new(Semaphore::new(limits.buffered_bytes / PIECE)),
+            memory: Arc::new(Memory::new(limits)),
         }
+    }
+
+    /// Room for an answer to this caller: none yet.
+    pub(crate) fn room(&self, caller: &Caller) -> Room {
+        Room::of(&self.memory, caller, false)
     }
 
     /// The whole body.
     ///
     /// # Errors
-    /// 413 if it is too large, before it is read where it says so; 408 if it comes too slowly; 503
-    /// if there is no room for it now.
-    async fn read(&self, headers: &HeaderMap, body: Body) -> Result<Raw, Problem> {
+    /// 413 if it is too large, before it is read where it says so; 408 if it comes too slowly; 429
+    /// or 503 if there is no room for it now.
+    async fn read(&self, headers: &HeaderMap, body: Body, room: Room) -> Result<Held, Problem> {
         let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
         let announced: usize = announced.and_then(|value| value.parse().ok()).unwrap_or(0);
         if announced > self.body_bytes {
             return Err(self.too_large());
         }
-        let reading = self.collect(announced, body);
+        let reading = self.collect(announced, body, room);
         tokio::time::timeout(self.timeout, reading).await.unwrap_or_else(|_| {
             let detail = format!("the body did not come within {:?}", self.timeout);
             Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "bad_request", detail))
         })
     }
 
-    async fn collect(&self, announced: usize, mut body: Body) -> Result<Raw, Problem> {
-        let mut room = self.room(announced)?;
+    /// Counts what has come, and not what was announced, which costs who announces it nothing.
+    async fn collect(
+        &self,
+        announced: usize,
+        mut body: Body,
+        mut room: Room,
+    ) -> Result<Held, Problem> {
         let mut whole: Option<BytesMut> = None;
         let mut first: Option<Bytes> = None;
         let mut length = 0;
@@ -71,37 +84,22 @@ impl Intake {
             if length > self.body_bytes {
                 return Err(self.too_large());
             }
-            let held = room.num_permits() * PIECE;
-            if length > held {
-                room.merge(self.room(length - held)?);
+            if length > room.bytes() {
+                room.grow_to(length.max(announced.min(length + AHEAD)))?;
             }
             // Most bodies come in one piece, which is not copied.
             match (&mut whole, &first) {
                 (Some(whole), _) => whole.extend_from_slice(&data),
                 (None, None) => first = Some(data),
                 (None, Some(before)) => {
-                    let mut joined = BytesMut::with_capacity(announced.max(length));
+                    let mut joined = BytesMut::with_capacity(length);
                     joined.extend_from_slice(before);
                     joined.extend_from_slice(&data);
                     whole = Some(joined);
                 }
             }
         }
-        Ok(Raw(whole.map(BytesMut::freeze).or(first).unwrap_or_default(), Room(room)))
-    }
-
-    fn room(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Problem> {
-        let pieces = u32::try_from(bytes.div_ceil(PIECE)).unwrap_or(u32::MAX);
-        let room = Arc::clone(&self.pieces).try_acquire_many_owned(pieces);
-        room.map_err(|_| Problem::overloaded("bytes of requests and answers"))
-    }
-
-    /// Room for what is to be sent.
-    ///
-    /// # Errors
-    /// 503 if there is none now.
-    pub(super) fn room_for(&self, bytes: usize) -> Result<Room, Problem> {
-        self.room(bytes).map(Room)
+        Ok((whole.map(BytesMut::freeze).or(first).unwrap_or_default(), room))
     }
 
     fn too_large(&self) -> Problem {
@@ -111,48 +109,53 @@ impl Intake {
     }
 }
 
-/// A body of JSON. A handler takes it as `Json(body, ..)`: the room that it takes up is given back
-/// when the handler is done.
-#[derive(Debug)]
-pub(crate) struct Json<T>(pub(crate) T, pub(crate) Room);
+/// A body, and the room that it takes up.
+type Held = (Bytes, Room);
 
-/// The bytes of a body that say they are JSON and are not nested too deep.
+/// A body of JSON, of somebody who may send it. A handler takes it as `Json(body, ..)`: the room
+/// that it takes up is given back when the handler is done.
 #[derive(Debug)]
-pub(crate) struct Raw(pub(crate) Bytes, pub(crate) Room);
+pub(crate) struct Json<To, T>(pub(crate) T, pub(crate) Room, pub(crate) PhantomData<To>);
 
-/// A share of what all bodies may take up.
+/// The bytes of a body that say they are JSON and are not nested too deep, of somebody who may send
+/// them.
 #[derive(Debug)]
-#[expect(dead_code, reason = "it is there to be dropped")]
-pub(crate) struct Room(OwnedSemaphorePermit);
+pub(crate) struct Raw<To>(pub(crate) Bytes, pub(crate) Room, pub(crate) PhantomData<To>);
 
-impl<S> FromRequest<S> for Raw
+impl<To, S> FromRequest<S> for Raw<To>
 where
+    To: Purpose,
     S: Send + Sync + AsRef<Arc<Intake>>,
 {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let (parts, body) = request.into_parts();
+        let (mut parts, body) = request.into_parts();
+        let caller = Caller::from_request_parts(&mut parts, state).await?;
+        caller.need(To::SCOPE)?;
         need_json(&parts.headers)?;
-        let raw = state.as_ref().read(&parts.headers, body).await?;
-        if off_the_runtime(&raw.0, || depth(&raw.0)) > DEPTH {
+        let intake = state.as_ref();
+        let room = Room::of(&intake.memory, &caller, To::SETTLES);
+        let (bytes, room) = intake.read(&parts.headers, body, room).await?;
+        if off_the_runtime(&bytes, || depth(&bytes)) > DEPTH {
             let detail = format!("the JSON is nested more than {DEPTH} deep");
             return Err(Problem::bad_request(detail));
         }
-        Ok(raw)
+        Ok(Self(bytes, room, PhantomData))
     }
 }
 
-impl<T, S> FromRequest<S> for Json<T>
+impl<To, T, S> FromRequest<S> for Json<To, T>
 where
+    To: Purpose,
     T: DeserializeOwned,
     S: Send + Sync + AsRef<Arc<Intake>>,
 {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let Raw(bytes, room) = Raw::from_request(request, state).await?;
-        Ok(Self(read(&bytes)?, room))
+        let Raw(bytes, room, _) = Raw::<To>::from_request(request, state).await?;
+        Ok(Self(read(&bytes)?, room, PhantomData))
     }
 }
 

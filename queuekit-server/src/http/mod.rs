@@ -3,8 +3,10 @@
 
 pub(crate) mod access;
 mod attentive;
+pub(crate) mod bound;
 mod bucket;
 pub(crate) mod caller;
+mod connections;
 mod content_type;
 pub(crate) mod csrf;
 pub(crate) mod door;
@@ -18,7 +20,9 @@ pub(crate) mod keys;
 mod linger;
 mod options;
 pub(crate) mod problem;
+mod purpose;
 mod reload;
+pub(crate) mod room;
 mod server;
 mod tls;
 pub(crate) mod unsaid;
@@ -28,5 +32,6 @@ pub(crate) use json::Json;
 pub(crate) use keys::Scope;
 pub(crate) use options::{HttpLimits, HttpOptions, TlsFiles, is_this_host, is_this_machine};
 pub(crate) use problem::{Problem, ProblemBody};
+pub(crate) use purpose::{ToAdmin, ToEnqueue, ToManage, ToSettle, ToWork};
 pub(crate) use reload::Reloader;
 pub(crate) use server::Server;

@@ -4,6 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ipnet::IpNet;
+
 use super::keys::Keys;
 
 /// Everything the server needs beside a store.
@@ -18,6 +20,8 @@ pub(crate) struct HttpOptions {
     /// Names under which a server without keys may be addressed, beside those of loopback; `*` is
     /// any.
     pub(crate) hosts: Vec<String>,
+    /// Where many come from by one address: the bound on an address is not theirs.
+    pub(crate) proxies: Vec<IpNet>,
     /// Encrypted connections.
     pub(crate) tls: Option<TlsFiles>,
     /// What one client may take.
@@ -60,10 +64,16 @@ pub(crate) struct HttpLimits {
     pub(crate) buffered_bytes: usize,
     /// Open connections.
     pub(crate) connections: usize,
+    /// Those of one address.
+    pub(crate) connections_of_address: usize,
     /// Requests at work at once.
     pub(crate) requests: usize,
-    /// Long polls and streams at once.
+    /// Long polls at once.
     pub(crate) waiting: usize,
+    /// Streams at once.
+    pub(crate) streams: usize,
+    /// Streams of one key at once.
+    pub(crate) streams_of_key: usize,
     /// For the head of a request to come.
     pub(crate) header_timeout: Duration,
     /// For its body to come.
@@ -76,8 +86,11 @@ impl Default for HttpLimits {
             body_bytes: 16 * 1024 * 1024,
             buffered_bytes: 256 * 1024 * 1024,
             connections: 4096,
+            connections_of_address: 256,
             requests: 1024,
             waiting: 1024,
+            streams: 256,
+            streams_of_key: 16,
             header_timeout: Duration::from_secs(15),
             body_timeout: Duration::from_secs(30),
         }

@@ -1,5 +1,6 @@
 //! Listening, and ending well.
 
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +13,13 @@ use hyper_util::service::TowerToHyperService;
 use queuekit::Client;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::attentive::Attentive;
 use super::caller::Peer;
+use super::connections::{Connection, Connections};
 use super::keys::Keys;
 use super::linger::lingering;
 use super::reload::Reloader;
@@ -41,6 +42,7 @@ pub(crate) struct Server {
     keys: Keys,
     routes: Router,
     limits: HttpLimits,
+    connections: Arc<Connections>,
     stopping: CancellationToken,
 }
 
@@ -60,9 +62,10 @@ impl Server {
         })?;
         let address = listener.local_addr().context("the address that was taken is not known")?;
         let stopping = CancellationToken::new();
-        let (limits, keys) = (options.limits, options.keys.clone());
+        let (limits, connections) = (options.limits, Connections::new(&options));
+        let keys = options.keys.clone();
         let routes = api::routes(client, &options, stopping.clone());
-        Ok(Self { listener, address, tls, keys, routes, limits, stopping })
+        Ok(Self { listener, address, tls, keys, routes, limits, connections, stopping })
     }
 
     /// Where it listens.
@@ -83,28 +86,28 @@ impl Server {
     /// # Errors
     /// None yet: a connection that cannot be accepted is one client's.
     pub(crate) async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
-        let connections = Arc::new(Semaphore::new(self.limits.connections));
         let tracker = TaskTracker::new();
         loop {
-            // Beyond the bound they wait in the system's own queue.
+            // While one waits for a place, others wait in the system's own queue.
             let next = async {
-                let permit = Arc::clone(&connections).acquire_owned().await;
-                (permit, self.listener.accept().await)
+                let (stream, peer) = self.listener.accept().await?;
+                Ok::<_, io::Error>((stream, peer.ip(), self.connections.admit(peer.ip()).await))
             };
-            let (permit, accepted) = tokio::select! {
+            let next = tokio::select! {
                 next = next => next,
                 () = stop.cancelled() => break,
             };
-            match (permit, accepted) {
-                (Ok(permit), Ok((stream, peer))) => {
-                    drop(tracker.spawn(self.connection(stream, peer.ip(), permit)))
+            match next {
+                Ok((stream, peer, Some(connection))) => {
+                    drop(tracker.spawn(self.connection(stream, peer, connection)));
                 }
-                (_, Err(error)) => {
+                // It has as many as it may have: closing is all that costs nothing.
+                Ok((_, _, None)) => {}
+                Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
                     // Out of file descriptors: the next one would fail as well.
                     tokio::time::sleep(Duration::from_millis(100)).await;
                 }
-                (Err(_), _) => break,
             }
         }
         // Who comes now is told by the system that nobody listens.
@@ -122,23 +125,30 @@ impl Server {
         &self,
         stream: TcpStream,
         peer: IpAddr,
-        permit: OwnedSemaphorePermit,
+        connection: Connection,
     ) -> impl Future<Output = ()> + Send + use<> {
         let tls = self.tls.as_ref().map(|tls| tls.acceptor());
+        let connection = Arc::new(connection);
         let service = Service {
             routes: self.routes.clone(),
             peer: Peer(peer),
-            header_timeout: self.limits.header_timeout,
+            connection: Arc::clone(&connection),
             stopping: self.stopping.clone(),
         };
-        async move {
-            let _permit = permit;
+        let serving = async move {
             // Small answers must not wait for more.
             let _ = stream.set_nodelay(true);
             let Some(tls) = tls else { return service.serve(stream).await };
-            let shaken = tokio::time::timeout(service.header_timeout, tls.accept(stream)).await;
+            let timeout = service.connection.header_timeout;
+            let shaken = tokio::time::timeout(timeout, tls.accept(stream)).await;
             if let Ok(Ok(stream)) = shaken {
                 service.serve(stream).await;
+            }
+        };
+        async move {
+            tokio::select! {
+                () = serving => {}
+                () = connection.is_shed() => {}
             }
         }
     }
@@ -147,7 +157,7 @@ impl Server {
 struct Service {
     routes: Router,
     peer: Peer,
-    header_timeout: Duration,
+    connection: Arc<Connection>,
     stopping: CancellationToken,
 }
 
@@ -161,14 +171,15 @@ impl Service {
         let mut stream = Box::pin(TimeoutStream::new(stream));
         stream.as_mut().set_write_timeout_pinned(Some(WRITE));
         let stream = Attentive::new(stream);
-        let peer = self.peer;
+        let (peer, connection) = (self.peer, Arc::clone(&self.connection));
         let routes = self.routes.map_request(move |mut request: hyper::Request<_>| {
+            connection.speaks();
             request.extensions_mut().insert(peer);
             lingering(request)
         });
         let serving = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(self.header_timeout)
+            .header_read_timeout(self.connection.header_timeout)
             .max_buf_size(HEAD_BYTES)
             .serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
         tokio::pin!(serving);

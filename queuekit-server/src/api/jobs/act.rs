@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 use crate::api::app::App;
 use crate::api::audit::audit;
 use crate::api::params::{Force, Id, Params};
-use crate::http::{Caller, Json, Problem, Scope};
+use crate::http::{Caller, Json, Problem, Scope, ToAdmin};
 
 /// What became of it.
 #[derive(Serialize, ToSchema)]
@@ -137,7 +137,7 @@ pub(crate) async fn reschedule(
     State(app): State<App>,
     caller: Caller,
     Id(id): Id,
-    Json(body, _room): Json<RescheduleBody>,
+    Json(body, ..): Json<ToAdmin, RescheduleBody>,
 ) -> Result<Answer<DoneBody>, Problem> {
     let delay = Duration::from_millis(body.delay_ms);
     let doing = async {
@@ -165,7 +165,7 @@ pub(crate) async fn bury(
     State(app): State<App>,
     caller: Caller,
     Id(id): Id,
-    Json(body, _room): Json<BuryBody>,
+    Json(body, ..): Json<ToAdmin, BuryBody>,
 ) -> Result<Answer<DoneBody>, Problem> {
     let burial = match body.force {
         true => Burial::forced(id, body.reason.as_str()),

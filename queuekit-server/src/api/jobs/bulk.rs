@@ -12,7 +12,7 @@ use crate::api::app::App;
 use crate::api::audit::{audit, json};
 use crate::api::params::FilterBody;
 use crate::api::wire::Time;
-use crate::http::{Caller, Json, Problem, Scope};
+use crate::http::{Caller, Json, Problem, ToAdmin};
 
 /// Jobs that are examined at once.
 const PART: usize = 64;
@@ -80,9 +80,8 @@ pub(crate) struct ReportBody {
 pub(crate) async fn bulk_jobs(
     State(app): State<App>,
     caller: Caller,
-    Json(body, _room): Json<BulkBody>,
+    Json(body, ..): Json<ToAdmin, BulkBody>,
 ) -> Result<Answer<ReportBody>, Problem> {
-    caller.need(Scope::Admin)?;
     let action = body.action(&caller)?;
     let cursor = body.cursor.as_deref().map(str::parse).transpose()?;
     let told = format!("jobs {}", json(&body.filter));

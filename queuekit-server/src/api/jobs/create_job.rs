@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use super::enqueue::{found, idempotency_key, prepared, stored};
 use crate::api::app::App;
 use crate::api::wire::NewJobBody;
-use crate::http::{Caller, Json, Problem, Scope};
+use crate::http::{Caller, Json, Problem, ToEnqueue};
 
 /// One less than there may be attempts.
 const MAX_RETRIES: u32 = queuekit::limits::MAX_ATTEMPTS - 1;
@@ -62,9 +62,8 @@ pub(crate) async fn create_job(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
-    Json(body, _room): Json<CreateJobBody>,
+    Json(body, ..): Json<ToEnqueue, CreateJobBody>,
 ) -> Result<(StatusCode, Answer<CreatedBody>), Problem> {
-    caller.need(Scope::Enqueue)?;
     if body.max_retries.is_some_and(|retries| retries > MAX_RETRIES) {
         let detail = format!("max_retries must be at most {MAX_RETRIES}");
         return Err(Problem::invalid("max_retries", detail));

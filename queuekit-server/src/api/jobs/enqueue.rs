@@ -15,7 +15,8 @@ use crate::api::app::App;
 use crate::api::trace;
 use crate::api::wire::{EnqueueBody, JobBody, NewJobBody, millis, one_of};
 use crate::http::json::{self, Raw};
-use crate::http::{Caller, Problem, Scope};
+use crate::http::room::Room;
+use crate::http::{Caller, Problem, Scope, ToEnqueue, held};
 
 /// What became of one job.
 #[derive(Serialize, ToSchema)]
@@ -85,21 +86,21 @@ pub(crate) async fn enqueue(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
-    Raw(body, _room): Raw,
+    Raw(body, room, _): Raw<ToEnqueue>,
 ) -> Result<Response, Problem> {
-    caller.need(Scope::Enqueue)?;
     let key = idempotency_key(&headers)?;
     match json::off_the_runtime(&body, || EnqueueBody::read(&body))? {
         EnqueueBody::One(mut job) => {
             job.adopt_key(key)?;
-            one(&app, &caller, prepared(&caller, &headers, *job)?).await
+            let job = prepared(&caller, &headers, *job)?;
+            one(&app, &caller, job, room).await
         }
         EnqueueBody::Many(_) if key.is_some() => {
             let detail = "the header Idempotency-Key is for one job; give each its own";
             Err(Problem::invalid("Idempotency-Key", detail))
         }
         EnqueueBody::Many(jobs) => {
-            caller.spend(jobs.len().saturating_sub(1))?;
+            caller.spend_batch(jobs.len())?;
             let prepare = |(item, job)| {
                 prepared(&caller, &headers, job).map_err(|problem| problem.at_item(item))
             };
@@ -149,12 +150,14 @@ pub(super) fn prepared(
     Ok(job)
 }
 
-async fn one(app: &App, caller: &Caller, job: NewJob) -> Result<Response, Problem> {
+async fn one(app: &App, caller: &Caller, job: NewJob, room: Room) -> Result<Response, Problem> {
     let (id, created) = stored(app, &job).await?;
     if created {
         let job = Some(JobBody::of_new(&job, app.now()));
         let body = EnqueuedBody { id, outcome: "created", status: None, job };
-        return Ok((StatusCode::CREATED, Answer(body)).into_response());
+        let mut response = answer(body, room).await;
+        *response.status_mut() = StatusCode::CREATED;
+        return Ok(response);
     }
     let found = found(app, id).await;
     let readable = found.as_ref().filter(|job| caller.has(Scope::Read) && caller.sees(job));
@@ -164,7 +167,19 @@ async fn one(app: &App, caller: &Caller, job: NewJob) -> Result<Response, Proble
         status: found.as_ref().map(|job| job.status),
         job: readable.map(JobBody::of),
     };
-    Ok(Answer(body).into_response())
+    Ok(answer(body, room).await)
+}
+
+/// What is stored is told, and if there is no room for all of it, without the job.
+async fn answer(mut body: EnqueuedBody<'_>, room: Room) -> Response {
+    let json = serde_json::to_vec(&body).unwrap_or_default();
+    match held::answer(room, json).await {
+        Ok(response) => response,
+        Err(_) => {
+            body.job = None;
+            Answer(body).into_response()
+        }
+    }
 }
 
 async fn many(app: &App, jobs: Vec<NewJob>) -> Result<Response, Problem> {

@@ -2,7 +2,7 @@
 
 use axum::Json as Answer;
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use queuekit::capability::Why;
 use queuekit::{Cursor, Job, JobFilter, Page, PageSize};
 use serde::Serialize;
@@ -66,8 +66,9 @@ pub(crate) async fn get_job(
     Id(id): Id,
 ) -> Result<Response, Problem> {
     caller.need(Scope::Read)?;
+    let room = app.room(&caller).await?;
     let job = app.job(&caller, id).await?;
-    Ok(Answer(JobBody::of(&job)).into_response())
+    held::answer(room, serde_json::to_vec(&JobBody::of(&job)).unwrap_or_default()).await
 }
 
 /// Why a job is not running.
@@ -98,11 +99,12 @@ pub(in crate::api) async fn page(
 ) -> Result<Response, Problem> {
     caller.need(Scope::Read)?;
     caller.need_named(filter.queue.as_ref(), filter.kind.as_ref())?;
+    let room = app.room(caller).await?;
     let page = parts(app, filter).await?;
     let jobs = page.items.iter().filter(|job| caller.sees(job)).map(JobBody::of).collect();
     let cursor = page.next.as_ref().map(Cursor::to_string);
     let json = serde_json::to_vec(&PageBody { jobs, cursor }).unwrap_or_default();
-    held::answer(app.as_ref(), json)
+    held::answer(room, json).await
 }
 
 /// A page, which ends when it is long enough or large enough.

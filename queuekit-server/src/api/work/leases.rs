@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use super::{OutcomeBody, OutcomesBody, token, ttl};
 use crate::api::app::App;
 use crate::api::wire::{bounded, millis};
-use crate::http::{Caller, Json, Problem};
+use crate::http::{Caller, Json, Problem, ToSettle, ToWork};
 
 /// Leases to keep.
 #[derive(Deserialize, ToSchema)]
@@ -80,7 +80,7 @@ impl ProgressBody {
 pub(crate) async fn extend(
     State(app): State<App>,
     caller: Caller,
-    Json(body, _room): Json<ExtendBody>,
+    Json(body, ..): Json<ToSettle, ExtendBody>,
 ) -> Result<Answer<OutcomesBody>, Problem> {
     let ttl = ttl("lease_ms", body.lease_ms)?;
     let tokens = body.tokens.iter().enumerate().map(|(item, text)| token(&caller, item, text));
@@ -110,7 +110,7 @@ pub(crate) async fn extend(
 pub(crate) async fn report(
     State(app): State<App>,
     caller: Caller,
-    Json(body, _room): Json<ReportsBody>,
+    Json(body, ..): Json<ToWork, ReportsBody>,
 ) -> Result<Answer<OutcomesBody>, Problem> {
     let build = |(item, report): (usize, ReportBody)| {
         let lease = token(&caller, item, &report.token)?;

@@ -1,5 +1,6 @@
 //! Working jobs from any language.
 
+pub(super) mod beating;
 pub(super) mod leases;
 pub(super) mod reserve;
 pub(super) mod settle;

@@ -18,8 +18,10 @@ use utoipa::openapi::{ArrayBuilder, ObjectBuilder, Schema};
 use super::ttl;
 use super::unsent::{self, Unsent};
 use crate::api::app::App;
+use crate::api::portion::ROOM;
 use crate::api::wire::{BATCH, LeasedBody, entries, items, millis};
-use crate::http::{Caller, Json, Problem};
+use crate::http::room::Room;
+use crate::http::{Caller, Json, Problem, ToWork};
 
 /// How often a waiting call looks for itself: wake-ups may be lost.
 const POLL: Duration = Duration::from_secs(1);
@@ -77,7 +79,7 @@ pub(crate) struct ReservedBody<'a> {
 pub(crate) async fn reserve(
     State(app): State<App>,
     caller: Caller,
-    Json(body, room): Json<ReserveBody>,
+    Json(body, room, _): Json<ToWork, ReserveBody>,
 ) -> Result<Response, Problem> {
     if caller.is_bound_to_types() {
         let detail = "the key is bound to types, and work is reserved by queue; bind it to queues";
@@ -104,40 +106,46 @@ pub(crate) async fn reserve(
     }
     // Each call has a nonce of its own.
     let request = |part| Reserve::new(queues.clone(), part, ttl, worker.clone());
-    let reserved = first(&app, queues.names(), limit, request, wait).await?;
-    Ok(unsent::respond(reserved, |reserved| {
+    let (reserved, room) = first(&app, &caller, queues.names(), limit, request, wait).await?;
+    unsent::respond(reserved, room, |reserved| {
         let body = ReservedBody {
             leases: reserved.leases.iter().map(LeasedBody::of).collect(),
             more: reserved.more,
             next_due_in_ms: reserved.next_due_in.map(millis),
         };
         serde_json::to_vec(&body).unwrap_or_default()
-    }))
+    })
+    .await
 }
 
 /// The first that there is to do until the wait is over.
 async fn first(
     app: &App,
+    caller: &Caller,
     queues: &[QueueName],
     limit: usize,
     request: impl Fn(usize) -> queuekit::Result<Reserve>,
     wait: Duration,
-) -> Result<Unsent, Problem> {
-    let _place = app.wait()?;
+) -> Result<(Unsent, Room), Problem> {
+    // Who does not wait takes no place of those who do.
+    let _place = if wait.is_zero() { app.look(caller)? } else { app.poll(caller)? };
     // From before the first look, so that nothing comes unseen in between.
     let wakeups = app.store().capabilities().wakeups.filter(|_| !wait.is_zero());
     let wakeup = wakeups.map(|wakeups| wakeups.subscribe(queues)).transpose()?;
     let end = Instant::now() + wait;
     loop {
-        let reserved = parts(app, limit, &request).await?;
+        let (reserved, room) = parts(app, caller, limit, &request).await?;
         let left = end.saturating_duration_since(Instant::now());
         if !reserved.is_empty() || left.is_zero() || app.stopping().is_cancelled() {
-            return Ok(reserved);
+            return Ok((reserved, room));
         }
         if reserved.more() {
             continue;
         }
-        let pause = jittered(POLL, chance()).min(reserved.next_due_in().unwrap_or(POLL)).min(left);
+        let due = reserved.next_due_in().unwrap_or(POLL);
+        let pause = jittered(POLL, chance()).min(due).min(left);
+        // Who waits takes up nothing.
+        drop((reserved, room));
         let rung = async {
             match &wakeup {
                 Some(wakeup) => wakeup.rung().await,
@@ -155,17 +163,20 @@ async fn first(
 /// As many as were asked for, or as one answer should hold: there may be more then.
 async fn parts(
     app: &App,
+    caller: &Caller,
     limit: usize,
     request: impl Fn(usize) -> queuekit::Result<Reserve>,
-) -> Result<Unsent, Problem> {
+) -> Result<(Unsent, Room), Problem> {
     let mut portion = app.lately().portion(limit);
     let mut part = portion.part();
+    let mut room = app.room_for(caller, app.lately().room(part)).await?;
     let mut all = held(app, request(part)?).await?;
     let mut taken = all.sizes().count();
     let mut is_enough = portion.took(all.sizes());
     while taken == part && !is_enough {
         part = portion.part();
         // What has been leased is to be answered, whatever becomes of the rest.
+        let Ok(()) = room.wait_for(ROOM).await else { break };
         let Ok(next) = held(app, request(part)?).await else { break };
         taken = next.sizes().count();
         is_enough = portion.took(next.sizes());
@@ -175,7 +186,7 @@ async fn parts(
     if portion.is_large() {
         all.leave_some();
     }
-    Ok(all)
+    Ok((all, room))
 }
 
 /// Reserves beside the request: should the client hang up in the middle, what the store grants is

@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 use super::{OutcomeBody, OutcomesBody, token};
 use crate::api::app::App;
 use crate::api::wire::{Given, bounded, millis};
-use crate::http::{Caller, Json, Problem};
+use crate::http::{Caller, Json, Problem, ToSettle};
 
 /// Jobs that are looked up at once, to know which attempt failed.
 const LOOKED_UP_AT_ONCE: usize = 16;
@@ -98,7 +98,7 @@ enum KindBody {
 pub(crate) async fn ack(
     State(app): State<App>,
     caller: Caller,
-    Json(body, _room): Json<AcksBody>,
+    Json(body, ..): Json<ToSettle, AcksBody>,
 ) -> Result<Answer<OutcomesBody>, Problem> {
     let build = |(item, ack): (usize, AckBody)| {
         let lease = token(&caller, item, &ack.token)?;
@@ -128,7 +128,7 @@ pub(crate) async fn ack(
 pub(crate) async fn nack(
     State(app): State<App>,
     caller: Caller,
-    Json(body, _room): Json<NacksBody>,
+    Json(body, ..): Json<ToSettle, NacksBody>,
 ) -> Result<Answer<OutcomesBody>, Problem> {
     let build = |(item, nack): (usize, NackBody)| {
         let lease = token(&caller, item, &nack.token)?;

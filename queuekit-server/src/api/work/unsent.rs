@@ -14,6 +14,9 @@ use http_body::{Frame, SizeHint};
 use queuekit::{Client, LeaseToken, Nack, NackKind, Reserved};
 
 use crate::api::app::App;
+use crate::http::Problem;
+use crate::http::held::Held;
+use crate::http::room::Room;
 
 /// What a reserve call got, and nobody has yet. Dropped, it goes back, and no attempt is spent.
 pub(super) struct Unsent {
@@ -85,17 +88,27 @@ impl Drop for Unsent {
     }
 }
 
-/// An answer that gives the leases back if the connection does not take it.
-pub(super) fn respond(unsent: Unsent, write: impl FnOnce(&Reserved) -> Vec<u8>) -> Response {
-    let body = Bytes::from(write(&unsent.reserved));
-    let mut response = Response::new(Body::new(Leaving { body: Some(body), unsent }));
+/// An answer that gives the leases back if the connection does not take all of it.
+///
+/// # Errors
+/// 429 or 503 if there is no room for it; the leases go back.
+pub(super) async fn respond(
+    mut unsent: Unsent,
+    room: Room,
+    write: impl FnOnce(&Reserved) -> Vec<u8>,
+) -> Result<Response, Problem> {
+    let body = write(&unsent.reserved);
+    // The text of them is there, and they are not needed any more.
+    unsent.reserved.leases = Vec::new();
+    let body = Held::of(room, body.into()).await?;
+    let mut response = Response::new(Body::new(Leaving { body, unsent }));
     let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, json);
-    response
+    Ok(response)
 }
 
 struct Leaving {
-    body: Option<Bytes>,
+    body: Held,
     unsent: Unsent,
 }
 
@@ -105,20 +118,20 @@ impl http_body::Body for Leaving {
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
+        cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let body = self.body.take();
-        if body.is_some() {
+        let piece = Pin::new(&mut self.body).poll_frame(cx);
+        if self.body.is_end_stream() {
             self.unsent.sent();
         }
-        Poll::Ready(body.map(|body| Ok(Frame::data(body))))
+        piece
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_none()
+        self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.body.as_ref().map_or(0, |body| body.len() as u64))
+        self.body.size_hint()
     }
 }

@@ -1,8 +1,10 @@
 //! Who is there.
 
-use axum::Json as Answer;
+use std::time::Instant;
+
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::Response;
 use queuekit::capability::{Beat, WorkerInfo};
 use queuekit::{Kind, QueueName, WorkerId};
 use serde::{Deserialize, Serialize};
@@ -11,10 +13,14 @@ use utoipa::ToSchema;
 use super::ttl;
 use crate::api::app::App;
 use crate::api::wire::{bounded, millis};
-use crate::http::{Caller, Json, Problem, Scope};
+use crate::http::{Caller, Json, Problem, Scope, ToWork, held};
 
 /// Nobody has as many, and no store has to count further.
 const MOST: u32 = 1_000_000;
+/// Queues and types of one worker: whoever lists workers or queues reads them all.
+const NAMES: usize = 100;
+/// A longer time counts as this one: a worker that is gone is listed for three times as long.
+const TTL_MS: u64 = 600_000;
 
 /// A worker says that it is there.
 #[derive(Deserialize, ToSchema)]
@@ -27,11 +33,11 @@ pub(crate) struct BeatBody {
     /// Several may share one.
     #[schema(max_length = 128)]
     name: String,
-    #[schema(max_items = 1000)]
+    #[schema(max_items = 100)]
     #[serde(deserialize_with = "bounded")]
     queues: Vec<String>,
     /// The types it has handlers for.
-    #[schema(max_items = 1000)]
+    #[schema(max_items = 100)]
     #[serde(deserialize_with = "bounded")]
     types: Vec<String>,
     /// Jobs it can run at once.
@@ -40,7 +46,7 @@ pub(crate) struct BeatBody {
     /// Jobs it runs.
     #[schema(maximum = 1000000)]
     running: u32,
-    /// It is listed for three times this long.
+    /// It is listed for three times this long, which counts as at most 10 minutes.
     #[schema(minimum = 1000, maximum = 43200000)]
     ttl_ms: u64,
 }
@@ -75,7 +81,7 @@ struct WorkerBody {
 pub(crate) async fn beat(
     State(app): State<App>,
     caller: Caller,
-    Json(body, _room): Json<BeatBody>,
+    Json(body, ..): Json<ToWork, BeatBody>,
 ) -> Result<StatusCode, Problem> {
     let beat = body.build()?;
     for queue in &beat.queues {
@@ -84,6 +90,7 @@ pub(crate) async fn beat(
     if caller.is_bound() {
         may_replace(&app, &caller, &beat).await?;
     }
+    app.beating().admit(&caller, &beat, Instant::now())?;
     app.leases()?.beat(&beat).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -96,11 +103,13 @@ pub(crate) async fn beat(
 pub(crate) async fn list_workers(
     State(app): State<App>,
     caller: Caller,
-) -> Result<Answer<WorkersBody>, Problem> {
+) -> Result<Response, Problem> {
     caller.need(Scope::Read)?;
+    let room = app.room(&caller).await?;
     let workers = app.leases()?.list_workers().await?;
     let workers = workers.into_iter().filter_map(|worker| WorkerBody::of(worker, &caller));
-    Ok(Answer(WorkersBody { workers: workers.collect() }))
+    let body = WorkersBody { workers: workers.collect() };
+    held::answer(room, serde_json::to_vec(&body).unwrap_or_default()).await
 }
 
 /// A key for some queues does not speak for a worker of others.
@@ -124,12 +133,19 @@ impl BeatBody {
         if self.name.len() > 128 {
             return Err(Problem::invalid("name", "name must be at most 128 bytes"));
         }
+        for (field, names) in [("queues", &self.queues), ("types", &self.types)] {
+            if names.len() > NAMES {
+                let detail = format!("{field} must be at most {NAMES} names");
+                return Err(Problem::invalid(field, detail));
+            }
+        }
         if self.slots > MOST || self.running > MOST {
             let detail = format!("slots and running are at most {MOST}");
             return Err(Problem::invalid("slots", detail));
         }
         let queues: queuekit::Result<_> = self.queues.into_iter().map(QueueName::new).collect();
         let kinds: queuekit::Result<_> = self.types.into_iter().map(Kind::new).collect();
+        let most = ttl("ttl_ms", TTL_MS)?;
         let wrong = |field| move |error| Problem::from(error).in_field(field);
         Ok(Beat {
             id: WorkerId::new(self.id).map_err(wrong("id"))?,
@@ -138,7 +154,7 @@ impl BeatBody {
             kinds: kinds.map_err(wrong("types"))?,
             slots: self.slots,
             running: self.running,
-            ttl: ttl("ttl_ms", self.ttl_ms)?,
+            ttl: ttl("ttl_ms", self.ttl_ms)?.min(most),
         })
     }
 }

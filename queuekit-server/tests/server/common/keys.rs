@@ -23,6 +23,8 @@ pub const KEYS: [Key; 9] = [
     Key { id: "acme", scopes: &["admin"], queues: &["acme.*"], types: &[] },
     Key { id: "mailer", scopes: &["admin"], queues: &[], types: &["mail.*"] },
     Key { id: "planner", scopes: &["manage"], queues: &["acme.*"], types: &[] },
+    Key { id: "hostile", scopes: &["read", "enqueue", "work"], queues: &[], types: &[] },
+    Key { id: "neighbour", scopes: &["enqueue", "work"], queues: &["neighbour"], types: &[] },
     Key { id: "writer", scopes: &["enqueue"], queues: &["acme.*"], types: &[] },
 ];
 
@@ -36,8 +38,17 @@ pub fn digest(key: &str) -> String {
 
 /// A server with these keys, on memory.
 pub fn guarded() -> Server {
-    let store = Store::of("memory").unwrap();
-    let mut file = String::new();
+    guarded_with("")
+}
+
+/// The same with these settings too.
+pub fn guarded_with(settings: &str) -> Server {
+    guarded_on(Store::of("memory").unwrap(), settings)
+}
+
+/// The same on this store.
+pub fn guarded_on(store: Store, settings: &str) -> Server {
+    let mut file = format!("{settings}\n");
     for key in KEYS {
         let digest = digest(&secret(key.id));
         writeln!(file, "[[keys]]\nid = {:?}\nsha256 = {digest:?}", key.id).unwrap();

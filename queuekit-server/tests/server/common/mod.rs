@@ -7,7 +7,7 @@ mod server;
 mod store;
 
 pub use ask::{Ask, Reply};
-pub use keys::{KEYS, digest, guarded, secret};
+pub use keys::{KEYS, digest, guarded, guarded_on, guarded_with, secret};
 pub use server::{Server, command};
 pub use store::{Store, on};
 

@@ -20,7 +20,10 @@ fn server() -> Server {
     assert!(most >= FILES, "these tests open {FILES} files, and `ulimit -Hn` is {most}: raise it");
     let raised = Rlimit { current: Some(most), maximum: now.maximum };
     setrlimit(Resource::Nofile, raised).expect("the bound can be raised");
-    Server::start(Store::of("sqlite").unwrap(), &[])
+    let store = Store::of("sqlite").unwrap();
+    let settings = format!("[limits]\nmax_connections_per_address = {FILES}\n");
+    std::fs::write(store.directory.path().join("queuekit.toml"), settings).unwrap();
+    Server::start(store, &[])
 }
 
 /// What the process holds of memory now, in bytes.

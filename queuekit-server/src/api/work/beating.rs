@@ -1,0 +1,87 @@
+//! How many workers one key may speak for.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use axum::http::StatusCode;
+use queuekit::WorkerId;
+use queuekit::capability::Beat;
+
+use crate::http::{Caller, Problem};
+
+/// Live workers of a key, by what this process has heard.
+const OF_KEY: usize = 1000;
+/// A beat is listed for so many times its ttl (R3.9).
+const LISTED: u32 = 3;
+
+/// Who has beaten by which key, and until when that is listed.
+#[derive(Debug, Default)]
+pub(in crate::api) struct Beating(Mutex<HashMap<String, HashMap<WorkerId, Instant>>>);
+
+impl Beating {
+    /// Counts this one.
+    ///
+    /// # Errors
+    /// 429 if the key speaks for as many others as it may.
+    pub(super) fn admit(&self, caller: &Caller, beat: &Beat, now: Instant) -> Result<(), Problem> {
+        let Some(key) = caller.key() else { return Ok(()) };
+        let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let workers = keys.entry(key.to_owned()).or_default();
+        if workers.len() >= OF_KEY && !workers.contains_key(&beat.id) {
+            workers.retain(|_, until| *until > now);
+        }
+        if workers.len() >= OF_KEY && !workers.contains_key(&beat.id) {
+            let detail = format!("the key {key} has {OF_KEY} workers, as many as one key may have");
+            let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail);
+            return Err(problem.retry_after(beat.ttl.get()));
+        }
+        workers.insert(beat.id.clone(), now + beat.ttl.get() * LISTED);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use axum::http::Request;
+    use queuekit::LeaseTtl;
+
+    use super::*;
+    use crate::http::Scope;
+    use crate::http::keys::{Keys, NewKey};
+
+    fn caller(id: &str) -> Caller {
+        let key = NewKey::draw(id, vec![Scope::Work]).unwrap();
+        let sent = format!("Bearer {}", key.secret);
+        let request = Request::builder().header("authorization", sent).body(()).unwrap();
+        Caller::of(&Keys::new(vec![key.entry], None), false, &request.into_parts().0).unwrap()
+    }
+
+    fn beat(id: usize) -> Beat {
+        Beat {
+            id: WorkerId::new(format!("w{id}")).unwrap(),
+            name: String::new(),
+            queues: Vec::new(),
+            kinds: Vec::new(),
+            slots: 1,
+            running: 0,
+            ttl: LeaseTtl::new(Duration::from_secs(10)).unwrap(),
+        }
+    }
+
+    #[test]
+    fn s6_a_key_has_a_thousand_workers_until_their_beats_have_run_out() {
+        let (beating, one, other) = (Beating::default(), caller("one"), caller("other"));
+        let now = Instant::now();
+        let admit = |caller, worker, at| beating.admit(caller, &beat(worker), at);
+        for worker in 0..OF_KEY {
+            admit(&one, worker, now).unwrap();
+        }
+        assert_eq!(admit(&one, OF_KEY, now).unwrap_err().kind(), "rate_limited");
+        admit(&one, 0, now).unwrap();
+        admit(&other, OF_KEY, now).unwrap();
+        admit(&one, OF_KEY, now + Duration::from_secs(30)).unwrap();
+    }
+}
