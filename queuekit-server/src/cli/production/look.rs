@@ -209,7 +209,9 @@ mod tests {
         Sources { file: toml::from_str(file).unwrap(), environment, ..Sources::default() }
     }
 
-    fn state(look: fn(&Seen<'_>) -> State, file: &str, url: &str) -> State {
+    type Look = fn(&Seen<'_>) -> State;
+
+    fn state(look: Look, file: &str, url: &str) -> State {
         let sources = sources(file, Environment::of([]));
         look(&Seen { sources: &sources, url: url.to_owned(), durability: None, queues: None })
     }
@@ -224,7 +226,7 @@ mod tests {
         let http = |more: &str| format!("[handlers]\nenabled = ['http']\n[handlers.http]\n{more}");
         let email =
             |more: &str| format!("[handlers]\nenabled = ['email']\n[handlers.email]\n{more}");
-        let rows: &[(fn(&Seen<'_>) -> State, &str, &str)] = &[
+        let rows: &[(Look, &str, &str)] = &[
             (keys, "", &key("")),
             (own_keys, &admin, &key("")),
             (key_bounds, &key(""), &bounded),
