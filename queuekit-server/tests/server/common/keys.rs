@@ -14,7 +14,7 @@ pub struct Key {
     pub types: &'static [&'static str],
 }
 
-pub const KEYS: [Key; 9] = [
+pub const KEYS: [Key; 11] = [
     Key { id: "reader", scopes: &["read"], queues: &[], types: &[] },
     Key { id: "producer", scopes: &["enqueue"], queues: &[], types: &[] },
     Key { id: "worker", scopes: &["work"], queues: &[], types: &[] },
