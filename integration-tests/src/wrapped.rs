@@ -301,7 +301,7 @@ pub const OPERATIONS: [&str; 37] = [
     "findings",
     "status",
     "up",
-    "sql",
+    "pending",
     "find_schedules",
     "change_schedule",
     "event_settings",

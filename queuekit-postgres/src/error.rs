@@ -107,12 +107,14 @@ impl From<tokio_postgres::Error> for Failure {
 }
 
 fn class(state: &SqlState, error: &tokio_postgres::Error) -> Class {
-    const TRANSIENT: [SqlState; 6] = [
+    const TRANSIENT: [SqlState; 7] = [
         SqlState::T_R_SERIALIZATION_FAILURE,
         SqlState::T_R_DEADLOCK_DETECTED,
         SqlState::ADMIN_SHUTDOWN,
         SqlState::CRASH_SHUTDOWN,
         SqlState::CANNOT_CONNECT_NOW,
+        // A standby, until it is promoted.
+        SqlState::READ_ONLY_SQL_TRANSACTION,
         SqlState::TOO_MANY_CONNECTIONS,
     ];
     let no_partition = *state == SqlState::CHECK_VIOLATION

@@ -17,7 +17,7 @@ const LARGE_LOG_BYTES: u64 = 1 << 30;
 
 #[async_trait]
 impl Inspect for SqliteStore {
-    /// Writes and takes back a row in one transaction: whether there is room, only a write can tell.
+    /// Writes a row and takes it back in one transaction: only a write can tell that there is room.
     async fn check_writes(&self) -> Result<()> {
         let probe = |step: &mut crate::Step<'_>| {
             for sql in [PROBE_INSERT, PROBE_DELETE] {

@@ -9,7 +9,7 @@ const GONE: &str = "the database file was moved, deleted or replaced while it wa
 
 /// A file that was moved or deleted goes on taking writes, which nobody will ever find: what it
 /// takes must not be acknowledged. So the directory is asked before each transaction and again
-/// behind its commit, which costs two microseconds or so beside a sync of the disk.
+/// behind its commit: two system calls, beside those that write and sync.
 #[derive(Debug)]
 pub(crate) struct Place {
     path: PathBuf,

@@ -41,7 +41,13 @@ impl Lockstep<'_> {
         self.log.push(format!("put {:?}", new.definition));
         let query = ScheduleQuery::Named(new.definition.name().clone());
         let seen = self.world.schedule_rows(query).await.rows.pop();
-        let is_new = self.scheduler().put(&new.definition).await.expect("put");
+        let put = self.scheduler().put(&new.definition).await;
+        if new.next_after(self.machine.now).is_none() {
+            let error = put.expect_err("it ends before an occurrence to come");
+            assert_eq!(error.kind().as_str(), "invalid", "{error}");
+            return;
+        }
+        let is_new = put.expect("put");
         assert_eq!(is_new, self.machine.put_schedule(new), "put of a schedule");
         if let Some(row) = seen {
             self.change_nothing(row).await;

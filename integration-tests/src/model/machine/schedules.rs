@@ -39,7 +39,7 @@ impl ModelSchedule {
         Self { definition, period, job, paused, next_at, last, enqueued }
     }
 
-    fn next_after(&self, after: i64) -> Option<i64> {
+    pub(in crate::model) fn next_after(&self, after: i64) -> Option<i64> {
         let term = self.definition.term();
         let after = term.start.map_or(after, |start| after.max(start.as_millis() - 1));
         let next = (after.div_euclid(self.period) + 1) * self.period;

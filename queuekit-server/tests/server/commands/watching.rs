@@ -11,10 +11,11 @@ in_every_place! {
 }
 
 fn a_job_is_followed_until_it_has_ended(place: &Place) {
-    let id = place.args(&["enqueue", "echo", "--payload", "7", "--delay", "300ms"]).ok();
+    let id = place.args(&["enqueue", "echo", "--payload", "7", "--delay", "1h"]).ok();
     let mut watch = place.start(&format!("job watch {}", id.trim()));
     assert_eq!(watch.line(), "scheduled\n");
     let _worker = place.start(&format!("work --url {}", place.url));
+    place.run(&format!("job reschedule {} --in 0s", id.trim())).ok();
     let mut status = watch.line();
     while status != "completed\n" {
         assert!(["ready\n", "running\n"].contains(&status.as_str()), "{status}");

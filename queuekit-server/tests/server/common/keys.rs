@@ -23,7 +23,7 @@ pub const KEYS: [Key; 11] = [
     Key { id: "acme", scopes: &["admin"], queues: &["acme.*"], types: &[] },
     Key { id: "mailer", scopes: &["admin"], queues: &[], types: &["mail.*"] },
     Key { id: "planner", scopes: &["manage"], queues: &["acme.*"], types: &[] },
-    Key { id: "hostile", scopes: &["read", "enqueue", "work"], queues: &[], types: &[] },
+    Key { id: "hostile", scopes: &["read", "enqueue", "work", "manage"], queues: &[], types: &[] },
     Key { id: "neighbour", scopes: &["enqueue", "work"], queues: &["neighbour"], types: &[] },
     Key { id: "writer", scopes: &["enqueue"], queues: &["acme.*"], types: &[] },
 ];
