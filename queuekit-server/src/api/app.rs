@@ -14,11 +14,12 @@ use super::metrics::Metrics;
 use super::portion::{Lately, ROOM};
 use super::wire::QueueBody;
 use super::work::beating::Beating;
-use crate::http::bound::{Bound, Place};
+use crate::http::bound::Place;
 use crate::http::json::Intake;
 use crate::http::keys::Keys;
+use crate::http::limits::LiveLimits;
 use crate::http::room::Room;
-use crate::http::{Caller, HttpLimits, Problem};
+use crate::http::{Caller, Problem};
 
 /// The store, and what bounds the work on it; clones share it.
 #[derive(Clone)]
@@ -43,11 +44,7 @@ struct Figures {
 struct Shared {
     client: Client,
     intake: Arc<Intake>,
-    /// Long polls.
-    polls: Bound,
-    /// Reserve calls that do not wait.
-    looks: Bound,
-    streams: Bound,
+    limits: Arc<LiveLimits>,
     figures: Mutex<Option<Figures>>,
     /// Why the store took no writes, if it took none, and when that was.
     ready: Mutex<Option<(Instant, Option<&'static str>)>>,
@@ -63,15 +60,13 @@ impl App {
     pub(crate) fn new(
         client: Client,
         keys: Keys,
-        limits: &HttpLimits,
+        limits: Arc<LiveLimits>,
         stopping: CancellationToken,
     ) -> Self {
         Self(Arc::new(Shared {
             client,
-            intake: Arc::new(Intake::new(limits)),
-            polls: Bound::in_parts("long polls", limits.waiting),
-            looks: Bound::in_parts("requests", limits.requests),
-            streams: Bound::new("streams", limits.streams, limits.streams_of_key),
+            intake: Arc::new(Intake::new(Arc::clone(&limits))),
+            limits,
             figures: Mutex::new(None),
             ready: Mutex::new(None),
             lately: Lately::unknown(),
@@ -189,7 +184,7 @@ impl App {
     /// # Errors
     /// 429 if the key has too many; 503 if there are too many.
     pub(crate) fn poll(&self, caller: &Caller) -> Result<Place, Problem> {
-        self.0.polls.take(caller)
+        self.0.limits.polls.take(caller)
     }
 
     /// A place among those who look for work once.
@@ -197,7 +192,7 @@ impl App {
     /// # Errors
     /// 429 if the key has too many; 503 if there are too many.
     pub(crate) fn look(&self, caller: &Caller) -> Result<Place, Problem> {
-        self.0.looks.take(caller)
+        self.0.limits.looks.take(caller)
     }
 
     /// A place among those who watch.
@@ -205,7 +200,7 @@ impl App {
     /// # Errors
     /// 429 if the key has too many; 503 if there are too many.
     pub(crate) fn watch(&self, caller: &Caller) -> Result<Place, Problem> {
-        self.0.streams.take(caller)
+        self.0.limits.streams.take(caller)
     }
 
     /// Room for a page, which is to be taken before the store is asked for it.
@@ -265,7 +260,8 @@ mod tests {
         let store = Arc::new(MemoryStore::new());
         let options = HttpFlags::default().resolve(&Sources::default()).unwrap();
         let client = Client::new(Arc::clone(&store));
-        let app = App::new(client, options.keys, &options.limits, CancellationToken::new());
+        let limits = LiveLimits::new(&options.limits);
+        let app = App::new(client, options.keys, limits, CancellationToken::new());
         store.faults().fail(Operation::Inspect, 1, When::Before);
         let asked = futures_util::future::join_all((0..100).map(|_| app.why_not_ready())).await;
         assert!(asked.iter().all(Option::is_some), "only the first question fails");

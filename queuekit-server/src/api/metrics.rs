@@ -174,6 +174,7 @@ mod tests {
 
     use super::*;
     use crate::config::{HttpFlags, Sources};
+    use crate::http::limits::LiveLimits;
 
     /// Guard: the answer does not fail with the store.
     #[tokio::test]
@@ -181,7 +182,8 @@ mod tests {
         let store = Arc::new(MemoryStore::new());
         let options = HttpFlags::default().resolve(&Sources::default()).unwrap();
         let client = Client::new(Arc::clone(&store));
-        let app = App::new(client, options.keys, &options.limits, CancellationToken::new());
+        let limits = LiveLimits::new(&options.limits);
+        let app = App::new(client, options.keys, limits, CancellationToken::new());
         store.faults().fail(Operation::ListQueues, 1, When::Before);
         let mut told = Vec::new();
         for _ in 0..2 {

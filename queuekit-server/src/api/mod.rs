@@ -41,15 +41,21 @@ use queries::Queries;
 
 use crate::http::door::{Door, pass};
 use crate::http::keys::Keys;
+use crate::http::limits::LiveLimits;
 use crate::http::{Caller, HttpLimits, HttpOptions, Problem, ProblemBody};
 
 /// Everything that is answered, behind the door.
-pub(crate) fn routes(client: Client, options: &HttpOptions, stopping: CancellationToken) -> Router {
-    let app = App::new(client, options.keys.clone(), &options.limits, stopping);
+pub(crate) fn routes(
+    client: Client,
+    options: &HttpOptions,
+    limits: Arc<LiveLimits>,
+    stopping: CancellationToken,
+) -> Router {
+    let app = App::new(client, options.keys.clone(), Arc::clone(&limits), stopping);
     tokio::spawn(metrics::keep_tidy(app.clone()));
     let (router, mut api) = described().split_for_parts();
     problems::describe(&mut api);
-    let door = Arc::new(Door::new(options));
+    let door = Arc::new(Door::new(options, limits));
     let queries = Arc::new(Queries::of(&api));
     let pages = docs::Pages::of(&api);
     router
@@ -71,7 +77,8 @@ pub(crate) fn routes(client: Client, options: &HttpOptions, stopping: Cancellati
 /// The same for the process itself, which may do everything: what it asks comes through no door,
 /// and nobody else hears the answers.
 pub(crate) fn own_routes(client: Client) -> Router {
-    let app = App::new(client, Keys::default(), &HttpLimits::default(), CancellationToken::new());
+    let limits = LiveLimits::new(&HttpLimits::default());
+    let app = App::new(client, Keys::default(), limits, CancellationToken::new());
     let (router, _) = described().split_for_parts();
     router.layer(Extension(Caller::operator())).with_state(app)
 }

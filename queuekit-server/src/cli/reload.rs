@@ -4,8 +4,8 @@ use super::stop::Hangups;
 use crate::config::{HttpFlags, Sources};
 use crate::http::Reloader;
 
-/// Lets a server take its keys and its certificate anew at each SIGHUP. What is wrong is told, and
-/// what held before holds on.
+/// Lets a server take its keys, its certificate and its limits anew at each SIGHUP. What is wrong
+/// is told, and what held before holds on.
 pub(crate) fn on_hangup(
     mut hangups: Hangups,
     reloader: Reloader,
@@ -18,7 +18,7 @@ pub(crate) fn on_hangup(
             hangups.next().await;
             let options = read().and_then(|sources| flags.clone().resolve(&sources));
             match options.and_then(|options| reloader.reload(&options)) {
-                Ok(()) => tracing::info!("SIGHUP: keys and certificate were read again"),
+                Ok(()) => tracing::info!("SIGHUP: keys, certificate and limits were read again"),
                 Err(error) => tracing::error!(
                     error = format!("{error:#}"),
                     "SIGHUP: the settings stay as they were"

@@ -33,8 +33,8 @@ Examples:
 
 The server also enqueues what schedules say is due, and removes what is past its retention.
 SIGTERM or Ctrl-C ends it: requests that are under way are answered first, within 10 s; a second
-signal ends it at once. SIGHUP makes it read its keys and its certificate again. `queuekit key new`
-makes keys.";
+signal ends it at once. SIGHUP makes it read its keys, its certificate and `[limits]` again.
+`queuekit key new` makes keys.";
 
 impl Serve {
     pub(crate) async fn run(self, context: Context) -> Result<Exit> {

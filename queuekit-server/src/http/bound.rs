@@ -1,13 +1,14 @@
 //! What all share, so that no key takes all of it: each has a part.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::caller::Caller;
+use super::permits::Permits;
 use super::problem::Problem;
 
 /// Of what all may have, one key may have this part.
@@ -17,10 +18,22 @@ pub(super) const PART: usize = 4;
 #[derive(Debug)]
 pub(crate) struct Bound {
     what: &'static str,
-    all: Arc<Semaphore>,
-    of_key: usize,
+    all: Permits,
+    keys: Mutex<OfKeys>,
+}
+
+/// How many all may have, and one key.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Size {
+    pub(super) all: usize,
+    pub(super) of_key: usize,
+}
+
+#[derive(Debug, Default)]
+struct OfKeys {
+    each: usize,
     /// By id, which only the configuration gives: there are no more than keys.
-    keys: Mutex<HashMap<String, Arc<Semaphore>>>,
+    known: HashMap<String, Arc<Permits>>,
 }
 
 /// A place within the bound, which is free again when it is dropped.
@@ -28,15 +41,24 @@ pub(crate) struct Bound {
 #[expect(dead_code, reason = "it is there to be dropped")]
 pub(crate) struct Place(Option<OwnedSemaphorePermit>, OwnedSemaphorePermit);
 
+impl Size {
+    /// With the same part for each key.
+    pub(super) fn in_parts(all: usize) -> Self {
+        Self { all, of_key: all.div_ceil(PART) }
+    }
+}
+
 impl Bound {
-    pub(crate) fn new(what: &'static str, all: usize, of_key: usize) -> Self {
-        let (all, keys) = (Arc::new(Semaphore::new(all)), Mutex::default());
-        Self { what, all, of_key, keys }
+    /// It lets nothing in until it has a size.
+    pub(super) fn none(what: &'static str) -> Self {
+        Self { what, all: Permits::none(), keys: Mutex::default() }
     }
 
-    /// With the same part for each key.
-    pub(crate) fn in_parts(what: &'static str, all: usize) -> Self {
-        Self::new(what, all, all.div_ceil(PART))
+    pub(super) fn resize(&self, size: Size) {
+        let mut keys = self.keys();
+        keys.each = size.of_key;
+        self.all.resize(size.all);
+        keys.known.values().for_each(|own| own.resize(size.of_key));
     }
 
     /// # Errors
@@ -52,12 +74,11 @@ impl Bound {
         many: u32,
     ) -> Result<Option<OwnedSemaphorePermit>, Problem> {
         let Some(own) = self.of(caller) else { return Ok(None) };
-        own.try_acquire_many_owned(many).map(Some).map_err(|_| self.key_has_all(caller))
+        own.take(many).map(Some).ok_or_else(|| self.key_has_all(caller))
     }
 
     pub(super) fn take_of_all(&self, many: u32) -> Result<OwnedSemaphorePermit, Problem> {
-        let taken = Arc::clone(&self.all).try_acquire_many_owned(many);
-        taken.map_err(|_| Problem::overloaded(self.what))
+        self.all.take(many).ok_or_else(|| Problem::overloaded(self.what))
     }
 
     /// The same, once they are free.
@@ -68,26 +89,31 @@ impl Bound {
         patience: Duration,
     ) -> Result<(Option<OwnedSemaphorePermit>, OwnedSemaphorePermit), Problem> {
         let own = match self.of(caller) {
-            Some(own) => match soon(patience, own.acquire_many_owned(many)).await {
+            Some(own) => match soon(patience, own.wait_for(many)).await {
                 Some(own) => Some(own),
                 None => return Err(self.key_has_all(caller)),
             },
             None => None,
         };
-        let all = soon(patience, Arc::clone(&self.all).acquire_many_owned(many)).await;
+        let all = soon(patience, self.all.wait_for(many)).await;
         all.map(|all| (own, all)).ok_or_else(|| Problem::overloaded(self.what))
     }
 
     /// None for who has no key: without keys nobody can be told from the others.
-    fn of(&self, caller: &Caller) -> Option<Arc<Semaphore>> {
+    fn of(&self, caller: &Caller) -> Option<Arc<Permits>> {
         let key = caller.key()?;
-        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(own) = keys.get(key) {
+        let mut keys = self.keys();
+        if let Some(own) = keys.known.get(key) {
             return Some(Arc::clone(own));
         }
-        let own = Arc::new(Semaphore::new(self.of_key));
-        keys.insert(key.to_owned(), Arc::clone(&own));
+        let own = Arc::new(Permits::none());
+        own.resize(keys.each);
+        keys.known.insert(key.to_owned(), Arc::clone(&own));
         Some(own)
+    }
+
+    fn keys(&self) -> MutexGuard<'_, OfKeys> {
+        self.keys.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn key_has_all(&self, caller: &Caller) -> Problem {
@@ -98,7 +124,6 @@ impl Bound {
     }
 }
 
-/// No semaphore here is ever closed.
-async fn soon<T, E>(patience: Duration, taking: impl Future<Output = Result<T, E>>) -> Option<T> {
-    tokio::time::timeout(patience, taking).await.ok()?.ok()
+async fn soon<T>(patience: Duration, taking: impl Future<Output = Option<T>>) -> Option<T> {
+    tokio::time::timeout(patience, taking).await.ok()?
 }

@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ipnet::IpNet;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
-use super::HttpOptions;
+use super::HttpLimits;
+use super::limits::LiveLimits;
 
 /// For the head of a request to come, where more than half of the places are taken.
 const HURRY: Duration = Duration::from_secs(5);
@@ -18,11 +19,8 @@ const HURRY: Duration = Duration::from_secs(5);
 /// All that are open.
 #[derive(Debug)]
 pub(super) struct Connections {
-    most: usize,
-    of_address: usize,
+    limits: Arc<LiveLimits>,
     proxies: Vec<IpNet>,
-    header_timeout: Duration,
-    places: Arc<Semaphore>,
     open: Mutex<Open>,
 }
 
@@ -46,16 +44,8 @@ pub(super) struct Connection {
 }
 
 impl Connections {
-    pub(super) fn new(options: &HttpOptions) -> Arc<Self> {
-        let limits = options.limits;
-        Arc::new(Self {
-            most: limits.connections,
-            of_address: limits.connections_of_address,
-            proxies: options.proxies.clone(),
-            header_timeout: limits.header_timeout,
-            places: Arc::new(Semaphore::new(limits.connections)),
-            open: Mutex::default(),
-        })
+    pub(super) fn new(limits: Arc<LiveLimits>, proxies: Vec<IpNet>) -> Arc<Self> {
+        Arc::new(Self { limits, proxies, open: Mutex::default() })
     }
 
     /// Lets somebody in from this address; none if it has as many as it may have. Where all places
@@ -64,18 +54,20 @@ impl Connections {
     pub(super) async fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<Connection> {
         let address = whole(peer);
         let is_proxy = self.proxies.iter().any(|network| network.contains(&peer.to_canonical()));
-        if !is_proxy && self.open().by_address.get(&address) >= Some(&self.of_address) {
+        let of_address = self.limits.now().connections_of_address;
+        if !is_proxy && self.open().by_address.get(&address) >= Some(&of_address) {
             return None;
         }
-        if self.places.available_permits() == 0
+        let places = &self.limits.connections;
+        if places.free() == 0
             && let Some((_, silent)) = self.open().silent.pop_first()
         {
             silent.cancel();
         }
-        let place = Arc::clone(&self.places).acquire_owned().await.ok()?;
-        let is_crowded = 2 * self.places.available_permits() < self.most;
-        let header_timeout =
-            if is_crowded { self.header_timeout.min(HURRY) } else { self.header_timeout };
+        let place = places.wait_for(1).await?;
+        let HttpLimits { connections: most, header_timeout, .. } = self.limits.now();
+        let is_crowded = places.free() < most.div_ceil(2);
+        let header_timeout = if is_crowded { header_timeout.min(HURRY) } else { header_timeout };
         let mut open = self.open();
         let (number, shed) = (open.next, CancellationToken::new());
         open.next += 1;
@@ -129,14 +121,12 @@ fn whole(peer: IpAddr) -> IpAddr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{HttpFlags, Sources};
 
     fn connections(most: usize, of_address: usize) -> Arc<Connections> {
-        let mut options = HttpFlags::default().resolve(&Sources::default()).unwrap();
-        options.limits.connections = most;
-        options.limits.connections_of_address = of_address;
-        options.proxies = vec!["10.0.0.0/8".parse().unwrap()];
-        Connections::new(&options)
+        let default = HttpLimits::default();
+        let limits =
+            HttpLimits { connections: most, connections_of_address: of_address, ..default };
+        Connections::new(LiveLimits::new(&limits), vec!["10.0.0.0/8".parse().unwrap()])
     }
 
     async fn from(connections: &Arc<Connections>, address: &str) -> Option<Connection> {
@@ -164,7 +154,7 @@ mod tests {
     async fn s6_where_all_places_are_taken_the_longest_silent_one_is_given_up() {
         let connections = connections(4, 4);
         let speaking = from(&connections, "192.0.2.1").await.unwrap();
-        assert_eq!(speaking.header_timeout, connections.header_timeout);
+        assert_eq!(speaking.header_timeout, connections.limits.now().header_timeout);
         speaking.speaks();
         let silent = from(&connections, "192.0.2.1").await.unwrap();
         let younger = from(&connections, "192.0.2.1").await.unwrap();

@@ -12,12 +12,12 @@ use axum::response::{IntoResponse, Response};
 
 use super::HttpOptions;
 use super::access::Visit;
-use super::bound::Bound;
 use super::caller::{Caller, sent_key};
 use super::content_type::refuse_cloud_events;
 use super::csrf::Names;
 use super::guesses::Guesses;
 use super::keys::Keys;
+use super::limits::LiveLimits;
 use super::problem::Problem;
 
 /// Routes that tell nothing but a word, and are open to everybody.
@@ -38,17 +38,17 @@ const PRIVATE: [(&str, &str); 3] = [
 pub(crate) struct Door {
     keys: Keys,
     names: Names,
-    requests: Bound,
+    limits: Arc<LiveLimits>,
     guesses: Guesses,
     access_log: bool,
 }
 
 impl Door {
-    pub(crate) fn new(options: &HttpOptions) -> Self {
+    pub(crate) fn new(options: &HttpOptions, limits: Arc<LiveLimits>) -> Self {
         Self {
             keys: options.keys.clone(),
             names: Names::new(options),
-            requests: Bound::in_parts("requests", options.limits.requests),
+            limits,
             guesses: Guesses::default(),
             access_log: options.access_log,
         }
@@ -87,7 +87,7 @@ impl Door {
         // Long polls and streams have bounds of their own: they must not use up that of the others.
         let _place = match is_waiting {
             true => None,
-            false => match self.requests.take(&caller) {
+            false => match self.limits.requests.take(&caller) {
                 Ok(place) => Some(place),
                 Err(problem) => return (Some(caller), problem.into_response()),
             },

@@ -2,7 +2,6 @@
 
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Request};
@@ -15,9 +14,10 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use super::HttpLimits;
 use super::caller::Caller;
 use super::content_type::need_json;
+use super::limits::LiveLimits;
 use super::problem::Problem;
 use super::purpose::Purpose;
-use super::room::{Memory, Room};
+use super::room::Room;
 use super::unsaid::{plain, without_values};
 
 /// Deepest nesting of a body.
@@ -29,24 +29,16 @@ const AHEAD: usize = 64 * 1024;
 
 /// Reads bodies, within bounds.
 #[derive(Debug)]
-pub(crate) struct Intake {
-    body_bytes: usize,
-    timeout: Duration,
-    memory: Arc<Memory>,
-}
+pub(crate) struct Intake(Arc<LiveLimits>);
 
 impl Intake {
-    pub(crate) fn new(limits: &HttpLimits) -> Self {
-        Self {
-            body_bytes: limits.body_bytes,
-            timeout: limits.body_timeout,
-            memory: Arc::new(Memory::new(limits)),
-        }
+    pub(crate) fn new(limits: Arc<LiveLimits>) -> Self {
+        Self(limits)
     }
 
     /// Room for an answer to this caller: none yet.
     pub(crate) fn room(&self, caller: &Caller) -> Room {
-        Room::of(&self.memory, caller, false)
+        Room::of(&self.0.memory, caller, false)
     }
 
     /// The whole body.
@@ -57,56 +49,56 @@ impl Intake {
     async fn read(&self, headers: &HeaderMap, body: Body, room: Room) -> Result<Held, Problem> {
         let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
         let announced: usize = announced.and_then(|value| value.parse().ok()).unwrap_or(0);
-        if announced > self.body_bytes {
-            return Err(self.too_large());
+        let HttpLimits { body_bytes: most, body_timeout: timeout, .. } = self.0.now();
+        if announced > most {
+            return Err(too_large(most));
         }
-        let reading = self.collect(announced, body, room);
-        tokio::time::timeout(self.timeout, reading).await.unwrap_or_else(|_| {
-            let detail = format!("the body did not come within {:?}", self.timeout);
+        let reading = collect(announced, most, body, room);
+        tokio::time::timeout(timeout, reading).await.unwrap_or_else(|_| {
+            let detail = format!("the body did not come within {timeout:?}");
             Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "bad_request", detail))
         })
     }
+}
 
-    /// Counts what has come, and not what was announced, which costs who announces it nothing.
-    async fn collect(
-        &self,
-        announced: usize,
-        mut body: Body,
-        mut room: Room,
-    ) -> Result<Held, Problem> {
-        let mut whole: Option<BytesMut> = None;
-        let mut first: Option<Bytes> = None;
-        let mut length = 0;
-        while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|_| Problem::bad_request("the body broke off"))?;
-            let Ok(data) = frame.into_data() else { continue };
-            length += data.len();
-            if length > self.body_bytes {
-                return Err(self.too_large());
-            }
-            if length > room.bytes() {
-                room.grow_to(length.max(announced.min(length + AHEAD)))?;
-            }
-            // Most bodies come in one piece, which is not copied.
-            match (&mut whole, &first) {
-                (Some(whole), _) => whole.extend_from_slice(&data),
-                (None, None) => first = Some(data),
-                (None, Some(before)) => {
-                    let mut joined = BytesMut::with_capacity(length);
-                    joined.extend_from_slice(before);
-                    joined.extend_from_slice(&data);
-                    whole = Some(joined);
-                }
+/// Counts what has come, and not what was announced, which costs who announces it nothing.
+async fn collect(
+    announced: usize,
+    most: usize,
+    mut body: Body,
+    mut room: Room,
+) -> Result<Held, Problem> {
+    let mut whole: Option<BytesMut> = None;
+    let mut first: Option<Bytes> = None;
+    let mut length = 0;
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| Problem::bad_request("the body broke off"))?;
+        let Ok(data) = frame.into_data() else { continue };
+        length += data.len();
+        if length > most {
+            return Err(too_large(most));
+        }
+        if length > room.bytes() {
+            room.grow_to(length.max(announced.min(length + AHEAD)))?;
+        }
+        // Most bodies come in one piece, which is not copied.
+        match (&mut whole, &first) {
+            (Some(whole), _) => whole.extend_from_slice(&data),
+            (None, None) => first = Some(data),
+            (None, Some(before)) => {
+                let mut joined = BytesMut::with_capacity(length);
+                joined.extend_from_slice(before);
+                joined.extend_from_slice(&data);
+                whole = Some(joined);
             }
         }
-        Ok((whole.map(BytesMut::freeze).or(first).unwrap_or_default(), room))
     }
+    Ok((whole.map(BytesMut::freeze).or(first).unwrap_or_default(), room))
+}
 
-    fn too_large(&self) -> Problem {
-        let detail =
-            format!("the body is larger than {} bytes; send less at once", self.body_bytes);
-        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail)
-    }
+fn too_large(most: usize) -> Problem {
+    let detail = format!("the body is larger than {most} bytes; send less at once");
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail)
 }
 
 /// A body, and the room that it takes up.
@@ -135,7 +127,7 @@ where
         caller.need(To::SCOPE)?;
         need_json(&parts.headers)?;
         let intake = state.as_ref();
-        let room = Room::of(&intake.memory, &caller, To::SETTLES);
+        let room = Room::of(&intake.0.memory, &caller, To::SETTLES);
         let (bytes, room) = intake.read(&parts.headers, body, room).await?;
         if off_the_runtime(&bytes, || depth(&bytes)) > DEPTH {
             let detail = format!("the JSON is nested more than {DEPTH} deep");

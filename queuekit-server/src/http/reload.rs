@@ -4,25 +4,27 @@ use std::sync::Arc;
 
 use anyhow::bail;
 
-use super::keys::Keys;
+use super::HttpOptions;
+use super::limits::LiveLimits;
 use super::tls::{self, Tls};
-use super::{HttpLimits, HttpOptions};
 
-/// What of a running server can be another: its keys and its certificate.
+/// What of a running server can be another: its keys, its certificate and its limits.
 pub(crate) struct Reloader {
-    pub(super) keys: Keys,
+    /// Those it started with; the keys are those of now.
+    pub(super) options: HttpOptions,
     pub(super) tls: Option<Arc<Tls>>,
-    pub(super) limits: HttpLimits,
+    pub(super) limits: Arc<LiveLimits>,
 }
 
 impl Reloader {
-    /// Takes the keys and the certificate of these settings, or none of both. No connection ends.
+    /// Takes the keys, the certificate and the limits of these settings, or nothing of them. No
+    /// connection ends. What holds until the next start is named in the log if it is another.
     ///
     /// # Errors
     /// If the certificate cannot be read, or if the server would be open or unencrypted from now on
     /// and was not.
     pub(crate) fn reload(&self, options: &HttpOptions) -> anyhow::Result<()> {
-        if options.keys.is_empty() && !self.keys.is_empty() {
+        if options.keys.is_empty() && !self.options.keys.is_empty() {
             bail!("no key is left, and everybody could do everything: restart it if that is meant");
         }
         let acceptor = match (&self.tls, &options.tls) {
@@ -33,12 +35,29 @@ impl Reloader {
         if let (Some(tls), Some(acceptor)) = (&self.tls, acceptor) {
             tls.replace(acceptor);
         }
-        self.keys.replace(&options.keys);
-        if self.limits != options.limits {
-            tracing::warn!("[limits] are others in the file now: they hold after a restart");
+        self.options.keys.replace(&options.keys);
+        #[cfg(unix)]
+        super::files::raise(options.limits.connections);
+        self.limits.replace(&options.limits);
+        let fixed = fixed(&self.options, options);
+        if !fixed.is_empty() {
+            let names = fixed.join(", ");
+            tracing::warn!("other settings have come that hold after a restart only: {names}");
         }
         Ok(())
     }
+}
+
+/// Names of the settings that are others now and that a running server does not take.
+fn fixed(old: &HttpOptions, new: &HttpOptions) -> Vec<&'static str> {
+    let each = [
+        ("listen", old.listen != new.listen),
+        ("insecure_no_auth", old.insecure_no_auth != new.insecure_no_auth),
+        ("hosts", old.hosts != new.hosts),
+        ("proxies", old.proxies != new.proxies),
+        ("access_log", old.access_log != new.access_log),
+    ];
+    each.into_iter().filter(|(_, is_other)| *is_other).map(|(name, _)| name).collect()
 }
 
 #[cfg(test)]
@@ -89,8 +108,8 @@ mod tests {
         let first = make(&files);
         let tls = Arc::new(Tls::open(&files).unwrap());
         options.tls = Some(files.clone());
-        let (keys, limits) = (options.keys.clone(), options.limits);
-        let reloader = Reloader { keys, tls: Some(Arc::clone(&tls)), limits };
+        let limits = LiveLimits::new(&options.limits);
+        let reloader = Reloader { options: options.clone(), tls: Some(Arc::clone(&tls)), limits };
         let (mut client, mut server) = connect(&tls, &first).await.unwrap();
         let second = make(&files);
         connect(&tls, &first).await.unwrap();

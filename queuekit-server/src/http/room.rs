@@ -1,13 +1,15 @@
 //! Memory for what clients send and are sent, counted before it is taken up.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::HttpLimits;
-use super::bound::{Bound, PART};
+use super::bound::{Bound, PART, Size};
 use super::caller::Caller;
+use super::permits::Permits;
 use super::problem::Problem;
 
 /// It is counted in pieces of this size.
@@ -23,23 +25,26 @@ pub(crate) struct Memory {
     pieces: Bound,
     /// For what ends and keeps leases, where others have all the rest: jobs are not to run again
     /// because of them.
-    kept: Arc<Semaphore>,
+    kept: Permits,
     /// Most that one request finds room for.
-    most: usize,
+    most: AtomicUsize,
 }
 
 impl Memory {
+    /// None until it has a size.
+    pub(super) fn none() -> Self {
+        let pieces = Bound::none("bytes of requests and answers");
+        Self { pieces, kept: Permits::none(), most: AtomicUsize::new(0) }
+    }
+
     /// A body of the largest size always fits in, where nobody else has any.
-    pub(super) fn new(limits: &HttpLimits) -> Self {
+    pub(super) fn resize(&self, limits: &HttpLimits) {
         let HttpLimits { body_bytes: body, buffered_bytes: all, .. } = *limits;
         let kept = (all / KEPT).min(all.saturating_sub(body));
         let of_key = (all / PART).max(body);
-        let most = of_key.min(all - kept);
-        Self {
-            pieces: Bound::new("bytes of requests and answers", pieces(all - kept), pieces(of_key)),
-            kept: Arc::new(Semaphore::new(kept / PIECE)),
-            most,
-        }
+        self.pieces.resize(Size { all: pieces(all - kept), of_key: pieces(of_key) });
+        self.kept.resize(kept / PIECE);
+        self.most.store(of_key.min(all - kept), Ordering::Relaxed);
     }
 }
 
@@ -82,8 +87,8 @@ impl Room {
         match pieces.take_of_all(many) {
             Ok(taken) => join(&mut self.of_all, Some(taken)),
             Err(full) => {
-                let kept = Arc::clone(kept).try_acquire_many_owned(many);
-                let taken = kept.ok().filter(|_| self.settles).ok_or(full)?;
+                let taken = if self.settles { kept.take(many) } else { None };
+                let taken = taken.ok_or(full)?;
                 join(&mut self.of_kept, Some(taken));
             }
         }
@@ -98,7 +103,8 @@ impl Room {
     /// # Errors
     /// As for [`grow_to`](Self::grow_to), after a while.
     pub(crate) async fn wait_for(&mut self, bytes: usize) -> Result<(), Problem> {
-        let missing = pieces(bytes.min(self.memory.most)).saturating_sub(self.held);
+        let most = self.memory.most.load(Ordering::Relaxed);
+        let missing = pieces(bytes.min(most)).saturating_sub(self.held);
         if missing == 0 {
             return Ok(());
         }
@@ -146,7 +152,9 @@ mod tests {
     fn memory() -> Arc<Memory> {
         let (buffered_bytes, body_bytes) = (32 * MIB, MIB);
         let limits = HttpLimits { buffered_bytes, body_bytes, ..HttpLimits::default() };
-        Arc::new(Memory::new(&limits))
+        let memory = Memory::none();
+        memory.resize(&limits);
+        Arc::new(memory)
     }
 
     fn caller(id: &str) -> Caller {

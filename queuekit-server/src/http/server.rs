@@ -17,14 +17,14 @@ use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::HttpOptions;
 use super::attentive::Attentive;
 use super::caller::Peer;
 use super::connections::{Connection, Connections};
-use super::keys::Keys;
+use super::limits::LiveLimits;
 use super::linger::lingering;
 use super::reload::Reloader;
 use super::tls::Tls;
-use super::{HttpLimits, HttpOptions};
 use crate::api;
 
 /// Largest head of a request.
@@ -39,9 +39,9 @@ pub(crate) struct Server {
     listener: TcpListener,
     address: SocketAddr,
     tls: Option<Arc<Tls>>,
-    keys: Keys,
+    options: HttpOptions,
     routes: Router,
-    limits: HttpLimits,
+    limits: Arc<LiveLimits>,
     connections: Arc<Connections>,
     stopping: CancellationToken,
 }
@@ -62,10 +62,10 @@ impl Server {
         })?;
         let address = listener.local_addr().context("the address that was taken is not known")?;
         let stopping = CancellationToken::new();
-        let (limits, connections) = (options.limits, Connections::new(&options));
-        let keys = options.keys.clone();
-        let routes = api::routes(client, &options, stopping.clone());
-        Ok(Self { listener, address, tls, keys, routes, limits, connections, stopping })
+        let limits = LiveLimits::new(&options.limits);
+        let connections = Connections::new(Arc::clone(&limits), options.proxies.clone());
+        let routes = api::routes(client, &options, Arc::clone(&limits), stopping.clone());
+        Ok(Self { listener, address, tls, options, routes, limits, connections, stopping })
     }
 
     /// Where it listens.
@@ -76,8 +76,8 @@ impl Server {
 
     /// What can be changed while it serves.
     pub(crate) fn reloader(&self) -> Reloader {
-        let (keys, tls) = (self.keys.clone(), self.tls.clone());
-        Reloader { keys, tls, limits: self.limits }
+        let (tls, limits) = (self.tls.clone(), Arc::clone(&self.limits));
+        Reloader { options: self.options.clone(), tls, limits }
     }
 
     /// Serves until it is told to stop; then answers what was asked, and ends long polls and

@@ -1,4 +1,4 @@
-//! SIGHUP: keys and certificates are read again, and nobody is cut off.
+//! SIGHUP: keys, certificates and limits are read again, and nobody is cut off.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -23,19 +23,28 @@ fn status(server: &Server, id: &str) -> u16 {
     server.get("/v1/queues").key(&secret(id)).send().status
 }
 
-/// A connection on which the head of this answer has been read.
-fn open(server: &Server, request: &str) -> BufReader<TcpStream> {
+/// Whether it comes to hold.
+fn soon(mut holds: impl FnMut() -> bool) -> bool {
+    (0..1000).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        holds()
+    })
+}
+
+/// The first line of this answer, and the connection on which its head has been read.
+fn open(server: &Server, request: &str) -> (String, BufReader<TcpStream>) {
     let mut stream = TcpStream::connect(server.address()).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     write!(stream, "{request}\r\nHost: a\r\nAuthorization: Bearer {}\r\n\r\n", secret("goes"))
         .unwrap();
     let mut stream = BufReader::new(stream);
-    let mut line = String::new();
+    let (mut head, mut line) = (String::new(), String::new());
     while line != "\r\n" {
         line.clear();
         assert_ne!(stream.read_line(&mut line).unwrap(), 0, "the head of an answer");
+        head += &line;
     }
-    stream
+    (head.lines().next().unwrap_or_default().to_owned(), stream)
 }
 
 /// Whether the answer comes to an end within a minute; a stream says now and then that it is there.
@@ -63,7 +72,7 @@ fn s2_keys_are_read_again_and_a_stream_ends_with_its_key() {
     let file = store.directory.path().join("queuekit.toml");
     fs::write(&file, lines("stays") + &lines("goes")).unwrap();
     let server = Server::start(store, &[]);
-    let mut stream = open(&server, "GET /v1/stream HTTP/1.1");
+    let (_, mut stream) = open(&server, "GET /v1/stream HTTP/1.1");
     assert_eq!((status(&server, "goes"), status(&server, "comes")), (200, 401));
     fs::write(&file, "[[keys]]\nid = 3").unwrap();
     hang_up(server.pid());
@@ -72,13 +81,51 @@ fn s2_keys_are_read_again_and_a_stream_ends_with_its_key() {
     fs::write(&file, "").unwrap();
     hang_up(server.pid());
     server.logged(&["SIGHUP", "no key is left"]);
-    fs::write(&file, lines("stays") + &lines("comes") + "[limits]\nmax_requests = 7\n").unwrap();
+    fs::write(&file, lines("stays") + &lines("comes")).unwrap();
     hang_up(server.pid());
     server.logged(&["SIGHUP", "were read again"]);
-    server.logged(&["[limits]", "after a restart"]);
     assert!(ends(&mut stream), "nothing goes on under a key that is gone");
     let statuses = ["stays", "goes", "comes"].map(|id| status(&server, id));
     assert_eq!(statuses, [200, 401, 200]);
+}
+
+#[test]
+fn s2_limits_are_read_again_and_hold_for_what_begins() {
+    let store = Store::of("memory").unwrap();
+    let file = store.directory.path().join("queuekit.toml");
+    let set = |settings: &str| {
+        fs::write(&file, settings.to_owned() + "\n" + &lines("goes").replace("read", "admin"))
+            .unwrap();
+    };
+    set("[limits]\nmax_streams_per_key = 1\nmax_body_bytes = 1000");
+    let server = Server::start(store, &[]);
+    let is_too_large = || {
+        let body = " ".repeat(1500);
+        server.ask("POST", "/v1/jobs").key(&secret("goes")).text(body).status == 413
+    };
+    let stream = || {
+        let (status, stream) = open(&server, "GET /v1/stream HTTP/1.1");
+        (status == "HTTP/1.1 200 OK").then_some(stream)
+    };
+    let first = stream().expect("one is let in");
+    assert!(stream().is_none() && is_too_large());
+    set("access_log = true\n[limits]\nmax_streams_per_key = 2\nmax_body_bytes = 2000");
+    hang_up(server.pid());
+    assert!(soon(|| !is_too_large()));
+    let second = stream().expect("two are let in");
+    assert!(stream().is_none());
+    server.logged(&["after a restart only: access_log"]);
+    set("[limits]\nmax_streams_per_key = 1\nmax_body_bytes = 1000");
+    hang_up(server.pid());
+    assert!(soon(is_too_large));
+    assert!(stream().is_none());
+    for held in [&first, &second] {
+        held.get_ref().set_nonblocking(true).unwrap();
+        let has_ended = held.get_ref().peek(&mut [0]).is_ok_and(|bytes| bytes == 0);
+        assert!(!has_ended, "nobody is cut off");
+    }
+    drop((first, second));
+    assert!(soon(|| stream().is_some()), "one is let in again");
 }
 
 #[test]
