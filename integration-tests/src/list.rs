@@ -336,7 +336,7 @@ macro_rules! __for_each_case {
                 full r12_retention_by_bytes_keeps_the_newest
                 full r12_retention_by_bytes_counts_results
                 full r5_4_a_job_is_brought_back_or_pruned_never_both
-                full r5_4_what_dies_again_while_retention_runs_is_kept
+                full r5_4_what_ends_again_while_retention_runs_is_kept
                 full r13_7_any_number_may_run_upkeep
                 full r13_7_a_step_is_bounded_and_says_more
                 full r13_7_repair_finds_nothing_to_mend
@@ -392,6 +392,7 @@ macro_rules! __for_each_case {
                 full r13_6_an_enqueue_rings
                 full r13_6_a_release_rings
                 full r13_6_the_end_of_a_pause_rings
+                full(SecondHandle) r13_6_work_rings_on_other_handles
             }
         }
     };

@@ -51,13 +51,16 @@ pub async fn r12_what_has_ended_is_kept_for_its_age(world: &dyn World) {
         world.advance_to(moment, DAY).await;
         assert_is_pruned(world, id, moment, "by default").await;
     }
-    keep(world, keep_for(HOUR), keep_for(2 * HOUR)).await;
-    for state in ENDS {
-        let age = if state == State::Dead { 2 * HOUR } else { HOUR };
-        for moment in Moment::ALL {
-            let id = ended(world, draft(), state).await;
-            world.advance_to(moment, age).await;
-            assert_is_pruned(world, id, moment, state.as_str()).await;
+    // Of the longer ages the days have passed on which the jobs have ended.
+    for (done, dead) in [(HOUR, 2 * HOUR), (2 * DAY, 3 * DAY)] {
+        keep(world, keep_for(done), keep_for(dead)).await;
+        for state in ENDS {
+            let age = if state == State::Dead { dead } else { done };
+            for moment in Moment::ALL {
+                let id = ended(world, draft(), state).await;
+                world.advance_to(moment, age).await;
+                assert_is_pruned(world, id, moment, state.as_str()).await;
+            }
         }
     }
 }

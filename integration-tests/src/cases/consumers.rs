@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use queuekit_core::event::{Replay, ReplayFrom};
 use queuekit_core::queue::Totals;
 use queuekit_core::{
     Client, Declared, ErrorKind, NackKind, QueuePatch, RetryPolicy, State, SubscriptionDraft,
@@ -169,6 +170,9 @@ pub async fn r14_7_a_full_queue_refuses_no_event(world: &dyn World) {
     }
     assert_eq!(world.delivered("full").await, ["0", "1", "2"]);
     assert_eq!(world.delivered("other").await, ["0", "1", "2"]);
+    let again = Replay::new(consumer("full"), "again", ReplayFrom::Beginning);
+    assert_eq!(world.consumers().replay_all(again).await.expect("replay"), 3);
+    assert_eq!(world.deliveries("full").await.len(), 6);
 }
 
 /// R14.7: deliveries wait as long as event and subscription say.

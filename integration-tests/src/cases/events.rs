@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use queuekit_core::capability::{EmitOutcome, EventFilter, RetryOutcome};
+use queuekit_core::capability::{EmitOutcome, EventFilter};
 use queuekit_core::event::{EVENT, EventRetention, Replay, ReplayFrom};
 use queuekit_core::queue::{Keep, Order, Retention};
 use queuekit_core::{
     Client, Declared, ErrorKind, EventDraft, EventId, Metadata, PageSize, QueuePatch, RetryPolicy,
-    ScheduleDraft, State, SubscriptionDraft,
+    SubscriptionDraft,
 };
 
 use crate::World;
 use crate::kit::{
-    DAY, HOUR, MINUTE, assert_invalid, consumer, default_queue, deliveries_of, draft, in_parallel,
+    DAY, HOUR, MINUTE, assert_invalid, consumer, default_queue, deliveries_of, in_parallel,
     kind_of, subscribed,
 };
 
@@ -102,17 +102,38 @@ pub async fn r14_2_a_repeated_emit_is_a_duplicate(world: &dyn World) {
         event("a", "1").id(id).idempotency_key("k"),
         event("a", "2").idempotency_key("k"),
         event("a", "2").id(id),
+        event("b", "1").id(id),
         event("b", "3").idempotency_key("k"),
     ];
     let outcomes = client.emit_all(repeated).await.expect("emit");
     let duplicate = EmitOutcome::Duplicate { existing: id };
     assert_eq!(outcomes[..3], [duplicate; 3]);
-    assert_eq!(outcomes[3], EmitOutcome::Conflict { existing: id });
-    assert!(matches!(outcomes[4], EmitOutcome::Emitted { .. }));
+    assert_eq!(outcomes[3..5], [EmitOutcome::Conflict { existing: id }; 2]);
+    assert!(matches!(outcomes[5], EmitOutcome::Emitted { .. }));
     let conflict = client.emit(event("a", "2").id(id)).await;
     assert_eq!(kind_of(conflict), ErrorKind::Conflict);
     assert_eq!(world.delivered("c").await, ["1", "3"]);
     assert_eq!(world.events(page(10)).await.len(), 2);
+}
+
+/// R14.2: so it is within one call, whose events act in their order.
+/// Guard: ids and keys of the events before it.
+pub async fn r14_2_an_event_of_a_call_sees_those_before_it(world: &dyn World) {
+    world.subscribe(SubscriptionDraft::new("c", "*")).await;
+    let ids = [7, 8].map(|byte| EventId::from_bytes([byte; 16]));
+    let events = [
+        event("a", "1").id(ids[0]).idempotency_key("k"),
+        event("a", "1").id(ids[0]),
+        event("a", "2").id(ids[0]),
+        event("a", "3").idempotency_key("k"),
+        event("b", "4").id(ids[1]).idempotency_key("k"),
+    ];
+    let outcomes = world.client().emit_all(events).await.expect("emit");
+    let [first, last] = ids.map(|id| EmitOutcome::Emitted { id });
+    let duplicate = EmitOutcome::Duplicate { existing: ids[0] };
+    let conflict = EmitOutcome::Conflict { existing: ids[0] };
+    assert_eq!(outcomes, [first, duplicate, conflict, duplicate, last]);
+    assert_eq!(world.delivered("c").await, ["1", "4"]);
 }
 
 /// R14.2: of emits at once under one key one is stored.
@@ -255,101 +276,6 @@ pub async fn r14_5_a_replay_delivers_what_is_in_the_log(world: &dyn World) {
     assert_eq!(none.expect("replay"), 0);
     let unknown = Replay::new(consumer("nobody"), "x", ReplayFrom::Beginning);
     assert_eq!(kind_of(consumers.replay(&unknown).await), ErrorKind::NotFound);
-}
-
-/// R14.6: events beyond the retention go, but none of which a delivery is still to be made, or
-/// could be retried from the dead.
-/// Guard: prune looks at the deliveries.
-pub async fn r14_6_no_open_delivery_loses_its_event(world: &dyn World) {
-    for name in ["slow", "fast", "failing"] {
-        world.subscribe(SubscriptionDraft::new(name, name).max_attempts(1)).await;
-    }
-    let week = EventRetention::new(7 * DAY, 1000).expect("a retention");
-    world.consumers().set_retention(week).await.expect("set_retention");
-    for name in ["slow", "fast", "failing", "nobody"] {
-        world.emit(event(name, &name.repeat(1000))).await;
-    }
-    let lease = world.reserve_one_from(&deliveries_of("fast")).await;
-    world.complete(&lease).await;
-    let lease = world.reserve_one_from(&deliveries_of("failing")).await;
-    world.kill(&lease).await;
-    world.advance(6 * DAY).await;
-    world.prune().await;
-    assert_eq!(world.events(page(10)).await.len(), 4);
-    world.advance(2 * DAY).await;
-    world.prune().await;
-    world.prune().await;
-    let lease = world.reserve_one_from(&deliveries_of("slow")).await;
-    assert!(lease.payload == "slow".repeat(1000));
-    let dead = world.deliveries("failing").await.remove(0);
-    assert!(dead.payload == "failing".repeat(1000) && dead.state == State::Dead);
-    let _ = world.retry(dead.id).await;
-    let lease = world.reserve_one_from(&deliveries_of("failing")).await;
-    assert!(lease.payload == "failing".repeat(1000));
-    let left: Vec<_> = world.events(page(10)).await.into_iter().map(|event| event.kind).collect();
-    assert!(!left.iter().any(|kind| ["fast", "nobody"].contains(&kind.as_str())), "{left:?}");
-}
-
-/// R14.6: an event beyond the number keeps its data for a delivery that runs.
-/// Guard: prune looks at running deliveries, too.
-pub async fn r14_6_a_running_delivery_keeps_its_data(world: &dyn World) {
-    world.subscribe(SubscriptionDraft::new("c", "*").max_attempts(1)).await;
-    let one = EventRetention::new(DAY, 1).expect("a retention");
-    world.consumers().set_retention(one).await.expect("set_retention");
-    let data = "data".repeat(1000);
-    world.emit(event("e", &data)).await;
-    let lease = world.reserve_one_from(&deliveries_of("c")).await;
-    world.emit(event("e", "later")).await;
-    world.advance(5 * MINUTE).await;
-    world.prune().await;
-    assert!(world.job(lease.id()).await.payload == data);
-    world.release(&lease, Duration::ZERO).await;
-    let again = world.reserve_from(&deliveries_of("c"), 2).await;
-    assert!(again.iter().any(|again| again.id() == lease.id() && again.payload == data));
-}
-
-/// R14.6: a cancelled delivery that has outlived its event is not brought back, unless the store
-/// has kept a copy: none runs without its data.
-/// Guard: retry looks for the event.
-pub async fn r14_6_a_retried_delivery_is_whole(world: &dyn World) {
-    world.subscribe(SubscriptionDraft::new("c", "*")).await;
-    let patch = QueuePatch::default().retention(Retention { done: Keep::ALL, dead: Keep::ALL });
-    world.configure(&deliveries_of("c"), patch).await;
-    let week = EventRetention::new(7 * DAY, 1000).expect("a retention");
-    world.consumers().set_retention(week).await.expect("set_retention");
-    let data = "data".repeat(1000);
-    world.emit(event("e", &data)).await;
-    let lease = world.reserve_one_from(&deliveries_of("c")).await;
-    world.call_off(&lease).await;
-    world.advance(9 * DAY).await;
-    world.prune().await;
-    world.prune().await;
-    match world.retry(lease.id()).await {
-        RetryOutcome::Retried => {
-            let again = world.reserve_one_from(&deliveries_of("c")).await;
-            assert!(again.payload == data, "{} bytes", again.payload.len());
-        }
-        outcome => assert_eq!(outcome, RetryOutcome::Conflict),
-    }
-}
-
-/// R14.6: of more events than are to be kept the oldest go.
-/// Guard: the bound by number, in which nothing but events counts.
-pub async fn r14_6_the_log_is_bounded_by_number(world: &dyn World) {
-    let few = EventRetention::new(DAY, 3).expect("a retention");
-    world.consumers().set_retention(few).await.expect("set_retention");
-    assert_eq!(world.consumers().retention().await.expect("retention"), few);
-    let other = ScheduleDraft::every("other", HOUR, draft()).build().expect("a schedule");
-    for n in 0..10 {
-        world.emit(event("e", &n.to_string()).idempotency_key(format!("{n}"))).await;
-        world.emit(event("e", "again").idempotency_key(format!("{n}"))).await;
-        let _ = world.scheduler().put(&other).await.expect("put");
-    }
-    assert_eq!(world.prune().await, 0, "none is a minute old");
-    world.advance(MINUTE * 2).await;
-    world.prune().await;
-    let left: Vec<_> = world.events(page(10)).await.into_iter().map(|event| event.data).collect();
-    assert_eq!(left, ["7", "8", "9"]);
 }
 
 /// R14.1: callers that emit at once get their own outcomes, and a call of several is one step.

@@ -7,7 +7,8 @@ use futures_util::future::{BoxFuture, FutureExt};
 use queuekit_core::capability::{AdminExt, Beat, ExtendOutcome, Why};
 use queuekit_core::queue::{Keep, KeyOnDead, KeyOnWait, Order, Retention};
 use queuekit_core::{
-    ErrorKind, JobFilter, JobId, Lease, PageSize, QueuePatch, Reserve, Result, State, Status,
+    ErrorKind, JobFilter, JobId, Lease, PageSize, QueuePatch, QueueSettings, Reserve, Result,
+    State, Status,
 };
 
 use crate::World;
@@ -148,12 +149,18 @@ pub async fn r6_7_a_queue_that_is_made_while_it_is_removed_is_listed(world: &dyn
 /// Guard: a queue that comes again comes with the defaults.
 pub async fn r6_7_an_empty_queue_goes_with_its_settings(world: &dyn World) {
     let (admin, name) = (world.admin(), default_queue());
-    admin.pause(&name).await.expect("pause");
+    let keep = Keep::new(Some(HOUR), Some(7), Some(7)).expect("bounds");
+    let settings = QueuePatch::default().paused(true).max_pending(Some(1)).dedup_window(HOUR);
+    let settings = settings.per_key(7).expect("per_key").order(Order::Fair);
+    let settings = settings.key_on_wait(KeyOnWait::Skip).key_on_dead(KeyOnDead::Hold);
+    let settings = settings.retention(Retention { done: keep, dead: keep });
+    world.configure(&name, settings).await;
     let id = world.enqueue(draft().idempotency_key("k")).await;
     world.delete(id, false).await.expect("delete_job");
     assert!(admin.remove_queue(&name, false).await.expect("remove_queue"));
     assert!(!admin.remove_queue(&name, false).await.expect("remove_queue"));
     let id = world.enqueue(draft().idempotency_key("k")).await;
+    assert_eq!(world.queue(&name).await.settings, QueueSettings::default());
     assert_eq!(world.reserve_ids(5).await, [id]);
 }
 

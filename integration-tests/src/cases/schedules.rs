@@ -1,29 +1,27 @@
 //! R15: schedules.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use queuekit_core::capability::{ScheduleChange, ScheduleChanged, ScheduleQuery};
-use queuekit_core::schedule::{NOMINAL_MS, SCHEDULE};
+use queuekit_core::schedule::NOMINAL_MS;
 use queuekit_core::{
-    Backend, Bytes, CatchUp, Declared, Error, ErrorKind, Job, JobDraft, Overlap, QueuePatch,
-    ScheduleDraft, Scheduler, Timestamp,
+    Bytes, CatchUp, Declared, ErrorKind, Job, JobDraft, Overlap, QueuePatch, ScheduleDraft,
+    Timestamp,
 };
 
 use crate::World;
 use crate::kit::{
-    DAY, HOUR, MINUTE, assert_invalid, default_queue, defined, draft, in_parallel, kind_of, queue,
-    schedule_name,
+    DAY, HOUR, MINUTE, assert_invalid, defined, draft, kind_of, queue, schedule_name,
 };
 
-const EVERY: Duration = HOUR;
+pub(super) const EVERY: Duration = HOUR;
 
 /// Every hour, a job as `draft()`.
-fn hourly(name: &str) -> ScheduleDraft {
+pub(super) fn hourly(name: &str) -> ScheduleDraft {
     ScheduleDraft::every(name, EVERY, draft())
 }
 
-fn nominal_of(job: &Job) -> Timestamp {
+pub(super) fn nominal_of(job: &Job) -> Timestamp {
     let nominal = job.metadata.get(NOMINAL_MS).expect("a nominal time");
     Timestamp::from_millis(nominal.parse().expect("milliseconds"))
 }
@@ -118,87 +116,6 @@ pub async fn r15_1_what_never_occurs_is_refused(world: &dyn World) {
     assert!(world.schedule_rows(ScheduleQuery::After(None, 10)).await.rows.is_empty());
 }
 
-/// R15.2: each occurrence is enqueued once, however many processes tick.
-/// Guard: the row moves on, and its jobs are enqueued, in one conditional step.
-pub async fn r15_2_each_occurrence_is_enqueued_once(world: &dyn World) {
-    world.declare(hourly("s")).await;
-    let mut nominal = Vec::new();
-    for _ in 0..5 {
-        nominal.push(world.to_the_hour().await);
-        let ticks = world.handles().await.into_iter().cycle().take(8).map(|handle| async move {
-            Scheduler::of(&*handle).expect("schedules").tick().await.expect("tick").enqueued
-        });
-        let enqueued: usize = in_parallel(ticks).await.into_iter().sum();
-        assert_eq!(enqueued, 1);
-        assert_eq!(world.tick().await.enqueued, 0);
-    }
-    let jobs = world.all_jobs().await;
-    assert_eq!(jobs.iter().map(nominal_of).collect::<Vec<_>>(), nominal);
-    assert!(jobs.iter().all(|job| job.metadata.get(SCHEDULE) == Some("s")));
-    let stored = world.schedule("s").await;
-    let last = stored.last.expect("a last occurrence");
-    assert_eq!((last.nominal, last.job), (nominal[4], jobs[4].id));
-    assert_eq!((stored.enqueued, stored.next_at), (5, Some(nominal[4] + EVERY)));
-}
-
-/// R15.2: who has read the row before others changed it enqueues nothing.
-/// Guard: the condition on the revision, and the jobs in the same step.
-pub async fn r15_2_a_stale_change_enqueues_nothing(world: &dyn World) {
-    world.declare(hourly("s")).await;
-    let row = world.schedule_row("s").await;
-    let change = |jobs| ScheduleChange {
-        name: row.name.clone(),
-        seen: Some(row.revision),
-        to: Some((row.next_at, row.body.clone())),
-        jobs,
-    };
-    let job = || draft().build().expect("a job");
-    assert_eq!(world.change_schedule(&change(vec![job()])).await, ScheduleChanged::Changed);
-    assert_ne!(world.schedule_row("s").await.revision, row.revision);
-    assert_eq!(world.change_schedule(&change(vec![job()])).await, ScheduleChanged::Stale);
-    let unseen = ScheduleChange { seen: None, ..change(vec![job()]) };
-    assert_eq!(world.change_schedule(&unseen).await, ScheduleChanged::Stale);
-    assert_eq!(world.all_jobs().await.len(), 1);
-}
-
-/// R15.2: a schedule that was removed and made again is another one.
-/// Guard: revisions are never used twice.
-pub async fn r15_2_a_schedule_made_again_is_another(world: &dyn World) {
-    world.declare(hourly("s")).await;
-    let old = world.schedule_row("s").await;
-    assert!(world.scheduler().delete(&schedule_name("s")).await.expect("delete"));
-    let job = draft().build().expect("a job");
-    let change = ScheduleChange {
-        name: old.name.clone(),
-        seen: Some(old.revision),
-        to: Some((old.next_at, old.body.clone())),
-        jobs: vec![job],
-    };
-    assert_eq!(world.change_schedule(&change).await, ScheduleChanged::Stale);
-    world.declare(hourly("s")).await;
-    assert_eq!(world.change_schedule(&change).await, ScheduleChanged::Stale);
-    assert!(world.all_jobs().await.is_empty());
-}
-
-/// R15.2: a change that is repeated since its answer was lost enqueues its job once.
-/// Guard: the id of a job is a function of schedule, time and queue.
-pub async fn r15_2_a_job_that_is_stored_is_left_as_it_is(world: &dyn World) {
-    world.declare(hourly("s")).await;
-    let job = draft().build().expect("a job");
-    for _ in 0..2 {
-        let row = world.schedule_row("s").await;
-        let change = ScheduleChange {
-            name: row.name.clone(),
-            seen: Some(row.revision),
-            to: Some((row.next_at, row.body.clone())),
-            jobs: vec![job.clone()],
-        };
-        let changed = world.change_schedule(&change).await;
-        assert_eq!(changed, ScheduleChanged::Changed);
-    }
-    assert_eq!(world.all_jobs().await.len(), 1);
-}
-
 /// R15.3: a term bounds the nominal times, and jitter moves jobs, by the same time everywhere.
 /// Guard: start and end are compared with nominal times.
 pub async fn r15_3_start_end_and_jitter(world: &dyn World) {
@@ -286,6 +203,8 @@ pub async fn r15_6_pause_resume_and_run_now(world: &dyn World) {
     scheduler.pause(&name).await.expect("pause");
     world.advance(5 * EVERY).await;
     assert_eq!(world.tick().await.enqueued, 0);
+    let due = world.schedule_rows(ScheduleQuery::Due(10)).await;
+    assert_eq!((due.rows, due.next_due_in), (Vec::new(), None));
     let id = scheduler.run_now(&name).await.expect("run_now");
     let stored = world.schedule("s").await;
     assert_eq!((stored.last.map(|last| last.job), stored.enqueued), (Some(id), 1));
@@ -364,31 +283,4 @@ pub async fn r15_7_an_unreadable_schedule_stops_no_other(world: &dyn World) {
     world.scheduler().put(&again).await.expect("put");
     world.to_the_hour().await;
     assert_eq!(world.tick().await.enqueued, 2);
-}
-
-/// R15.2: of changes at once that have seen the same row one takes effect.
-/// Guard: as above, between processes.
-pub async fn r15_2_of_changes_at_once_one_takes_effect(world: &dyn World) {
-    world.declare(hourly("s")).await;
-    let row = world.schedule_row("s").await;
-    let changes = world.handles().await.into_iter().cycle().take(8).map(|handle| {
-        let change = ScheduleChange {
-            name: row.name.clone(),
-            seen: Some(row.revision),
-            to: Some((row.next_at, row.body.clone())),
-            jobs: vec![draft().build().expect("a job")],
-        };
-        async move { changed_by(&handle, &change).await.expect("change_schedule") }
-    });
-    let changed = in_parallel(changes).await;
-    let took = changed.iter().filter(|one| **one != ScheduleChanged::Stale).count();
-    assert_eq!((took, world.jobs_of(&default_queue()).await.len()), (1, 1));
-}
-
-async fn changed_by(
-    handle: &Arc<dyn Backend>,
-    change: &ScheduleChange,
-) -> Result<ScheduleChanged, Error> {
-    let schedules = handle.capabilities().schedules.expect("the capability Schedules");
-    schedules.change_schedule(change).await
 }

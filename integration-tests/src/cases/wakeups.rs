@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use queuekit_core::QueuePatch;
+use queuekit_core::capability::Wakeup;
 use queuekit_core::limits::NAME_BYTES;
+use queuekit_core::{QueueName, QueuePatch};
 
 use crate::World;
 use crate::kit::{default_queue, draft, queue};
@@ -29,11 +30,9 @@ pub async fn r13_6_the_end_of_a_pause_rings(world: &dyn World) {
     world.enqueue(draft()).await;
     world.configure(&default_queue(), QueuePatch::default().paused(true)).await;
     let wakeup = world.wakeups().subscribe(&[default_queue()]).expect("subscribe");
-    // A store may ring once at the start.
-    while tokio::time::timeout(Duration::from_millis(100), wakeup.rung()).await.is_ok() {}
+    until_quiet(&wakeup).await;
     world.configure(&default_queue(), QueuePatch::default().paused(false)).await;
-    let rung = tokio::time::timeout(PATIENCE, wakeup.rung()).await;
-    rung.expect("the end of a pause did not ring");
+    assert_rings(&wakeup, "the end of a pause").await;
 }
 
 /// R13.6: a run that is given back without delay rings for its queue.
@@ -41,9 +40,43 @@ pub async fn r13_6_the_end_of_a_pause_rings(world: &dyn World) {
 pub async fn r13_6_a_release_rings(world: &dyn World) {
     let lease = world.lease(draft()).await;
     let wakeup = world.wakeups().subscribe(&[default_queue()]).expect("subscribe");
-    // A store may ring once at the start.
-    while tokio::time::timeout(Duration::from_millis(100), wakeup.rung()).await.is_ok() {}
+    until_quiet(&wakeup).await;
     world.release(&lease, Duration::ZERO).await;
+    assert_rings(&wakeup, "a release").await;
+}
+
+/// R13.6: so it is where another process waits.
+/// Guard: whatever makes a job ready tells the other handles through the store.
+pub async fn r13_6_work_rings_on_other_handles(world: &dyn World) {
+    let names = ["enqueued", "released", "resumed"].map(queue);
+    let [enqueued, released, resumed]: &[QueueName; 3] = &names;
+    world.enqueue_all([released, resumed].map(|name| draft().queue(name))).await;
+    let lease = world.reserve_one_from(released).await;
+    world.configure(resumed, QueuePatch::default().paused(true)).await;
+    let other = world.second_handle().await.expect("the harness said it can");
+    let wakeups = other.capabilities().wakeups.expect("the capability Wakeups");
+    let [enqueue, release, resume] =
+        [enqueued, released, resumed].map(|name| wakeups.subscribe(&[name.clone()]));
+    let (enqueue, release) = (enqueue.expect("subscribe"), release.expect("subscribe"));
+    let resume = resume.expect("subscribe");
+    for wakeup in [&enqueue, &release, &resume] {
+        until_quiet(wakeup).await;
+    }
+    world.enqueue(draft().queue(enqueued)).await;
+    assert_rings(&enqueue, "an enqueue").await;
+    world.release(&lease, Duration::ZERO).await;
+    assert_rings(&release, "a release").await;
+    world.configure(resumed, QueuePatch::default().paused(false)).await;
+    assert_rings(&resume, "the end of a pause").await;
+    other.close().await.expect("it closes");
+}
+
+/// A store may ring at the start, for what came before.
+async fn until_quiet(wakeup: &Wakeup) {
+    while tokio::time::timeout(Duration::from_millis(100), wakeup.rung()).await.is_ok() {}
+}
+
+async fn assert_rings(wakeup: &Wakeup, what: &str) {
     let rung = tokio::time::timeout(PATIENCE, wakeup.rung()).await;
-    rung.expect("a release did not ring");
+    rung.unwrap_or_else(|_| panic!("{what} did not ring"));
 }
