@@ -1,32 +1,32 @@
 -- Some jobs of a queue, in whatever state.
 -- Parameters: $1 queue; $2 most.
--- Result: their ids, and whether they run; one may come twice. Those that run come first.
+-- Result: their ids; one may come twice. Those that run come first.
 -- Index: running_expiry, ready_order, jobs_lane, jobs_later, dead_order, done_order.
 -- Locks: nothing.
-SELECT job.id, job.runs
+SELECT job.id
 FROM (
-    SELECT running.id, true AS runs
+    SELECT running.id
     FROM queuekit.running
     WHERE running.queue = $1::int
     UNION ALL
-    SELECT ready.id, false
+    SELECT ready.id
     FROM generate_series(-1, 31) AS level (rank)
     JOIN queuekit.ready ON ready.queue = $1::int AND ready.rank = level.rank::smallint
     UNION ALL
-    SELECT jobs.id, false
+    SELECT jobs.id
     FROM queuekit.jobs
     WHERE jobs.queue = $1::int AND jobs.lane IS NOT NULL AND NOT jobs.later
     UNION ALL
-    SELECT jobs.id, false
+    SELECT jobs.id
     FROM queuekit.jobs
     WHERE jobs.queue = $1::int AND jobs.later
     UNION ALL
-    SELECT dead.id, false
+    SELECT dead.id
     FROM queuekit.dead
     WHERE dead.queue = $1::int
     UNION ALL
-    SELECT done.id, false
+    SELECT done.id
     FROM queuekit.done
     WHERE done.queue = $1::int
-) AS job (id, runs)
+) AS job (id)
 LIMIT $2::int

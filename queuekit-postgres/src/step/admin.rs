@@ -7,7 +7,6 @@ use queuekit_core::capability::{CancelOutcome, RescheduleOutcome, RetryOutcome};
 use queuekit_core::lifecycle::{self, Transition};
 use queuekit_core::queue::{QueuePatch, QueueSettings};
 use queuekit_core::{Error, ErrorKind, JobId, QueueName, State};
-use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::Change;
@@ -106,13 +105,12 @@ pub(crate) async fn remove_queue(
         remove_empty(store, session, &row).await?;
         return Ok(Some(true));
     }
-    if !force || jobs.iter().any(|job| job.runs) {
+    if !force {
         return Err(in_use(session, &row).await?);
     }
     let lock_class = store.shared.lock_class;
-    let ids = || jobs.iter().map(|job| job.id);
-    let mut change = Change::of_jobs(session, lock_class, ids(), true).await?;
-    for id in ids() {
+    let mut change = Change::of_jobs(session, lock_class, jobs.iter().copied(), true).await?;
+    for id in jobs {
         if change.record(id).is_some_and(|record| record.state == State::Running) {
             return Err(in_use(session, &row).await?);
         }
@@ -135,16 +133,9 @@ async fn remove_empty(store: &PostgresStore, session: &Session<'_>, row: &QueueR
     session.commit().await
 }
 
-struct Found {
-    id: JobId,
-    runs: bool,
-}
-
-async fn some_jobs(session: &Session<'_>, queue: i32) -> Outcome<Vec<Found>> {
+async fn some_jobs(session: &Session<'_>, queue: i32) -> Outcome<Vec<JobId>> {
     let rows = session.query(Sql::QueueJobs, params![queue, SLICE]).await?;
-    let found =
-        |row: &Row| Ok::<_, Failure>(Found { id: job_id(row.try_get(0)?), runs: row.try_get(1)? });
-    rows.iter().map(found).collect()
+    rows.iter().map(|row| Ok(job_id(row.try_get(0)?))).collect()
 }
 
 async fn in_use(session: &Session<'_>, row: &QueueRow) -> Outcome<Failure> {

@@ -59,7 +59,6 @@ pub(super) async fn reclaim(
         }
     };
     for id in ids.into_iter().take(budget.reclaims) {
-        budget.reclaims -= 1;
         let Some(record) = change.record(id) else {
             continue;
         };
