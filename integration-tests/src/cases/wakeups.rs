@@ -55,10 +55,8 @@ pub async fn r13_6_work_rings_on_other_handles(world: &dyn World) {
     world.configure(resumed, QueuePatch::default().paused(true)).await;
     let other = world.second_handle().await.expect("the harness said it can");
     let wakeups = other.capabilities().wakeups.expect("the capability Wakeups");
-    let [enqueue, release, resume] =
-        [enqueued, released, resumed].map(|name| wakeups.subscribe(&[name.clone()]));
-    let (enqueue, release) = (enqueue.expect("subscribe"), release.expect("subscribe"));
-    let resume = resume.expect("subscribe");
+    let [enqueue, release, resume] = [enqueued, released, resumed]
+        .map(|name| wakeups.subscribe(std::slice::from_ref(name)).expect("subscribe"));
     for wakeup in [&enqueue, &release, &resume] {
         until_quiet(wakeup).await;
     }
