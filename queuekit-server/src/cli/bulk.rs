@@ -102,7 +102,7 @@ impl Bulk {
             return output.answer(&counted, text);
         }
         if counted.matched > 0 && !flags.yes {
-            confirm(&format!("{verb} {jobs}?"))?;
+            confirm(&format!("{verb} {jobs}?"), "with --dry-run")?;
         }
         let bar = progress(counted.matched, verb);
         let total = self.steps(api, false, &bar).await;
@@ -175,13 +175,13 @@ impl Action {
     }
 }
 
-/// Asks whoever sits at the terminal.
+/// Asks whoever sits at the terminal; `look` says how to see what it is about.
 ///
 /// # Errors
 /// A usage error if nobody does, or if the answer is no.
-pub(crate) fn confirm(question: &str) -> Result<()> {
+pub(crate) fn confirm(question: &str, look: &str) -> Result<()> {
     if !std::io::stdin().is_terminal() {
-        return Err(Usage::error(format!("{question} Say --yes, or look first with --dry-run")));
+        return Err(Usage::error(format!("{question} Say --yes, or look first {look}")));
     }
     let mut terminal = std::io::stderr();
     write!(terminal, "{question} [y/N] ").and_then(|()| terminal.flush())?;

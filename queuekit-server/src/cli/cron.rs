@@ -13,6 +13,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::api::Api;
+use super::bulk::confirm;
 use super::context::{Access, Context};
 use super::exit::Exit;
 use super::output::Output;
@@ -33,8 +34,7 @@ pub(crate) enum Cron {
     Pause(Named),
     /// End a pause
     Resume(Named),
-    /// Remove a schedule; jobs that it has enqueued stay
-    Delete(Named),
+    Delete(Delete),
     /// Enqueue the job of a schedule now, beside its times
     Run(Named),
     Next(Next),
@@ -45,6 +45,16 @@ pub(crate) enum Cron {
 pub(crate) struct Named {
     /// Of the schedule
     name: ScheduleName,
+}
+
+/// Remove a schedule; jobs that it has enqueued stay
+#[derive(Args, Debug)]
+pub(crate) struct Delete {
+    /// Of the schedule
+    name: ScheduleName,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
 }
 
 /// Tell when a schedule runs next
@@ -172,11 +182,7 @@ impl Cron {
             Self::Put(put) => put.run(api, output).await,
             Self::Pause(Named { name }) => turn(api, &name, "pause", output).await,
             Self::Resume(Named { name }) => turn(api, &name, "resume", output).await,
-            Self::Delete(Named { name }) => {
-                api.act(Method::DELETE, &path(&name)).await?;
-                let value = json!({ "schedule": name.as_str(), "outcome": "deleted" });
-                output.answer(&value, format_args!("{name} is gone"))
-            }
+            Self::Delete(delete) => delete.run(api, output).await,
             Self::Run(Named { name }) => {
                 let answer = api.act(Method::POST, &format!("{}/run", path(&name))).await?;
                 output.forward(answer.json(), || {
@@ -281,6 +287,21 @@ impl Next {
             true => output.line("it is paused: `queuekit cron resume` lets it run"),
             false => output.line("it will not run again"),
         }
+    }
+}
+
+impl Delete {
+    async fn run(self, api: &Api, output: Output) -> Result<()> {
+        let Self { name, yes } = self;
+        let path = path(&name);
+        if !yes {
+            let schedule: ScheduleView = api.get(&path).await?.read()?;
+            let question = format!("delete the schedule {name}, {}?", schedule.when());
+            confirm(&question, "with `cron list`")?;
+        }
+        api.act(Method::DELETE, &path).await?;
+        let value = json!({ "schedule": name.as_str(), "outcome": "deleted" });
+        output.answer(&value, format_args!("{name} is gone"))
     }
 }
 

@@ -14,7 +14,9 @@ What `queuekit COMMAND --help` says, command by command; a test keeps this file 
 (`QUEUEKIT_WRITE_DOCS=1 cargo test -p queuekit-server reference` writes it).
 
 **A store or a server.** Commands work on a store, `--url` or `QUEUEKIT_URL`, or through a server,
-`--server` or `QUEUEKIT_SERVER` with the key in `QUEUEKIT_API_KEY`; the output is the same. `dev`,
+`--server` or `QUEUEKIT_SERVER` with the key in `QUEUEKIT_API_KEY`; the output is the same. A key
+that was exported does not go to a server that only `.env` names
+([operations.md](operations.md#settings)). `dev`,
 `serve`, `work`, `doctor`, `bench` and `migrate` need the store itself.
 
 **Output.** Tables are for people, and coloured on a terminal unless `NO_COLOR` is set; what would
@@ -48,7 +50,8 @@ only ever added to one:
 
 **Many jobs at once.** Actions take ids, or a filter such as `state:dead kind:email error:timeout
 older:1h`. Those of a filter are counted first; the command asks before it changes them, unless
-`--yes` is said. `--dry-run` counts only.
+`--yes` is said. `--dry-run` counts only. What else deletes asks too: `queue remove --force`, `cron
+delete`, `subscription delete`, and `queue set` where dead jobs are there and would be kept for less.
 
 **Exit codes.** 0 ok, 1 failed, 2 usage, 3 not found, 4 unhealthy.
 "#;

@@ -11,7 +11,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::api::Api;
-use super::bulk::progress;
+use super::bulk::{confirm, progress};
 use super::context::{Access, Context};
 use super::event;
 use super::exit::Exit;
@@ -30,8 +30,7 @@ pub(crate) enum Subscription {
     Enable(Named),
     /// Make no deliveries until it is enabled again
     Disable(Named),
-    /// Remove a subscription; deliveries that are stored stay
-    Delete(Named),
+    Delete(Delete),
     Replay(Replay),
 }
 
@@ -40,6 +39,16 @@ pub(crate) enum Subscription {
 pub(crate) struct Named {
     /// Of the consumer
     consumer: ConsumerName,
+}
+
+/// Remove a subscription; deliveries that are stored stay
+#[derive(Args, Debug)]
+pub(crate) struct Delete {
+    /// Of the consumer
+    consumer: ConsumerName,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
 }
 
 /// Store the subscription of a consumer, or replace it
@@ -177,11 +186,7 @@ impl Subscription {
             Self::Put(put) => put.run(api, output).await,
             Self::Enable(Named { consumer }) => turn(api, &consumer, true, output).await,
             Self::Disable(Named { consumer }) => turn(api, &consumer, false, output).await,
-            Self::Delete(Named { consumer }) => {
-                api.act(Method::DELETE, &path(consumer.as_str())).await?;
-                let value = json!({ "consumer": consumer.as_str(), "outcome": "deleted" });
-                output.answer(&value, format_args!("{consumer} gets no more events"))
-            }
+            Self::Delete(delete) => delete.run(api, output).await,
             Self::Replay(replay) => replay.run(api, output).await,
         };
         context.with_api(access, run).await?;
@@ -250,6 +255,21 @@ fn table(subscriptions: &[Box<RawValue>]) -> Result<Table> {
         ]);
     }
     Ok(table)
+}
+
+impl Delete {
+    async fn run(self, api: &Api, output: Output) -> Result<()> {
+        let Self { consumer, yes } = self;
+        let path = path(consumer.as_str());
+        if !yes {
+            let events = api.get(&path).await?.read::<SubscriptionView>()?.events;
+            let question = format!("delete the subscription of {consumer} to {events}?");
+            confirm(&question, "with `subscription list`")?;
+        }
+        api.act(Method::DELETE, &path).await?;
+        let value = json!({ "consumer": consumer.as_str(), "outcome": "deleted" });
+        output.answer(&value, format_args!("{consumer} gets no more events"))
+    }
 }
 
 impl Put {

@@ -126,7 +126,7 @@ impl Remove {
             return output.answer(&value, text);
         }
         if self.force && !self.yes {
-            confirm(&format!("remove {name} with {jobs}?"))?;
+            confirm(&format!("remove {name} with {jobs}?"), "with --dry-run")?;
         }
         let force = if self.force { "?force=true" } else { "" };
         api.act(Method::DELETE, &format!("{}{force}", path(name))).await?;

@@ -11,6 +11,7 @@ use super::path;
 use super::settings::SettingsView;
 use crate::cli::Usage;
 use crate::cli::api::{Api, Refused};
+use crate::cli::bulk::{confirm, jobs};
 use crate::cli::output::Output;
 use crate::cli::quantity::{OrNone, Span, millis};
 
@@ -50,6 +51,9 @@ pub(crate) struct Set {
     /// How many of them are kept
     #[arg(long, value_name = "JOBS|none")]
     keep_dead_jobs: Option<OrNone<u64>>,
+    /// Do not ask before dead jobs that are there are kept for less
+    #[arg(long, short)]
+    yes: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -118,24 +122,49 @@ impl Set {
         if changes.iter().all(|(_, _, value)| value.is_none()) {
             return Ok(None);
         }
-        let mut retention = current(api, path).await?;
+        let Current { mut retention, dead } = Current::of(api, path).await?;
+        let mut shortens = false;
         for (which, bound, value) in changes {
-            if let Some(value) = value {
-                retention[which][bound] = value;
-            }
+            let Some(value) = value else { continue };
+            shortens |= which == "dead" && is_less(&value, &retention[which][bound]);
+            retention[which][bound] = value;
+        }
+        if shortens && dead > 0 && !self.yes {
+            let (name, jobs) = (&self.name, jobs(dead));
+            let question = format!("keep less of {name}? It has {jobs} that are dead:");
+            let look = format!("with `dlq show {name}`");
+            confirm(&format!("{question} what is past the bound is deleted."), &look)?;
         }
         Ok(Some(retention))
     }
 }
 
-/// What holds now: a queue that is not there yet is made, with the defaults.
-async fn current(api: &Api, path: &str) -> Result<Value> {
-    let settings: Value = match api.get(path).await {
-        Ok(queue) => queue.read::<Value>()?["settings"].clone(),
-        Err(error) if error.downcast_ref::<Refused>().is_some_and(Refused::is_not_found) => {
-            api.call(Method::PATCH, path, &json!({})).await?.read()?
-        }
-        Err(error) => return Err(error),
-    };
-    Ok(settings["retention"].clone())
+/// Whether this bound is stricter; null is none.
+fn is_less(bound: &Value, current: &Value) -> bool {
+    bound.as_u64().is_some_and(|bound| current.as_u64().is_none_or(|current| bound < current))
+}
+
+/// What holds now.
+struct Current {
+    retention: Value,
+    /// Jobs that are.
+    dead: u64,
+}
+
+impl Current {
+    /// A queue that is not there yet is made, with the defaults.
+    async fn of(api: &Api, path: &str) -> Result<Self> {
+        let (settings, dead): (Value, u64) = match api.get(path).await {
+            Ok(queue) => {
+                let queue: Value = queue.read()?;
+                let dead = &queue["counts"]["dead"]["value"];
+                (queue["settings"].clone(), dead.as_u64().unwrap_or_default())
+            }
+            Err(error) if error.downcast_ref::<Refused>().is_some_and(Refused::is_not_found) => {
+                (api.call(Method::PATCH, path, &json!({})).await?.read()?, 0)
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(Self { retention: settings["retention"].clone(), dead })
+    }
 }

@@ -38,7 +38,10 @@ fn a_schedule_is_put_listed_run_and_deleted(place: &Place) {
     let job = place.json(&format!("job show {}", id.trim()));
     assert_eq!((&job["queue"], &job["max_attempts"]), (&json!("pings"), &json!(2)));
     assert_eq!(place.lines("cron list").len(), 2);
-    place.run("cron delete ping").ok();
+    place.run("cron delete ping").failed(2, &["delete the schedule ping, every 5m?", "--yes"]);
+    assert_eq!(place.lines("cron list").len(), 2, "nothing was changed");
+    assert_eq!(place.json("cron delete ping --yes")["outcome"], "deleted");
+    place.run("cron delete ping --yes").failed(3, &["no such schedule"]);
     for command in ["delete", "run", "next", "pause", "resume"] {
         place.run(&format!("cron {command} ping")).failed(3, &["no such schedule"]);
     }

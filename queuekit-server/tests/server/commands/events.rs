@@ -53,8 +53,14 @@ fn an_event_reaches_who_subscribed(place: &Place) {
     place.run("subscription disable nobody").failed(3, &["no such subscription"]);
     let put = place.json("subscription put shipping order.* --fair");
     assert_eq!((&put["fair"], &put["enabled"]), (&json!(true), &json!(false)), "it stays disabled");
-    place.run("subscription delete shipping").ok();
-    place.run("subscription delete shipping").failed(3, &["no such subscription"]);
+    let asked = "delete the subscription of shipping to order.*?";
+    place.run("subscription delete shipping").failed(2, &[asked, "--yes"]);
+    assert_eq!(place.lines("subscription list").len(), 1, "nothing was changed");
+    assert_eq!(place.json("subscription delete shipping --yes")["outcome"], "deleted");
+    for yes in ["", " --yes"] {
+        let again = place.run(&format!("subscription delete shipping{yes}"));
+        again.failed(3, &["no such subscription"]);
+    }
 }
 
 fn an_event_with_a_known_key_is_stored_once(place: &Place) {

@@ -8,6 +8,7 @@ in_every_place! {
     a_queue_is_shown_paused_set_up_emptied_and_removed,
     a_slip_of_the_pen_makes_no_queue,
     what_is_kept_is_changed_bound_by_bound,
+    dead_jobs_are_not_kept_for_less_before_somebody_says_yes,
     figures_are_of_the_whole_store,
     workers_are_listed,
 }
@@ -70,6 +71,23 @@ fn what_is_kept_is_changed_bound_by_bound(place: &Place) {
     assert_eq!(after["retention"]["dead"]["age_ms"], 2_592_000_000_u64);
     let told = place.run("queue show a").ok();
     assert!(told.contains("keep done         7d"), "{told}");
+}
+
+fn dead_jobs_are_not_kept_for_less_before_somebody_says_yes(place: &Place) {
+    let kept = || place.json("queue show a")["settings"]["retention"]["dead"].clone();
+    place.run("queue set a --keep-dead 30d").ok();
+    let id = place.enqueue("x --queue a");
+    place.run(&format!("job bury {id}")).ok();
+    for shorter in ["--keep-dead 10m", "--keep-dead-jobs 0", "--keep-dead 29d --max-pending 9"] {
+        let refused = place.run(&format!("queue set a {shorter}"));
+        refused.failed(2, &["It has 1 job", "is deleted", "--yes", "`dlq show a`"]);
+    }
+    assert_eq!((&kept()["age_ms"], &kept()["jobs"]), (&json!(2_592_000_000_u64), &json!(null)));
+    for longer in ["--keep-dead 31d", "--keep-dead none", "--keep-done 10m", "--max-pending 9"] {
+        place.run(&format!("queue set a {longer}")).ok();
+    }
+    place.run("queue set a --keep-dead 10m --yes").ok();
+    assert_eq!(kept()["age_ms"], 600_000);
 }
 
 fn figures_are_of_the_whole_store(place: &Place) {
