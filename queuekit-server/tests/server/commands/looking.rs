@@ -1,8 +1,9 @@
 //! Looking changes nothing: only `serve`, `work`, `dev` and `migrate up` change a schema.
 
 use queuekit::sqlite::rusqlite::Connection;
-use queuekit_integration_tests::skip;
+use queuekit_integration_tests::{skip, this_test};
 
+use crate::commands::inside::Inside;
 use crate::common::Store;
 use crate::sandbox::Sandbox;
 
@@ -37,13 +38,43 @@ fn an_empty_server_stays_empty() {
             continue;
         };
         let sandbox = Sandbox::new().env("QUEUEKIT_URL", &store.url);
+        let inside = Inside::of(&store);
+        let before = inside.dump();
         for command in EXISTING.iter().chain(&STORING) {
             sandbox.run(command).failed(3, &["no queuekit here", "`queuekit migrate up`"]);
+            assert_eq!(inside.dump(), before, "{kind}: {command:?}");
         }
         for command in TELLING {
             sandbox.run(command);
+            assert_eq!(inside.dump(), before, "{kind}: {command:?}");
         }
         assert_eq!(stored(&sandbox), Some(0), "{kind}");
+        // What is made is seen.
+        sandbox.run(&["migrate", "up"]).ok();
+        assert_ne!(inside.dump(), before, "{kind}");
+    }
+}
+
+/// Of Redis there is one version so far.
+#[test]
+fn an_older_schema_of_postgres_stays_as_it_is() {
+    let Some(store) = Store::of("postgres") else {
+        return skip(this_test!(), "there is no postgres");
+    };
+    let sandbox = Sandbox::new().env("QUEUEKIT_URL", &store.url);
+    sandbox.run(&["migrate", "up"]).ok();
+    sandbox.run(&["enqueue", "echo", "--queue", "a"]).ok();
+    let newest = stored(&sandbox).unwrap();
+    let inside = Inside::of(&store);
+    inside.says(&format!("DELETE FROM queuekit.migrations WHERE version = {newest}"));
+    let before = inside.dump();
+    for command in EXISTING.iter().chain(&STORING) {
+        sandbox.run(command).failed(1, &["run `queuekit migrate up`"]);
+        assert_eq!(inside.dump(), before, "{command:?}");
+    }
+    for command in TELLING {
+        sandbox.run(command);
+        assert_eq!(inside.dump(), before, "{command:?}");
     }
 }
 

@@ -5,6 +5,7 @@ mod bulk;
 mod cron;
 mod doctor;
 mod events;
+mod inside;
 mod jobs;
 mod looking;
 mod pages;
