@@ -3,34 +3,63 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use tokio::time::{Instant, sleep};
 
 use super::api::is_passing;
 use super::output::remark;
 
-/// How often, and after which pause, is asked again where there is no answer.
+/// For how long in all, and after which pause, is asked again where there is no answer. A call that
+/// is under way is not cut off: how long one may take is said by the store's `op_timeout_ms`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
-    tries: u32,
+    whole: Duration,
     pause: Duration,
 }
 
 impl Patience {
     /// Of whoever wants something done.
-    pub(crate) const SHORT: Self = Self { tries: 3, pause: Duration::from_millis(500) };
+    pub(crate) const SHORT: Self =
+        Self { whole: Duration::from_secs(2), pause: Duration::from_millis(500) };
     /// Of whoever watches, while a server is started anew.
-    pub(crate) const LONG: Self = Self { tries: 20, pause: Duration::from_secs(1) };
+    pub(crate) const LONG: Self =
+        Self { whole: Duration::from_secs(30), pause: Duration::from_secs(1) };
 
     /// Asks for what may be asked for twice.
-    pub(crate) async fn ask<T>(mut self, ask: impl AsyncFn() -> Result<T>) -> Result<T> {
+    pub(crate) async fn ask<T>(self, ask: impl AsyncFn() -> Result<T>) -> Result<T> {
+        let end = Instant::now() + self.whole;
         loop {
             match ask().await {
-                Err(error) if self.tries > 0 && is_passing(&error) => {
+                Err(error) if is_passing(&error) && Instant::now() + self.pause <= end => {
                     remark(format_args!("{error:#}; asking again"));
-                    self.tries -= 1;
-                    tokio::time::sleep(self.pause).await;
+                    sleep(self.pause).await;
                 }
                 answer => return answer,
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+    use crate::cli::api::NoAnswer;
+
+    #[tokio::test(start_paused = true)]
+    async fn it_is_one_for_all_tries_however_long_each_takes() {
+        for (call, tries, whole) in
+            [(0, 5, 2000), (10, 4, 1540), (1500, 2, 3500), (10_000, 1, 10_000)]
+        {
+            let (begun, asked) = (Instant::now(), Cell::new(0));
+            let answer = Patience::SHORT.ask(async || {
+                asked.set(asked.get() + 1);
+                sleep(Duration::from_millis(call)).await;
+                let server = "http://a".to_owned();
+                Err::<(), _>(anyhow::anyhow!("refused").context(NoAnswer { server }))
+            });
+            answer.await.unwrap_err();
+            assert_eq!((asked.get(), begun.elapsed().as_millis()), (tries, whole), "{call}");
         }
     }
 }
