@@ -5,8 +5,10 @@ use queuekit::Client;
 
 use super::Usage;
 use super::api::{Api, ServerAddress};
-use super::output::Output;
+use super::output::{Output, remark};
 use crate::config::{Sources, StoreAddress, store_address};
+
+const KEY: &str = "QUEUEKIT_API_KEY";
 
 /// The settings and where to answer. Debug is left out: the URL may hold a password.
 pub(crate) struct Context {
@@ -69,7 +71,23 @@ impl Context {
             ));
         }
         let Some(url) = self.server.as_deref().or(variable) else { return Ok(None) };
-        let key = environment.get("QUEUEKIT_API_KEY");
-        ServerAddress::new(url, key).map(Some)
+        ServerAddress::new(url, self.key()).map(Some)
+    }
+
+    /// The key for the server: one that was exported is not for a server that only `.env` names.
+    fn key(&self) -> Option<&str> {
+        let environment = &self.sources.environment;
+        let exported = environment.get(KEY);
+        if self.server.is_some() {
+            return exported;
+        }
+        let key = environment.secret_for("QUEUEKIT_SERVER", KEY);
+        if key.is_none() && exported.is_some() {
+            remark(
+                "warning: .env names the server, and QUEUEKIT_API_KEY is not of .env, so it is \
+                 not sent; name the server by --server, or export QUEUEKIT_SERVER too",
+            );
+        }
+        key
     }
 }

@@ -46,10 +46,10 @@ impl Dev {
         let server = Server::bind(client.clone(), options).await?;
         reload::on_hangup(hangups, server.reloader(), self.http, &context.sources);
         enqueue_demo_jobs(&client).await?;
+        let worker = add_demo(work::worker(client.clone(), settings).name("dev")).start().await?;
         let url = server.url();
         announce(&context, &url, format_args!("{url} serves {}", context.address()));
         remark(invitation(&url, has_keys));
-        let worker = add_demo(work::worker(client.clone(), settings).name("dev"));
         serve(server, Some(worker), &client, &stop).await?;
         Ok(Exit::Success)
     }

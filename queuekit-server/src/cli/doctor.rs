@@ -12,9 +12,10 @@ use serde::Serialize;
 use super::context::Context;
 use super::exit::Exit;
 use super::migrate;
+use super::output::with_causes;
 use super::production::Checklist;
 use super::shown::{span, survived};
-use crate::config::StoreAddress;
+use crate::config::{StoreAddress, exposed};
 
 /// A queue that has lost more points than this is worth a warning.
 const HEALTH_WANTED: u8 = 80;
@@ -104,6 +105,10 @@ impl Doctor {
                 return Err(error.into());
             }
             Err(error) => report.failed(&error),
+        }
+        for file in exposed::exposed(&context.sources) {
+            let message = format!("{}: {}", file.display(), exposed::FOUND);
+            report.find(Severity::Warning, message, exposed::REMEDY);
         }
         if self.production && report.production.is_none() {
             report.production = Some(Checklist::look(&context, None).await);
@@ -272,7 +277,7 @@ impl Report {
 
     fn failed(&mut self, error: &queuekit::Error) {
         let remedy = "see to what it names, then ask again";
-        self.find(Severity::Error, error.to_string(), remedy);
+        self.find(Severity::Error, with_causes(error), remedy);
     }
 
     fn find(&mut self, found: Severity, message: impl Into<String>, remedy: impl Into<String>) {

@@ -177,6 +177,7 @@ fn run(cli: Cli) -> Result<Exit> {
     // The others end soon, and start nothing.
     if command.runs_on() {
         unreadable::make_unreadable();
+        sources.announce();
     }
     let GlobalFlags { url, server, json, .. } = global;
     if server.is_some() && command.needs_store() {

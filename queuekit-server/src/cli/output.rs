@@ -77,16 +77,22 @@ pub(crate) fn remark(text: impl fmt::Display) {
 /// Tells why a command failed, with what caused it unless that was told already, or may repeat
 /// what was wrong, such as a URL with its password.
 pub(crate) fn complain(error: &anyhow::Error) {
-    let mut text = format!("error: {error}");
     if Exit::of(error) == Exit::Usage {
-        return remark(text);
+        return remark(format_args!("error: {error}"));
     }
-    for cause in error.chain().skip(1).map(ToString::to_string) {
+    remark(format_args!("error: {}", with_causes(error.as_ref())));
+}
+
+/// What went wrong, with what caused it unless that was told already.
+pub(crate) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    for cause in causes.map(ToString::to_string) {
         if !text.contains(&cause) {
             text = format!("{text}: {cause}");
         }
     }
-    remark(text);
+    text
 }
 
 impl fmt::Display for OutputClosed {

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
-use queuekit::{Caretaker, Client, Worker};
+use queuekit::{Caretaker, Client, RunningWorker};
 
 use super::context::Context;
 use super::exit::Exit;
@@ -43,12 +43,17 @@ impl Serve {
             return Err(Usage::error(message));
         }
         let options = self.http.clone().resolve(&context.sources)?;
-        let settings = WorkSettings::resolve(self.flags, &context.sources)?;
+        // Without a worker there is nobody for the handlers that the file turns on.
+        let settings = self.work.then(|| WorkSettings::resolve(self.flags, &context.sources));
+        let settings = settings.transpose()?;
         let client = context.connect().await?;
         let (stop, hangups) = (Stop::listen()?, Hangups::listen()?);
         let server = Server::bind(client.clone(), options).await?;
         reload::on_hangup(hangups, server.reloader(), self.http, &context.sources);
-        let worker = self.work.then(|| work::worker(client.clone(), settings));
+        let worker = match settings {
+            Some(settings) => Some(work::worker(client.clone(), settings).start().await?),
+            None => None,
+        };
         let (url, address) = (server.url(), context.address());
         announce(&context, &url, format_args!("{url} serves {address}"));
         serve(server, worker, &client, &stop).await?;
@@ -64,23 +69,19 @@ pub(crate) fn announce(context: &Context, url: &str, text: impl std::fmt::Displa
     }
 }
 
-/// Serves, and works if there is a worker, until both are asked to stop; closes the store.
+/// Serves, beside the worker if one runs, until both are asked to stop; closes the store.
 pub(crate) async fn serve(
     server: Server,
-    worker: Option<Worker>,
+    worker: Option<RunningWorker>,
     client: &Client,
     stop: &Stop,
 ) -> Result<()> {
     // A worker takes care of the store itself.
     let caretaker = if worker.is_none() { Some(Caretaker::start(client)?) } else { None };
-    let running = match worker {
-        Some(worker) => Some(worker.start().await?),
-        None => None,
-    };
     systemd::ready();
     let working = async {
-        let Some(running) = &running else { return Ok(()) };
-        let ended = stop.run_until(running).await;
+        let Some(worker) = &worker else { return Ok(()) };
+        let ended = stop.run_until(worker).await;
         // Whatever ended the worker, the server alone is not what was asked for.
         stop.asked.cancel();
         ended.map(drop)

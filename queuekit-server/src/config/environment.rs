@@ -8,22 +8,30 @@ use anyhow::{Result, anyhow};
 
 use crate::cli::Usage;
 
+/// The file that is read behind the variables of the process.
+pub(crate) const FILE: &str = ".env";
+
+/// Variables whose values are secret as a whole.
+const SECRETS: [&str; 4] =
+    ["QUEUEKIT_API_KEY", "QUEUEKIT_WEBHOOK_SECRET", "SMTP_PASSWORD", "GMAIL_APP_PASSWORD"];
+
 /// Variables by name: those of the process go before those of `.env`.
 #[derive(Default)]
 pub(crate) struct Environment {
-    variables: HashMap<String, String>,
+    exported: HashMap<String, String>,
+    file: HashMap<String, String>,
 }
 
 impl Environment {
     /// The process' own, and those of `.env` in the current directory if there is one. The process
     /// is not changed: what it starts sees of `.env` what the configuration hands it by name.
     pub(crate) fn read() -> Result<Self> {
-        let file = Self::of_file(Path::new(".env"))?;
-        let mut variables = file;
+        let file = Self::of_file(Path::new(FILE))?;
+        let mut exported = HashMap::new();
         for (name, value) in std::env::vars_os() {
             let Ok(name) = name.into_string() else { continue };
             match value.into_string() {
-                Ok(value) => drop(variables.insert(name, value)),
+                Ok(value) => drop(exported.insert(name, value)),
                 // A key that is passed over would leave the door open.
                 Err(_) if name.starts_with("QUEUEKIT_") => {
                     return Err(Usage::error(format!("the variable {name} is not UTF-8")));
@@ -31,12 +39,36 @@ impl Environment {
                 Err(_) => {}
             }
         }
-        Ok(Self { variables })
+        Ok(Self { exported, file })
     }
 
     /// The value of this variable; an empty one counts as none, as files for containers set them.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
+        some(self.exported.get(name).or_else(|| self.file.get(name)))
+    }
+
+    /// The value of a variable that is secret, for the server that the variable `server` names. A
+    /// `.env` lies in a directory that others may have written: the server that it names is told
+    /// what it holds itself, and nothing that was exported for another one.
+    pub(crate) fn secret_for(&self, server: &str, name: &str) -> Option<&str> {
+        if self.is_of_file(server) { some(self.file.get(name)) } else { self.get(name) }
+    }
+
+    /// Whether it is `.env` that sets this variable.
+    pub(crate) fn is_of_file(&self, name: &str) -> bool {
+        !self.exported.contains_key(name) && self.get(name).is_some()
+    }
+
+    /// Whether a secret of ours stands in `.env`.
+    pub(crate) fn file_holds_secret(&self) -> bool {
+        let has_password = |url: &String| *url != queuekit::redacted(url);
+        SECRETS.iter().any(|name| some(self.file.get(*name)).is_some())
+            || self.file.get("QUEUEKIT_URL").is_some_and(has_password)
+    }
+
+    /// Whether `.env` was there, with something in it.
+    pub(crate) fn has_file(&self) -> bool {
+        !self.file.is_empty()
     }
 
     /// The same, read as something else.
@@ -68,14 +100,45 @@ impl Environment {
 
     #[cfg(test)]
     pub(crate) fn of<const N: usize>(variables: [(&str, &str); N]) -> Self {
-        let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        Self { variables: variables.into() }
+        Self { exported: owned(variables), file: HashMap::new() }
     }
+
+    /// The same with a `.env`.
+    #[cfg(test)]
+    pub(crate) fn with_file<const N: usize>(mut self, variables: [(&str, &str); N]) -> Self {
+        self.file = owned(variables);
+        self
+    }
+}
+
+fn some(value: Option<&String>) -> Option<&str> {
+    value.map(String::as_str).filter(|value| !value.is_empty())
+}
+
+#[cfg(test)]
+fn owned<const N: usize>(variables: [(&str, &str); N]) -> HashMap<String, String> {
+    variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn s8_a_server_of_the_file_gets_no_secret_that_was_exported() {
+        let (key, other) = (("KEY", "exported"), ("KEY", "of the file"));
+        let (server, evil) = (("SERVER", "a"), ("SERVER", "b"));
+        for (environment, secret) in [
+            (Environment::of([key]), Some("exported")),
+            (Environment::of([key, server]).with_file([evil, other]), Some("exported")),
+            (Environment::of([key]).with_file([evil]), None),
+            (Environment::of([key]).with_file([evil, other]), Some("of the file")),
+            (Environment::of([server]).with_file([other]), Some("of the file")),
+            (Environment::of([key, ("SERVER", "")]).with_file([evil]), Some("exported")),
+        ] {
+            assert_eq!(environment.secret_for("SERVER", "KEY"), secret);
+        }
+    }
 
     #[test]
     fn s9_a_line_of_env_that_cannot_be_read_is_named_and_not_repeated() {

@@ -64,6 +64,12 @@ pub(crate) struct LimitsEntry {
 }
 
 impl FileSettings {
+    /// Whether a secret stands in it. A digest of a key is none: it has 256 bits of chance in it.
+    pub(crate) fn holds_secret(&self) -> bool {
+        let has_password = |url: &String| *url != queuekit::redacted(url);
+        self.url.as_ref().is_some_and(has_password) || self.handlers.holds_secret()
+    }
+
     /// # Errors
     /// What is wrong, by file and line; no value of the file is repeated.
     pub(crate) fn parse(path: &Path, text: &str) -> Result<Self> {

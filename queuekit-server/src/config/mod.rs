@@ -2,6 +2,7 @@
 //! default. Each group of settings has a file with its flags and how they are resolved.
 
 mod environment;
+pub(crate) mod exposed;
 mod file;
 mod handlers;
 mod http;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
 
-use super::Environment;
 use super::file::FileSettings;
+use super::{Environment, environment, exposed};
 use crate::cli::Usage;
 
 /// The file that is read if no other one is named.
@@ -20,9 +20,11 @@ const MOST_BYTES: u64 = 1 << 20;
 pub(crate) struct Sources {
     pub(crate) environment: Environment,
     pub(crate) file: FileSettings,
+    /// The file, if there is one.
+    pub(crate) path: Option<PathBuf>,
     /// Paths in the file begin at its directory.
     pub(crate) directory: PathBuf,
-    /// The file that was named.
+    /// The file that was named; another one was only found in the current directory.
     pub(crate) config: Option<PathBuf>,
 }
 
@@ -31,10 +33,10 @@ impl Sources {
     pub(crate) fn read(config: Option<&Path>) -> Result<Self> {
         let environment = Environment::read()?;
         let path = config.unwrap_or(Path::new(FILE));
-        let file = match bounded(path) {
-            Ok(text) => FileSettings::parse(path, &text)?,
+        let (file, found) = match bounded(path) {
+            Ok(text) => (FileSettings::parse(path, &text)?, Some(path.to_owned())),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && config.is_none() => {
-                FileSettings::default()
+                (FileSettings::default(), None)
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 let name = path.display();
@@ -46,7 +48,22 @@ impl Sources {
             Err(error) => return Err(anyhow!("{} cannot be read: {error}", path.display())),
         };
         let directory = path.parent().map(Path::to_owned).unwrap_or_default();
-        Ok(Self { environment, file, directory, config: config.map(Path::to_owned) })
+        let config = config.map(Path::to_owned);
+        Ok(Self { environment, file, path: found, directory, config })
+    }
+
+    /// Says in the log which files have a say, for whoever did not expect one where this runs, and
+    /// which of them everybody can read.
+    pub(crate) fn announce(&self) {
+        let absolute = |file: &Path| std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        let dotenv = self.environment.has_file().then_some(Path::new(environment::FILE));
+        for file in [dotenv, self.path.as_deref()].into_iter().flatten() {
+            tracing::info!(file = %absolute(file).display(), "settings were read");
+        }
+        for file in exposed::exposed(self) {
+            let file = absolute(file);
+            tracing::warn!(file = %file.display(), "{}: {}", exposed::FOUND, exposed::REMEDY);
+        }
     }
 
     /// Reads them again, from the same places.

@@ -1,12 +1,13 @@
 //! How each item is looked at.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use queuekit::Queue;
 use queuekit::capability::Durability;
 use queuekit::queue::Keep;
 
 use super::{Seen, State};
+use crate::config::exposed;
 use crate::handlers::BuiltIn;
 use crate::http::is_this_host;
 use crate::http::keys::{KeyEntry, Scope};
@@ -98,18 +99,21 @@ pub(super) fn migrate_off(seen: &Seen<'_>) -> State {
 #[cfg(unix)]
 pub(super) fn file_modes(seen: &Seen<'_>) -> State {
     use std::os::unix::fs::PermissionsExt;
-    let store = (!is_server(seen)).then(|| {
-        let path = seen.url.split_once("://").map_or("", |(_, rest)| rest);
-        Path::new(path.split('?').next().unwrap_or_default()).to_owned()
-    });
+    let path = seen.url.split_once("://").map_or("", |(_, rest)| rest);
+    let path = path.split('?').next().unwrap_or_default();
+    // What was written last is in the log beside the file.
+    let store = ["", "-wal", "-shm"].map(|end| PathBuf::from(format!("{path}{end}")));
+    let store = store.into_iter().filter(|_| !is_server(seen));
     let key = seen.sources.file.tls.as_ref().map(|tls| seen.sources.directory.join(&tls.key));
-    let files = [store, key, Some(Path::new(".env").to_owned())];
-    let is_open = |path: &Path| {
+    let is_open = |path: &PathBuf| {
         let metadata = path.metadata().ok().filter(std::fs::Metadata::is_file);
         metadata.is_some_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
     };
-    let open = files.iter().flatten().filter(|path| is_open(path));
-    none_of(open.map(|path| path.display()), "is open to others")
+    let dotenv = PathBuf::from(".env");
+    let open = store.chain(key).chain([dotenv.clone()]).filter(is_open);
+    let exposed = exposed::exposed(seen.sources).into_iter().filter(|path| *path != dotenv);
+    let all: Vec<PathBuf> = open.chain(exposed.map(Path::to_owned)).collect();
+    none_of(all.iter().map(|path| path.display()), "is open to others")
 }
 
 #[cfg(not(unix))]
@@ -118,12 +122,7 @@ pub(super) fn file_modes(_: &Seen<'_>) -> State {
 }
 
 pub(super) fn secrets(seen: &Seen<'_>) -> State {
-    let file = &seen.sources.file;
-    let in_url = |url: &String| *url != queuekit::redacted(url);
-    if file.url.as_ref().is_some_and(in_url) || file.handlers.holds_secret() {
-        return to_do("there is one");
-    }
-    State::Ok
+    if seen.sources.file.holds_secret() { to_do("there is one") } else { State::Ok }
 }
 
 pub(super) fn retention(seen: &Seen<'_>) -> State {
@@ -288,9 +287,28 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let file = tempfile::NamedTempFile::new().unwrap();
         let url = format!("sqlite://{}?migrate=off", file.path().display());
-        for (mode, is_ok) in [(0o644, false), (0o640, false), (0o600, true)] {
+        let sources = Sources {
+            file: toml::from_str("url = 'postgres://a:b@db/jobs'").unwrap(),
+            path: Some(file.path().to_owned()),
+            ..Sources::default()
+        };
+        let of_settings = |url: &str| {
+            let (url, durability, queues) = (url.to_owned(), None, None);
+            file_modes(&Seen { sources: &sources, url, durability, queues })
+        };
+        for (mode, is_ok, group) in
+            [(0o644, false, false), (0o640, false, true), (0o600, true, true)]
+        {
             std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(mode)).unwrap();
             assert_eq!(state(file_modes, "", &url) == State::Ok, is_ok, "{mode:o}");
+            assert_eq!(of_settings("postgres:///jobs") == State::Ok, group, "{mode:o}");
+        }
+        for end in ["-wal", "-shm"] {
+            let beside = format!("{}{end}", file.path().display());
+            std::fs::write(&beside, "").unwrap();
+            std::fs::set_permissions(&beside, std::fs::Permissions::from_mode(0o644)).unwrap();
+            assert_eq!(state(file_modes, "", &url), to_do(&format!("{beside} is open to others")));
+            std::fs::remove_file(beside).unwrap();
         }
     }
 }

@@ -94,7 +94,16 @@ fn smtp(entry: &EmailEntry, environment: &Environment) -> Result<Option<Place>> 
     };
     let Some(host) = text("SMTP_HOST", &entry.host) else { return Ok(None) };
     let port = environment.parse::<NonZeroU16>("SMTP_PORT")?.or(entry.port);
-    let login = match (text("SMTP_USER", &entry.user), text("SMTP_PASSWORD", &entry.password)) {
+    let login = (text("SMTP_USER", &entry.user), text("SMTP_PASSWORD", &entry.password));
+    let beside = |name| environment.secret_for("SMTP_HOST", name).map(str::to_owned);
+    let own = (beside("SMTP_USER"), beside("SMTP_PASSWORD"));
+    if environment.is_of_file("SMTP_HOST") && login != own {
+        return Err(Usage::error(
+            "SMTP_HOST is of .env, and the login is not: a login is for the server that is named \
+             beside it; set SMTP_USER and SMTP_PASSWORD in .env, or SMTP_HOST where they are set",
+        ));
+    }
+    let login = match login {
         (Some(user), Some(password)) => Some((user, password)),
         (None, None) => None,
         _ => {
@@ -160,6 +169,32 @@ mod tests {
         let other = [none, gmail, password, ("SMTP_HOST", "mail.example"), from];
         assert_eq!(resolved(other).unwrap(), told("mail.example:587", "Ada <ada@example.org>"));
         assert_eq!(resolved([none]).unwrap(), told("", ""));
+    }
+
+    #[test]
+    fn s8_a_login_goes_to_the_server_that_is_named_beside_it() {
+        let (user, password) = (("SMTP_USER", "ada"), ("SMTP_PASSWORD", "hunter2"));
+        let host = ("SMTP_HOST", "mail.example");
+        let entry: EmailEntry = toml::from_str("user = 'ada'\npassword = 'hunter2'").unwrap();
+        let found = |environment, entry| {
+            mailer(entry, &Sources { environment, ..Sources::default() }).map(drop)
+        };
+        let of_file = || Environment::of([]).with_file([host]);
+        for (environment, entry) in [
+            (Environment::of([user, password]).with_file([host]), None),
+            (Environment::of([password]).with_file([host, user]), None),
+            (of_file(), Some(&entry)),
+        ] {
+            let error = found(environment, entry).unwrap_err().to_string();
+            assert!(
+                error.contains("SMTP_HOST is of .env") && !error.contains("hunter2"),
+                "{error}"
+            );
+        }
+        found(Environment::of([]).with_file([host, user, password]), Some(&entry)).unwrap();
+        found(Environment::of([host]).with_file([user, password]), None).unwrap();
+        found(Environment::of([host]), Some(&entry)).unwrap();
+        found(of_file(), None).unwrap();
     }
 
     #[test]

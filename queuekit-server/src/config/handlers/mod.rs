@@ -11,6 +11,7 @@ use anyhow::Result;
 use serde::Deserialize;
 
 use super::Sources;
+use crate::cli::Usage;
 use crate::handlers::{BuiltIn, Handler};
 
 /// `[handlers]`. Debug is left out: there are secrets in it.
@@ -49,6 +50,7 @@ pub(super) fn handlers(sources: &Sources) -> Result<Vec<Handler>> {
     let entry = &sources.file.handlers;
     let enabled = entry.enabled.as_deref().unwrap_or(BuiltIn::HARMLESS);
     remark_on_what_is_off(entry, enabled);
+    refuse_unless_named(enabled, sources)?;
     let mut handlers = Vec::new();
     for (at, name) in enabled.iter().enumerate() {
         if enabled[..at].contains(name) {
@@ -72,6 +74,19 @@ pub(super) fn handlers(sources: &Sources) -> Result<Vec<Handler>> {
         }
     }
     Ok(handlers)
+}
+
+/// A directory may be somebody else's, and so is the file in it: what it says may run commands, and
+/// send what the environment holds to places it names. Whoever names the file means it.
+fn refuse_unless_named(enabled: &[BuiltIn], sources: &Sources) -> Result<()> {
+    let reaches_out = !enabled.iter().all(|handler| BuiltIn::HARMLESS.contains(handler));
+    if reaches_out && sources.config.is_none() {
+        return Err(Usage::error(
+            "./queuekit.toml turns on handlers that reach beyond the store, and was only found in \
+             the current directory: if it is yours, name it: --config queuekit.toml",
+        ));
+    }
+    Ok(())
 }
 
 /// Somebody who states settings means them to be used.

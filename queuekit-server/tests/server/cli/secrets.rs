@@ -1,5 +1,8 @@
 //! S9: what is secret is told nowhere.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+
 use crate::sandbox::{Ran, Sandbox};
 
 /// In every place where a secret can stand.
@@ -57,7 +60,7 @@ fn s9_no_setting_that_cannot_be_read_is_repeated() {
     ] {
         let sandbox = Sandbox::new();
         sandbox.write(file, text);
-        let ran = sandbox.run(&["serve"]);
+        let ran = sandbox.run(&["serve", "--work"]);
         assert_eq!(ran.code, 2, "{ran:?}");
         keeps(&ran);
     }
@@ -76,4 +79,33 @@ fn s9_a_server_that_runs_tells_no_key() {
     let ran = sandbox.run(&["work", "--until-idle", "--log-format", "json"]);
     assert_eq!(ran.code, 0);
     keeps(&ran);
+}
+
+#[test]
+fn s9_a_file_with_a_secret_that_everybody_can_read_is_told() {
+    const TOLD: &str = "a file that holds a secret can be read by every user";
+    let sandbox = Sandbox::new().env("QUEUEKIT_LISTEN", "127.0.0.1:0");
+    sandbox.run(&["migrate", "up"]).ok();
+    let said = || {
+        let report = sandbox.run(&["doctor", "--url", "sqlite://queuekit.db"]).ok();
+        let worker = sandbox.run(&["work", "--until-idle", "--url", "sqlite://queuekit.db"]);
+        assert!(!report.contains(MARKER));
+        keeps(&worker);
+        (report.matches(TOLD).count(), worker.stderr.matches(TOLD).count())
+    };
+    sandbox.write("queuekit.toml", "url = 'postgres://ada:hunter2@db/jobs?sslmode=require'");
+    sandbox.write(".env", "QUEUEKIT_API_KEY=hunter2\n");
+    let modes = |mode| {
+        for file in ["queuekit.toml", ".env"] {
+            std::fs::set_permissions(sandbox.path(file), Permissions::from_mode(mode)).unwrap();
+        }
+    };
+    modes(0o644);
+    assert_eq!(said(), (2, 2));
+    modes(0o640);
+    assert_eq!(said(), (0, 0));
+    sandbox.write("queuekit.toml", "url = 'sqlite://queuekit.db'");
+    sandbox.write(".env", "QUEUEKIT_CONCURRENCY=2\n");
+    modes(0o644);
+    assert_eq!(said(), (0, 0), "there is no secret in them");
 }

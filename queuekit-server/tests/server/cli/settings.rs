@@ -79,6 +79,11 @@ fn a_word_that_is_nearly_right_is_corrected() {
 fn more_slots_than_a_process_has_use_for_are_refused() {
     let sandbox = Sandbox::new().env("QUEUEKIT_CONCURRENCY", "18446744073709551615");
     sandbox.run(&["work"]).failed(2, &["concurrency", "1..=100000"]);
+    for command in [&["serve", "--work"][..], &["dev"]] {
+        let ran = sandbox.run(&[command, &["--listen", "127.0.0.1:0"]].concat());
+        ran.failed(2, &["concurrency", "1..=100000"]);
+        assert_eq!(ran.stdout, "", "nobody was told of a server");
+    }
 }
 
 #[test]

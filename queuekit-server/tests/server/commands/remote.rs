@@ -56,3 +56,28 @@ fn s7_a_server_shows_a_certificate_that_leads_to_an_authority() {
     }
     assert!(server.is_quiet(), "nothing was told to who could not show who it is");
 }
+
+/// Guard: `.env` may be somebody else's, as in a repository that was cloned.
+#[test]
+fn s8_a_server_that_dotenv_names_gets_no_key_that_was_exported() {
+    let server = Receiver::new(no_queues);
+    let named = format!("QUEUEKIT_SERVER={}\n", server.url(""));
+    let sandbox = Sandbox::new().env("QUEUEKIT_API_KEY", "hunter2");
+    let told = |sandbox: &Sandbox, args: &[&str]| {
+        let ran = sandbox.run(&[&["queue", "list"], args].concat());
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let key = server.next().headers.get("authorization").cloned();
+        (key, ran.stderr.contains("QUEUEKIT_API_KEY is not of .env"))
+    };
+    let bearer = |key: &str| Some(format!("Bearer {key}"));
+    sandbox.write(".env", &named);
+    assert_eq!(told(&sandbox, &[]), (None, true));
+    assert_eq!(told(&sandbox, &["--server", &server.url("")]), (bearer("hunter2"), false));
+    sandbox.write(".env", &format!("{named}QUEUEKIT_API_KEY=its-own\n"));
+    assert_eq!(told(&sandbox, &[]), (bearer("its-own"), false));
+    let exported = sandbox.env("QUEUEKIT_SERVER", &server.url(""));
+    assert_eq!(told(&exported, &[]), (bearer("hunter2"), false));
+    let of_file = Sandbox::new().env("QUEUEKIT_SERVER", &server.url(""));
+    of_file.write(".env", "QUEUEKIT_API_KEY=its-own\n");
+    assert_eq!(told(&of_file, &[]), (bearer("its-own"), false));
+}

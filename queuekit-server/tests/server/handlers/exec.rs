@@ -9,7 +9,7 @@ use queuekit::State;
 use queuekit::capability::CancelOutcome;
 use serde_json::json;
 
-use crate::handlers::place::{Place, dead, result, retried};
+use crate::handlers::place::{Place, WORK, dead, result, retried};
 use crate::sandbox::Sandbox;
 
 /// A command `t` of the shell.
@@ -75,7 +75,7 @@ async fn s9_a_command_cannot_read_what_its_worker_knows() {
     let sandbox = Sandbox::new().env("QUEUEKIT_API_KEY", "hunter2");
     let place = Place::within(sandbox, &shell(script, "")).await;
     let id = place.enqueue("exec.t", "").await;
-    let mut worker = unprivileged(place.sandbox.command(&["work", "--until-idle"]));
+    let mut worker = unprivileged(place.sandbox.command(&[&WORK[..], &["--until-idle"]].concat()));
     assert!(worker.output().unwrap().status.success());
     let job = place.job(id).await;
     assert_eq!(job.result.as_deref(), Some(&b"tried\n"[..]), "{job:?}");

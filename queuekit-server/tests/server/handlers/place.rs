@@ -6,6 +6,9 @@ use queuekit::{Bytes, Client, Job, JobDraft, JobId, State};
 
 use crate::sandbox::{Ran, Running, Sandbox};
 
+/// A worker whose file of settings is named, and may turn on every handler.
+pub(crate) const WORK: [&str; 3] = ["work", "--config", "queuekit.toml"];
+
 /// Where one test takes place.
 pub(crate) struct Place {
     pub(crate) sandbox: Sandbox,
@@ -33,14 +36,14 @@ impl Place {
     /// Runs what can run now.
     #[track_caller]
     pub(crate) fn work(&self) -> Ran {
-        let ran = self.sandbox.run(&["work", "--until-idle"]);
+        let ran = self.sandbox.run(&[&WORK[..], &["--until-idle"]].concat());
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         ran
     }
 
     /// A worker that goes on, and takes over what another one has left when its lease has run out.
     pub(crate) fn worker(&self) -> Running {
-        let mut worker = self.sandbox.start(&["work"]);
+        let mut worker = self.sandbox.start(&WORK);
         worker.says("working");
         worker
     }

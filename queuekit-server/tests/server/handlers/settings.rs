@@ -5,6 +5,29 @@ use queuekit::State;
 use crate::handlers::place::Place;
 use crate::sandbox::Sandbox;
 
+const UNTIL_IDLE: [&str; 4] = ["work", "--config", "queuekit.toml", "--until-idle"];
+
+/// Guard: a directory may be somebody else's, and so is the file in it.
+#[test]
+fn s8_a_file_that_was_only_found_turns_on_no_handler_that_reaches_out() {
+    for handler in ["http", "email", "exec"] {
+        let sandbox = Sandbox::new();
+        let settings = format!(
+            "[handlers]\nenabled = ['echo', '{handler}']\n\
+             [handlers.exec.commands.a]\nprogram = '/bin/true'\n"
+        );
+        sandbox.write("queuekit.toml", &settings);
+        for command in [&["work", "--until-idle"][..], &["serve", "--work"], &["dev"]] {
+            sandbox.run(command).failed(2, &["./queuekit.toml turns on", "--config queuekit.toml"]);
+        }
+        assert!(!sandbox.path("queuekit.db").exists(), "it is refused before a store is made");
+        sandbox.run(&UNTIL_IDLE).ok();
+        // Who runs no jobs has no use for handlers.
+        let serve = ["serve", "--listen", "127.0.0.1:0"];
+        assert!(sandbox.start(&serve).line().starts_with("http://"));
+    }
+}
+
 #[tokio::test]
 async fn handlers_that_reach_outside_are_off_until_they_are_named_and_their_jobs_are_left() {
     let place = Place::new("").await;
@@ -22,7 +45,7 @@ fn a_worker_says_which_handlers_are_on_and_what_is_stated_for_one_that_is_off() 
                     [handlers.exec.commands.a]\nprogram = '/bin/true'\n\
                     [handlers.exec.commands.b]\nprogram = '/bin/true'\n";
     sandbox.write("queuekit.toml", settings);
-    let ran = sandbox.run(&["work", "--until-idle"]);
+    let ran = sandbox.run(&UNTIL_IDLE);
     assert_eq!(ran.code, 0);
     assert!(ran.stderr.contains(r#"handlers="http, exec.a, exec.b, sleep""#), "{}", ran.stderr);
     let off = "[handlers.email] is in the file, and the handler is off";
@@ -69,7 +92,7 @@ fn a_wrong_setting_is_refused_at_the_start_by_name_and_not_repeated() {
     ] {
         let sandbox = Sandbox::new();
         sandbox.write("queuekit.toml", settings);
-        let ran = sandbox.run(&["work", "--until-idle"]);
+        let ran = sandbox.run(&UNTIL_IDLE);
         ran.failed(2, &[said]);
         let is_name = said.contains("hunter2");
         assert!(is_name || !ran.stderr.contains("hunter2"), "{}", ran.stderr);
@@ -87,11 +110,11 @@ fn a_wrong_variable_is_refused_at_the_start_by_name_and_not_repeated() {
     ] {
         let sandbox = Sandbox::new().env("SMTP_HOST", "mail.example").env(name, "hunter2");
         sandbox.write("queuekit.toml", "[handlers]\nenabled = ['http', 'email']\n");
-        let ran = sandbox.run(&["work", "--until-idle"]);
+        let ran = sandbox.run(&UNTIL_IDLE);
         ran.failed(2, &[said]);
         assert!(!ran.stderr.contains("hunter2"), "{}", ran.stderr);
     }
     let half = Sandbox::new().env("GMAIL_USER", "ada@example.org");
     half.write("queuekit.toml", "[handlers]\nenabled = ['email']\n");
-    half.run(&["work", "--until-idle"]).failed(2, &["GMAIL_APP_PASSWORD"]);
+    half.run(&UNTIL_IDLE).failed(2, &["GMAIL_APP_PASSWORD"]);
 }
