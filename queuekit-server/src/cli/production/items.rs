@@ -69,8 +69,8 @@ pub(super) const ITEMS: &[Item] = &[
     Item {
         name: "file-modes",
         what: "Files with payloads or secrets are read by their owner alone",
-        setting: "`chmod 600` for the SQLite file, its `-wal` and `-shm`, `.env`, the TLS key, and a \
-                  `queuekit.toml` with a secret (640 will do for it)",
+        setting: "`chmod 600` for the SQLite file, its `-wal` and `-shm`, `.env`, the TLS key, and \
+                  a `queuekit.toml` with a secret (640 will do for it)",
         look: look::file_modes,
     },
     Item {
