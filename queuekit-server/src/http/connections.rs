@@ -28,7 +28,7 @@ pub(super) struct Connections {
 struct Open {
     next: u64,
     by_address: HashMap<IpAddr, usize>,
-    /// Those on which no head of a request has come yet, the longest open first.
+    /// Those on which nobody has asked for anything that is let in, the longest open first.
     silent: BTreeMap<u64, CancellationToken>,
 }
 
@@ -83,7 +83,7 @@ impl Connections {
 }
 
 impl Connection {
-    /// The head of a request has come: it is not given up for another one.
+    /// A request of whom it is from was let in: it is not given up for another one.
     pub(super) fn speaks(&self) {
         self.connections.open().silent.remove(&self.number);
     }

@@ -5,14 +5,17 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::{Request, State};
+use axum::http::header::CONNECTION;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use tokio::sync::Semaphore;
 
 use super::HttpOptions;
 use super::access::Visit;
 use super::caller::{Caller, sent_key};
+use super::connections::Connection;
 use super::content_type::refuse_cloud_events;
 use super::csrf::Names;
 use super::guesses::Guesses;
@@ -25,13 +28,16 @@ const OPEN: [&str; 2] = ["/healthz", "/readyz"];
 /// The description of the API, which is the same on every server: a browser sends no key.
 const PUBLISHED: [&str; 2] = ["/docs", "/openapi.json"];
 /// Whoever stands between a client and this server may look at the other one.
-const SINGLE: [&str; 3] = ["host", "authorization", "idempotency-key"];
+const SINGLE: [&str; 5] = ["host", "authorization", "idempotency-key", "origin", "sec-fetch-site"];
 /// Answers are for who asked: neither for a cache, nor to be guessed at or shown by other sites.
 const PRIVATE: [(&str, &str); 3] = [
     ("cache-control", "no-store"),
     ("x-content-type-options", "nosniff"),
     ("cross-origin-resource-policy", "same-origin"),
 ];
+
+/// Each keeps a connection and what has come on it.
+const WAITING: usize = 256;
 
 /// Guards all routes.
 #[derive(Debug)]
@@ -40,6 +46,8 @@ pub(crate) struct Door {
     names: Names,
     limits: Arc<LiveLimits>,
     guesses: Guesses,
+    /// Wrong keys whose answers wait; what is beyond is told at once, and its connection closed.
+    waiting: Semaphore,
     access_log: bool,
 }
 
@@ -50,6 +58,7 @@ impl Door {
             names: Names::new(options),
             limits,
             guesses: Guesses::default(),
+            waiting: Semaphore::new(WAITING),
             access_log: options.access_log,
         }
     }
@@ -80,8 +89,11 @@ impl Door {
             Err(_) if is_published => {
                 return (None, next.run(Request::from_parts(parts, body)).await);
             }
-            Err(problem) => return (None, self.refuse(&parts, problem).await),
+            Err(problem) => return (None, self.refuse(parts, problem).await),
         };
+        if let Some(connection) = parts.extensions.get::<Arc<Connection>>() {
+            connection.speaks();
+        }
         parts.extensions.insert(caller.clone());
         let request = Request::from_parts(parts, body);
         // Long polls and streams have bounds of their own: they must not use up that of the others.
@@ -96,12 +108,17 @@ impl Door {
         (Some(caller), response)
     }
 
-    /// A wrong key is told so later, the more of them have come from there.
-    async fn refuse(&self, parts: &Parts, problem: Problem) -> Response {
-        let response = problem.into_response();
-        if response.status() == StatusCode::UNAUTHORIZED && sent_key(parts).is_some() {
+    /// A wrong key is told so later, the more of them have come from there. It is the last that is
+    /// read of its connection, and nothing of it is kept meanwhile: waiting costs the server little.
+    async fn refuse(&self, parts: Parts, problem: Problem) -> Response {
+        let mut response = problem.into_response();
+        if response.status() == StatusCode::UNAUTHORIZED && sent_key(&parts).is_some() {
             let peer = parts.extensions.get().copied();
-            tokio::time::sleep(self.guesses.wait(peer, Instant::now())).await;
+            drop(parts);
+            if let Ok(_place) = self.waiting.try_acquire() {
+                tokio::time::sleep(self.guesses.wait(peer, Instant::now())).await;
+            }
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         response
     }

@@ -173,8 +173,8 @@ impl Service {
         let stream = Attentive::new(stream);
         let (peer, connection) = (self.peer, Arc::clone(&self.connection));
         let routes = self.routes.map_request(move |mut request: hyper::Request<_>| {
-            connection.speaks();
             request.extensions_mut().insert(peer);
+            request.extensions_mut().insert(Arc::clone(&connection));
             lingering(request)
         });
         let serving = http1::Builder::new()

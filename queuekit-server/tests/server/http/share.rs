@@ -214,6 +214,22 @@ fn s6_one_address_has_its_part_of_the_connections() {
 }
 
 #[test]
+fn s6_who_sends_wrong_keys_keeps_nobody_else_out() {
+    let server = guarded_with("[limits]\nmax_connections = 8");
+    let wrong = "GET /v1/jobs HTTP/1.1\r\nhost: a\r\nauthorization: Bearer wrong\r\n\r\n";
+    // The first are told at once; the others would have their places for minutes.
+    let held: Vec<_> = (0..40)
+        .map(|_| {
+            let mut stream = TcpStream::connect(server.address()).unwrap();
+            let _ = stream.write_all(wrong.repeat(100).as_bytes());
+            stream
+        })
+        .collect();
+    by(&server, "producer", "POST", "/v1/jobs").json(&json!({"type": "t"})).expect(201);
+    drop(held);
+}
+
+#[test]
 fn s6_a_beat_names_at_most_a_hundred_queues_and_types() {
     let server = guarded();
     let names = |many: usize| (0..many).map(|n| format!("q{n}")).collect::<Vec<_>>();
