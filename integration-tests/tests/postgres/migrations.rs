@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use crate::common::postgres::of_schema;
-use crate::common::stage::{
-    PATIENCE, Stage, client, complete, create, database, lease, state, url,
-};
+use crate::common::stage::{Stage, client, complete, create, database, lease, state, url};
 use futures_util::future::{join_all, try_join_all};
 use queuekit_core::capability::{
     Admin, Durability, Inspect, Migrations, Severity, Upkeep, Wakeups,

@@ -51,7 +51,8 @@ only ever added to one:
 **Many jobs at once.** Actions take ids, or a filter such as `state:dead kind:email error:timeout
 older:1h`. Those of a filter are counted first; the command asks before it changes them, unless
 `--yes` is said. `--dry-run` counts only. What else deletes asks too: `queue remove --force`,
-`cron delete`, `subscription delete`, and `queue set` where dead jobs are there and would be kept for less.
+`cron delete`, `subscription delete`, and `queue set` where dead jobs are there and would be kept
+for less.
 
 **Exit codes.** 0 ok, 1 failed, 2 usage, 3 not found, 4 unhealthy.
 "#;

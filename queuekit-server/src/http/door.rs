@@ -109,7 +109,7 @@ impl Door {
     }
 
     /// A wrong key is told so later, the more of them have come from there. It is the last that is
-    /// read of its connection, and nothing of it is kept meanwhile: waiting costs the server little.
+    /// read of its connection, and nothing of it is kept meanwhile: waiting costs little.
     async fn refuse(&self, parts: Parts, problem: Problem) -> Response {
         let mut response = problem.into_response();
         if response.status() == StatusCode::UNAUTHORIZED && sent_key(&parts).is_some() {
