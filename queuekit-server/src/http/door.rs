@@ -87,6 +87,10 @@ impl Door {
         let caller = match self.admit(&parts) {
             Ok(caller) => caller,
             Err(_) if is_published => {
+                let _place = match self.limits.requests.take_of_all(1) {
+                    Ok(place) => place,
+                    Err(problem) => return (None, problem.into_response()),
+                };
                 return (None, next.run(Request::from_parts(parts, body)).await);
             }
             Err(problem) => return (None, self.refuse(parts, problem).await),
