@@ -17,7 +17,7 @@ const PENDING: u64 = 200;
 /// How long what has to happen may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// A job of a worker that was killed is leased again within this time and its ttl.
-const RECOVERY: Duration = Duration::from_secs(5);
+const RECOVERY: Duration = Duration::from_secs(2);
 
 /// Kills processes that enqueue and processes that work, at random, and starts them again; then
 /// lets them finish, and judges. `test` is the name of the test that calls this and does nothing

@@ -22,7 +22,7 @@ const HELD: usize = 4;
 /// partition key.
 const CALLS: u64 = 4;
 /// The jobs of a stopped worker are leased again within this time and their ttl.
-const RECOVERY: Duration = Duration::from_secs(5);
+const RECOVERY: Duration = Duration::from_secs(2);
 /// How long what has to happen may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 

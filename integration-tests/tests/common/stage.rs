@@ -146,7 +146,7 @@ pub(crate) fn threads(prefix: &str) -> Option<usize> {
 
 /// What must be answered at once: a second is much for one call on a busy machine.
 pub(crate) async fn promptly<T>(what: &str, call: impl Future<Output = T>) -> T {
-    answered(what, Duration::from_secs(5), call).await
+    answered(what, Duration::from_millis(1500), call).await
 }
 
 /// What a call that got no answer may say, and by when (R10.2); what it said.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::common::stage::{PATIENCE, Stage, create, lease, promptly, request_for, state, until};
 use async_trait::async_trait;
+use futures_util::future::join_all;
 use queuekit_core::capability::{Exchanged, ExtendOutcome, Settlement};
 use queuekit_core::{
     Ack, AckOutcome, Backend, Bytes, Client, JobDraft, JobId, LeaseToken, LeaseTtl, Reserve,
@@ -65,6 +66,39 @@ async fn r3_7_a_lease_that_is_being_settled_holds_up_no_neighbour() {
         assert_eq!(rest, [AckOutcome::Acked; 2], "the neighbours kept their leases");
     }
     stage.assert_exact().await;
+    stage.end().await;
+}
+
+/// R13.1: calls that wait for a row hold every connection of the pool; leases are extended over
+/// another one. Guard: `heartbeats`, the pool of `Call::Heartbeat`.
+#[tokio::test]
+async fn r13_1_calls_that_hold_every_connection_hold_up_no_extend() {
+    let test = this_test!();
+    let settings = "pool_size=2&lock_timeout_ms=9000";
+    let Some(stage) = Stage::with(test, settings).await else { return };
+    let store = &stage.store;
+    for _ in 0..2 {
+        create(store, &build(draft())).await;
+    }
+    let leases = store.reserve(&request_for(PATIENCE, 2)).await.unwrap().leases;
+    let tokens: Vec<LeaseToken> = leases.into_iter().map(|lease| lease.token).collect();
+    let mut app = stage.client().await;
+    let tx = app.transaction().await.unwrap();
+    let held = [Ack::new(tokens[0].clone())];
+    assert_eq!(store.ack_in(&tx, &held).await.unwrap(), [AckOutcome::Acked]);
+    let waiting = join_all((0..2).map(|_| store.ack(&held)));
+    let beats = async {
+        stage.until_blocked(2).await;
+        let ttl = LeaseTtl::for_tests(PATIENCE);
+        let extend = store.capabilities().leases.unwrap().extend(&tokens[1..], ttl).await;
+        tx.commit().await.unwrap();
+        extend.unwrap()
+    };
+    let (extended, acked) = tokio::join!(promptly("an extend", beats), waiting);
+    assert_eq!(extended, [ExtendOutcome::Extended { ttl: PATIENCE, cancel_requested: false }]);
+    for outcomes in acked {
+        assert_eq!(outcomes.unwrap(), [AckOutcome::AlreadyDone], "each waited for the transaction");
+    }
     stage.end().await;
 }
 
