@@ -60,6 +60,7 @@ macro_rules! __with_sources {
             schedules {
                 full r15_1_a_declaration_spares_what_an_operator_changed
                 full r15_1_a_schedule_is_stored_listed_and_removed
+                full r15_1_a_store_has_at_most_10_000_schedules
                 full r15_1_what_never_occurs_is_refused
                 full r15_3_start_end_and_jitter
                 full r15_4_missed_occurrences_follow_the_policy

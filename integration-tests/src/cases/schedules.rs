@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use futures_util::{StreamExt, stream};
 use queuekit_core::capability::{ScheduleChange, ScheduleChanged, ScheduleQuery};
+use queuekit_core::limits::SCHEDULES;
 use queuekit_core::schedule::NOMINAL_MS;
 use queuekit_core::{
     Bytes, CatchUp, Declared, ErrorKind, Job, JobDraft, Overlap, QueuePatch, ScheduleDraft,
@@ -60,6 +62,29 @@ pub async fn r15_1_a_schedule_is_stored_listed_and_removed(world: &dyn World) {
     assert!(!world.scheduler().delete(&schedule_name("b")).await.expect("delete"));
     assert_eq!(world.scheduler().get(&schedule_name("b")).await.expect("get"), None);
     assert_eq!(listed(None, 10).await, ["a", "c", "d"]);
+}
+
+/// R15.1: a store has at most 10,000 schedules, however many are created at once; those that exist
+/// go on. Guard: the count of schedules where one comes to exist.
+pub async fn r15_1_a_store_has_at_most_10_000_schedules(world: &dyn World) {
+    world.declare(hourly("first")).await;
+    let body = world.schedule_row("first").await.body;
+    let create = async |number: usize| {
+        let name = schedule_name(&format!("s{number}"));
+        let to = Some((None, body.clone()));
+        let change = ScheduleChange { name, seen: None, to, jobs: Vec::new() };
+        world.schedules().change_schedule(&change).await
+    };
+    let created = stream::iter(1..SCHEDULES + 8).map(create).buffer_unordered(16);
+    let created: Vec<_> = created.collect().await;
+    let refused = created.into_iter().filter_map(Result::err).inspect(|error| {
+        assert!(matches!(error.kind(), ErrorKind::Invalid { .. }), "{error}");
+    });
+    assert_eq!(refused.count(), 8, "all at once");
+    let listed = world.schedule_rows(ScheduleQuery::After(None, 2 * SCHEDULES)).await.rows;
+    assert_eq!(listed.len(), SCHEDULES);
+    let edited = defined(ScheduleDraft::every("first", 2 * EVERY, draft()));
+    assert!(!world.scheduler().put(&edited).await.expect("one that exists is changed"));
 }
 
 /// R15.1: an application declares its schedules at each start; what an operator has changed since

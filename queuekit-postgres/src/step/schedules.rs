@@ -3,7 +3,7 @@
 use queuekit_core::capability::{
     ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow, ScheduleRows,
 };
-use queuekit_core::limits::admit_schedule;
+use queuekit_core::limits::{self, admit_schedule};
 use queuekit_core::retry::queue_full_retry_after;
 use queuekit_core::{Bytes, EnqueueOutcome, ScheduleName, Timestamp};
 use tokio_postgres::Row;
@@ -13,6 +13,11 @@ use crate::error::{Outcome, unreadable};
 use crate::params::params;
 use crate::session::Session;
 use crate::statements::Sql;
+
+/// The number of the lock of whoever creates a schedule.
+const CREATION: i32 = -3;
+/// Transactions that may create schedules at once: a server has fewer connections.
+const AT_ONCE: usize = 1000;
 
 pub(crate) async fn find_schedules(
     session: &Session<'_>,
@@ -44,11 +49,12 @@ pub(crate) async fn find_schedules(
 /// In a transaction of its own; none if what was known of the queues is out of date.
 pub(crate) async fn change_schedule(
     session: &Session<'_>,
+    lock_class: i32,
     change: &ScheduleChange,
     asked: &Asked<'_>,
 ) -> Outcome<Option<ScheduleChanged>> {
     session.begin().await?;
-    if !move_row(session, change).await? {
+    if !move_row(session, lock_class, change).await? {
         return Ok(Some(ScheduleChanged::Stale));
     }
     if !change.jobs.is_empty() {
@@ -64,16 +70,17 @@ pub(crate) async fn change_schedule(
 }
 
 /// False if the row is not the one that was seen.
-async fn move_row(session: &Session<'_>, change: &ScheduleChange) -> Outcome<bool> {
+async fn move_row(
+    session: &Session<'_>,
+    lock_class: i32,
+    change: &ScheduleChange,
+) -> Outcome<bool> {
     let name = change.name.as_str();
     let seen = change.seen.map(u64::cast_signed);
     let rows = match (seen, &change.to) {
         (None, Some((next_at, body))) => {
             let next_at = next_at.map(Timestamp::as_millis);
-            let count = session.query(Sql::ScheduleCount, params![]).await?;
-            let existing: i64 = count.first().map_or(Ok(0), |row| row.try_get(0))?;
-            let admitted = admit_schedule(usize::try_from(existing).unwrap_or(usize::MAX - 1));
-            admitted.map_err(|error| error.on(&change.name))?;
+            admit(session, lock_class).await?.map_err(|error| error.on(&change.name))?;
             session.query(Sql::ScheduleInsert, params![name, next_at, &body[..]]).await?
         }
         (Some(seen), Some((next_at, body))) => {
@@ -88,6 +95,23 @@ async fn move_row(session: &Session<'_>, change: &ScheduleChange) -> Outcome<boo
         }
     };
     Ok(!rows.is_empty())
+}
+
+/// Whether one more schedule may come to exist.
+async fn admit(session: &Session<'_>, lock_class: i32) -> Outcome<queuekit_core::Result<()>> {
+    let mut existing = count(session).await?;
+    if existing + AT_ONCE >= limits::SCHEDULES {
+        // One after the other: two that count at once would both find room for the last one.
+        session.query(Sql::LockQueue, params![CREATION, lock_class]).await?;
+        existing = count(session).await?;
+    }
+    Ok(admit_schedule(existing))
+}
+
+async fn count(session: &Session<'_>) -> Outcome<usize> {
+    let rows = session.query(Sql::ScheduleCount, params![]).await?;
+    let existing: i64 = rows.first().map_or(Ok(0), |row| row.try_get(0))?;
+    Ok(usize::try_from(existing).unwrap_or(usize::MAX / 2))
 }
 
 /// None for the row that only tells the time; one that is no schedule's is passed over.
