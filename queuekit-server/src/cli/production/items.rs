@@ -25,8 +25,8 @@ pub(super) const ITEMS: &[Item] = &[
     },
     Item {
         name: "closed-door",
-        what: "No server without a key listens beyond its machine",
-        setting: "no `insecure_no_auth`, no `--insecure-no-auth`",
+        what: "A server without keys listens on this machine only",
+        setting: "leave out `insecure_no_auth` and `--insecure-no-auth`",
         look: look::closed_door,
     },
     Item {
@@ -39,7 +39,7 @@ pub(super) const ITEMS: &[Item] = &[
         name: "memory",
         what: "Request bodies and answers fit into the server's memory limit",
         setting: "`[limits]` `max_buffered_bytes`, at most half of the memory limit",
-        look: |_| State::Unseen("the limit is the unit's, the container's or the pod's"),
+        look: |_| State::Unseen("the limit is set in the unit, the container or the pod"),
     },
     Item {
         name: "durability",
@@ -68,14 +68,14 @@ pub(super) const ITEMS: &[Item] = &[
     },
     Item {
         name: "file-modes",
-        what: "Only their owner can read files that hold payloads or secrets",
-        setting: "`chmod 600` for the SQLite file, its `-wal` and `-shm`, `.env`, the TLS key, and \
-                  a `queuekit.toml` with a secret (640 will do for it)",
+        what: "Only the owner can read files that hold payloads or secrets",
+        setting: "`chmod 600` for the SQLite file, its `-wal` and `-shm`, `.env` and the TLS key; \
+                  at most 640 for a `queuekit.toml` with a secret",
         look: look::file_modes,
     },
     Item {
         name: "secrets",
-        what: "`queuekit.toml`, which programs share, holds no password",
+        what: "`queuekit.toml` holds no password, because programs share it",
         setting: "`QUEUEKIT_URL`, `QUEUEKIT_WEBHOOK_SECRET`, `SMTP_PASSWORD`",
         look: look::secrets,
     },
@@ -119,20 +119,20 @@ pub(super) const ITEMS: &[Item] = &[
     },
     Item {
         name: "network",
-        what: "Only servers and workers reach the store's port, and only callers the server's",
+        what: "Only servers and workers can reach the store's port, and only callers the server's",
         setting: "`deploy/kubernetes/network.yaml`, a firewall",
-        look: |_| State::Unseen("who else reaches a port is seen from there"),
+        look: |_| State::Unseen("test the ports from other machines"),
     },
     Item {
         name: "backups",
         what: "The store is backed up, and restoring a backup has been tried",
         setting: "docs/sqlite.md, docs/postgres.md, docs/redis.md",
-        look: |_| State::Unseen("a backup that was never restored is none"),
+        look: |_| State::Unseen("only a restore shows that a backup works"),
     },
     Item {
         name: "advisories",
         what: "Someone follows security advisories about the running version",
         setting: "`cargo deny check advisories`, `cargo xtask sbom`",
-        look: |_| State::Unseen("this program does not ask the network"),
+        look: |_| State::Unseen("this program makes no requests to find out"),
     },
 ];
