@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, Throughput};
-use queuekit_core::Client;
+use queuekit_core::{Client, Enqueued};
 
 use crate::BenchStore;
 use crate::setup::{CHUNK, Noop, group, runtime};
@@ -48,7 +48,7 @@ async fn in_bulk<S: BenchStore>(calls: u64) -> Duration {
     let started = Instant::now();
     for _ in 0..calls {
         let jobs = (0..CHUNK).map(|number| Noop { number });
-        client.enqueue_all(jobs).await.expect("enqueue");
+        client.enqueue_all(jobs).await.and_then(Enqueued::ids).expect("enqueue");
     }
     started.elapsed()
 }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use criterion::{Criterion, Throughput};
 use futures_util::future::join_all;
 use queuekit_core::{
-    Ack, Backend, Client, ConsumerName, EventDraft, JobDraft, LeaseTtl, QueueName, Reserve,
-    SubscriptionDraft, WorkerId,
+    Ack, Backend, Client, ConsumerName, Enqueued, EventDraft, JobDraft, LeaseTtl, QueueName,
+    Reserve, SubscriptionDraft, WorkerId,
 };
 
 use crate::BenchStore;
@@ -90,7 +90,7 @@ async fn client_with<S: BenchStore>(consumers: usize, keys: Keys) -> Client {
             Keys::InOrder(_) => draft.ordered(),
         };
         let subscription = draft.build().expect("a subscription");
-        client.consumers().expect("events").declare(&subscription).await.expect("declare");
+        client.consumers().declare(&subscription).await.expect("declare");
     }
     client
 }
@@ -145,7 +145,11 @@ async fn enqueues<S: BenchStore>(rounds: u64, in_one_call: bool) -> Duration {
     let started = Instant::now();
     for _ in 0..rounds {
         if in_one_call {
-            client.enqueue_all((0..CONSUMERS).map(job)).await.expect("enqueue");
+            client
+                .enqueue_all((0..CONSUMERS).map(job))
+                .await
+                .and_then(Enqueued::ids)
+                .expect("enqueue");
             continue;
         }
         for n in 0..CONSUMERS {
@@ -199,7 +203,11 @@ async fn drain_keyed<S: BenchStore>(times: u64, jobs: usize) -> Duration {
         };
         let numbers: Vec<usize> = (0..jobs).collect();
         for some in numbers.chunks(CHUNK) {
-            client.enqueue_all(some.iter().map(|n| job(*n))).await.expect("enqueue");
+            client
+                .enqueue_all(some.iter().map(|n| job(*n)))
+                .await
+                .and_then(Enqueued::ids)
+                .expect("enqueue");
         }
         let started = Instant::now();
         assert_eq!(drain(&**client.backend(), QueueName::default()).await, jobs);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, SamplingMode, Throughput};
-use queuekit_core::{Backend, Client, JobDraft, State};
+use queuekit_core::{Backend, Client, Enqueued, JobDraft, State};
 use queuekit_worker::{Ctx, RunningWorker, Worker};
 use tokio::sync::Notify;
 
@@ -48,7 +48,7 @@ async fn enqueue_and_drain<S: BenchStore>() -> Duration {
     for first in (0..jobs()).step_by(CHUNK) {
         let numbers = first..jobs().min(first + CHUNK);
         let calls = client.enqueue_all(numbers.map(|number| Noop { number }));
-        calls.await.expect("enqueue");
+        calls.await.and_then(Enqueued::ids).expect("enqueue");
     }
     finish(&client, worker, &done).await;
     started.elapsed()

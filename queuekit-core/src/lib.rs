@@ -14,7 +14,7 @@
 pub mod backend;
 mod bulk;
 pub mod capability;
-mod client;
+pub mod client;
 mod clock;
 mod declared;
 mod digest;
@@ -39,7 +39,7 @@ pub use backend::{
 };
 pub use bulk::{BulkAction, BulkReport, BulkRequest, bulk};
 pub use bytes::Bytes;
-pub use client::{Client, EnqueueAll, EnqueueRequest};
+pub use client::{Client, EnqueueAll, EnqueueRequest, Enqueued};
 pub use clock::{Clock, ManualClock, OffsetClock, SystemClock, Timestamp};
 pub use declared::Declared;
 pub use error::{Error, ErrorKind, Result};

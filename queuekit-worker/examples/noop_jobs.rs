@@ -30,7 +30,7 @@ async fn main() -> Result<()> {
         let client = Client::new(MemoryStore::new());
         for from in (0..jobs).step_by(1000) {
             let batch = (from..jobs.min(from + 1000)).map(|number| JobDraft::of(&Noop { number }));
-            client.enqueue_all(batch).await?;
+            client.enqueue_all(batch).await?.ids()?;
         }
         let start = Instant::now();
         let worker = Worker::new(client).concurrency(concurrency).handle(noop);

@@ -61,7 +61,7 @@ impl Worker {
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let client = Client::new(MemoryStore::new());
     /// let everything = SubscriptionDraft::new("audit", "*").build()?;
-    /// client.consumers()?.declare(&everything).await?;
+    /// client.consumers().declare(&everything).await?;
     /// client.emit(EventDraft::new("order.placed", "7")).await?;
     ///
     /// let summary = Worker::new(client).consume_any("audit", audit).run_until_idle().await?;

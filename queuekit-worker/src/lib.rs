@@ -31,7 +31,7 @@
 //! let id = client.enqueue(Greet { name: "Ada".into() }).await?;
 //! let summary = Worker::new(client.clone()).handle(greet).run_until_idle().await?;
 //! assert_eq!(summary.completed, 1);
-//! let job = client.get_job(id).await?;
+//! let job = client.jobs().get(id).await?;
 //! assert_eq!(job.and_then(|job| job.result).as_deref(), Some(&b"\"Hello, Ada!\""[..]));
 //! # Ok(())
 //! # }

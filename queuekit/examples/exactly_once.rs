@@ -98,7 +98,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     println!("a job that dies before the commit, and after it:");
     let id = client.enqueue(PayIn { account: "ada".into(), cents: 500 }).await?;
     Worker::new(client.clone()).handle(bank.clone()).run_until_idle().await?;
-    let state = client.get_job(id).await?.map(|job| job.state);
+    let state = client.jobs().get(id).await?.map(|job| job.state);
     assert_eq!(state, Some(State::Completed));
 
     println!("one whose lease was taken from it while it ran:");
@@ -114,7 +114,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         }
     };
     Worker::new(client.clone()).handle(thief).run_until_idle().await?;
-    assert_eq!(client.get_job(id).await?, None);
+    assert_eq!(client.jobs().get(id).await?, None);
 
     let database = database.lock().await;
     let balance = "SELECT cents FROM example_bank.accounts WHERE name = 'ada'";

@@ -42,7 +42,7 @@ async fn main() -> queuekit::Result<()> {
     let worker = worker.start().await?;
 
     let name = ScheduleName::new("nightly-report")?;
-    let scheduler = client.scheduler()?;
+    let scheduler = client.schedules();
     for next in scheduler.upcoming(&name, 3).await? {
         let wait = next.since(SystemClock::default().now());
         println!("  runs in {} h {} min", wait.as_secs() / 3600, wait.as_secs() / 60 % 60);

@@ -57,7 +57,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let invoices = SubscriptionDraft::new("invoices", "order.*").ordered().build()?;
     let shipping = SubscriptionDraft::new("shipping", "order.placed").max_attempts(10).build()?;
     for subscription in [invoices, shipping] {
-        client.consumers()?.declare(&subscription).await?;
+        client.consumers().declare(&subscription).await?;
     }
 
     println!("orders:");
@@ -82,7 +82,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for name in ["invoices", "shipping"] {
         let consumer = ConsumerName::new(name)?;
         loop {
-            let stats = client.consumers()?.stats(&consumer).await?;
+            let stats = client.consumers().stats(&consumer).await?;
             if stats.depth + stats.in_flight == 0 {
                 let (median, _) = stats.latency.unwrap_or_default();
                 println!("{name}: all delivered, half of them within {median:.0?}");

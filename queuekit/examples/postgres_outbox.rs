@@ -80,7 +80,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let shipping = SubscriptionDraft::new("shipping", "order.placed").build()?;
     let records = SubscriptionDraft::new("records", "*").ordered().build()?;
     for subscription in [shipping, records] {
-        client.consumers()?.declare(&subscription).await?;
+        client.consumers().declare(&subscription).await?;
     }
 
     println!("one that commits:");
@@ -97,7 +97,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let worker = Worker::new(client.clone()).consume("shipping", ship);
     worker.consume_any("records", record).run_until_idle().await?;
     for name in ["shipping", "records"] {
-        let stats = client.consumers()?.stats(&ConsumerName::new(name)?).await?;
+        let stats = client.consumers().stats(&ConsumerName::new(name)?).await?;
         println!("{name}: {} delivered, {} dead", stats.totals.completed, stats.totals.dead);
         assert_eq!(stats.totals.completed, 1, "the order that was rolled back has no event");
     }

@@ -31,8 +31,8 @@ async fn main() -> queuekit::Result<()> {
     let client = queuekit::connect(&url).await?;
 
     let pictures = (1..=5).map(|n| Resize { picture: format!("cat-{n}.png") });
-    // All of them are stored, or none.
-    client.enqueue_all(pictures).await?;
+    // One call, one step. `ids` fails if the queue was full for one of them.
+    client.enqueue_all(pictures).await?.ids()?;
     // However often this runs: one such job a day.
     let wall = Resize { picture: "the wall.png".to_owned() };
     println!("the wall: {:?}", client.enqueue(wall).idempotency_key("the wall").await?);

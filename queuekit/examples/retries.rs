@@ -101,7 +101,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 /// Where each job stands, and the errors it met: they survive the dead-letter queue and a retry.
 async fn show(client: &Client, jobs: &[(&str, JobId)]) -> Result<(), Box<dyn Error>> {
     for (card, id) in jobs {
-        let job = client.get_job(*id).await?.ok_or("the job is stored")?;
+        let job = client.jobs().get(*id).await?.ok_or("the job is stored")?;
         let errors: Vec<_> = job.errors.iter().map(|failure| failure.error.as_str()).collect();
         println!("  -> {card}: {}, errors so far {errors:?}", job.status);
     }

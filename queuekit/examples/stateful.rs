@@ -43,7 +43,7 @@ async fn main() -> queuekit::Result<()> {
     let client = queuekit::connect("memory:").await?;
     let verses = ["the cat sat", "on the mat", "and the cat slept"];
     let jobs = verses.map(|text| CountWords { text: text.into() });
-    client.enqueue_all(jobs).await?;
+    client.enqueue_all(jobs).await?.ids()?;
 
     let counter = WordCounter::default();
     let worker = Worker::new(client).handle(counter.clone());

@@ -60,7 +60,7 @@ async fn charges_once_despite(
         // Longer than any lease lives: what was lost on the way comes back.
         clock.advance(Duration::from_secs(60));
     }
-    let state = client.get_job(id).await?.map(|job| job.state);
+    let state = client.jobs().get(id).await?.map(|job| job.state);
     assert_eq!(state, Some(State::Completed));
     assert_eq!(ledger.calls.load(Ordering::Relaxed), expected_calls);
     let charged = ledger.charged.lock().unwrap_or_else(PoisonError::into_inner);

@@ -84,7 +84,7 @@ impl Peer for QueueKit {
     }
 
     async fn enqueue_all(&self, numbers: Range<usize>) -> Result<()> {
-        self.client.enqueue_all(numbers.map(Noop::new)).await?;
+        self.client.enqueue_all(numbers.map(Noop::new)).await?.ids()?;
         Ok(())
     }
 

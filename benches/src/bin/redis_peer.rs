@@ -87,7 +87,7 @@ impl Peer for QueueKit {
     }
 
     async fn enqueue_all(&self, numbers: Range<usize>) -> Result<()> {
-        self.client.enqueue_all(numbers.map(|number| self.job(number))).await?;
+        self.client.enqueue_all(numbers.map(|number| self.job(number))).await?.ids()?;
         Ok(())
     }
 

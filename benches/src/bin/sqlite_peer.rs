@@ -68,7 +68,7 @@ impl Peer for QueueKit {
     }
 
     async fn enqueue_all(&self, numbers: Range<usize>) -> Result<()> {
-        self.client.enqueue_all(numbers.map(|number| Noop { number })).await?;
+        self.client.enqueue_all(numbers.map(|number| Noop { number })).await?.ids()?;
         Ok(())
     }
 

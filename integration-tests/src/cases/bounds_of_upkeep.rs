@@ -183,7 +183,7 @@ pub async fn r2_5_upkeep_forgets_no_key_within_its_window(world: &dyn World) {
 /// Guard: the age in the condition by which events are removed.
 pub async fn r14_6_an_event_is_kept_for_its_age(world: &dyn World) {
     let retention = EventRetention::new(DAY, 1000).expect("a retention");
-    world.consumers().set_retention(retention).await.expect("set_retention");
+    world.event_log().set_retention(retention).await.expect("set_retention");
     for moment in Moment::ALL {
         world.emit(event("e", "data")).await;
         world.advance_to(moment, DAY).await;
@@ -205,7 +205,7 @@ pub async fn r14_6_an_event_is_kept_for_its_age(world: &dyn World) {
 /// Guard: the grace in the condition by which events are removed.
 pub async fn r14_6_the_number_spares_the_last_minute(world: &dyn World) {
     let one = EventRetention::new(30 * DAY, 1).expect("a retention");
-    world.consumers().set_retention(one).await.expect("set_retention");
+    world.event_log().set_retention(one).await.expect("set_retention");
     world.emit(event("e", "first")).await;
     for moment in Moment::ALL {
         world.advance(2 * MINUTE).await;

@@ -39,7 +39,7 @@ pub async fn r14_5_a_long_replay_ends_where_the_log_ended(world: &dyn World) {
 /// Guard: retention looks behind what is of a time to come.
 pub async fn r14_6_an_event_of_a_time_to_come_keeps_no_other(world: &dyn World) {
     let retention = EventRetention::new(Duration::from_secs(600), 1).expect("a retention");
-    world.consumers().set_retention(retention).await.expect("set_retention");
+    world.event_log().set_retention(retention).await.expect("set_retention");
     world.emit(event("e", "before")).await;
     world.advance(2 * DAY).await;
     world.emit(event("e", "ahead")).await;

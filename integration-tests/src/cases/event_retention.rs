@@ -19,7 +19,7 @@ pub async fn r14_6_no_open_delivery_loses_its_event(world: &dyn World) {
         world.subscribe(SubscriptionDraft::new(name, name).max_attempts(1)).await;
     }
     let week = EventRetention::new(7 * DAY, 1000).expect("a retention");
-    world.consumers().set_retention(week).await.expect("set_retention");
+    world.event_log().set_retention(week).await.expect("set_retention");
     for name in ["slow", "fast", "failing", "nobody"] {
         world.emit(event(name, &name.repeat(1000))).await;
     }
@@ -49,7 +49,7 @@ pub async fn r14_6_no_open_delivery_loses_its_event(world: &dyn World) {
 pub async fn r14_6_a_running_delivery_keeps_its_data(world: &dyn World) {
     world.subscribe(SubscriptionDraft::new("c", "*").max_attempts(1)).await;
     let one = EventRetention::new(DAY, 1).expect("a retention");
-    world.consumers().set_retention(one).await.expect("set_retention");
+    world.event_log().set_retention(one).await.expect("set_retention");
     let data = "data".repeat(1000);
     world.emit(event("e", &data)).await;
     let lease = world.reserve_one_from(&deliveries_of("c")).await;
@@ -70,7 +70,7 @@ pub async fn r14_6_a_retried_delivery_is_whole(world: &dyn World) {
     let patch = QueuePatch::default().retention(Retention { done: Keep::ALL, dead: Keep::ALL });
     world.configure(&deliveries_of("c"), patch).await;
     let week = EventRetention::new(7 * DAY, 1000).expect("a retention");
-    world.consumers().set_retention(week).await.expect("set_retention");
+    world.event_log().set_retention(week).await.expect("set_retention");
     let data = "data".repeat(1000);
     world.emit(event("e", &data)).await;
     let lease = world.reserve_one_from(&deliveries_of("c")).await;
@@ -91,8 +91,8 @@ pub async fn r14_6_a_retried_delivery_is_whole(world: &dyn World) {
 /// Guard: the bound by number, in which nothing but events counts.
 pub async fn r14_6_the_log_is_bounded_by_number(world: &dyn World) {
     let few = EventRetention::new(DAY, 3).expect("a retention");
-    world.consumers().set_retention(few).await.expect("set_retention");
-    assert_eq!(world.consumers().retention().await.expect("retention"), few);
+    world.event_log().set_retention(few).await.expect("set_retention");
+    assert_eq!(world.event_log().retention().await.expect("retention"), few);
     let other = ScheduleDraft::every("other", HOUR, draft()).build().expect("a schedule");
     for n in 0..10 {
         world.emit(event("e", &n.to_string()).idempotency_key(format!("{n}"))).await;
@@ -110,7 +110,7 @@ pub async fn r14_6_the_log_is_bounded_by_number(world: &dyn World) {
 /// Guard: what removes an event removes what stands beside it.
 pub async fn r14_6_nothing_is_left_of_an_event_that_has_gone(world: &dyn World) {
     let one = EventRetention::new(30 * DAY, 1).expect("a retention");
-    world.consumers().set_retention(one).await.expect("set_retention");
+    world.event_log().set_retention(one).await.expect("set_retention");
     let mut held = Vec::new();
     for id in 1..=3 {
         let keyed = event("e", "keyed").idempotency_key("k");

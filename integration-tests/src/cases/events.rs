@@ -156,7 +156,7 @@ pub async fn r14_2_no_delivery_is_made_again_under_the_id_of_an_event_that_has_g
     world: &dyn World,
 ) {
     let day = EventRetention::new(DAY, 1000).expect("a retention");
-    world.consumers().set_retention(day).await.expect("set_retention");
+    world.event_log().set_retention(day).await.expect("set_retention");
     let keep = QueuePatch::default().retention(Retention { done: Keep::ALL, dead: Keep::ALL });
     for (name, events) in [("done", "*"), ("failing", "b")] {
         world.subscribe(SubscriptionDraft::new(name, events).max_attempts(1)).await;

@@ -72,7 +72,7 @@ impl Call {
             Shape::Ordered => {
                 vec![client.enqueue(draft.partition_key(&self.caller)).outcome().await?]
             }
-            Shape::Batch => client.enqueue_all(vec![draft; BATCH]).await?,
+            Shape::Batch => client.enqueue_all(vec![draft; BATCH]).await?.into_iter().collect(),
         };
         let stored = outcomes.into_iter().filter_map(|outcome| {
             let conflict = matches!(outcome, EnqueueOutcome::Conflict { .. });

@@ -138,7 +138,7 @@ fn draft(call: &Call) -> EventDraft {
 
 /// Delivers the log from its beginning, step by step: what was replayed before stays so.
 async fn replay(store: &dyn Backend, journal: &Journal) {
-    let consumers = Consumers::of(store).expect("the store has Outbox");
+    let consumers = Consumers::of(store);
     let to = ConsumerName::new(REPLAYED).expect("a name");
     let mut step = Some(Replay::new(to, "all", ReplayFrom::Beginning));
     while let Some(replay) = step.take() {
@@ -276,7 +276,7 @@ impl Stage<'_> {
 }
 
 async fn subscribe(store: &dyn Backend) {
-    let consumers = Consumers::of(store).expect("the store has Outbox");
+    let consumers = Consumers::of(store);
     let wants = |consumer| SubscriptionDraft::new(consumer, Call::KIND);
     for draft in [
         wants(ORDERED).ordered(),

@@ -99,7 +99,7 @@ async fn play(site: &dyn Site, role: Role) {
 }
 
 async fn tick_until(store: Arc<dyn Backend>, mut end: watch::Receiver<bool>) {
-    let scheduler = Scheduler::of(&*store).expect("the store has Schedules");
+    let scheduler = Scheduler::of(&*store);
     while !*end.borrow() {
         let wait = match scheduler.tick().await {
             Ok(ticked) => {
@@ -204,7 +204,7 @@ async fn declare(store: &dyn Backend) -> Vec<(Schedule, Timestamp)> {
     let narrow = QueueName::new(QUEUES[1]).expect("a name");
     let patch = QueuePatch::default().max_pending(Some(PENDING));
     admin.configure(&narrow, &patch).await.expect("configure");
-    let scheduler = Scheduler::of(store).expect("the store has Schedules");
+    let scheduler = Scheduler::of(store);
     let mut begun = Vec::new();
     for draft in drafts() {
         let definition = draft.build().expect("a schedule");
@@ -286,7 +286,7 @@ impl Figures {
         taken: &Taken,
         kills: usize,
     ) -> Self {
-        let scheduler = Scheduler::of(store).expect("the store has Schedules");
+        let scheduler = Scheduler::of(store);
         let occurrences = taken.values().sum();
         let mut figures = Self { kills, occurrences, missed: 0, duplicated: 0, counted: 0 };
         for (schedule, first) in begun {

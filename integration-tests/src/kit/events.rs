@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use queuekit_core::capability::{EventFilter, EventPage};
+use queuekit_core::client::Events;
 use queuekit_core::event::Consumers;
 use queuekit_core::{
     Client, ConsumerName, Declared, EventDraft, EventId, Job, QueueName, Subscription,
@@ -32,9 +33,14 @@ impl<'w> dyn World + 'w {
         Client::shared(Arc::clone(self.backend()))
     }
 
+    /// The event log of the store.
+    pub fn event_log(&self) -> Events<'_> {
+        Events::of(&**self.backend())
+    }
+
     /// The consumers of the store.
     pub fn consumers(&self) -> Consumers<'_> {
-        Consumers::of(&**self.backend()).expect("the capability Outbox")
+        Consumers::of(&**self.backend())
     }
 
     /// Subscribes a consumer.

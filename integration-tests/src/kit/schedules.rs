@@ -27,7 +27,7 @@ pub fn defined(draft: ScheduleDraft) -> Definition {
 impl<'w> dyn World + 'w {
     /// The store's schedules.
     pub fn scheduler(&self) -> Scheduler<'_> {
-        Scheduler::of(&**self.backend()).expect("the capability Schedules")
+        Scheduler::of(&**self.backend())
     }
 
     /// Declares a schedule.

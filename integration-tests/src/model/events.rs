@@ -1,6 +1,7 @@
 //! Operations on events.
 
 use queuekit_core::capability::{EventFilter, EventPage, Outbox};
+use queuekit_core::client::Events;
 use queuekit_core::event::{Consumers, EVENT, NewEvent, Replay, ReplayFrom};
 use queuekit_core::{
     EventDraft, EventId, Job, JobFilter, PageSize, Priority, QueueName, Timestamp,
@@ -179,7 +180,7 @@ impl Lockstep<'_> {
     async fn retain_events(&mut self) {
         let retention = sequence::event_retention(&mut self.rng);
         self.log.push(format!("retain {retention:?}"));
-        self.consumers().set_retention(retention).await.expect("set_retention");
+        Events::of(&*self.store).set_retention(retention).await.expect("set_retention");
         self.machine.events.retention = retention;
     }
 
@@ -219,7 +220,7 @@ impl Lockstep<'_> {
         let stored = self.consumers().list().await.expect("list");
         let expected: Vec<_> = self.machine.events.subscriptions.values().cloned().collect();
         assert_eq!(stored, expected, "subscriptions");
-        let retention = self.consumers().retention().await.expect("retention");
+        let retention = Events::of(&*self.store).retention().await.expect("retention");
         assert_eq!(retention, self.machine.events.retention, "retention of events");
     }
 
@@ -232,7 +233,7 @@ impl Lockstep<'_> {
     }
 
     fn consumers(&self) -> Consumers<'_> {
-        Consumers::of(&*self.store).expect("the capability Outbox")
+        Consumers::of(&*self.store)
     }
 
     fn outbox(&self) -> &dyn Outbox {

@@ -168,6 +168,6 @@ impl Lockstep<'_> {
     }
 
     fn scheduler(&self) -> Scheduler<'_> {
-        Scheduler::of(&*self.store).expect("the capability Schedules")
+        Scheduler::of(&*self.store)
     }
 }

@@ -156,7 +156,7 @@ async fn r14_6_a_day_that_goes_leaves_copies() {
     let test = this_test!();
     let Some(world) = world(test).await else { return };
     let short = EventRetention::new(HOUR, 1000).expect("a retention");
-    of(&world).consumers().set_retention(short).await.expect("set_retention");
+    of(&world).event_log().set_retention(short).await.expect("set_retention");
     let lease = in_every_state(&world).await;
     let before = days(&world).await;
     assert_eq!(prune(&world).await, 0, "it is of today");
@@ -175,7 +175,7 @@ async fn r14_6_events_beyond_the_number_leave_copies() {
     let lease = in_every_state(&world).await;
     // The last is counted, too: another one pushes it out.
     let one = EventRetention::new(DAY, 1).expect("a retention");
-    of(&world).consumers().set_retention(one).await.expect("set_retention");
+    of(&world).event_log().set_retention(one).await.expect("set_retention");
     for name in ["waits", "runs", "dead", "cancelled", "completed"] {
         of(&world).consumers().remove(&kit::consumer(name)).await.expect("remove");
     }
@@ -199,7 +199,7 @@ async fn r14_6_an_open_ack_loses_nothing_and_holds_up_no_upkeep() {
     let test = this_test!();
     let Some(world) = world(test).await else { return };
     let short = EventRetention::new(HOUR, 1000).expect("a retention");
-    of(&world).consumers().set_retention(short).await.expect("set_retention");
+    of(&world).event_log().set_retention(short).await.expect("set_retention");
     let lease = in_every_state(&world).await;
     let store = world.handle().await;
     let mut app = client(world.url()).await;
@@ -223,7 +223,7 @@ async fn r14_6_an_open_ack_keeps_only_its_own_event() {
     let test = this_test!();
     let Some(world) = world(test).await else { return };
     let one = EventRetention::new(DAY, 1).expect("a retention");
-    of(&world).consumers().set_retention(one).await.expect("set_retention");
+    of(&world).event_log().set_retention(one).await.expect("set_retention");
     of(&world).subscribe(SubscriptionDraft::new("c", "*")).await;
     for name in ["one", "two", "three", "last"] {
         of(&world).emit(large(name)).await;
@@ -304,7 +304,7 @@ enum Open {
 /// job that runs.
 async fn with_old_things(world: &PostgresWorld) -> Lease {
     let short = EventRetention::new(HOUR, 1000).expect("a retention");
-    of(world).consumers().set_retention(short).await.expect("set_retention");
+    of(world).event_log().set_retention(short).await.expect("set_retention");
     let hour = Keep::new(Some(HOUR), None, None).expect("a retention");
     let retention = QueuePatch::default().retention(Retention { done: hour, dead: hour });
     of(world).configure(&kit::default_queue(), retention).await;

@@ -35,7 +35,7 @@ fn client(stage: &Stage) -> Client {
 
 async fn subscribe(stage: &Stage, draft: SubscriptionDraft) {
     let client = client(stage);
-    let _ = client.consumers().unwrap().declare(&draft.build().unwrap()).await.unwrap();
+    let _ = client.consumers().declare(&draft.build().unwrap()).await.unwrap();
 }
 
 fn draft(data: &str) -> EventDraft {
@@ -125,7 +125,7 @@ async fn r14_4_subscriptions_change_when_open_transactions_have_ended() {
     let late = client(&stage);
     let declared = tokio::spawn(async move {
         let draft = SubscriptionDraft::new("late", "*").build().unwrap();
-        late.consumers().unwrap().declare(&draft).await.map(drop)
+        late.consumers().declare(&draft).await.map(drop)
     });
     stage.until_blocked(1).await;
     promptly("others who emit", client(&stage).emit(draft("2"))).await.unwrap();
@@ -134,7 +134,7 @@ async fn r14_4_subscriptions_change_when_open_transactions_have_ended() {
     promptly("the change", declared).await.unwrap().unwrap();
     // Whatever was emitted before the change is there for a replay, and nothing is left out.
     let replay = Replay::new(consumer("late"), "r", ReplayFrom::Beginning);
-    let replayed = client(&stage).consumers().unwrap().replay_all(replay).await.unwrap();
+    let replayed = client(&stage).consumers().replay_all(replay).await.unwrap();
     assert_eq!(replayed, 2);
     stage.assert_exact().await;
     stage.end().await;
@@ -167,7 +167,7 @@ async fn r14_5_a_replay_after_a_subscription_leaves_no_gap() {
     };
     let emitters: Vec<JoinHandle<Vec<EventId>>> = (0..8).map(emitter).collect();
     let consumers = client(&stage);
-    let consumers = consumers.consumers().unwrap();
+    let consumers = consumers.consumers();
     for n in 0..5 {
         tokio::time::sleep(Duration::from_millis(30)).await;
         let name = format!("late-{n}");

@@ -137,13 +137,13 @@ async fn use_admin(store: &RedisStore) {
 }
 
 async fn use_schedules_and_events(store: &RedisStore) {
-    let scheduler = Scheduler::of(store).unwrap();
+    let scheduler = Scheduler::of(store);
     let every = ScheduleDraft::every("s", Duration::from_secs(60), draft()).build().unwrap();
     let _ = scheduler.declare(&every).await.unwrap();
     let _ = scheduler.tick().await.unwrap();
     scheduler.run_now(&schedule_name("s")).await.unwrap();
     assert!(scheduler.delete(&schedule_name("s")).await.unwrap());
-    let consumers = Consumers::of(store).unwrap();
+    let consumers = Consumers::of(store);
     let wants = SubscriptionDraft::new("c", "*").build().unwrap();
     let _ = consumers.declare(&wants).await.unwrap();
     let client = Client::shared(std::sync::Arc::new(store.clone()));

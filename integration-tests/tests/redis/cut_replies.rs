@@ -178,7 +178,7 @@ async fn r10_1_an_emit_whose_reply_breaks_off_is_never_called_certainly_not_appl
     let test = this_test!();
     let Some(cuts) = Cuts::open(test).await else { return };
     let wants = SubscriptionDraft::new("c", "*").build().unwrap();
-    let _ = Consumers::of(cuts.direct()).unwrap().declare(&wants).await.unwrap();
+    let _ = Consumers::of(cuts.direct()).declare(&wants).await.unwrap();
     // Subscriptions are read by an emit that loses nothing.
     let client = Client::shared(Arc::new(cuts.store.clone()));
     client.emit(EventDraft::new("e", "data")).await.unwrap();

@@ -166,7 +166,7 @@ async fn r14_6_data_stays_as_long_as_a_delivery_needs_it() {
     let _ = world.cancel(cancelled).await;
     // Cancelled and completed jobs are stored for a day.
     let few = EventRetention::new(8 * DAY, 1).expect("a retention");
-    world.consumers().set_retention(few).await.expect("set_retention");
+    world.event_log().set_retention(few).await.expect("set_retention");
     world.emit(EventDraft::new("e", "last")).await;
     stage.later(2 * MINUTE).await;
     assert_eq!(stage.events().await, 2, "others need it");
@@ -229,7 +229,7 @@ async fn r14_6_an_event_under_the_id_of_one_that_is_gone_is_another() {
     let Some(stage) = Stage::open(test, &["c"]).await else { return };
     let world = stage.world();
     let few = EventRetention::new(8 * DAY, 1).expect("a retention");
-    world.consumers().set_retention(few).await.expect("set_retention");
+    world.event_log().set_retention(few).await.expect("set_retention");
     let id = world.emit(EventDraft::new("e", large())).await;
     world.emit(EventDraft::new("e", "last")).await;
     for lease in world.reserve_from(&deliveries_of("c"), 2).await {

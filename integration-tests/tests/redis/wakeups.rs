@@ -93,7 +93,7 @@ async fn r13_6_a_consumer_is_woken_by_an_emit_of_another_process() {
     let client = Client::new(stage.store.clone());
     for name in ["one", "other"] {
         let wants = subscribed(SubscriptionDraft::new(name, "*"));
-        client.consumers().unwrap().declare(&wants).await.unwrap();
+        client.consumers().declare(&wants).await.unwrap();
     }
     let stores = [stage.handle("").await, stage.handle("").await];
     let wakeups = [

@@ -33,7 +33,7 @@ async fn beside() -> (File, SqliteStore, Connection) {
 
 async fn subscribe(store: &SqliteStore, draft: SubscriptionDraft) {
     let client = Client::new(store.clone());
-    client.consumers().unwrap().declare(&draft.build().unwrap()).await.unwrap();
+    client.consumers().declare(&draft.build().unwrap()).await.unwrap();
 }
 
 fn event(data: &str) -> NewEvent {
@@ -44,7 +44,7 @@ async fn stored(store: &SqliteStore) -> (usize, usize) {
     let events = store.list_events(&EventFilter::default()).await.unwrap().events.len();
     let client = Client::new(store.clone());
     let consumer = ConsumerName::new("c").unwrap();
-    let stats = client.consumers().unwrap().stats(&consumer).await.unwrap();
+    let stats = client.consumers().stats(&consumer).await.unwrap();
     (events, usize::try_from(stats.depth).unwrap())
 }
 

@@ -1,19 +1,29 @@
-//! What an application holds: it enqueues, settles and reads.
+//! What an application holds: it enqueues, emits, and leads to all that is stored.
 
 mod coalescer;
+mod enqueued;
+mod events;
+mod jobs;
+mod queues;
 mod request;
+mod workers;
 
 use std::fmt;
 use std::sync::Arc;
 
+pub use enqueued::Enqueued;
+pub use events::Events;
+pub use jobs::Jobs;
+pub use queues::Queues;
 pub use request::{EnqueueAll, EnqueueRequest};
+pub use workers::Workers;
 
 use crate::backend::{Ack, AckOutcome, Backend, EnqueueOutcome, Nack, NackOutcome};
 use crate::capability::EmitOutcome;
 use crate::declared::Declared;
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{Consumers, Emitter, EventDraft, EventId, NewEvent};
-use crate::job::{Job, JobDraft, JobId, NewJob};
+use crate::event::{Consumers, Emitter, EventDraft, EventId, NewEvent, SubscriptionDraft};
+use crate::job::{JobDraft, NewJob};
 use crate::limits::{DELIVERIES_PER_CALL, Limits};
 use crate::schedule::{ScheduleDraft, Scheduler};
 use coalescer::{Coalescer, Flush, Weigh};
@@ -80,7 +90,7 @@ impl Client {
     /// let client = Client::new(MemoryStore::new());
     /// let greet = Greet { name: "Ada".into() };
     /// let id = client.enqueue(greet).queue("greetings").priority(Priority::HIGH).await?;
-    /// assert!(client.get_job(id).await?.is_some());
+    /// assert!(client.jobs().get(id).await?.is_some());
     /// # Ok(())
     /// # }
     /// ```
@@ -88,7 +98,8 @@ impl Client {
         EnqueueRequest::new(self, job.into())
     }
 
-    /// Enqueues jobs in one atomic call when awaited, an outcome per job (contract R2.3).
+    /// Enqueues jobs in one atomic call when awaited, an outcome per job (contract R2.3):
+    /// `client.enqueue_all(jobs).await?.ids()?` fails if a job was refused.
     pub fn enqueue_all<D: Into<JobDraft>>(
         &self,
         jobs: impl IntoIterator<Item = D>,
@@ -110,14 +121,6 @@ impl Client {
     /// Those of [`Backend::nack`].
     pub async fn nack(&self, nacks: Vec<Nack>) -> Result<Vec<NackOutcome>> {
         self.lanes.nacks.submit(nacks).await
-    }
-
-    /// The job of this id, if it is stored.
-    ///
-    /// # Errors
-    /// Those of [`Backend::get_job`].
-    pub async fn get_job(&self, id: JobId) -> Result<Option<Job>> {
-        self.backend.get_job(id).await
     }
 
     /// Stores an event, and a delivery for each consumer that wants it, in one step; answers the
@@ -155,30 +158,54 @@ impl Client {
         emit.await.map_err(|error: Error| error.during("emit"))
     }
 
-    /// Who wants which events: subscriptions are declared, changed and replayed there.
-    ///
-    /// # Errors
-    /// `Unsupported` if the store keeps no events.
-    pub fn consumers(&self) -> Result<Consumers<'_>> {
-        Consumers::of(&*self.backend)
-    }
-
     /// Declares a schedule: an application may do so at each start, and what an operator has
     /// changed since stays until the code says something else; see [`Scheduler::declare`].
     ///
     /// # Errors
     /// `Invalid`, naming the field that breaks its limit; those of [`Scheduler::declare`].
     pub async fn schedule(&self, draft: ScheduleDraft) -> Result<Declared> {
-        let schedule = async { self.scheduler()?.declare(&draft.build()?).await };
+        let schedule = async { self.schedules().declare(&draft.build()?).await };
         schedule.await.map_err(|error: Error| error.during("schedule"))
     }
 
-    /// The schedules of the store.
+    /// Declares what a consumer subscribes to, as [`schedule`](Self::schedule) does a schedule; see
+    /// [`Consumers::declare`].
     ///
     /// # Errors
-    /// `Unsupported` if it keeps none.
-    pub fn scheduler(&self) -> Result<Scheduler<'_>> {
+    /// `Invalid`, naming the field that breaks its limit; those of [`Consumers::declare`].
+    pub async fn subscribe(&self, draft: SubscriptionDraft) -> Result<Declared> {
+        let subscribe = async { self.consumers().declare(&draft.build()?).await };
+        subscribe.await.map_err(|error: Error| error.during("subscribe"))
+    }
+
+    /// Stored jobs: get, list, wait for, cancel, retry, reschedule, delete.
+    pub fn jobs(&self) -> Jobs<'_> {
+        Jobs::of(&*self.backend)
+    }
+
+    /// Queues: list, configure, pause, resume, remove.
+    pub fn queues(&self) -> Queues<'_> {
+        Queues::of(&*self.backend)
+    }
+
+    /// Schedules: declare, list, pause, resume, run now, delete.
+    pub fn schedules(&self) -> Scheduler<'_> {
         Scheduler::of(&*self.backend)
+    }
+
+    /// The log of events: list, and how long they are kept.
+    pub fn events(&self) -> Events<'_> {
+        Events::of(&*self.backend)
+    }
+
+    /// Consumers of events: subscribe, list, enable, replay.
+    pub fn consumers(&self) -> Consumers<'_> {
+        Consumers::of(&*self.backend)
+    }
+
+    /// Workers that are alive.
+    pub fn workers(&self) -> Workers<'_> {
+        Workers::of(&*self.backend)
     }
 
     /// Ends the store's handle, for all who share it.
@@ -291,8 +318,8 @@ impl Flush for Emits {
     type Outcome = EmitOutcome;
 
     async fn flush(&self, events: &[NewEvent]) -> Result<Vec<EmitOutcome>> {
-        let consumers = Consumers::of(&*self.0)?;
-        self.1.emit(consumers.outbox(), &self.0.capabilities().limits, events).await
+        let consumers = Consumers::of(&*self.0);
+        self.1.emit(consumers.outbox()?, &self.0.capabilities().limits, events).await
     }
 
     fn merged(&self, event: &NewEvent) -> NewEvent {

@@ -4,7 +4,7 @@ use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::time::Duration;
 
-use super::Client;
+use super::{Client, Enqueued};
 use crate::backend::EnqueueOutcome;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
@@ -150,10 +150,10 @@ impl<'a> EnqueueAll<'a> {
 }
 
 impl<'a> IntoFuture for EnqueueAll<'a> {
-    type Output = Result<Vec<EnqueueOutcome>>;
+    type Output = Result<Enqueued>;
     type IntoFuture = Awaited<'a, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { self.client.enqueue_jobs(self.jobs?).await })
+        Box::pin(async move { self.client.enqueue_jobs(self.jobs?).await.map(Enqueued::new) })
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::subscription::Keys;
-use super::{EventRetention, EventSettings, Subscription};
+use super::{EventSettings, Subscription};
 use crate::backend::{Backend, JobFilter, PageSize};
 use crate::capability::Outbox;
 use crate::declared::{Declared, digest_of};
@@ -22,7 +22,6 @@ const RECENT: usize = 100;
 #[derive(Clone, Copy, Debug)]
 pub struct Consumers<'a> {
     pub(super) backend: &'a dyn Backend,
-    pub(super) outbox: &'a dyn Outbox,
 }
 
 /// How a consumer does.
@@ -44,22 +43,17 @@ pub struct ConsumerStats {
 }
 
 impl<'a> Consumers<'a> {
-    /// The consumers of this store.
-    ///
-    /// # Errors
-    /// `Unsupported` if it keeps no events.
-    pub fn of(backend: &'a dyn Backend) -> Result<Self> {
-        let unsupported = || {
-            let message = "this store keeps no events; all stores of queuekit do";
-            Error::new(ErrorKind::Unsupported, message)
-        };
-        let outbox = backend.capabilities().outbox.ok_or_else(unsupported)?;
-        Ok(Self { backend, outbox })
+    /// The consumers of this store. If it keeps no events, every call answers `Unsupported`.
+    pub fn of(backend: &'a dyn Backend) -> Self {
+        Self { backend }
     }
 
     /// What the store keeps.
-    pub(crate) fn outbox(&self) -> &'a dyn Outbox {
-        self.outbox
+    pub(crate) fn outbox(&self) -> Result<&'a dyn Outbox> {
+        self.backend.capabilities().outbox.ok_or_else(|| {
+            let message = "this store keeps no events; all stores of queuekit do";
+            Error::new(ErrorKind::Unsupported, message)
+        })
     }
 
     /// Creates the subscription of a consumer, or changes it if its code has changed since it was
@@ -166,26 +160,6 @@ impl<'a> Consumers<'a> {
         .await
     }
 
-    /// How long events stay in the log.
-    ///
-    /// # Errors
-    /// `Unavailable`, `Closed`.
-    pub async fn retention(&self) -> Result<EventRetention> {
-        Ok(self.settings().await?.retention)
-    }
-
-    /// Changes how long events stay in the log.
-    ///
-    /// # Errors
-    /// `Unavailable`, `Indeterminate`, `Closed`.
-    pub async fn set_retention(&self, retention: EventRetention) -> Result<()> {
-        self.change(|settings| {
-            settings.retention = retention;
-            Ok((true, ()))
-        })
-        .await
-    }
-
     /// How a consumer does.
     ///
     /// # Errors
@@ -211,8 +185,8 @@ impl<'a> Consumers<'a> {
         Ok(ConsumerStats { depth, in_flight, dead, totals, failure_rate, latency })
     }
 
-    pub(super) async fn settings(&self) -> Result<EventSettings> {
-        EventSettings::read(&self.outbox.event_settings().await?.body)
+    pub(crate) async fn settings(&self) -> Result<EventSettings> {
+        EventSettings::read(&self.outbox()?.event_settings().await?.body)
     }
 
     /// The queue of a consumer exists from its subscription on, and serves partition keys as the
@@ -224,7 +198,7 @@ impl<'a> Consumers<'a> {
         let queue = consumer.queue()?;
         let mut mine = None;
         for _ in 0..TRIES {
-            let stored = self.outbox.event_settings().await?;
+            let stored = self.outbox()?.event_settings().await?;
             let mut settings = EventSettings::read(&stored.body)?;
             let wanted = settings.subscriptions.get(consumer).map(Subscription::keys);
             let Some(wanted) = wanted else { return Ok(()) };
@@ -238,7 +212,7 @@ impl<'a> Consumers<'a> {
             mine = Some(wanted);
             settings.served.insert(consumer.clone(), wanted);
             // Whether others were first, the next turn sees.
-            self.outbox.change_event_settings(stored.version, &settings.write()?).await?;
+            self.outbox()?.change_event_settings(stored.version, &settings.write()?).await?;
         }
         Err(contended())
     }
@@ -266,19 +240,19 @@ impl<'a> Consumers<'a> {
     }
 
     /// Reads, decides, and writes unless somebody else has come in between: then again.
-    async fn change<T>(
+    pub(crate) async fn change<T>(
         &self,
         decide: impl Fn(&mut EventSettings) -> Result<(bool, T)>,
     ) -> Result<T> {
         for _ in 0..TRIES {
-            let stored = self.outbox.event_settings().await?;
+            let stored = self.outbox()?.event_settings().await?;
             let mut settings = EventSettings::read(&stored.body)?;
             let (changes, answer) = decide(&mut settings)?;
             if !changes {
                 return Ok(answer);
             }
             self.put_in_order(&settings).await?;
-            if self.outbox.change_event_settings(stored.version, &settings.write()?).await? {
+            if self.outbox()?.change_event_settings(stored.version, &settings.write()?).await? {
                 return Ok(answer);
             }
         }
@@ -344,7 +318,7 @@ mod tests {
     #[tokio::test]
     async fn r14_4_order_is_kept_by_a_change_that_was_broken_off_and_finished_by_the_next() {
         let store = MemoryStore::new();
-        let consumers = Consumers::of(&store).unwrap();
+        let consumers = Consumers::of(&store);
         let wants = || SubscriptionDraft::new("c", "*");
         let [ordered, fair] = [wants().ordered(), wants().fair()].map(|one| one.build().unwrap());
         consumers.declare(&ordered).await.unwrap();

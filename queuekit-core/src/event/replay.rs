@@ -85,13 +85,13 @@ impl Consumers<'_> {
             return Err(Error::invalid("name", format!("1..={REPLAY_BYTES} bytes"), got));
         }
         let filter = replay.filter(&subscription)?;
-        let page = self.outbox.list_events(&filter).await?;
+        let page = self.outbox()?.list_events(&filter).await?;
         let deliver =
             |event: &super::Event| subscription.delivery(&event.again(), Some(&replay.name));
         let jobs: Vec<NewJob> = page.events.iter().map(deliver).collect::<Result<_>>()?;
         let stored = match jobs.is_empty() {
             true => Vec::new(),
-            false => self.outbox.deliver_again(&jobs).await?,
+            false => self.outbox()?.deliver_again(&jobs).await?,
         };
         Ok(ReplayReport {
             matched: page.events.len(),

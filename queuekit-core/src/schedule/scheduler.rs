@@ -24,7 +24,6 @@ const LATEST: Timestamp = Timestamp::from_millis(253_402_300_799_999);
 #[derive(Clone, Copy, Debug)]
 pub struct Scheduler<'a> {
     pub(super) backend: &'a dyn Backend,
-    pub(super) rows: &'a dyn Schedules,
 }
 
 /// A schedule in a listing: one that cannot be read does not keep the others from being shown.
@@ -37,17 +36,16 @@ pub struct ScheduleEntry {
 }
 
 impl<'a> Scheduler<'a> {
-    /// The schedules of this store.
-    ///
-    /// # Errors
-    /// `Unsupported` if it keeps none.
-    pub fn of(backend: &'a dyn Backend) -> Result<Self> {
-        let unsupported = || {
+    /// The schedules of this store. If it keeps none, every call answers `Unsupported`.
+    pub fn of(backend: &'a dyn Backend) -> Self {
+        Self { backend }
+    }
+
+    pub(super) fn rows(&self) -> Result<&'a dyn Schedules> {
+        self.backend.capabilities().schedules.ok_or_else(|| {
             let message = "this store keeps no schedules; all stores of queuekit do";
             Error::new(ErrorKind::Unsupported, message)
-        };
-        let rows = backend.capabilities().schedules.ok_or_else(unsupported)?;
-        Ok(Self { backend, rows })
+        })
     }
 
     /// Creates the schedule, or changes it if its code has changed since it was last declared; so
@@ -109,7 +107,7 @@ impl<'a> Scheduler<'a> {
         limit: usize,
     ) -> Result<Vec<ScheduleEntry>> {
         let query = ScheduleQuery::After(after.cloned(), limit);
-        let found = self.rows.find_schedules(&query).await?;
+        let found = self.rows()?.find_schedules(&query).await?;
         let entry = |row: &ScheduleRow| ScheduleEntry {
             name: row.name.clone(),
             schedule: Schedule::from_row(row),
@@ -199,7 +197,7 @@ impl<'a> Scheduler<'a> {
 
     async fn find(&self, name: &ScheduleName) -> Result<Found> {
         let query = ScheduleQuery::Named(name.clone());
-        let ScheduleRows { now, rows, .. } = self.rows.find_schedules(&query).await?;
+        let ScheduleRows { now, rows, .. } = self.rows()?.find_schedules(&query).await?;
         let row = rows.into_iter().next();
         Ok(Found { now, schedule: row.as_ref().map(Schedule::from_row), row })
     }
@@ -218,7 +216,7 @@ impl<'a> Scheduler<'a> {
                 Edit::Put(schedule, jobs) => found.row_to(&schedule, jobs)?,
                 Edit::Remove => found.change(name, None, Vec::new()),
             };
-            match self.rows.change_schedule(&change).await? {
+            match self.rows()?.change_schedule(&change).await? {
                 ScheduleChanged::Changed => return Ok(answer),
                 ScheduleChanged::Stale => {}
                 ScheduleChanged::QueueFull { retry_after } => {

@@ -49,7 +49,7 @@ impl Scheduler<'_> {
         let mut round = Round::default();
         let mut most = ROWS;
         loop {
-            let found = self.rows.find_schedules(&ScheduleQuery::Due(most)).await?;
+            let found = self.rows()?.find_schedules(&ScheduleQuery::Due(most)).await?;
             round.ticked.look_again_in(found.next_due_in);
             for row in &found.rows {
                 if !round.failed.contains(&row.name) {
@@ -79,7 +79,7 @@ impl Scheduler<'_> {
             ErrorKind::Closed | ErrorKind::StorageFull => return Err(error),
             ErrorKind::Unavailable | ErrorKind::Indeterminate => {
                 // Its queue may be kept by another server than the rows.
-                if self.rows.find_schedules(&ScheduleQuery::Due(0)).await.is_err() {
+                if self.rows()?.find_schedules(&ScheduleQuery::Due(0)).await.is_err() {
                     return Err(error);
                 }
                 round.ticked.look_again_in(Some(queue_full_retry_after()));
@@ -121,7 +121,7 @@ impl Scheduler<'_> {
             let (next, jobs) = advanced(schedule.clone(), &run, count, now)?;
             let next_at = next.next_at;
             let change = change(row, (next_at, next.body()?), jobs);
-            match self.rows.change_schedule(&change).await? {
+            match self.rows()?.change_schedule(&change).await? {
                 ScheduleChanged::Changed => {
                     ticked.served(count, run.len(), next_at.map(|next| next.since(now)));
                     return Ok(());
@@ -223,8 +223,8 @@ fn change(row: &ScheduleRow, to: (Option<Timestamp>, Bytes), jobs: Vec<NewJob>) 
 /// # Errors
 /// Those of [`Scheduler::tick`].
 pub async fn tick(backend: &dyn Backend) -> Result<Option<Ticked>> {
-    match Scheduler::of(backend) {
-        Ok(scheduler) => scheduler.tick().await.map(Some),
-        Err(_) => Ok(None),
+    match backend.capabilities().schedules {
+        Some(_) => Scheduler::of(backend).tick().await.map(Some),
+        None => Ok(None),
     }
 }

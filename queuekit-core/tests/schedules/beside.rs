@@ -31,7 +31,7 @@ impl Stage {
     }
 
     fn scheduler(&self) -> Scheduler<'_> {
-        Scheduler::of(&self.store).unwrap()
+        Scheduler::of(&self.store)
     }
 
     async fn put(&self, draft: ScheduleDraft) {

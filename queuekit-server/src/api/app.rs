@@ -226,7 +226,7 @@ impl App {
     /// # Errors
     /// 404 if not.
     pub(crate) async fn job(&self, caller: &Caller, id: JobId) -> Result<Job, Problem> {
-        let job = self.client().get_job(id).await?.filter(|job| caller.sees(job));
+        let job = self.client().jobs().get(id).await?.filter(|job| caller.sees(job));
         job.ok_or_else(|| Problem::not_found("job"))
     }
 

@@ -36,7 +36,7 @@ pub(super) async fn get_retention(
 ) -> Result<Answer<RetentionBody>, Problem> {
     caller.need(Scope::Read)?;
     caller.need_events()?;
-    Ok(Answer(RetentionBody::of(app.client().consumers()?.retention().await?)))
+    Ok(Answer(RetentionBody::of(app.client().events().retention().await?)))
 }
 
 /// Changes how long events stay in the log: upkeep removes what is beyond it then.
@@ -58,7 +58,7 @@ pub(super) async fn put_retention(
     countable("age_ms", Some(body.age_ms))?;
     countable("events", Some(body.events))?;
     let retention = EventRetention::new(Duration::from_millis(body.age_ms), body.events)?;
-    let set = app.client().consumers()?.set_retention(retention).await.map_err(Problem::from);
+    let set = app.client().events().set_retention(retention).await.map_err(Problem::from);
     let target = format!("event retention {}", json(&RetentionBody::of(retention)));
     audited(&caller, "put", target, set)?;
     Ok(Answer(RetentionBody::of(retention)))

@@ -54,7 +54,7 @@ pub(super) async fn list_schedules(
     caller.need(Scope::Read)?;
     let mut after = query.after.map(ScheduleName::new).transpose()?;
     let room = app.room(&caller).await?;
-    let (scheduler, mut schedules) = (app.client().scheduler()?, Vec::new());
+    let (scheduler, mut schedules) = (app.client().schedules(), Vec::new());
     let mut portion = Portion::new(PAGE);
     'page: loop {
         let part = portion.part();
@@ -123,7 +123,7 @@ pub(super) async fn put_schedule(
     Json(body, ..): Json<ToManage, GivenBody>,
 ) -> Result<(StatusCode, Answer<Answered>), Problem> {
     caller.need(Scope::Manage)?;
-    let scheduler = app.client().scheduler()?;
+    let scheduler = app.client().schedules();
     if caller.is_bound()
         && let Some(old) = scheduler.get(&name).await?
     {
@@ -166,7 +166,7 @@ pub(super) async fn delete_schedule(
     Named(name): Named<ScheduleName>,
 ) -> Result<StatusCode, Problem> {
     caller.need(Scope::Manage)?;
-    let scheduler = app.client().scheduler()?;
+    let scheduler = app.client().schedules();
     // One that cannot be read can be removed by who may remove all.
     if caller.is_bound() {
         found(&app, &caller, Scope::Manage, &name).await?;
@@ -286,7 +286,7 @@ async fn found<'a>(
     name: &ScheduleName,
 ) -> Result<(Scheduler<'a>, Schedule), Problem> {
     caller.need(scope)?;
-    let scheduler = app.client().scheduler()?;
+    let scheduler = app.client().schedules();
     let schedule = scheduler.get(name).await?.filter(|found| {
         let job = found.definition.job();
         caller.sees_queue(job.queue().as_str()) && caller.sees_type(job.kind().as_str())

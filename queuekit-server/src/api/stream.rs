@@ -138,7 +138,7 @@ impl Watch {
     }
 
     async fn look_at_job(&mut self, id: JobId) {
-        let Ok(found) = self.app.client().get_job(id).await else { return };
+        let Ok(found) = self.app.client().jobs().get(id).await else { return };
         let Some(job) = found.filter(|job| self.caller.sees(job)) else {
             self.job = None;
             self.waiting = Some(Event::default().event("gone").data(id.to_string()));

@@ -134,7 +134,7 @@ pub(super) async fn list_subscriptions(
     caller: Caller,
 ) -> Result<Answer<SubscriptionsBody>, Problem> {
     caller.need(Scope::Read)?;
-    let all = app.client().consumers()?.list().await?;
+    let all = app.client().consumers().list().await?;
     let seen = all.iter().filter(|one| caller.sees_queue(&queue_of(one.consumer())));
     let subscriptions = seen.map(|one| SubscriptionBody::of(one, None)).collect();
     Ok(Answer(SubscriptionsBody { subscriptions }))
@@ -254,7 +254,7 @@ fn admitted<'a>(
     if caller.is_bound_to_types() && scope != Scope::Read {
         return Err(Problem::forbidden("the key is bound to types, and a consumer is not"));
     }
-    Ok(app.client().consumers()?)
+    Ok(app.client().consumers())
 }
 
 fn queue_of(consumer: &ConsumerName) -> String {

@@ -68,7 +68,7 @@ async fn enqueue_demo_jobs(client: &Client) -> Result<()> {
         jobs.push((key, job("sleep", r#"{"ms": 1000}"#).partition_key("customer-42")));
     }
     let keyed = |(key, job): (&str, JobDraft)| job.idempotency_key(format!("demo-{key}"));
-    client.enqueue_all(jobs.into_iter().map(keyed)).await?;
+    client.enqueue_all(jobs.into_iter().map(keyed)).await?.ids()?;
     Ok(())
 }
 

@@ -45,10 +45,10 @@ mod tests {
     async fn s6_a_job_that_would_hold_its_slot_for_long_is_dead_at_once() {
         let client = Client::new(MemoryStore::new());
         let jobs = [60_001, 31_622_400_000, u64::MAX].map(|ms| Sleep { ms });
-        let ids = client.enqueue_all(jobs).await.unwrap();
+        let ids = client.enqueue_all(jobs).await.unwrap().ids().unwrap();
         Worker::new(client.clone()).handle(sleep).run_until_idle().await.unwrap();
-        for id in ids.into_iter().map(|outcome| outcome.job_id().unwrap()) {
-            let job = client.get_job(id).await.unwrap().unwrap();
+        for id in ids {
+            let job = client.jobs().get(id).await.unwrap().unwrap();
             assert_eq!(job.state, State::Dead, "{job:?}");
         }
     }
@@ -61,7 +61,7 @@ mod tests {
         let ttl = LeaseTtl::new(Duration::from_secs(3)).unwrap();
         let worker = Worker::new(client.clone()).handle(sleep).lease_ttl(ttl);
         let worker = worker.start().await.unwrap();
-        let job = async || client.get_job(id).await.unwrap().unwrap();
+        let job = async || client.jobs().get(id).await.unwrap().unwrap();
         while job().await.state != State::Running {
             tokio::task::yield_now().await;
         }

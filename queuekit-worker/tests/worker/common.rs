@@ -47,7 +47,7 @@ impl Fixture {
     }
 
     pub(crate) async fn job(&self, id: JobId) -> Job {
-        self.client.get_job(id).await.unwrap().unwrap()
+        self.client.jobs().get(id).await.unwrap().unwrap()
     }
 
     pub(crate) async fn status(&self, id: JobId) -> &'static str {

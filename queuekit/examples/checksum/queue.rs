@@ -6,7 +6,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use indicatif::HumanCount;
-use queuekit::capability::Admin;
 use queuekit::queue::{Keep, Queue, Retention};
 use queuekit::{Client, ErrorKind, QueueName, QueuePatch, State};
 
@@ -32,10 +31,9 @@ pub(crate) struct RunQueue {
 impl RunQueue {
     /// Takes up the run of this directory that did not end, or begins one.
     pub(crate) async fn open(client: &Client, root: &Path) -> Result<Self> {
-        let admin = admin(client)?;
         let directory = &sha256(root.as_os_str().as_encoded_bytes())[..16];
         let prefix = format!("checksum-{directory}-");
-        let queues = client.backend().list_queues().await?;
+        let queues = client.queues().list().await?;
         let runs = queues.iter().filter(|queue| queue.name.as_str().starts_with(&prefix));
         let (unfinished, finished): (Vec<&Queue>, Vec<_>) = runs.partition(|run| keeps_all(run));
         if let Some(run) = unfinished.first() {
@@ -44,13 +42,13 @@ impl RunQueue {
         for run in finished {
             let results = HumanCount(ended(run));
             eprintln!("checksum: removing the {results} results of the run before");
-            remove(admin, &run.name).await?;
+            remove(client, &run.name).await?;
         }
         let name = format!("{prefix}{:016x}", RandomState::new().hash_one(0));
         let name = QueueName::new(name)?;
         let keep_all = Retention { done: Keep::ALL, ..Retention::default() };
         let settings = QueuePatch::default().retention(keep_all).dedup_window(RESUMABLE);
-        admin.configure(&name, &settings).await?;
+        client.queues().configure(name.clone(), &settings).await?;
         Ok(Self { name, resumed: None })
     }
 
@@ -59,14 +57,9 @@ impl RunQueue {
         let done = Keep::new(Some(DAY), None, None)?;
         let for_a_day = Retention { done, ..Retention::default() };
         let settings = QueuePatch::default().retention(for_a_day);
-        admin(client)?.configure(&self.name, &settings).await?;
+        client.queues().configure(self.name, &settings).await?;
         Ok(())
     }
-}
-
-fn admin(client: &Client) -> Result<&dyn Admin> {
-    let admin = client.backend().capabilities().admin;
-    admin.ok_or_else(|| "the store has no Admin, so it cannot be told to keep all results".into())
 }
 
 fn keeps_all(run: &Queue) -> bool {
@@ -79,8 +72,8 @@ fn ended(run: &Queue) -> u64 {
 }
 
 /// Removes what a finished run has left, unless another process is still at it.
-async fn remove(admin: &dyn Admin, queue: &QueueName) -> Result<()> {
-    match admin.remove_queue(queue, true).await {
+async fn remove(client: &Client, queue: &QueueName) -> Result<()> {
+    match client.queues().remove_with_jobs(queue.clone()).await {
         Err(error) if *error.kind() != ErrorKind::Conflict => Err(error.into()),
         _ => Ok(()),
     }

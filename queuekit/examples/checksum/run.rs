@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use queuekit::prelude::*;
-use queuekit::{EnqueueOutcome, JobDraft, JobId, LeaseTtl, QueueName};
+use queuekit::{JobDraft, JobId, LeaseTtl, QueueName};
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
@@ -107,13 +107,7 @@ async fn enqueue_files(
         let draft = |Found { path, key }| {
             JobDraft::of(&Checksum { path }).queue(queue.clone()).idempotency_key(key)
         };
-        for outcome in client.enqueue_all(chunk.into_iter().map(draft)).await? {
-            match outcome {
-                EnqueueOutcome::Created { id } => jobs.insert(id),
-                EnqueueOutcome::Duplicate { existing } => jobs.insert(existing),
-                refused => return Err(format!("the store did not take a job: {refused:?}").into()),
-            };
-        }
+        jobs.extend(client.enqueue_all(chunk.into_iter().map(draft)).await?.ids()?);
         found.store(jobs.len() as u64, Ordering::Relaxed);
     }
     Ok(Files { jobs, unreadable: walking.await? })

@@ -220,7 +220,7 @@ impl<'a> Cutting<'a> {
         let client = Client::shared(self.site.open(&place).await);
         let call = Call { caller: "after".to_owned(), number: 0 };
         let jobs = call.enqueue(&client).await.expect("enqueue");
-        assert!(client.get_job(jobs[0]).await.expect("get_job").is_some());
+        assert!(client.jobs().get(jobs[0]).await.expect("get_job").is_some());
         client.close().await.expect("close");
     }
 

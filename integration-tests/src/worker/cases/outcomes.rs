@@ -142,7 +142,7 @@ pub(in crate::worker) async fn r13_3_a_lost_lease_is_counted_and_the_worker_goes
     crate::worker::kit::until(|| worker.snapshot().counters.lease_lost == 1).await;
     let next = live.enqueue(1).await;
     live.until_status(next, Status::Completed).await;
-    assert_eq!(live.client.get_job(lost).await.expect("get_job"), None);
+    assert_eq!(live.client.jobs().get(lost).await.expect("get_job"), None);
     worker.drain(Duration::from_secs(5)).await;
 }
 

@@ -90,7 +90,7 @@ pub(in crate::worker) async fn r13_4_a_kind_without_handler_waits_and_spends_no_
 /// exact one is looked for first.
 pub(in crate::worker) async fn r13_4_the_handler_for_any_type_runs_what_has_no_other(live: Live) {
     let all = SubscriptionDraft::new("audit", "*").build().expect("a subscription");
-    live.client.consumers().expect("events").declare(&all).await.expect("declare");
+    live.client.consumers().declare(&all).await.expect("declare");
     live.client.emit(Task { n: 7 }).await.expect("emit");
     live.client.emit(EventDraft::new("other", "x")).await.expect("emit");
     let (tell, mut told) = events();

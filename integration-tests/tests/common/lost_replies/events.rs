@@ -35,9 +35,9 @@ pub(crate) async fn r14_2_an_emit_whose_reply_was_lost_is_repeated<S: LossyStage
             return;
         }
         let n = lossy.after.load(Ordering::Relaxed);
-        let direct = Consumers::of(lossy.stage.store()).unwrap();
+        let direct = Consumers::of(lossy.stage.store());
         let wants = SubscriptionDraft::new("c", "*").ordered().build().unwrap();
-        let _ = lossy.call(Consumers::of(&lossy.store).unwrap().declare(&wants)).await;
+        let _ = lossy.call(Consumers::of(&lossy.store).declare(&wants)).await;
         let _ = direct.declare(&wants).await.unwrap();
         let queue = deliveries_of("c");
         let large = "x".repeat(2000);
@@ -81,7 +81,7 @@ pub(crate) async fn r14_5_a_replay_whose_reply_was_lost_is_repeated<S: LossyStag
             return;
         }
         let n = lossy.after.load(Ordering::Relaxed);
-        let direct = Consumers::of(lossy.stage.store()).unwrap();
+        let direct = Consumers::of(lossy.stage.store());
         if n == 0 {
             let client = Client::shared(Arc::new(lossy.stage.store().clone()));
             for data in ["small".to_owned(), "x".repeat(2000)] {
@@ -91,7 +91,7 @@ pub(crate) async fn r14_5_a_replay_whose_reply_was_lost_is_repeated<S: LossyStag
             let _ = direct.declare(&wants).await.unwrap();
         }
         let replay = Replay::new(consumer("c"), format!("{n}"), ReplayFrom::Beginning);
-        let replayed = lossy.call(Consumers::of(&lossy.store).unwrap().replay(&replay)).await;
+        let replayed = lossy.call(Consumers::of(&lossy.store).replay(&replay)).await;
         let more = direct.replay(&replay).await.unwrap().delivered;
         // A store that has repeated it by itself has found them there.
         let is_right = |delivered| [0, 2].contains(&(delivered + more));

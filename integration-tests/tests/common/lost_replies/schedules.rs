@@ -49,7 +49,7 @@ pub(crate) async fn r15_2_a_tick_whose_replies_were_lost_is_repeated<S: LossySta
     let case = async |lossy: &Lossy<S>| {
         let name = format!("s{}", lossy.after.load(Ordering::Relaxed));
         let name = schedule_name(&name);
-        let direct = Scheduler::of(lossy.stage.store()).unwrap();
+        let direct = Scheduler::of(lossy.stage.store());
         let hourly = ScheduleDraft::every(name.clone(), HOUR, draft()).build().unwrap();
         assert!(direct.put(&hourly).await.unwrap());
         // The latest full hour is one that nobody was there for.
@@ -64,7 +64,7 @@ pub(crate) async fn r15_2_a_tick_whose_replies_were_lost_is_repeated<S: LossySta
         };
         let changed = lossy.stage.store().change_schedule(&due).await.unwrap();
         assert_eq!(changed, ScheduleChanged::Changed);
-        let lossy_scheduler = Scheduler::of(&lossy.store).unwrap();
+        let lossy_scheduler = Scheduler::of(&lossy.store);
         if let Some(ticked) = lossy.call(lossy_scheduler.tick()).await {
             let kinds: Vec<_> = ticked.failed.iter().map(|(_, error)| error.kind()).collect();
             assert!(kinds.iter().all(|kind| **kind == ErrorKind::Indeterminate), "{kinds:?}");

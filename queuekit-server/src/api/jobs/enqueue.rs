@@ -125,7 +125,7 @@ pub(super) async fn stored(app: &App, job: &NewJob) -> Result<(JobId, bool), Pro
 
 /// The job that was there before; it may be gone already, and was there all the same.
 pub(super) async fn found(app: &App, id: JobId) -> Option<Job> {
-    app.client().get_job(id).await.ok().flatten()
+    app.client().jobs().get(id).await.ok().flatten()
 }
 
 /// The key in the header, if there is one.

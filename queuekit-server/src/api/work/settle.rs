@@ -159,7 +159,7 @@ async fn completed(app: &App, lease: LeaseToken, nack: NackBody) -> Result<Nack,
     let delay = match nack.delay_ms {
         Some(delay_ms) => Duration::from_millis(delay_ms),
         None if nack.kind == KindBody::Retry => {
-            let job = app.client().get_job(lease.id).await?;
+            let job = app.client().jobs().get(lease.id).await?;
             let policy = job.as_ref().and_then(|job| retry_of_delivery(&job.queue, &job.metadata));
             let attempt = job.map_or(1, |job| job.attempts.max(1));
             policy.unwrap_or(RetryPolicy::DEFAULT).delay(attempt, chance())

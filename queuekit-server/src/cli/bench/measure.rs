@@ -95,7 +95,7 @@ impl Plan {
         let (begun, mut left) = (Instant::now(), self.jobs);
         while left > 0 {
             let step = left.min(most);
-            client.enqueue_all(std::iter::repeat_n(job.clone(), step)).await?;
+            client.enqueue_all(std::iter::repeat_n(job.clone(), step)).await?.ids()?;
             left -= step;
             bar.inc(step as u64);
         }

@@ -15,7 +15,7 @@ async fn what_is_enqueued_is_stored_as_it_was_said() {
     let payload = r#"{"big": 12345678901234567890, "text":  "ä"}"#;
     let id = sandbox.run(&[&args[..], &["--payload", payload]].concat()).ok();
     let client = sandbox.store("queuekit.db").await;
-    let job = client.get_job(id.trim().parse().unwrap()).await.unwrap().unwrap();
+    let job = client.jobs().get(id.trim().parse().unwrap()).await.unwrap().unwrap();
     assert_eq!((job.queue.as_str(), job.kind.as_str()), ("mails", "mail"));
     assert_eq!(job.payload, payload.as_bytes(), "byte for byte");
     assert_eq!((job.priority, job.max_attempts), (Priority::HIGH, 7));

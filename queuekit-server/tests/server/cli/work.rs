@@ -15,7 +15,7 @@ async fn what_was_enqueued_is_worked() {
     let ran = sandbox.run(&["work", "--queues", "a,b", "--until-idle", "--json"]);
     assert_eq!(ran.json()["completed"], 2);
     let client = sandbox.store("queuekit.db").await;
-    let job = client.get_job(id).await.unwrap().unwrap();
+    let job = client.jobs().get(id).await.unwrap().unwrap();
     assert_eq!(job.result.as_deref(), Some(&b"{\"n\": 1}"[..]));
 }
 
@@ -39,7 +39,7 @@ async fn a_second_signal_hands_on_at_once_what_runs() {
     let mut work = sandbox.start(&["work", "--name", "mailer"]);
     work.says("working worker=mailer");
     let client = sandbox.store("queuekit.db").await;
-    let job = async || client.get_job(id).await.unwrap().unwrap();
+    let job = async || client.jobs().get(id).await.unwrap().unwrap();
     while job().await.state != State::Running {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }

@@ -49,7 +49,7 @@ impl Place {
     }
 
     pub(crate) async fn job(&self, id: JobId) -> Job {
-        self.client.get_job(id).await.unwrap().expect("it is there")
+        self.client.jobs().get(id).await.unwrap().expect("it is there")
     }
 
     /// The job after one run.

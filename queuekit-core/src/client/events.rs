@@ -1,0 +1,55 @@
+//! What an application and an operator do with the log of events.
+
+use crate::backend::Backend;
+use crate::capability::{EventFilter, EventPage};
+use crate::error::Result;
+use crate::event::{Consumers, EventRetention, EventSettings};
+
+/// The event log of a store; from [`Client::events`](super::Client::events).
+///
+/// [`Client::emit`](super::Client::emit) adds to it, and [`Client::consumers`](super::Client::consumers)
+/// says who gets what of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Events<'a> {
+    backend: &'a dyn Backend,
+}
+
+impl<'a> Events<'a> {
+    /// The event log of this store. If it keeps none, every call answers `Unsupported`.
+    pub fn of(backend: &'a dyn Backend) -> Self {
+        Self { backend }
+    }
+
+    /// One page of the events that match, in the order of the log; the page says where to go on.
+    ///
+    /// # Errors
+    /// `Unsupported` if the store keeps no events; those of
+    /// [`Outbox::list_events`](crate::capability::Outbox::list_events).
+    pub async fn list(self, filter: &EventFilter) -> Result<EventPage> {
+        self.consumers().outbox()?.list_events(filter).await
+    }
+
+    /// How long events are kept.
+    ///
+    /// # Errors
+    /// `Unsupported` if the store keeps no events; `Unavailable`, `Closed`.
+    pub async fn retention(self) -> Result<EventRetention> {
+        Ok(self.consumers().settings().await?.retention)
+    }
+
+    /// Sets how long events are kept; in force within 1 s.
+    ///
+    /// # Errors
+    /// `Unsupported` if the store keeps no events; `Unavailable`, `Indeterminate`, `Closed`.
+    pub async fn set_retention(self, retention: EventRetention) -> Result<()> {
+        let set = |settings: &mut EventSettings| {
+            settings.retention = retention;
+            Ok((true, ()))
+        };
+        self.consumers().change(set).await
+    }
+
+    fn consumers(self) -> Consumers<'a> {
+        Consumers::of(self.backend)
+    }
+}

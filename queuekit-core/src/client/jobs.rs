@@ -1,0 +1,239 @@
+//! What an application and an operator do with stored jobs.
+
+use std::time::Duration;
+
+use crate::backend::{Backend, BackendExt, Burial, JobFilter, Page, only};
+use crate::bulk::{BulkReport, BulkRequest, bulk};
+use crate::capability::{Admin, CancelOutcome, RescheduleOutcome, RetryOutcome, Why};
+use crate::error::{Error, ErrorKind, Result};
+use crate::job::{Job, JobId};
+
+/// How long [`Jobs::wait`] pauses between two looks: at first, and at most.
+const LOOK: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(500));
+
+/// The jobs of a store; from [`Client::jobs`](super::Client::jobs).
+///
+/// ```
+/// # use queuekit_core::{Client, JobDraft, JobFilter, State, memory::MemoryStore};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> queuekit_core::Result<()> {
+/// # let client = Client::new(MemoryStore::new());
+/// let id = client.enqueue(JobDraft::new("export", "{}")).await?;
+/// client.jobs().cancel(id).await?;
+/// let cancelled = client.jobs().list(&JobFilter::default().status(State::Cancelled)).await?;
+/// assert_eq!(cancelled.items[0].id, id);
+/// assert!(client.jobs().retry(id).await?);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Jobs<'a> {
+    backend: &'a dyn Backend,
+}
+
+impl<'a> Jobs<'a> {
+    pub(super) fn of(backend: &'a dyn Backend) -> Self {
+        Self { backend }
+    }
+
+    /// The job of this id, if it is stored.
+    ///
+    /// # Errors
+    /// Those of [`Backend::get_job`].
+    pub async fn get(self, id: JobId) -> Result<Option<Job>> {
+        self.backend.get_job(id).await
+    }
+
+    /// One page of the jobs that match, oldest first; the page says where to go on.
+    ///
+    /// # Errors
+    /// Those of [`Backend::list_jobs`].
+    pub async fn list(self, filter: &JobFilter) -> Result<Page<Job>> {
+        self.backend.list_jobs(filter).await
+    }
+
+    /// Waits until the job has ended (completed, dead or cancelled) and answers it as it is then.
+    ///
+    /// It looks every 10 ms at first, and less often the longer it waits, down to twice a second.
+    /// It has no time limit: put one around it, such as `tokio::time::timeout`. It needs a tokio
+    /// runtime with a timer.
+    ///
+    /// # Errors
+    /// `NotFound` if the job is not stored, or was removed while waiting; `Closed`. It goes on
+    /// waiting while the store is `Unavailable`.
+    pub async fn wait(self, id: JobId) -> Result<Job> {
+        let (mut pause, most) = LOOK;
+        loop {
+            match self.backend.get_job(id).await {
+                Ok(Some(job)) if job.state.is_terminal() => return Ok(job),
+                Ok(Some(_)) => {}
+                Ok(None) => return Err(not_found(id).during("wait")),
+                Err(error) if error.is_retryable() => {}
+                Err(error) => return Err(error.during("wait")),
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 5 / 4).min(most);
+        }
+    }
+
+    /// Cancels a job: one that waits ends at once, one that runs is asked to stop.
+    ///
+    /// # Errors
+    /// `NotFound`; `Conflict` if it has completed or is dead; `Unsupported`; those of
+    /// [`Admin::cancel`].
+    pub async fn cancel(self, id: JobId) -> Result<CancelOutcome> {
+        match only(self.admin("cancel")?.cancel(&[id]).await?, "cancel")? {
+            CancelOutcome::NotFound => Err(not_found(id).during("cancel")),
+            CancelOutcome::Conflict => {
+                let message = "it has completed or is dead, so there is nothing left to cancel";
+                Err(Error::new(ErrorKind::Conflict, message).during("cancel").on(id))
+            }
+            outcome => Ok(outcome),
+        }
+    }
+
+    /// Brings a dead or cancelled job back with all its attempts; false if it had not ended so, or
+    /// if another job holds its idempotency key.
+    ///
+    /// # Errors
+    /// `NotFound`; `Unsupported`; those of [`Admin::retry`].
+    pub async fn retry(self, id: JobId) -> Result<bool> {
+        match only(self.admin("retry")?.retry(&[id]).await?, "retry")? {
+            RetryOutcome::Retried => Ok(true),
+            RetryOutcome::Conflict => Ok(false),
+            RetryOutcome::NotFound => Err(not_found(id).during("retry")),
+        }
+    }
+
+    /// Lets a pending job run after this delay, which may be zero; false if it is not pending.
+    ///
+    /// # Errors
+    /// `Invalid` beyond 366 days; `NotFound`; `Unsupported`; those of [`Admin::reschedule`].
+    pub async fn reschedule(self, id: JobId, delay: Duration) -> Result<bool> {
+        let outcomes = self.admin("reschedule")?.reschedule(&[id], delay).await?;
+        match only(outcomes, "reschedule")? {
+            RescheduleOutcome::Rescheduled => Ok(true),
+            RescheduleOutcome::Conflict => Ok(false),
+            RescheduleOutcome::NotFound => Err(not_found(id).during("reschedule")),
+        }
+    }
+
+    /// Moves a job that waits to the dead-letter queue, for this reason; false if it was dead
+    /// before.
+    ///
+    /// # Errors
+    /// `Conflict` if it runs or has ended otherwise; `NotFound`; those of
+    /// [`Backend::move_to_dlq`].
+    pub async fn dead_letter(self, id: JobId, reason: &str) -> Result<bool> {
+        self.backend.bury_one(Burial::of_job(id, reason)).await
+    }
+
+    /// Deletes a job that does not run; false if it is not stored.
+    ///
+    /// # Errors
+    /// `Conflict` if it runs: cancel it first. Those of [`Backend::delete_job`].
+    pub async fn delete(self, id: JobId) -> Result<bool> {
+        self.backend.delete_job(id, false).await
+    }
+
+    /// Why a job is not running; none if it is not stored.
+    ///
+    /// # Errors
+    /// `Unsupported`; those of [`Admin::why`].
+    pub async fn why(self, id: JobId) -> Result<Option<Why>> {
+        self.admin("why")?.why(id).await
+    }
+
+    /// One step of an action on all jobs of a filter; see [`BulkRequest`].
+    ///
+    /// # Errors
+    /// Those of [`bulk`](crate::bulk()).
+    pub async fn bulk(self, request: &BulkRequest) -> Result<BulkReport> {
+        bulk(self.backend, request).await
+    }
+
+    fn admin(self, operation: &'static str) -> Result<&'a dyn Admin> {
+        admin(self.backend).map_err(|error| error.during(operation))
+    }
+}
+
+/// The store's [`Admin`].
+pub(super) fn admin(backend: &dyn Backend) -> Result<&dyn Admin> {
+    backend.capabilities().admin.ok_or_else(|| {
+        let message = "this store implements no Admin; all stores of queuekit do";
+        Error::new(ErrorKind::Unsupported, message)
+    })
+}
+
+fn not_found(id: JobId) -> Error {
+    Error::new(ErrorKind::NotFound, "no such job is stored").on(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use futures_util::future::{join, poll_immediate};
+
+    use super::*;
+    use crate::memory::MemoryStore;
+    use crate::{Ack, Client, JobDraft, LeaseTtl, QueueName, Reserve, State, Timestamp, WorkerId};
+
+    async fn enqueued() -> (Client, JobId) {
+        let client = Client::new(MemoryStore::new());
+        let id = client.enqueue(JobDraft::new("work", "{}")).await.unwrap();
+        (client, id)
+    }
+
+    fn kind<T: std::fmt::Debug>(answer: Result<T>) -> &'static str {
+        answer.unwrap_err().kind().as_str()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn waiting_ends_when_the_job_does_and_not_before() {
+        let (client, id) = enqueued().await;
+        let mut wait = pin!(client.jobs().wait(id));
+        assert!(poll_immediate(&mut wait).await.is_none());
+        let finish = async {
+            tokio::time::sleep(Duration::from_secs(60)).await;
+            let queue = QueueName::new("default").unwrap();
+            let worker = WorkerId::new("w").unwrap();
+            let request = Reserve::new(queue, 1, LeaseTtl::default(), worker).unwrap();
+            let lease = client.backend().reserve(&request).await.unwrap().leases.remove(0);
+            let _ = client.ack(vec![Ack::new(lease.token).with_result("7")]).await.unwrap();
+        };
+        let (job, ()) = join(wait, finish).await;
+        let job = job.unwrap();
+        assert_eq!((job.state, job.result.as_deref()), (State::Completed, Some(&b"7"[..])));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn waiting_for_a_job_that_is_removed_ends() {
+        let (client, id) = enqueued().await;
+        let mut wait = pin!(client.jobs().wait(id));
+        assert!(poll_immediate(&mut wait).await.is_none());
+        assert!(client.jobs().delete(id).await.unwrap());
+        assert_eq!(kind(wait.await), "not_found");
+    }
+
+    #[tokio::test]
+    async fn what_no_longer_can_be_done_is_told_apart_from_what_does_not_exist() {
+        let (client, id) = enqueued().await;
+        let jobs = client.jobs();
+        let unknown = JobId::generate(&QueueName::new("default").unwrap(), Timestamp::default());
+        assert!(jobs.reschedule(id, Duration::ZERO).await.unwrap());
+        assert!(!jobs.retry(id).await.unwrap(), "it has not ended");
+        assert!(jobs.dead_letter(id, "broken").await.unwrap());
+        assert!(!jobs.dead_letter(id, "broken").await.unwrap(), "it is dead already");
+        assert_eq!(kind(jobs.cancel(id).await), "conflict");
+        assert!(!jobs.reschedule(id, Duration::ZERO).await.unwrap(), "it is not pending");
+        assert!(jobs.retry(id).await.unwrap());
+        assert_eq!(jobs.cancel(id).await.unwrap(), CancelOutcome::Cancelled);
+        assert!(jobs.why(id).await.unwrap().is_some());
+        assert!(jobs.delete(id).await.unwrap() && !jobs.delete(id).await.unwrap());
+        assert_eq!(kind(jobs.cancel(unknown).await), "not_found");
+        assert_eq!(kind(jobs.retry(unknown).await), "not_found");
+        assert_eq!(kind(jobs.reschedule(unknown, Duration::ZERO).await), "not_found");
+        assert_eq!(kind(jobs.dead_letter(unknown, "").await), "not_found");
+    }
+}

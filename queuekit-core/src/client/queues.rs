@@ -1,0 +1,114 @@
+//! What an application and an operator do with queues.
+
+use crate::backend::Backend;
+use crate::error::{Error, Result};
+use crate::names::QueueName;
+use crate::queue::{Queue, QueuePatch, QueueSettings};
+
+use super::jobs::admin;
+
+/// The queues of a store; from [`Client::queues`](super::Client::queues).
+///
+/// ```
+/// # use queuekit_core::{Client, QueuePatch, memory::MemoryStore};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> queuekit_core::Result<()> {
+/// # let client = Client::new(MemoryStore::new());
+/// client.queues().configure("emails", &QueuePatch::default().max_pending(Some(10_000))).await?;
+/// client.queues().pause("emails").await?;
+/// assert!(client.queues().list().await?[0].settings.paused);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Queues<'a> {
+    backend: &'a dyn Backend,
+}
+
+impl<'a> Queues<'a> {
+    pub(super) fn of(backend: &'a dyn Backend) -> Self {
+        Self { backend }
+    }
+
+    /// Every queue that was ever used or configured, by name, with its settings and figures.
+    ///
+    /// # Errors
+    /// Those of [`Backend::list_queues`].
+    pub async fn list(self) -> Result<Vec<Queue>> {
+        self.backend.list_queues().await
+    }
+
+    /// Changes settings of a queue, and creates the queue if it does not exist; answers the
+    /// settings that hold now.
+    ///
+    /// # Errors
+    /// `Invalid` if the name is not a queue's or if there would be too many queues; `Unsupported`;
+    /// those of [`Admin::configure`](crate::capability::Admin::configure).
+    pub async fn configure<Q>(self, queue: Q, patch: &QueuePatch) -> Result<QueueSettings>
+    where
+        Q: TryInto<QueueName, Error: Into<Error>>,
+    {
+        let configure = async {
+            let queue = queue.try_into().map_err(Into::into)?;
+            admin(self.backend)?.configure(&queue, patch).await
+        };
+        configure.await.map_err(|error: Error| error.during("configure"))
+    }
+
+    /// Pauses a queue: no worker reserves its jobs until it is resumed. What runs goes on.
+    ///
+    /// # Errors
+    /// Those of [`configure`](Self::configure).
+    pub async fn pause<Q>(self, queue: Q) -> Result<()>
+    where
+        Q: TryInto<QueueName, Error: Into<Error>>,
+    {
+        self.configure(queue, &QueuePatch::default().paused(true)).await.map(drop)
+    }
+
+    /// Ends a pause.
+    ///
+    /// # Errors
+    /// Those of [`configure`](Self::configure).
+    pub async fn resume<Q>(self, queue: Q) -> Result<()>
+    where
+        Q: TryInto<QueueName, Error: Into<Error>>,
+    {
+        self.configure(queue, &QueuePatch::default().paused(false)).await.map(drop)
+    }
+
+    /// Removes a queue that holds no jobs; false if it does not exist.
+    ///
+    /// # Errors
+    /// `Conflict` if it holds jobs; those of
+    /// [`Admin::remove_queue`](crate::capability::Admin::remove_queue).
+    pub async fn remove<Q>(self, queue: Q) -> Result<bool>
+    where
+        Q: TryInto<QueueName, Error: Into<Error>>,
+    {
+        self.remove_with(queue, false).await
+    }
+
+    /// Removes a queue and deletes all its jobs; false if it does not exist.
+    ///
+    /// # Errors
+    /// `Conflict` if one of its jobs runs; those of
+    /// [`Admin::remove_queue`](crate::capability::Admin::remove_queue).
+    pub async fn remove_with_jobs<Q>(self, queue: Q) -> Result<bool>
+    where
+        Q: TryInto<QueueName, Error: Into<Error>>,
+    {
+        self.remove_with(queue, true).await
+    }
+
+    async fn remove_with<Q>(self, queue: Q, force: bool) -> Result<bool>
+    where
+        Q: TryInto<QueueName, Error: Into<Error>>,
+    {
+        let remove = async {
+            let queue = queue.try_into().map_err(Into::into)?;
+            admin(self.backend)?.remove_queue(&queue, force).await
+        };
+        remove.await.map_err(|error: Error| error.during("remove_queue"))
+    }
+}

@@ -1,0 +1,32 @@
+//! What an operator sees of workers.
+
+use crate::backend::Backend;
+use crate::capability::{Leases, WorkerInfo};
+use crate::error::{Error, ErrorKind, Result};
+
+/// The workers of a store; from [`Client::workers`](super::Client::workers).
+#[derive(Clone, Copy, Debug)]
+pub struct Workers<'a> {
+    backend: &'a dyn Backend,
+}
+
+impl<'a> Workers<'a> {
+    pub(super) fn of(backend: &'a dyn Backend) -> Self {
+        Self { backend }
+    }
+
+    /// The workers that are alive, by id: what they serve, and how busy they are.
+    ///
+    /// # Errors
+    /// `Unsupported`; those of [`Leases::list_workers`].
+    pub async fn list(self) -> Result<Vec<WorkerInfo>> {
+        self.leases()?.list_workers().await
+    }
+
+    fn leases(self) -> Result<&'a dyn Leases> {
+        self.backend.capabilities().leases.ok_or_else(|| {
+            let message = "this store implements no Leases; all stores of queuekit do";
+            Error::new(ErrorKind::Unsupported, message)
+        })
+    }
+}
