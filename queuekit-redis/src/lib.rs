@@ -1,8 +1,8 @@
 //! Durable jobs in Redis 6.2 and later, and in Valkey.
 //!
 //! Each queue is a handful of keys of one hash slot, and every operation one script on them, so
-//! that it takes effect as a whole. `docs/redis.md` has the keys, the scripts, what a server must
-//! be set to, and what it then keeps; `docs/semantics.md` the rules that every store keeps.
+//! that it takes effect as a whole. `docs/redis.md` has the keys, what a server must be set to,
+//! and what it then keeps; `docs/semantics.md` the rules that every store keeps.
 //!
 //! ```no_run
 //! use queuekit_core::{Backend, BackendExt, JobDraft};
