@@ -195,6 +195,7 @@ macro_rules! __for_each_case {
 
             neighbours {
                 core r2_5_deleting_an_old_job_frees_no_key_of_another
+                core r5_6_a_full_batch_reclaims_in_the_other_queues_too
                 core r5_6_leases_of_other_queues_are_left_alone
                 core r5_6_the_bound_of_reclaims_is_of_the_whole_call
             }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queuekit_core::{
-    Bytes, Client, JobId, Kind, LeaseToken, Metadata, PartitionKey, QueueName, WorkerId,
+    Bytes, Client, JobId, Kind, LeaseToken, Metadata, PartitionKey, QueueName, Result, WorkerId,
 };
 use tokio_util::sync::CancellationToken;
 
 use crate::run::Run;
+use crate::shared::Phase;
 
 /// One run of one job; clones are of the same run.
 #[derive(Clone)]
@@ -93,13 +94,22 @@ impl Ctx {
         &self.run.shared.client
     }
 
+    /// The value of this type that [`Worker::state`](crate::Worker::state) was given.
+    ///
+    /// # Errors
+    /// `NotFound` if there is none.
+    pub fn state<T: Send + Sync + 'static>(&self) -> Result<&T> {
+        self.run.shared.state.get()
+    }
+
     /// Time left until this run times out; zero when it has, [`Duration::MAX`] if it cannot.
     pub fn time_left(&self) -> Duration {
         self.run.time_left()
     }
 
     /// Whether the run should stop: its lease was lost or is in doubt, it timed out, somebody
-    /// asked for the job to be cancelled, or the worker shuts down.
+    /// asked for the job to be cancelled, or the time to drain is over. Whether a drain has begun
+    /// is told by [`is_draining`](Self::is_draining).
     pub fn is_cancelled(&self) -> bool {
         self.run.is_cancelled()
     }
@@ -107,6 +117,20 @@ impl Ctx {
     /// Waits until the run should stop; see [`is_cancelled`](Self::is_cancelled).
     pub async fn cancelled(&self) {
         self.run.token().cancelled().await;
+    }
+
+    /// Whether the worker has begun to drain: it takes no new jobs, and gives up those that still
+    /// run when its drain timeout is over. A long job can write a checkpoint and
+    /// [snooze](crate::JobError::snooze).
+    pub fn is_draining(&self) -> bool {
+        self.run.shared.phase() != Phase::Serving
+    }
+
+    /// Waits until the worker begins to drain; see [`is_draining`](Self::is_draining).
+    pub async fn draining(&self) {
+        let mut phase = self.run.shared.phase.subscribe();
+        // An error means that the worker is gone, and its runs with it.
+        let _ = phase.wait_for(|phase| *phase != Phase::Serving).await;
     }
 
     /// The same as a token that can be handed on.

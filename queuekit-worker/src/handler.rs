@@ -9,8 +9,9 @@ use crate::{Ctx, JobError, JobResult};
 
 /// Runs jobs whose payload is a `P`.
 ///
-/// Every `async fn(P, Ctx) -> JobResult<R>` is one, and so is every closure of that shape; a
-/// struct that carries state implements it:
+/// Every `async fn(P, Ctx) -> Result<R, E>` is one if `E` converts into [`JobError`], and so is
+/// every closure of that shape. State comes from [`Ctx::state`], or from a struct that implements
+/// the trait:
 ///
 /// ```
 /// use queuekit_worker::{Ctx, Handler, JobResult};
@@ -34,8 +35,8 @@ use crate::{Ctx, JobError, JobResult};
 /// When the compiler refuses one, it is mostly for one of these:
 ///
 /// - "expected to take 2 arguments": the second one, `_ctx: Ctx`, is missing.
-/// - "expected `Result<_, JobError>`": it answers another error type. Write `-> JobResult`; `?`
-///   turns any error into a failed attempt.
+/// - "type annotations needed" at an `Ok(..)`: a closure does not say its error type. Write
+///   `JobResult::Ok(..)`. Any error that converts into [`JobError`] will do, also `anyhow::Error`.
 /// - "future cannot be sent between threads": it holds something that is not `Send`, such as an
 ///   `Rc` or the guard of a lock, across an `.await`.
 /// - "`T: Serialize` is not satisfied": what it answers is stored as JSON; answer `()` for nothing.
@@ -64,16 +65,18 @@ pub trait Handler<P>: Send + Sync + 'static {
     -> impl Future<Output = Result<Self::Output, JobError>> + Send;
 }
 
-impl<P, F, Fut, R> Handler<P> for F
+impl<P, F, Fut, R, E> Handler<P> for F
 where
     F: Fn(P, Ctx) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = JobResult<R>> + Send,
+    Fut: Future<Output = Result<R, E>> + Send,
     R: Serialize + Send,
+    E: Into<JobError>,
 {
     type Output = R;
 
     fn call(&self, job: P, ctx: Ctx) -> impl Future<Output = JobResult<R>> + Send {
-        self(job, ctx)
+        let run = self(job, ctx);
+        async move { run.await.map_err(Into::into) }
     }
 }
 
@@ -97,16 +100,18 @@ pub trait RawHandler: Send + Sync + 'static {
     ) -> impl Future<Output = JobResult<Option<Bytes>>> + Send;
 }
 
-impl<F, Fut> RawHandler for F
+impl<F, Fut, E> RawHandler for F
 where
     F: Fn(Bytes, Ctx) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = JobResult<Option<Bytes>>> + Send,
+    Fut: Future<Output = Result<Option<Bytes>, E>> + Send,
+    E: Into<JobError>,
 {
     fn call(
         &self,
         payload: Bytes,
         ctx: Ctx,
     ) -> impl Future<Output = JobResult<Option<Bytes>>> + Send {
-        self(payload, ctx)
+        let run = self(payload, ctx);
+        async move { run.await.map_err(Into::into) }
     }
 }

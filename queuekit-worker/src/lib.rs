@@ -68,6 +68,7 @@ mod shared;
 #[cfg(feature = "signal")]
 mod signal;
 mod snapshot;
+mod state;
 mod summary;
 mod upkeep;
 mod verdict;

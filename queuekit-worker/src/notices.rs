@@ -2,11 +2,32 @@
 
 use std::sync::Arc;
 
+use queuekit_core::Kind;
+
 use crate::Ctx;
 use crate::hooks::{Outcome, call_hooks};
 use crate::run::{Flag, Run};
 use crate::shared::Shared;
 use crate::verdict::Verdict;
+
+/// The worker takes work from now on.
+pub(crate) fn started(shared: &Shared) {
+    let queues: Vec<&str> = shared.queues.iter().map(|queue| queue.as_str()).collect();
+    let kinds: Vec<String> = shared.kinds.names().into_iter().map(String::from).collect();
+    tracing::info!(worker = %shared.id, ?queues, ?kinds, slots = shared.slots, "worker started");
+    if kinds.is_empty() {
+        tracing::warn!(worker = %shared.id, "the worker has no handler: it releases every job");
+    }
+}
+
+/// There is no handler for the kind of a job that was leased.
+pub(crate) fn without_handler(shared: &Shared, kind: &Kind) {
+    let kinds: Vec<String> = shared.kinds.names().into_iter().map(String::from).collect();
+    tracing::warn!(
+        worker = %shared.id, %kind, handled = ?kinds,
+        "no handler for this kind: its jobs are released for other workers"
+    );
+}
 
 /// A run has ended, and the store has answered.
 pub(crate) fn ended(shared: &Shared, run: &Arc<Run>, verdict: &Verdict, outcome: Outcome) {
@@ -19,7 +40,10 @@ pub(crate) fn ended(shared: &Shared, run: &Arc<Run>, verdict: &Verdict, outcome:
                 outcome = outcome.as_str(), "a run failed"
             );
         }
-        _ => tracing::debug!(job = %lease.id(), outcome = outcome.as_str(), "a run ended"),
+        _ => tracing::debug!(
+            job = %lease.id(), kind = %lease.kind, took = ?run.running_for(),
+            outcome = outcome.as_str(), "a run ended"
+        ),
     }
     if !shared.hooks.is_empty() {
         let ctx = Ctx::new(Arc::clone(run));

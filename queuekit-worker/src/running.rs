@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::caretaker::take_care;
 use crate::heartbeat::Heartbeat;
+use crate::notices::started;
 use crate::pump::Pump;
 use crate::serving::Serving;
 use crate::shared::{Phase, Shared};
@@ -48,6 +49,7 @@ impl RunningWorker {
         if let Some(wakeup) = wakeup {
             runtime.spawn(relay(Arc::clone(&shared), wakeup, beside.stop.clone()));
         }
+        started(&shared);
         let (end, ended) = watch::channel(None);
         runtime.spawn(async move {
             let result = pump.run().await;

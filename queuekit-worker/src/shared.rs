@@ -14,6 +14,7 @@ use crate::inbox::Inbox;
 use crate::kinds::Kinds;
 use crate::middleware::Middleware;
 use crate::registry::Registry;
+use crate::state::State;
 use crate::summary::Counters;
 
 /// One worker: its settings, its runs, its counters.
@@ -32,6 +33,7 @@ pub(crate) struct Shared {
     pub(crate) kinds: Kinds,
     pub(crate) middleware: Vec<Arc<dyn Middleware>>,
     pub(crate) hooks: Vec<Arc<dyn Hooks>>,
+    pub(crate) state: State,
     pub(crate) registry: Registry,
     pub(crate) inbox: Inbox,
     pub(crate) counters: Counters,
@@ -67,6 +69,7 @@ pub(crate) struct Parts {
     pub(crate) kinds: Kinds,
     pub(crate) middleware: Vec<Arc<dyn Middleware>>,
     pub(crate) hooks: Vec<Arc<dyn Hooks>>,
+    pub(crate) state: State,
 }
 
 impl Shared {
@@ -86,6 +89,7 @@ impl Shared {
             kinds: parts.kinds,
             middleware: parts.middleware,
             hooks: parts.hooks,
+            state: parts.state,
             registry: Registry::default(),
             inbox: Inbox::default(),
             counters: Counters::default(),

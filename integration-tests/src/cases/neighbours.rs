@@ -31,6 +31,21 @@ pub async fn r5_6_leases_of_other_queues_are_left_alone(world: &dyn World) {
     assert_eq!(world.reserve_one_from(&other).await.id(), lost.id());
 }
 
+/// R5.6: a reserve takes back leases of all queues it names, also of those that it has no room for.
+/// Guard: the reclaim in queues that a full batch leaves out.
+pub async fn r5_6_a_full_batch_reclaims_in_the_other_queues_too(world: &dyn World) {
+    let (first, later) = (queue("first"), queue("later"));
+    world.enqueue(draft().queue(later.clone())).await;
+    let lost = world.reserve_one_from(&later).await;
+    world.expire().await;
+    world.enqueue(draft().queue(first.clone())).await;
+    let queues = vec![first.clone(), later];
+    let reserve = Reserve::new(queues, 1, ttl(TTL), worker("w")).expect("a nonce");
+    let leases = world.reserve_with(&reserve).await.leases;
+    assert_eq!(leases.iter().map(|lease| &lease.token.queue).collect::<Vec<_>>(), [&first]);
+    assert_eq!(world.status(lost.id()).await, Status::Ready, "it was taken back");
+}
+
 /// R5.6: a call over several queues takes back no more leases than one over a single queue.
 /// Guard: one budget of reclaims for all queues of a call.
 pub async fn r5_6_the_bound_of_reclaims_is_of_the_whole_call(world: &dyn World) {

@@ -83,25 +83,6 @@ async fn r5_10_what_earlier_queues_granted_is_told_though_a_later_one_fails() {
     stage.end().await;
 }
 
-#[tokio::test]
-async fn r5_6_leases_that_ran_out_are_taken_back_in_queues_that_a_full_batch_leaves_out() {
-    let test = this_test!();
-    let Some(stage) = RedisStage::open(test).await else { return };
-    let store = &stage.store;
-    let left = create(store, &build(draft().queue("later"))).await;
-    let short =
-        Reserve { queues: queue("later").into(), ..request_for(Duration::from_millis(1), 1) };
-    assert_eq!(store.reserve(&short).await.unwrap().leases.len(), 1);
-    create(store, &build(draft().queue("first"))).await;
-    let status = async || store.get_job(left).await.unwrap().unwrap().status;
-    until("its lease has run out", async || status().await == Status::Expired).await;
-    let full = store.reserve(&from(["first", "later"], 1)).await.unwrap();
-    assert_eq!(full.leases[0].token.queue, queue("first"));
-    assert_eq!(state(store, left).await, Some(State::Pending), "it was taken back");
-    stage.assert_exact().await;
-    stage.end().await;
-}
-
 /// A handle does not ask each time whether the queue it uses is on the list of all.
 #[tokio::test]
 async fn a_queue_that_is_used_returns_to_the_list_of_queues() {

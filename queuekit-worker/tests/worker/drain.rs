@@ -42,6 +42,26 @@ async fn drain_waits_for_handlers() {
 }
 
 #[tokio::test]
+async fn handlers_hear_that_a_drain_has_begun_before_they_are_given_up() {
+    let fixture = Fixture::new();
+    let id = fixture.enqueue(greet("Ada")).await;
+    let (started, mut starts) = mpsc::unbounded_channel();
+    let handler = move |_: Greet, ctx: Ctx| {
+        let started = started.clone();
+        async move {
+            started.send(ctx.is_draining()).unwrap();
+            ctx.draining().await;
+            JobResult::Ok((ctx.is_draining(), ctx.is_cancelled()))
+        }
+    };
+    let running = fixture.worker().handle(handler).start().await.unwrap();
+    assert_eq!(timeout(PATIENCE, starts.recv()).await.unwrap(), Some(false));
+    let summary = running.drain(PATIENCE).await;
+    assert_eq!((summary.completed, summary.total()), (1, 1));
+    assert_eq!(fixture.job(id).await.result.as_deref(), Some(&b"[true,false]"[..]));
+}
+
+#[tokio::test]
 async fn drain_releases_what_does_not_end_and_spends_no_attempt() {
     let fixture = Fixture::new();
     let (started, mut starts) = mpsc::unbounded_channel();

@@ -185,7 +185,7 @@ async fn middleware_wraps_and_hooks_are_told() {
     let (log, raw) = (seen.clone(), seen.clone());
     let handler = move |payload: Bytes, _: Ctx| {
         raw.add("handler");
-        async move { Ok(Some(payload)) }
+        async move { JobResult::Ok(Some(payload)) }
     };
     let worker = fixture.worker().hooks(seen.clone()).middleware(seen).handle_raw("raw", handler);
     worker.run_until_idle().await.unwrap();
@@ -236,4 +236,42 @@ async fn a_capped_queue_never_runs_more_than_it_may() {
     let worker = worker.queue_concurrency("capped", 2).handle(handler);
     let summary = worker.run_until_idle().await.unwrap();
     assert_eq!((summary.completed, summary.total()), (40, 40));
+}
+
+struct Greeting(&'static str);
+
+#[tokio::test]
+async fn handlers_get_the_state_that_the_worker_was_given() {
+    async fn greeting(job: Greet, ctx: Ctx) -> JobResult<String> {
+        let Greeting(text) = ctx.state()?;
+        Ok(format!("{text}, {}!", job.name))
+    }
+    let fixture = Fixture::new();
+    let id = fixture.enqueue(greet("Ada")).await;
+    let worker = fixture.worker().state(7_u8).state(Greeting("Bye")).state(Greeting("Hello"));
+    worker.handle(greeting).run_until_idle().await.unwrap();
+    assert_eq!(fixture.job(id).await.result.as_deref(), Some(&b"\"Hello, Ada!\""[..]));
+
+    let id = fixture.enqueue(JobDraft::of(&greet("Bob")).max_attempts(1)).await;
+    fixture.worker().handle(greeting).run_until_idle().await.unwrap();
+    let reason = fixture.job(id).await.reason.unwrap();
+    assert!(reason.as_str().contains("`Worker::state(value)`"), "{reason:?}");
+}
+
+/// As `anyhow::Error` has it: no error itself, but it becomes one.
+struct Anyhow(&'static str);
+
+impl From<Anyhow> for Box<dyn std::error::Error + Send + Sync> {
+    fn from(Anyhow(text): Anyhow) -> Self {
+        text.into()
+    }
+}
+
+#[tokio::test]
+async fn a_handler_may_answer_any_error_that_becomes_a_job_error() {
+    let fixture = Fixture::new();
+    let id = fixture.enqueue(JobDraft::of(&greet("Ada")).max_attempts(1)).await;
+    let fails = async |_: Greet, _: Ctx| Err::<(), _>(Anyhow("no route to Ada"));
+    fixture.worker().handle(fails).run_until_idle().await.unwrap();
+    assert_eq!(fixture.job(id).await.reason.unwrap().as_str(), "no route to Ada");
 }
