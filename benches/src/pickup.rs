@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use criterion::{Criterion, SamplingMode};
 use queuekit_core::Client;
-use queuekit_worker::{Ctx, Worker};
+use queuekit_worker::{Ctx, JobResult, Worker};
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 
@@ -47,7 +47,7 @@ pub(crate) fn idle_worker(runtime: &Runtime, client: &Client) -> UnboundedReceiv
     let (send, starts) = mpsc::unbounded_channel();
     let worker = Worker::new(client.clone()).handle(move |_job: Noop, _ctx: Ctx| {
         let sent = send.send(Instant::now());
-        async move { Ok(sent?) }
+        async move { JobResult::Ok(sent?) }
     });
     runtime.spawn(async move {
         let worker = worker.start().await.expect("a worker starts");

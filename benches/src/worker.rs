@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use criterion::{Criterion, SamplingMode, Throughput};
 use queuekit_core::{Backend, Client, Enqueued, JobDraft, State};
-use queuekit_worker::{Ctx, RunningWorker, Worker};
+use queuekit_worker::{Ctx, JobResult, RunningWorker, Worker};
 use tokio::sync::Notify;
 
 use crate::BenchStore;
@@ -89,7 +89,7 @@ async fn start<S: BenchStore>(client: &Client) -> (RunningWorker, Arc<Notify>) {
         if called.fetch_add(1, Ordering::Relaxed) + 1 == jobs() {
             last.notify_one();
         }
-        async { Ok(()) }
+        async { JobResult::Ok(()) }
     };
     let worker = Worker::new(client.clone()).concurrency(S::SLOTS).handle(handler);
     (worker.start().await.expect("a worker starts"), done)

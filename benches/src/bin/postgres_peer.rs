@@ -19,7 +19,7 @@ use harness::{Peer, Result, Settings};
 use queuekit_core::{Backend, Client, Payload, State};
 use queuekit_postgres::tokio_postgres::{self, NoTls};
 use queuekit_postgres::{PostgresConfig, PostgresStore};
-use queuekit_worker::{Ctx, RunningWorker, Worker};
+use queuekit_worker::{Ctx, JobResult, RunningWorker, Worker};
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
 
@@ -120,7 +120,7 @@ impl QueueKit {
         let calls = Arc::clone(&self.calls);
         let handler = move |_job: Noop, _ctx: Ctx| {
             calls.call();
-            async { Ok(()) }
+            async { JobResult::Ok(()) }
         };
         let worker = Worker::new(self.client.clone()).concurrency(self.slots).handle(handler);
         Ok(worker.start().await?)

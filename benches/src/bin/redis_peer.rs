@@ -18,7 +18,7 @@ use harness::{Peer, Result, Settings};
 use queuekit_core::queue::Order;
 use queuekit_core::{Backend, Client, JobDraft, Payload, QueueName, QueuePatch, State};
 use queuekit_redis::{RedisConfig, RedisStore};
-use queuekit_worker::{Ctx, RunningWorker, Worker};
+use queuekit_worker::{Ctx, JobResult, RunningWorker, Worker};
 use redis_server::RedisServer;
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
@@ -131,7 +131,7 @@ impl QueueKit {
         let calls = Arc::clone(&self.calls);
         let handler = move |_job: Noop, _ctx: Ctx| {
             calls.call();
-            async { Ok(()) }
+            async { JobResult::Ok(()) }
         };
         let worker = Worker::new(self.client.clone()).concurrency(self.slots).handle(handler);
         Ok(worker.start().await?)

@@ -14,7 +14,7 @@ use directory::Directory;
 use harness::{Peer, Result, Settings};
 use queuekit_core::{Backend, Client, Payload, State};
 use queuekit_sqlite::SqliteStore;
-use queuekit_worker::{Ctx, Worker};
+use queuekit_worker::{Ctx, JobResult, Worker};
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
 use tokio::sync::Notify;
@@ -80,7 +80,7 @@ impl Peer for QueueKit {
             if called.fetch_add(1, Ordering::Relaxed) + 1 == jobs {
                 ring.notify_one();
             }
-            async { Ok(()) }
+            async { JobResult::Ok(()) }
         };
         let worker = Worker::new(self.client.clone()).concurrency(self.slots).handle(handler);
         let worker = worker.start().await?;

@@ -35,7 +35,7 @@ impl Load {
         let worker = worker.handle_raw("work", move |_: Bytes, ctx: Ctx| {
             let mut runs = counted.lock().unwrap();
             runs.entry(ctx.id()).or_insert((ctx.queue().clone(), 0)).1 += 1;
-            async { Ok(None) }
+            async { queuekit_worker::JobResult::Ok(None) }
         });
         let worker = worker.start().await.expect("a worker");
         let over = Arc::new(AtomicBool::new(false));

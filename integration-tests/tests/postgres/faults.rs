@@ -74,7 +74,7 @@ async fn r13_6_a_listener_in_a_black_hole_still_gets_work_by_polling_and_listens
     let worker = Worker::new(Client::new(store.clone())).poll_interval(poll);
     let worker = worker.handle_raw("work", move |_: Bytes, ctx: Ctx| {
         tell.send(ctx.id()).unwrap();
-        async { Ok(None) }
+        async { queuekit_worker::JobResult::Ok(None) }
     });
     let worker = worker.start().await.unwrap();
     proxy.until(|counts| counts.to_client > 0).await;

@@ -195,7 +195,7 @@ impl Handlers {
                         "waits" => handlers.wait(&ctx).await?,
                         _ => handlers.run(&ctx).await?,
                     }
-                    Ok(None)
+                    JobResult::Ok(None)
                 }
             }
         };

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use crate::common::redis_stage::RedisStage;
-use crate::common::stage::{create, in_the_dark, lease, promptly, request_for, state, until};
+use crate::common::stage::{create, in_the_dark, lease, promptly, state, until};
 use queuekit_core::capability::Admin;
-use queuekit_core::{Backend, BackendExt, ErrorKind, QueueName, Queues, Reserve, State, Status};
+use queuekit_core::{Backend, BackendExt, ErrorKind, QueueName, Queues, Reserve, State};
 use queuekit_integration_tests::kit::{TTL, build, draft, kind_of, queue, ttl, worker};
 use queuekit_integration_tests::servers::{Mode, Proxy};
 use queuekit_integration_tests::this_test;

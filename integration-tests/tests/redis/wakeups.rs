@@ -63,7 +63,7 @@ async fn r13_6_a_worker_is_woken_by_an_enqueue_of_another_process() {
     let worker = Worker::new(client).poll_interval(POLL).handle_raw("work", {
         move |_: Bytes, ctx: Ctx| {
             tell.send(ctx.id()).unwrap();
-            async { Ok(None) }
+            async { queuekit_worker::JobResult::Ok(None) }
         }
     });
     let worker = worker.start().await.unwrap();

@@ -177,7 +177,7 @@ async fn r14_7_a_delivery_goes_to_no_handler_of_jobs() {
     let (to, mut told) = unbounded_channel();
     let worker = Worker::new(client.clone())
         .handle(tells("job", false, to.clone()))
-        .consume_raw("c", "order.shipped", |_: Bytes, _: Ctx| async { Ok(None) })
+        .consume_raw("c", "order.shipped", |_: Bytes, _: Ctx| async { JobResult::Ok(None) })
         .start()
         .await
         .unwrap();

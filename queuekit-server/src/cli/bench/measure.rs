@@ -109,7 +109,7 @@ impl Plan {
         let counted = Arc::clone(&bar);
         let handler = move |_payload: Bytes, _ctx: Ctx| {
             counted.inc(1);
-            async { Ok(None) }
+            async { queuekit::JobResult::Ok(None) }
         };
         let worker = self.worker(client).handle_raw(Kind::new("bench")?, handler).concurrency(100);
         let begun = Instant::now();
@@ -128,7 +128,7 @@ impl Plan {
         let (send, mut starts) = mpsc::unbounded_channel();
         let handler = move |_payload: Bytes, _ctx: Ctx| {
             let sent = send.send(Instant::now());
-            async move { Ok(sent.map(|()| None)?) }
+            async move { queuekit::JobResult::Ok(sent.map(|()| None)?) }
         };
         let worker = self.worker(client).handle_raw(Kind::new("bench")?, handler);
         let running = worker.start().await?;
