@@ -1,5 +1,6 @@
 //! What a worker tells about its runs: to the log, to the metrics, to hooks.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use queuekit_core::Kind;
@@ -20,13 +21,26 @@ pub(crate) fn started(shared: &Shared) {
     }
 }
 
-/// There is no handler for the kind of a job that was leased.
-pub(crate) fn without_handler(shared: &Shared, kind: &Kind) {
-    let kinds: Vec<String> = shared.kinds.names().into_iter().map(String::from).collect();
-    tracing::warn!(
-        worker = %shared.id, %kind, handled = ?kinds,
-        "no handler for this kind: its jobs are released for other workers"
-    );
+/// Kinds without a handler that the log has named.
+#[derive(Default)]
+pub(crate) struct Unhandled(HashSet<Kind>);
+
+/// Most kinds without a handler that the log names.
+const UNHANDLED: usize = 100;
+
+impl Unhandled {
+    /// Names the kind of a job that was leased, the first time.
+    pub(crate) fn warn_once(&mut self, shared: &Shared, kind: &Kind) {
+        if self.0.contains(kind) || self.0.len() >= UNHANDLED {
+            return;
+        }
+        let kinds: Vec<String> = shared.kinds.names().into_iter().map(String::from).collect();
+        tracing::warn!(
+            worker = %shared.id, %kind, handled = ?kinds,
+            "no handler for this kind: its jobs are released for other workers"
+        );
+        self.0.insert(kind.clone());
+    }
 }
 
 /// A run has ended, and the store has answered.

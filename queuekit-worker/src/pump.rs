@@ -1,11 +1,10 @@
 //! The run loop of a worker: every decision about its runs is made here.
 
-use std::collections::HashSet;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 
-use queuekit_core::{Error, ErrorKind, Kind, Lease, Reserve, Reserved, Result};
+use queuekit_core::{Error, ErrorKind, Lease, Reserve, Reserved, Result};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -15,7 +14,7 @@ use crate::fetch::Fetcher;
 use crate::flights::{FLIGHT, Flights, Landed};
 use crate::heartbeat::LOOK;
 use crate::inbox::Event;
-use crate::notices::{stuck, without_handler};
+use crate::notices::{Unhandled, stuck};
 use crate::run::{Flag, Run};
 use crate::serving::Serving;
 use crate::settle::{Batch, Settler, is_outage};
@@ -37,12 +36,8 @@ pub(crate) struct Pump {
     fault: Option<Error>,
     gauge: usize,
     flights: Flights,
-    /// Kinds without a handler, of which the log has told.
-    unhandled: HashSet<Kind>,
+    unhandled: Unhandled,
 }
-
-/// Most kinds of which the log tells that they have no handler.
-const UNHANDLED: usize = 100;
 
 impl Pump {
     pub(crate) fn new(shared: Arc<Shared>, serving: Serving, until_idle: bool) -> Self {
@@ -57,7 +52,7 @@ impl Pump {
             fault: None,
             gauge: 0,
             flights: Flights::new(Arc::clone(&shared)),
-            unhandled: HashSet::new(),
+            unhandled: Unhandled::default(),
             shared,
         }
     }
@@ -253,7 +248,7 @@ impl Pump {
                 }
                 Some(_) => self.refuse(run, Verdict::of_shutdown()),
                 None => {
-                    self.warn_once(&run.lease.kind);
+                    self.unhandled.warn_once(&self.shared, &run.lease.kind);
                     let verdict = Verdict::without_handler(run.lease.releases);
                     self.refuse(run, verdict);
                 }
@@ -263,15 +258,6 @@ impl Pump {
             self.shared.short_timeout.notify_one();
         }
         self.gauge();
-    }
-
-    /// Says once of each kind that nothing handles it.
-    fn warn_once(&mut self, kind: &Kind) {
-        let known = self.unhandled.contains(kind) || self.unhandled.len() >= UNHANDLED;
-        if !known {
-            without_handler(&self.shared, kind);
-            self.unhandled.insert(kind.clone());
-        }
     }
 
     /// Gives a run back that was never started.

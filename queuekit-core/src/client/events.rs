@@ -7,8 +7,8 @@ use crate::event::{Consumers, EventRetention, EventSettings};
 
 /// The event log of a store; from [`Client::events`](super::Client::events).
 ///
-/// [`Client::emit`](super::Client::emit) adds to it, and [`Client::consumers`](super::Client::consumers)
-/// says who gets what of it.
+/// [`Client::emit`](super::Client::emit) adds to it;
+/// [`Client::consumers`](super::Client::consumers) says who gets what of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Events<'a> {
     backend: &'a dyn Backend,
