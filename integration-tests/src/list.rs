@@ -275,6 +275,7 @@ macro_rules! __for_each_case {
                 full r6_7_an_empty_queue_goes_with_its_settings
                 full r6_7_a_queue_that_is_made_while_it_is_removed_is_listed
                 full r12_a_change_of_order_loses_and_doubles_no_job
+                full r12_a_change_of_order_reaches_the_keys_that_wait
                 full r12_a_change_of_settings_reaches_every_key
                 full(SecondHandle) r12_settings_are_in_force_on_other_handles
                 full r6_9_why_a_waiting_job_waits

@@ -27,6 +27,7 @@ macro_rules! __with_sources {
             }
 
             event_retention {
+                full(Outbox) r14_6_events_that_are_held_make_no_newer_one_go
                 full(Outbox) r14_6_no_open_delivery_loses_its_event
                 full(Outbox) r14_6_a_retried_delivery_is_whole
                 full(Outbox) r14_6_a_running_delivery_keeps_its_data

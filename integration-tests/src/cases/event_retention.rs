@@ -106,6 +106,25 @@ pub async fn r14_6_the_log_is_bounded_by_number(world: &dyn World) {
     assert_eq!(left, ["7", "8", "9"]);
 }
 
+/// R14.6: events that deliveries hold are older than the number allows; newer ones stay for all
+/// that. Guard: prune counts an event's place from the start of the log.
+pub async fn r14_6_events_that_are_held_make_no_newer_one_go(world: &dyn World) {
+    let (held, free, number) = (250, 60, 50);
+    world.subscribe(SubscriptionDraft::new("c", "held")).await;
+    let few = EventRetention::new(30 * DAY, number).expect("a retention");
+    world.event_log().set_retention(few).await.expect("set_retention");
+    for (kind, count) in [("held", held), ("free", free)] {
+        let events = (0..count).map(|n| event(kind, &n.to_string()));
+        let emitted = world.client().emit_all(events).await.expect("emit");
+        assert_eq!(emitted.len(), count);
+    }
+    world.advance(2 * MINUTE).await;
+    while world.prune().await > 0 {}
+    let left = world.events(page(1000)).await;
+    let free = left.iter().filter(|event| event.kind.as_str() == "free").count();
+    assert_eq!(free as u64, number);
+}
+
 /// R14.6: with an event its id and its key go, and nothing of it is left.
 /// Guard: what removes an event removes what stands beside it.
 pub async fn r14_6_nothing_is_left_of_an_event_that_has_gone(world: &dyn World) {

@@ -7,8 +7,8 @@ use futures_util::future::{BoxFuture, FutureExt};
 use queuekit_core::capability::{AdminExt, Beat, ExtendOutcome, Why};
 use queuekit_core::queue::{Keep, KeyOnDead, KeyOnWait, Order, Retention};
 use queuekit_core::{
-    ErrorKind, JobFilter, JobId, Lease, PageSize, QueuePatch, QueueSettings, Reserve, Result,
-    State, Status,
+    ErrorKind, JobFilter, JobId, Lease, PageSize, Priority, QueuePatch, QueueSettings, Reserve,
+    Result, State, Status,
 };
 
 use crate::World;
@@ -205,6 +205,21 @@ pub async fn r12_a_change_of_order_loses_and_doubles_no_job(world: &dyn World) {
     world.advance(2 * HOUR).await;
     served.extend(world.serve_all(&name).await);
     assert_same_jobs(served, &stored);
+}
+
+/// R12, R7.1: keys that had their turns in a fair queue are served by priority once it is strict.
+/// Guard: a change of `order` places the waiting keys anew.
+pub async fn r12_a_change_of_order_reaches_the_keys_that_wait(world: &dyn World) {
+    let name = default_queue();
+    world.configure(&name, QueuePatch::default().order(Order::Fair)).await;
+    let levels = [Priority::NORMAL, Priority::HIGH].repeat(3);
+    let job = |(key, level)| keyed(&format!("k{key}")).priority(level);
+    world.enqueue_all(levels.into_iter().enumerate().map(job)).await;
+    assert_eq!(world.reserve(1).await.len(), 1, "the others have their turns now");
+    world.configure(&name, QueuePatch::default().order(Order::Strict)).await;
+    let served: Vec<Priority> = world.reserve(9).await.iter().map(|it| it.priority).collect();
+    assert_eq!(served.len(), 5);
+    assert!(served.is_sorted_by(|first, next| first >= next), "{served:?}");
 }
 
 /// Asserts that these are the same jobs, each once, in any order.
