@@ -5,6 +5,7 @@
 
 mod app;
 mod audit;
+mod creating;
 mod docs;
 mod event_retention;
 mod events;
