@@ -2,7 +2,6 @@
 
 mod body;
 mod put;
-mod rate;
 
 use axum::Json as Answer;
 use axum::extract::State;
@@ -117,7 +116,7 @@ pub(super) async fn get_schedule(
     responses(
         (status = 201, description = "There was none.", body = Answered),
         (status = 200, description = "It was replaced.", body = Answered),
-        (status = 409, description = "The key has put as many as it may, or they run as often; or \
+        (status = 409, description = "The key has created as many as it may; or \
             the queue is new, and the key or the store has as many as it may."),
     )
 )]

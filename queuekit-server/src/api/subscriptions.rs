@@ -171,7 +171,7 @@ pub(super) async fn get_subscription(
     responses(
         (status = 201, description = "There was none.", body = SubscriptionBody),
         (status = 200, description = "It was replaced.", body = SubscriptionBody),
-        (status = 409, description = "The key has put as many as it may, or the key or the \
+        (status = 409, description = "The key has created as many as it may, or the key or the \
             store has as many queues."),
     )
 )]
@@ -255,16 +255,11 @@ pub(super) async fn replay(
     Named(consumer): Named<ConsumerName>,
     Json(body, ..): Json<ToManage, ReplayBody>,
 ) -> Result<Answer<ReplayedBody>, Problem> {
-    admitted(&app, &caller, Scope::Manage, &consumer)?;
+    let consumers = admitted(&app, &caller, Scope::Manage, &consumer)?;
     let replay = body.build(consumer)?;
-    let replaying = async move {
-        let report = app.client().consumers().replay(&replay).await.map_err(Problem::from);
-        let target = format_args!("subscription {}", replay.consumer);
-        let report = audited(&caller, "replay", target, report)?;
-        caller.owe(report.delivered);
-        Ok(report)
-    };
-    let report = to_its_end(replaying).await?;
+    let report = consumers.replay(&replay).await.map_err(Problem::from);
+    let target = format_args!("subscription {}", replay.consumer);
+    let report = audited(&caller, "replay", target, report)?;
     Ok(Answer(ReplayedBody {
         matched: report.matched,
         delivered: report.delivered,

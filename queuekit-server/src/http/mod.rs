@@ -24,7 +24,6 @@ mod permits;
 pub(crate) mod problem;
 mod purpose;
 pub(crate) mod quota;
-pub(crate) mod rates;
 mod reload;
 pub(crate) mod room;
 mod server;

@@ -124,8 +124,8 @@ impl<N: Clone + Eq + Hash> Quota<N> {
     fn exceeded(&self, key: &str, most: usize) -> Problem {
         let Self { what, setting, .. } = self;
         let detail = format!(
-            "the key {key} has created as many {what} as one key may create, {most}: remove some that \
-             are not used, or raise {setting} in [limits] of queuekit.toml"
+            "the key {key} has created as many {what} as one key may create, {most}: remove some \
+             that are not used, or raise {setting} in [limits] of queuekit.toml"
         );
         Problem::new(StatusCode::CONFLICT, "quota_exceeded", detail)
     }
