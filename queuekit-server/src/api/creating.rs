@@ -141,6 +141,11 @@ impl Counted for ScheduleName {
         let found = stream::iter(names.to_vec()).map(find).buffer_unordered(AT_ONCE);
         found.try_filter_map(async |name| Ok(name)).try_collect().await
     }
+
+    fn removed(&self, app: &App) {
+        Self::quota(app).removed(self);
+        app.limits().rates.removed(self);
+    }
 }
 
 impl Counted for ConsumerName {

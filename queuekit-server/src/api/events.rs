@@ -17,6 +17,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::app::App;
+use super::creating::to_its_end;
 use super::trace;
 use super::wire::{Given, bounded, metadata, one_of};
 use crate::http::json::{self, Raw};
@@ -121,7 +122,7 @@ pub(super) async fn emit(
         caller.need_type(event.kind().as_str())?;
         events.push(event);
     }
-    let outcomes = app.client().emit_all(events).await?;
+    let outcomes = emitted(&app, caller, events).await?;
     let outcomes: Vec<_> = outcomes.into_iter().map(EmittedBody::of).collect();
     let status = match outcomes.iter().any(|outcome| outcome.outcome == "emitted") {
         true => StatusCode::CREATED,
@@ -141,6 +142,24 @@ pub(super) async fn emit(
             None => Err(Problem::invalid("events", "there is no event")),
         },
     }
+}
+
+/// Stores events; the key has paid for each, and owes for what is delivered of them.
+async fn emitted(
+    app: &App,
+    caller: Caller,
+    events: Vec<NewEvent>,
+) -> Result<Vec<EmitOutcome>, Problem> {
+    let client = app.client().clone();
+    if caller.per_second().is_none() {
+        return Ok(client.emit_all(events).await?);
+    }
+    let emitting = async move {
+        let outcomes = client.emit_counted(events).await?;
+        caller.owe(outcomes.iter().map(|(_, deliveries)| deliveries).sum());
+        Ok(outcomes.into_iter().map(|(outcome, _)| outcome).collect())
+    };
+    to_its_end(emitting).await
 }
 
 /// What is to be emitted, and whether it is one event.

@@ -2,6 +2,7 @@
 
 mod body;
 mod put;
+mod rate;
 
 use axum::Json as Answer;
 use axum::extract::State;
@@ -116,8 +117,8 @@ pub(super) async fn get_schedule(
     responses(
         (status = 201, description = "There was none.", body = Answered),
         (status = 200, description = "It was replaced.", body = Answered),
-        (status = 409, description = "The key has created as many as it may; or \
-            the queue is new, and the key or the store has as many as it may."),
+        (status = 409, description = "The key has created as many as it may, or its schedules run \
+            as often; or the queue is new, and the key or the store has as many as it may."),
     )
 )]
 pub(super) async fn put_schedule(

@@ -255,11 +255,16 @@ pub(super) async fn replay(
     Named(consumer): Named<ConsumerName>,
     Json(body, ..): Json<ToManage, ReplayBody>,
 ) -> Result<Answer<ReplayedBody>, Problem> {
-    let consumers = admitted(&app, &caller, Scope::Manage, &consumer)?;
+    admitted(&app, &caller, Scope::Manage, &consumer)?;
     let replay = body.build(consumer)?;
-    let report = consumers.replay(&replay).await.map_err(Problem::from);
-    let target = format_args!("subscription {}", replay.consumer);
-    let report = audited(&caller, "replay", target, report)?;
+    let replaying = async move {
+        let report = app.client().consumers().replay(&replay).await.map_err(Problem::from);
+        let target = format_args!("subscription {}", replay.consumer);
+        let report = audited(&caller, "replay", target, report)?;
+        caller.owe(report.delivered);
+        Ok(report)
+    };
+    let report = to_its_end(replaying).await?;
     Ok(Answer(ReplayedBody {
         matched: report.matched,
         delivered: report.delivered,

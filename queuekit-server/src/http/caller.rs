@@ -93,6 +93,12 @@ impl Caller {
         self.spend(items.saturating_sub(1))
     }
 
+    /// Counts so much that was done for it, and not by itself: it waits for that with what it does
+    /// next.
+    pub(crate) fn owe(&self, cost: usize) {
+        self.key.iter().for_each(|key| key.owe(cost));
+    }
+
     /// How much its key may do in a second, if that is bounded.
     pub(crate) fn per_second(&self) -> Option<NonZeroU32> {
         self.entry()?.per_second

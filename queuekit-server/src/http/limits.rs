@@ -8,6 +8,7 @@ use super::HttpLimits;
 use super::bound::{Bound, Size};
 use super::permits::Permits;
 use super::quota::Quota;
+use super::rates::Rates;
 use super::room::Memory;
 
 /// The limits, and what counts against them.
@@ -24,6 +25,7 @@ pub(crate) struct LiveLimits {
     pub(crate) streams: Bound,
     pub(crate) queues: Arc<Quota<QueueName>>,
     pub(crate) schedules: Arc<Quota<ScheduleName>>,
+    pub(crate) rates: Arc<Rates>,
     pub(crate) subscriptions: Arc<Quota<ConsumerName>>,
 }
 
@@ -39,6 +41,7 @@ impl LiveLimits {
             streams: Bound::none("streams"),
             queues: Quota::none("queues", "max_queues_per_key"),
             schedules: Quota::none("schedules", "max_schedules_per_key"),
+            rates: Arc::default(),
             subscriptions: Quota::none("subscriptions", "max_subscriptions_per_key"),
         };
         live.replace(limits);

@@ -24,6 +24,7 @@ mod permits;
 pub(crate) mod problem;
 mod purpose;
 pub(crate) mod quota;
+pub(crate) mod rates;
 mod reload;
 pub(crate) mod room;
 mod server;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::common::{Ask, Reply, Server, Store, command, guarded_on, guarded_with, secret};
+use crate::common::{Ask, Reply, Server, Store, command, digest, guarded_on, guarded_with, secret};
 
 fn by(server: &Server, key: &str, method: &str, path: &str) -> Ask {
     server.ask(method, path).key(&secret(key))
@@ -23,6 +23,15 @@ fn subscribe(server: &Server, key: &str, consumer: &str) -> Reply {
 
 fn remove(server: &Server, key: &str, path: &str) {
     by(server, key, "DELETE", path).send().expect(204);
+}
+
+/// The lines of a key that may do so much in a second.
+fn bounded_key(id: &str, scopes: &[&str], per_second: u32) -> String {
+    let digest = digest(&secret(id));
+    format!(
+        "[[keys]]\nid = {id:?}\nsha256 = {digest:?}\nscopes = {scopes:?}\n\
+         per_second = {per_second}\n"
+    )
 }
 
 /// Refused by this quota, whose figure and setting it names.
@@ -169,4 +178,59 @@ fn s6_what_was_removed_by_way_of_others_makes_room() {
     assert!(removed.status.success(), "{removed:?}");
     enqueue(&server, "hostile", "q2").expect(201);
     refused(enqueue(&server, "hostile", "q3"), &["may create, 1"]);
+}
+
+/// Asks until the key has rested.
+fn rested(ask: impl Fn() -> Reply) -> Reply {
+    let is_let_in = |reply: &Reply| !reply.text.contains("rate_limited");
+    (0..10_000).map(|_| ask()).find(is_let_in).expect("it rests")
+}
+
+#[test]
+fn s6_the_schedules_of_a_key_enqueue_no_more_a_second_than_it_may() {
+    let server = guarded_with(&bounded_key("timed", &["manage"], 2));
+    let put = |key: &str, name: &str, timing: Value| {
+        let mut body = json!({"job": {"type": "t"}});
+        body.as_object_mut().unwrap().extend(timing.as_object().unwrap().clone());
+        rested(|| by(&server, key, "PUT", &format!("/v1/schedules/{name}")).json(&body))
+    };
+    let every = |millis: u64| json!({"every_ms": millis});
+    put("timed", "s1", every(1000)).expect(201);
+    put("timed", "s2", json!({"cron": "* * * * * *"})).expect(201);
+    refused(put("timed", "s3", every(10_000)), &["the key timed", "2.000", "0.100", "per_second"]);
+    refused(put("timed", "s3", json!({"cron": "0 * * * *"})), &["per_second is 2"]);
+    put("manager", "s3", every(1000)).expect(201);
+    refused(put("timed", "s3", every(1000)), &["per_second is 2"]);
+    put("timed", "s1", every(2000)).expect(200);
+    put("timed", "s4", every(2000)).expect(201);
+    refused(put("timed", "s1", every(1000)), &["per_second is 2"]);
+    remove(&server, "manager", "/v1/schedules/s4");
+    put("timed", "s1", every(1000)).expect(200);
+}
+
+#[test]
+fn s6_a_key_pays_for_deliveries_of_its_events_and_of_its_replays() {
+    let server = guarded_with(&bounded_key("replayer", &["manage"], 5));
+    for n in 0..50 {
+        subscribe(&server, "admin", &format!("c{n}")).expect(201);
+    }
+    let wait = |reply: Reply| {
+        let wait = reply.header("retry-after").map(|wait| wait.parse::<u64>().unwrap());
+        reply.problem(429, "rate_limited");
+        wait.unwrap()
+    };
+    let emit = || by(&server, "slow", "POST", "/v1/events").json(&json!({"type": "t"}));
+    emit().expect(201);
+    let waits = wait(emit());
+    assert!((5..=10).contains(&waits), "50 deliveries at 5 a second: {waits} s");
+    for _ in 0..20 {
+        by(&server, "admin", "POST", "/v1/events").json(&json!({"type": "t"})).expect(201);
+    }
+    let replay = || {
+        let path = "/v1/subscriptions/c1/replay";
+        by(&server, "replayer", "POST", path).json(&json!({"name": "again"}))
+    };
+    assert_eq!(replay().expect(200).value()["delivered"], 21);
+    let waits = wait(replay());
+    assert!((2..=4).contains(&waits), "21 deliveries at 5 a second: {waits} s");
 }
