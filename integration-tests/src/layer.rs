@@ -60,6 +60,10 @@ pub trait Layer: Debug + Send + Sync + 'static {
         self.inner().list_queues().await
     }
 
+    async fn find_queues(&self, names: &[QueueName]) -> Result<Vec<Queue>> {
+        self.inner().find_queues(names).await
+    }
+
     async fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {
         self.inner().list_jobs(filter).await
     }

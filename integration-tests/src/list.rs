@@ -1,6 +1,5 @@
-//! The cases by subject, each with its level and what else it needs; those of the fence stand in
-//! `list_fence.rs`, those of bounds of time in `list_bounds.rs`, those of what makes jobs by itself
-//! in `list_sources.rs`.
+//! The cases by subject, each with its level and what else it needs; those of the fence, of bounds
+//! of time, and of what makes jobs by itself are in `list_fence`, `list_bounds` and `list_sources`.
 
 #[doc(hidden)]
 #[macro_export]
@@ -71,6 +70,7 @@ macro_rules! __for_each_case {
 
             figures {
                 core r8_3_every_queue_ever_used_is_listed
+                core r8_3_queues_are_found_by_name
                 core r8_3_counts_follow_every_transition
                 core r8_3_the_oldest_age_counts_from_when_it_was_due
                 core r8_3_the_oldest_is_not_the_next

@@ -58,6 +58,11 @@ impl<L: Layer> Backend for Wrapped<L> {
         self.0.list_queues().await
     }
 
+    async fn find_queues(&self, names: &[QueueName]) -> Result<Vec<Queue>> {
+        self.0.called("find_queues");
+        self.0.find_queues(names).await
+    }
+
     async fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {
         self.0.called("list_jobs");
         self.0.list_jobs(filter).await
@@ -271,13 +276,14 @@ impl<L: Layer> Outbox for Wrapped<L> {
 }
 
 /// Every operation that a [`Layer`] hears of.
-pub const OPERATIONS: [&str; 37] = [
+pub const OPERATIONS: [&str; 38] = [
     "enqueue",
     "reserve",
     "ack",
     "nack",
     "move_to_dlq",
     "list_queues",
+    "find_queues",
     "list_jobs",
     "get_job",
     "delete_job",

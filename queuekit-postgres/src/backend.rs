@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use queuekit_core::backend::*;
 use queuekit_core::capability::{Exchange, Exchanged, Settlement};
 use queuekit_core::lifecycle;
-use queuekit_core::{Error, ErrorKind, Job, JobId, NewJob, Queue, Result};
+use queuekit_core::{Error, ErrorKind, Job, JobId, NewJob, Queue, QueueName, Result};
 
 use crate::PostgresStore;
 use crate::call::Call;
@@ -78,7 +78,14 @@ impl Backend for PostgresStore {
     }
 
     async fn list_queues(&self) -> Result<Vec<Queue>> {
-        self.queues_shown().await
+        self.queues_shown(None).await
+    }
+
+    async fn find_queues(&self, names: &[QueueName]) -> Result<Vec<Queue>> {
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.queues_shown(Some(names)).await
     }
 
     async fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {

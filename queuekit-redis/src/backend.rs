@@ -1,9 +1,11 @@
 //! The ten operations, and which capabilities there are.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use queuekit_core::backend::*;
 use queuekit_core::capability::{Exchange, Exchanged, Settlement};
-use queuekit_core::{Error, ErrorKind, Job, JobId, NewJob, Queue, Result};
+use queuekit_core::{Error, ErrorKind, Job, JobId, NewJob, Queue, QueueName, Result};
 
 use crate::RedisStore;
 use crate::step::{Act, Acted};
@@ -54,7 +56,16 @@ impl Backend for RedisStore {
     }
 
     async fn list_queues(&self) -> Result<Vec<Queue>> {
-        self.queues_shown().await
+        let names = self.all_queues().await?;
+        self.queues_shown(&names).await
+    }
+
+    async fn find_queues(&self, names: &[QueueName]) -> Result<Vec<Queue>> {
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        let names: BTreeSet<QueueName> = names.iter().cloned().collect();
+        self.queues_shown(&names.into_iter().collect::<Vec<_>>()).await
     }
 
     async fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {

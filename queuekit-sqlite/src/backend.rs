@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use queuekit_core::backend::*;
 use queuekit_core::capability::{Exchange, Exchanged, Settlement};
-use queuekit_core::{Job, JobId, NewJob, Queue, Result};
+use queuekit_core::{Job, JobId, NewJob, Queue, QueueName, Result};
 
 use crate::SqliteStore;
 
@@ -49,6 +49,14 @@ impl Backend for SqliteStore {
 
     async fn list_queues(&self) -> Result<Vec<Queue>> {
         self.read("list_queues", |step| step.list_queues()).await
+    }
+
+    async fn find_queues(&self, names: &[QueueName]) -> Result<Vec<Queue>> {
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        let names = names.to_vec();
+        self.read("find_queues", move |step| step.find_queues(&names)).await
     }
 
     async fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {

@@ -217,6 +217,7 @@ async fn every_call(store: &dyn Backend, token: LeaseToken) -> Vec<(&'static str
         ("nack", store.nack(&[nack]).await.map(drop)),
         ("move_to_dlq", store.move_to_dlq(&[Burial::of_job(id, "x")]).await.map(drop)),
         ("list_queues", store.list_queues().await.map(drop)),
+        ("find_queues", store.find_queues(&[default_queue()]).await.map(drop)),
         ("list_jobs", store.list_jobs(&JobFilter::default()).await.map(drop)),
         ("get_job", store.get_job(id).await.map(drop)),
         ("delete_job", store.delete_job(id, false).await.map(drop)),

@@ -32,6 +32,22 @@ pub async fn r8_3_every_queue_ever_used_is_listed(world: &dyn World) {
     assert_eq!(queues.iter().map(ready).sum::<u64>(), 1);
 }
 
+/// R8.3: queues are found by their names, as they are listed, and no others.
+/// Guard: what was not asked for, and what does not exist, is left out.
+pub async fn r8_3_queues_are_found_by_name(world: &dyn World) {
+    for name in ["c", "a", "b"] {
+        world.enqueue_all(vec![draft().queue(name), draft().queue(name).delay(HOUR)]).await;
+    }
+    world.reserve_from(&queue("b"), 1).await;
+    let asked = ["c", "unknown", "b", "c"].map(queue);
+    let found = world.backend().find_queues(&asked).await.expect("find_queues");
+    let mut listed = world.backend().list_queues().await.expect("list_queues");
+    listed.retain(|queue| ["b", "c"].contains(&queue.name.as_str()));
+    assert_eq!(found, listed);
+    assert_eq!(world.backend().find_queues(&[]).await.expect("find_queues"), []);
+    assert_eq!(world.backend().find_queues(&asked[1..2]).await.expect("find_queues"), []);
+}
+
 /// R8.3: counts follow every transition, exactly when it is quiet.
 /// Guard: each transition moves one from one count to another.
 pub async fn r8_3_counts_follow_every_transition(world: &dyn World) {

@@ -9,7 +9,7 @@ use queuekit_core::capability::{
     Beat, Exchange, Exchanged, ExtendOutcome, Leases, Report, ReportOutcome, Settlement, Upkeep,
     UpkeepReport, WorkerInfo,
 };
-use queuekit_core::{Error, ErrorKind, Job, JobId, NewJob, Queue, Result};
+use queuekit_core::{Error, ErrorKind, Job, JobId, NewJob, Queue, QueueName, Result};
 
 /// Wraps a store; each switch breaks something until it is turned back.
 #[derive(Debug)]
@@ -133,6 +133,11 @@ impl Backend for Flaky {
     async fn list_queues(&self) -> Result<Vec<Queue>> {
         self.up()?;
         self.inner.list_queues().await
+    }
+
+    async fn find_queues(&self, names: &[QueueName]) -> Result<Vec<Queue>> {
+        self.up()?;
+        self.inner.find_queues(names).await
     }
 
     async fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {

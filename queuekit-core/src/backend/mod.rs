@@ -1,4 +1,5 @@
-//! What a store implements: ten operations, and what else it can do.
+//! What a store implements: ten operations, `find_queues`, which follows from one of them, and what
+//! else it can do.
 
 mod capabilities;
 mod enqueue;
@@ -26,6 +27,7 @@ pub use weighted::WeightedQueues;
 
 use crate::error::Result;
 use crate::job::{Job, JobId, NewJob};
+use crate::names::QueueName;
 use crate::queue::Queue;
 
 /// A durable store of jobs.
@@ -81,6 +83,20 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// # Errors
     /// `Unavailable`, `Closed`.
     async fn list_queues(&self) -> Result<Vec<Queue>>;
+
+    /// Those of these queues that exist, by name, as [`list_queues`](Self::list_queues) shows them.
+    /// A store looks at no others (contract R8.3); without a way to, it lists them all.
+    ///
+    /// # Errors
+    /// `Unavailable`, `Closed`.
+    async fn find_queues(&self, names: &[QueueName]) -> Result<Vec<Queue>> {
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut queues = self.list_queues().await?;
+        queues.retain(|queue| names.contains(&queue.name));
+        Ok(queues)
+    }
 
     /// One page of the jobs that match (contract R8.2).
     ///

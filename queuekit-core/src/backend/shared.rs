@@ -33,6 +33,10 @@ impl<B: Backend + ?Sized> Backend for Arc<B> {
         (**self).list_queues().await
     }
 
+    async fn find_queues(&self, names: &[QueueName]) -> Result<Vec<Queue>> {
+        (**self).find_queues(names).await
+    }
+
     async fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {
         (**self).list_jobs(filter).await
     }

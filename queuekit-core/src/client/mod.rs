@@ -132,7 +132,7 @@ impl Client {
     pub async fn emit(&self, event: impl Into<EventDraft>) -> Result<EventId> {
         let emit = async {
             let outcomes = self.emit_events(vec![event.into().build()?]).await?;
-            match crate::backend::only(outcomes, "emit")? {
+            match crate::backend::only(outcomes, "emit")?.0 {
                 EmitOutcome::Emitted { id } | EmitOutcome::Duplicate { existing: id } => Ok(id),
                 EmitOutcome::Conflict { existing } => {
                     let message = "its id is taken by an event of another type or other data";
@@ -151,6 +151,18 @@ impl Client {
         &self,
         events: impl IntoIterator<Item = D>,
     ) -> Result<Vec<EmitOutcome>> {
+        let outcomes = self.emit_counted(events).await?;
+        Ok(outcomes.into_iter().map(|(outcome, _)| outcome).collect())
+    }
+
+    /// The same, and with each outcome how many deliveries were stored with the event.
+    ///
+    /// # Errors
+    /// Those of [`emit_all`](Self::emit_all).
+    pub async fn emit_counted<D: Into<EventDraft>>(
+        &self,
+        events: impl IntoIterator<Item = D>,
+    ) -> Result<Vec<(EmitOutcome, usize)>> {
         let build =
             |(item, draft): (usize, D)| draft.into().build().map_err(|error| error.at_item(item));
         let events: Result<Vec<_>> = events.into_iter().enumerate().map(build).collect();
@@ -216,7 +228,7 @@ impl Client {
         self.backend.close().await
     }
 
-    async fn emit_events(&self, events: Vec<NewEvent>) -> Result<Vec<EmitOutcome>> {
+    async fn emit_events(&self, events: Vec<NewEvent>) -> Result<Vec<(EmitOutcome, usize)>> {
         let keyed = events.iter().any(|event| event.idempotency_key().is_some());
         let lane = if keyed { &self.lanes.keyed_events } else { &self.lanes.events };
         lane.submit(events).await
@@ -315,9 +327,10 @@ struct Emits(Arc<dyn Backend>, Arc<Emitter>);
 #[async_trait::async_trait]
 impl Flush for Emits {
     type Item = NewEvent;
-    type Outcome = EmitOutcome;
+    /// With the number of its deliveries.
+    type Outcome = (EmitOutcome, usize);
 
-    async fn flush(&self, events: &[NewEvent]) -> Result<Vec<EmitOutcome>> {
+    async fn flush(&self, events: &[NewEvent]) -> Result<Vec<(EmitOutcome, usize)>> {
         let consumers = Consumers::of(&*self.0);
         self.1.emit(consumers.outbox()?, &self.0.capabilities().limits, events).await
     }

@@ -166,8 +166,7 @@ impl<'a> Consumers<'a> {
     /// `NotFound` if it never had a subscription; `Unavailable`, `Closed`.
     pub async fn stats(&self, consumer: &ConsumerName) -> Result<ConsumerStats> {
         let queue = consumer.queue()?;
-        let queues = self.backend.list_queues().await?;
-        let found = queues.into_iter().find(|found| found.name == queue);
+        let found = self.backend.find_queues(std::slice::from_ref(&queue)).await?.pop();
         if found.is_none() && self.get(consumer).await?.is_none() {
             return Err(unknown(consumer));
         }
@@ -220,8 +219,7 @@ impl<'a> Consumers<'a> {
     /// Whether this queue runs one job of a key at a time. Somebody who wanted something else
     /// before may have been held up, and have set it up afterwards.
     async fn keeps_order(&self, queue: &QueueName) -> Result<bool> {
-        let queues = self.backend.list_queues().await?;
-        let found = queues.into_iter().find(|found| found.name == *queue);
+        let found = self.backend.find_queues(std::slice::from_ref(queue)).await?.pop();
         Ok(found.is_some_and(|found| {
             found.settings.per_key == 1 && found.settings.key_on_wait == KeyOnWait::Block
         }))

@@ -23,7 +23,8 @@ struct Known {
 }
 
 impl Emitter {
-    /// Stores events and the deliveries of each, in one step (R14.1).
+    /// Stores events and the deliveries of each, in one step (R14.1). Answers what became of each
+    /// event, and how many deliveries were stored with it.
     ///
     /// # Errors
     /// `Invalid` if an event or the call is too large; `Corrupt` if the subscriptions cannot be
@@ -33,13 +34,18 @@ impl Emitter {
         outbox: &dyn Outbox,
         limits: &Limits,
         events: &[NewEvent],
-    ) -> Result<Vec<EmitOutcome>> {
+    ) -> Result<Vec<(EmitOutcome, usize)>> {
         limits.admit_events(events)?;
         for _ in 0..TRIES {
             let known = self.known(outbox).await?;
             let emission = known.settings.emission(known.version, events)?;
             if let Some(outcomes) = outbox.store_events(&emission).await? {
-                return Ok(outcomes);
+                let deliveries = emission.events.iter().map(|(_, deliveries)| deliveries.len());
+                let stored = |(outcome, deliveries)| match outcome {
+                    EmitOutcome::Emitted { .. } => (outcome, deliveries),
+                    EmitOutcome::Duplicate { .. } | EmitOutcome::Conflict { .. } => (outcome, 0),
+                };
+                return Ok(outcomes.into_iter().zip(deliveries).map(stored).collect());
             }
             self.forget(&known);
         }
@@ -73,5 +79,26 @@ impl Emitter {
 
     fn lock(&self) -> MutexGuard<'_, Option<Arc<Known>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::client::Client;
+    use crate::event::{EventDraft, SubscriptionDraft};
+    use crate::memory::MemoryStore;
+
+    #[tokio::test]
+    async fn deliveries_are_counted_of_events_that_were_stored() {
+        let client = Client::new(MemoryStore::new());
+        for (consumer, events) in [("a", "*"), ("b", "order.*"), ("c", "other")] {
+            let subscription = SubscriptionDraft::new(consumer, events).build().unwrap();
+            client.consumers().put(&subscription).await.unwrap();
+        }
+        let event = |kind: &str, key: &str| EventDraft::new(kind, "1").idempotency_key(key);
+        let events = [event("order.paid", "1"), event("order.paid", "1"), event("none", "2")];
+        let outcomes = client.emit_counted(events).await.unwrap();
+        let deliveries = outcomes.iter().map(|(_, deliveries)| *deliveries);
+        assert_eq!(deliveries.collect::<Vec<_>>(), [2, 0, 1], "{outcomes:?}");
     }
 }

@@ -55,6 +55,13 @@ impl Backend for MemoryStore {
         self.step(Operation::ListQueues, |tables| Ok(tables.list_queues()))
     }
 
+    async fn find_queues(&self, names: &[QueueName]) -> Result<Vec<Queue>> {
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.step(Operation::FindQueues, |tables| Ok(tables.find_queues(names)))
+    }
+
     async fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {
         self.step(Operation::ListJobs, |tables| tables.list_jobs(filter))
     }

@@ -1,5 +1,7 @@
 //! The figures of queues (contract R8.3), counted when asked for: a store in memory can.
 
+use std::collections::BTreeSet;
+
 use super::listing::Frontiers;
 use super::queue::QueueTable;
 use super::tables::Tables;
@@ -10,6 +12,12 @@ use crate::queue::{Count, HealthInput, Queue, health};
 impl Tables {
     pub(super) fn list_queues(&self) -> Vec<Queue> {
         self.queues.iter().map(|(name, table)| self.figures(name, table)).collect()
+    }
+
+    pub(super) fn find_queues(&self, names: &[QueueName]) -> Vec<Queue> {
+        let names: BTreeSet<&QueueName> = names.iter().collect();
+        let tables = names.into_iter().filter_map(|name| Some((name, self.queues.get(name)?)));
+        tables.map(|(name, table)| self.figures(name, table)).collect()
     }
 
     fn figures(&self, name: &QueueName, table: &QueueTable) -> Queue {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use queuekit_core::capability::WorkerInfo;
 use queuekit_core::limits::EXACT_COUNT;
 use queuekit_core::queue::{Count, Ends, HealthInput, Queue, Totals, health};
-use queuekit_core::{Result, State, Status, Timestamp};
+use queuekit_core::{QueueName, Result, State, Status, Timestamp};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -47,11 +47,13 @@ struct Waiting {
 }
 
 impl PostgresStore {
-    pub(crate) async fn queues_shown(&self) -> Result<Vec<Queue>> {
-        let shown = self.call("list_queues", Call::Repeatable, (), |(), session| {
+    /// Those of these names, or all.
+    pub(crate) async fn queues_shown(&self, names: Option<&[QueueName]>) -> Result<Vec<Queue>> {
+        let operation = if names.is_some() { "find_queues" } else { "list_queues" };
+        let shown = self.call(operation, Call::Repeatable, names, |names, session| {
             Box::pin(async move {
                 super::snapshot(session).await?;
-                show(session).await
+                show(session, *names).await
             })
         });
         shown.await
@@ -67,14 +69,19 @@ pub(crate) async fn figures(
     rows.iter().map(|row| Ok(Figures::read(row)?)).collect()
 }
 
-async fn show(session: &Session<'_>) -> Outcome<Vec<Queue>> {
+async fn show(session: &Session<'_>, names: Option<&[QueueName]>) -> Outcome<Vec<Queue>> {
     let now = session.query(Sql::Now, params![]).await?;
     let now = now.first().ok_or_else(|| unreadable("the store's clock"))?.try_get(0)?;
     let now = Timestamp::from_millis(now);
     let workers = super::workers(session).await?;
+    let mut rows = match names {
+        Some(names) => queues::named(session, names).await?,
+        None => queues::all(session).await?,
+    };
+    rows.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    let ids = names.map(|_| rows.iter().map(|row| row.id).collect());
     let figures: HashMap<i32, Figures> =
-        figures(session, None).await?.into_iter().map(|of| (of.queue, of)).collect();
-    let rows = queues::all(session).await?;
+        figures(session, ids).await?.into_iter().map(|of| (of.queue, of)).collect();
     let busy = |row: &&QueueRow| {
         let counts = figures.get(&row.id).map(|of| of.counts).unwrap_or_default();
         counts[State::Pending as usize] > 0 || counts[State::Running as usize] > 0

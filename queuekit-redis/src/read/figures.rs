@@ -57,8 +57,8 @@ struct Lanes {
 }
 
 impl RedisStore {
-    pub(crate) async fn queues_shown(&self) -> Result<Vec<Queue>> {
-        let names = self.all_queues().await?;
+    /// Those of these that exist.
+    pub(crate) async fn queues_shown(&self, names: &[QueueName]) -> Result<Vec<Queue>> {
         let workers = workers(self, "list_queues").await?;
         let mut queues = Vec::with_capacity(names.len());
         for names in names.chunks(AT_ONCE) {

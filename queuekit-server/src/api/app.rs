@@ -152,6 +152,10 @@ impl App {
         self.store().list_jobs(&filter).await.map(drop)
     }
 
+    pub(super) fn limits(&self) -> &LiveLimits {
+        &self.0.limits
+    }
+
     /// How large the jobs are that are reserved.
     pub(super) fn lately(&self) -> &Lately {
         &self.0.lately

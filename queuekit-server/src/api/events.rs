@@ -1,26 +1,27 @@
-//! Events: emitting, and reading the log.
+//! Events: emitting them.
+
+pub(super) mod log;
 
 use std::time::Duration;
 
 use axum::Json as Answer;
 use axum::extract::State;
-use axum::http::header::{ACCEPT, CONTENT_TYPE};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use queuekit::capability::{EmitOutcome, EventFilter};
-use queuekit::event::{Event, NewEvent};
-use queuekit::{EventDraft, EventId, Metadata, PageSize};
+use queuekit::capability::EmitOutcome;
+use queuekit::event::NewEvent;
+use queuekit::{EventDraft, EventId, Metadata};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use super::app::App;
-use super::params::Params;
-use super::portion::Portion;
+use super::creating::to_its_end;
 use super::trace;
-use super::wire::{Given, Shown, Time, bounded, metadata, one_of};
+use super::wire::{Given, bounded, metadata, one_of};
 use crate::http::json::{self, Raw};
-use crate::http::{Caller, Problem, Scope, ToEnqueue, held};
+use crate::http::{Caller, Problem, ToEnqueue};
 
 const CLOUD_EVENT: &str = "application/cloudevents+json";
 const CLOUD_EVENTS: &str = "application/cloudevents-batch+json";
@@ -90,59 +91,6 @@ pub(super) struct EmittedManyBody {
     outcomes: Vec<EmittedBody>,
 }
 
-/// One page of the log.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Events)]
-pub(super) struct LogBody<'a> {
-    events: Vec<StoredBody<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cursor: Option<String>,
-}
-
-/// An event of the log.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Event)]
-struct StoredBody<'a> {
-    #[schema(value_type = String, format = Uuid)]
-    id: EventId,
-    r#type: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<serde_json::Value>)]
-    data: Option<&'a RawValue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    data_base64: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    partition_key: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    idempotency_key: Option<&'a str>,
-    #[schema(value_type = std::collections::BTreeMap<String, String>)]
-    metadata: &'a Metadata,
-    #[schema(value_type = String, format = DateTime)]
-    emitted_at: Time,
-}
-
-/// Which events.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(super) struct EventQuery {
-    /// A type, what begins with some parts (`order.*`), or `*`.
-    r#type: Option<String>,
-    /// Only stored at this instant or later.
-    #[param(value_type = Option<String>, format = DateTime)]
-    from: Option<Time>,
-    /// Only stored before this instant.
-    #[param(value_type = Option<String>, format = DateTime)]
-    to: Option<Time>,
-    /// Behind this event, which is in the log.
-    #[param(value_type = Option<String>, format = Uuid)]
-    after: Option<String>,
-    #[param(minimum = 1, maximum = 1000, default = 100)]
-    limit: Option<usize>,
-    #[param(pattern = "^[0-9]{1,18}$")]
-    cursor: Option<String>,
-}
-
 /// Stores an event, or several in one atomic step, with a delivery for each subscription.
 #[utoipa::path(
     post, path = "/v1/events", tag = "events", security(("key" = [])),
@@ -174,7 +122,7 @@ pub(super) async fn emit(
         caller.need_type(event.kind().as_str())?;
         events.push(event);
     }
-    let outcomes = app.client().emit_all(events).await?;
+    let outcomes = emitted(&app, caller, events).await?;
     let outcomes: Vec<_> = outcomes.into_iter().map(EmittedBody::of).collect();
     let status = match outcomes.iter().any(|outcome| outcome.outcome == "emitted") {
         true => StatusCode::CREATED,
@@ -196,65 +144,22 @@ pub(super) async fn emit(
     }
 }
 
-/// The log, in the order in which events were stored.
-#[utoipa::path(
-    get, path = "/v1/events", tag = "events", security(("key" = [])), params(EventQuery),
-    responses((status = 200, description = "A page.", body = LogBody))
-)]
-pub(super) async fn list_events(
-    State(app): State<App>,
-    caller: Caller,
-    headers: HeaderMap,
-    Params(query): Params<EventQuery>,
-) -> Result<Response, Problem> {
-    caller.need(Scope::Read)?;
-    caller.need_events()?;
-    let filter = query.filter()?;
-    let room = app.room(&caller).await?;
-    let (events, cursor) = page(&app, &caller, filter).await?;
-    let cursor = cursor.map(|cursor| cursor.to_string());
-    let wanted = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    if !wanted.contains(CLOUD_EVENTS) {
-        let body = LogBody { events: events.iter().map(StoredBody::of).collect(), cursor };
-        return held::answer(room, serde_json::to_vec(&body).unwrap_or_default()).await;
-    }
-    let written: queuekit::Result<Vec<String>> = events.iter().map(Event::to_cloud_event).collect();
-    let json = format!("[{}]", written?.join(","));
-    let mut response = held::answer(room, json.into_bytes()).await?;
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(CLOUD_EVENTS));
-    if let Some(cursor) = cursor.and_then(|cursor| HeaderValue::try_from(cursor).ok()) {
-        headers.insert("queuekit-cursor", cursor);
-    }
-    Ok(response)
-}
-
-/// What the caller may see of a page, which ends when it is long enough or large enough, and where
-/// to go on.
-async fn page(
+/// Stores events; the key has paid for each, and owes for what is delivered of them.
+async fn emitted(
     app: &App,
-    caller: &Caller,
-    mut filter: EventFilter,
-) -> Result<(Vec<Event>, Option<u64>), Problem> {
-    let outbox = app.store().capabilities().outbox.ok_or_else(|| Problem::unsupported("events"))?;
-    let (mut portion, mut events) = (Portion::new(filter.limit.get()), Vec::new());
-    loop {
-        let part = portion.part();
-        filter.limit = PageSize::new(part)?;
-        let page = outbox.list_events(&filter).await?;
-        let is_short = page.events.len() < part;
-        let is_enough = portion.took(page.events.iter().map(size));
-        let seen = page.events.into_iter().filter(|event| caller.sees_type(event.kind.as_str()));
-        events.extend(seen);
-        if page.cursor.is_none() || is_short || is_enough {
-            return Ok((events, page.cursor));
-        }
-        filter.cursor = page.cursor;
+    caller: Caller,
+    events: Vec<NewEvent>,
+) -> Result<Vec<EmitOutcome>, Problem> {
+    let client = app.client().clone();
+    if caller.per_second().is_none() {
+        return Ok(client.emit_all(events).await?);
     }
-}
-
-fn size(event: &Event) -> usize {
-    event.data.len() + event.metadata.bytes()
+    let emitting = async move {
+        let outcomes = client.emit_counted(events).await?;
+        caller.owe(outcomes.iter().map(|(_, deliveries)| deliveries).sum());
+        Ok(outcomes.into_iter().map(|(outcome, _)| outcome).collect())
+    };
+    to_its_end(emitting).await
 }
 
 /// What is to be emitted, and whether it is one event.
@@ -350,40 +255,5 @@ impl EmittedBody {
             EmitOutcome::Duplicate { existing: id } => Self { id, outcome: "duplicate" },
             EmitOutcome::Conflict { existing: id } => Self { id, outcome: "conflict" },
         }
-    }
-}
-
-impl<'a> StoredBody<'a> {
-    fn of(event: &'a Event) -> Self {
-        let data = Shown::of(&event.data);
-        Self {
-            id: event.id,
-            r#type: event.kind.as_str(),
-            data: data.json,
-            data_base64: data.base64,
-            partition_key: event.partition_key.as_ref().map(|key| key.as_str()),
-            idempotency_key: event.idempotency_key.as_ref().map(|key| key.as_str()),
-            metadata: &event.metadata,
-            emitted_at: Time(event.emitted_at),
-        }
-    }
-}
-
-impl EventQuery {
-    fn filter(self) -> Result<EventFilter, Problem> {
-        let cursor = self.cursor.map(|text| text.parse()).transpose();
-        let unread = |_| Problem::bad_request("the query: cursor must be one that a page answered");
-        let wrong = |field| move |error| Problem::from(error).in_field(field);
-        let pattern = self.r#type.as_deref().map(str::parse).transpose();
-        let after = self.after.as_deref().map(str::parse).transpose();
-        Ok(EventFilter {
-            pattern: pattern.map_err(wrong("type"))?,
-            from: self.from.map(|time| time.0),
-            to: self.to.map(|time| time.0),
-            after: after.map_err(wrong("after"))?,
-            cursor: cursor.map_err(unread)?,
-            limit: self.limit.map(PageSize::new).transpose()?.unwrap_or_default(),
-            until: None,
-        })
     }
 }

@@ -29,7 +29,8 @@ struct KeyBody {
     queues: Vec<String>,
     /// The types of jobs it is for, likewise.
     types: Vec<String>,
-    /// How many requests, jobs and events it may send in a second; as many as it likes if missing.
+    /// How many requests, jobs, events and deliveries it may make in a second; as many as it likes
+    /// if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     per_second: Option<u32>,
     /// From when on it opens nothing.

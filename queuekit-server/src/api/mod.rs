@@ -5,6 +5,7 @@
 
 mod app;
 mod audit;
+mod creating;
 mod docs;
 mod event_retention;
 mod events;
@@ -121,7 +122,7 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(work::leases::extend))
         .routes(routes!(work::leases::report))
         .routes(routes!(work::workers::beat))
-        .routes(routes!(events::emit, events::list_events))
+        .routes(routes!(events::emit, events::log::list_events))
         .routes(routes!(event_retention::get_retention, event_retention::put_retention))
         .routes(routes!(subscriptions::list_subscriptions))
         .routes(routes!(

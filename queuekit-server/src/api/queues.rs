@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 
 use super::app::App;
 use super::audit::{audited, json};
+use super::creating::Counted;
 use super::jobs::list::{PageBody, page};
 use super::params::{Force, JobQuery, Named, Params};
 use super::wire::{PatchBody, QueueBody, SettingsBody};
@@ -52,9 +53,9 @@ pub(super) async fn get_queue(
     Named(name): Named<QueueName>,
 ) -> Result<Answer<QueueBody>, Problem> {
     caller.need(Scope::Read)?;
-    let _room = app.room(&caller).await?;
-    let mut queues = figures(&app, &caller).await?.into_iter();
-    let found = queues.find(|queue| queue.name == name.as_str());
+    let is_seen = caller.sees_queue(name.as_str());
+    let found = if is_seen { app.store().find_queues(&[name]).await?.pop() } else { None };
+    let found = found.as_ref().map(QueueBody::of);
     found.map(Answer).ok_or_else(|| Problem::not_found("queue"))
 }
 
@@ -142,6 +143,7 @@ pub(super) async fn remove_queue(
         if removed { Ok(StatusCode::NO_CONTENT) } else { Err(Problem::not_found("queue")) }
     };
     let removed = removing.await;
+    name.removed_if(&app, &removed);
     audited(&caller, "remove", format_args!("queue {name}"), removed)
 }
 
@@ -172,4 +174,34 @@ fn admit(caller: &Caller, name: &QueueName) -> Result<(), Problem> {
         return Err(Problem::forbidden("the key is bound to types, and a queue is of them all"));
     }
     caller.need_queue(name.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use queuekit::memory::{MemoryStore, Operation, When};
+    use queuekit::{Client, JobDraft};
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::config::{HttpFlags, Sources};
+    use crate::http::limits::LiveLimits;
+
+    #[tokio::test]
+    async fn s6_who_asks_for_one_queue_has_no_others_looked_at() {
+        let store = Arc::new(MemoryStore::new());
+        let options = HttpFlags::default().resolve(&Sources::default()).unwrap();
+        let limits = LiveLimits::new(&options.limits);
+        let client = Client::new(Arc::clone(&store));
+        client.enqueue(JobDraft::new("t", "null").queue("own")).await.unwrap();
+        let app = App::new(client, options.keys, limits, CancellationToken::new());
+        store.faults().fail(Operation::ListQueues, 1, When::Before);
+        let get = async |name: &str| {
+            let name = Named(QueueName::new(name).unwrap());
+            get_queue(State(app.clone()), Caller::operator(), name).await
+        };
+        assert_eq!(get("own").await.unwrap().name, "own");
+        assert_eq!(get("other").await.err().map(|problem| problem.kind()), Some("not_found"));
+    }
 }

@@ -1,6 +1,8 @@
 //! Jobs at the times of a cron expression, or every so often.
 
 mod body;
+mod put;
+mod rate;
 
 use axum::Json as Answer;
 use axum::extract::State;
@@ -13,6 +15,7 @@ use utoipa::IntoParams;
 
 use super::app::App;
 use super::audit::audited;
+use super::creating::{Counted, Creating, creating, to_its_end};
 use super::params::{Named, Params};
 use super::portion::Portion;
 use super::wire::Time;
@@ -114,6 +117,8 @@ pub(super) async fn get_schedule(
     responses(
         (status = 201, description = "There was none.", body = Answered),
         (status = 200, description = "It was replaced.", body = Answered),
+        (status = 409, description = "The key has created as many as it may, or its schedules run \
+            as often; or the queue is new, and the key or the store has as many as it may."),
     )
 )]
 pub(super) async fn put_schedule(
@@ -134,18 +139,12 @@ pub(super) async fn put_schedule(
     let paused = body.paused;
     let definition = body.build(&name)?;
     target(&caller, &definition)?;
-    let putting = async {
-        let is_new = scheduler.put(&definition).await?;
-        match paused {
-            Some(true) => scheduler.pause(&name).await?,
-            Some(false) => scheduler.resume(&name).await?,
-            None => {}
-        }
-        let schedule = scheduler.get(&name).await?.ok_or_else(|| Problem::not_found("schedule"))?;
-        Ok((is_new, schedule))
+    let (by, target) = (caller.clone(), format!("schedule {name}"));
+    let putting = async move {
+        let put = put::put(app, by.clone(), definition, paused).await;
+        audited(&by, "put", target, put)
     };
-    let put = putting.await;
-    let (is_new, schedule) = audited(&caller, "put", format_args!("schedule {name}"), put)?;
+    let (is_new, schedule) = to_its_end(putting).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     let entry = ScheduleEntry { name, schedule: Ok(schedule) };
     Ok((status, Answer(Answered::of(entry, caller.has(Scope::Read)))))
@@ -176,6 +175,7 @@ pub(super) async fn delete_schedule(
         if removed { Ok(StatusCode::NO_CONTENT) } else { Err(Problem::not_found("schedule")) }
     };
     let removed = removing.await;
+    name.removed_if(&app, &removed);
     audited(&caller, "delete", format_args!("schedule {name}"), removed)
 }
 
@@ -220,6 +220,8 @@ pub(super) async fn resume_schedule(
     responses(
         (status = 201, description = "The job.", body = RunBody),
         (status = 404, description = "There is none."),
+        (status = 409, description = "The queue is new, and the key or the store has as many as it \
+            may."),
         (status = 429, description = "The queue is full."),
     )
 )]
@@ -228,9 +230,14 @@ pub(super) async fn run_schedule(
     caller: Caller,
     Named(name): Named<ScheduleName>,
 ) -> Result<(StatusCode, Answer<RunBody>), Problem> {
-    let (scheduler, _) = found(&app, &caller, Scope::Manage, &name).await?;
-    let id = scheduler.run_now(&name).await.map_err(Problem::from);
-    let id = audited(&caller, "run", format_args!("schedule {name}"), id)?;
+    let (_, schedule) = found(&app, &caller, Scope::Manage, &name).await?;
+    let queue = schedule.definition.job().queue();
+    let new_queue = Creating::admit(&app, &caller, std::iter::once(queue)).await?;
+    let running = async move {
+        let id = app.client().schedules().run_now(&name).await.map_err(Problem::from);
+        audited(&caller, "run", format_args!("schedule {name}"), id)
+    };
+    let id = creating(new_queue, running).await?;
     Ok((StatusCode::CREATED, Answer(RunBody { id })))
 }
 

@@ -1,5 +1,6 @@
 //! Who wants which events.
 
+use std::iter::once;
 use std::time::Duration;
 
 use axum::Json as Answer;
@@ -12,6 +13,7 @@ use utoipa::ToSchema;
 
 use super::app::App;
 use super::audit::audited;
+use super::creating::{Counted, Creating, creating, to_its_end};
 use super::params::Named;
 use super::wire::{Time, TotalsBody, millis};
 use crate::http::{Caller, Json, Problem, Scope, ToManage};
@@ -169,6 +171,8 @@ pub(super) async fn get_subscription(
     responses(
         (status = 201, description = "There was none.", body = SubscriptionBody),
         (status = 200, description = "It was replaced.", body = SubscriptionBody),
+        (status = 409, description = "The key has created as many as it may, or the key or the \
+            store has as many queues."),
     )
 )]
 pub(super) async fn put_subscription(
@@ -177,17 +181,38 @@ pub(super) async fn put_subscription(
     Named(consumer): Named<ConsumerName>,
     Json(body, ..): Json<ToManage, GivenBody>,
 ) -> Result<(StatusCode, Answer<SubscriptionBody>), Problem> {
-    let consumers = admitted(&app, &caller, Scope::Manage, &consumer)?;
+    admitted(&app, &caller, Scope::Manage, &consumer)?;
     let keeps_enabled = body.enabled.is_none();
+    let target = format!("subscription {consumer}");
     let given = body.build(consumer)?;
-    let put = match keeps_enabled {
-        true => consumers.put_keeping_enabled(&given).await,
-        false => consumers.put(&given).await.map(|is_new| (given.clone(), is_new)),
+    let putting = async move {
+        let put = put(app, &caller, given, keeps_enabled).await;
+        audited(&caller, "put", target, put)
     };
-    let target = format_args!("subscription {}", given.consumer());
-    let (stored, is_new) = audited(&caller, "put", target, put.map_err(Problem::from))?;
+    let (stored, is_new) = to_its_end(putting).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Answer(SubscriptionBody::of(&stored, None))))
+}
+
+/// What is stored then, and whether it is new.
+async fn put(
+    app: App,
+    caller: &Caller,
+    given: Subscription,
+    keeps_enabled: bool,
+) -> Result<(Subscription, bool), Problem> {
+    let queue = given.consumer().queue()?;
+    let new = Creating::admit(&app, caller, once(given.consumer())).await?;
+    let new_queue = Creating::admit(&app, caller, once(&queue)).await?;
+    let putting = async move {
+        let consumers = app.client().consumers();
+        if keeps_enabled {
+            return Ok(consumers.put_keeping_enabled(&given).await?);
+        }
+        let is_new = consumers.put(&given).await?;
+        Ok((given, is_new))
+    };
+    creating(new, creating(new_queue, putting)).await
 }
 
 /// Events make no more deliveries for this consumer; those there are stay.
@@ -210,6 +235,7 @@ pub(super) async fn delete_subscription(
         if removed { Ok(StatusCode::NO_CONTENT) } else { Err(Problem::not_found("subscription")) }
     };
     let removed = removing.await;
+    consumer.removed_if(&app, &removed);
     audited(&caller, "delete", format_args!("subscription {consumer}"), removed)
 }
 
@@ -229,11 +255,16 @@ pub(super) async fn replay(
     Named(consumer): Named<ConsumerName>,
     Json(body, ..): Json<ToManage, ReplayBody>,
 ) -> Result<Answer<ReplayedBody>, Problem> {
-    let consumers = admitted(&app, &caller, Scope::Manage, &consumer)?;
+    admitted(&app, &caller, Scope::Manage, &consumer)?;
     let replay = body.build(consumer)?;
-    let report = consumers.replay(&replay).await.map_err(Problem::from);
-    let target = format_args!("subscription {}", replay.consumer);
-    let report = audited(&caller, "replay", target, report)?;
+    let replaying = async move {
+        let report = app.client().consumers().replay(&replay).await.map_err(Problem::from);
+        let target = format_args!("subscription {}", replay.consumer);
+        let report = audited(&caller, "replay", target, report)?;
+        caller.owe(report.delivered);
+        Ok(report)
+    };
+    let report = to_its_end(replaying).await?;
     Ok(Answer(ReplayedBody {
         matched: report.matched,
         delivered: report.delivered,

@@ -59,6 +59,10 @@ pub(crate) struct LimitsEntry {
     max_waiting: Option<NonZeroUsize>,
     max_streams: Option<NonZeroUsize>,
     max_streams_per_key: Option<NonZeroUsize>,
+    max_queues_per_key: Option<NonZeroUsize>,
+    max_schedules_per_key: Option<NonZeroUsize>,
+    max_subscriptions_per_key: Option<NonZeroUsize>,
+    max_workers_per_key: Option<NonZeroUsize>,
     header_timeout_ms: Option<NonZeroU64>,
     body_timeout_ms: Option<NonZeroU64>,
 }
@@ -102,6 +106,13 @@ impl LimitsEntry {
             waiting: number(self.max_waiting, default.waiting),
             streams: number(self.max_streams, default.streams),
             streams_of_key: number(self.max_streams_per_key, default.streams_of_key),
+            queues_of_key: number(self.max_queues_per_key, default.queues_of_key),
+            schedules_of_key: number(self.max_schedules_per_key, default.schedules_of_key),
+            subscriptions_of_key: number(
+                self.max_subscriptions_per_key,
+                default.subscriptions_of_key,
+            ),
+            workers_of_key: number(self.max_workers_per_key, default.workers_of_key),
             header_timeout: time(self.header_timeout_ms, default.header_timeout),
             body_timeout: time(self.body_timeout_ms, default.body_timeout),
         };

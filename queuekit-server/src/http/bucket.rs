@@ -20,9 +20,7 @@ impl Bucket {
     /// for afterwards: else it would never be.
     pub(super) fn take(&self, cost: usize, now: Instant) -> Result<(), Duration> {
         let mut level = self.level.lock().unwrap_or_else(PoisonError::into_inner);
-        let (left, at) = level.unwrap_or((self.per_second, now));
-        let came = now.saturating_duration_since(at).as_secs_f64() * self.per_second;
-        let left = (left + came).min(self.per_second);
+        let left = self.left(*level, now);
         let needed = (cost as f64).min(self.per_second);
         if left < needed {
             *level = Some((left, now));
@@ -30,6 +28,19 @@ impl Bucket {
         }
         *level = Some((left - cost as f64, now));
         Ok(())
+    }
+
+    /// Takes so much for what was done already: it is paid for afterwards.
+    pub(super) fn owe(&self, cost: usize, now: Instant) {
+        let mut level = self.level.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = self.left(*level, now);
+        *level = Some((left - cost as f64, now));
+    }
+
+    fn left(&self, level: Option<(f64, Instant)>, now: Instant) -> f64 {
+        let (left, at) = level.unwrap_or((self.per_second, now));
+        let came = now.saturating_duration_since(at).as_secs_f64() * self.per_second;
+        (left + came).min(self.per_second)
     }
 }
 
@@ -48,5 +59,15 @@ mod tests {
         assert!(bucket.take(1, at(101)).is_ok() && bucket.take(1, at(101)).is_err());
         assert!(bucket.take(30, at(5000)).is_ok(), "more than it holds, when it is full");
         assert!(bucket.take(1, at(6900)).is_err() && bucket.take(1, at(7200)).is_ok());
+    }
+
+    #[test]
+    fn s6_what_was_done_already_is_paid_for_afterwards() {
+        let bucket = Bucket::new(NonZeroU32::new(10).unwrap());
+        let begun = Instant::now();
+        let at = |millis| begun + Duration::from_millis(millis);
+        bucket.owe(1000, at(0));
+        assert_eq!(bucket.take(1, at(0)).unwrap_err().as_millis(), 99_100);
+        assert!(bucket.take(1, at(99_000)).is_err() && bucket.take(1, at(99_200)).is_ok());
     }
 }

@@ -1,6 +1,7 @@
 //! Who is asking, and what they may do.
 
 use std::net::IpAddr;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
@@ -80,7 +81,7 @@ impl Caller {
     /// # Errors
     /// 413 if it never may send as many at once; 429 if that is too much now.
     pub(crate) fn spend_batch(&self, items: usize) -> Result<(), Problem> {
-        let most = self.entry().and_then(|key| key.per_second).map(|most| most.get() as usize);
+        let most = self.per_second().map(|most| most.get() as usize);
         if let Some(most) = most.filter(|most| items > *most) {
             let detail = format!(
                 "the key {} may send {most} in a second (per_second), and these are {items}: send \
@@ -90,6 +91,22 @@ impl Caller {
             return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail));
         }
         self.spend(items.saturating_sub(1))
+    }
+
+    /// Counts so much that was done for it, and not by itself: it waits for that with what it does
+    /// next.
+    pub(crate) fn owe(&self, cost: usize) {
+        self.key.iter().for_each(|key| key.owe(cost));
+    }
+
+    /// How much its key may do in a second, if that is bounded.
+    pub(crate) fn per_second(&self) -> Option<NonZeroU32> {
+        self.entry()?.per_second
+    }
+
+    /// The id of its key, if what it creates is counted: one for everything may remove it, too.
+    pub(crate) fn counted(&self) -> Option<&str> {
+        self.entry().filter(|key| !key.has(Scope::Admin)).map(|key| key.id.as_str())
     }
 
     fn entry(&self) -> Option<&KeyEntry> {
@@ -226,5 +243,22 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
             let detail = "this route was reached without the check of keys; report a bug";
             Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
         })
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use axum::http::Request;
+
+    use super::*;
+    use crate::http::keys::NewKey;
+
+    /// The holder of a new key that may do so much in a second.
+    pub(crate) fn caller_of(id: &str, per_second: u32) -> Caller {
+        let mut key = NewKey::draw(id, vec![Scope::Work]).unwrap();
+        key.entry.per_second = NonZeroU32::new(per_second);
+        let sent = format!("Bearer {}", key.secret);
+        let request = Request::builder().header("authorization", sent).body(()).unwrap();
+        Caller::of(&Keys::new(vec![key.entry], None), false, &request.into_parts().0).unwrap()
     }
 }

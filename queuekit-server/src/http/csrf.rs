@@ -41,17 +41,19 @@ impl Names {
     /// if a form may have.
     pub(super) fn check(&self, parts: &Parts) -> Result<(), Problem> {
         let headers = &parts.headers;
-        let uri_host = parts.uri.authority().map(|authority| authority.as_str());
-        let host = text(headers, HOST.as_str()).or(uri_host).unwrap_or_default();
-        let is_ours = || name_of(host).is_some_and(|name| self.names.contains(&name));
-        if !self.any && !is_ours() {
-            let detail = "this server has no keys and is not known under the name in `Host`; ask \
-                          it as localhost, name its host with --host, or give it a key";
+        // What a request line names is asked for as what the header names is.
+        let of_line = parts.uri.authority().map(|authority| authority.as_str());
+        let host = text(headers, HOST.as_str()).or(of_line).unwrap_or_default();
+        let is_ours = |host: &str| name_of(host).is_some_and(|name| self.names.contains(&name));
+        let is_known = self.any || (is_ours(host) && of_line.is_none_or(is_ours));
+        if !is_known {
+            let detail = "this server has no keys and is not known under the name in `Host`, or in \
+                          the URL of the request line; ask it as localhost, name its host with \
+                          --host, or give it a key";
             return Err(Problem::forbidden(detail));
         }
-        if let Some(site) = text(headers, "sec-fetch-site")
-            && !["same-origin", "none"].contains(&site)
-        {
+        let site = text(headers, "sec-fetch-site");
+        if site.is_some_and(|site| !["same-origin", "none"].contains(&site)) {
             return Err(Problem::forbidden("a page of another site made the browser send this"));
         }
         if let Some(origin) = text(headers, ORIGIN.as_str()) {
@@ -68,8 +70,9 @@ impl Names {
     }
 }
 
+/// One that is no text is there, and is none of those that are let in.
 fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers.get(name).and_then(|value| value.to_str().ok())
+    headers.get(name).map(|value| value.to_str().unwrap_or_default())
 }
 
 /// The name in `name:port`, in lower case and without the brackets of IPv6; none if it is written
@@ -98,9 +101,13 @@ mod tests {
     use crate::config::{HttpFlags, Sources};
 
     fn checked(method: &str, headers: &[(&str, &str)]) -> Option<u16> {
-        let mut request = axum::http::Request::builder().method(method).uri("/v1/jobs");
+        checked_at("/v1/jobs", method, headers)
+    }
+
+    fn checked_at(uri: &str, method: &str, headers: &[(&str, impl AsRef<[u8]>)]) -> Option<u16> {
+        let mut request = axum::http::Request::builder().method(method).uri(uri);
         for (name, value) in headers {
-            request = request.header(*name, *value);
+            request = request.header(*name, value.as_ref());
         }
         let (parts, ()) = request.body(()).unwrap().into_parts();
         let names = ["localhost", "::1", "127.0.0.1"].map(str::to_owned).into();
@@ -163,6 +170,41 @@ mod tests {
         ] {
             assert_eq!(checked("GET", &[("host", host)]), Some(403), "{host}");
         }
+    }
+
+    #[test]
+    fn s6_a_header_that_is_no_text_is_of_another_site() {
+        let none: [(&str, &[u8]); 1] = [("host", b"localhost")];
+        assert_eq!(checked_at("/v1/jobs", "GET", &none), None);
+        for (name, value) in [
+            ("origin", &b"http://localhost\xff"[..]),
+            ("origin", b"\xff"),
+            ("sec-fetch-site", b"same-origin\xff"),
+            ("sec-fetch-site", b"\xe4"),
+        ] {
+            let refused = checked_at("/v1/jobs", "GET", &[none[0], (name, value)]);
+            assert_eq!(refused, Some(403), "{name}");
+        }
+        let host: [(&str, &[u8]); 1] = [("host", b"evil\xff")];
+        assert_eq!(checked_at("http://localhost/v1/jobs", "GET", &host), Some(403), "host");
+    }
+
+    #[test]
+    fn s6_the_name_in_the_request_line_is_checked_as_that_in_the_header_is() {
+        let own = [("host", "localhost:8080")];
+        for (uri, refused) in [
+            ("http://localhost:8080/v1/jobs", None),
+            ("http://127.0.0.1:8080/v1/jobs", None),
+            ("http://evil/v1/jobs", Some(403)),
+            ("http://localhost@evil/v1/jobs", Some(403)),
+            ("https://localhost.evil:8080/v1/jobs", Some(403)),
+        ] {
+            assert_eq!(checked_at(uri, "GET", &own), refused, "{uri}");
+            let without: [(&str, &str); 0] = [];
+            assert_eq!(checked_at(uri, "GET", &without), refused, "{uri} without `Host`");
+        }
+        let evil = [("host", "evil")];
+        assert_eq!(checked_at("http://localhost/v1/jobs", "GET", &evil), Some(403));
     }
 
     #[test]

@@ -58,7 +58,8 @@ pub(crate) struct KeyEntry {
     /// The types of jobs it is for; all if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) types: Vec<Glob>,
-    /// How much it may do in a second: each request, and each job or event of a batch, is one.
+    /// How much it may do in a second: each request, job or event of a batch, and delivery is one;
+    /// so is each job of its schedules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) per_second: Option<NonZeroU32>,
     /// From when on it opens nothing.
@@ -180,6 +181,11 @@ impl Key {
     /// Takes so much of what it may do; how long to wait, if that is too much now.
     pub(crate) fn spend(&self, cost: usize) -> Result<(), Duration> {
         self.bucket.as_ref().map_or(Ok(()), |bucket| bucket.take(cost, Instant::now()))
+    }
+
+    /// The same of what was done already.
+    pub(crate) fn owe(&self, cost: usize) {
+        self.bucket.iter().for_each(|bucket| bucket.owe(cost, Instant::now()));
     }
 }
 

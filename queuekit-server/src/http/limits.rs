@@ -2,9 +2,13 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use queuekit::{ConsumerName, QueueName, ScheduleName};
+
 use super::HttpLimits;
 use super::bound::{Bound, Size};
 use super::permits::Permits;
+use super::quota::Quota;
+use super::rates::Rates;
 use super::room::Memory;
 
 /// The limits, and what counts against them.
@@ -19,6 +23,10 @@ pub(crate) struct LiveLimits {
     /// Long polls.
     pub(crate) polls: Bound,
     pub(crate) streams: Bound,
+    pub(crate) queues: Arc<Quota<QueueName>>,
+    pub(crate) schedules: Arc<Quota<ScheduleName>>,
+    pub(crate) rates: Arc<Rates>,
+    pub(crate) subscriptions: Arc<Quota<ConsumerName>>,
 }
 
 impl LiveLimits {
@@ -31,6 +39,10 @@ impl LiveLimits {
             looks: Bound::none("requests"),
             polls: Bound::none("long polls"),
             streams: Bound::none("streams"),
+            queues: Quota::none("queues", "max_queues_per_key"),
+            schedules: Quota::none("schedules", "max_schedules_per_key"),
+            rates: Arc::default(),
+            subscriptions: Quota::none("subscriptions", "max_subscriptions_per_key"),
         };
         live.replace(limits);
         Arc::new(live)
@@ -39,6 +51,11 @@ impl LiveLimits {
     /// Those that hold for what begins now.
     pub(super) fn now(&self) -> HttpLimits {
         *self.now.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many live workers one key may have.
+    pub(crate) fn workers_of_key(&self) -> usize {
+        self.now().workers_of_key
     }
 
     /// Takes these. What has begun goes on as it began; where it is more than may be, nothing new
@@ -50,6 +67,9 @@ impl LiveLimits {
         self.looks.resize(Size::in_parts(limits.requests));
         self.polls.resize(Size::in_parts(limits.waiting));
         self.streams.resize(Size { all: limits.streams, of_key: limits.streams_of_key });
+        self.queues.resize(limits.queues_of_key);
+        self.schedules.resize(limits.schedules_of_key);
+        self.subscriptions.resize(limits.subscriptions_of_key);
         *self.now.write().unwrap_or_else(PoisonError::into_inner) = *limits;
     }
 }

@@ -23,6 +23,8 @@ mod options;
 mod permits;
 pub(crate) mod problem;
 mod purpose;
+pub(crate) mod quota;
+pub(crate) mod rates;
 mod reload;
 pub(crate) mod room;
 mod server;

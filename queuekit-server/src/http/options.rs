@@ -74,6 +74,14 @@ pub(crate) struct HttpLimits {
     pub(crate) streams: usize,
     /// Streams of one key at once.
     pub(crate) streams_of_key: usize,
+    /// Queues that one key may create,
+    pub(crate) queues_of_key: usize,
+    /// schedules,
+    pub(crate) schedules_of_key: usize,
+    /// and subscriptions.
+    pub(crate) subscriptions_of_key: usize,
+    /// Live workers of one key.
+    pub(crate) workers_of_key: usize,
     /// For the head of a request to come.
     pub(crate) header_timeout: Duration,
     /// For its body to come.
@@ -91,6 +99,10 @@ impl Default for HttpLimits {
             waiting: 1024,
             streams: 256,
             streams_of_key: 16,
+            queues_of_key: 1000,
+            schedules_of_key: 1000,
+            subscriptions_of_key: 100,
+            workers_of_key: 1000,
             header_timeout: Duration::from_secs(15),
             body_timeout: Duration::from_secs(30),
         }

@@ -1,8 +1,10 @@
 //! The figures of queues (contract R8.3), without a scan of finished jobs.
 
+use std::collections::BTreeSet;
+
 use queuekit_core::limits::EXACT_COUNT;
 use queuekit_core::queue::{Count, Counts, HealthInput, Queue, health};
-use queuekit_core::{Result, State, Status, Timestamp};
+use queuekit_core::{QueueName, Result, State, Status, Timestamp};
 use rusqlite::params;
 
 use super::status::Frontiers;
@@ -24,9 +26,20 @@ struct Waiting {
 
 impl Step<'_> {
     pub(crate) fn list_queues(&mut self) -> Result<Vec<Queue>> {
-        let workers = self.list_workers()?;
         let queues = self.all_queues()?;
-        let mut listed = Vec::new();
+        self.show(queues)
+    }
+
+    pub(crate) fn find_queues(&mut self, names: &[QueueName]) -> Result<Vec<Queue>> {
+        let names: BTreeSet<&QueueName> = names.iter().collect();
+        let rows = names.into_iter().filter_map(|name| self.queue_row(name).transpose());
+        let queues = rows.collect::<Result<_>>()?;
+        self.show(queues)
+    }
+
+    fn show(&mut self, queues: Vec<QueueRow>) -> Result<Vec<Queue>> {
+        let workers = self.list_workers()?;
+        let mut listed = Vec::with_capacity(queues.len());
         for row in queues {
             let serves = |beat: &queuekit_core::capability::Beat| beat.queues.contains(&row.name);
             let serving = workers.iter().filter(|worker| serves(&worker.beat)).count();

@@ -94,8 +94,13 @@ impl<'c> Step<'c> {
         if let Some(at) = self.by_name.get(name) {
             return Ok(Some(*at));
         }
+        Ok(self.queue_row(name)?.map(|queue| self.keep(queue)))
+    }
+
+    /// The same as it is stored.
+    pub(crate) fn queue_row(&self, name: &QueueName) -> Result<Option<QueueRow>> {
         let row = self.row(QUEUE, params![None::<i64>, name.as_str()], QueueRow::read)?;
-        Ok(row.flatten().map(|queue| self.keep(queue)))
+        Ok(row.flatten())
     }
 
     /// The queue of a job's row.

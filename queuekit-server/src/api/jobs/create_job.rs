@@ -54,6 +54,8 @@ pub(crate) struct CreatedBody {
     responses(
         (status = 201, description = "It is durably stored.", body = CreatedBody),
         (status = 200, description = "It was there before.", body = CreatedBody),
+        (status = 409, description = "The queue is new, and the key or the store has as many as it \
+            may."),
         (status = 429, description = "The queue is full.",
             headers(("Retry-After" = u64, description = "Seconds"))),
     )
@@ -86,7 +88,8 @@ pub(crate) async fn create_job(
         metadata: None,
     };
     job.adopt_key(idempotency_key(&headers)?)?;
-    let (job_id, created) = stored(&app, &prepared(&caller, &headers, job)?).await?;
+    let job = prepared(&caller, &headers, job)?;
+    let (job_id, created) = stored(&app, &caller, job).await?;
     if created {
         let status = Some(JobState::Pending);
         return Ok((StatusCode::CREATED, Answer(CreatedBody { job_id, status })));

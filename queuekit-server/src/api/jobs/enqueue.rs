@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use crate::api::app::App;
+use crate::api::creating::{Creating, creating};
 use crate::api::trace;
 use crate::api::wire::{EnqueueBody, JobBody, NewJobBody, millis, one_of};
 use crate::http::json::{self, Raw};
@@ -77,7 +78,8 @@ pub(crate) struct OutcomeBody {
     responses(
         (status = 201, description = "Stored; of several, at least one.", body = AnswerBody),
         (status = 200, description = "It was there before.", body = AnswerBody),
-        (status = 409, description = "Its id is taken by another job."),
+        (status = 409, description = "Its id is taken by another job; or the queue is new, and the \
+            key or the store has as many as it may."),
         (status = 429, description = "The queue is full; nothing was stored.",
             headers(("Retry-After" = u64, description = "Seconds"))),
     )
@@ -105,14 +107,21 @@ pub(crate) async fn enqueue(
                 prepared(&caller, &headers, job).map_err(|problem| problem.at_item(item))
             };
             let jobs: Result<Vec<_>, _> = jobs.into_iter().enumerate().map(prepare).collect();
-            many(&app, jobs?).await
+            many(&app, &caller, jobs?).await
         }
     }
 }
 
 /// Stores one job, and says what became of it.
-pub(super) async fn stored(app: &App, job: &NewJob) -> Result<(JobId, bool), Problem> {
-    match app.client().enqueue(job.clone()).outcome().await? {
+pub(super) async fn stored(
+    app: &App,
+    caller: &Caller,
+    job: NewJob,
+) -> Result<(JobId, bool), Problem> {
+    let new_queue = Creating::admit(app, caller, std::iter::once(job.queue())).await?;
+    let client = app.client().clone();
+    let storing = async move { Ok(client.enqueue(job).outcome().await?) };
+    match creating(new_queue, storing).await? {
         EnqueueOutcome::Created { id } => Ok((id, true)),
         EnqueueOutcome::Duplicate { existing } => Ok((existing, false)),
         EnqueueOutcome::Conflict { existing } => {
@@ -151,7 +160,7 @@ pub(super) fn prepared(
 }
 
 async fn one(app: &App, caller: &Caller, job: NewJob, room: Room) -> Result<Response, Problem> {
-    let (id, created) = stored(app, &job).await?;
+    let (id, created) = stored(app, caller, job.clone()).await?;
     if created {
         let job = Some(JobBody::of_new(&job, app.now()));
         let body = EnqueuedBody { id, outcome: "created", status: None, job };
@@ -182,8 +191,11 @@ async fn answer(mut body: EnqueuedBody<'_>, room: Room) -> Response {
     }
 }
 
-async fn many(app: &App, jobs: Vec<NewJob>) -> Result<Response, Problem> {
-    let outcomes = app.client().enqueue_all(jobs).await?;
+async fn many(app: &App, caller: &Caller, jobs: Vec<NewJob>) -> Result<Response, Problem> {
+    let new_queues = Creating::admit(app, caller, jobs.iter().map(NewJob::queue)).await?;
+    let client = app.client().clone();
+    let storing = async move { Ok(client.enqueue_all(jobs).await?) };
+    let outcomes = creating(new_queues, storing).await?;
     let created = outcomes.iter().any(|outcome| outcome.is_created());
     let wait = outcomes.iter().filter_map(|outcome| match outcome {
         EnqueueOutcome::QueueFull { retry_after } => Some(*retry_after),

@@ -10,8 +10,6 @@ use queuekit::capability::Beat;
 
 use crate::http::{Caller, Problem};
 
-/// Live workers of a key, by what this process has heard.
-const OF_KEY: usize = 1000;
 /// A beat is listed for so many times its ttl (R3.9).
 const LISTED: u32 = 3;
 
@@ -24,15 +22,24 @@ impl Beating {
     ///
     /// # Errors
     /// 429 if the key speaks for as many others as it may.
-    pub(super) fn admit(&self, caller: &Caller, beat: &Beat, now: Instant) -> Result<(), Problem> {
-        let Some(key) = caller.key() else { return Ok(()) };
+    pub(super) fn admit(
+        &self,
+        caller: &Caller,
+        beat: &Beat,
+        most: usize,
+        now: Instant,
+    ) -> Result<(), Problem> {
+        let Some(key) = caller.counted() else { return Ok(()) };
         let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let workers = keys.entry(key.to_owned()).or_default();
-        if workers.len() >= OF_KEY && !workers.contains_key(&beat.id) {
+        if workers.len() >= most && !workers.contains_key(&beat.id) {
             workers.retain(|_, until| *until > now);
         }
-        if workers.len() >= OF_KEY && !workers.contains_key(&beat.id) {
-            let detail = format!("the key {key} has {OF_KEY} workers, as many as one key may have");
+        if workers.len() >= most && !workers.contains_key(&beat.id) {
+            let detail = format!(
+                "the key {key} has {most} live workers, as many as one key may have: wait until \
+                 some are listed no more, or raise max_workers_per_key in [limits] of queuekit.toml"
+            );
             let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail);
             return Err(problem.retry_after(beat.ttl.get()));
         }
@@ -45,19 +52,10 @@ impl Beating {
 mod tests {
     use std::time::Duration;
 
-    use axum::http::Request;
     use queuekit::LeaseTtl;
 
     use super::*;
-    use crate::http::Scope;
-    use crate::http::keys::{Keys, NewKey};
-
-    fn caller(id: &str) -> Caller {
-        let key = NewKey::draw(id, vec![Scope::Work]).unwrap();
-        let sent = format!("Bearer {}", key.secret);
-        let request = Request::builder().header("authorization", sent).body(()).unwrap();
-        Caller::of(&Keys::new(vec![key.entry], None), false, &request.into_parts().0).unwrap()
-    }
+    use crate::http::caller::tests::caller_of;
 
     fn beat(id: usize) -> Beat {
         Beat {
@@ -72,16 +70,16 @@ mod tests {
     }
 
     #[test]
-    fn s6_a_key_has_a_thousand_workers_until_their_beats_have_run_out() {
-        let (beating, one, other) = (Beating::default(), caller("one"), caller("other"));
+    fn s6_a_key_has_some_live_workers_until_their_beats_have_run_out() {
+        let (beating, one, other) = (Beating::default(), caller_of("one", 1), caller_of("two", 1));
         let now = Instant::now();
-        let admit = |caller, worker, at| beating.admit(caller, &beat(worker), at);
-        for worker in 0..OF_KEY {
+        let admit = |caller, worker, at| beating.admit(caller, &beat(worker), 3, at);
+        for worker in 0..3 {
             admit(&one, worker, now).unwrap();
         }
-        assert_eq!(admit(&one, OF_KEY, now).unwrap_err().kind(), "rate_limited");
+        assert_eq!(admit(&one, 3, now).unwrap_err().kind(), "rate_limited");
         admit(&one, 0, now).unwrap();
-        admit(&other, OF_KEY, now).unwrap();
-        admit(&one, OF_KEY, now + Duration::from_secs(30)).unwrap();
+        admit(&other, 3, now).unwrap();
+        admit(&one, 3, now + Duration::from_secs(30)).unwrap();
     }
 }

@@ -90,7 +90,7 @@ pub(crate) async fn beat(
     if caller.is_bound() {
         may_replace(&app, &caller, &beat).await?;
     }
-    app.beating().admit(&caller, &beat, Instant::now())?;
+    app.beating().admit(&caller, &beat, app.limits().workers_of_key(), Instant::now())?;
     app.leases()?.beat(&beat).await?;
     Ok(StatusCode::NO_CONTENT)
 }

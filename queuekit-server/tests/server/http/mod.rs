@@ -10,6 +10,7 @@ mod kill;
 mod limits;
 mod other_sites;
 mod queues;
+mod quotas;
 mod refusals;
 mod reload;
 mod schemathesis;

@@ -1,5 +1,8 @@
 //! What web pages of other sites can make a browser send, and see of an answer.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
 use crate::common::{Server, Store, guarded, secret};
 use serde_json::json;
 
@@ -90,4 +93,22 @@ fn s6_a_page_of_another_site_cannot_use_a_server_without_keys() {
     let preflight =
         server.ask("OPTIONS", "/v1/jobs").header("origin", "http://evil.example").send();
     assert!(preflight.header("access-control-allow-origin").is_none());
+}
+
+#[test]
+fn s6_a_request_line_with_another_name_is_refused_by_a_server_without_keys() {
+    let status = |server: &Server, line: &str, rest: &str| {
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        write!(stream, "GET {line} HTTP/1.1\r\nConnection: close\r\n{rest}\r\n").unwrap();
+        let mut answer = [0; 12];
+        stream.read_exact(&mut answer).unwrap();
+        String::from_utf8_lossy(&answer[9..]).into_owned()
+    };
+    let open = Server::start(Store::of("memory").unwrap(), &[]);
+    let own = "Host: localhost\r\n";
+    assert_eq!(status(&open, "http://localhost/v1/queues", own), "200");
+    assert_eq!(status(&open, "http://evil/v1/queues", own), "403");
+    assert_eq!(status(&open, "http://evil/v1/queues", ""), "403");
+    assert_eq!(status(&open, "/v1/queues", "Host: localhost\r\nOrigin: \u{e4}\r\n"), "403");
+    assert_eq!(status(&open, "/v1/queues", "Host: localhost\r\nSec-Fetch-Site: \u{e4}\r\n"), "403");
 }

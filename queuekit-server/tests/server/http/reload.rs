@@ -6,6 +6,8 @@ use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use crate::common::{Server, Store, command, digest, secret};
 
 /// The lines of a key that may read.
@@ -126,6 +128,41 @@ fn s2_limits_are_read_again_and_hold_for_what_begins() {
     }
     drop((first, second));
     assert!(soon(|| stream().is_some()), "one is let in again");
+}
+
+#[test]
+fn s2_other_quotas_hold_for_what_a_key_has_made_before() {
+    let store = Store::of("memory").unwrap();
+    let file = store.directory.path().join("queuekit.toml");
+    let set = |most: usize| {
+        let limits =
+            format!("[limits]\nmax_queues_per_key = {most}\nmax_workers_per_key = {most}\n");
+        let key = lines("goes").replace("\"read\"", "\"enqueue\", \"work\"");
+        fs::write(&file, limits + &key).unwrap();
+    };
+    set(1);
+    let server = Server::start(store, &[]);
+    let post = |path: &str, body: &serde_json::Value| {
+        server.ask("POST", path).key(&secret("goes")).json(body).status
+    };
+    let enqueue = |queue: &str| post("/v1/jobs", &json!({"type": "t", "queue": queue}));
+    let beat = |id: &str| {
+        let queues: [&str; 0] = [];
+        post(
+            "/v1/beat",
+            &json!({"id": id, "name": id, "queues": queues, "types": queues,
+            "slots": 1, "running": 0, "ttl_ms": 60_000}),
+        )
+    };
+    assert_eq!([enqueue("q1"), enqueue("q2"), beat("w1"), beat("w2")], [201, 409, 204, 429]);
+    set(2);
+    hang_up(server.pid());
+    assert!(soon(|| enqueue("q2") == 201));
+    assert_eq!([enqueue("q3"), beat("w2"), beat("w3")], [409, 204, 429]);
+    set(1);
+    hang_up(server.pid());
+    assert!(soon(|| beat("w4") == 429 && enqueue("q4") == 409));
+    assert_eq!([enqueue("q1"), enqueue("q2"), beat("w1")], [201, 201, 204]);
 }
 
 #[test]

@@ -1,0 +1,236 @@
+//! What stays and is shared: no key creates so much of it that nothing is left for another.
+
+use serde_json::{Value, json};
+
+use crate::common::{Ask, Reply, Server, Store, command, digest, guarded_on, guarded_with, secret};
+
+fn by(server: &Server, key: &str, method: &str, path: &str) -> Ask {
+    server.ask(method, path).key(&secret(key))
+}
+
+fn enqueue(server: &Server, key: &str, queue: &str) -> Reply {
+    by(server, key, "POST", "/v1/jobs").json(&json!({"type": "t", "queue": queue}))
+}
+
+fn schedule(server: &Server, key: &str, name: &str, queue: &str) -> Reply {
+    let body = json!({"every_ms": 86_400_000, "job": {"type": "t", "queue": queue}});
+    by(server, key, "PUT", &format!("/v1/schedules/{name}")).json(&body)
+}
+
+fn subscribe(server: &Server, key: &str, consumer: &str) -> Reply {
+    by(server, key, "PUT", &format!("/v1/subscriptions/{consumer}")).json(&json!({"events": "*"}))
+}
+
+fn remove(server: &Server, key: &str, path: &str) {
+    by(server, key, "DELETE", path).send().expect(204);
+}
+
+/// The lines of a key that may do so much in a second.
+fn bounded_key(id: &str, scopes: &[&str], per_second: u32) -> String {
+    let digest = digest(&secret(id));
+    format!(
+        "[[keys]]\nid = {id:?}\nsha256 = {digest:?}\nscopes = {scopes:?}\n\
+         per_second = {per_second}\n"
+    )
+}
+
+/// Refused by this quota, whose figure and setting it names.
+#[track_caller]
+fn refused(reply: Reply, says: &[&str]) {
+    let problem = reply.problem(409, "quota_exceeded");
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(says.iter().all(|word| detail.contains(word)), "{detail}");
+}
+
+const QUEUES: [&str; 3] = ["the key hostile", "queues", "may create, 3: "];
+
+#[test]
+fn s6_a_key_that_has_created_all_its_queues_leaves_room_for_others() {
+    let server = guarded_with("[limits]\nmax_queues_per_key = 3");
+    let batch = |queues: &[&str]| {
+        let jobs: Vec<Value> = queues.iter().map(|q| json!({"type": "t", "queue": q})).collect();
+        by(&server, "hostile", "POST", "/v1/jobs").json(&json!({"jobs": jobs}))
+    };
+    enqueue(&server, "hostile", "q1").expect(201);
+    batch(&["q1", "q2", "q3", "q2"]).expect(201);
+    refused(enqueue(&server, "hostile", "q4"), &[&QUEUES[..], &["max_queues_per_key"]].concat());
+    refused(batch(&["q1", "q5"]), &QUEUES);
+    refused(schedule(&server, "hostile", "s", "q4"), &QUEUES);
+    refused(subscribe(&server, "hostile", "c"), &QUEUES);
+    refused(by(&server, "hostile", "POST", "/createJob").json(&json!({"type": "t"})), &QUEUES);
+    enqueue(&server, "hostile", "q3").expect(201);
+    schedule(&server, "hostile", "s", "q3").expect(201);
+    for n in 0..5 {
+        enqueue(&server, "admin", &format!("admin{n}")).expect(201);
+    }
+    enqueue(&server, "producer", "q4").expect(201);
+    enqueue(&server, "hostile", "q4").expect(201);
+    enqueue(&server, "neighbour", "neighbour").expect(201);
+    schedule(&server, "manager", "own", "manager").expect(201);
+    subscribe(&server, "manager", "own").expect(201);
+    remove(&server, "admin", "/v1/queues/q2?force=true");
+    enqueue(&server, "hostile", "q6").expect(201);
+    refused(enqueue(&server, "hostile", "q2"), &QUEUES);
+}
+
+#[test]
+fn s6_a_schedule_and_a_consumer_have_queues_that_count_from_the_first() {
+    let server = guarded_with("[limits]\nmax_queues_per_key = 2");
+    schedule(&server, "hostile", "s", "of.schedule").expect(201);
+    subscribe(&server, "hostile", "c").expect(201);
+    for queue in ["of.schedule", "event.c"] {
+        by(&server, "admin", "GET", &format!("/v1/queues/{queue}")).send().expect(200);
+    }
+    refused(enqueue(&server, "hostile", "q"), &["may create, 2"]);
+    // Who has created none yet finds one that is there.
+    enqueue(&server, "producer", "of.schedule").expect(201);
+    remove(&server, "admin", "/v1/queues/of.schedule?force=true");
+    let run = || by(&server, "hostile", "POST", "/v1/schedules/s/run").send();
+    enqueue(&server, "hostile", "q").expect(201);
+    refused(run(), &["may create, 2"]);
+    remove(&server, "admin", "/v1/queues/q?force=true");
+    run().expect(201);
+    refused(enqueue(&server, "hostile", "q"), &["may create, 2"]);
+}
+
+#[test]
+fn s6_a_key_that_has_put_all_its_schedules_leaves_room_for_others() {
+    let server = guarded_with("[limits]\nmax_schedules_per_key = 2");
+    schedule(&server, "admin", "admin1", "q").expect(201);
+    for name in ["s1", "s2"] {
+        schedule(&server, "hostile", name, "q").expect(201);
+    }
+    let says = ["the key hostile", "schedules", "may create, 2: ", "max_schedules_per_key"];
+    refused(schedule(&server, "hostile", "s3", "q"), &says);
+    for name in ["s1", "admin1"] {
+        schedule(&server, "hostile", name, "q").expect(200);
+    }
+    schedule(&server, "manager", "s3", "q").expect(201);
+    schedule(&server, "admin", "admin2", "q").expect(201);
+    remove(&server, "manager", "/v1/schedules/s2");
+    schedule(&server, "hostile", "s4", "q").expect(201);
+    refused(schedule(&server, "hostile", "s2", "q"), &says);
+}
+
+#[test]
+fn s6_a_key_that_has_put_all_its_subscriptions_leaves_room_for_others() {
+    let server = guarded_with("[limits]\nmax_subscriptions_per_key = 2");
+    for consumer in ["c1", "c2"] {
+        subscribe(&server, "hostile", consumer).expect(201);
+    }
+    let says = ["the key hostile", "subscriptions", "may create, 2: ", "max_subscriptions_per_key"];
+    refused(subscribe(&server, "hostile", "c3"), &says);
+    subscribe(&server, "hostile", "c1").expect(200);
+    subscribe(&server, "manager", "c3").expect(201);
+    for n in 0..5 {
+        subscribe(&server, "admin", &format!("admin{n}")).expect(201);
+    }
+    remove(&server, "manager", "/v1/subscriptions/c2");
+    subscribe(&server, "hostile", "c4").expect(201);
+    refused(subscribe(&server, "hostile", "c2"), &says);
+}
+
+#[test]
+fn s6_a_key_that_has_all_its_live_workers_leaves_room_for_others() {
+    let server = guarded_with("[limits]\nmax_workers_per_key = 2");
+    let beat = |key: &str, id: &str| {
+        by(&server, key, "POST", "/v1/beat").json(&json!({"id": id, "name": id,
+            "queues": ["neighbour"], "types": [], "slots": 1, "running": 0, "ttl_ms": 60_000}))
+    };
+    for id in ["w1", "w2", "w1"] {
+        beat("hostile", id).expect(204);
+    }
+    let problem = beat("hostile", "w3").problem(429, "rate_limited");
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(
+        detail.contains("2 live workers") && detail.contains("max_workers_per_key"),
+        "{detail}"
+    );
+    beat("neighbour", "w3").expect(204);
+    for id in ["a1", "a2", "a3"] {
+        beat("admin", id).expect(204);
+    }
+}
+
+#[test]
+fn s6_what_is_refused_by_the_store_is_not_counted() {
+    let server = guarded_with("[limits]\nmax_queues_per_key = 1\nmax_schedules_per_key = 1");
+    enqueue(&server, "admin", "q").expect(201);
+    let large = json!({"type": "t", "queue": "large", "payload": "x".repeat(1 << 20)});
+    by(&server, "hostile", "POST", "/v1/jobs").json(&large).problem(422, "invalid");
+    let over = json!({"every_ms": 60_000, "end": "2020-01-01T00:00:00Z",
+        "job": {"type": "t", "queue": "q"}});
+    by(&server, "hostile", "PUT", "/v1/schedules/over").json(&over).problem(422, "invalid");
+    enqueue(&server, "hostile", "own").expect(201);
+    schedule(&server, "hostile", "own", "q").expect(201);
+    refused(enqueue(&server, "hostile", "other"), &["may create, 1"]);
+    refused(schedule(&server, "hostile", "other", "q"), &["may create, 1"]);
+}
+
+#[test]
+fn s6_what_was_removed_by_way_of_others_makes_room() {
+    let server = guarded_on(Store::of("sqlite").unwrap(), "[limits]\nmax_queues_per_key = 1");
+    enqueue(&server, "hostile", "q1").expect(201);
+    let removed = command(&server.store)
+        .args(["queue", "remove", "q1", "--force", "--yes", "--url", &server.store.url])
+        .output()
+        .unwrap();
+    assert!(removed.status.success(), "{removed:?}");
+    enqueue(&server, "hostile", "q2").expect(201);
+    refused(enqueue(&server, "hostile", "q3"), &["may create, 1"]);
+}
+
+/// Asks until the key has rested.
+fn rested(ask: impl Fn() -> Reply) -> Reply {
+    let is_let_in = |reply: &Reply| !reply.text.contains("rate_limited");
+    (0..10_000).map(|_| ask()).find(is_let_in).expect("it rests")
+}
+
+#[test]
+fn s6_the_schedules_of_a_key_enqueue_no_more_a_second_than_it_may() {
+    let server = guarded_with(&bounded_key("timed", &["manage"], 2));
+    let put = |key: &str, name: &str, timing: Value| {
+        let mut body = json!({"job": {"type": "t"}});
+        body.as_object_mut().unwrap().extend(timing.as_object().unwrap().clone());
+        rested(|| by(&server, key, "PUT", &format!("/v1/schedules/{name}")).json(&body))
+    };
+    let every = |millis: u64| json!({"every_ms": millis});
+    put("timed", "s1", every(1000)).expect(201);
+    put("timed", "s2", json!({"cron": "* * * * * *"})).expect(201);
+    refused(put("timed", "s3", every(10_000)), &["the key timed", "2.000", "0.100", "per_second"]);
+    refused(put("timed", "s3", json!({"cron": "0 * * * *"})), &["per_second is 2"]);
+    put("manager", "s3", every(1000)).expect(201);
+    refused(put("timed", "s3", every(1000)), &["per_second is 2"]);
+    put("timed", "s1", every(2000)).expect(200);
+    put("timed", "s4", every(2000)).expect(201);
+    refused(put("timed", "s1", every(1000)), &["per_second is 2"]);
+    remove(&server, "manager", "/v1/schedules/s4");
+    put("timed", "s1", every(1000)).expect(200);
+}
+
+#[test]
+fn s6_a_key_pays_for_deliveries_of_its_events_and_of_its_replays() {
+    let server = guarded_with(&bounded_key("replayer", &["manage"], 5));
+    for n in 0..50 {
+        subscribe(&server, "admin", &format!("c{n}")).expect(201);
+    }
+    let wait = |reply: Reply| {
+        let wait = reply.header("retry-after").map(|wait| wait.parse::<u64>().unwrap());
+        reply.problem(429, "rate_limited");
+        wait.unwrap()
+    };
+    let emit = || by(&server, "slow", "POST", "/v1/events").json(&json!({"type": "t"}));
+    emit().expect(201);
+    let waits = wait(emit());
+    assert!((5..=10).contains(&waits), "50 deliveries at 5 a second: {waits} s");
+    for _ in 0..20 {
+        by(&server, "admin", "POST", "/v1/events").json(&json!({"type": "t"})).expect(201);
+    }
+    let replay = || {
+        let path = "/v1/subscriptions/c1/replay";
+        by(&server, "replayer", "POST", path).json(&json!({"name": "again"}))
+    };
+    assert_eq!(replay().expect(200).value()["delivered"], 21);
+    let waits = wait(replay());
+    assert!((2..=4).contains(&waits), "21 deliveries at 5 a second: {waits} s");
+}
