@@ -2,15 +2,15 @@
 -- or, as of queue 8, dead; 4 leased, with idempotency keys; 5 key, 6 fair and 7 passed, all of the
 -- partition key k, in 7 due in 2100 but for the first ten. In 5 two of a key may run at once.
 -- Parameters: none; the number of jobs is put in.
-INSERT INTO queuekit.queues (id, name, keyed, is_fair, skips_waiting, per_key) OVERRIDING SYSTEM VALUE
+INSERT INTO queuekit.queues (id, name, keyed, settings) OVERRIDING SYSTEM VALUE
 VALUES
-    (1, 'plain', false, false, false, 1),
-    (2, 'later', false, false, false, 1),
-    (3, 'ended', false, false, false, 1),
-    (4, 'leased', false, false, false, 1),
-    (5, 'key', true, false, false, 2),
-    (6, 'fair', true, true, false, 1),
-    (7, 'passed', true, false, true, 1);
+    (1, 'plain', false, '{}'),
+    (2, 'later', false, '{}'),
+    (3, 'ended', false, '{}'),
+    (4, 'leased', false, '{}'),
+    (5, 'key', true, '{"per_key": 2}'),
+    (6, 'fair', true, '{"order": "fair"}'),
+    (7, 'passed', true, '{"key_on_wait": "skip"}');
 
 INSERT INTO queuekit.jobs (
     id, seq, scheduled_at, created_at, timeout_ms, queue, rank, max_attempts, unique_until_done,

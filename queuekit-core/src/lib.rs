@@ -24,12 +24,14 @@ mod job;
 pub mod lifecycle;
 pub mod limits;
 pub mod memory;
+mod ms;
 mod names;
 pub mod queue;
 pub mod retry;
 pub mod schedule;
 mod url;
 mod uuid_like;
+mod words;
 
 pub use async_trait::async_trait;
 pub use backend::{

@@ -68,12 +68,22 @@ pub const ZONE_BYTES: usize = 64;
 pub const CATCH_UP: u32 = 1000;
 /// Most schedules of a store.
 pub const SCHEDULES: usize = 10_000;
+/// Largest number that can be set: stores keep 64 bits with a sign.
+pub const COUNT: u64 = i64::MAX.unsigned_abs();
 /// Prefixes of queues that only queuekit itself writes to.
 pub const RESERVED_QUEUE_PREFIXES: [&str; 2] = ["event.", "queuekit."];
 
 /// How many expired leases one reserve call reclaims at most (R5.6).
 pub const fn reclaims_per_reserve(limit: usize) -> usize {
     if limit > 50 { limit * 2 } else { 100 }
+}
+
+/// Checks that a store can keep this number.
+pub(crate) fn countable(field: &'static str, number: Option<u64>) -> Result<()> {
+    match number.filter(|number| *number > COUNT) {
+        Some(number) => Err(Error::invalid(field, format!("at most {COUNT}"), number)),
+        None => Ok(()),
+    }
 }
 
 /// Checks that one more schedule may come to exist.

@@ -29,19 +29,31 @@ CREATE TABLE queuekit.queues (
     -- Whether it may hold jobs with partition keys, or is fair: only then reserve takes the
     -- queue's lock. Set before the first such job, never reset.
     keyed boolean NOT NULL DEFAULT false,
-    paused boolean NOT NULL DEFAULT false,
-    max_pending bigint,
-    per_key int NOT NULL DEFAULT 1,
-    skips_waiting boolean NOT NULL DEFAULT false,
-    holds_dead boolean NOT NULL DEFAULT false,
-    is_fair boolean NOT NULL DEFAULT false,
-    dedup_window_ms bigint NOT NULL DEFAULT 86400000,
-    done_age_ms bigint DEFAULT 86400000,
-    done_jobs bigint DEFAULT 100000,
-    done_bytes bigint,
-    dead_age_ms bigint,
-    dead_jobs bigint,
-    dead_bytes bigint
+    -- One document; what is absent is at its default. Below is what statements look at.
+    settings jsonb NOT NULL DEFAULT '{}',
+    paused boolean NOT NULL GENERATED ALWAYS AS (
+        coalesce((settings ->> 'paused')::boolean, false)
+    ) STORED,
+    max_pending bigint GENERATED ALWAYS AS ((settings ->> 'max_pending')::bigint) STORED,
+    per_key int NOT NULL GENERATED ALWAYS AS (coalesce((settings ->> 'per_key')::int, 1)) STORED,
+    skips_waiting boolean NOT NULL GENERATED ALWAYS AS (
+        coalesce(settings ->> 'key_on_wait' = 'skip', false)
+    ) STORED,
+    holds_dead boolean NOT NULL GENERATED ALWAYS AS (
+        coalesce(settings ->> 'key_on_dead' = 'hold', false)
+    ) STORED,
+    is_fair boolean NOT NULL GENERATED ALWAYS AS (
+        coalesce(settings ->> 'order' = 'fair', false)
+    ) STORED,
+    dedup_window_ms bigint NOT NULL GENERATED ALWAYS AS (
+        coalesce((settings ->> 'dedup_window_ms')::bigint, 86400000)
+    ) STORED,
+    done_age_ms bigint GENERATED ALWAYS AS (
+        CASE
+            WHEN settings -> 'retention' IS NULL THEN 86400000
+            ELSE (settings #>> '{retention,done,age_ms}')::bigint
+        END
+    ) STORED
 );
 
 -- A job that waits or runs: the body, written once and not touched by a run that succeeds. What

@@ -38,9 +38,5 @@ counted AS (
         last_ended = ''
 )
 UPDATE queuekit.queues
-SET
-    removed_by = pg_current_xact_id(), paused = false, max_pending = NULL, per_key = 1,
-    skips_waiting = false, holds_dead = false, is_fair = false, dedup_window_ms = DEFAULT,
-    done_age_ms = DEFAULT, done_jobs = DEFAULT, done_bytes = NULL, dead_age_ms = NULL,
-    dead_jobs = NULL, dead_bytes = NULL
+SET removed_by = pg_current_xact_id(), settings = DEFAULT
 WHERE queues.id = $1::int

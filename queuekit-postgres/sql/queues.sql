@@ -4,9 +4,7 @@
 -- Index: queues_name_key.
 -- Locks: nothing.
 SELECT
-    queues.id, queues.name, queues.keyed, queues.paused, queues.max_pending, queues.per_key,
-    queues.skips_waiting, queues.holds_dead, queues.is_fair, queues.dedup_window_ms,
-    queues.done_age_ms, queues.done_jobs, queues.done_bytes, queues.dead_age_ms,
-    queues.dead_jobs, queues.dead_bytes, queues.removed_by IS NOT NULL AS removed
+    queues.id, queues.name, queues.keyed, queues.settings::text AS settings,
+    queues.removed_by IS NOT NULL AS removed
 FROM queuekit.queues
 ORDER BY queues.name

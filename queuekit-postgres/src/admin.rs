@@ -22,8 +22,11 @@ const SLICE: usize = 100;
 impl Admin for PostgresStore {
     /// A change of order or of what keys do looks at each waiting job of the queue once.
     async fn configure(&self, queue: &QueueName, patch: &QueuePatch) -> Result<QueueSettings> {
-        let opened = self.open_queues(vec![queue.clone()], Vec::new()).await;
-        opened.map_err(|error| error.during("configure"))?;
+        let opened = async {
+            patch.check()?;
+            self.open_queues(vec![queue.clone()], Vec::new()).await
+        };
+        opened.await.map_err(|error| error.during("configure"))?;
         let input = (self, queue, patch);
         let configured = self.call("configure", Call::Repeatable, input, |input, session| {
             let (store, queue, patch) = *input;

@@ -2,15 +2,13 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use queuekit_core::queue::{Keep, KeyOnDead, KeyOnWait, Order, QueueSettings, Retention};
-use queuekit_core::{Error, ErrorKind, QueueName, Result};
+use queuekit_core::queue::{KeyOnDead, KeyOnWait, Order, QueueSettings};
+use queuekit_core::{Error, ErrorKind, QueueName};
 use tokio_postgres::Row;
 
 use crate::error::{Failure, Outcome};
 use crate::params::params;
-use crate::row::unsigned;
 use crate::session::Session;
 use crate::statements::Sql;
 
@@ -135,26 +133,13 @@ impl QueueRow {
         let Ok(name) = QueueName::new(row.try_get::<_, &str>(1)?) else {
             return Ok(None);
         };
-        let choose =
-            |at, yes, no| Ok::<_, tokio_postgres::Error>(if row.try_get(at)? { yes } else { no });
-        let skips = choose(6, true, false)?;
-        let holds = choose(7, true, false)?;
-        let fair = choose(8, true, false)?;
-        let mut settings = QueueSettings::default();
-        settings.paused = row.try_get(3)?;
-        settings.max_pending = row.try_get::<_, Option<i64>>(4)?.map(unsigned);
-        settings.per_key = u32::try_from(row.try_get::<_, i32>(5)?).unwrap_or(1);
-        settings.key_on_wait = if skips { KeyOnWait::Skip } else { KeyOnWait::Block };
-        settings.key_on_dead = if holds { KeyOnDead::Hold } else { KeyOnDead::Continue };
-        settings.order = if fair { Order::Fair } else { Order::Strict };
-        settings.dedup_window = Duration::from_millis(unsigned(row.try_get(9)?));
-        settings.retention = Retention { done: keep(row, 10)?, dead: keep(row, 13)? };
+        let settings = QueueSettings::from_json(row.try_get::<_, &str>(3)?.as_bytes());
         Ok(Some(Self {
             id: row.try_get(0)?,
             name,
             keyed: row.try_get(2)?,
             settings,
-            removed: row.try_get(16)?,
+            removed: row.try_get(4)?,
         }))
     }
 
@@ -169,12 +154,4 @@ impl QueueRow {
     pub(crate) fn skips_waiting(&self) -> bool {
         self.settings.key_on_wait == KeyOnWait::Skip
     }
-}
-
-/// What was written as valid is read as valid; anything else keeps all.
-fn keep(row: &Row, from: usize) -> Result<Keep, tokio_postgres::Error> {
-    let number =
-        |at| Ok::<_, tokio_postgres::Error>(row.try_get::<_, Option<i64>>(at)?.map(unsigned));
-    let age = number(from)?.map(Duration::from_millis);
-    Ok(Keep::new(age, number(from + 1)?, number(from + 2)?).unwrap_or(Keep::ALL))
 }

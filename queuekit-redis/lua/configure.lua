@@ -1,10 +1,17 @@
--- Sets settings of a queue, which comes to exist if need be.
+-- Changes the settings of a queue, which comes to exist if need be, unless others changed them.
 -- Needs lib/queue.lua.
 -- KEYS: those of the queue.
--- ARGV: names of settings and their values; an empty value is none.
--- Result: whether its keys have to be placed anew: place.lua does it; then names and values of all
--- that is set.
+-- ARGV: 1 the document that was seen, empty if none was; 2 the new one; then names and values of
+-- what scripts read of it; an empty value is none.
+-- Result: the document that is there, if others changed it; else whether the queue's keys have to be
+-- placed anew: place.lua does it.
 use(1)
+
+-- This very change may have come before, and its answer was lost.
+local stored = call('HGET', Q.meta, 'settings') or ''
+if stored ~= ARGV[1] and stored ~= ARGV[2] then
+    return stored
+end
 
 local function order()
     return table.concat({ tostring(skip), tostring(hold), tostring(fair), tostring(per_key) }, ' ')
@@ -14,7 +21,8 @@ local before = order()
 if not known then
     establish()
 end
-for at = 1, #ARGV, 2 do
+call('HSET', Q.meta, 'settings', ARGV[2])
+for at = 3, #ARGV, 2 do
     call('HSET', Q.meta, ARGV[at], ARGV[at + 1])
 end
 use(1)
@@ -23,8 +31,4 @@ if order() ~= before and (fair or moving or call('EXISTS', Q.lanes) == 1
     call('HSET', Q.meta, 'moving', 'p')
 end
 wake()
-local answer = { call('HEXISTS', Q.meta, 'moving') }
-for _, part in ipairs(call('HGETALL', Q.meta)) do
-    answer[#answer + 1] = part
-end
-return answer
+return call('HEXISTS', Q.meta, 'moving')

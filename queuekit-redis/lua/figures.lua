@@ -5,7 +5,7 @@
 -- Result: now; jobs leased, expired, completed, dead, cancelled; standing in ready, and of
 -- them due; when the first of those was due, or empty (under skip those without a key); of the jobs
 -- without a key those that wait for a retry; jobs with a key that wait; the bits of the last ends;
--- how many jobs have ended, died, been cancelled; corrupt ones; then names and values of all that is set.
+-- how many jobs have ended, died, been cancelled; corrupt ones; the document of the settings.
 use(1)
 if not known then
     return {}
@@ -41,16 +41,12 @@ while level < 32 do
     end
     level = level + 1
 end
-local answer = {
+return {
     now13, call('ZCARD', Q.leased), call('ZCOUNT', Q.leased, '-inf', now),
     call('ZCARD', Q.completed), call('ZCARD', Q.dead), call('ZCARD', Q.cancelled), stand, due,
     oldest and ms13(oldest) or '',
     call('ZCOUNT', Q.failed, '(' .. now13, '+inf'), call('ZCARD', Q.places),
     call('GET', Q.ends) or '', call('HGET', Q.meta, 'ends') or '0',
     call('HGET', Q.meta, 'total_x') or '0', call('HGET', Q.meta, 'total_n') or '0',
-    call('HGET', Q.meta, 'corrupt') or '0',
+    call('HGET', Q.meta, 'corrupt') or '0', call('HGET', Q.meta, 'settings') or '{}',
 }
-for _, part in ipairs(call('HGETALL', Q.meta)) do
-    answer[#answer + 1] = part
-end
-return answer

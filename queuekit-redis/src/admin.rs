@@ -1,6 +1,5 @@
 //! What an operator does.
 
-use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -12,9 +11,8 @@ use redis::Value;
 
 use crate::RedisStore;
 use crate::call::Call;
-use crate::codec::{array_of, bytes_of, millis, number_of};
+use crate::codec::{array_of, millis, number_of};
 use crate::doubt::in_part;
-use crate::error::unreadable;
 use crate::scripts::Lua;
 use crate::settings;
 use crate::step::{Act, Acted};
@@ -27,28 +25,19 @@ impl Admin for RedisStore {
     /// A change of order or of what keys do looks at each waiting job of the queue once.
     async fn configure(&self, queue: &QueueName, patch: &QueuePatch) -> Result<QueueSettings> {
         let begun = Instant::now();
-        let entered = self.enter_queues(&[queue], true).await;
-        entered.map_err(|error| error.during("configure"))?;
-        // Two that change different settings at once both have their way.
-        let bare = QueueSettings::default();
-        let all = settings::fields(&bare.clone().patched(patch));
-        let unset = settings::fields(&opposite(&bare).patched(patch));
-        let set = all.into_iter().zip(unset).filter(|(one, other)| one == other);
-        let args: Vec<Vec<u8>> = set
-            .flat_map(|((name, value), _)| [name.to_owned().into_bytes(), value.into_bytes()])
-            .collect();
-        let answer =
-            self.on_queue("configure", Call::Repeatable, Lua::Configure, queue, args).await?;
-        let mut answer = array_of(answer).ok_or_else(|| unreadable("the settings"))?.into_iter();
-        let moving = answer.next().and_then(number_of) == Some(1);
-        let stored = settings::settings(&fields_of(answer));
+        let entered = async {
+            patch.check()?;
+            self.enter_queues(&[queue], true).await
+        };
+        entered.await.map_err(|error| error.during("configure"))?;
+        let (settings, moving) = self.change_settings(queue, patch).await?;
         if moving {
             // What is left to be placed, the next call goes on with.
             let left = self.shared.op_timeout.saturating_sub(begun.elapsed());
             self.place(queue, left).await.map_err(in_part)?;
         }
         self.stir(std::iter::once(queue));
-        Ok(stored)
+        Ok(settings)
     }
 
     async fn remove_queue(&self, queue: &QueueName, force: bool) -> Result<bool> {
@@ -114,6 +103,31 @@ impl Admin for RedisStore {
 }
 
 impl RedisStore {
+    /// What the settings are then, and whether keys have to be placed anew. The script takes the
+    /// change only if it was made of the settings that are there: two that change different ones at
+    /// once both have their way. The first try is that of a queue without settings, which needs no
+    /// look before.
+    async fn change_settings(
+        &self,
+        queue: &QueueName,
+        patch: &QueuePatch,
+    ) -> Result<(QueueSettings, bool)> {
+        let (mut seen, begun) = (Vec::new(), Instant::now());
+        while begun.elapsed() < self.shared.op_timeout {
+            let settings = QueueSettings::from_json(if seen.is_empty() { b"{}" } else { &seen });
+            let settings = settings.patched(patch);
+            let read = settings::read_by_scripts(&settings).into_iter();
+            let read = read.flat_map(|(name, value)| [name.as_bytes().to_vec(), value.into()]);
+            let args = [seen, settings.to_json().into_bytes()].into_iter().chain(read);
+            match self.on_queue("configure", Call::Repeatable, Lua::Configure, queue, args).await? {
+                Value::BulkString(changed) => seen = changed,
+                moving => return Ok((settings, number_of(moving) == Some(1))),
+            }
+        }
+        let message = "others change the settings of the queue again and again; repeat it";
+        Err(Error::new(ErrorKind::Indeterminate, message).on(queue).during("configure"))
+    }
+
     /// Places the waiting jobs of a queue anew where that is due, step by step, for so long at
     /// most; how many steps it took. Whoever comes first goes on with what another began.
     pub(crate) async fn place(&self, queue: &QueueName, time: Duration) -> Result<u64> {
@@ -141,34 +155,4 @@ fn still_used(queue: &QueueName, counts: Value) -> Error {
         "it has {jobs} jobs, {running} of them running; drain it, or use force once none runs"
     );
     Error::new(ErrorKind::Conflict, message).on(queue)
-}
-
-/// Settings of which none is as in `bare`: what is equal after a patch on both was in the patch.
-fn opposite(bare: &QueueSettings) -> QueueSettings {
-    use queuekit_core::queue::{Keep, KeyOnDead, KeyOnWait, Order, Retention};
-    let day = Some(Duration::from_secs(86_400 * 2));
-    let keep = Keep::new(day, Some(u64::MAX), Some(u64::MAX)).unwrap_or(Keep::ALL);
-    let mut settings = bare.clone();
-    settings.paused = !bare.paused;
-    settings.max_pending = Some(u64::MAX);
-    settings.per_key = 0;
-    settings.key_on_wait = KeyOnWait::Skip;
-    settings.key_on_dead = KeyOnDead::Hold;
-    settings.order = Order::Fair;
-    settings.dedup_window = Duration::MAX;
-    settings.retention = Retention { done: keep, dead: keep };
-    settings
-}
-
-/// Names and values in turn.
-pub(crate) fn fields_of(mut values: impl Iterator<Item = Value>) -> HashMap<String, Vec<u8>> {
-    let mut fields = HashMap::new();
-    while let (Some(name), Some(value)) = (values.next(), values.next()) {
-        if let (Some(Ok(name)), Some(value)) =
-            (bytes_of(name).map(String::from_utf8), bytes_of(value))
-        {
-            fields.insert(name, value);
-        }
-    }
-    fields
 }

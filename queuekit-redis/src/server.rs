@@ -1,5 +1,6 @@
 //! What a server says of itself.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures_util::future::try_join_all;
@@ -9,7 +10,6 @@ use redis::{Value, cmd};
 
 use crate::RedisStore;
 use crate::address::Address;
-use crate::admin::fields_of;
 use crate::call::{Call, Request};
 use crate::codec::{array_of, bytes_of};
 use crate::error::is_forbidden;
@@ -144,6 +144,19 @@ fn greeted(greeting: Value) -> Server {
         is_cluster: text("mode") == Some("cluster"),
         ..Server::default()
     }
+}
+
+/// Names and values in turn.
+fn fields_of(mut values: impl Iterator<Item = Value>) -> HashMap<String, Vec<u8>> {
+    let mut fields = HashMap::new();
+    while let (Some(name), Some(value)) = (values.next(), values.next()) {
+        if let (Some(Ok(name)), Some(value)) =
+            (bytes_of(name).map(String::from_utf8), bytes_of(value))
+        {
+            fields.insert(name, value);
+        }
+    }
+    fields
 }
 
 fn parse_version(version: &str) -> Option<(u32, u32)> {

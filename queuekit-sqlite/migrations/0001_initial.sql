@@ -12,19 +12,8 @@
 CREATE TABLE queuekit_queues (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
-    paused INTEGER NOT NULL,
-    max_pending INTEGER,
-    per_key INTEGER NOT NULL,
-    skips_waiting INTEGER NOT NULL,
-    holds_dead INTEGER NOT NULL,
-    is_fair INTEGER NOT NULL,
-    dedup_window_ms INTEGER NOT NULL,
-    done_age_ms INTEGER,
-    done_jobs INTEGER,
-    done_bytes INTEGER,
-    dead_age_ms INTEGER,
-    dead_jobs INTEGER,
-    dead_bytes INTEGER,
+    -- One JSON document; what is absent is at its default.
+    settings TEXT NOT NULL DEFAULT '{}',
     -- Jobs by state, and bytes of payloads and results of those that have ended.
     pending INTEGER NOT NULL DEFAULT 0,
     running INTEGER NOT NULL DEFAULT 0,

@@ -2,9 +2,7 @@
 -- Result: a row per queue.
 -- Index: the unique index on name.
 SELECT
-    id, name,
-    paused, max_pending, per_key, skips_waiting, holds_dead, is_fair, dedup_window_ms,
-    done_age_ms, done_jobs, done_bytes, dead_age_ms, dead_jobs, dead_bytes,
+    id, name, settings,
     pending, running, completed, dead, cancelled,
     completed_size, dead_size, cancelled_size,
     last_seq, last_end_seq, last_turn, corrupt, last_ended, total_dead,

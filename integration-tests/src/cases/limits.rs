@@ -259,6 +259,16 @@ pub async fn r12_settings(world: &dyn World) {
     let ten_minutes = Duration::from_secs(600);
     assert!(Keep::new(Some(ten_minutes), Some(0), Some(0)).is_ok());
     assert_invalid(Keep::new(Some(ten_minutes - MILLISECOND), None, None), "retention age");
+    let new = queue("new");
+    for (json, field) in [
+        (r#"{"paused": true, "per_key": 0}"#, "per_key"),
+        (r#"{"paused": true, "max_pending": 9223372036854775808}"#, "max_pending"),
+        (r#"{"retention": {"done": {"age_ms": 599999}, "dead": {}}}"#, "retention age"),
+    ] {
+        let patch: QueuePatch = serde_json::from_str(json).expect("the form is right");
+        assert_invalid(world.admin().configure(&new, &patch).await, field);
+    }
+    assert!(world.find_queue(&new).await.is_none(), "a patch that is refused makes no queue");
     for (weight, valid) in [(0, false), (1, true), (100, true), (101, false)] {
         assert_eq!(WeightedQueues::new([(default_queue(), weight)]).is_ok(), valid);
     }

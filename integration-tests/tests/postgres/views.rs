@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use crate::common::postgres::client;
 use crate::common::psql::Psql;
+use queuekit_core::queue::{Keep, KeyOnDead, KeyOnWait, Order, QueuePatch, Retention};
 use queuekit_core::{Backend, BackendExt, JobDraft, LeaseTtl, Reserve, WorkerId};
-use queuekit_integration_tests::kit::{build, carrying, default_queue, draft, request};
+use queuekit_integration_tests::kit::{DAY, HOUR, build, carrying, default_queue, draft, request};
 use queuekit_integration_tests::this_test;
 use queuekit_postgres::{PostgresConfig, PostgresStore, tokio_postgres};
 use tokio_postgres::error::SqlState;
@@ -49,6 +50,28 @@ async fn job_list_shows_jobs_of_every_state() {
     let counts = "SELECT concat_ws(' ', queue, pending, running, completed, dead, cancelled)
                   FROM queuekit.queue_list";
     assert_eq!(psql.value(counts).await.unwrap().unwrap(), "default 1 1 1 1 1");
+}
+
+#[tokio::test]
+async fn r12_statements_look_at_what_the_settings_say() {
+    let Some(psql) = Psql::open(this_test!()).await else { return };
+    let looked_at = "SELECT concat_ws(' ', paused, max_pending, per_key, skips_waiting, holds_dead,
+                         is_fair, dedup_window_ms, done_age_ms)
+                     FROM queuekit.queues";
+    let looked_at = async || psql.value(looked_at).await.unwrap().unwrap();
+    let day = DAY.as_millis();
+    assert_eq!(looked_at().await, format!("f 1 f f f {day} {day}"), "by default");
+    psql.configure(QueuePatch::default()).await;
+    assert_eq!(looked_at().await, format!("f 1 f f f {day} {day}"), "when they are written");
+    let done = Keep::new(Some(2 * DAY), None, None).unwrap();
+    let patch = QueuePatch::default().paused(true).max_pending(Some(7)).per_key(9).unwrap();
+    let patch = patch.key_on_wait(KeyOnWait::Skip).key_on_dead(KeyOnDead::Hold).order(Order::Fair);
+    let patch = patch.dedup_window(HOUR).retention(Retention { done, dead: Keep::ALL });
+    psql.configure(patch).await;
+    let (hour, days) = (HOUR.as_millis(), 2 * day);
+    assert_eq!(looked_at().await, format!("t 7 9 t t t {hour} {days}"));
+    psql.configure(QueuePatch::default().retention(Retention::ALL)).await;
+    assert_eq!(looked_at().await, format!("t 7 9 t t t {hour}"));
 }
 
 #[tokio::test]

@@ -211,11 +211,12 @@ async fn r7_3_a_configure_that_dies_in_the_middle_is_gone_on_with() {
     fill(&stage, 5000).await;
     let moving = cmd("HGET").arg(stage.key("default", "meta")).arg("moving").to_owned();
     let mut served = 0;
-    for patch in patches() {
+    for (at, patch) in patches().into_iter().enumerate() {
         let proxy = Proxy::start(&stage.server).await;
         let dies = RedisStore::connect_url(&proxy.url(&stage.url(""))).await.unwrap();
-        // The queue is entered, it is configured, and then there are four steps at least.
-        proxy.set(Mode::LoseReply { after: 2 });
+        // The queue is entered, its settings are seen unless there are none yet, it is configured,
+        // and then there are four steps at least.
+        proxy.set(Mode::LoseReply { after: if at == 0 { 2 } else { 3 } });
         let task = tokio::spawn(async move { dies.configure(&QueueName::default(), &patch).await });
         proxy.until(|counts| counts.lost == 1).await;
         proxy.set(Mode::Cut);

@@ -13,7 +13,7 @@ use crate::clock::Timestamp;
 use crate::digest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::{JobDraft, JobId, Metadata, NewJob, Priority};
-use crate::limits::{DELAY, DELIVERIES_PER_CALL, RETENTION_AGE_MIN, RETENTION_GRACE};
+use crate::limits::{DELAY, DELIVERIES_PER_CALL, RETENTION_AGE_MIN, RETENTION_GRACE, countable};
 use crate::names::{ConsumerName, PartitionKey, QueueName};
 use crate::retry::RetryPolicy;
 
@@ -75,7 +75,7 @@ impl EventRetention {
     /// those that were emitted less than 60 s ago.
     ///
     /// # Errors
-    /// `Invalid` if the age is under 10 min, or the number 0.
+    /// `Invalid` if the age is under 10 min, the number 0, or either more than a store counts.
     pub fn new(age: Duration, events: u64) -> Result<Self> {
         if age < RETENTION_AGE_MIN {
             return Err(Error::invalid("retention age", "at least 10 min", format!("{age:?}")));
@@ -83,7 +83,10 @@ impl EventRetention {
         if events == 0 {
             return Err(Error::invalid("retention events", "at least 1", events));
         }
-        Ok(Self { age_ms: u64::try_from(age.as_millis()).unwrap_or(u64::MAX), events })
+        let age_ms = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
+        countable("retention age", Some(age_ms))?;
+        countable("retention events", Some(events))?;
+        Ok(Self { age_ms, events })
     }
 
     /// How long.

@@ -54,6 +54,7 @@ impl Tables {
         patch: &QueuePatch,
         limits: &Limits,
     ) -> Result<QueueSettings> {
+        patch.check()?;
         let now = self.now;
         let queue = self.queue(name, limits)?;
         let settings = queue.settings.clone().patched(patch);

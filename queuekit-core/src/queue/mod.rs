@@ -2,10 +2,16 @@
 
 mod ends;
 mod health;
+mod patch;
+mod policy;
+mod retention;
 mod settings;
 mod stats;
 
 pub use ends::Ends;
 pub use health::{Health, HealthInput, health};
-pub use settings::{Keep, KeyOnDead, KeyOnWait, Order, QueuePatch, QueueSettings, Retention};
+pub use patch::QueuePatch;
+pub use policy::{KeyOnDead, KeyOnWait, Order};
+pub use retention::{Keep, Retention};
+pub use settings::QueueSettings;
 pub use stats::{Count, Counts, Queue, Totals};

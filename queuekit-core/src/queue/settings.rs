@@ -2,11 +2,17 @@
 
 use std::time::Duration;
 
-use crate::error::{Error, Result};
-use crate::limits::{PER_KEY, RETENTION_AGE_MIN, RETENTION_GRACE};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{KeyOnDead, KeyOnWait, Order, QueuePatch, Retention};
+use crate::ms;
 
 /// The settings of a queue; in force within 1 s of their change.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// A store keeps them as one [document](Self::to_json), which is what HTTP shows, too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Map<String, Value>")]
 #[non_exhaustive]
 pub struct QueueSettings {
     /// Reserve does nothing here (R6.7) (default false).
@@ -22,9 +28,13 @@ pub struct QueueSettings {
     /// Whether keys are served in turn (default strict).
     pub order: Order,
     /// How long an idempotency key outlives the end of its job (R2.5) (default 24 h).
+    #[serde(rename = "dedup_window_ms", serialize_with = "ms::serialize")]
     pub dedup_window: Duration,
     /// How long ended jobs are kept.
     pub retention: Retention,
+    /// Settings that a newer version has stored: they are kept as they are.
+    #[serde(flatten)]
+    newer: Map<String, Value>,
 }
 
 impl Default for QueueSettings {
@@ -38,191 +48,112 @@ impl Default for QueueSettings {
             order: Order::Strict,
             dedup_window: Duration::from_secs(24 * 3600),
             retention: Retention::default(),
+            newer: Map::new(),
         }
     }
 }
 
 impl QueueSettings {
-    /// These settings with some of them replaced.
-    #[must_use]
-    pub fn patched(mut self, patch: &QueuePatch) -> Self {
-        self.paused = patch.paused.unwrap_or(self.paused);
-        self.max_pending = patch.max_pending.unwrap_or(self.max_pending);
-        self.per_key = patch.per_key.unwrap_or(self.per_key);
-        self.key_on_wait = patch.key_on_wait.unwrap_or(self.key_on_wait);
-        self.key_on_dead = patch.key_on_dead.unwrap_or(self.key_on_dead);
-        self.order = patch.order.unwrap_or(self.order);
-        self.dedup_window = patch.dedup_window.unwrap_or(self.dedup_window);
-        self.retention = patch.retention.unwrap_or(self.retention);
-        self
-    }
-}
-
-/// A change of some settings; what is `None` stays.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[must_use = "a patch changes nothing until it is applied"]
-pub struct QueuePatch {
-    paused: Option<bool>,
-    max_pending: Option<Option<u64>>,
-    per_key: Option<u32>,
-    key_on_wait: Option<KeyOnWait>,
-    key_on_dead: Option<KeyOnDead>,
-    order: Option<Order>,
-    dedup_window: Option<Duration>,
-    retention: Option<Retention>,
-}
-
-impl QueuePatch {
-    /// Pauses or resumes the queue.
-    pub fn paused(mut self, paused: bool) -> Self {
-        self.paused = Some(paused);
-        self
-    }
-
-    /// Sets or lifts the limit of pending jobs.
-    pub fn max_pending(mut self, jobs: Option<u64>) -> Self {
-        self.max_pending = Some(jobs);
-        self
-    }
-
-    /// Sets how many live leases a key may have; 1..=10,000.
+    /// The settings of a stored document.
     ///
-    /// # Errors
-    /// `Invalid` outside that range.
-    pub fn per_key(mut self, leases: u32) -> Result<Self> {
-        if !(1..=PER_KEY).contains(&leases) {
-            return Err(Error::invalid("per_key", format!("1..={PER_KEY}"), leases));
+    /// What is absent is at its default, so that `{}` is the document of a new queue. What cannot
+    /// be read, or is out of range, is at its default as well, but for the retention: then all jobs
+    /// are kept. Settings of a newer version are kept for it.
+    pub fn from_json(document: &[u8]) -> Self {
+        // Most documents are read at once; what is wrong with one is found out field by field.
+        // A list would be read as the fields in their order.
+        let is_object = document.trim_ascii_start().starts_with(b"{");
+        if is_object
+            && let Ok(patch) = serde_json::from_slice::<QueuePatch>(document)
+            && patch.check().is_ok()
+        {
+            return Self::default().patched(&patch);
         }
-        self.per_key = Some(leases);
-        Ok(self)
-    }
-
-    /// Sets what a waiting head does to its key.
-    pub fn key_on_wait(mut self, policy: KeyOnWait) -> Self {
-        self.key_on_wait = Some(policy);
-        self
-    }
-
-    /// Sets what a dead head does to its key.
-    pub fn key_on_dead(mut self, policy: KeyOnDead) -> Self {
-        self.key_on_dead = Some(policy);
-        self
-    }
-
-    /// Sets whether keys are served in turn.
-    pub fn order(mut self, order: Order) -> Self {
-        self.order = Some(order);
-        self
-    }
-
-    /// Sets how long idempotency keys outlive their jobs' end.
-    pub fn dedup_window(mut self, window: Duration) -> Self {
-        self.dedup_window = Some(window);
-        self
-    }
-
-    /// Sets how long ended jobs are kept.
-    pub fn retention(mut self, retention: Retention) -> Self {
-        self.retention = Some(retention);
-        self
-    }
-
-    /// Whether it would change nothing.
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-/// What a head that is scheduled, failed or released does to the later jobs of its key.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum KeyOnWait {
-    /// They wait for it.
-    #[default]
-    Block,
-    /// They pass it.
-    Skip,
-}
-
-/// What a head that died does to the later jobs of its key.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum KeyOnDead {
-    /// The next one goes.
-    #[default]
-    Continue,
-    /// They wait until it is retried, deleted or pruned.
-    Hold,
-}
-
-/// In which order a queue serves its jobs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Order {
-    /// By priority, then time, then sequence (R7.1).
-    #[default]
-    Strict,
-    /// Partition keys in turn (R7.4).
-    Fair,
-}
-
-/// How long ended jobs are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retention {
-    /// Completed and cancelled jobs, together (default 24 h, 100,000 jobs).
-    pub done: Keep,
-    /// Dead jobs (default until deleted).
-    pub dead: Keep,
-}
-
-impl Default for Retention {
-    fn default() -> Self {
-        let day = Duration::from_secs(24 * 3600);
-        Self { done: Keep { age: Some(day), jobs: Some(100_000), bytes: None }, dead: Keep::ALL }
-    }
-}
-
-/// A bound on what is kept; a job goes when it is beyond any of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Keep {
-    pub(crate) age: Option<Duration>,
-    pub(crate) jobs: Option<u64>,
-    pub(crate) bytes: Option<u64>,
-}
-
-impl Keep {
-    /// Everything, until deleted.
-    pub const ALL: Self = Self { age: None, jobs: None, bytes: None };
-
-    /// Bounds by age (at least 10 min), number and bytes of payloads and results; none is no
-    /// bound. Number and bytes spare jobs that ended less than 60 s ago.
-    ///
-    /// # Errors
-    /// `Invalid` if the age is under 10 min.
-    pub fn new(age: Option<Duration>, jobs: Option<u64>, bytes: Option<u64>) -> Result<Self> {
-        if let Some(age) = age.filter(|age| *age < RETENTION_AGE_MIN) {
-            return Err(Error::invalid("retention age", "at least 10 min", format!("{age:?}")));
+        match serde_json::from_slice::<Map<String, Value>>(document) {
+            Ok(fields) => fields.into(),
+            Err(_) => Self { retention: Retention::ALL, ..Self::default() },
         }
-        Ok(Self { age, jobs, bytes })
     }
 
-    /// Whether the job that ended so long ago, the oldest of so many with so many bytes, goes.
-    pub fn lets_go(&self, age: Duration, jobs: u64, bytes: u64) -> bool {
-        let too_old = self.age.is_some_and(|most| age >= most);
-        let too_many = self.jobs.is_some_and(|most| jobs > most)
-            || self.bytes.is_some_and(|most| bytes > most);
-        too_old || (too_many && age >= RETENTION_GRACE)
+    /// The document to store.
+    pub fn to_json(&self) -> String {
+        // Words, numbers, and what was JSON before: they can be written.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+impl From<Map<String, Value>> for QueueSettings {
+    fn from(fields: Map<String, Value>) -> Self {
+        let Value::Object(known) = serde_json::json!(Self::default()) else {
+            return Self::default();
+        };
+        let mut settings = Self::default();
+        for (name, value) in fields {
+            if !known.contains_key(&name) {
+                settings.newer.insert(name, value);
+                continue;
+            }
+            let keeps_jobs = name == "retention";
+            let field = Value::Object(Map::from_iter([(name, value)]));
+            match serde_json::from_value::<QueuePatch>(field) {
+                Ok(patch) if patch.check().is_ok() => settings = settings.patched(&patch),
+                _ if keeps_jobs => settings.retention = Retention::ALL,
+                _ => {}
+            }
+        }
+        settings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(document: &str) -> QueueSettings {
+        QueueSettings::from_json(document.as_bytes())
     }
 
-    /// Longest time since the end.
-    pub fn age(&self) -> Option<Duration> {
-        self.age
+    #[test]
+    fn r12_settings_survive_being_stored() {
+        let patch = QueuePatch::default()
+            .paused(true)
+            .max_pending(Some(u64::MAX))
+            .per_key(3)
+            .unwrap()
+            .key_on_wait(KeyOnWait::Skip)
+            .key_on_dead(KeyOnDead::Hold)
+            .order(Order::Fair)
+            .dedup_window(Duration::from_micros(1500))
+            .retention(Retention::ALL);
+        for stored in [QueueSettings::default(), QueueSettings::default().patched(&patch)] {
+            assert_eq!(read(&stored.to_json()), stored);
+            assert_eq!(serde_json::from_str::<QueueSettings>(&stored.to_json()).unwrap(), stored);
+        }
+        assert_eq!(read("{}"), QueueSettings::default());
     }
 
-    /// Most jobs.
-    pub fn jobs(&self) -> Option<u64> {
-        self.jobs
+    #[test]
+    fn r12_settings_of_a_newer_version_are_read_and_kept() {
+        let newer = r#"{"per_key":7,"colour":{"of":["x"]},"paused":true}"#;
+        let patched = read(newer).patched(&QueuePatch::default().paused(false));
+        assert_eq!((patched.per_key, patched.paused), (7, false));
+        let kept: Value = serde_json::from_str(&patched.to_json()).unwrap();
+        assert_eq!(kept["colour"]["of"][0], "x");
+        assert_eq!(read(&patched.to_json()), patched);
     }
 
-    /// Most bytes of payloads and results.
-    pub fn bytes(&self) -> Option<u64> {
-        self.bytes
+    #[test]
+    fn r12_what_cannot_be_read_is_at_its_default_and_keeps_all_jobs() {
+        let all = QueueSettings { retention: Retention::ALL, ..QueueSettings::default() };
+        for (document, wanted) in [
+            (r#"{"per_key":0,"order":"odd","max_pending":-1}"#, QueueSettings::default()),
+            (r#"{"retention":{"done":{"age_ms":1},"dead":{}},"per_key":null}"#, all.clone()),
+            (r#"{"retention":{"done":{"days":1},"dead":{}}}"#, all.clone()),
+            ("", all.clone()),
+            ("[]", all),
+        ] {
+            assert_eq!(read(document), wanted, "{document}");
+        }
+        assert_eq!(read(r#"{"per_key":0,"order":"fair"}"#).order, Order::Fair);
     }
 }

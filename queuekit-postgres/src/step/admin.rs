@@ -33,7 +33,8 @@ pub(crate) async fn configure(
     let mut row = was.clone();
     row.settings = was.settings.clone().patched(patch);
     row.keyed |= row.is_fair();
-    write(session, &row).await?;
+    let document = row.settings.to_json();
+    session.query(Sql::QueueConfigure, params![row.id, document, row.keyed]).await?;
     let places = |of: &QueueSettings| (of.per_key, of.key_on_wait, of.key_on_dead, of.order);
     if places(&was.settings) != places(&row.settings) {
         session.query(Sql::QueueDue, params![row.id]).await?;
@@ -41,36 +42,6 @@ pub(crate) async fn configure(
     }
     session.commit().await?;
     Ok(row)
-}
-
-async fn write(session: &Session<'_>, row: &QueueRow) -> Outcome<()> {
-    let of = &row.settings;
-    let number = |value: Option<u64>| value.map(u64::cast_signed);
-    let max_pending = number(of.max_pending);
-    let per_key = i32::try_from(of.per_key).unwrap_or(i32::MAX);
-    let (skips, holds, fair) = (row.skips_waiting(), row.holds_dead(), row.is_fair());
-    let window = millis(of.dedup_window);
-    let (done, dead) = (of.retention.done, of.retention.dead);
-    let ages = (done.age().map(millis), dead.age().map(millis));
-    let jobs = (number(done.jobs()), number(dead.jobs()));
-    let bytes = (number(done.bytes()), number(dead.bytes()));
-    let params = params![
-        row.id,
-        of.paused,
-        max_pending,
-        per_key,
-        skips,
-        holds,
-        fair,
-        window,
-        ages.0,
-        jobs.0,
-        bytes.0,
-        ages.1,
-        jobs.1,
-        bytes.1,
-    ];
-    session.query(Sql::QueueConfigure, params).await.map(drop)
 }
 
 /// The queue, with its lock.

@@ -1,7 +1,5 @@
 //! The figures of queues (contract R8.3), without a scan of finished jobs.
 
-use std::collections::HashMap;
-
 use futures_util::future::try_join_all;
 use queuekit_core::capability::WorkerInfo;
 use queuekit_core::limits::{EXACT_COUNT, HEALTH_WINDOW};
@@ -11,12 +9,10 @@ use redis::Value;
 
 use super::workers;
 use crate::RedisStore;
-use crate::admin::fields_of;
 use crate::call::Call;
 use crate::codec::{array_of, bytes_of, number_of};
 use crate::error::unreadable;
 use crate::scripts::Lua;
-use crate::settings;
 
 /// Queues that are asked at once.
 const AT_ONCE: usize = 50;
@@ -42,7 +38,7 @@ struct Figures {
     total_dead: u64,
     total_cancelled: u64,
     corrupt: u64,
-    fields: HashMap<String, Vec<u8>>,
+    settings: QueueSettings,
 }
 
 /// What lua/lanes.lua answers, summed up.
@@ -70,7 +66,7 @@ impl RedisStore {
 
     pub(super) async fn settings_of(&self, name: &QueueName) -> Result<QueueSettings> {
         let figures = self.figures(name).await?;
-        Ok(figures.map(|figures| settings::settings(&figures.fields)).unwrap_or_default())
+        Ok(figures.map(|figures| figures.settings).unwrap_or_default())
     }
 
     async fn figures(&self, name: &QueueName) -> Result<Option<Figures>> {
@@ -88,8 +84,7 @@ impl RedisStore {
     /// to be stored, or its last one was removed with it meanwhile.
     async fn queue_shown(&self, name: &QueueName, workers: &[WorkerInfo]) -> Result<Option<Queue>> {
         let Some(figures) = self.figures(name).await? else { return Ok(None) };
-        let settings = settings::settings(&figures.fields);
-        let mut queue = Queue::empty(name.clone(), settings, figures.now);
+        let mut queue = Queue::empty(name.clone(), figures.settings.clone(), figures.now);
         let (lanes, exact) = match figures.keyed {
             0 => (Lanes::default(), true),
             _ => self.lanes(name).await?,
@@ -172,7 +167,7 @@ impl Figures {
         let mut count = || number_of(parts.next()?).and_then(|count| u64::try_from(count).ok());
         let (ended, total_dead, total_cancelled) = (count()?, count()?, count()?);
         let corrupt = count()?;
-        let fields = fields_of(parts);
+        let settings = QueueSettings::from_json(&bytes_of(parts.next()?)?);
         Some(Self {
             now,
             leased,
@@ -190,7 +185,7 @@ impl Figures {
             total_dead,
             total_cancelled,
             corrupt,
-            fields,
+            settings,
         })
     }
 

@@ -10,7 +10,6 @@ use queuekit_core::{Error, ErrorKind, JobId, QueueName, Result, State};
 use rusqlite::params;
 
 use super::Step;
-use super::queue::write_settings;
 use crate::row::PLAIN;
 use crate::statements::*;
 
@@ -23,15 +22,12 @@ impl Step<'_> {
         name: &QueueName,
         patch: &QueuePatch,
     ) -> Result<QueueSettings> {
+        patch.check()?;
         let at = self.open_queue(name)?;
         let was = self.queues[at].settings.clone();
         let settings = was.clone().patched(patch);
         self.queues[at].settings = settings.clone();
-        let id = self.queues[at].id;
-        let columns = write_settings(&settings);
-        let mut values: Vec<&dyn rusqlite::ToSql> = vec![&id];
-        values.extend(columns.iter().map(|column| &**column));
-        self.execute(QUEUE_CONFIGURE, &values[..])?;
+        self.execute(QUEUE_CONFIGURE, params![self.queues[at].id, settings.to_json()])?;
         let places = |of: &QueueSettings| (of.per_key, of.key_on_wait, of.key_on_dead, of.order);
         if places(&was) != places(&settings) {
             self.replace_lanes(at, &was)?;

@@ -122,19 +122,13 @@ impl<'c> Step<'c> {
         }
         let existing = self.row(QUEUE_COUNT, [], |row| row.get::<_, usize>(0))?;
         self.limits.admit_queue(existing.unwrap_or(0)).map_err(|error| error.on(name))?;
-        let settings = QueueSettings::default();
         let ends = Ends::NONE;
-        let ring = ends.to_bytes();
-        let columns = queue::write_settings(&settings);
-        let name_column = name.as_str();
-        let mut values: Vec<&dyn rusqlite::ToSql> = vec![&name_column];
-        values.extend(columns.iter().map(|column| &**column));
-        values.push(&ring);
-        let id = self.row(QUEUE_INSERT, &values[..], |row| row.get(0))?;
+        let id =
+            self.row(QUEUE_INSERT, params![name.as_str(), ends.to_bytes()], |row| row.get(0))?;
         Ok(self.keep(QueueRow {
             id: id.unwrap_or_default(),
             name: name.clone(),
-            settings,
+            settings: QueueSettings::default(),
             counts: [0; 5],
             sizes: [0; 5],
             last_seq: 0,

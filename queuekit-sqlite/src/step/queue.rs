@@ -1,14 +1,10 @@
 //! A queue's row: its settings, and its counters for the length of a step.
 
-use std::time::Duration;
-
-use queuekit_core::queue::{
-    Ends, Keep, KeyOnDead, KeyOnWait, Order, QueueSettings, Retention, Totals,
-};
+use queuekit_core::queue::{Ends, Keep, KeyOnDead, KeyOnWait, Order, QueueSettings, Totals};
 use queuekit_core::{QueueName, State, Timestamp};
-use rusqlite::{Row, ToSql};
+use rusqlite::Row;
 
-use crate::row::{millis, unsigned};
+use crate::row::unsigned;
 
 #[derive(Clone, Debug)]
 pub(crate) struct QueueRow {
@@ -43,16 +39,16 @@ impl QueueRow {
         Ok(Some(Self {
             id: row.get(0)?,
             name,
-            settings: read_settings(row, 2)?,
-            counts: [count(15)?, count(16)?, count(17)?, count(18)?, count(19)?],
-            sizes: [0, 0, count(20)?, count(21)?, count(22)?],
-            last_seq: count(23)?,
-            last_end_seq: count(24)?,
-            last_turn: count(25)?,
-            corrupt: count(26)?,
-            ends: Ends::from_bytes(row.get_ref(27)?.as_blob()?),
-            total_dead: count(28)?,
-            total_cancelled: count(29)?,
+            settings: QueueSettings::from_json(row.get_ref(2)?.as_bytes()?),
+            counts: [count(3)?, count(4)?, count(5)?, count(6)?, count(7)?],
+            sizes: [0, 0, count(8)?, count(9)?, count(10)?],
+            last_seq: count(11)?,
+            last_end_seq: count(12)?,
+            last_turn: count(13)?,
+            corrupt: count(14)?,
+            ends: Ends::from_bytes(row.get_ref(15)?.as_blob()?),
+            total_dead: count(16)?,
+            total_cancelled: count(17)?,
             ends_changed: false,
             changed: false,
         }))
@@ -118,50 +114,4 @@ impl QueueRow {
         };
         keep.lets_go(now.since(ended_at), sum(&self.counts), sum(&self.sizes))
     }
-}
-
-/// The settings, in the order of the columns.
-pub(crate) fn write_settings(settings: &QueueSettings) -> [Box<dyn ToSql>; 13] {
-    let ms = |duration: Option<Duration>| duration.map(millis);
-    let number = |value: Option<u64>| value.map(|value| i64::try_from(value).unwrap_or(i64::MAX));
-    let Retention { done, dead } = settings.retention;
-    [
-        Box::new(settings.paused),
-        Box::new(number(settings.max_pending)),
-        Box::new(settings.per_key),
-        Box::new(settings.key_on_wait == KeyOnWait::Skip),
-        Box::new(settings.key_on_dead == KeyOnDead::Hold),
-        Box::new(settings.order == Order::Fair),
-        Box::new(millis(settings.dedup_window)),
-        Box::new(ms(done.age())),
-        Box::new(number(done.jobs())),
-        Box::new(number(done.bytes())),
-        Box::new(ms(dead.age())),
-        Box::new(number(dead.jobs())),
-        Box::new(number(dead.bytes())),
-    ]
-}
-
-fn read_settings(row: &Row<'_>, first: usize) -> rusqlite::Result<QueueSettings> {
-    let at = |offset: usize| first + offset;
-    let number = |offset| row.get::<_, Option<i64>>(at(offset)).map(|n| n.map(unsigned));
-    let keep = |offset: usize| -> rusqlite::Result<Keep> {
-        let age = number(offset)?.map(Duration::from_millis);
-        Ok(keep_of(age, number(offset + 1)?, number(offset + 2)?))
-    };
-    let mut settings = QueueSettings::default();
-    settings.paused = row.get(at(0))?;
-    settings.max_pending = number(1)?;
-    settings.per_key = row.get(at(2))?;
-    settings.key_on_wait = if row.get(at(3))? { KeyOnWait::Skip } else { KeyOnWait::Block };
-    settings.key_on_dead = if row.get(at(4))? { KeyOnDead::Hold } else { KeyOnDead::Continue };
-    settings.order = if row.get(at(5))? { Order::Fair } else { Order::Strict };
-    settings.dedup_window = Duration::from_millis(number(6)?.unwrap_or_default());
-    settings.retention = Retention { done: keep(7)?, dead: keep(10)? };
-    Ok(settings)
-}
-
-/// What was stored was checked when it was set; what was altered since keeps everything.
-fn keep_of(age: Option<Duration>, jobs: Option<u64>, bytes: Option<u64>) -> Keep {
-    Keep::new(age, jobs, bytes).unwrap_or(Keep::ALL)
 }

@@ -1,0 +1,219 @@
+//! A change of a queue's settings (contract R6.7).
+
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::{KeyOnDead, KeyOnWait, Order, QueueSettings, Retention};
+use crate::error::{Error, Result};
+use crate::limits::{COUNT, PER_KEY, countable};
+use crate::ms;
+
+/// A change of some settings; what is `None` stays.
+///
+/// In JSON the names and values are those of [`QueueSettings`]; what is absent stays, and what no
+/// setting is named is refused. What was read so has not been [checked](Self::check) yet.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[must_use = "a patch changes nothing until it is applied"]
+pub struct QueuePatch {
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    paused: Option<bool>,
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    max_pending: Option<Option<u64>>,
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    per_key: Option<u32>,
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    key_on_wait: Option<KeyOnWait>,
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    key_on_dead: Option<KeyOnDead>,
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    order: Option<Order>,
+    #[serde(rename = "dedup_window_ms", serialize_with = "ms::option::serialize")]
+    #[serde(deserialize_with = "given_ms", skip_serializing_if = "Option::is_none")]
+    dedup_window: Option<Duration>,
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    retention: Option<Retention>,
+}
+
+/// Null is read as what the setting holds, and refused where that has no null.
+fn given<'de, D, T>(from: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    T::deserialize(from).map(Some)
+}
+
+fn given_ms<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+    ms::deserialize(from).map(Some)
+}
+
+impl QueuePatch {
+    /// Pauses or resumes the queue.
+    pub fn paused(mut self, paused: bool) -> Self {
+        self.paused = Some(paused);
+        self
+    }
+
+    /// Sets or lifts the limit of pending jobs.
+    pub fn max_pending(mut self, jobs: Option<u64>) -> Self {
+        self.max_pending = Some(jobs.map(|jobs| jobs.min(COUNT)));
+        self
+    }
+
+    /// Sets how many live leases a key may have; 1..=10,000.
+    ///
+    /// # Errors
+    /// `Invalid` outside that range.
+    pub fn per_key(mut self, leases: u32) -> Result<Self> {
+        self.per_key = Some(leases);
+        self.check().map(|()| self)
+    }
+
+    /// Sets what a waiting head does to its key.
+    pub fn key_on_wait(mut self, policy: KeyOnWait) -> Self {
+        self.key_on_wait = Some(policy);
+        self
+    }
+
+    /// Sets what a dead head does to its key.
+    pub fn key_on_dead(mut self, policy: KeyOnDead) -> Self {
+        self.key_on_dead = Some(policy);
+        self
+    }
+
+    /// Sets whether keys are served in turn.
+    pub fn order(mut self, order: Order) -> Self {
+        self.order = Some(order);
+        self
+    }
+
+    /// Sets how long idempotency keys outlive their jobs' end.
+    pub fn dedup_window(mut self, window: Duration) -> Self {
+        self.dedup_window = Some(ms::whole(window));
+        self
+    }
+
+    /// Sets how long ended jobs are kept.
+    pub fn retention(mut self, retention: Retention) -> Self {
+        self.retention = Some(retention);
+        self
+    }
+
+    /// Whether it would change nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether all it sets is within its limits, as of a patch that the setters have made. A store
+    /// asks this before it applies one.
+    ///
+    /// # Errors
+    /// `Invalid`, naming the setting and its limit.
+    pub fn check(&self) -> Result<()> {
+        if let Some(leases) = self.per_key.filter(|leases| !(1..=PER_KEY).contains(leases)) {
+            return Err(Error::invalid("per_key", format!("1..={PER_KEY}"), leases));
+        }
+        countable("max_pending", self.max_pending.flatten())?;
+        countable("dedup_window_ms", self.dedup_window.map(ms::of))?;
+        let Some(Retention { done, dead }) = &self.retention else { return Ok(()) };
+        done.check()?;
+        dead.check()
+    }
+}
+
+impl QueueSettings {
+    /// These settings with some of them replaced.
+    #[must_use]
+    pub fn patched(mut self, patch: &QueuePatch) -> Self {
+        self.paused = patch.paused.unwrap_or(self.paused);
+        self.max_pending = patch.max_pending.unwrap_or(self.max_pending);
+        self.per_key = patch.per_key.unwrap_or(self.per_key);
+        self.key_on_wait = patch.key_on_wait.unwrap_or(self.key_on_wait);
+        self.key_on_dead = patch.key_on_dead.unwrap_or(self.key_on_dead);
+        self.order = patch.order.unwrap_or(self.order);
+        self.dedup_window = patch.dedup_window.unwrap_or(self.dedup_window);
+        self.retention = patch.retention.unwrap_or(self.retention);
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    fn read(json: &str) -> serde_json::Result<QueuePatch> {
+        serde_json::from_str(json)
+    }
+
+    #[test]
+    fn r6_7_a_patch_is_read_as_it_is_written() {
+        let keep = super::super::Keep::new(Some(Duration::from_secs(600)), Some(7), None).unwrap();
+        let patch = QueuePatch::default()
+            .paused(true)
+            .max_pending(None)
+            .per_key(3)
+            .unwrap()
+            .key_on_wait(KeyOnWait::Skip)
+            .key_on_dead(KeyOnDead::Hold)
+            .order(Order::Fair)
+            .dedup_window(Duration::from_secs(1))
+            .retention(Retention { done: keep, ..Retention::ALL });
+        let json = concat!(
+            r#"{"paused":true,"max_pending":null,"per_key":3,"key_on_wait":"skip","#,
+            r#""key_on_dead":"hold","order":"fair","dedup_window_ms":1000,"retention":"#,
+            r#"{"done":{"age_ms":600000,"jobs":7,"bytes":null},"#,
+            r#""dead":{"age_ms":null,"jobs":null,"bytes":null}}}"#
+        );
+        assert_eq!(serde_json::to_string(&patch).unwrap(), json);
+        assert_eq!(read(json).unwrap(), patch);
+        assert_eq!(serde_json::to_string(&QueuePatch::default()).unwrap(), "{}");
+        assert!(read("{}").unwrap().is_empty());
+    }
+
+    #[test]
+    fn r6_7_a_patch_sets_nothing_that_is_no_setting_and_no_null_that_is_none() {
+        for wrong in [
+            r#"{"no_setting":1}"#,
+            r#"{"paused":null}"#,
+            r#"{"per_key":null}"#,
+            r#"{"dedup_window_ms":null}"#,
+            r#"{"retention":null}"#,
+            r#"{"retention":{"done":{}}}"#,
+            r#"{"retention":{"done":{"days":1},"dead":{}}}"#,
+            r#"{"order":"odd"}"#,
+        ] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn r12_a_patch_that_was_read_names_the_setting_that_breaks_its_limit() {
+        for (json, named) in [
+            (r#"{"per_key":0}"#, "per_key"),
+            (r#"{"per_key":10001}"#, "per_key"),
+            (r#"{"max_pending":9223372036854775808}"#, "max_pending"),
+            (r#"{"dedup_window_ms":9223372036854775808}"#, "dedup_window_ms"),
+            (r#"{"retention":{"done":{"age_ms":599999},"dead":{}}}"#, "retention age"),
+            (r#"{"retention":{"done":{},"dead":{"jobs":9223372036854775808}}}"#, "retention jobs"),
+            (
+                r#"{"retention":{"dead":{},"done":{"bytes":9223372036854775808}}}"#,
+                "retention bytes",
+            ),
+        ] {
+            let error = read(json).unwrap().check().unwrap_err();
+            let ErrorKind::Invalid { field, .. } = error.kind() else { panic!("{error}") };
+            assert_eq!(*field, named, "{json}");
+        }
+        for json in [
+            r#"{"per_key":10000,"max_pending":9223372036854775807}"#,
+            r#"{"retention":{"done":{"age_ms":600000,"jobs":0},"dead":{"bytes":0}}}"#,
+        ] {
+            read(json).unwrap().check().unwrap();
+        }
+        let most = QueuePatch::default().max_pending(Some(u64::MAX)).dedup_window(Duration::MAX);
+        most.check().unwrap();
+    }
+}

@@ -1,0 +1,94 @@
+//! How long ended jobs are kept (contract R12).
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::limits::{RETENTION_AGE_MIN, RETENTION_GRACE, countable};
+use crate::ms;
+
+/// How long ended jobs are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Retention {
+    /// Completed and cancelled jobs, together (default 24 h, 100,000 jobs).
+    pub done: Keep,
+    /// Dead jobs (default until deleted).
+    pub dead: Keep,
+}
+
+impl Retention {
+    /// Everything, until deleted.
+    pub const ALL: Self = Self { done: Keep::ALL, dead: Keep::ALL };
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        let day = Duration::from_secs(24 * 3600);
+        Self { done: Keep { age: Some(day), jobs: Some(100_000), bytes: None }, dead: Keep::ALL }
+    }
+}
+
+/// A bound on what is kept; a job goes when it is beyond any of them.
+///
+/// In JSON `{"age_ms": 600000, "jobs": null}`; what is absent or null is no bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Keep {
+    #[serde(default, rename = "age_ms", with = "ms::option")]
+    pub(crate) age: Option<Duration>,
+    #[serde(default)]
+    pub(crate) jobs: Option<u64>,
+    #[serde(default)]
+    pub(crate) bytes: Option<u64>,
+}
+
+impl Keep {
+    /// Everything, until deleted.
+    pub const ALL: Self = Self { age: None, jobs: None, bytes: None };
+
+    /// Bounds by age (at least 10 min), number and bytes of payloads and results; none is no
+    /// bound. Number and bytes spare jobs that ended less than 60 s ago.
+    ///
+    /// # Errors
+    /// `Invalid` if the age is under 10 min, or a bound is more than a store counts.
+    pub fn new(age: Option<Duration>, jobs: Option<u64>, bytes: Option<u64>) -> Result<Self> {
+        let keep = Self { age: age.map(ms::whole), jobs, bytes };
+        keep.check()?;
+        Ok(keep)
+    }
+
+    /// Whether the bounds are those that [`Keep::new`] takes: what was read may have others.
+    pub(super) fn check(&self) -> Result<()> {
+        if let Some(age) = self.age.filter(|age| *age < RETENTION_AGE_MIN) {
+            return Err(Error::invalid("retention age", "at least 10 min", format!("{age:?}")));
+        }
+        countable("retention age", self.age.map(ms::of))?;
+        countable("retention jobs", self.jobs)?;
+        countable("retention bytes", self.bytes)
+    }
+
+    /// Whether the job that ended so long ago, the oldest of so many with so many bytes, goes.
+    pub fn lets_go(&self, age: Duration, jobs: u64, bytes: u64) -> bool {
+        let too_old = self.age.is_some_and(|most| age >= most);
+        let too_many = self.jobs.is_some_and(|most| jobs > most)
+            || self.bytes.is_some_and(|most| bytes > most);
+        too_old || (too_many && age >= RETENTION_GRACE)
+    }
+
+    /// Longest time since the end.
+    pub fn age(&self) -> Option<Duration> {
+        self.age
+    }
+
+    /// Most jobs.
+    pub fn jobs(&self) -> Option<u64> {
+        self.jobs
+    }
+
+    /// Most bytes of payloads and results.
+    pub fn bytes(&self) -> Option<u64> {
+        self.bytes
+    }
+}
