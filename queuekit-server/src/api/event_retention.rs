@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use super::app::App;
 use super::audit::{audited, json};
-use super::wire::{countable, millis};
+use super::wire::millis;
 use crate::http::{Caller, Json, Problem, Scope, ToAdmin};
 
 /// An event goes when it is older than this, or when more than so many have come after it; none
@@ -55,8 +55,6 @@ pub(super) async fn put_retention(
     if caller.is_bound_to_types() {
         return Err(Problem::forbidden("the key is bound to types, and the log is of all"));
     }
-    countable("age_ms", Some(body.age_ms))?;
-    countable("events", Some(body.events))?;
     let retention = EventRetention::new(Duration::from_millis(body.age_ms), body.events)?;
     let set = app.client().events().set_retention(retention).await.map_err(Problem::from);
     let target = format!("event retention {}", json(&RetentionBody::of(retention)));

@@ -4,7 +4,7 @@ use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use queuekit::QueueName;
+use queuekit::{QueueName, QueuePatch};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -88,7 +88,7 @@ pub(super) async fn pause(
     caller: Caller,
     Named(name): Named<QueueName>,
 ) -> Result<Answer<SettingsBody>, Problem> {
-    change(&app, &caller, &name, PatchBody::paused(true)).await
+    change(&app, &caller, &name, QueuePatch::default().paused(true)).await
 }
 
 /// Ends a pause.
@@ -102,7 +102,7 @@ pub(super) async fn resume(
     caller: Caller,
     Named(name): Named<QueueName>,
 ) -> Result<Answer<SettingsBody>, Problem> {
-    change(&app, &caller, &name, PatchBody::paused(false)).await
+    change(&app, &caller, &name, QueuePatch::default().paused(false)).await
 }
 
 /// Changes settings, and creates the queue if there is none.
@@ -116,9 +116,9 @@ pub(super) async fn configure(
     State(app): State<App>,
     caller: Caller,
     Named(name): Named<QueueName>,
-    Json(body, ..): Json<ToAdmin, PatchBody>,
+    Json(PatchBody(patch), ..): Json<ToAdmin, PatchBody>,
 ) -> Result<Answer<SettingsBody>, Problem> {
-    change(&app, &caller, &name, body).await
+    change(&app, &caller, &name, patch).await
 }
 
 /// Removes an empty queue; with force, one with jobs of which none runs.
@@ -158,13 +158,13 @@ async fn change(
     app: &App,
     caller: &Caller,
     name: &QueueName,
-    body: PatchBody,
+    patch: QueuePatch,
 ) -> Result<Answer<SettingsBody>, Problem> {
     admit(caller, name)?;
-    let target = format!("queue {name} {}", json(&body));
-    let settings = app.admin()?.configure(name, &body.patch()?).await.map_err(Problem::from);
-    let settings = audited(caller, "configure", target, settings)?;
-    Ok(Answer(SettingsBody::of(&settings)))
+    patch.check()?;
+    let target = format!("queue {name} {}", json(&patch));
+    let settings = app.admin()?.configure(name, &patch).await.map_err(Problem::from);
+    audited(caller, "configure", target, settings).map(SettingsBody).map(Answer)
 }
 
 /// Settings bear on jobs of every type.

@@ -35,6 +35,7 @@ mod subscription;
 mod systemd;
 mod table;
 mod unreadable;
+mod words;
 mod work;
 mod worker;
 

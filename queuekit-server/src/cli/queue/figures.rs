@@ -6,12 +6,11 @@ use std::time::Duration;
 
 use anstyle::AnsiColor;
 use anyhow::Result;
-use queuekit::QueueName;
+use queuekit::{QueueName, QueueSettings};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::path;
-use super::settings::SettingsView;
+use super::{path, settings};
 use crate::cli::api::Api;
 use crate::cli::output::Output;
 use crate::cli::shown::{or_dash, span};
@@ -26,7 +25,7 @@ pub(crate) struct QueueView {
     oldest_ready_age_ms: Option<u64>,
     health: Health,
     pub(crate) workers: u64,
-    settings: SettingsView,
+    pub(super) settings: QueueSettings,
 }
 
 #[derive(Deserialize)]
@@ -138,7 +137,7 @@ impl QueueView {
             // A text takes whatever is written to it.
             let _ = write!(told, "\n- {reason}");
         }
-        told + "\n\n" + &self.settings.to_string()
+        told + "\n\n" + &settings::lines(&self.settings)
     }
 }
 

@@ -2,18 +2,18 @@
 
 use anyhow::Result;
 use axum::http::Method;
-use clap::{Args, ValueEnum};
-use queuekit::QueueName;
-use serde::Serialize;
-use serde_json::{Map, Value, json};
+use clap::Args;
+use queuekit::queue::{Keep, KeyOnDead, KeyOnWait, Order, Retention};
+use queuekit::{QueueName, QueuePatch, QueueSettings};
 
-use super::path;
-use super::settings::SettingsView;
+use super::settings::lines;
+use super::{QueueView, path};
 use crate::cli::Usage;
 use crate::cli::api::{Api, Refused};
 use crate::cli::bulk::{confirm, jobs};
 use crate::cli::output::Output;
-use crate::cli::quantity::{OrNone, Span, millis};
+use crate::cli::quantity::{OrNone, Span};
+use crate::cli::words::one_of;
 
 /// Change settings of a queue; those that are not named stay
 #[derive(Args, Debug)]
@@ -27,14 +27,16 @@ pub(crate) struct Set {
     /// Jobs of one partition key that may run at once: 1 keeps their order
     #[arg(long, value_name = "N")]
     per_key: Option<u32>,
-    /// What a job that waits does to the later ones of its key
-    #[arg(long, value_name = "POLICY")]
+    /// What a job that waits does to the later ones of its key: `block`, they wait too; `skip`,
+    /// they pass it
+    #[arg(long, value_name = "POLICY", value_parser = one_of::<KeyOnWait>(KeyOnWait::WORDS))]
     key_on_wait: Option<KeyOnWait>,
-    /// What a dead job does to the later ones of its key
-    #[arg(long, value_name = "POLICY")]
+    /// What a dead job does to the later ones of its key: `continue`, they run; `hold`, they wait
+    /// until it is retried or deleted
+    #[arg(long, value_name = "POLICY", value_parser = one_of::<KeyOnDead>(KeyOnDead::WORDS))]
     key_on_dead: Option<KeyOnDead>,
-    /// By priority, or partition keys in turn
-    #[arg(long, value_name = "ORDER")]
+    /// `strict`: by priority, then age; `fair`: partition keys in turn
+    #[arg(long, value_name = "ORDER", value_parser = one_of::<Order>(Order::WORDS))]
     order: Option<Order>,
     /// How long an idempotency key is taken after its job has ended
     #[arg(long, value_name = "DURATION")]
@@ -62,109 +64,94 @@ Examples:
   queuekit queue set orders --per-key 1 --key-on-dead hold
   queuekit queue set tenants --order fair";
 
-#[derive(Clone, Copy, Debug, Serialize, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-enum KeyOnWait {
-    /// They wait too
-    Block,
-    /// They pass it
-    Skip,
-}
-
-#[derive(Clone, Copy, Debug, Serialize, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-enum KeyOnDead {
-    /// They run
-    Continue,
-    /// They wait until it is retried or deleted
-    Hold,
-}
-
-#[derive(Clone, Copy, Debug, Serialize, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-enum Order {
-    /// By priority, then age
-    Strict,
-    /// Keys in turn
-    Fair,
-}
-
 impl Set {
     pub(super) async fn run(self, api: &Api, output: Output) -> Result<()> {
-        let path = path(&self.name);
-        let mut patch = Map::new();
-        let mut put = |name: &str, value: Option<Value>| {
-            patch.extend(value.map(|value| (name.to_owned(), value)));
-        };
-        put("max_pending", self.max_pending.map(|OrNone(jobs)| json!(jobs)));
-        put("per_key", self.per_key.map(|per_key| json!(per_key)));
-        put("key_on_wait", self.key_on_wait.map(|policy| json!(policy)));
-        put("key_on_dead", self.key_on_dead.map(|policy| json!(policy)));
-        put("order", self.order.map(|order| json!(order)));
-        put("dedup_window_ms", self.dedup_window.map(|Span(window)| json!(millis(window))));
-        put("retention", self.retention(api, &path).await?);
+        let mut patch = QueuePatch::default();
+        if let Some(OrNone(jobs)) = self.max_pending {
+            patch = patch.max_pending(jobs);
+        }
+        if let Some(leases) = self.per_key {
+            patch = patch.per_key(leases)?;
+        }
+        if let Some(policy) = self.key_on_wait {
+            patch = patch.key_on_wait(policy);
+        }
+        if let Some(policy) = self.key_on_dead {
+            patch = patch.key_on_dead(policy);
+        }
+        if let Some(order) = self.order {
+            patch = patch.order(order);
+        }
+        if let Some(Span(window)) = self.dedup_window {
+            patch = patch.dedup_window(window);
+        }
+        if let Some(retention) = self.retention(api).await? {
+            patch = patch.retention(retention);
+        }
         if patch.is_empty() {
             return Err(Usage::error("name a setting to change; --help lists them"));
         }
-        let answer = api.call(Method::PATCH, &path, &patch).await?;
-        output.forward(answer.json(), || Ok(answer.read::<SettingsView>()?.to_string()))
+        let answer = api.call(Method::PATCH, &path(&self.name), &patch).await?;
+        output.forward(answer.json(), || Ok(lines(&answer.read::<QueueSettings>()?)))
     }
 
     /// What is kept, changed where a flag says so: the route takes it as a whole.
-    async fn retention(&self, api: &Api, path: &str) -> Result<Option<Value>> {
-        let bound = |span: &OrNone<Span>| json!(span.0.map(|Span(age)| millis(age)));
-        let changes = [
-            ("done", "age_ms", self.keep_done.as_ref().map(bound)),
-            ("done", "jobs", self.keep_done_jobs.as_ref().map(|jobs| json!(jobs.0))),
-            ("dead", "age_ms", self.keep_dead.as_ref().map(bound)),
-            ("dead", "jobs", self.keep_dead_jobs.as_ref().map(|jobs| json!(jobs.0))),
-        ];
-        if changes.iter().all(|(_, _, value)| value.is_none()) {
+    async fn retention(&self, api: &Api) -> Result<Option<Retention>> {
+        let done = Bounds { age: self.keep_done, jobs: self.keep_done_jobs };
+        let dead = Bounds { age: self.keep_dead, jobs: self.keep_dead_jobs };
+        if done.are_absent() && dead.are_absent() {
             return Ok(None);
         }
-        let Current { mut retention, dead } = Current::of(api, path).await?;
-        let mut shortens = false;
-        for (which, bound, value) in changes {
-            let Some(value) = value else { continue };
-            shortens |= which == "dead" && is_less(&value, &retention[which][bound]);
-            retention[which][bound] = value;
-        }
-        if shortens && dead > 0 && !self.yes {
-            let (name, jobs) = (&self.name, jobs(dead));
+        let (Retention { done: was_done, dead: was_dead }, dead_jobs) = self.kept(api).await?;
+        let retention = Retention { done: done.of(was_done)?, dead: dead.of(was_dead)? };
+        if dead_jobs > 0 && !self.yes && is_less(&retention.dead, &was_dead) {
+            let (name, jobs) = (&self.name, jobs(dead_jobs));
             let question = format!("keep less of {name}? It has {jobs} that are dead:");
             let look = format!("with `dlq show {name}`");
             confirm(&format!("{question} what is past the bound is deleted."), &look)?;
         }
         Ok(Some(retention))
     }
-}
 
-/// Whether this bound is stricter; null is none.
-fn is_less(bound: &Value, current: &Value) -> bool {
-    bound.as_u64().is_some_and(|bound| current.as_u64().is_none_or(|current| bound < current))
-}
-
-/// What holds now.
-struct Current {
-    retention: Value,
-    /// Jobs that are.
-    dead: u64,
-}
-
-impl Current {
-    /// A queue that is not there yet is made, with the defaults.
-    async fn of(api: &Api, path: &str) -> Result<Self> {
-        let (settings, dead): (Value, u64) = match api.get(path).await {
+    /// What is kept now, and how many jobs are dead. A queue that is not there yet is made by the
+    /// change: of the defaults.
+    async fn kept(&self, api: &Api) -> Result<(Retention, u64)> {
+        match api.get(&path(&self.name)).await {
             Ok(queue) => {
-                let queue: Value = queue.read()?;
-                let dead = &queue["counts"]["dead"]["value"];
-                (queue["settings"].clone(), dead.as_u64().unwrap_or_default())
+                let queue: QueueView = queue.read()?;
+                Ok((queue.settings.retention, queue.value("dead")))
             }
             Err(error) if error.downcast_ref::<Refused>().is_some_and(Refused::is_not_found) => {
-                (api.call(Method::PATCH, path, &json!({})).await?.read()?, 0)
+                Ok((Retention::default(), 0))
             }
-            Err(error) => return Err(error),
-        };
-        Ok(Self { retention: settings["retention"].clone(), dead })
+            Err(error) => Err(error),
+        }
     }
+}
+
+/// What flags say of jobs that ended in one way.
+struct Bounds {
+    age: Option<OrNone<Span>>,
+    jobs: Option<OrNone<u64>>,
+}
+
+impl Bounds {
+    fn are_absent(&self) -> bool {
+        self.age.is_none() && self.jobs.is_none()
+    }
+
+    /// These bounds; what no flag says stays.
+    fn of(self, was: Keep) -> Result<Keep> {
+        let age = self.age.map_or(was.age(), |OrNone(age)| age.map(|Span(age)| age));
+        let jobs = self.jobs.map_or(was.jobs(), |OrNone(jobs)| jobs);
+        Ok(Keep::new(age, jobs, was.bytes())?)
+    }
+}
+
+/// Whether a bound is stricter than it was; none is no bound.
+fn is_less(keep: &Keep, was: &Keep) -> bool {
+    fn under<T: Ord>(bound: Option<T>, was: Option<T>) -> bool {
+        bound.is_some_and(|bound| was.is_none_or(|was| bound < was))
+    }
+    under(keep.age(), was.age()) || under(keep.jobs(), was.jobs())
 }
