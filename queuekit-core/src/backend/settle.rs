@@ -7,6 +7,7 @@ use bytes::Bytes;
 use super::LeaseToken;
 use crate::job::{ErrorText, JobId};
 use crate::retry::clamp_nack_delay;
+use crate::words::words;
 
 /// Success, with what the handler returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +58,10 @@ pub enum NackKind {
     /// It was called off.
     Cancelled,
 }
+
+words!(NackKind "kind" {
+    Retry = "retry", Release = "release", Fatal = "fatal", Cancelled = "cancelled",
+});
 
 /// A run that did not succeed.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Timing;
 use crate::clock::Timestamp;
 use crate::limits::{CATCH_UP, ON_TIME};
+use crate::words::words;
 
 /// What becomes of occurrences that nobody was there for: those more than 10 s late (R15.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,8 +23,7 @@ pub enum CatchUp {
 }
 
 /// Whether an occurrence runs while the job of the one before has not ended (R15.5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overlap {
     /// It runs beside it.
     #[default]
@@ -31,6 +31,8 @@ pub enum Overlap {
     /// It does not run.
     Skip,
 }
+
+words!(Overlap "overlap" { Allow = "allow", Skip = "skip" });
 
 /// The times at which a schedule is in force; both may be open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 use axum::http::{Method, StatusCode};
-use clap::{ArgGroup, Args, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Subcommand};
 use jiff::Timestamp;
-use queuekit::{Kind, QueueName, ScheduleName};
+use queuekit::{Kind, Overlap, QueueName, ScheduleName};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -21,6 +21,7 @@ use super::payload;
 use super::quantity::{Instant, Span, millis};
 use super::shown::{ago, brief, or_dash, span};
 use super::table::{Cell, Table};
+use super::words::one_of;
 
 const LETTERS: usize = 50;
 
@@ -99,7 +100,7 @@ pub(crate) struct Put {
     #[arg(long, value_name = "skip|once|N")]
     catch_up: Option<CatchUp>,
     /// Whether a job is enqueued though the one before has not ended
-    #[arg(long, value_name = "POLICY")]
+    #[arg(long, value_name = "POLICY", value_parser = one_of::<Overlap>(Overlap::WORDS))]
     overlap: Option<Overlap>,
     /// Spread runs over this long
     #[arg(long, value_name = "DURATION")]
@@ -130,15 +131,6 @@ enum CatchUp {
     Skip,
     Once,
     All(u32),
-}
-
-#[derive(Clone, Copy, Debug, Serialize, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-enum Overlap {
-    /// It is
-    Allow,
-    /// It is not
-    Skip,
 }
 
 #[derive(Deserialize)]

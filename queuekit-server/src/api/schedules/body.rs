@@ -8,8 +8,9 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
+use utoipa::openapi::Object;
 
-use crate::api::wire::{NewJobBody, Shown, Time, millis};
+use crate::api::wire::{NewJobBody, Shown, Time, given, millis, words};
 use crate::http::Problem;
 
 /// Schedules by name.
@@ -120,8 +121,9 @@ pub(in crate::api) struct GivenBody {
     /// skip, once, or {"all": N}: what becomes of occurrences that nobody was there for.
     #[serde(default, deserialize_with = "catch_up")]
     catch_up: Option<CatchUpBody>,
-    /// allow or skip: whether it runs beside the one before.
-    overlap: Option<OverlapBody>,
+    #[serde(default, deserialize_with = "given")]
+    #[schema(schema_with = overlaps)]
+    overlap: Option<Overlap>,
     #[serde(default)]
     #[schema(maximum = 31622400000_u64)]
     jitter_ms: u64,
@@ -167,13 +169,8 @@ struct CatchUpAll {
     all: u32,
 }
 
-/// Beside the one before, or not.
-#[derive(Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = Overlap)]
-enum OverlapBody {
-    Allow,
-    Skip,
+fn overlaps() -> Object {
+    words(Overlap::WORDS, "Whether it runs beside the one before.")
 }
 
 /// The job of a run that was asked for.
@@ -206,7 +203,7 @@ impl GivenBody {
             draft = draft.zone(zone);
         }
         draft = draft.catch_up(self.catch_up.map(CatchUp::from).unwrap_or_default());
-        draft = draft.overlap(self.overlap.map(Overlap::from).unwrap_or_default());
+        draft = draft.overlap(self.overlap.unwrap_or_default());
         draft = draft.jitter(Duration::from_millis(self.jitter_ms));
         if let Some(Time(start)) = self.start {
             draft = draft.start(start);
@@ -224,15 +221,6 @@ impl From<CatchUpBody> for CatchUp {
             CatchUpBody::Named(CatchUpName::Skip) => Self::Skip,
             CatchUpBody::Named(CatchUpName::Once) => Self::Once,
             CatchUpBody::All(CatchUpAll { all }) => Self::All(all),
-        }
-    }
-}
-
-impl From<OverlapBody> for Overlap {
-    fn from(body: OverlapBody) -> Self {
-        match body {
-            OverlapBody::Allow => Self::Allow,
-            OverlapBody::Skip => Self::Skip,
         }
     }
 }

@@ -11,10 +11,11 @@ use queuekit::{Ack, AckOutcome, LeaseToken, Nack, NackKind, NackOutcome, RetryPo
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
+use utoipa::openapi::Object;
 
 use super::{OutcomeBody, OutcomesBody, token};
 use crate::api::app::App;
-use crate::api::wire::{Given, bounded, millis};
+use crate::api::wire::{Given, bounded, millis, words};
 use crate::http::{Caller, Json, Problem, ToSettle};
 
 /// Jobs that are looked up at once, to know which attempt failed.
@@ -62,8 +63,10 @@ pub(crate) struct NacksBody {
 #[schema(as = Nack)]
 struct NackBody {
     token: String,
-    #[serde(default)]
-    kind: KindBody,
+    /// What becomes of the job.
+    #[serde(default = "retry")]
+    #[schema(schema_with = kinds)]
+    kind: NackKind,
     /// What went wrong; kept with the job, except on release.
     #[serde(default)]
     error: String,
@@ -72,20 +75,15 @@ struct NackBody {
     delay_ms: Option<u64>,
 }
 
-/// What becomes of the job.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = NackKind)]
-enum KindBody {
-    /// It runs again, unless this was its last attempt.
-    #[default]
-    Retry,
-    /// It was given back unfinished: no attempt is spent.
-    Release,
-    /// It is dead at once.
-    Fatal,
-    /// It was called off.
-    Cancelled,
+fn retry() -> NackKind {
+    NackKind::Retry
+}
+
+fn kinds() -> Object {
+    let text = "`retry` runs it again, unless this was its last attempt; `release` gives it back \
+                unfinished, and no attempt is spent; after `fatal` it is dead at once; \
+                `cancelled`: it was called off.";
+    words(NackKind::WORDS, text)
 }
 
 /// Records successes.
@@ -158,7 +156,7 @@ pub(crate) async fn nack(
 async fn completed(app: &App, lease: LeaseToken, nack: NackBody) -> Result<Nack, Problem> {
     let delay = match nack.delay_ms {
         Some(delay_ms) => Duration::from_millis(delay_ms),
-        None if nack.kind == KindBody::Retry => {
+        None if nack.kind == NackKind::Retry => {
             let job = app.client().jobs().get(lease.id).await?;
             let policy = job.as_ref().and_then(|job| retry_of_delivery(&job.queue, &job.metadata));
             let attempt = job.map_or(1, |job| job.attempts.max(1));
@@ -166,22 +164,11 @@ async fn completed(app: &App, lease: LeaseToken, nack: NackBody) -> Result<Nack,
         }
         None => Duration::ZERO,
     };
-    Ok(Nack::new(lease, nack.kind.into(), nack.error, delay))
+    Ok(Nack::new(lease, nack.kind, nack.error, delay))
 }
 
 impl OutcomeBody {
     fn after(outcome: &'static str, after: Duration) -> Self {
         Self { in_ms: Some(millis(after)), ..outcome.into() }
-    }
-}
-
-impl From<KindBody> for NackKind {
-    fn from(kind: KindBody) -> Self {
-        match kind {
-            KindBody::Retry => Self::Retry,
-            KindBody::Release => Self::Release,
-            KindBody::Fatal => Self::Fatal,
-            KindBody::Cancelled => Self::Cancelled,
-        }
     }
 }
