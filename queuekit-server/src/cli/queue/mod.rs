@@ -1,7 +1,6 @@
 //! `queuekit queue`
 
 mod figures;
-mod set;
 mod settings;
 
 use anyhow::Result;
@@ -32,7 +31,7 @@ pub(crate) enum Queue {
     /// End a pause
     Resume(Named),
     Purge(Purge),
-    Set(Box<set::Set>),
+    Set(Box<settings::Set>),
     Remove(Remove),
 }
 

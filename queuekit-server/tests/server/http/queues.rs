@@ -29,7 +29,9 @@ fn a_queue_is_listed_configured_and_removed(server: &mut Server) {
                       "dead": {"age_ms": null, "jobs": null, "bytes": null}},
     });
     let settings = server.ask("PATCH", "/v1/queues/a").json(&patch).expect(200).value();
-    assert_eq!(settings, patch);
+    for (name, value) in patch.as_object().unwrap() {
+        assert_eq!(settings[name], *value, "{name}");
+    }
     let lifted = server.ask("PATCH", "/v1/queues/a").json(&json!({"max_pending": null}));
     assert_eq!(lifted.expect(200).value()["max_pending"], Value::Null);
     let resumed = server.ask("POST", "/v1/queues/a/resume").send().expect(200).value();
