@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::clock::Timestamp;
@@ -117,14 +118,69 @@ impl JobFilter {
         }
     }
 
-    /// All but limit and cursor: a page may have another size than the one before it.
     fn fingerprint(&self) -> [u8; 8] {
-        let all = Self { limit: PageSize::default(), cursor: None, ..self.clone() };
-        let digest = Sha256::digest(format!("{all:?}"));
+        let digest = Sha256::digest(self.encoded());
         let mut fingerprint = [0; 8];
         fingerprint.copy_from_slice(&digest[..8]);
         fingerprint
     }
+
+    /// All but limit and cursor: a page may have another size than the one before it.
+    fn encoded(&self) -> Vec<u8> {
+        // Each field by name: what is new has to be put into the encoding.
+        let Self {
+            queue,
+            statuses,
+            kind,
+            partition_key,
+            worker,
+            error_contains,
+            created,
+            finished,
+            limit: _,
+            cursor: _,
+        } = self;
+        let all = Encoded {
+            queue: queue.as_ref(),
+            statuses: (*statuses != StatusSet::ALL).then(|| statuses.iter().collect()),
+            kind: kind.as_ref(),
+            partition_key: partition_key.as_ref(),
+            worker: worker.as_ref(),
+            error_contains: error_contains.as_deref(),
+            created_from: created.from,
+            created_to: created.to,
+            finished_from: finished.from,
+            finished_to: finished.to,
+        };
+        // Texts and numbers: they can be written.
+        serde_json::to_vec(&all).unwrap_or_default()
+    }
+}
+
+/// A filter as its fingerprint takes it, in this order. What it does not ask for is left out, so
+/// that a cursor outlives a version that can ask for more.
+#[derive(Serialize)]
+struct Encoded<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queue: Option<&'a QueueName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    statuses: Option<Vec<Status>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<&'a Kind>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    partition_key: Option<&'a PartitionKey>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    worker: Option<&'a WorkerId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_contains: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    created_from: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    created_to: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    finished_from: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    finished_to: Option<Timestamp>,
 }
 
 /// What a filter asks of a job.
@@ -230,4 +286,35 @@ pub struct Page<T> {
     pub items: Vec<T>,
     /// Where the next page begins; none at the end.
     pub next: Option<Cursor>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r8_2_a_cursor_is_bound_to_what_its_filter_asks_for() {
+        let at = |ms| Some(Timestamp::from_millis(ms));
+        let filter = JobFilter {
+            queue: Some(QueueName::new("q").unwrap()),
+            statuses: StatusSet::NONE.with(Status::Dead).with(Status::Ready),
+            kind: Some(Kind::new("k").unwrap()),
+            partition_key: Some(PartitionKey::new("p").unwrap()),
+            worker: Some(WorkerId::new("w").unwrap()),
+            error_contains: Some("\"e\"".to_owned()),
+            created: TimeRange { from: at(1), to: at(2) },
+            finished: TimeRange { from: at(3), to: at(4) },
+            limit: PageSize::MAX,
+            cursor: Some(Cursor(vec![7])),
+        };
+        // Cursors that people hold are of this encoding: it changes with no version.
+        let encoding = concat!(
+            r#"{"queue":"q","statuses":["ready","dead"],"kind":"k","partition_key":"p","#,
+            r#""worker":"w","error_contains":"\"e\"","created_from":1,"created_to":2,"#,
+            r#""finished_from":3,"finished_to":4}"#
+        );
+        assert_eq!(String::from_utf8(filter.encoded()).unwrap(), encoding);
+        assert_eq!(JobFilter::default().encoded(), b"{}");
+        assert_eq!(JobFilter::default().cursor_at(b"x").to_string(), "44136fa355b3678a78");
+    }
 }
