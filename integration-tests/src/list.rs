@@ -160,6 +160,7 @@ macro_rules! __for_each_case {
                 core r12_result
                 core r12_page
                 full r12_settings
+                full r12_a_description_is_kept_as_it_is
                 core r12_nack_delay
                 core r12_queues
             }

@@ -274,6 +274,26 @@ pub async fn r12_settings(world: &dyn World) {
     }
 }
 
+/// R12: a description is at most 1 KiB of text, and is answered as it was given.
+/// Guard: the check of a patch; stores keep settings that no statement of theirs looks at.
+pub async fn r12_a_description_is_kept_as_it_is(world: &dyn World) {
+    let name = default_queue();
+    assert_eq!(world.configure(&name, QueuePatch::default()).await.description, "");
+    for text in ["a\tb\n\"c\" \\ ' \u{1f980}".to_owned(), "é".repeat(512), String::new()] {
+        let patch = QueuePatch::default().description(&text).expect("in range");
+        assert_eq!(world.configure(&name, patch).await.description, text);
+        assert_eq!(world.queue(&name).await.settings.description, text);
+        let other = world.configure(&name, QueuePatch::default().paused(true)).await;
+        assert_eq!(other.description, text, "another setting changes");
+    }
+    for text in ["é".repeat(512) + "e", "\u{0}".to_owned(), "\r".into(), "\u{9b}".into()] {
+        assert_invalid(QueuePatch::default().description(&text), "description");
+        let sent = serde_json::json!({ "description": text });
+        let patch: QueuePatch = serde_json::from_value(sent).expect("the form is right");
+        assert_invalid(world.admin().configure(&name, &patch).await, "description");
+    }
+}
+
 /// R12: a nack's delay is clamped to 30 days; it is never refused.
 /// Guard: the constructor of nacks.
 pub async fn r12_nack_delay(world: &dyn World) {

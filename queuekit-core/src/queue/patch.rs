@@ -34,7 +34,12 @@ pub struct QueuePatch {
     dedup_window: Option<Duration>,
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     retention: Option<Retention>,
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
 }
+
+/// Largest description, in bytes.
+const DESCRIPTION_BYTES: usize = 1024;
 
 /// Null is read as what the setting holds, and refused where that has no null.
 fn given<'de, D, T>(from: D) -> Result<Option<T>, D::Error>
@@ -101,6 +106,16 @@ impl QueuePatch {
         self
     }
 
+    /// Sets what the queue is for, as text for people: at most 1 KiB, without control characters
+    /// but newline and tab.
+    ///
+    /// # Errors
+    /// `Invalid` if it is longer, or has other control characters.
+    pub fn description(mut self, text: impl Into<String>) -> Result<Self> {
+        self.description = Some(text.into());
+        self.check().map(|()| self)
+    }
+
     /// Whether it would change nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -114,6 +129,14 @@ impl QueuePatch {
     pub fn check(&self) -> Result<()> {
         if let Some(leases) = self.per_key.filter(|leases| !(1..=PER_KEY).contains(leases)) {
             return Err(Error::invalid("per_key", format!("1..={PER_KEY}"), leases));
+        }
+        let is_control = |c: char| c.is_control() && c != '\n' && c != '\t';
+        if let Some(text) = &self.description
+            && (text.len() > DESCRIPTION_BYTES || text.contains(is_control))
+        {
+            let limit = "at most 1024 bytes without control characters but newline and tab";
+            let got = format!("{} bytes", text.len());
+            return Err(Error::invalid("description", limit, got));
         }
         countable("max_pending", self.max_pending.flatten())?;
         countable("dedup_window_ms", self.dedup_window.map(ms::of))?;
@@ -135,6 +158,7 @@ impl QueueSettings {
         self.order = patch.order.unwrap_or(self.order);
         self.dedup_window = patch.dedup_window.unwrap_or(self.dedup_window);
         self.retention = patch.retention.unwrap_or(self.retention);
+        self.description = patch.description.clone().unwrap_or(self.description);
         self
     }
 }
@@ -160,12 +184,14 @@ mod tests {
             .key_on_dead(KeyOnDead::Hold)
             .order(Order::Fair)
             .dedup_window(Duration::from_secs(1))
-            .retention(Retention { done: keep, ..Retention::ALL });
+            .retention(Retention { done: keep, ..Retention::ALL })
+            .description("a\tb")
+            .unwrap();
         let json = concat!(
             r#"{"paused":true,"max_pending":null,"per_key":3,"key_on_wait":"skip","#,
             r#""key_on_dead":"hold","order":"fair","dedup_window_ms":1000,"retention":"#,
             r#"{"done":{"age_ms":600000,"jobs":7,"bytes":null},"#,
-            r#""dead":{"age_ms":null,"jobs":null,"bytes":null}}}"#
+            r#""dead":{"age_ms":null,"jobs":null,"bytes":null}},"description":"a\tb"}"#
         );
         assert_eq!(serde_json::to_string(&patch).unwrap(), json);
         assert_eq!(read(json).unwrap(), patch);

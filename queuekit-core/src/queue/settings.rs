@@ -32,6 +32,8 @@ pub struct QueueSettings {
     pub dedup_window: Duration,
     /// How long ended jobs are kept.
     pub retention: Retention,
+    /// What the queue is for, as text for people (default empty).
+    pub description: String,
     /// Settings that a newer version has stored: they are kept as they are.
     #[serde(flatten)]
     newer: Map<String, Value>,
@@ -48,6 +50,7 @@ impl Default for QueueSettings {
             order: Order::Strict,
             dedup_window: Duration::from_secs(24 * 3600),
             retention: Retention::default(),
+            description: String::new(),
             newer: Map::new(),
         }
     }

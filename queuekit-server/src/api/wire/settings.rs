@@ -38,6 +38,9 @@ struct Form {
     order: Order,
     dedup_window_ms: u64,
     retention: RetentionForm,
+    /// What the queue is for: at most 1,024 bytes, without control characters but newline and tab.
+    #[schema(max_length = 1024)]
+    description: String,
 }
 
 /// How long ended jobs are kept.

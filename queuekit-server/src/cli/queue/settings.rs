@@ -53,6 +53,9 @@ pub(crate) struct Set {
     /// How many of them are kept
     #[arg(long, value_name = "JOBS|none")]
     keep_dead_jobs: Option<OrNone<u64>>,
+    /// What the queue is for, as text for people: at most 1 KiB; an empty one removes it
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
     /// Do not ask before dead jobs that are there are kept for less
     #[arg(long, short)]
     yes: bool,
@@ -87,6 +90,9 @@ impl Set {
         }
         if let Some(retention) = self.retention(api).await? {
             patch = patch.retention(retention);
+        }
+        if let Some(text) = &self.description {
+            patch = patch.description(text)?;
         }
         if patch.is_empty() {
             return Err(Usage::error("name a setting to change; --help lists them"));
@@ -168,6 +174,8 @@ pub(super) fn lines(settings: &QueueSettings) -> String {
         ("dedup window", span(settings.dedup_window)),
         ("keep done", bounds(&settings.retention.done)),
         ("keep dead", bounds(&settings.retention.dead)),
+        // Its further lines stand below the first.
+        ("description", settings.description.replace('\n', &format!("\n{:18}", ""))),
     ];
     lines.map(|(name, value)| format!("{name:<18}{value}")).join("\n")
 }

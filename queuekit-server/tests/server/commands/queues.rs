@@ -36,6 +36,14 @@ fn a_queue_is_shown_paused_set_up_emptied_and_removed(place: &Place) {
         assert_eq!(settings[name], value, "{name}");
     }
     assert_eq!(place.json("queue set a --max-pending none")["max_pending"], json!(null));
+    let described = ["queue", "set", "a", "--description", "mails\nof \"orders\""];
+    place.args(&described).ok();
+    let told = place.run("queue show a").ok();
+    assert!(told.contains("\ndescription       mails\n                  of \"orders\""), "{told}");
+    assert_eq!(place.json("queue show a")["settings"]["description"], "mails\nof \"orders\"");
+    place
+        .args(&["queue", "set", "a", "--description", "\u{7}"])
+        .failed(2, &["description must be"]);
     place.run("queue set a").failed(2, &["name a setting"]);
     place.run("queue set a --order odd").failed(2, &["strict, fair"]);
     place.run("queue remove a").failed(1, &["it has 3 jobs"]);
