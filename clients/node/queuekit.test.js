@@ -203,6 +203,14 @@ describe("worker", () => {
     assert.deepEqual([types, slots, queues], [["t"], 4, ["q"]]);
   });
 
+  test("a worker of many types says that there are more", async () => {
+    start(Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`t${n}`, () => {}])));
+    await fake.waitFor(() => fake.bodies("/v1/beat").length);
+    const [beat] = fake.bodies("/v1/beat");
+    assert.deepEqual([beat.types.length, beat.more_types], [100, true]);
+    assert.deepEqual([beat.queues, beat.more_queues], [["q"], false]);
+  });
+
   async function stoppedBy(outcome, leaseMs = 5000) {
     let why;
     fake.outcomes["/v1/extend"] = outcome;

@@ -178,6 +178,13 @@ class WorkerTest(Faked):
         beat = self.fake.bodies("/v1/beat")[0]
         self.assertEqual((beat["types"], beat["slots"], beat["queues"]), (["t"], 4, ["q"]))
 
+    def test_a_worker_of_many_types_says_that_there_are_more(self):
+        self.start({f"t{n}": None for n in range(101)})
+        self.fake.wait_for(lambda: self.fake.bodies("/v1/beat"))
+        beat = self.fake.bodies("/v1/beat")[0]
+        self.assertEqual((len(beat["types"]), beat["more_types"]), (100, True))
+        self.assertEqual((beat["queues"], beat["more_queues"]), (["q"], False))
+
     def stopped_by(self, outcome, lease_ms=5000):
         seen = []
 

@@ -32,6 +32,10 @@ pub const NACK_DELAY: Duration = Duration::from_secs(30 * 24 * 3600);
 pub const TIMEOUT: Duration = DELAY;
 /// Shortest and longest lease.
 pub const TTL: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(12 * 3600));
+/// Longest ttl of a beat; longer ones count as this one (R3.9).
+pub const BEAT_TTL: Duration = Duration::from_secs(600);
+/// Most queues, and most kinds, that a beat names (R3.9).
+pub const BEAT_NAMES: usize = 100;
 /// Largest stored error text, in bytes (R4.6).
 pub const ERROR_BYTES: usize = 8 * 1024;
 /// Failures kept per job (R4.5).

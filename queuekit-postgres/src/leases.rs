@@ -39,7 +39,7 @@ impl Leases for PostgresStore {
     async fn beat(&self, beat: &Beat) -> Result<()> {
         let recorded = self.call("beat", Call::Heartbeat, beat, |beat, session| {
             Box::pin(async move {
-                let (queues, kinds) = (names(&beat.queues), names(&beat.kinds));
+                let (queues, kinds) = (beat.queues.to_text(), beat.kinds.to_text());
                 let (id, ttl_ms) = (beat.id.as_str(), millis(beat.ttl.get()));
                 let (slots, running) = (beat.slots.cast_signed(), beat.running.cast_signed());
                 // NUL has no place in a text of Postgres.
@@ -57,9 +57,4 @@ impl Leases for PostgresStore {
         });
         workers.await
     }
-}
-
-/// Names have no spaces in them.
-fn names(names: &[impl AsRef<str>]) -> String {
-    names.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(" ")
 }

@@ -92,7 +92,7 @@ impl Leases for RedisStore {
 
     async fn beat(&self, beat: &Beat) -> Result<()> {
         let said = serde_json::to_vec(&StoredBeat::of(beat)).unwrap_or_default();
-        let listed_for = millis(beat.ttl.get()) * 3;
+        let listed_for = millis(beat.ttl.listed_for());
         let args = vec![beat.id.as_str().into(), listed_for.to_string().into_bytes(), said];
         let keys = vec![self.shared.keyspace.workers()];
         let request = Request::Script { script: Lua::Beat, keys, args };

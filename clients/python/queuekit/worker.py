@@ -18,6 +18,8 @@ from .client import PAUSE, Client, Error, Json
 from .run import Context, Handler, outcome
 
 log = logging.getLogger("queuekit")
+NAMES = 100  # A beat names this many queues and types; of more it says that there are more.
+BEAT = 600.0  # A beat counts for this long at most, however long the leases are.
 GRACE = 10.0  # How long the lease of a run is kept after it timed out.
 
 
@@ -165,7 +167,7 @@ class Worker:
             try:
                 if runs:
                     self._extend(runs, timeout)
-                due = now + lease / 3
+                due = now + min(lease, BEAT) / 3
                 self._show(timeout)
             except Exception as error:
                 log.warning("leases are not extended yet, or not shown: %s", error)
@@ -194,8 +196,10 @@ class Worker:
 
     def _show(self, timeout: float) -> None:
         """Presence: who looks at the workers sees this one. No job depends on it."""
-        beat = {"id": self.id, "name": self.name, "queues": list(self.queues),
-                "types": sorted(self.handlers), "slots": self.concurrency,
+        queues, types = list(self.queues), sorted(self.handlers)
+        beat = {"id": self.id, "name": self.name, "queues": queues[:NAMES],
+                "more_queues": len(queues) > NAMES, "types": types[:NAMES],
+                "more_types": len(types) > NAMES, "slots": self.concurrency,
                 "running": len(self._runs), "ttl_ms": self.lease_ms}
         self.client.call("POST", "/v1/beat", beat, timeout=timeout, deadline=0)
 

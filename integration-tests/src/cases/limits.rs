@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use queuekit_core::capability::{Beat, Served};
 use queuekit_core::limits::{
-    DELAY, KEY_BYTES, MAX_ATTEMPTS, NACK_DELAY, NAME_BYTES, PAYLOAD_BYTES_HARD, PER_KEY, TIMEOUT,
+    BEAT_NAMES, BEAT_TTL, DELAY, KEY_BYTES, MAX_ATTEMPTS, NACK_DELAY, NAME_BYTES,
+    PAYLOAD_BYTES_HARD, PER_KEY, TIMEOUT,
 };
 use queuekit_core::queue::Keep;
 use queuekit_core::{
@@ -14,8 +16,8 @@ use queuekit_core::{
 
 use crate::World;
 use crate::kit::{
-    MILLISECOND, assert_invalid, build, carrying, default_queue, draft, keyed, kind_of, queue,
-    request, ttl, unique, worker,
+    HOUR, MILLISECOND, Moment, assert_invalid, beat_of, build, carrying, default_queue, draft,
+    keyed, kind, kind_of, queue, request, ttl, unique, worker,
 };
 
 const KIB: usize = 1024;
@@ -156,6 +158,34 @@ pub async fn r12_ttl(world: &dyn World) {
     world.advance(shortest).await;
     assert_eq!(world.reserve_ids(5).await, [short.id()]);
     assert_eq!(world.state(long.id()).await, State::Running);
+}
+
+/// R12: a beat counts for 10 min at most: a longer ttl lists no worker for longer.
+/// Guard: the clamp where a lease's ttl becomes that of a beat.
+pub async fn r12_a_beat_lasts_10_min_at_most(world: &dyn World) {
+    let long = Beat { ttl: ttl(12 * HOUR).into(), ..beat_of("w") };
+    for moment in Moment::ALL {
+        world.beat(&long).await;
+        world.advance_to(moment, 3 * BEAT_TTL).await;
+        assert_eq!(world.workers().await.is_empty(), moment.has_come(), "{moment:?}");
+    }
+}
+
+/// R12: a beat names at most 100 queues and 100 kinds; whoever serves more says so.
+/// Guard: where names become those of a beat, and the width of their columns.
+pub async fn r12_a_beat_has_at_most_100_names(world: &dyn World) {
+    let name = |n: usize| format!("{n:0>NAME_BYTES$}");
+    let names = || (0..=BEAT_NAMES).map(name);
+    let queues: Vec<_> = names().map(|name| queue(&name)).collect();
+    let kinds: Vec<_> = names().map(|name| kind(&name)).collect();
+    assert_invalid(Served::new(queues.clone(), false), "names");
+    assert_invalid(Served::new(kinds.clone(), true), "names");
+    let (queues, kinds) = (Served::first(queues), Served::first(kinds));
+    assert_eq!((queues.names().len(), queues.has_more()), (BEAT_NAMES, true));
+    let all = Served::new(kinds.names().to_vec(), false).expect("100 names");
+    let beat = Beat { queues, kinds: all, ..beat_of("w") };
+    world.beat(&beat).await;
+    assert_eq!(world.workers().await[0].beat, beat);
 }
 
 /// R12: a job has 1..=1000 attempts.

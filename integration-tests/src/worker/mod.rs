@@ -60,6 +60,7 @@ macro_rules! __for_each_worker_case {
                 r13_1_a_handler_that_never_yields_is_given_up_and_holds_its_slot
                 r13_1_a_lease_that_cannot_be_extended_stops_its_handler
                 r13_1_presence_is_told
+                r13_1_a_worker_of_many_queues_says_that_it_serves_more
                 r13_1_leases_and_presence_are_renewed_at_a_third
             }
 

@@ -19,7 +19,7 @@ pub use inspect::{Durability, Fact, Finding, Inspect, Severity};
 pub use leases::{ExtendOutcome, Leases, Report, ReportOutcome};
 pub use migrations::{Migration, Migrations, SchemaStatus};
 pub use outbox::{Emission, EmitOutcome, EventFilter, EventPage, Outbox, StoredSettings};
-pub use presence::{Beat, WorkerInfo};
+pub use presence::{Beat, BeatTtl, Served, WorkerInfo};
 pub use schedules::{
     ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow, ScheduleRows, Schedules,
 };

@@ -90,5 +90,5 @@ impl Tables {
 }
 
 fn is_live(beat: &Beat, at: crate::clock::Timestamp, now: crate::clock::Timestamp) -> bool {
-    now.since(at) < beat.ttl.get() * 3
+    now.since(at) < beat.ttl.listed_for()
 }

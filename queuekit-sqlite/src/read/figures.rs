@@ -1,5 +1,6 @@
 //! The figures of queues (contract R8.3), without a scan of finished jobs.
 
+use queuekit_core::capability::WorkerInfo;
 use queuekit_core::limits::EXACT_COUNT;
 use queuekit_core::queue::{Count, Counts, HealthInput, Queue, health};
 use queuekit_core::{Result, State, Status, Timestamp};
@@ -28,8 +29,8 @@ impl Step<'_> {
         let queues = self.all_queues()?;
         let mut listed = Vec::new();
         for row in queues {
-            let serves = |beat: &queuekit_core::capability::Beat| beat.queues.contains(&row.name);
-            let serving = workers.iter().filter(|worker| serves(&worker.beat)).count();
+            let serves = |worker: &&WorkerInfo| worker.beat.serves_queue(&row.name);
+            let serving = workers.iter().filter(serves).count();
             listed.push(self.figures(row, serving as u64)?);
         }
         Ok(listed)

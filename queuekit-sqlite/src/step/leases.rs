@@ -29,8 +29,8 @@ impl Step<'_> {
         let row = params![
             beat.id.as_str(),
             beat.name,
-            names(&beat.queues),
-            names(&beat.kinds),
+            beat.queues.to_text(),
+            beat.kinds.to_text(),
             beat.slots,
             beat.running,
             millis(beat.ttl.get()),
@@ -74,9 +74,4 @@ impl Step<'_> {
         }
         Ok(ReportOutcome::Reported)
     }
-}
-
-/// Names have no spaces in them.
-fn names(names: &[impl AsRef<str>]) -> String {
-    names.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(" ")
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queuekit_core::LeaseTtl;
-use queuekit_core::capability::Beat;
+use queuekit_core::capability::{Beat, BeatTtl, Served};
 
 use super::beat_every;
 use crate::shared::Shared;
@@ -13,14 +13,16 @@ use crate::shared::Shared;
 const FAREWELL: Duration = Duration::from_millis(500);
 
 pub(super) async fn beat(shared: &Arc<Shared>) {
+    // Listed for three of it, however long the leases are.
+    let ttl = BeatTtl::from(shared.ttl);
     loop {
         if let Some(leases) = shared.leases() {
             // Nothing depends on presence: the next beat is soon enough.
-            if let Err(error) = leases.beat(&present(shared, shared.ttl)).await {
+            if let Err(error) = leases.beat(&present(shared, ttl)).await {
                 shared.store_error(&error);
             }
         }
-        tokio::time::sleep(beat_every(shared.ttl.get())).await;
+        tokio::time::sleep(beat_every(ttl.get())).await;
     }
 }
 
@@ -30,17 +32,17 @@ pub(super) async fn farewell(shared: &Arc<Shared>) {
     let (Some(leases), Ok(soon)) = (shared.leases(), LeaseTtl::new(Duration::from_secs(1))) else {
         return;
     };
-    let last = present(shared, soon.min(shared.ttl));
+    let last = present(shared, soon.min(shared.ttl).into());
     // Whoever is not heard is listed a while longer.
     let _ = tokio::time::timeout(FAREWELL, leases.beat(&last)).await;
 }
 
-fn present(shared: &Arc<Shared>, ttl: LeaseTtl) -> Beat {
+fn present(shared: &Arc<Shared>, ttl: BeatTtl) -> Beat {
     Beat {
         id: shared.id.clone(),
         name: shared.name.clone(),
-        queues: shared.queues.clone(),
-        kinds: shared.kinds.names().into_iter().collect(),
+        queues: Served::first(shared.queues.iter().cloned()),
+        kinds: Served::first(shared.kinds.names()),
         slots: u32::try_from(shared.slots).unwrap_or(u32::MAX),
         running: u32::try_from(shared.registry.busy()).unwrap_or(u32::MAX),
         ttl,

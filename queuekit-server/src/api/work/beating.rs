@@ -12,8 +12,6 @@ use crate::http::{Caller, Problem};
 
 /// Live workers of a key, by what this process has heard.
 const OF_KEY: usize = 1000;
-/// A beat is listed for so many times its ttl (R3.9).
-const LISTED: u32 = 3;
 
 /// Who has beaten by which key, and until when that is listed.
 #[derive(Debug, Default)]
@@ -36,7 +34,7 @@ impl Beating {
             let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail);
             return Err(problem.retry_after(beat.ttl.get()));
         }
-        workers.insert(beat.id.clone(), now + beat.ttl.get() * LISTED);
+        workers.insert(beat.id.clone(), now + beat.ttl.listed_for());
         Ok(())
     }
 }
@@ -47,6 +45,7 @@ mod tests {
 
     use axum::http::Request;
     use queuekit::LeaseTtl;
+    use queuekit::capability::Served;
 
     use super::*;
     use crate::http::Scope;
@@ -63,11 +62,11 @@ mod tests {
         Beat {
             id: WorkerId::new(format!("w{id}")).unwrap(),
             name: String::new(),
-            queues: Vec::new(),
-            kinds: Vec::new(),
+            queues: Served::first([]),
+            kinds: Served::first([]),
             slots: 1,
             running: 0,
-            ttl: LeaseTtl::new(Duration::from_secs(10)).unwrap(),
+            ttl: LeaseTtl::new(Duration::from_secs(10)).unwrap().into(),
         }
     }
 
