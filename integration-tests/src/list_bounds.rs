@@ -62,6 +62,7 @@ macro_rules! __with_bounds {
                 full r12_settings
                 core r12_nack_delay
                 core r12_queues
+                full r12_workers
             }
         }
     };

@@ -91,6 +91,7 @@ impl<L: Layer> Backend for Wrapped<L> {
         own.outbox = inner.outbox.map(|_| self as &dyn Outbox);
         own.schedules = inner.schedules.map(|_| self as &dyn Schedules);
         own.atomic_across_queues = inner.atomic_across_queues;
+        own.limits = inner.limits;
         own
     }
 }

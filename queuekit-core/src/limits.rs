@@ -99,6 +99,7 @@ pub struct Limits {
     enqueue_bytes: usize,
     reserve_jobs: usize,
     queues: usize,
+    workers: usize,
 }
 
 impl Default for Limits {
@@ -111,6 +112,7 @@ impl Default for Limits {
             enqueue_bytes: 8 * 1024 * 1024,
             reserve_jobs: 1000,
             queues: 10_000,
+            workers: 10_000,
         }
     }
 }
@@ -167,6 +169,13 @@ impl Limits {
         self
     }
 
+    /// Most workers that a store lists (default 10,000); only downwards.
+    #[must_use]
+    pub fn with_workers(mut self, workers: usize) -> Self {
+        self.workers = self.workers.min(workers);
+        self
+    }
+
     /// Most jobs in one enqueue call.
     pub fn enqueue_jobs(&self) -> usize {
         self.enqueue_jobs
@@ -190,6 +199,11 @@ impl Limits {
     /// Most queues of a store.
     pub fn queues(&self) -> usize {
         self.queues
+    }
+
+    /// Most workers that a store lists.
+    pub fn workers(&self) -> usize {
+        self.workers
     }
 
     /// Checks a whole enqueue call before the store is contacted (R2.7).
@@ -251,6 +265,22 @@ impl Limits {
     pub fn admit_queue(&self, existing: usize) -> Result<()> {
         at_most("queues", self.queues, "queues", existing + 1)
     }
+
+    /// Checks that one more worker may be listed (R3.9).
+    ///
+    /// # Errors
+    /// `Invalid`, naming the limit.
+    pub fn admit_worker(&self, listed: usize) -> Result<()> {
+        if listed < self.workers {
+            return Ok(());
+        }
+        let limit = format!("at most {} workers", self.workers);
+        let message = format!(
+            "workers: {listed} are listed, {limit}; end some, or wait: one that is gone is listed \
+             until 3 ttl after its last beat"
+        );
+        Err(Error::new(ErrorKind::Invalid { item: None, field: "workers", limit }, message))
+    }
 }
 
 fn at_most(field: &'static str, most: usize, unit: &str, got: usize) -> Result<()> {
@@ -260,4 +290,18 @@ fn at_most(field: &'static str, most: usize, unit: &str, got: usize) -> Result<(
     let limit = format!("at most {most} {unit}");
     let message = format!("{field}: {got} {unit}, {limit}; split or shrink the call");
     Err(Error::new(ErrorKind::Invalid { item: None, field, limit }, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r12_a_store_lists_10_000_workers() {
+        let limits = Limits::default();
+        limits.admit_worker(9_999).unwrap();
+        let refused = limits.with_workers(20_000).admit_worker(10_000).unwrap_err().to_string();
+        assert!(refused.contains("at most 10000 workers; end some"), "{refused}");
+        assert!(limits.with_workers(5).admit_worker(5).is_err(), "only downwards");
+    }
 }

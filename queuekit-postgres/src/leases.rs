@@ -6,10 +6,7 @@ use queuekit_core::{LeaseToken, LeaseTtl, Result};
 
 use crate::PostgresStore;
 use crate::call::Call;
-use crate::params::params;
 use crate::read;
-use crate::row::millis;
-use crate::statements::Sql;
 use crate::step;
 
 #[async_trait]
@@ -37,16 +34,10 @@ impl Leases for PostgresStore {
     }
 
     async fn beat(&self, beat: &Beat) -> Result<()> {
-        let recorded = self.call("beat", Call::Heartbeat, beat, |beat, session| {
-            Box::pin(async move {
-                let (queues, kinds) = (beat.queues.to_text(), beat.kinds.to_text());
-                let (id, ttl_ms) = (beat.id.as_str(), millis(beat.ttl.get()));
-                let (slots, running) = (beat.slots.cast_signed(), beat.running.cast_signed());
-                // NUL has no place in a text of Postgres.
-                let name = beat.name.replace('\0', "\u{fffd}");
-                let params = params![id, name, queues, kinds, slots, running, ttl_ms];
-                session.settle(Sql::Beat, params).await.map(drop)
-            })
+        let input = (beat, &*self.shared);
+        let recorded = self.call("beat", Call::Heartbeat, input, |input, session| {
+            let (beat, shared) = *input;
+            Box::pin(step::beat(session, beat, &shared.limits, shared.lock_class))
         });
         recorded.await
     }

@@ -69,6 +69,7 @@ statements! {
     Extend "extend"
     Report "report"
     Beat "beat"
+    BeatFirst "beat_first"
     Workers "workers"
     Schedule "schedule"
     SchedulesAfter "schedules_after"

@@ -10,7 +10,7 @@ use queuekit_core::{LeaseToken, LeaseTtl, LogLine, QueueName, Result, Timestamp}
 
 use crate::RedisStore;
 use crate::call::{Call, Request};
-use crate::codec::{bytes_of, millis, progress, token};
+use crate::codec::{bytes_of, millis, number_of, progress, token};
 use crate::doubt::in_part;
 use crate::error::unreadable;
 use crate::read::{StoredBeat, workers};
@@ -93,10 +93,17 @@ impl Leases for RedisStore {
     async fn beat(&self, beat: &Beat) -> Result<()> {
         let said = serde_json::to_vec(&StoredBeat::of(beat)).unwrap_or_default();
         let listed_for = millis(beat.ttl.listed_for());
-        let args = vec![beat.id.as_str().into(), listed_for.to_string().into_bytes(), said];
+        let limits = &self.shared.limits;
+        let most = limits.workers().to_string().into_bytes();
+        let args = vec![beat.id.as_str().into(), listed_for.to_string().into_bytes(), said, most];
         let keys = vec![self.shared.keyspace.workers()];
         let request = Request::Script { script: Lua::Beat, keys, args };
-        self.call("beat", Call::Heartbeat, request).await.map(drop)
+        let listed = self.call("beat", Call::Heartbeat, request).await?;
+        if number_of(listed) == Some(0) {
+            let refused = limits.admit_worker(limits.workers());
+            return refused.map_err(|error| error.on(&beat.id).during("beat"));
+        }
+        Ok(())
     }
 
     async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {

@@ -1,5 +1,6 @@
 //! R2.7 and R12: each limit on both sides.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use queuekit_core::capability::{Beat, Served};
@@ -9,15 +10,15 @@ use queuekit_core::limits::{
 };
 use queuekit_core::queue::Keep;
 use queuekit_core::{
-    Ack, AckOutcome, ErrorKind, IdempotencyKey, JobDraft, JobFilter, Kind, LeaseTtl, Metadata,
-    Nack, NackKind, NewJob, PageSize, PartitionKey, Priority, QueueName, QueuePatch, Reserve,
-    State, WeightedQueues, WorkerId,
+    Ack, AckOutcome, Backend, ErrorKind, IdempotencyKey, JobDraft, JobFilter, Kind, LeaseTtl,
+    Metadata, Nack, NackKind, NewJob, PageSize, PartitionKey, Priority, QueueName, QueuePatch,
+    Reserve, Result, State, WeightedQueues, WorkerId,
 };
 
 use crate::World;
 use crate::kit::{
-    HOUR, MILLISECOND, Moment, assert_invalid, beat_of, build, carrying, default_queue, draft,
-    keyed, kind, kind_of, queue, request, ttl, unique, worker,
+    HOUR, MILLISECOND, Moment, TTL, assert_invalid, beat_of, build, carrying, default_queue, draft,
+    in_parallel, keyed, kind, kind_of, queue, request, ttl, unique, worker,
 };
 
 const KIB: usize = 1024;
@@ -316,4 +317,39 @@ pub async fn r12_queues(world: &dyn World) {
     assert_invalid(world.backend().enqueue(&[one_more]).await, "queues");
     world.enqueue(draft().queue("q0")).await;
     assert_eq!(world.backend().list_queues().await.expect("list_queues").len(), 10_000);
+}
+
+/// R12: a store lists no more workers than its limit, however many begin at once. Those that it
+/// lists go on, those whose time has passed do not count, and who comes back after that is new.
+/// Guard: the count of workers where one is listed that was not, and that count and entry are one
+/// step.
+pub async fn r12_workers(world: &dyn World) {
+    let most = world.backend().capabilities().limits.workers();
+    world.beat(&beat_of("old")).await;
+    world.advance(2 * TTL).await;
+    for n in 2..most {
+        world.beat(&beat_of(&format!("w{n}"))).await;
+    }
+    let mut at_once = Vec::new();
+    for n in 0..4 {
+        let other = world.second_handle().await.unwrap_or_else(|| Arc::clone(world.backend()));
+        // So that each has its connection.
+        beat(&other, "w2").await.expect("beat");
+        at_once.push(async move { beat(&other, &format!("new-{n}")).await });
+    }
+    let (listed, refused): (Vec<_>, Vec<_>) =
+        in_parallel(at_once).await.into_iter().partition(Result::is_ok);
+    assert_eq!((listed.len(), refused.len()), (1, 3));
+    refused.into_iter().for_each(|answer| assert_invalid(answer, "workers"));
+    assert_eq!(world.workers().await.len(), most);
+    world.beat(&beat_of("w2")).await;
+    world.advance_to(Moment::Before, TTL).await;
+    assert_invalid(world.leases().beat(&beat_of("late")).await, "workers");
+    world.advance(world.slack().max(MILLISECOND)).await;
+    world.beat(&beat_of("late")).await;
+    assert_invalid(world.leases().beat(&beat_of("old")).await, "workers");
+}
+
+async fn beat(store: &Arc<dyn Backend>, id: &str) -> Result<()> {
+    store.capabilities().leases.expect("Leases").beat(&beat_of(id)).await
 }

@@ -25,18 +25,16 @@ impl Step<'_> {
 
     pub(crate) fn beat(&mut self, beat: &Beat) -> Result<()> {
         let now = self.now.as_millis();
+        let (queues, kinds) = (beat.queues.to_text(), beat.kinds.to_text());
+        let (id, ttl_ms) = (beat.id.as_str(), millis(beat.ttl.get()));
+        let row = params![id, beat.name, queues, kinds, beat.slots, beat.running, ttl_ms, now];
+        if self.execute(WORKER_UPDATE, row)? == 1 {
+            return Ok(());
+        }
         self.execute(WORKERS_FORGET, [now])?;
-        let row = params![
-            beat.id.as_str(),
-            beat.name,
-            beat.queues.to_text(),
-            beat.kinds.to_text(),
-            beat.slots,
-            beat.running,
-            millis(beat.ttl.get()),
-            now,
-        ];
-        self.execute(WORKER_PUT, row).map(drop)
+        let listed = self.row(WORKER_COUNT, [], |row| row.get(0))?.unwrap_or(0);
+        self.limits.admit_worker(listed).map_err(|error| error.on(&beat.id))?;
+        self.execute(WORKER_INSERT, row).map(drop)
     }
 
     fn extend_one(&mut self, lease: &LeaseToken, ttl: LeaseTtl) -> Result<ExtendOutcome> {
