@@ -6,6 +6,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { Context, outcome } from "./run.js";
 
+/** How long the end waits for the worker to be taken off the list. */
+const LAST_MS = 2000;
+
 /** A beat names this many queues and types; of more it says that there are more. */
 const NAMES = 100;
 
@@ -158,6 +161,9 @@ export class Worker {
       }
       await pause(Math.min(1000, lease / 20), this.#ended.signal);
     }
+    // Here, so that no beat comes behind it. One that is not heard is listed for longer.
+    const options = { timeoutMs: LAST_MS, deadlineMs: 0 };
+    await this.client.call("DELETE", `/v1/workers/${this.id}`, undefined, options).catch(() => {});
   }
 
   async #extend(runs, timeoutMs) {

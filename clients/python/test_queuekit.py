@@ -277,6 +277,13 @@ class WorkerTest(Faked):
         self.assertLess(time.monotonic() - began, 3, "the long poll is hung up on")
         self.assertEqual(self.acks(), [{"token": "1", "result": "done"}])
 
+    def test_its_last_word_takes_it_off_the_list(self):
+        self.start({"t": lambda payload, ctx: None})
+        self.fake.wait_for(lambda: self.fake.bodies("/v1/beat"))
+        self.finish()
+        last = self.fake.calls[-1][0]
+        self.assertEqual(last, f"/v1/workers/{self.worker.id}")
+
     def test_it_releases_what_goes_on_too_long(self):
         running = threading.Event()
         self.fake.lease("1")
@@ -323,6 +330,8 @@ class ServerTest(unittest.TestCase):
             worker.stop()
             thread.join()
         self.assertTrue(until(), "it did not come to that in 20 s")
+        listed = [shown["id"] for shown in self.client.call("GET", "/v1/workers")["workers"]]
+        self.assertNotIn(worker.id, listed, "it has ended")
 
     def state(self, id):
         return self.client.get_job(id)["status"]

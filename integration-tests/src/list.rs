@@ -138,6 +138,7 @@ macro_rules! __for_each_case {
                 full r3_9_a_beat_forgets_nobody_too_early
                 full r3_9_two_workers_may_share_a_name
                 full r3_9_leases_do_not_depend_on_presence
+                full r3_9_a_worker_that_is_forgotten_is_gone_at_once
                 full r3_9_a_worker_that_serves_more_than_it_names_may_serve_any
             }
 

@@ -276,8 +276,8 @@ impl Limits {
         }
         let limit = format!("at most {} workers", self.workers);
         let message = format!(
-            "workers: {listed} are listed, {limit}; end some, or wait: one that is gone is listed \
-             until 3 ttl after its last beat"
+            "workers: {listed} are listed, {limit}; end some, or remove those that are gone: each \
+             is listed until 3 ttl after its last beat"
         );
         Err(Error::new(ErrorKind::Invalid { item: None, field: "workers", limit }, message))
     }

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use queuekit_core::capability::{Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo};
-use queuekit_core::{LeaseToken, LeaseTtl, Result};
+use queuekit_core::{LeaseToken, LeaseTtl, Result, WorkerId};
 
 use crate::PostgresStore;
 use crate::call::Call;
@@ -40,6 +40,13 @@ impl Leases for PostgresStore {
             Box::pin(step::beat(session, beat, &shared.limits, shared.lock_class))
         });
         recorded.await
+    }
+
+    async fn forget_worker(&self, worker: &WorkerId) -> Result<bool> {
+        let forgotten = self.call("forget_worker", Call::Once, worker, |worker, session| {
+            Box::pin(step::forget_worker(session, worker))
+        });
+        forgotten.await
     }
 
     async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {

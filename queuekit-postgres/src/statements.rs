@@ -70,6 +70,7 @@ statements! {
     Report "report"
     Beat "beat"
     BeatFirst "beat_first"
+    WorkerForget "worker_forget"
     Workers "workers"
     Schedule "schedule"
     SchedulesAfter "schedules_after"

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 use queuekit_core::capability::{Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo};
 use queuekit_core::limits::LOG_LINES_KEPT;
-use queuekit_core::{LeaseToken, LeaseTtl, LogLine, QueueName, Result, Timestamp};
+use queuekit_core::{LeaseToken, LeaseTtl, LogLine, QueueName, Result, Timestamp, WorkerId};
 
 use crate::RedisStore;
 use crate::call::{Call, Request};
@@ -104,6 +104,14 @@ impl Leases for RedisStore {
             return refused.map_err(|error| error.on(&beat.id).during("beat"));
         }
         Ok(())
+    }
+
+    async fn forget_worker(&self, worker: &WorkerId) -> Result<bool> {
+        let keys = vec![self.shared.keyspace.workers()];
+        let args = vec![worker.as_str().into()];
+        let request = Request::Script { script: Lua::WorkerForget, keys, args };
+        let listed = self.call("forget_worker", Call::Once, request).await?;
+        Ok(number_of(listed) == Some(1))
     }
 
     async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {

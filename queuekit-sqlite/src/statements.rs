@@ -101,6 +101,7 @@ statements! {
     KEYS_FORGET "keys_forget"
     WORKERS_FORGET "workers_forget"
     WORKER_COUNT "worker_count"
+    WORKER_FORGET "worker_forget"
     WORKER_INSERT "worker_insert"
     WORKER_UPDATE "worker_update"
     WORKERS "workers"

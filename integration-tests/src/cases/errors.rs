@@ -11,7 +11,7 @@ use queuekit_core::{
 };
 
 use crate::kit::{
-    HOUR, TTL, beat_of, build, default_queue, draft, in_parallel, kind_of, request, ttl,
+    HOUR, TTL, beat_of, build, default_queue, draft, in_parallel, kind_of, request, ttl, worker,
 };
 use crate::{Level, World};
 
@@ -127,6 +127,7 @@ pub async fn r10_4_after_close_every_capability_is_closed(world: &dyn World) {
         ("extend", leases.extend(&[lease.token], ttl(TTL)).await.map(drop)),
         ("report", leases.report(&[report]).await.map(drop)),
         ("beat", leases.beat(&beat_of("w")).await),
+        ("forget_worker", leases.forget_worker(&worker("w")).await.map(drop)),
         ("list_workers", leases.list_workers().await.map(drop)),
         ("subscribe", world.wakeups().subscribe(std::slice::from_ref(&name)).map(drop)),
         ("prune", upkeep.prune().await.map(drop)),

@@ -215,6 +215,31 @@ pub async fn r3_9_leases_do_not_depend_on_presence(world: &dyn World) {
     world.complete(&again).await;
 }
 
+/// R3.9: a worker that is forgotten is gone at once, with nothing but its presence; it comes back
+/// with its next beat.
+/// Guard: the id and the age by which one is forgotten.
+pub async fn r3_9_a_worker_that_is_forgotten_is_gone_at_once(world: &dyn World) {
+    world.enqueue(draft()).await;
+    let held = world.reserve_as(worker("a"), 1, HOUR).await.remove(0);
+    for id in ["a", "b"] {
+        world.beat(&beat_of(id)).await;
+    }
+    assert!(!world.forget("c").await, "nobody has heard of it");
+    assert!(world.forget("a").await);
+    assert!(!world.forget("a").await, "it is gone");
+    let listed = world.workers().await;
+    assert_eq!(listed.into_iter().map(|info| info.beat).collect::<Vec<_>>(), [beat_of("b")]);
+    assert_eq!(world.queue(&default_queue()).await.workers, 1);
+    world.complete(&held).await;
+    world.beat(&beat_of("a")).await;
+    assert_eq!(world.workers().await.len(), 2);
+    for moment in Moment::ALL {
+        world.beat(&beat_of("a")).await;
+        world.advance_to(moment, 3 * TTL).await;
+        assert_eq!(world.forget("a").await, !moment.has_come(), "{moment:?}");
+    }
+}
+
 /// R3.9: a worker that serves more than it names may serve any queue, or run any kind.
 /// Guard: what is asked of the names, and the mark that the store keeps with them.
 pub async fn r3_9_a_worker_that_serves_more_than_it_names_may_serve_any(world: &dyn World) {

@@ -348,6 +348,8 @@ pub async fn r12_workers(world: &dyn World) {
     world.advance(world.slack().max(MILLISECOND)).await;
     world.beat(&beat_of("late")).await;
     assert_invalid(world.leases().beat(&beat_of("old")).await, "workers");
+    assert!(world.forget("late").await);
+    world.beat(&beat_of("old")).await;
 }
 
 async fn beat(store: &Arc<dyn Backend>, id: &str) -> Result<()> {

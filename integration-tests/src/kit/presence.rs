@@ -24,6 +24,11 @@ impl<'w> dyn World + 'w {
         self.leases().beat(beat).await.expect("beat");
     }
 
+    /// Takes a worker off the list; whether it was listed.
+    pub async fn forget(&self, id: &str) -> bool {
+        self.leases().forget_worker(&worker(id)).await.expect("forget_worker")
+    }
+
     /// The workers that are there.
     pub async fn workers(&self) -> Vec<WorkerInfo> {
         self.leases().list_workers().await.expect("list_workers")

@@ -91,6 +91,7 @@ macro_rules! __for_each_worker_case {
                 r13_5_a_drain_waits_for_what_runs
                 r13_5_a_drain_releases_what_goes_on_too_long
                 r13_5_a_worker_that_is_dropped_gives_its_jobs_back
+                r13_5_a_worker_that_has_ended_is_listed_no_more
                 r13_5_until_idle_leaves_what_is_due_later
                 r13_5_until_idle_sees_what_late_outcomes_free
             }

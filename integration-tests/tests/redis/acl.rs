@@ -15,7 +15,7 @@ use queuekit_core::{
     Scheduler, SubscriptionDraft,
 };
 use queuekit_integration_tests::kit::{
-    TTL, beat_of, build, consumer, draft, keyed, queue, schedule_name, ttl, unique,
+    TTL, beat_of, build, consumer, draft, keyed, queue, schedule_name, ttl, unique, worker,
 };
 use queuekit_integration_tests::servers::OwnRedis;
 use queuekit_integration_tests::{skip, this_test};
@@ -98,6 +98,7 @@ async fn use_jobs(store: &RedisStore) {
     store.move_to_dlq(&[Burial::of_lease(buried, "no")]).await.unwrap();
     store.beat(&beat_of("w")).await.unwrap();
     assert_eq!(store.list_workers().await.unwrap().len(), 1);
+    assert!(store.forget_worker(&worker("w")).await.unwrap());
 }
 
 async fn use_admin(store: &RedisStore) {

@@ -18,7 +18,7 @@ use queuekit_core::{
     NackKind, NewJob, QueueName, Result, SubscriptionDraft,
 };
 use queuekit_integration_tests::kit::{
-    HOUR, TTL, beat_of, build, draft, millis, queue, request, schedule_name, ttl, unique,
+    HOUR, TTL, beat_of, build, draft, millis, queue, request, schedule_name, ttl, unique, worker,
 };
 use queuekit_integration_tests::servers::{Mode, Proxy};
 use queuekit_integration_tests::this_test;
@@ -129,6 +129,9 @@ async fn r10_1_an_operation_whose_reply_breaks_off_is_never_called_certainly_not
     };
     cuts.sweep("report", leased, report).await;
     cuts.sweep("beat", async |_| (), async |store, ()| store.beat(&beat_of("w")).await).await;
+    let listed = async |store: &RedisStore| store.beat(&beat_of("w")).await.unwrap();
+    let forget = async |store: &RedisStore, ()| store.forget_worker(&worker("w")).await;
+    cuts.sweep("forget_worker", listed, forget).await;
     cuts.end().await;
 }
 

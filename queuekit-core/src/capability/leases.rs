@@ -9,6 +9,7 @@ use super::presence::{Beat, WorkerInfo};
 use crate::backend::{LeaseToken, LeaseTtl};
 use crate::error::Result;
 use crate::job::Progress;
+use crate::names::WorkerId;
 
 /// Extending leases, reporting progress, presence of workers. A worker needs it.
 #[async_trait]
@@ -31,6 +32,13 @@ pub trait Leases: Debug + Send + Sync {
     /// # Errors
     /// `Unavailable`, `Indeterminate`, `Closed`.
     async fn beat(&self, beat: &Beat) -> Result<()>;
+
+    /// Takes a worker off the list at once (contract R3.9); whether it was listed. One that still
+    /// beats comes back with its next beat.
+    ///
+    /// # Errors
+    /// `Unavailable`, `Indeterminate`, `Closed`.
+    async fn forget_worker(&self, worker: &WorkerId) -> Result<bool>;
 
     /// The workers whose beats are alive, by id.
     ///

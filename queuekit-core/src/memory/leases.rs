@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::job::LogLine;
 use crate::lifecycle::Transition;
 use crate::limits::{LOG_LINES_KEPT, Limits};
+use crate::names::WorkerId;
 
 #[async_trait]
 impl Leases for MemoryStore {
@@ -28,6 +29,13 @@ impl Leases for MemoryStore {
 
     async fn beat(&self, beat: &Beat) -> Result<()> {
         self.step(Operation::Beat, |tables| tables.beat(beat, &self.shared.limits))
+    }
+
+    async fn forget_worker(&self, worker: &WorkerId) -> Result<bool> {
+        self.step(Operation::ForgetWorker, |tables| {
+            let gone = tables.workers.remove(worker);
+            Ok(gone.is_some_and(|(beat, at)| is_live(&beat, at, tables.now)))
+        })
     }
 
     async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {

@@ -1,7 +1,7 @@
 //! Presence of a worker (contract R3.9).
 
-use queuekit_core::Limits;
 use queuekit_core::capability::Beat;
+use queuekit_core::{Limits, WorkerId};
 
 use crate::error::Outcome;
 use crate::params::params;
@@ -36,4 +36,10 @@ pub(crate) async fn beat(
         limits.admit_worker(limits.workers()).map_err(|error| error.on(&beat.id))?;
     }
     Ok(())
+}
+
+/// Whether it was listed.
+pub(crate) async fn forget_worker(session: &Session<'_>, worker: &WorkerId) -> Outcome<bool> {
+    let gone = session.settle(Sql::WorkerForget, params![worker.as_str()]).await?;
+    Ok(!gone.is_empty())
 }

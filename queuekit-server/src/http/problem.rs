@@ -181,8 +181,8 @@ impl From<Error> for Problem {
             }
             ErrorKind::Invalid { field: "workers", limit, .. } => {
                 let detail = format!(
-                    "the store lists {limit}: end some, or wait until the beats of those that \
-                     are gone have run out"
+                    "the store lists {limit}: end some, or remove those that are gone by DELETE \
+                     /v1/workers/ID"
                 );
                 return Self::new(StatusCode::CONFLICT, "too_many_workers", detail);
             }

@@ -3,7 +3,7 @@
 use queuekit_core::capability::{Beat, ExtendOutcome, Report, ReportOutcome};
 use queuekit_core::lifecycle::Transition;
 use queuekit_core::limits::LOG_LINES_KEPT;
-use queuekit_core::{LeaseToken, LeaseTtl, LogLine, Result};
+use queuekit_core::{LeaseToken, LeaseTtl, LogLine, Result, WorkerId};
 use rusqlite::params;
 
 use super::Step;
@@ -35,6 +35,11 @@ impl Step<'_> {
         let listed = self.row(WORKER_COUNT, [], |row| row.get(0))?.unwrap_or(0);
         self.limits.admit_worker(listed).map_err(|error| error.on(&beat.id))?;
         self.execute(WORKER_INSERT, row).map(drop)
+    }
+
+    pub(crate) fn forget_worker(&mut self, worker: &WorkerId) -> Result<bool> {
+        let gone = self.execute(WORKER_FORGET, params![worker.as_str(), self.now.as_millis()])?;
+        Ok(gone == 1)
     }
 
     fn extend_one(&mut self, lease: &LeaseToken, ttl: LeaseTtl) -> Result<ExtendOutcome> {

@@ -37,6 +37,13 @@ impl Beating {
         workers.insert(beat.id.clone(), now + beat.ttl.listed_for());
         Ok(())
     }
+
+    /// It was taken off the list.
+    pub(super) fn forget(&self, caller: &Caller, worker: &WorkerId) {
+        let Some(key) = caller.key() else { return };
+        let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        keys.entry(key.to_owned()).or_default().remove(worker);
+    }
 }
 
 #[cfg(test)]
@@ -81,6 +88,8 @@ mod tests {
         assert_eq!(admit(&one, OF_KEY, now).unwrap_err().kind(), "rate_limited");
         admit(&one, 0, now).unwrap();
         admit(&other, OF_KEY, now).unwrap();
-        admit(&one, OF_KEY, now + Duration::from_secs(30)).unwrap();
+        beating.forget(&one, &beat(1).id);
+        admit(&one, OF_KEY, now).unwrap();
+        admit(&one, OF_KEY + 1, now + Duration::from_secs(30)).unwrap();
     }
 }

@@ -12,6 +12,8 @@ use utoipa::ToSchema;
 
 use super::ttl;
 use crate::api::app::App;
+use crate::api::audit::audited;
+use crate::api::params::Named;
 use crate::api::wire::{bounded, millis};
 use crate::http::{Caller, Json, Problem, Scope, ToWork, held};
 
@@ -93,9 +95,10 @@ pub(crate) async fn beat(
     for queue in beat.queues.names() {
         caller.need_queue(queue.as_str())?;
     }
-    if caller.is_bound() {
-        may_replace(&app, &caller, &beat).await?;
+    if caller.is_bound() && (beat.queues.names().is_empty() || beat.queues.has_more()) {
+        return Err(Problem::forbidden("the key is bound: name all queues of the worker"));
     }
+    need_worker(&app, &caller, &beat.id).await?;
     app.beating().admit(&caller, &beat, Instant::now())?;
     app.leases()?.beat(&beat).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -118,13 +121,38 @@ pub(crate) async fn list_workers(
     held::answer(room, serde_json::to_vec(&body).unwrap_or_default()).await
 }
 
+/// Takes a worker off the list, as one does that ends. One that still beats comes back.
+#[utoipa::path(
+    delete, path = "/v1/workers/{id}", tag = "work", security(("key" = [])),
+    params(("id" = String, Path)),
+    responses(
+        (status = 204, description = "It is gone."),
+        (status = 404, description = "There is none."),
+    )
+)]
+pub(crate) async fn remove_worker(
+    State(app): State<App>,
+    caller: Caller,
+    Named(id): Named<WorkerId>,
+) -> Result<StatusCode, Problem> {
+    caller.need(Scope::Work)?;
+    let removing = async {
+        need_worker(&app, &caller, &id).await?;
+        let removed = app.leases()?.forget_worker(&id).await?;
+        app.beating().forget(&caller, &id);
+        if removed { Ok(StatusCode::NO_CONTENT) } else { Err(Problem::not_found("worker")) }
+    };
+    let removed = removing.await;
+    audited(&caller, "remove", format_args!("worker {id}"), removed)
+}
+
 /// A key for some queues does not speak for a worker of others.
-async fn may_replace(app: &App, caller: &Caller, beat: &Beat) -> Result<(), Problem> {
-    if beat.queues.names().is_empty() || beat.queues.has_more() {
-        return Err(Problem::forbidden("the key is bound: name all queues of the worker"));
+async fn need_worker(app: &App, caller: &Caller, id: &WorkerId) -> Result<(), Problem> {
+    if !caller.is_bound() {
+        return Ok(());
     }
     let known = app.leases()?.list_workers().await?;
-    let other = known.into_iter().find(|worker| worker.beat.id == beat.id);
+    let other = known.into_iter().find(|worker| worker.beat.id == *id);
     let hidden = other.is_some_and(|worker| {
         let Beat { queues, .. } = &worker.beat;
         let sees = |queue: &QueueName| caller.sees_queue(queue.as_str());
