@@ -203,6 +203,14 @@ describe("worker", () => {
     assert.deepEqual([types, slots, queues], [["t"], 4, ["q"]]);
   });
 
+  test("a worker of many types says that there are more", async () => {
+    start(Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`t${n}`, () => {}])));
+    await fake.waitFor(() => fake.bodies("/v1/beat").length);
+    const [beat] = fake.bodies("/v1/beat");
+    assert.deepEqual([beat.types.length, beat.more_types], [100, true]);
+    assert.deepEqual([beat.queues, beat.more_queues], [["q"], false]);
+  });
+
   async function stoppedBy(outcome, leaseMs = 5000) {
     let why;
     fake.outcomes["/v1/extend"] = outcome;
@@ -269,6 +277,14 @@ describe("worker", () => {
     await fake.waitFor(() => acks().length);
   });
 
+  test("its last word takes it off the list", async () => {
+    start({ t: () => {} });
+    await fake.waitFor(() => fake.bodies("/v1/beat").length);
+    const { id } = worker;
+    await finish();
+    assert.equal(fake.calls.at(-1).path, `/v1/workers/${id}`);
+  });
+
   test("it waits when stopped for what runs", async () => {
     let running = false;
     fake.lease("1");
@@ -330,6 +346,8 @@ describe("server", { skip: SERVER ? false : "QUEUEKIT_SERVER is not set" }, () =
     one.stop();
     await done;
     assert.ok(came, "it did not come to that in 20 s");
+    const { workers } = await server.call("GET", "/v1/workers");
+    assert.ok(!workers.some(({ id }) => id === one.id), "it has ended");
   }
   const status = async (id) => (await server.getJob(id)).status;
 

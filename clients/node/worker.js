@@ -6,6 +6,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { Context, outcome } from "./run.js";
 
+/** How long the end waits for the worker to be taken off the list. */
+const LAST_MS = 2000;
+
+/** A beat names this many queues and types; of more it says that there are more. */
+const NAMES = 100;
+
+/** A beat counts for this long at most, however long the leases are. */
+const BEAT_MS = 600_000;
+
 /** How long the lease of a run is kept after it timed out. */
 const GRACE_MS = 10_000;
 
@@ -144,7 +153,7 @@ export class Worker {
         const timeoutMs = left > 0 ? Math.max(50, Math.min(lease / 5, left)) : lease / 5;
         try {
           if (runs.length) await this.#extend(runs, timeoutMs);
-          due = now + lease / 3;
+          due = now + Math.min(lease, BEAT_MS) / 3;
           await this.#show(timeoutMs);
         } catch (error) {
           this.log(`leases are not extended yet, or not shown: ${error.message}`);
@@ -152,6 +161,9 @@ export class Worker {
       }
       await pause(Math.min(1000, lease / 20), this.#ended.signal);
     }
+    // Here, so that no beat comes behind it. One that is not heard is listed for longer.
+    const options = { timeoutMs: LAST_MS, deadlineMs: 0 };
+    await this.client.call("DELETE", `/v1/workers/${this.id}`, undefined, options).catch(() => {});
   }
 
   async #extend(runs, timeoutMs) {
@@ -177,7 +189,13 @@ export class Worker {
     const queues = Array.isArray(this.queues) ? this.queues : Object.keys(this.queues);
     const { id, name, concurrency: slots, leaseMs: ttl_ms } = this;
     const types = [...this.handlers.keys()].sort();
-    const body = { id, name, queues, types, slots, running: this.#runs.size, ttl_ms };
+    const named = {
+      queues: queues.slice(0, NAMES),
+      more_queues: queues.length > NAMES,
+      types: types.slice(0, NAMES),
+      more_types: types.length > NAMES,
+    };
+    const body = { id, name, ...named, slots, running: this.#runs.size, ttl_ms };
     await this.client.call("POST", "/v1/beat", body, { timeoutMs, deadlineMs: 0 });
   }
 

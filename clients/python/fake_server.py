@@ -29,6 +29,9 @@ class FakeServer:
             def do_GET(self):
                 self.answer({})
 
+            def do_DELETE(self):
+                self.answer({})
+
             def do_POST(self):
                 length = int(self.headers.get("Content-Length", 0))
                 self.answer(json.loads(self.rfile.read(length) or b"{}"))

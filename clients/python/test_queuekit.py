@@ -178,6 +178,13 @@ class WorkerTest(Faked):
         beat = self.fake.bodies("/v1/beat")[0]
         self.assertEqual((beat["types"], beat["slots"], beat["queues"]), (["t"], 4, ["q"]))
 
+    def test_a_worker_of_many_types_says_that_there_are_more(self):
+        self.start({f"t{n}": None for n in range(101)})
+        self.fake.wait_for(lambda: self.fake.bodies("/v1/beat"))
+        beat = self.fake.bodies("/v1/beat")[0]
+        self.assertEqual((len(beat["types"]), beat["more_types"]), (100, True))
+        self.assertEqual((beat["queues"], beat["more_queues"]), (["q"], False))
+
     def stopped_by(self, outcome, lease_ms=5000):
         seen = []
 
@@ -270,6 +277,13 @@ class WorkerTest(Faked):
         self.assertLess(time.monotonic() - began, 3, "the long poll is hung up on")
         self.assertEqual(self.acks(), [{"token": "1", "result": "done"}])
 
+    def test_its_last_word_takes_it_off_the_list(self):
+        self.start({"t": lambda payload, ctx: None})
+        self.fake.wait_for(lambda: self.fake.bodies("/v1/beat"))
+        self.finish()
+        last = self.fake.calls[-1][0]
+        self.assertEqual(last, f"/v1/workers/{self.worker.id}")
+
     def test_it_releases_what_goes_on_too_long(self):
         running = threading.Event()
         self.fake.lease("1")
@@ -316,6 +330,8 @@ class ServerTest(unittest.TestCase):
             worker.stop()
             thread.join()
         self.assertTrue(until(), "it did not come to that in 20 s")
+        listed = [shown["id"] for shown in self.client.call("GET", "/v1/workers")["workers"]]
+        self.assertNotIn(worker.id, listed, "it has ended")
 
     def state(self, id):
         return self.client.get_job(id)["status"]

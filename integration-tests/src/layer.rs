@@ -15,7 +15,7 @@ use queuekit_core::capability::{
 use queuekit_core::{
     Ack, AckOutcome, Backend, Burial, BuryOutcome, Bytes, Capabilities, EnqueueOutcome, Job,
     JobFilter, JobId, LeaseToken, LeaseTtl, Nack, NackOutcome, NewJob, Page, Queue, QueueName,
-    QueuePatch, QueueSettings, Reserve, Reserved, Result,
+    QueuePatch, QueueSettings, Reserve, Reserved, Result, WorkerId,
 };
 
 /// Every operation of a store and of its capabilities, passed on unless it is written anew;
@@ -90,6 +90,10 @@ pub trait Layer: Debug + Send + Sync + 'static {
 
     async fn beat(&self, beat: &Beat) -> Result<()> {
         self.leases().beat(beat).await
+    }
+
+    async fn forget_worker(&self, worker: &WorkerId) -> Result<bool> {
+        self.leases().forget_worker(worker).await
     }
 
     async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {

@@ -42,6 +42,8 @@
 //! # What a harness promises
 //!
 //! - Each [`World`] is a store that nobody else uses: cases run in parallel.
+//! - It may be opened with the lower limits of [`kit::limits`]: cases ask what they are, and go to
+//!   their end.
 //! - [`World::advance`] moves the store's clock, so that no case sleeps. If nothing else moves it,
 //!   [`Expect::clock_stands`] says so, and cases look 1 ms before each bound of time, at it and
 //!   1 ms after it ([`kit::Moment`]). Otherwise they allow for [`kit::SLACK`]: a store that is

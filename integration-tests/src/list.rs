@@ -1,5 +1,6 @@
-//! The cases by subject, each with its level and what else it needs; those of the fence, of bounds
-//! of time, and of what makes jobs by itself are in `list_fence`, `list_bounds` and `list_sources`.
+//! The cases by subject, each with its level and what else it needs; those of the fence stand in
+//! `list_fence.rs`, those of limits and of bounds of time in `list_bounds.rs`, those of what makes
+//! jobs by itself in `list_sources.rs`.
 
 #[doc(hidden)]
 #[macro_export]
@@ -138,31 +139,8 @@ macro_rules! __for_each_case {
                 full r3_9_a_beat_forgets_nobody_too_early
                 full r3_9_two_workers_may_share_a_name
                 full r3_9_leases_do_not_depend_on_presence
-            }
-
-            limits {
-                core r2_7_an_oversized_item_refuses_the_whole_call
-                core r2_7_nothing_is_cut_silently
-                core r12_names
-                core r12_reserved_queues_take_no_jobs
-                core r12_keys
-                core r12_payload
-                core r12_metadata
-                core r12_jobs_per_call
-                core r12_bytes_per_call
-                core r12_jobs_per_reserve
-                core r12_ttl
-                core r12_max_attempts
-                core r12_delay_deadline_and_timeout
-                core r12_start
-                full r12_reschedule
-                core r12_priority
-                core r12_result
-                core r12_page
-                full r12_settings
-                full r12_a_description_is_kept_as_it_is
-                core r12_nack_delay
-                core r12_queues
+                full r3_9_a_worker_that_is_forgotten_is_gone_at_once
+                full r3_9_a_worker_that_serves_more_than_it_names_may_serve_any
             }
 
             listing {

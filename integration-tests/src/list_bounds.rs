@@ -1,4 +1,4 @@
-//! The cases of bounds of time.
+//! The cases of limits, and of bounds of time.
 
 /// Adds them to the others.
 #[doc(hidden)]
@@ -36,6 +36,34 @@ macro_rules! __with_bounds {
                 full(Outbox) r14_6_the_number_spares_the_last_minute
                 full r15_3_nothing_is_enqueued_early
                 full r15_4_ten_seconds_late_is_on_time
+            }
+
+            limits {
+                core r2_7_an_oversized_item_refuses_the_whole_call
+                core r2_7_nothing_is_cut_silently
+                core r12_names
+                core r12_reserved_queues_take_no_jobs
+                core r12_keys
+                core r12_payload
+                core r12_metadata
+                core r12_jobs_per_call
+                core r12_bytes_per_call
+                core r12_jobs_per_reserve
+                core r12_ttl
+                full r12_a_beat_lasts_10_min_at_most
+                full r12_a_beat_has_at_most_100_names
+                core r12_max_attempts
+                core r12_delay_deadline_and_timeout
+                core r12_start
+                full r12_reschedule
+                core r12_priority
+                core r12_result
+                core r12_page
+                full r12_settings
+                full r12_a_description_is_kept_as_it_is
+                core r12_nack_delay
+                core r12_queues
+                full r12_workers
             }
         }
     };

@@ -8,6 +8,7 @@ use queuekit_core::capability::Durability;
 use queuekit_core::memory::MemoryStore;
 use queuekit_core::{Backend, Clock, JobId, ManualClock};
 
+use crate::kit::limits;
 use crate::{Expect, Harness, World};
 
 /// Opens in-memory stores on clocks that only the suite moves.
@@ -18,7 +19,7 @@ pub struct MemoryHarness;
 impl Harness for MemoryHarness {
     async fn open(&self) -> Arc<dyn World> {
         let clock = ManualClock::default();
-        let store = MemoryStore::with_clock(clock.clone());
+        let store = MemoryStore::with_clock_and_limits(clock.clone(), limits());
         Arc::new(MemoryWorld { backend: Arc::new(store.clone()), store, clock })
     }
 }

@@ -13,7 +13,7 @@ use queuekit_core::capability::{
 use queuekit_core::{
     Ack, AckOutcome, Backend, Burial, BuryOutcome, Bytes, Capabilities, EnqueueOutcome, Job,
     JobFilter, JobId, LeaseToken, LeaseTtl, Nack, NackOutcome, NewJob, Page, Queue, QueueName,
-    QueuePatch, QueueSettings, Reserve, Reserved, Result,
+    QueuePatch, QueueSettings, Reserve, Reserved, Result, WorkerId,
 };
 
 use crate::layer::Layer;
@@ -96,6 +96,7 @@ impl<L: Layer> Backend for Wrapped<L> {
         own.outbox = inner.outbox.map(|_| self as &dyn Outbox);
         own.schedules = inner.schedules.map(|_| self as &dyn Schedules);
         own.atomic_across_queues = inner.atomic_across_queues;
+        own.limits = inner.limits;
         own
     }
 }
@@ -116,6 +117,11 @@ impl<L: Layer> Leases for Wrapped<L> {
     async fn beat(&self, beat: &Beat) -> Result<()> {
         self.0.called("beat");
         self.0.beat(beat).await
+    }
+
+    async fn forget_worker(&self, worker: &WorkerId) -> Result<bool> {
+        self.0.called("forget_worker");
+        self.0.forget_worker(worker).await
     }
 
     async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {
@@ -276,7 +282,7 @@ impl<L: Layer> Outbox for Wrapped<L> {
 }
 
 /// Every operation that a [`Layer`] hears of.
-pub const OPERATIONS: [&str; 38] = [
+pub const OPERATIONS: [&str; 39] = [
     "enqueue",
     "reserve",
     "ack",
@@ -291,6 +297,7 @@ pub const OPERATIONS: [&str; 38] = [
     "extend",
     "report",
     "beat",
+    "forget_worker",
     "list_workers",
     "subscribe",
     "prune",

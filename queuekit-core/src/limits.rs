@@ -32,6 +32,10 @@ pub const NACK_DELAY: Duration = Duration::from_secs(30 * 24 * 3600);
 pub const TIMEOUT: Duration = DELAY;
 /// Shortest and longest lease.
 pub const TTL: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(12 * 3600));
+/// Longest ttl of a beat; longer ones count as this one (R3.9).
+pub const BEAT_TTL: Duration = Duration::from_secs(600);
+/// Most queues, and most kinds, that a beat names (R3.9).
+pub const BEAT_NAMES: usize = 100;
 /// Largest stored error text, in bytes (R4.6).
 pub const ERROR_BYTES: usize = 8 * 1024;
 /// Failures kept per job (R4.5).
@@ -105,6 +109,7 @@ pub struct Limits {
     enqueue_bytes: usize,
     reserve_jobs: usize,
     queues: usize,
+    workers: usize,
 }
 
 impl Default for Limits {
@@ -117,6 +122,7 @@ impl Default for Limits {
             enqueue_bytes: 8 * 1024 * 1024,
             reserve_jobs: 1000,
             queues: 10_000,
+            workers: 10_000,
         }
     }
 }
@@ -173,6 +179,13 @@ impl Limits {
         self
     }
 
+    /// Most workers that a store lists (default 10,000); only downwards.
+    #[must_use]
+    pub fn with_workers(mut self, workers: usize) -> Self {
+        self.workers = self.workers.min(workers);
+        self
+    }
+
     /// Most jobs in one enqueue call.
     pub fn enqueue_jobs(&self) -> usize {
         self.enqueue_jobs
@@ -196,6 +209,11 @@ impl Limits {
     /// Most queues of a store.
     pub fn queues(&self) -> usize {
         self.queues
+    }
+
+    /// Most workers that a store lists.
+    pub fn workers(&self) -> usize {
+        self.workers
     }
 
     /// Checks a whole enqueue call before the store is contacted (R2.7).
@@ -257,6 +275,22 @@ impl Limits {
     pub fn admit_queue(&self, existing: usize) -> Result<()> {
         at_most("queues", self.queues, "queues", existing + 1)
     }
+
+    /// Checks that one more worker may be listed (R3.9).
+    ///
+    /// # Errors
+    /// `Invalid`, naming the limit.
+    pub fn admit_worker(&self, listed: usize) -> Result<()> {
+        if listed < self.workers {
+            return Ok(());
+        }
+        let limit = format!("at most {} workers", self.workers);
+        let message = format!(
+            "workers: {listed} are listed, {limit}; end some, or remove those that are gone: each \
+             is listed until 3 ttl after its last beat"
+        );
+        Err(Error::new(ErrorKind::Invalid { item: None, field: "workers", limit }, message))
+    }
 }
 
 fn at_most(field: &'static str, most: usize, unit: &str, got: usize) -> Result<()> {
@@ -266,4 +300,18 @@ fn at_most(field: &'static str, most: usize, unit: &str, got: usize) -> Result<(
     let limit = format!("at most {most} {unit}");
     let message = format!("{field}: {got} {unit}, {limit}; split or shrink the call");
     Err(Error::new(ErrorKind::Invalid { item: None, field, limit }, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r12_a_store_lists_10_000_workers() {
+        let limits = Limits::default();
+        limits.admit_worker(9_999).unwrap();
+        let refused = limits.with_workers(20_000).admit_worker(10_000).unwrap_err().to_string();
+        assert!(refused.contains("at most 10000 workers; end some"), "{refused}");
+        assert!(limits.with_workers(5).admit_worker(5).is_err(), "only downwards");
+    }
 }

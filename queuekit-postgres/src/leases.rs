@@ -2,14 +2,11 @@
 
 use async_trait::async_trait;
 use queuekit_core::capability::{Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo};
-use queuekit_core::{LeaseToken, LeaseTtl, Result};
+use queuekit_core::{LeaseToken, LeaseTtl, Result, WorkerId};
 
 use crate::PostgresStore;
 use crate::call::Call;
-use crate::params::params;
 use crate::read;
-use crate::row::millis;
-use crate::statements::Sql;
 use crate::step;
 
 #[async_trait]
@@ -37,18 +34,19 @@ impl Leases for PostgresStore {
     }
 
     async fn beat(&self, beat: &Beat) -> Result<()> {
-        let recorded = self.call("beat", Call::Heartbeat, beat, |beat, session| {
-            Box::pin(async move {
-                let (queues, kinds) = (names(&beat.queues), names(&beat.kinds));
-                let (id, ttl_ms) = (beat.id.as_str(), millis(beat.ttl.get()));
-                let (slots, running) = (beat.slots.cast_signed(), beat.running.cast_signed());
-                // NUL has no place in a text of Postgres.
-                let name = beat.name.replace('\0', "\u{fffd}");
-                let params = params![id, name, queues, kinds, slots, running, ttl_ms];
-                session.settle(Sql::Beat, params).await.map(drop)
-            })
+        let input = (beat, &*self.shared);
+        let recorded = self.call("beat", Call::Heartbeat, input, |input, session| {
+            let (beat, shared) = *input;
+            Box::pin(step::beat(session, beat, &shared.limits, shared.lock_class))
         });
         recorded.await
+    }
+
+    async fn forget_worker(&self, worker: &WorkerId) -> Result<bool> {
+        let forgotten = self.call("forget_worker", Call::Once, worker, |worker, session| {
+            Box::pin(step::forget_worker(session, worker))
+        });
+        forgotten.await
     }
 
     async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {
@@ -57,9 +55,4 @@ impl Leases for PostgresStore {
         });
         workers.await
     }
-}
-
-/// Names have no spaces in them.
-fn names(names: &[impl AsRef<str>]) -> String {
-    names.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(" ")
 }

@@ -69,6 +69,8 @@ statements! {
     Extend "extend"
     Report "report"
     Beat "beat"
+    BeatFirst "beat_first"
+    WorkerForget "worker_forget"
     Workers "workers"
     Schedule "schedule"
     SchedulesAfter "schedules_after"

@@ -6,11 +6,11 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 use queuekit_core::capability::{Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo};
 use queuekit_core::limits::LOG_LINES_KEPT;
-use queuekit_core::{LeaseToken, LeaseTtl, LogLine, QueueName, Result, Timestamp};
+use queuekit_core::{LeaseToken, LeaseTtl, LogLine, QueueName, Result, Timestamp, WorkerId};
 
 use crate::RedisStore;
 use crate::call::{Call, Request};
-use crate::codec::{bytes_of, millis, progress, token};
+use crate::codec::{bytes_of, millis, number_of, progress, token};
 use crate::doubt::in_part;
 use crate::error::unreadable;
 use crate::read::{StoredBeat, workers};
@@ -92,11 +92,26 @@ impl Leases for RedisStore {
 
     async fn beat(&self, beat: &Beat) -> Result<()> {
         let said = serde_json::to_vec(&StoredBeat::of(beat)).unwrap_or_default();
-        let listed_for = millis(beat.ttl.get()) * 3;
-        let args = vec![beat.id.as_str().into(), listed_for.to_string().into_bytes(), said];
+        let listed_for = millis(beat.ttl.listed_for());
+        let limits = &self.shared.limits;
+        let most = limits.workers().to_string().into_bytes();
+        let args = vec![beat.id.as_str().into(), listed_for.to_string().into_bytes(), said, most];
         let keys = vec![self.shared.keyspace.workers()];
         let request = Request::Script { script: Lua::Beat, keys, args };
-        self.call("beat", Call::Heartbeat, request).await.map(drop)
+        let listed = self.call("beat", Call::Heartbeat, request).await?;
+        if number_of(listed) == Some(0) {
+            let refused = limits.admit_worker(limits.workers());
+            return refused.map_err(|error| error.on(&beat.id).during("beat"));
+        }
+        Ok(())
+    }
+
+    async fn forget_worker(&self, worker: &WorkerId) -> Result<bool> {
+        let keys = vec![self.shared.keyspace.workers()];
+        let args = vec![worker.as_str().into()];
+        let request = Request::Script { script: Lua::WorkerForget, keys, args };
+        let listed = self.call("forget_worker", Call::Once, request).await?;
+        Ok(number_of(listed) == Some(1))
     }
 
     async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {

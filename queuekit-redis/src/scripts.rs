@@ -22,6 +22,7 @@ pub(crate) enum Lua {
     Why,
     Register,
     Beat,
+    WorkerForget,
     Workers,
     Schedules,
     SchedulePut,
@@ -77,7 +78,7 @@ enum Does {
 
 /// In the order of [`Lua`]: the script itself, whether it works on a queue, the pieces it needs,
 /// and what it does.
-const SCRIPTS: [(&str, bool, &[Piece], Does); 26] = [
+const SCRIPTS: [(&str, bool, &[Piece], Does); 27] = [
     (ENQUEUE, true, &[JOB, LANE, CHANGE], Does::Adds),
     (
         include_str!("../lua/exchange.lua"),
@@ -100,6 +101,7 @@ const SCRIPTS: [(&str, bool, &[Piece], Does); 26] = [
     (include_str!("../lua/why.lua"), true, &[JOB, LANE], Does::Reads),
     (include_str!("../lua/register.lua"), false, &[], Does::Adds),
     (include_str!("../lua/beat.lua"), false, &[], Does::Frees),
+    (include_str!("../lua/worker_forget.lua"), false, &[], Does::Frees),
     (include_str!("../lua/workers.lua"), false, &[], Does::Reads),
     (include_str!("../lua/schedules.lua"), true, &[], Does::Reads),
     (include_str!("../lua/schedule_put.lua"), false, &[], Does::Adds),

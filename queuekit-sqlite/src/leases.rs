@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use queuekit_core::capability::{Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo};
-use queuekit_core::{LeaseToken, LeaseTtl, Result};
+use queuekit_core::{LeaseToken, LeaseTtl, Result, WorkerId};
 
 use crate::SqliteStore;
 
@@ -27,6 +27,11 @@ impl Leases for SqliteStore {
     async fn beat(&self, beat: &Beat) -> Result<()> {
         let beat = beat.clone();
         self.write("beat", move |step| step.beat(&beat)).await
+    }
+
+    async fn forget_worker(&self, worker: &WorkerId) -> Result<bool> {
+        let worker = worker.clone();
+        self.write("forget_worker", move |step| step.forget_worker(&worker)).await
     }
 
     async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {

@@ -18,6 +18,9 @@ from .client import PAUSE, Client, Error, Json
 from .run import Context, Handler, outcome
 
 log = logging.getLogger("queuekit")
+LAST = 2.0  # How long the end waits for the last word of the beats.
+NAMES = 100  # A beat names this many queues and types; of more it says that there are more.
+BEAT = 600.0  # A beat counts for this long at most, however long the leases are.
 GRACE = 10.0  # How long the lease of a run is kept after it timed out.
 
 
@@ -54,7 +57,8 @@ class Worker:
         old = {}
         if threading.current_thread() is threading.main_thread():
             old = {s: signal.signal(s, self.stop) for s in (signal.SIGINT, signal.SIGTERM)}
-        threading.Thread(target=self._beat, daemon=True).start()
+        beating = threading.Thread(target=self._beat, daemon=True)
+        beating.start()
         try:
             pause = 0.1
             while not self._stops:
@@ -63,6 +67,7 @@ class Worker:
             self._drain(drain)
         finally:
             self._ended.set()
+            beating.join(LAST)
             self.client.close()
             for number, handler in old.items():
                 signal.signal(number, handler)
@@ -165,10 +170,15 @@ class Worker:
             try:
                 if runs:
                     self._extend(runs, timeout)
-                due = now + lease / 3
+                due = now + min(lease, BEAT) / 3
                 self._show(timeout)
             except Exception as error:
                 log.warning("leases are not extended yet, or not shown: %s", error)
+        try:  # Here, so that no beat comes behind it. One that is not heard is listed for longer.
+            path = f"/v1/workers/{self.id}"
+            self.client.call("DELETE", path, timeout=LAST, deadline=0)
+        except Exception as error:
+            log.debug("the worker is not taken off the list: %s", error)
         self.client.close()
 
     def _hang_up(self) -> None:
@@ -194,8 +204,10 @@ class Worker:
 
     def _show(self, timeout: float) -> None:
         """Presence: who looks at the workers sees this one. No job depends on it."""
-        beat = {"id": self.id, "name": self.name, "queues": list(self.queues),
-                "types": sorted(self.handlers), "slots": self.concurrency,
+        queues, types = list(self.queues), sorted(self.handlers)
+        beat = {"id": self.id, "name": self.name, "queues": queues[:NAMES],
+                "more_queues": len(queues) > NAMES, "types": types[:NAMES],
+                "more_types": len(types) > NAMES, "slots": self.concurrency,
                 "running": len(self._runs), "ttl_ms": self.lease_ms}
         self.client.call("POST", "/v1/beat", beat, timeout=timeout, deadline=0)
 

@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use queuekit_core::capability::{Beat, Report, Settlement};
+use queuekit_core::capability::{Report, Settlement};
 use queuekit_core::{
     Ack, AckOutcome, Backend, Burial, Error, ErrorKind, JobFilter, LeaseToken, Nack, NackKind,
     QueuePatch, Result, State,
 };
 
 use crate::kit::{
-    HOUR, TTL, build, default_queue, draft, in_parallel, kind_of, request, ttl, worker,
+    HOUR, TTL, beat_of, build, default_queue, draft, in_parallel, kind_of, request, ttl, worker,
 };
 use crate::{Level, World};
 
@@ -118,15 +118,6 @@ pub async fn r10_4_after_close_every_capability_is_closed(world: &dyn World) {
     world.backend().close().await.expect("close");
     let id = lease.id();
     let report = Report { lease: lease.token.clone(), progress: None, lines: Vec::new() };
-    let beat = Beat {
-        id: worker("w"),
-        name: "w".to_owned(),
-        queues: Vec::new(),
-        kinds: Vec::new(),
-        slots: 1,
-        running: 0,
-        ttl: ttl(TTL),
-    };
     let (leases, admin) = (world.leases(), world.admin());
     let (upkeep, inspect) = (world.upkeep(), world.inspect());
     let settlement = Settlement { acks: vec![Ack::new(lease.token.clone())], nacks: Vec::new() };
@@ -135,7 +126,8 @@ pub async fn r10_4_after_close_every_capability_is_closed(world: &dyn World) {
     let answers = [
         ("extend", leases.extend(&[lease.token], ttl(TTL)).await.map(drop)),
         ("report", leases.report(&[report]).await.map(drop)),
-        ("beat", leases.beat(&beat).await),
+        ("beat", leases.beat(&beat_of("w")).await),
+        ("forget_worker", leases.forget_worker(&worker("w")).await.map(drop)),
         ("list_workers", leases.list_workers().await.map(drop)),
         ("subscribe", world.wakeups().subscribe(std::slice::from_ref(&name)).map(drop)),
         ("prune", upkeep.prune().await.map(drop)),

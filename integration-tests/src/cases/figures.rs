@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use queuekit_core::capability::Beat;
 use queuekit_core::queue::{KeyOnWait, Totals};
 use queuekit_core::{Ack, AckOutcome, Priority, Queue, QueuePatch, State, Status, Timestamp};
 
 use crate::World;
-use crate::kit::{DAY, HOUR, MINUTE, TTL, default_queue, draft, keyed, kind, queue, ttl, worker};
+use crate::kit::{DAY, HOUR, MINUTE, TTL, beat_of, default_queue, draft, keyed, queue};
 
 async fn listed(world: &dyn World) -> Queue {
     world.queue(&default_queue()).await
@@ -252,16 +251,7 @@ pub async fn r8_3_live_workers_are_counted(world: &dyn World) {
     world.enqueue(draft().queue("other")).await;
     assert_eq!(listed(world).await.workers, 0);
     for id in ["w-1", "w-2"] {
-        let beat = Beat {
-            id: worker(id),
-            name: "w".to_owned(),
-            queues: vec![default_queue()],
-            kinds: vec![kind("work")],
-            slots: 1,
-            running: 0,
-            ttl: ttl(TTL),
-        };
-        world.leases().beat(&beat).await.expect("beat");
+        world.beat(&beat_of(id)).await;
     }
     let queue_now = listed(world).await;
     assert_eq!(queue_now.workers, 2);

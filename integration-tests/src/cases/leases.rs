@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use queuekit_core::capability::{Beat, ExtendOutcome, Report, ReportOutcome};
-use queuekit_core::{Lease, LeaseToken, Nonce, Progress, State, WorkerId};
+use queuekit_core::capability::{Beat, ExtendOutcome, Report, ReportOutcome, Served, Why};
+use queuekit_core::{JobDraft, JobId, Lease, LeaseToken, Nonce, Progress, State};
 
 use crate::World;
-use crate::kit::{HOUR, MINUTE, Moment, TTL, default_queue, draft, kind, queue, ttl, worker};
+use crate::kit::{
+    HOUR, MINUTE, Moment, TTL, beat_of, default_queue, draft, kind, queue, ttl, worker,
+};
 
 fn extended(length: Duration) -> ExtendOutcome {
     ExtendOutcome::Extended { ttl: length, cancel_requested: false }
@@ -146,40 +148,32 @@ async fn assert_reports_nothing(world: &dyn World, token: LeaseToken) {
     world.assert_unchanged(&before).await;
 }
 
-fn beat(id: &WorkerId) -> Beat {
-    Beat {
-        id: id.clone(),
-        name: "mailer".to_owned(),
-        queues: vec![default_queue(), queue("emails")],
-        kinds: vec![kind("send")],
-        slots: 8,
-        running: 3,
-        ttl: ttl(TTL),
-    }
+fn mailer(id: &str) -> Beat {
+    let queues = Served::first([default_queue(), queue("emails")]);
+    let kinds = Served::first([kind("send")]);
+    Beat { name: "mailer".to_owned(), queues, kinds, slots: 8, running: 3, ..beat_of(id) }
 }
 
 /// R3.9: a worker is listed as it said, until 3 ttl after its last beat.
 /// Guard: the age of a beat in `list_workers`.
 pub async fn r3_9_a_worker_is_listed_until_three_ttl(world: &dyn World) {
-    let leases = world.leases();
-    let id = worker("mailer-1");
-    leases.beat(&beat(&id)).await.expect("beat");
-    let listed = leases.list_workers().await.expect("list_workers");
+    let mailer = mailer("mailer-1");
+    world.beat(&mailer).await;
+    let listed = world.workers().await;
     assert_eq!(listed.len(), 1);
-    assert_eq!(listed[0].beat, beat(&id));
+    assert_eq!(listed[0].beat, mailer);
     world.advance(2 * TTL).await;
-    let busier = Beat { running: 8, ..beat(&id) };
-    leases.beat(&busier).await.expect("beat");
+    let busier = Beat { running: 8, ..mailer };
+    world.beat(&busier).await;
     world.advance(2 * TTL).await;
-    let listed = leases.list_workers().await.expect("list_workers");
+    let listed = world.workers().await;
     assert_eq!(listed[0].beat.running, 8, "the last beat counts");
     world.assert_passed(listed[0].age, 2 * TTL);
     world.enqueue(draft()).await;
     for moment in Moment::ALL {
-        leases.beat(&busier).await.expect("beat");
+        world.beat(&busier).await;
         world.advance_to(moment, 3 * TTL).await;
-        let listed = leases.list_workers().await.expect("list_workers");
-        assert_eq!(listed.is_empty(), moment.has_come(), "{moment:?}");
+        assert_eq!(world.workers().await.is_empty(), moment.has_come(), "{moment:?}");
         let counted = world.queue(&default_queue()).await.workers;
         assert_eq!(counted == 0, moment.has_come(), "{moment:?}");
     }
@@ -188,40 +182,92 @@ pub async fn r3_9_a_worker_is_listed_until_three_ttl(world: &dyn World) {
 /// R3.9: a beat forgets those whose 3 ttl are over, and nobody before.
 /// Guard: the age in the condition by which workers are forgotten.
 pub async fn r3_9_a_beat_forgets_nobody_too_early(world: &dyn World) {
-    let leases = world.leases();
-    leases.beat(&beat(&worker("first"))).await.expect("beat");
+    world.beat(&beat_of("first")).await;
     world.advance(2 * TTL).await;
-    leases.beat(&beat(&worker("second"))).await.expect("beat");
-    let listed = leases.list_workers().await.expect("list_workers");
+    world.beat(&beat_of("second")).await;
+    let listed = world.workers().await;
     assert_eq!(listed.len(), 2, "{listed:?}");
 }
 
 /// R3.9: two incarnations under one name are two workers, listed by id.
 /// Guard: presence is kept by id, never by name.
 pub async fn r3_9_two_workers_may_share_a_name(world: &dyn World) {
-    let leases = world.leases();
-    let ids = [worker("mailer-b"), worker("mailer-a")];
-    for id in &ids {
-        leases.beat(&beat(id)).await.expect("beat");
+    for id in ["mailer-b", "mailer-a"] {
+        world.beat(&mailer(id)).await;
     }
-    let listed = leases.list_workers().await.expect("list_workers");
-    let listed: Vec<_> = listed.into_iter().map(|worker| worker.beat.id).collect();
+    let listed: Vec<_> = world.workers().await.into_iter().map(|worker| worker.beat.id).collect();
     assert_eq!(listed, [worker("mailer-a"), worker("mailer-b")]);
 }
 
 /// R3.9: nothing depends on presence: leases of the living expire, those of the unlisted hold.
 /// Guard: reclaim asks for the lease's expiry only.
 pub async fn r3_9_leases_do_not_depend_on_presence(world: &dyn World) {
-    let leases = world.leases();
     let alive = worker("alive");
     world.enqueue(draft()).await;
     let held = world.reserve_as(alive.clone(), 1, TTL).await.remove(0);
     world.expire().await;
-    leases.beat(&beat(&alive)).await.expect("beat");
+    world.beat(&beat_of("alive")).await;
     let again = world.reserve_as(alive, 1, HOUR).await.remove(0);
     assert_eq!(again.id(), held.id(), "a living name keeps no expired lease");
     world.advance(30 * MINUTE).await;
-    assert_eq!(leases.list_workers().await.expect("list_workers"), []);
+    assert_eq!(world.workers().await, []);
     world.assert_nothing_to_lease().await;
     world.complete(&again).await;
+}
+
+/// R3.9: a worker that is forgotten is gone at once, with nothing but its presence; it comes back
+/// with its next beat.
+/// Guard: the id and the age by which one is forgotten.
+pub async fn r3_9_a_worker_that_is_forgotten_is_gone_at_once(world: &dyn World) {
+    world.enqueue(draft()).await;
+    let held = world.reserve_as(worker("a"), 1, HOUR).await.remove(0);
+    for id in ["a", "b"] {
+        world.beat(&beat_of(id)).await;
+    }
+    assert!(!world.forget("c").await, "nobody has heard of it");
+    assert!(world.forget("a").await);
+    assert!(!world.forget("a").await, "it is gone");
+    let listed = world.workers().await;
+    assert_eq!(listed.into_iter().map(|info| info.beat).collect::<Vec<_>>(), [beat_of("b")]);
+    assert_eq!(world.queue(&default_queue()).await.workers, 1);
+    world.complete(&held).await;
+    world.beat(&beat_of("a")).await;
+    assert_eq!(world.workers().await.len(), 2);
+    for moment in Moment::ALL {
+        world.beat(&beat_of("a")).await;
+        world.advance_to(moment, 3 * TTL).await;
+        assert_eq!(world.forget("a").await, !moment.has_come(), "{moment:?}");
+    }
+}
+
+/// R3.9: a worker that serves more than it names may serve any queue, or run any kind.
+/// Guard: what is asked of the names, and the mark that the store keeps with them.
+pub async fn r3_9_a_worker_that_serves_more_than_it_names_may_serve_any(world: &dyn World) {
+    let unnamed = world.enqueue(draft().queue("unnamed")).await;
+    let other_kind = world.enqueue(JobDraft::new("other", "")).await;
+    let (exact, more) = (beat_of("w"), beat_of("w"));
+    let no_kinds = Beat { kinds: Served::first([]), ..exact.clone() };
+    let more_queues = Beat { queues: more.queues.or_more(true), ..exact.clone() };
+    let more_kinds = Beat { kinds: more.kinds.or_more(true), ..exact.clone() };
+    for (beat, serves_queue, serves_kind) in [
+        (exact, false, false),
+        (no_kinds, false, false),
+        (more_queues, true, false),
+        (more_kinds, false, true),
+    ] {
+        world.beat(&beat).await;
+        assert_eq!(world.workers().await[0].beat, beat);
+        assert_eq!(
+            world.queue(&queue("unnamed")).await.workers,
+            u64::from(serves_queue),
+            "{beat:?}"
+        );
+        assert_eq!(is_served(world, unnamed).await, serves_queue, "{beat:?}");
+        assert_eq!(is_served(world, other_kind).await, serves_kind, "{beat:?}");
+    }
+}
+
+async fn is_served(world: &dyn World, id: JobId) -> bool {
+    let why = world.admin().why(id).await.expect("why").expect("it is stored");
+    !matches!(why, Why::NoLiveWorker { .. })
 }

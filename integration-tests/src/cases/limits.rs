@@ -1,21 +1,24 @@
 //! R2.7 and R12: each limit on both sides.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use queuekit_core::capability::{Beat, Served};
 use queuekit_core::limits::{
-    DELAY, KEY_BYTES, MAX_ATTEMPTS, NACK_DELAY, NAME_BYTES, PAYLOAD_BYTES_HARD, PER_KEY, TIMEOUT,
+    BEAT_NAMES, BEAT_TTL, DELAY, KEY_BYTES, MAX_ATTEMPTS, NACK_DELAY, NAME_BYTES,
+    PAYLOAD_BYTES_HARD, PER_KEY, TIMEOUT,
 };
 use queuekit_core::queue::Keep;
 use queuekit_core::{
-    Ack, AckOutcome, ErrorKind, IdempotencyKey, JobDraft, JobFilter, Kind, LeaseTtl, Metadata,
-    Nack, NackKind, NewJob, PageSize, PartitionKey, Priority, QueueName, QueuePatch, Reserve,
-    State, WeightedQueues, WorkerId,
+    Ack, AckOutcome, Backend, ErrorKind, IdempotencyKey, JobDraft, JobFilter, Kind, LeaseTtl,
+    Metadata, Nack, NackKind, NewJob, PageSize, PartitionKey, Priority, QueueName, QueuePatch,
+    Reserve, Result, State, WeightedQueues, WorkerId,
 };
 
 use crate::World;
 use crate::kit::{
-    MILLISECOND, assert_invalid, build, carrying, default_queue, draft, keyed, kind_of, queue,
-    request, ttl, unique, worker,
+    HOUR, MILLISECOND, Moment, TTL, assert_invalid, beat_of, build, carrying, default_queue, draft,
+    in_parallel, keyed, kind, kind_of, queue, request, ttl, unique, worker,
 };
 
 const KIB: usize = 1024;
@@ -156,6 +159,34 @@ pub async fn r12_ttl(world: &dyn World) {
     world.advance(shortest).await;
     assert_eq!(world.reserve_ids(5).await, [short.id()]);
     assert_eq!(world.state(long.id()).await, State::Running);
+}
+
+/// R12: a beat counts for 10 min at most: a longer ttl lists no worker for longer.
+/// Guard: the clamp where a lease's ttl becomes that of a beat.
+pub async fn r12_a_beat_lasts_10_min_at_most(world: &dyn World) {
+    let long = Beat { ttl: ttl(12 * HOUR).into(), ..beat_of("w") };
+    for moment in Moment::ALL {
+        world.beat(&long).await;
+        world.advance_to(moment, 3 * BEAT_TTL).await;
+        assert_eq!(world.workers().await.is_empty(), moment.has_come(), "{moment:?}");
+    }
+}
+
+/// R12: a beat names at most 100 queues and 100 kinds; whoever serves more says so.
+/// Guard: where names become those of a beat, and the width of their columns.
+pub async fn r12_a_beat_has_at_most_100_names(world: &dyn World) {
+    let name = |n: usize| format!("{n:0>NAME_BYTES$}");
+    let names = || (0..=BEAT_NAMES).map(name);
+    let queues: Vec<_> = names().map(|name| queue(&name)).collect();
+    let kinds: Vec<_> = names().map(|name| kind(&name)).collect();
+    assert_invalid(Served::new(queues.clone(), false), "names");
+    assert_invalid(Served::new(kinds.clone(), true), "names");
+    let (queues, kinds) = (Served::first(queues), Served::first(kinds));
+    assert_eq!((queues.names().len(), queues.has_more()), (BEAT_NAMES, true));
+    let all = Served::new(kinds.names().to_vec(), false).expect("100 names");
+    let beat = Beat { queues, kinds: all, ..beat_of("w") };
+    world.beat(&beat).await;
+    assert_eq!(world.workers().await[0].beat, beat);
 }
 
 /// R12: a job has 1..=1000 attempts.
@@ -316,4 +347,41 @@ pub async fn r12_queues(world: &dyn World) {
     assert_invalid(world.backend().enqueue(&[one_more]).await, "queues");
     world.enqueue(draft().queue("q0")).await;
     assert_eq!(world.backend().list_queues().await.expect("list_queues").len(), 10_000);
+}
+
+/// R12: a store lists no more workers than its limit, however many begin at once. Those that it
+/// lists go on, those whose time has passed do not count, and who comes back after that is new.
+/// Guard: the count of workers where one is listed that was not, and that count and entry are one
+/// step.
+pub async fn r12_workers(world: &dyn World) {
+    let most = world.backend().capabilities().limits.workers();
+    world.beat(&beat_of("old")).await;
+    world.advance(2 * TTL).await;
+    for n in 2..most {
+        world.beat(&beat_of(&format!("w{n}"))).await;
+    }
+    let mut at_once = Vec::new();
+    for n in 0..4 {
+        let other = world.second_handle().await.unwrap_or_else(|| Arc::clone(world.backend()));
+        // So that each has its connection.
+        beat(&other, "w2").await.expect("beat");
+        at_once.push(async move { beat(&other, &format!("new-{n}")).await });
+    }
+    let (listed, refused): (Vec<_>, Vec<_>) =
+        in_parallel(at_once).await.into_iter().partition(Result::is_ok);
+    assert_eq!((listed.len(), refused.len()), (1, 3));
+    refused.into_iter().for_each(|answer| assert_invalid(answer, "workers"));
+    assert_eq!(world.workers().await.len(), most);
+    world.beat(&beat_of("w2")).await;
+    world.advance_to(Moment::Before, TTL).await;
+    assert_invalid(world.leases().beat(&beat_of("late")).await, "workers");
+    world.advance(world.slack().max(MILLISECOND)).await;
+    world.beat(&beat_of("late")).await;
+    assert_invalid(world.leases().beat(&beat_of("old")).await, "workers");
+    assert!(world.forget("late").await);
+    world.beat(&beat_of("old")).await;
+}
+
+async fn beat(store: &Arc<dyn Backend>, id: &str) -> Result<()> {
+    store.capabilities().leases.expect("Leases").beat(&beat_of(id)).await
 }

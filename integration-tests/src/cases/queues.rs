@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::{BoxFuture, FutureExt};
-use queuekit_core::capability::{AdminExt, Beat, ExtendOutcome, Why};
+use queuekit_core::capability::{AdminExt, Beat, ExtendOutcome, Served, Why};
 use queuekit_core::queue::{Keep, KeyOnDead, KeyOnWait, Order, Retention};
 use queuekit_core::{
     ErrorKind, JobFilter, JobId, Lease, PageSize, Priority, QueuePatch, QueueSettings, Reserve,
@@ -13,8 +13,8 @@ use queuekit_core::{
 
 use crate::World;
 use crate::kit::{
-    DAY, HOUR, MINUTE, TTL, build, default_queue, draft, in_parallel, keyed, kind, kind_of,
-    partition_key, queue, ttl, worker,
+    DAY, HOUR, MINUTE, TTL, beat_of, build, default_queue, draft, in_parallel, keyed, kind,
+    kind_of, partition_key, queue, ttl, worker,
 };
 
 /// R6.7: in a paused queue nothing is reclaimed or buried; everything else works.
@@ -317,16 +317,8 @@ pub async fn r6_9_why_counts_who_is_served_before(world: &dyn World) {
 }
 
 async fn beat(world: &dyn World, serves: &str) {
-    let beat = Beat {
-        id: worker(&format!("w-{serves}")),
-        name: "w".to_owned(),
-        queues: vec![default_queue()],
-        kinds: vec![kind(serves)],
-        slots: 1,
-        running: 0,
-        ttl: ttl(TTL),
-    };
-    world.leases().beat(&beat).await.expect("beat");
+    let kinds = Served::first([kind(serves)]);
+    world.beat(&Beat { kinds, ..beat_of(&format!("w-{serves}")) }).await;
 }
 
 /// R6.9: why a job that runs or has ended is not waiting.

@@ -1,9 +1,15 @@
-//! What a store is to keep when it is opened with other settings than the suite's.
+//! The limits of the suite's stores, and what a store is to keep when it is opened with others.
 
 use queuekit_core::limits::PAYLOAD_BYTES_HARD;
-use queuekit_core::{Ack, AckOutcome, Backend, JobDraft};
+use queuekit_core::{Ack, AckOutcome, Backend, JobDraft, Limits};
 
 use super::{build, default_queue, request};
+
+/// What the suite's own stores are opened with: beats come one by one, and a case that goes to the
+/// end of the default would take most of its time for that. Cases ask the store for its limits.
+pub fn limits() -> Limits {
+    Limits::default().with_workers(30)
+}
 
 /// Asserts that a store which was opened `with_payload_bytes` of 16 MiB keeps a payload of that
 /// size byte for byte, for the worker and for the reader, and completes the job.

@@ -9,6 +9,7 @@ mod dump;
 mod events;
 mod limits;
 mod parallel;
+mod presence;
 mod read;
 mod run;
 mod schedules;
@@ -24,8 +25,9 @@ use queuekit_core::{
 
 pub use dump::Dump;
 pub use events::{consumer, deliveries_of, subscribed};
-pub use limits::{assert_answers_empty_batches, assert_keeps_the_largest_payload};
+pub use limits::{assert_answers_empty_batches, assert_keeps_the_largest_payload, limits};
 pub use parallel::in_parallel;
+pub use presence::beat_of;
 pub use schedules::{defined, schedule_name};
 pub use time::{MILLISECOND, Moment, millis};
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use queuekit_core::backend::*;
@@ -9,12 +10,15 @@ use queuekit_core::capability::{
     Beat, Exchange, Exchanged, ExtendOutcome, Leases, Report, ReportOutcome, Settlement, Upkeep,
     UpkeepReport, WorkerInfo,
 };
-use queuekit_core::{Error, ErrorKind, Job, JobId, NewJob, Queue, QueueName, Result};
+use queuekit_core::{Error, ErrorKind, Job, JobId, NewJob, Queue, QueueName, Result, WorkerId};
+use tokio::runtime::Handle;
 
 /// Wraps a store; each switch breaks something until it is turned back.
 #[derive(Debug)]
 pub struct Flaky {
     inner: Arc<dyn Backend>,
+    /// Not that of a worker's heartbeat, which ends with it.
+    runtime: Handle,
     /// Every call fails, certainly not applied.
     pub outage: AtomicBool,
     /// Extending leases fails: call by call with an error, or with no word of any lease.
@@ -31,10 +35,14 @@ pub struct Flaky {
     pub silent: AtomicBool,
     /// Settling and reserving are separate calls.
     pub no_exchange: AtomicBool,
+    /// A beat takes effect this many milliseconds late, also where nobody waits for it any more.
+    pub beats_late_ms: AtomicU64,
     /// Calls that extend leases.
     pub extends: AtomicU64,
     /// Calls that say that the worker is there.
     pub beats: AtomicU64,
+    /// Those that have taken effect, or failed.
+    pub beats_done: Arc<AtomicU64>,
     /// Reserve calls answered.
     pub reserves: AtomicU64,
 }
@@ -43,6 +51,7 @@ impl Flaky {
     pub(super) fn new(inner: Arc<dyn Backend>) -> Self {
         Self {
             inner,
+            runtime: Handle::current(),
             outage: AtomicBool::new(false),
             extend_fails: AtomicBool::new(false),
             settling_fails: AtomicBool::new(false),
@@ -51,8 +60,10 @@ impl Flaky {
             refuses_batches: AtomicBool::new(false),
             silent: AtomicBool::new(false),
             no_exchange: AtomicBool::new(false),
+            beats_late_ms: AtomicU64::new(0),
             extends: AtomicU64::new(0),
             beats: AtomicU64::new(0),
+            beats_done: Arc::default(),
             reserves: AtomicU64::new(0),
         }
     }
@@ -192,7 +203,22 @@ impl Leases for Flaky {
     async fn beat(&self, beat: &Beat) -> Result<()> {
         self.beats.fetch_add(1, Ordering::SeqCst);
         self.up()?;
-        self.inner_leases().beat(beat).await
+        let late = Duration::from_millis(self.beats_late_ms.load(Ordering::SeqCst));
+        let (inner, beat) = (Arc::clone(&self.inner), beat.clone());
+        let done = Arc::clone(&self.beats_done);
+        let beating = self.runtime.spawn(async move {
+            tokio::time::sleep(late).await;
+            let leases = inner.capabilities().leases.expect("the inner store has Leases");
+            let answer = leases.beat(&beat).await;
+            done.fetch_add(1, Ordering::SeqCst);
+            answer
+        });
+        beating.await.expect("a beat does not panic")
+    }
+
+    async fn forget_worker(&self, worker: &WorkerId) -> Result<bool> {
+        self.up()?;
+        self.inner_leases().forget_worker(worker).await
     }
 
     async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {

@@ -4,9 +4,9 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use queuekit_core::capability::Admin;
+use queuekit_core::capability::{Admin, Beat};
 use queuekit_core::{Backend, Client, Job, JobDraft, JobFilter, JobId, LeaseTtl, Payload, Status};
-use queuekit_worker::Worker;
+use queuekit_worker::{RunningWorker, Worker};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
@@ -107,6 +107,20 @@ impl Live {
 
     pub(super) async fn until_status(&self, id: JobId, status: Status) -> Job {
         self.until(id, |job| job.status == status).await
+    }
+
+    /// What a worker has said of itself, as soon as it has.
+    pub(super) async fn beat_of(&self, worker: &RunningWorker) -> Beat {
+        let look = async {
+            loop {
+                let mut workers = self.world.workers().await.into_iter();
+                if let Some(info) = workers.find(|info| info.beat.id == *worker.id()) {
+                    return info.beat;
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        soon(look).await
     }
 
     pub(super) fn admin(&self) -> &dyn Admin {

@@ -8,6 +8,7 @@ use queuekit_core::capability::Durability;
 use queuekit_core::memory::MemoryStore;
 use queuekit_core::{Backend, JobId, OffsetClock};
 
+use crate::kit::limits;
 use crate::{Expect, Harness, World};
 
 /// Opens in-memory stores whose time passes by itself, as workers need it.
@@ -18,7 +19,7 @@ pub struct LiveMemoryHarness;
 impl Harness for LiveMemoryHarness {
     async fn open(&self) -> Arc<dyn World> {
         let clock = OffsetClock::default();
-        let store = MemoryStore::with_clock(clock.clone());
+        let store = MemoryStore::with_clock_and_limits(clock.clone(), limits());
         let backend = Arc::new(store.clone());
         Arc::new(LiveMemory { backend, store, clock })
     }

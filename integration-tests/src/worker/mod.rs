@@ -60,6 +60,7 @@ macro_rules! __for_each_worker_case {
                 r13_1_a_handler_that_never_yields_is_given_up_and_holds_its_slot
                 r13_1_a_lease_that_cannot_be_extended_stops_its_handler
                 r13_1_presence_is_told
+                r13_1_a_worker_of_many_queues_says_that_it_serves_more
                 r13_1_leases_and_presence_are_renewed_at_a_third
             }
 
@@ -90,6 +91,7 @@ macro_rules! __for_each_worker_case {
                 r13_5_a_drain_waits_for_what_runs
                 r13_5_a_drain_releases_what_goes_on_too_long
                 r13_5_a_worker_that_is_dropped_gives_its_jobs_back
+                r13_5_a_worker_that_has_ended_is_listed_no_more
                 r13_5_until_idle_leaves_what_is_due_later
                 r13_5_until_idle_sees_what_late_outcomes_free
             }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use queuekit_core::capability::Durability;
 use queuekit_core::{Backend, JobId};
-use queuekit_integration_tests::kit::millis;
+use queuekit_integration_tests::kit::{limits, millis};
 use queuekit_integration_tests::servers::{self, Database, PgBouncer};
 use queuekit_integration_tests::{Expect, Harness, World};
 use queuekit_postgres::{PostgresConfig, PostgresStore, tokio_postgres};
@@ -80,7 +80,8 @@ async fn template() -> &'static Database {
 /// How to open the store of such a database; servers of tests do not sync.
 pub(crate) fn config(url: &str) -> PostgresConfig {
     let config = PostgresConfig::from_url(url).expect("a URL");
-    config.schema(SCHEMA).expect("a name").pool_size(4).allow_volatile(true)
+    let config = config.schema(SCHEMA).expect("a name").limits(limits());
+    config.pool_size(4).allow_volatile(true)
 }
 
 /// A connection of the test's own.

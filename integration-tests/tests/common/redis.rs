@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use queuekit_core::capability::Durability;
 use queuekit_core::{Backend, JobId};
-use queuekit_integration_tests::kit::millis;
+use queuekit_integration_tests::kit::{limits, millis};
 use queuekit_integration_tests::servers::{self, OwnRedis};
 use queuekit_integration_tests::{Expect, Harness, World};
 use queuekit_redis::{RedisConfig, RedisStore};
@@ -73,7 +73,7 @@ fn why_absent() -> Option<String> {
 pub(crate) fn config() -> RedisConfig {
     let server = servers::redis().expect("a server");
     let config = RedisConfig::from_url(server.url()).expect("a URL");
-    config.prefix(&server.prefix()).expect("a prefix")
+    config.prefix(&server.prefix()).expect("a prefix").limits(limits())
 }
 
 /// A store, and a connection to its server.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use queuekit_core::capability::Durability;
 use queuekit_core::{Backend, Clock, JobId, ManualClock, OffsetClock};
+use queuekit_integration_tests::kit::limits;
 use queuekit_integration_tests::{Expect, Harness, World};
 use queuekit_sqlite::{SqliteConfig, SqliteStore, rusqlite};
 use tempfile::TempDir;
@@ -84,7 +85,8 @@ impl SqliteWorld<ManualClock> {
 impl<C: TestClock> SqliteWorld<C> {
     async fn open(clock: C) -> Self {
         let directory = tempfile::tempdir().expect("a directory for the store");
-        let config = SqliteConfig::new(directory.path().join("jobs.db")).clock(clock.clone());
+        let config = SqliteConfig::new(directory.path().join("jobs.db"));
+        let config = config.clock(clock.clone()).limits(limits());
         let store = SqliteStore::connect(config.clone()).await.expect("the store opens");
         let backend = Arc::new(store.clone());
         Self { config, backend, store, clock, _directory: directory }

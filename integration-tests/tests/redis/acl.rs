@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::common::redis_stage::{RedisStage, connect};
 use crate::common::stage::{all_jobs, create, lease, promptly};
 use queuekit_core::capability::{
-    Admin, Beat, Inspect, Leases, Outbox, Report, RetryOutcome, Upkeep, Wakeups,
+    Admin, Inspect, Leases, Outbox, Report, RetryOutcome, Upkeep, Wakeups,
 };
 use queuekit_core::event::{Consumers, Replay, ReplayFrom};
 use queuekit_core::queue::{KeyOnDead, KeyOnWait, Order, QueuePatch};
@@ -15,7 +15,7 @@ use queuekit_core::{
     Scheduler, SubscriptionDraft,
 };
 use queuekit_integration_tests::kit::{
-    TTL, build, consumer, draft, keyed, queue, schedule_name, ttl, unique, worker,
+    TTL, beat_of, build, consumer, draft, keyed, queue, schedule_name, ttl, unique, worker,
 };
 use queuekit_integration_tests::servers::OwnRedis;
 use queuekit_integration_tests::{skip, this_test};
@@ -96,17 +96,9 @@ async fn use_jobs(store: &RedisStore) {
     store.ack(&[Ack::new(acked).with_result("done")]).await.unwrap();
     store.nack(&[Nack::new(nacked, NackKind::Retry, "no", Duration::ZERO)]).await.unwrap();
     store.move_to_dlq(&[Burial::of_lease(buried, "no")]).await.unwrap();
-    let beat = Beat {
-        id: worker("w"),
-        name: "w".to_owned(),
-        queues: vec![QueueName::default()],
-        kinds: Vec::new(),
-        slots: 1,
-        running: 0,
-        ttl: ttl(TTL),
-    };
-    store.beat(&beat).await.unwrap();
+    store.beat(&beat_of("w")).await.unwrap();
     assert_eq!(store.list_workers().await.unwrap().len(), 1);
+    assert!(store.forget_worker(&worker("w")).await.unwrap());
 }
 
 async fn use_admin(store: &RedisStore) {

@@ -8,8 +8,8 @@ use crate::common::redis_clock::{Passes, RedisClock};
 use crate::common::redis_stage::RedisStage;
 use crate::common::stage::{create, lease};
 use queuekit_core::capability::{
-    Admin, Beat, Emission, EmitOutcome, Exchange, Leases, Outbox, Report, ScheduleChange,
-    ScheduleQuery, Schedules, Settlement, StoredSettings, Upkeep,
+    Admin, Emission, EmitOutcome, Exchange, Leases, Outbox, Report, ScheduleChange, ScheduleQuery,
+    Schedules, Settlement, StoredSettings, Upkeep,
 };
 use queuekit_core::event::{Consumers, NewEvent};
 use queuekit_core::queue::QueuePatch;
@@ -18,7 +18,7 @@ use queuekit_core::{
     NackKind, NewJob, QueueName, Result, SubscriptionDraft,
 };
 use queuekit_integration_tests::kit::{
-    HOUR, TTL, build, draft, millis, queue, request, schedule_name, ttl, unique, worker,
+    HOUR, TTL, beat_of, build, draft, millis, queue, request, schedule_name, ttl, unique, worker,
 };
 use queuekit_integration_tests::servers::{Mode, Proxy};
 use queuekit_integration_tests::this_test;
@@ -128,16 +128,10 @@ async fn r10_1_an_operation_whose_reply_breaks_off_is_never_called_certainly_not
         store.report(&[Report { lease, progress: None, lines: vec!["line".to_owned()] }]).await
     };
     cuts.sweep("report", leased, report).await;
-    let beat = Beat {
-        id: worker("w"),
-        name: "w".to_owned(),
-        queues: vec![QueueName::default()],
-        kinds: Vec::new(),
-        slots: 1,
-        running: 0,
-        ttl: ttl(TTL),
-    };
-    cuts.sweep("beat", async |_| (), async |store, ()| store.beat(&beat).await).await;
+    cuts.sweep("beat", async |_| (), async |store, ()| store.beat(&beat_of("w")).await).await;
+    let listed = async |store: &RedisStore| store.beat(&beat_of("w")).await.unwrap();
+    let forget = async |store: &RedisStore, ()| store.forget_worker(&worker("w")).await;
+    cuts.sweep("forget_worker", listed, forget).await;
     cuts.end().await;
 }
 

@@ -7,16 +7,14 @@ use std::time::Duration;
 use crate::common::redis_clock::{Passes, RedisClock};
 use crate::common::redis_stage::RedisStage;
 use crate::common::stage::complete;
-use queuekit_core::capability::{Admin, Beat, Exchange, Leases, Settlement, Upkeep};
+use queuekit_core::capability::{Admin, Exchange, Leases, Settlement, Upkeep};
 use queuekit_core::queue::{KeyOnWait, QueuePatch};
 use queuekit_core::{
     Ack, AckOutcome, Backend, JobDraft, JobFilter, JobId, Lease, Nack, NackKind, NackOutcome,
     NewJob, PageSize, Priority, QueueName, Reserve, Status,
 };
 use queuekit_integration_tests::crash::is_long;
-use queuekit_integration_tests::kit::{
-    DAY, HOUR, TTL, build, draft, keyed, millis, request, ttl, worker,
-};
+use queuekit_integration_tests::kit::{DAY, HOUR, beat_of, build, draft, keyed, millis, request};
 use queuekit_integration_tests::servers::OwnRedis;
 use queuekit_integration_tests::{skip, this_test};
 use queuekit_redis::{RedisConfig, RedisStore};
@@ -340,20 +338,11 @@ async fn r8_2_a_page_looks_at_a_bounded_number_of_queues() {
 #[tokio::test]
 async fn r3_9_beats_of_the_gone_are_forgotten() {
     let Some(scale) = Scale::open(this_test!()).await else { return };
-    let beat = |name: String| Beat {
-        id: worker(&name),
-        name,
-        queues: vec![QueueName::default()],
-        kinds: Vec::new(),
-        slots: 1,
-        running: 0,
-        ttl: ttl(TTL),
-    };
     for old in 0..5 {
-        scale.store().beat(&beat(format!("old-{old}"))).await.unwrap();
+        scale.store().beat(&beat_of(&format!("old-{old}"))).await.unwrap();
     }
     scale.clock.jump(millis(HOUR)).await;
-    scale.store().beat(&beat("new".to_owned())).await.unwrap();
+    scale.store().beat(&beat_of("new")).await.unwrap();
     let beats = format!("{}:{{workers}}:beats", scale.stage.prefix);
     assert_eq!(scale.stage.ask::<u64>(cmd("HLEN").arg(beats)).await, 1);
 }

@@ -7,6 +7,7 @@ mod inspect;
 mod leases;
 mod migrations;
 mod outbox;
+mod presence;
 mod schedules;
 mod upkeep;
 mod wakeups;
@@ -15,9 +16,10 @@ mod why;
 pub use admin::{Admin, AdminExt, CancelOutcome, RescheduleOutcome, RetryOutcome};
 pub use exchange::{Exchange, Exchanged, Settlement};
 pub use inspect::{Durability, Fact, Finding, Inspect, Severity};
-pub use leases::{Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo};
+pub use leases::{ExtendOutcome, Leases, Report, ReportOutcome};
 pub use migrations::{Migration, Migrations, SchemaStatus};
 pub use outbox::{Emission, EmitOutcome, EventFilter, EventPage, Outbox, StoredSettings};
+pub use presence::{Beat, BeatTtl, Served, WorkerInfo};
 pub use schedules::{
     ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow, ScheduleRows, Schedules,
 };

@@ -9,7 +9,8 @@ use crate::capability::{Beat, ExtendOutcome, Leases, Report, ReportOutcome, Work
 use crate::error::Result;
 use crate::job::LogLine;
 use crate::lifecycle::Transition;
-use crate::limits::LOG_LINES_KEPT;
+use crate::limits::{LOG_LINES_KEPT, Limits};
+use crate::names::WorkerId;
 
 #[async_trait]
 impl Leases for MemoryStore {
@@ -27,11 +28,13 @@ impl Leases for MemoryStore {
     }
 
     async fn beat(&self, beat: &Beat) -> Result<()> {
-        self.step(Operation::Beat, |tables| {
-            let now = tables.now;
-            tables.workers.retain(|_, (beat, at)| is_live(beat, *at, now));
-            tables.workers.insert(beat.id.clone(), (beat.clone(), now));
-            Ok(())
+        self.step(Operation::Beat, |tables| tables.beat(beat, &self.shared.limits))
+    }
+
+    async fn forget_worker(&self, worker: &WorkerId) -> Result<bool> {
+        self.step(Operation::ForgetWorker, |tables| {
+            let gone = tables.workers.remove(worker);
+            Ok(gone.is_some_and(|(beat, at)| is_live(&beat, at, tables.now)))
         })
     }
 
@@ -50,6 +53,17 @@ impl Tables {
     pub(super) fn live_workers(&self) -> impl Iterator<Item = &Beat> {
         let live = self.workers.values().filter(|(beat, at)| is_live(beat, *at, self.now));
         live.map(|(beat, _)| beat)
+    }
+
+    /// Who is new is counted, without those that are gone.
+    fn beat(&mut self, beat: &Beat, limits: &Limits) -> Result<()> {
+        let now = self.now;
+        if !self.workers.contains_key(&beat.id) {
+            self.workers.retain(|_, (beat, at)| is_live(beat, *at, now));
+            limits.admit_worker(self.workers.len()).map_err(|error| error.on(&beat.id))?;
+        }
+        self.workers.insert(beat.id.clone(), (beat.clone(), now));
+        Ok(())
     }
 
     fn extend(&mut self, lease: &LeaseToken, ttl: LeaseTtl, faults: &Faults) -> ExtendOutcome {
@@ -90,5 +104,5 @@ impl Tables {
 }
 
 fn is_live(beat: &Beat, at: crate::clock::Timestamp, now: crate::clock::Timestamp) -> bool {
-    now.since(at) < beat.ttl.get() * 3
+    now.since(at) < beat.ttl.listed_for()
 }

@@ -52,8 +52,7 @@ impl Tables {
             queue.counts.set(status, Count::exact(table.count(state)));
         }
         queue.totals = table.totals;
-        queue.workers =
-            self.live_workers().filter(|beat| beat.queues.contains(name)).count() as u64;
+        queue.workers = self.live_workers().filter(|beat| beat.serves_queue(name)).count() as u64;
         queue.oldest_ready_age = oldest_due.map(|due| now.since(due));
         queue.corrupt = table.corrupt;
         queue.health = health(HealthInput {

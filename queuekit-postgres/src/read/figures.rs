@@ -124,7 +124,7 @@ async fn queue(
     for status in [Status::Completed, Status::Dead, Status::Cancelled] {
         queue.counts.set(status, Count::exact(count(status.state())));
     }
-    let serving = workers.iter().filter(|worker| worker.beat.queues.contains(&row.name));
+    let serving = workers.iter().filter(|worker| worker.beat.serves_queue(&row.name));
     queue.workers = serving.count() as u64;
     queue.oldest_ready_age = oldest.map(|due| now.since(due));
     queue.totals = figures.map_or_else(Totals::default, |of| of.totals);

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use queuekit_core::capability::{Beat, WorkerInfo};
-use queuekit_core::{Kind, LeaseTtl, QueueName, WorkerId};
+use queuekit_core::capability::{Beat, Served, WorkerInfo};
+use queuekit_core::{LeaseTtl, WorkerId};
 use tokio_postgres::Row;
 
 use crate::error::Outcome;
@@ -26,15 +26,15 @@ fn worker(row: &Row) -> Result<Option<WorkerInfo>, tokio_postgres::Error> {
     let Ok(id) = WorkerId::new(row.try_get::<_, &str>(0)?) else {
         return Ok(None);
     };
-    let (queues, kinds): (&str, &str) = (row.try_get(2)?, row.try_get(3)?);
+    let ttl = Duration::from_millis(unsigned(row.try_get(6)?));
     let beat = Beat {
         id,
         name: row.try_get(1)?,
-        queues: queues.split_whitespace().flat_map(QueueName::new).collect(),
-        kinds: kinds.split_whitespace().flat_map(Kind::new).collect(),
+        queues: Served::from_text(row.try_get(2)?),
+        kinds: Served::from_text(row.try_get(3)?),
         slots: row.try_get::<_, i32>(4)?.cast_unsigned(),
         running: row.try_get::<_, i32>(5)?.cast_unsigned(),
-        ttl: LeaseTtl::for_tests(Duration::from_millis(unsigned(row.try_get(6)?))),
+        ttl: LeaseTtl::for_tests(ttl).into(),
     };
     Ok(Some(WorkerInfo { beat, age: Duration::from_millis(unsigned(row.try_get(7)?)) }))
 }

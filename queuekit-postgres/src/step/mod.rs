@@ -3,6 +3,7 @@
 
 mod admin;
 mod agenda;
+mod beat;
 mod change;
 mod columns;
 mod days;
@@ -25,6 +26,7 @@ mod settle;
 mod write;
 
 pub(crate) use admin::*;
+pub(crate) use beat::{beat, forget_worker};
 pub(crate) use change::Change;
 pub(crate) use days::{SCHEMA, add_days};
 pub(crate) use enqueue::{ROUNDS, gone};

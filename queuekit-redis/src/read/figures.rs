@@ -105,7 +105,7 @@ impl RedisStore {
         set(Status::Completed, figures.completed, true);
         set(Status::Dead, figures.dead, true);
         set(Status::Cancelled, figures.cancelled, true);
-        let serving = workers.iter().filter(|worker| worker.beat.queues.contains(name));
+        let serving = workers.iter().filter(|worker| worker.beat.serves_queue(name));
         queue.workers = serving.count() as u64;
         queue.oldest_ready_age = oldest.map(|at| figures.now.since(Timestamp::from_millis(at)));
         queue.totals = Totals::of_ends(figures.ended, figures.total_dead, figures.total_cancelled);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queuekit_core::capability::{Beat, WorkerInfo};
+use queuekit_core::capability::{Beat, Served, WorkerInfo};
 use queuekit_core::{Kind, LeaseTtl, QueueName, Result, Timestamp, WorkerId};
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,11 @@ use crate::scripts::Lua;
 pub(crate) struct StoredBeat {
     name: String,
     queues: Vec<QueueName>,
+    #[serde(default)]
+    more_queues: bool,
     kinds: Vec<Kind>,
+    #[serde(default)]
+    more_kinds: bool,
     slots: u32,
     running: u32,
     ttl_ms: u64,
@@ -27,11 +31,25 @@ impl StoredBeat {
     pub(crate) fn of(beat: &Beat) -> Self {
         Self {
             name: beat.name.clone(),
-            queues: beat.queues.clone(),
-            kinds: beat.kinds.clone(),
+            queues: beat.queues.names().to_vec(),
+            more_queues: beat.queues.has_more(),
+            kinds: beat.kinds.names().to_vec(),
+            more_kinds: beat.kinds.has_more(),
             slots: beat.slots,
             running: beat.running,
             ttl_ms: millis(beat.ttl.get()),
+        }
+    }
+
+    fn beat(self, id: WorkerId) -> Beat {
+        Beat {
+            id,
+            name: self.name,
+            queues: Served::first(self.queues).or_more(self.more_queues),
+            kinds: Served::first(self.kinds).or_more(self.more_kinds),
+            slots: self.slots,
+            running: self.running,
+            ttl: LeaseTtl::for_tests(Duration::from_millis(self.ttl_ms)).into(),
         }
     }
 }
@@ -56,16 +74,8 @@ pub(crate) async fn workers(
         else {
             continue;
         };
-        let beat = Beat {
-            id,
-            name: said.name,
-            queues: said.queues,
-            kinds: said.kinds,
-            slots: said.slots,
-            running: said.running,
-            ttl: LeaseTtl::for_tests(Duration::from_millis(said.ttl_ms)),
-        };
-        workers.push(WorkerInfo { beat, age: now.since(Timestamp::from_millis(at)) });
+        let age = now.since(Timestamp::from_millis(at));
+        workers.push(WorkerInfo { beat: said.beat(id), age });
     }
     workers.sort_by(|one, other| one.beat.id.cmp(&other.beat.id));
     Ok(workers)

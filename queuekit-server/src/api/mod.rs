@@ -116,6 +116,7 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(queues::pause))
         .routes(routes!(queues::resume))
         .routes(routes!(work::workers::list_workers))
+        .routes(routes!(work::workers::remove_worker))
         .routes(routes!(work::reserve::reserve))
         .routes(routes!(work::settle::ack))
         .routes(routes!(work::settle::nack))

@@ -3,23 +3,35 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use clap::Subcommand;
+use axum::http::Method;
+use clap::{Args, Subcommand};
+use queuekit::WorkerId;
 use serde::Deserialize;
+use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::api::Api;
 use super::context::{Access, Context};
 use super::exit::Exit;
+use super::output::Output;
 use super::shown::{brief, span};
 use super::table::{Cell, Table};
 
 const LETTERS: usize = 40;
 
-/// Look at who works
+/// Look at who works, and take off the list who has died
 #[derive(Subcommand, Debug)]
 pub(crate) enum Worker {
     /// List the workers that said lately that they are there
     List,
+    Remove(Remove),
+}
+
+/// Take a worker that has died off the list; one that still works comes back
+#[derive(Args, Debug)]
+pub(crate) struct Remove {
+    /// Of the worker, as `worker list` shows it
+    id: WorkerId,
 }
 
 #[derive(Deserialize)]
@@ -39,15 +51,25 @@ struct WorkerView {
 
 impl Worker {
     pub(crate) async fn run(self, context: Context) -> Result<Exit> {
-        let Self::List = self;
         let output = context.output;
-        let list = async |api: &Api| {
-            let Workers { workers } = api.get("/v1/workers").await?.read()?;
-            output.list(&workers, table(&workers)?)
+        let run = async |api: &Api| match self {
+            Self::List => list(api, output).await,
+            Self::Remove(Remove { id }) => remove(api, &id, output).await,
         };
-        context.with_api(Access::Existing, list).await?;
+        context.with_api(Access::Existing, run).await?;
         Ok(Exit::Success)
     }
+}
+
+async fn list(api: &Api, output: Output) -> Result<()> {
+    let Workers { workers } = api.get("/v1/workers").await?.read()?;
+    output.list(&workers, table(&workers)?)
+}
+
+async fn remove(api: &Api, id: &WorkerId, output: Output) -> Result<()> {
+    api.act(Method::DELETE, &format!("/v1/workers/{id}")).await?;
+    let value = json!({ "worker": id, "outcome": "removed" });
+    output.answer(&value, format_args!("{id} is gone; if it still works, it comes back"))
 }
 
 fn table(workers: &[Box<RawValue>]) -> Result<Table> {

@@ -179,6 +179,13 @@ impl From<Error> for Problem {
                 );
                 return Self::new(StatusCode::CONFLICT, "too_many_queues", detail);
             }
+            ErrorKind::Invalid { field: "workers", limit, .. } => {
+                let detail = format!(
+                    "the store lists {limit}: end some, or remove those that are gone by DELETE \
+                     /v1/workers/ID"
+                );
+                return Self::new(StatusCode::CONFLICT, "too_many_workers", detail);
+            }
             ErrorKind::Invalid { item, field, limit } => {
                 let name = NAMES.iter().find(|(name, _)| name == field);
                 let name = name.map_or(*field, |(_, name)| name);

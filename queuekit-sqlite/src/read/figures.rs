@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use queuekit_core::capability::WorkerInfo;
 use queuekit_core::limits::EXACT_COUNT;
 use queuekit_core::queue::{Count, Counts, HealthInput, Queue, health};
 use queuekit_core::{QueueName, Result, State, Status, Timestamp};
@@ -41,8 +42,8 @@ impl Step<'_> {
         let workers = self.list_workers()?;
         let mut listed = Vec::with_capacity(queues.len());
         for row in queues {
-            let serves = |beat: &queuekit_core::capability::Beat| beat.queues.contains(&row.name);
-            let serving = workers.iter().filter(|worker| serves(&worker.beat)).count();
+            let serves = |worker: &&WorkerInfo| worker.beat.serves_queue(&row.name);
+            let serving = workers.iter().filter(serves).count();
             listed.push(self.figures(row, serving as u64)?);
         }
         Ok(listed)

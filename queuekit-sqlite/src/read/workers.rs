@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use queuekit_core::capability::{Beat, WorkerInfo};
-use queuekit_core::{LeaseTtl, QueueName, Result, Timestamp, WorkerId};
+use queuekit_core::capability::{Beat, Served, WorkerInfo};
+use queuekit_core::{LeaseTtl, Result, Timestamp, WorkerId};
 use rusqlite::Row;
 
 use crate::row::unsigned;
@@ -25,16 +25,15 @@ fn worker(row: &Row<'_>, now: Timestamp) -> rusqlite::Result<Option<WorkerInfo>>
     let Ok(id) = WorkerId::new(text(0)?) else {
         return Ok(None);
     };
-    let (queues, kinds) = (text(2)?, text(3)?);
     let ttl = Duration::from_millis(unsigned(row.get(6)?));
     let beat = Beat {
         id,
         name: text(1)?,
-        queues: queues.split_whitespace().flat_map(QueueName::new).collect(),
-        kinds: kinds.split_whitespace().flat_map(queuekit_core::Kind::new).collect(),
+        queues: Served::from_text(&text(2)?),
+        kinds: Served::from_text(&text(3)?),
         slots: row.get(4)?,
         running: row.get(5)?,
-        ttl: LeaseTtl::for_tests(ttl),
+        ttl: LeaseTtl::for_tests(ttl).into(),
     };
     let age = now.since(Timestamp::from_millis(row.get(7)?));
     Ok(Some(WorkerInfo { beat, age }))

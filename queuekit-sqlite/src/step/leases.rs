@@ -3,7 +3,7 @@
 use queuekit_core::capability::{Beat, ExtendOutcome, Report, ReportOutcome};
 use queuekit_core::lifecycle::Transition;
 use queuekit_core::limits::LOG_LINES_KEPT;
-use queuekit_core::{LeaseToken, LeaseTtl, LogLine, Result};
+use queuekit_core::{LeaseToken, LeaseTtl, LogLine, Result, WorkerId};
 use rusqlite::params;
 
 use super::Step;
@@ -25,18 +25,21 @@ impl Step<'_> {
 
     pub(crate) fn beat(&mut self, beat: &Beat) -> Result<()> {
         let now = self.now.as_millis();
+        let (queues, kinds) = (beat.queues.to_text(), beat.kinds.to_text());
+        let (id, ttl_ms) = (beat.id.as_str(), millis(beat.ttl.get()));
+        let row = params![id, beat.name, queues, kinds, beat.slots, beat.running, ttl_ms, now];
+        if self.execute(WORKER_UPDATE, row)? == 1 {
+            return Ok(());
+        }
         self.execute(WORKERS_FORGET, [now])?;
-        let row = params![
-            beat.id.as_str(),
-            beat.name,
-            names(&beat.queues),
-            names(&beat.kinds),
-            beat.slots,
-            beat.running,
-            millis(beat.ttl.get()),
-            now,
-        ];
-        self.execute(WORKER_PUT, row).map(drop)
+        let listed = self.row(WORKER_COUNT, [], |row| row.get(0))?.unwrap_or(0);
+        self.limits.admit_worker(listed).map_err(|error| error.on(&beat.id))?;
+        self.execute(WORKER_INSERT, row).map(drop)
+    }
+
+    pub(crate) fn forget_worker(&mut self, worker: &WorkerId) -> Result<bool> {
+        let gone = self.execute(WORKER_FORGET, params![worker.as_str(), self.now.as_millis()])?;
+        Ok(gone == 1)
     }
 
     fn extend_one(&mut self, lease: &LeaseToken, ttl: LeaseTtl) -> Result<ExtendOutcome> {
@@ -74,9 +77,4 @@ impl Step<'_> {
         }
         Ok(ReportOutcome::Reported)
     }
-}
-
-/// Names have no spaces in them.
-fn names(names: &[impl AsRef<str>]) -> String {
-    names.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(" ")
 }

@@ -1,46 +1,60 @@
-//! Says that the worker is there.
+//! Says that the worker is there, and in the end that it is gone.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use queuekit_core::LeaseTtl;
-use queuekit_core::capability::Beat;
+use queuekit_core::capability::{Beat, BeatTtl, Served};
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
 
 use super::beat_every;
 use crate::shared::Shared;
 
-/// How long an ended worker may take to say so.
-const FAREWELL: Duration = Duration::from_millis(500);
+/// How long a worker that ends may take to say so; one that is not heard is listed a while longer.
+pub(super) const FAREWELL: Duration = Duration::from_secs(1);
 
-pub(super) async fn beat(shared: &Arc<Shared>) {
-    loop {
+/// Beats until the worker ends, then takes it off the list: whoever looks for queues that nobody
+/// serves must not find one that has ended.
+pub(super) async fn beat(shared: &Arc<Shared>, stopped: &CancellationToken) {
+    let beating = async {
+        // A beat that is under way comes to its end first: it might arrive behind the farewell.
+        beat_until(stopped, shared).await;
         if let Some(leases) = shared.leases() {
-            // Nothing depends on presence: the next beat is soon enough.
-            if let Err(error) = leases.beat(&present(shared, shared.ttl)).await {
-                shared.store_error(&error);
-            }
+            let _ = leases.forget_worker(&shared.id).await;
         }
-        tokio::time::sleep(beat_every(shared.ttl.get())).await;
+    };
+    let late = async {
+        stopped.cancelled().await;
+        sleep(FAREWELL).await;
+    };
+    tokio::select! {
+        () = beating => {}
+        () = late => {}
     }
 }
 
-/// The last beat lets the worker go from the list soon, rather than after three leases: who looks
-/// for queues that nobody serves must not find one that has ended.
-pub(super) async fn farewell(shared: &Arc<Shared>) {
-    let (Some(leases), Ok(soon)) = (shared.leases(), LeaseTtl::new(Duration::from_secs(1))) else {
-        return;
-    };
-    let last = present(shared, soon.min(shared.ttl));
-    // Whoever is not heard is listed a while longer.
-    let _ = tokio::time::timeout(FAREWELL, leases.beat(&last)).await;
+async fn beat_until(stopped: &CancellationToken, shared: &Arc<Shared>) {
+    // Listed for three of it, however long the leases are.
+    let ttl = BeatTtl::from(shared.ttl);
+    loop {
+        if let Some(leases) = shared.leases() {
+            // Nothing depends on presence: the next beat is soon enough.
+            if let Err(error) = leases.beat(&present(shared, ttl)).await {
+                shared.store_error(&error);
+            }
+        }
+        if stopped.run_until_cancelled(sleep(beat_every(ttl.get()))).await.is_none() {
+            return;
+        }
+    }
 }
 
-fn present(shared: &Arc<Shared>, ttl: LeaseTtl) -> Beat {
+fn present(shared: &Arc<Shared>, ttl: BeatTtl) -> Beat {
     Beat {
         id: shared.id.clone(),
         name: shared.name.clone(),
-        queues: shared.queues.clone(),
-        kinds: shared.kinds.names().into_iter().collect(),
+        queues: Served::first(shared.queues.iter().cloned()),
+        kinds: Served::first(shared.kinds.names()),
         slots: u32::try_from(shared.slots).unwrap_or(u32::MAX),
         running: u32::try_from(shared.registry.busy()).unwrap_or(u32::MAX),
         ttl,

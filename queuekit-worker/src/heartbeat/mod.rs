@@ -45,10 +45,10 @@ impl Heartbeat {
         let body = move || {
             while !stopped.is_cancelled() {
                 let beating = async {
-                    tokio::select! {
-                        () = stopped.cancelled() => {}
-                        () = beat(&shared) => {}
-                    }
+                    tokio::join!(
+                        stopped.run_until_cancelled(keep(&shared)),
+                        beat::beat(&shared, &stopped),
+                    )
                 };
                 let beating = catch_unwind(AssertUnwindSafe(|| runtime.block_on(beating)));
                 if beating.is_err() {
@@ -56,8 +56,6 @@ impl Heartbeat {
                     std::thread::sleep(LOOK);
                 }
             }
-            let leaving = || runtime.block_on(beat::farewell(&shared));
-            let _ = catch_unwind(AssertUnwindSafe(leaving));
             drop(ending);
         };
         let thread = std::thread::Builder::new().name("queuekit-beat".to_owned());
@@ -72,7 +70,7 @@ impl Heartbeat {
         if let Some(ended) = self.ended.take() {
             // The sender is dropped at the end; nothing is ever sent. A call of the store that
             // blocks the thread is not waited for.
-            let _ = tokio::time::timeout(LOOK, ended).await;
+            let _ = tokio::time::timeout(beat::FAREWELL + LOOK, ended).await;
         }
     }
 }
@@ -83,13 +81,8 @@ impl Drop for Heartbeat {
     }
 }
 
-async fn beat(shared: &Arc<Shared>) {
-    tokio::join!(
-        watch::watch(shared),
-        extend::extend(shared),
-        report::report(shared),
-        beat::beat(shared),
-    );
+async fn keep(shared: &Arc<Shared>) {
+    tokio::join!(watch::watch(shared), extend::extend(shared), report::report(shared));
 }
 
 /// How often to look at leases of this length.

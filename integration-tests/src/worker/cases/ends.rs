@@ -3,11 +3,11 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use queuekit_core::Status;
+use queuekit_core::{LeaseTtl, Status};
 use queuekit_worker::{Ctx, JobError, JobResult};
 
 use crate::worker::Live;
-use crate::worker::kit::{Task, events, next, soon};
+use crate::worker::kit::{Task, events, next, soon, until};
 
 /// R13.5: a drain takes no more, and waits for what runs. Guard: the drain's wait.
 pub(in crate::worker) async fn r13_5_a_drain_waits_for_what_runs(live: Live) {
@@ -67,6 +67,34 @@ pub(in crate::worker) async fn r13_5_a_worker_that_is_dropped_gives_its_jobs_bac
     drop(worker);
     let job = live.until_status(id, Status::Ready).await;
     assert_eq!(job.attempts, 0);
+}
+
+/// R13.5, R3.9: a worker that has ended is not listed any more, however it ended.
+/// Guard: the farewell, and that no beat comes behind it.
+pub(in crate::worker) async fn r13_5_a_worker_that_has_ended_is_listed_no_more(live: Live) {
+    let handler = |_: Task, _: Ctx| async { JobResult::Ok(()) };
+    let worker = || live.worker().lease_ttl(LeaseTtl::default()).handle(handler);
+    // It goes on while the others end.
+    let other = worker().start().await.expect("start");
+    live.beat_of(&other).await;
+    let listed = async || live.world.workers().await.len();
+    live.store.beats_late_ms.store(200, Ordering::SeqCst);
+    soon(worker().run_until_idle()).await.expect("run");
+    let store = &live.store;
+    until(|| store.beats_done.load(Ordering::SeqCst) == store.beats.load(Ordering::SeqCst)).await;
+    assert_eq!(listed().await, 1, "its first beat was under way when it ended");
+    live.store.beats_late_ms.store(0, Ordering::SeqCst);
+    let drained = worker().start().await.expect("start");
+    live.beat_of(&drained).await;
+    drained.drain(Duration::ZERO).await;
+    assert_eq!(listed().await, 1);
+    drop(other);
+    soon(async {
+        while listed().await > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
 }
 
 /// A worker that runs until idle leaves what is due later. Guard: what it counts as work.

@@ -4,9 +4,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc as blocking;
 use std::time::{Duration, Instant};
 
-use queuekit_core::{Backend, LeaseTtl, Status};
+use queuekit_core::capability::Served;
+use queuekit_core::limits::{BEAT_NAMES, BEAT_TTL, TTL};
+use queuekit_core::{LeaseTtl, Status};
 use queuekit_worker::{Ctx, JobError, JobResult};
 
+use crate::kit::{default_queue, kind, queue};
 use crate::time_limit::answered;
 use crate::worker::Live;
 use crate::worker::kit::{LONG_TTL, SHORT_TTL, Task, events, next, until};
@@ -152,20 +155,25 @@ pub(in crate::worker) async fn r13_1_a_lease_that_cannot_be_extended_stops_its_h
 pub(in crate::worker) async fn r13_1_presence_is_told(live: Live) {
     let handler = |_: Task, _: Ctx| async { JobResult::Ok(()) };
     let worker = live.worker().concurrency(7).handle(handler).start().await.expect("start");
-    let leases = live.store.capabilities().leases.expect("Leases");
-    let beat = crate::worker::kit::soon(async {
-        loop {
-            let workers = leases.list_workers().await.expect("list_workers");
-            if let Some(info) = workers.into_iter().find(|info| info.beat.id == *worker.id()) {
-                return info.beat;
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    })
-    .await;
+    let beat = live.beat_of(&worker).await;
     assert_eq!((beat.name.as_str(), beat.slots), ("suite", 7));
-    assert_eq!(beat.kinds.iter().map(|kind| kind.as_str()).collect::<Vec<_>>(), ["task"]);
-    assert_eq!(beat.queues.iter().map(|queue| queue.as_str()).collect::<Vec<_>>(), ["default"]);
+    assert_eq!(beat.kinds, Served::first([kind("task")]));
+    assert_eq!(beat.queues, Served::first([default_queue()]));
+    worker.drain(Duration::from_secs(5)).await;
+}
+
+/// R13.1, R3.9: a worker of more queues than a beat names says so; and however long its leases
+/// are, it beats before it is gone from the list. Guard: what becomes of queues and ttl in a beat.
+pub(in crate::worker) async fn r13_1_a_worker_of_many_queues_says_that_it_serves_more(live: Live) {
+    let handler = |_: Task, _: Ctx| async { JobResult::Ok(()) };
+    let queues = (0..=BEAT_NAMES).map(|n| queue(&format!("q{n}")));
+    let ttl = LeaseTtl::new(TTL.1).expect("a ttl");
+    let worker = live.worker().queues(queues.clone()).lease_ttl(ttl).handle(handler);
+    let worker = worker.start().await.expect("start");
+    let beat = live.beat_of(&worker).await;
+    assert_eq!(beat.queues, Served::first(queues));
+    assert!(beat.queues.has_more() && !beat.kinds.has_more());
+    assert_eq!(beat.ttl.get(), BEAT_TTL);
     worker.drain(Duration::from_secs(5)).await;
 }
 

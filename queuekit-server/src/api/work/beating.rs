@@ -10,9 +10,6 @@ use queuekit::capability::Beat;
 
 use crate::http::{Caller, Problem};
 
-/// A beat is listed for so many times its ttl (R3.9).
-const LISTED: u32 = 3;
-
 /// Who has beaten by which key, and until when that is listed.
 #[derive(Debug, Default)]
 pub(in crate::api) struct Beating(Mutex<HashMap<String, HashMap<WorkerId, Instant>>>);
@@ -43,8 +40,15 @@ impl Beating {
             let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail);
             return Err(problem.retry_after(beat.ttl.get()));
         }
-        workers.insert(beat.id.clone(), now + beat.ttl.get() * LISTED);
+        workers.insert(beat.id.clone(), now + beat.ttl.listed_for());
         Ok(())
+    }
+
+    /// It was taken off the list.
+    pub(super) fn forget(&self, caller: &Caller, worker: &WorkerId) {
+        let Some(key) = caller.key() else { return };
+        let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        keys.entry(key.to_owned()).or_default().remove(worker);
     }
 }
 
@@ -53,6 +57,7 @@ mod tests {
     use std::time::Duration;
 
     use queuekit::LeaseTtl;
+    use queuekit::capability::Served;
 
     use super::*;
     use crate::http::caller::tests::caller_of;
@@ -61,11 +66,11 @@ mod tests {
         Beat {
             id: WorkerId::new(format!("w{id}")).unwrap(),
             name: String::new(),
-            queues: Vec::new(),
-            kinds: Vec::new(),
+            queues: Served::first([]),
+            kinds: Served::first([]),
             slots: 1,
             running: 0,
-            ttl: LeaseTtl::new(Duration::from_secs(10)).unwrap(),
+            ttl: LeaseTtl::new(Duration::from_secs(10)).unwrap().into(),
         }
     }
 
@@ -80,6 +85,8 @@ mod tests {
         assert_eq!(admit(&one, 3, now).unwrap_err().kind(), "rate_limited");
         admit(&one, 0, now).unwrap();
         admit(&other, 3, now).unwrap();
-        admit(&one, 3, now + Duration::from_secs(30)).unwrap();
+        beating.forget(&one, &beat(1).id);
+        admit(&one, 3, now).unwrap();
+        admit(&one, 4, now + Duration::from_secs(30)).unwrap();
     }
 }

@@ -11,6 +11,7 @@ in_every_place! {
     dead_jobs_are_not_kept_for_less_before_somebody_says_yes,
     figures_are_of_the_whole_store,
     workers_are_listed,
+    a_worker_is_removed,
 }
 
 fn a_queue_is_shown_paused_set_up_emptied_and_removed(place: &Place) {
@@ -120,4 +121,23 @@ fn workers_are_listed(place: &Place) {
     assert_eq!((&workers[0]["name"], &workers[0]["slots"]), (&json!("mailer"), &json!(3)));
     let told = place.run("worker list").ok();
     assert!(told.lines().nth(1).unwrap().contains("mailer-"), "{told}");
+}
+
+fn a_worker_is_removed(place: &Place) {
+    place.run("worker remove gone").failed(3, &["no such worker"]);
+    place.run("worker remove a/b").failed(2, &["worker must be"]);
+    let args = ["work", "--url", &place.url, "--name", "mailer"];
+    let worker = place.start(&args.join(" "));
+    let mut workers = place.lines("worker list");
+    while workers.is_empty() {
+        workers = place.lines("worker list");
+    }
+    drop(worker);
+    let id = workers[0]["id"].as_str().unwrap();
+    let told = place.run(&format!("worker remove {id}")).ok();
+    assert_eq!(told, format!("{id} is gone; if it still works, it comes back\n"));
+    assert_eq!(place.lines("worker list").len(), 0);
+    place.run("enqueue echo").ok();
+    place.work();
+    assert_eq!(place.json("stats")["workers"], 0, "one that has ended is listed no more");
 }

@@ -14,6 +14,7 @@ fn s14_every_change_is_told_with_who_made_it_and_what_came_of_it() {
     by("POST", "/v1/subscriptions/c/replay").json(&json!({"name": "r"})).expect(200);
     by("POST", "/v1/queues/q/pause").send().expect(200);
     by("DELETE", "/v1/queues/none").send().expect(404);
+    by("DELETE", "/v1/workers/w").send().expect(404);
     let id = "01890000-0000-7000-8000-0000000037a8";
     by("POST", &format!("/v1/jobs/{id}/cancel")).send().expect(404);
     let some = json!({"action": "cancel", "filter": {
@@ -34,6 +35,7 @@ fn s14_every_change_is_told_with_who_made_it_and_what_came_of_it() {
         ["\"configure\"", r#"on="queue q {\"paused\":true}""#, "\"done\""],
         ["\"configure\"", r#"q {\"max_pending\":null,\"order\":\"fair\"}""#, "\"done\""],
         ["\"remove\"", "on=\"queue none\"", "\"not_found\""],
+        ["\"remove\"", "on=\"worker w\"", "\"not_found\""],
         ["\"cancel\"", "on=\"job 01890000", "\"not_found\""],
         ["\"bulk cancel\"", told, "changed 0"],
     ] {

@@ -83,8 +83,19 @@ fn s11_a_bound_key_does_not_speak_for_workers_of_others() {
     beat("worker", &["other"]).expect(204);
     beat("acme", &["acme.a"]).problem(403, "forbidden");
     beat("acme", &[]).problem(403, "forbidden");
+    let more = json!({
+        "id": "m", "name": "m", "queues": ["acme.a"], "more_queues": true, "types": [],
+        "slots": 1, "running": 0, "ttl_ms": 1000,
+    });
+    server.ask("POST", "/v1/beat").key(&secret("acme")).json(&more).problem(403, "forbidden");
+    let remove = |id: &str| server.ask("DELETE", "/v1/workers/w").key(&secret(id)).send();
+    remove("acme").problem(403, "forbidden");
     let workers = server.get("/v1/workers").key(&secret("reader")).send().expect(200).value();
     assert_eq!(workers["workers"][0]["name"], "worker");
+    remove("worker").expect(204);
+    beat("acme", &["acme.a"]).expect(204);
+    remove("acme").expect(204);
+    remove("acme").problem(404, "not_found");
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn scope_of(method: &str, path: &str) -> &'static str {
     match method {
         "GET" if path == "/v1/keys" => "admin",
         "GET" => "read",
-        _ if work.contains(&path) => "work",
+        _ if work.contains(&path) || path.starts_with("/v1/workers/") => "work",
         _ if writes => "enqueue",
         _ if manages => "manage",
         _ => "admin",

@@ -238,9 +238,13 @@ fn s6_a_beat_names_at_most_a_hundred_queues_and_types() {
     let beat = |queues: usize, types: usize| {
         let (queues, types) = (names(queues), names(types));
         by(&server, "worker", "POST", "/v1/beat").json(&json!({"id": "w", "name": "w",
-            "queues": queues, "types": types, "slots": 1, "running": 0, "ttl_ms": 1000}))
+            "queues": queues, "more_queues": true, "types": types, "slots": 1, "running": 0,
+            "ttl_ms": 43_200_000}))
     };
     beat(100, 100).expect(204);
+    let listed = by(&server, "reader", "GET", "/v1/workers").send().expect(200).value();
+    let worker = &listed["workers"][0];
+    assert_eq!((&worker["more_queues"], &worker["more_types"]), (&json!(true), &json!(false)));
     assert_eq!(beat(101, 1).problem(422, "invalid")["field"], "queues");
     assert_eq!(beat(1, 101).problem(422, "invalid")["field"], "types");
 }

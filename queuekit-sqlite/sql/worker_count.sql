@@ -1,0 +1,6 @@
+-- Purpose: tells how many workers are stored.
+-- Parameters: none.
+-- Result: their number.
+-- Index: none: it looks at all of them, once for each that is new.
+-- Locks: runs inside a step.
+SELECT count(*) FROM queuekit_workers;

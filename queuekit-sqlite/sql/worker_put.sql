@@ -1,6 +1,0 @@
--- Purpose: a worker says that it is there.
--- Parameters: in the order of the columns.
--- Index: the primary key.
--- Locks: runs inside a step.
-INSERT OR REPLACE INTO queuekit_workers (id, name, queues, kinds, slots, running, ttl_ms, at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8);
