@@ -26,6 +26,7 @@ pub mod limits;
 pub mod memory;
 mod ms;
 mod names;
+mod object;
 pub mod queue;
 pub mod retry;
 pub mod schedule;

@@ -6,8 +6,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{KeyOnDead, KeyOnWait, Order, QueueSettings, Retention};
 use crate::error::{Error, Result};
-use crate::limits::{COUNT, PER_KEY, countable};
-use crate::ms;
+use crate::limits::{COUNT, DEDUP_WINDOW, PER_KEY, countable};
+use crate::{ms, object};
 
 /// A change of some settings; what is `None` stays.
 ///
@@ -32,7 +32,7 @@ pub struct QueuePatch {
     #[serde(rename = "dedup_window_ms", serialize_with = "ms::option::serialize")]
     #[serde(deserialize_with = "given_ms", skip_serializing_if = "Option::is_none")]
     dedup_window: Option<Duration>,
-    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "given_object", skip_serializing_if = "Option::is_none")]
     retention: Option<Retention>,
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     description: Option<String>,
@@ -52,6 +52,14 @@ where
 
 fn given_ms<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
     ms::deserialize(from).map(Some)
+}
+
+fn given_object<'de, D, T>(from: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    object::deserialize(from).map(Some)
 }
 
 impl QueuePatch {
@@ -94,9 +102,9 @@ impl QueuePatch {
         self
     }
 
-    /// Sets how long idempotency keys outlive their jobs' end.
+    /// Sets how long idempotency keys outlive their jobs' end: at most 366 days, longer is cut.
     pub fn dedup_window(mut self, window: Duration) -> Self {
-        self.dedup_window = Some(ms::whole(window));
+        self.dedup_window = Some(ms::whole(window.min(DEDUP_WINDOW)));
         self
     }
 
@@ -139,7 +147,10 @@ impl QueuePatch {
             return Err(Error::invalid("description", limit, got));
         }
         countable("max_pending", self.max_pending.flatten())?;
-        countable("dedup_window_ms", self.dedup_window.map(ms::of))?;
+        if let Some(window) = self.dedup_window.filter(|window| *window > DEDUP_WINDOW) {
+            let got = format!("{} ms", ms::of(window));
+            return Err(Error::invalid("dedup_window_ms", "at most 366 days", got));
+        }
         let Some(Retention { done, dead }) = &self.retention else { return Ok(()) };
         done.check()?;
         dead.check()
@@ -202,6 +213,8 @@ mod tests {
     #[test]
     fn r6_7_a_patch_sets_nothing_that_is_no_setting_and_no_null_that_is_none() {
         for wrong in [
+            r#"{"retention":[]}"#,
+            r#"{"retention":{"done":[],"dead":{}}}"#,
             r#"{"no_setting":1}"#,
             r#"{"paused":null}"#,
             r#"{"per_key":null}"#,

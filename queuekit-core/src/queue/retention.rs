@@ -6,15 +6,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::limits::{RETENTION_AGE_MIN, RETENTION_GRACE, countable};
-use crate::ms;
+use crate::{ms, object};
 
 /// How long ended jobs are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Retention {
     /// Completed and cancelled jobs, together (default 24 h, 100,000 jobs).
+    #[serde(deserialize_with = "object::deserialize")]
     pub done: Keep,
     /// Dead jobs (default until deleted).
+    #[serde(deserialize_with = "object::deserialize")]
     pub dead: Keep,
 }
 
