@@ -50,7 +50,7 @@ pub const PAGE_JOBS: usize = 1000;
 pub const BURIALS_PER_RESERVE: usize = 100;
 /// Most live leases a partition key can be allowed (R7.3).
 pub const PER_KEY: u32 = 10_000;
-/// Longest deduplication window (R2.5): the time of its end has to stay a time that stores can keep.
+/// Longest deduplication window (R2.5): stores have to be able to keep the time of its end.
 pub const DEDUP_WINDOW: Duration = Duration::from_secs(366 * 24 * 3600);
 /// Shortest retention by age.
 pub const RETENTION_AGE_MIN: Duration = Duration::from_secs(600);
