@@ -8,7 +8,7 @@ use queuekit_core::{Error, ErrorKind, Result};
 use crate::Worker;
 
 impl Worker {
-    /// Gives every handler access to a value, such as a connection pool: [`Ctx::state`] answers
+    /// Gives every handler access to a value, such as a connection pool: `Ctx::state` answers
     /// it. One value per type; a second one of the same type replaces the first.
     ///
     /// ```
