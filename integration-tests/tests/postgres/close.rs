@@ -7,6 +7,7 @@ use queuekit_core::capability::{Admin, Leases, Upkeep, Wakeups};
 use queuekit_core::{Backend, EnqueueOutcome, ErrorKind, QueueName};
 use queuekit_integration_tests::kit::{TTL, build, draft, kind_of, request, ttl, unique};
 use queuekit_integration_tests::{alone, skip, this_test};
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -38,6 +39,7 @@ async fn r10_4_close_ends_calls_connections_and_the_thread() {
     };
     let held: Vec<_> = (0..256).map(waits).collect();
     stage.until_blocked(1).await;
+    until("a call has ended", async || calls.iter().any(JoinHandle::is_finished)).await;
     let both = async { tokio::join!(store.close(), store.close()) };
     let (one, other) = timeout(Duration::from_secs(5), both).await.expect("closed within 5 s");
     one.unwrap();
