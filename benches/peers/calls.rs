@@ -1,4 +1,4 @@
-//! What the handler of a program tells the one who measures.
+//! Counts the calls of a handler, for the benchmark.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,7 +24,7 @@ pub(crate) struct Calls {
     pub(crate) count: AtomicUsize,
     expected: AtomicUsize,
     last: Notify,
-    /// While it is measured how long jobs wait.
+    /// Set while the waits of jobs are measured.
     starts: OnceLock<mpsc::UnboundedSender<Instant>>,
 }
 
@@ -45,12 +45,12 @@ impl Calls {
         self.expected.store(calls, Ordering::SeqCst);
     }
 
-    /// Until the last of the expected calls.
+    /// Waits for the last of the expected calls.
     pub(crate) async fn wait(&self) {
         self.last.notified().await;
     }
 
-    /// Enqueues one job after the other and tells how long each waited for the worker that runs.
+    /// Enqueues one job after the other. Returns how long each waited for the worker that runs.
     pub(crate) async fn waits<P: Peer>(&self, peer: &P, jobs: usize) -> Result<Vec<Duration>> {
         let (send, mut starts) = mpsc::unbounded_channel();
         self.starts.set(send).map_err(|_| "waits are measured once per process")?;

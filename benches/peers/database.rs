@@ -2,7 +2,7 @@
 
 use crate::harness::{Place, Result};
 
-/// The one statement that tells what the server is and does for the session that asks.
+/// The statement that describes the server and its settings for the session.
 pub(crate) const DESCRIBE: &str = "SELECT format(
     'PostgreSQL %s fsync=%s synchronous_commit=%s shared_buffers=%s max_wal_size=%s',
     current_setting('server_version'), current_setting('fsync'),

@@ -1,4 +1,5 @@
-//! What is measured, once for all queues: each program includes this file and says how it is done.
+//! The measurements, written once for all queues: each program includes this file and implements
+//! them.
 //!
 //! One line of JSON per measurement goes to standard output; `cargo xtask peers` reads them.
 #![allow(clippy::print_stdout, reason = "figures are printed")]
@@ -15,7 +16,7 @@ pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>
 /// Jobs per call where jobs are enqueued in bulk.
 const BATCH: usize = 1000;
 
-/// Where the store of one measurement is; it lets go of the place when it is dropped.
+/// The place of the store of one measurement. It is freed when this value is dropped.
 pub(crate) trait Place: Sized {
     /// The option that says where.
     const OPTION: &'static str;
@@ -23,7 +24,7 @@ pub(crate) trait Place: Sized {
     /// Whether one value of the option is good for several measurements.
     const SERVES_MANY: bool;
 
-    /// What is measured in such a place, with how many jobs.
+    /// The measurements in such a place, with their numbers of jobs.
     const MEASURED: &'static [(&'static str, usize)];
 
     /// Makes the place ready that the option says; `name` is free for what is made in it.
@@ -34,16 +35,16 @@ pub(crate) trait Place: Sized {
 pub(crate) trait Peer: Clone + Send + Sync + 'static {
     const NAME: &'static str;
 
-    /// What `--set` can change, with the values that were found to be the fastest.
+    /// The settings that `--set` can change, with the values that were the fastest.
     const SETTINGS: &'static [(&'static str, &'static str)];
 
-    /// What its store is in.
+    /// The place of its store.
     type Place: Place;
 
     fn open(place: &Self::Place, settings: &Settings) -> impl Future<Output = Result<Self>> + Send;
 
-    /// What the store answers when it is asked for its version and for what makes the connection
-    /// that writes durable.
+    /// The store's own answer about its version and about the durability of the connection that
+    /// writes.
     fn store(&self) -> impl Future<Output = Result<String>> + Send;
 
     fn enqueue(&self, number: usize) -> impl Future<Output = Result<()>> + Send;
@@ -51,11 +52,11 @@ pub(crate) trait Peer: Clone + Send + Sync + 'static {
     /// Enqueues all of them in one call.
     fn enqueue_all(&self, numbers: Range<usize>) -> impl Future<Output = Result<()>> + Send;
 
-    /// Runs a worker until so many no-op jobs are recorded as completed, and tells when they were.
+    /// Runs a worker until `jobs` no-op jobs are recorded as completed. Returns when they were.
     fn drain(&self, jobs: usize) -> impl Future<Output = Result<Instant>> + Send;
 
-    /// Runs a worker that has nothing to do but one job after the other, and tells of each how long
-    /// it waited, from before it was enqueued until its handler started.
+    /// Runs a worker that gets one job after the other. Returns how long each waited, from before
+    /// it was enqueued until its handler started.
     fn idle(&self, _jobs: usize) -> impl Future<Output = Result<Vec<Duration>>> + Send {
         async { Err("not measured in such a place".into()) }
     }
@@ -63,7 +64,7 @@ pub(crate) trait Peer: Clone + Send + Sync + 'static {
     /// How many jobs are recorded as completed.
     fn completed(&self) -> impl Future<Output = Result<usize>> + Send;
 
-    /// Lets go of the store; not measured.
+    /// Closes the store; not measured.
     fn close(self) -> impl Future<Output = Result<()>> + Send;
 }
 

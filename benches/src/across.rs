@@ -1,4 +1,4 @@
-//! How long a job waits that another process enqueues, in a worker with nothing to do.
+//! How long a job from another process waits for an idle worker.
 
 use std::env;
 use std::io::{BufRead, Write, stdin};
@@ -19,7 +19,7 @@ const ADDRESS: &str = "QUEUEKIT_BENCH_ADDRESS";
 /// Longer than stores look for the work of others, so that each job meets another moment of it.
 const PAUSE: Duration = Duration::from_micros(27_300);
 
-/// From before the other process is told to enqueue until the handler starts.
+/// Measures from before the request to the other process to enqueue until the handler starts.
 pub(crate) fn pickup<S: BenchStore>(criterion: &mut Criterion) {
     let runtime = runtime();
     let mut group = group::<S>(criterion, "pickup");

@@ -1,4 +1,4 @@
-//! What a reserve costs beside jobs it does not want (contract R5.9).
+//! The cost of a reserve among jobs that it does not want (contract R5.9).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -45,7 +45,7 @@ pub(crate) fn backlog<S: BenchStore>(criterion: &mut Criterion) {
             });
         });
         calls.sort_unstable();
-        // Called once, to see whether it works, it has no figure to give.
+        // A single call, to see whether it works, gives no figure.
         if calls.len() >= 100 {
             costs.push((name, calls[calls.len() / 2]));
         }
@@ -99,13 +99,13 @@ async fn open_with<S: BenchStore>(wanted: usize, beside: Beside) -> Arc<dyn Back
 
 /// Otherwise retention would take the finished jobs away.
 async fn keep_all(store: &dyn Backend) {
-    let retention = Retention { done: Keep::ALL, ..Retention::default() };
+    let retention = Retention::default().done(Keep::ALL);
     let patch = QueuePatch::default().retention(retention);
     let admin = store.capabilities().admin.expect("the store has Admin");
     admin.configure(&QueueName::default(), &patch).await.expect("configure");
 }
 
-/// The time of each of so many reserves; between them the jobs are given back.
+/// The time of each of `times` reserves; between them the jobs are released.
 async fn measure(store: &dyn Backend, times: u64) -> Vec<Duration> {
     let mut calls = Vec::new();
     for _ in 0..times {

@@ -1,4 +1,4 @@
-//! What a worker costs beyond its store.
+//! The cost of a worker beyond its store.
 
 use std::fs;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::setup::{CHUNK, fill, group, runtime};
 use crate::{BenchStore, reserve, worker};
 
 /// The CPU time of the whole process while a worker drains a queue, less that of the same calls
-/// to the store without a worker. The kernel tells it in steps of 10 ms, so the figure to read is
+/// to the store without a worker. The kernel counts it in steps of 10 ms, so the figure to read is
 /// the one printed at the end, over all runs.
 pub(crate) fn cpu_per_job<S: BenchStore>(criterion: &mut Criterion) {
     if process_cpu().is_none() {
@@ -64,7 +64,7 @@ async fn store_cpu<S: BenchStore>() -> Duration {
     process_cpu().unwrap_or_default().saturating_sub(before)
 }
 
-/// User and system time of all threads there are and were; none where Linux does not tell.
+/// User and system time of all threads there are and were; none where Linux does not report them.
 pub(crate) fn process_cpu() -> Option<Duration> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
     // The second field is the program's name, which may contain anything; utime and stime are

@@ -72,7 +72,7 @@ pub(crate) fn events<S: BenchStore>(criterion: &mut Criterion) {
     });
 }
 
-/// What the partition keys of events, so many, are to their consumers.
+/// How consumers use the partition keys of events; the number is that of the keys.
 #[derive(Clone, Copy)]
 enum Keys {
     Unused,
@@ -159,7 +159,7 @@ async fn enqueues<S: BenchStore>(rounds: u64, in_one_call: bool) -> Duration {
     started.elapsed()
 }
 
-/// So many deliveries in all, taken and completed by as many tasks as there are consumers.
+/// Takes and completes this number of deliveries in all, with one task per consumer.
 async fn drain_events<S: BenchStore>(
     times: u64,
     deliveries: usize,
@@ -193,7 +193,7 @@ async fn drain_events<S: BenchStore>(
     took
 }
 
-/// As many jobs of a queue whose partition keys are served in the order of their jobs.
+/// Drains as many jobs of a queue whose partition keys are served in the order of their jobs.
 async fn drain_keyed<S: BenchStore>(times: u64, jobs: usize) -> Duration {
     let mut took = Duration::ZERO;
     for _ in 0..times {

@@ -1,4 +1,4 @@
-//! What a worker costs that has nothing to do.
+//! The cost of an idle worker.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::cpu::process_cpu;
 use crate::pickup::idle_worker;
 use crate::setup::{group, runtime};
 
-/// The kernel tells CPU time in steps of 10 ms.
+/// Long enough, because the kernel counts CPU time in steps of 10 ms.
 const WAIT: Duration = Duration::from_secs(1);
 
 /// The CPU time of the whole process while its one worker waits.

@@ -20,6 +20,7 @@ mod cpu;
 mod enqueue;
 mod events;
 mod idle;
+mod many_queues;
 mod pickup;
 mod reserve;
 mod setup;
@@ -73,6 +74,7 @@ pub fn run<S: BenchStore>() {
     across::pickup::<S>(&mut criterion);
     idle::idle::<S>(&mut criterion);
     backlog::backlog::<S>(&mut criterion);
+    many_queues::many_queues::<S>(&mut criterion);
     criterion.final_summary();
 }
 

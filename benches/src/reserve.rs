@@ -26,7 +26,7 @@ pub(crate) fn reserve_and_ack<S: BenchStore>(criterion: &mut Criterion) {
     }
 }
 
-/// Completes all jobs of a store, so many at a time.
+/// Completes all jobs of a store, at most `limit` at a time.
 pub(crate) async fn drain(store: &dyn Backend, batch: usize) -> Duration {
     let started = Instant::now();
     loop {

@@ -44,8 +44,8 @@ pub(crate) fn group<'a, S: BenchStore>(
     group
 }
 
-/// So many, or a hundredth where it only matters that the benchmark works: with `BENCH_QUICK`
-/// set, and when criterion runs each benchmark once (`cargo test --benches`).
+/// The given number, or a hundredth of it where it only matters that the benchmark works: with
+/// `BENCH_QUICK` set, and when criterion runs each benchmark once (`cargo test --benches`).
 pub fn scaled(full: usize) -> usize {
     if is_quick() { (full / 100).max(10) } else { full }
 }
@@ -66,13 +66,13 @@ pub async fn fill(store: &dyn Backend, jobs: usize, describe: impl Fn(JobDraft) 
     }
 }
 
-/// Leases so many jobs of the default queue.
+/// Leases up to `limit` jobs of the default queue.
 pub(crate) async fn reserve(store: &dyn Backend, limit: usize) -> Vec<Lease> {
     let reserved = store.reserve(&request(limit)).await.expect("reserve");
     reserved.leases
 }
 
-/// A request for so many jobs of the default queue.
+/// A request for up to `limit` jobs of the default queue.
 pub fn request(limit: usize) -> Reserve {
     let worker = WorkerId::new("bench").expect("a valid name");
     let request = Reserve::new(QueueName::default(), limit, LeaseTtl::default(), worker);

@@ -1,15 +1,15 @@
-// Enqueuing, and every other call of the API: each is repeated while that helps.
+// Enqueues jobs and makes all other calls; repeats a call while a retry can help.
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { dump, load } from "./json.js";
 
-/** The longest pause between two tries: an outage is noticed to be over within it. */
+/** The longest pause between two tries, and so the delay after an outage ends. */
 const PAUSE_MS = 5000;
 const RETRIED = [0, 429, 502, 503, 504];
 
-/** What the server refused, or that it cannot be reached (`status` 0, type `unreachable`). */
+/** The server refused a call, or was unreachable (`status` 0, type `unreachable`). */
 export class QueuekitError extends Error {
   constructor(status, problem, retryAfterMs) {
     const type = String(problem.type ?? "").replace(/^.*:/, "");
@@ -23,10 +23,10 @@ export class QueuekitError extends Error {
 
 /** Talks to one server. */
 export class Client {
-  /** Private, since who logs the client would log the key. */
+  /** Private, so that logging the client does not log the key. */
   #headers = { accept: "application/json", "content-type": "application/json" };
 
-  /** `timeoutMs` is of one try, `deadlineMs` of a call with all its tries. */
+  /** `timeoutMs` limits one try, `deadlineMs` a call with all its tries. */
   constructor({ url, apiKey, timeoutMs = 30_000, deadlineMs = 30_000 } = {}) {
     const server = url || process.env.QUEUEKIT_SERVER || "http://127.0.0.1:8080";
     const key = apiKey || process.env.QUEUEKIT_API_KEY;
@@ -38,38 +38,38 @@ export class Client {
   }
 
   /**
-   * Stores a job; its `id`, and as `outcome` whether it is `created` or a `duplicate`.
+   * Stores a job. Returns its `id`, and an `outcome`: `created` or `duplicate`.
    *
    * A payload of bytes (`Uint8Array`) is stored as it is, anything else as JSON. The options are
    * the fields of docs/http.md: `queue`, `priority`, `delay_ms`, `idempotency_key`, .. The call is
    * repeated under one idempotency key, so a `duplicate` may be of an earlier try.
    */
-  enqueue(type, payload, options = {}) {
-    return this.call("POST", "/v1/jobs", keyed("payload", { ...options, type, payload }));
+  enqueue(kind, payload, options = {}) {
+    return this.call("POST", "/v1/jobs", keyed("payload", { ...options, kind, payload }));
   }
 
-  /** Stores up to 1,000 jobs in one step; an outcome for each, which may be `queue_full`. */
+  /** Stores up to 1,000 jobs in one step. Returns an outcome for each: check for `queue_full`. */
   async enqueueMany(jobs) {
     try {
       const body = { jobs: jobs.map((job) => keyed("payload", job)) };
       return (await this.call("POST", "/v1/jobs", body)).outcomes;
     } catch (error) {
       if (!error.problem?.outcomes) throw error;
-      return error.problem.outcomes; // 429: every queue is full, and was until the deadline.
+      return error.problem.outcomes; // 429: every queue was still full at the deadline.
     }
   }
 
-  /** Stores an event for all who have subscribed to it; repeated as `enqueue` is. */
+  /** Stores an event for all its subscribers. Repeats the call as `enqueue` does. */
   emit(type, data, options = {}) {
     return this.call("POST", "/v1/events", keyed("data", { ...options, type, data }));
   }
 
-  /** The job as it is now; a `QueuekitError` with status 404 if there is none. */
+  /** Returns the job as it is now; throws a `QueuekitError` with status 404 if it is gone. */
   getJob(id) {
     return this.call("GET", `/v1/jobs/${encodeURIComponent(id)}`);
   }
 
-  /** One request of the API, repeated while that helps. Only for what can be repeated. */
+  /** Makes one request, and retries it while that can help: it must be safe to repeat. */
   async call(method, path, body, options = {}) {
     const { timeoutMs = this.timeoutMs, deadlineMs = this.deadlineMs, signal } = options;
     const [text, until] = [dump(body), performance.now() + deadlineMs];
@@ -77,7 +77,7 @@ export class Client {
       try {
         return await this.#try(method, path, text, timeoutMs, signal);
       } catch (error) {
-        // Jitter: those who were refused together do not come back together.
+        // Jitter: clients that were refused together do not retry together.
         const after = (error.retryAfterMs ?? 0) * (1 + Math.random() / 5);
         const wait = Math.max(pause * Math.random(), after);
         if (!RETRIED.includes(error.status) || performance.now() + wait > until) throw error;
@@ -94,7 +94,7 @@ export class Client {
     if (signal?.aborted) stop();
     let response, text;
     try {
-      // The type also without a body: by it the server tells us from a form of a page.
+      // Also without a body: this type shows the server that the request is no web form.
       const options = { method, headers: this.#headers, body, signal: hangUp.signal };
       response = await fetch(this.url + path, { ...options, redirect: "manual" });
       text = await response.text();
@@ -109,7 +109,7 @@ export class Client {
     let [isOk, answer] = [response.ok, undefined];
     try {
       answer = text === "" ? undefined : load(text);
-    } catch { // A proxy answered, or nobody we know.
+    } catch { // Not a queuekit server: perhaps a proxy answered.
       const detail = `${path} answered ${text.slice(0, 200)}`;
       [isOk, answer] = [false, { type: "no_json", detail }];
     }
@@ -120,7 +120,7 @@ export class Client {
   }
 }
 
-/** What is to be stored; without a key, a repeated call would store it twice. */
+/** The item to store, always with a key: else a repeated call would store it twice. */
 function keyed(field, { [field]: value, ...item }) {
   const encoded = value instanceof Uint8Array
     ? { [`${field}_base64`]: Buffer.from(value).toString("base64") }

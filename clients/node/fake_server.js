@@ -1,7 +1,11 @@
-// A server for tests, that answers as it is told: also late, wrongly, and not at all.
+// A server for tests that answers as scripted: also late, wrongly or not at all.
 
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
+
+export const PROBLEM = { type: "urn:queuekit:problem:overloaded", detail: "later" };
+/** An answer of a `script` that is asked for again. */
+export const BUSY = [503, { "retry-after": "0" }, PROBLEM];
 
 /**
  * Leases `jobs` once each and accepts every outcome, unless `script` says something else.
@@ -13,7 +17,7 @@ export class FakeServer {
   jobs = []; // JSON texts of leases.
   script = {};
   calls = [];
-  outcomes = {}; // What is answered per item, by path.
+  outcomes = {}; // The outcome for each item, by path.
 
   async open() {
     this.server = createServer((request, response) => this.#answer(request, response));
@@ -56,7 +60,7 @@ export class FakeServer {
 
   /** `payload` is JSON text. */
   lease(token, { payload = "null", ...job } = {}) {
-    const rest = JSON.stringify({ id: `job-${token}`, type: "t", releases: 0, ...job });
+    const rest = JSON.stringify({ id: `job-${token}`, kind: "t", releases: 0, ...job });
     this.jobs.push(`{"token":"${token}","job":{"payload": ${payload} ,${rest.slice(1)}}`);
   }
 
@@ -64,7 +68,7 @@ export class FakeServer {
     return this.calls.filter((call) => call.path === path).map((call) => call.body);
   }
 
-  /** All items that were sent there, in any batch. */
+  /** All items that were sent to this path, in any batch. */
   items(path, field) {
     return this.bodies(path).flatMap((body) => body[field]);
   }

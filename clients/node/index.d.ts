@@ -18,7 +18,7 @@ export class Client {
   timeoutMs: number;
   deadlineMs: number;
   constructor(options?: { url?: string; apiKey?: string; timeoutMs?: number; deadlineMs?: number });
-  enqueue(type: string, payload?: any, options?: Json): Promise<Json>;
+  enqueue(kind: string, payload?: any, options?: Json): Promise<Json>;
   enqueueMany(jobs: Json[]): Promise<Json[]>;
   emit(type: string, data?: any, options?: Json): Promise<Json>;
   getJob(id: string): Promise<Json>;

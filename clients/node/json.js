@@ -2,21 +2,33 @@
 
 import { randomUUID } from "node:crypto";
 
-/** What marks an integer while it is a text: nobody can guess it. */
+/** Marks an integer while it is text. Random, so that no input can contain it. */
 const MARK = `${randomUUID()}:`;
 const MARKED = new RegExp(`"${MARK}(-?\\d+)"`, "g");
 const TEXT_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
-/** A `SyntaxError` if it is no JSON. */
+/** Throws a `SyntaxError` if the text is not JSON. */
 export function load(text) {
   if (!/\d{16}/.test(text)) return JSON.parse(text);
   const isRounded = (token) => /^-?\d+$/.test(token) && !Number.isSafeInteger(Number(token));
   const mark = (token) => (isRounded(token) ? `"${MARK}${token}"` : token);
-  const unmark = (_, value) => (isMarked(value) ? BigInt(value.slice(MARK.length)) : value);
-  return JSON.parse(text.replace(TEXT_OR_NUMBER, mark), unmark);
+  return unmarked(JSON.parse(text.replace(TEXT_OR_NUMBER, mark)));
 }
 
-/** `undefined` for what has no JSON; a `TypeError` for what cannot have. */
+/** With a list of what is left instead of recursion: the value may be nested very deep. */
+function unmarked(value) {
+  const root = [value];
+  for (const left = [root]; left.length;) {
+    const parent = left.pop();
+    for (const [key, item] of Object.entries(parent)) {
+      if (isMarked(item)) parent[key] = BigInt(item.slice(MARK.length));
+      else if (item !== null && typeof item === "object") left.push(item);
+    }
+  }
+  return root[0];
+}
+
+/** Returns `undefined` for values without JSON; throws a `TypeError` if encoding fails. */
 export function dump(value) {
   const mark = (_, part) => (typeof part === "bigint" ? MARK + part : part);
   return JSON.stringify(value, mark)?.replace(MARKED, "$1");

@@ -1,8 +1,8 @@
-// One run of a job: what its handler is given, what it can throw, and what is told of it.
+// One run of a job: what its handler gets, what it can throw, and how it is recorded.
 
 import { dump } from "./json.js";
 
-/** Thrown by a handler: this attempt failed; again after `delayMs`, or as the server says. */
+/** Thrown by a handler: this attempt failed; `delayMs` overrides the retry policy. */
 export class Retry extends Error {
   kind = "retry";
 
@@ -12,21 +12,21 @@ export class Retry extends Error {
   }
 }
 
-/** Thrown by a handler: not now; again after `delayMs`, and no attempt is spent. */
+/** Thrown by a handler to run again after `delayMs`; no attempt is spent. */
 export class Release extends Retry {
   kind = "release";
 }
 
-/** Thrown by a handler: no attempt will help; the job is dead at once. */
+/** Thrown by a handler if no retry can help: the job is dead-lettered at once. */
 export class Fatal extends Retry {
   kind = "fatal";
 }
 
-/** The run of a job, for its handler. What it needs of the job is in `job`. */
+/** The run of a job, as its handler sees it. `job` has the fields of the leased job. */
 export class Context {
   #client;
   #controller = new AbortController();
-  /** A secret, for routes that take one. */
+  /** The lease's token, a secret, for routes that take one. */
   #token;
 
   constructor(client, { token, job }) {
@@ -44,18 +44,18 @@ export class Context {
     return this.#token;
   }
 
-  /** Aborted when it should stop. Then throw something: to return says that the work is done. */
+  /** Aborted when the run should stop. Then throw: returning means that the work is done. */
   get signal() {
     return this.#controller.signal;
   }
 
-  /** Its payload: a value, or bytes (a `Buffer`) if they are no JSON. */
+  /** The payload: a value, or a `Buffer` of bytes if it is not JSON. */
   get payload() {
     const encoded = this.job.payload_base64;
     return encoded === undefined ? this.job.payload : Buffer.from(encoded, "base64");
   }
 
-  /** Shows how far it is. Whoever looks sees it; nothing else depends on it. */
+  /** Reports progress, for people who look at the job. */
   async report(fraction, message = "", lines = []) {
     const report = { token: this.token, progress: { fraction, message }, lines };
     await this.#client.call("POST", "/v1/report", { reports: [report] });
@@ -68,13 +68,13 @@ export class Context {
   }
 }
 
-/** Runs the handler; what is to be told of it. Only nacks have a `kind`. */
-export async function outcome(run, handler, log) {
-  const { id, type, releases = 0, timeout_ms: timeout } = run.job;
+/** Runs the handler. Returns what to record: only nacks have a `kind`. */
+export async function runOnce(run, handler, log) {
+  const { id, kind, releases = 0, timeout_ms: timeout } = run.job;
   try {
     if (!handler) {
       const delayMs = Math.min(60_000, 1000 * 2 ** releases);
-      throw new Release(`no handler for the type ${type}`, { delayMs });
+      throw new Release(`no handler for the kind ${kind}`, { delayMs });
     }
     const result = await handler(run.payload, run);
     return dump(result) === undefined ? {} : { result };
@@ -85,13 +85,13 @@ export async function outcome(run, handler, log) {
     if (kind === "retry" && run.why === "timeout") {
       text = `timed out after ${timeout} ms: ${text}`;
     } else if (kind === "retry" && ["shutdown", "lease_lost"].includes(run.why)) {
-      [kind, delayMs] = ["release", 0]; // It was interrupted for no fault of its own.
+      [kind, delayMs] = ["release", 0]; // It was interrupted, not at fault.
     }
     return { kind, error: text, delay_ms: delayMs };
   }
 }
 
-/** Never fails, and is Unicode whatever the error says: else its job would be kept. */
+/** The error as text. Never fails and is valid Unicode: else no nack could be sent. */
 function textOf(error) {
   try {
     const text = error instanceof Retry ? error.message : String(error);

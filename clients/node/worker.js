@@ -4,12 +4,12 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { Context, outcome } from "./run.js";
+import { Context, runOnce } from "./run.js";
 
-/** How long the end waits for the worker to be taken off the list. */
+/** At the end, how long to wait until the worker is off the server's list. */
 const LAST_MS = 2000;
 
-/** A beat names this many queues and types; of more it says that there are more. */
+/** A beat names at most this many queues and kinds, and says if there are more. */
 const NAMES = 100;
 
 /** A beat counts for this long at most, however long the leases are. */
@@ -20,7 +20,7 @@ const GRACE_MS = 10_000;
 
 /** Runs jobs until SIGTERM, SIGINT or `stop()`. */
 export class Worker {
-  /** By token, until the outcome is recorded: the slots that are taken. */
+  /** The slots in use: runs by token, until their outcome is recorded. */
   #runs = new Map();
   #stopping = new AbortController();
   #forced = false;
@@ -28,8 +28,8 @@ export class Worker {
   #changed = new AbortController();
 
   /**
-   * `queues` in the order they are served, or with weights; `handlers` by type of job. `log` gets
-   * what goes wrong and is not the caller's to handle.
+   * `queues` in the order they are served, or with weights; `handlers` by kind of job. `log` gets
+   * errors that the caller does not have to handle.
    */
   constructor(client, queues, handlers, options = {}) {
     const { concurrency = 10, leaseMs = 30_000, waitMs = 20_000 } = options;
@@ -44,7 +44,7 @@ export class Worker {
     this.log = options.log ?? ((text) => console.warn(`queuekit: ${text}`));
   }
 
-  /** Ends `run`, in good order; the second call ends it without waiting for handlers. */
+  /** Ends `run` gracefully; a second call ends it without waiting for handlers. */
   stop() {
     this.#forced = this.#stopping.signal.aborted;
     this.#stopping.abort();
@@ -73,7 +73,7 @@ export class Worker {
     }
   }
 
-  /** Whether it came to that. */
+  /** Whether it happened in time. */
   async #until(done, ms) {
     const end = performance.now() + ms;
     while (!done() && performance.now() < end) {
@@ -92,7 +92,7 @@ export class Worker {
       const body = { queues, limit, lease_ms, wait_ms, worker };
       const { leases } = await this.client.call("POST", "/v1/reserve", body, options);
       for (const lease of leases) void this.#work(new Context(this.client, lease));
-      // A server that is about to stop does not wait for work.
+      // A server that is stopping answers at once.
       if (!leases.length) await pause(100, signal);
     } catch (error) {
       if (signal.aborted) return;
@@ -103,8 +103,8 @@ export class Worker {
 
   async #work(run) {
     this.#runs.set(run.token, run);
-    const item = await outcome(run, this.handlers.get(run.job.type), this.log);
-    if (!run.settled) { // Else it was given up.
+    const item = await runOnce(run, this.handlers.get(run.job.kind), this.log);
+    if (!run.settled) { // Otherwise the run was given up.
       run.settled = true;
       await this.#settle(run, item);
     }
@@ -112,7 +112,7 @@ export class Worker {
     this.#changed.abort();
   }
 
-  /** Records the outcome: asks until the server has answered. */
+  /** Records the outcome; repeats the call until the server has answered. */
   async #settle(run, item) {
     while (!this.#ended.signal.aborted) {
       const path = item.kind ? "nack" : "ack";
@@ -137,14 +137,14 @@ export class Worker {
     }
   }
 
-  /** Keeps leases, and tells handlers to stop. */
+  /** Extends leases, and cancels runs that should stop. */
   async #beat() {
     const lease = this.leaseMs;
     for (let due = 0; !this.#ended.signal.aborted;) {
       const now = performance.now();
       const runs = [...this.#runs.values()].filter((run) => now < run.endsAt + GRACE_MS);
       for (const run of runs) {
-        // Perhaps it is not lost, but nobody could tell us.
+        // The lease may still hold, but the server has not confirmed it.
         if (now > run.extendedAt + 0.9 * lease) run.cancel("lease_lost");
         if (now > run.endsAt) run.cancel("timeout");
       }
@@ -161,7 +161,7 @@ export class Worker {
       }
       await pause(Math.min(1000, lease / 20), this.#ended.signal);
     }
-    // Here, so that no beat comes behind it. One that is not heard is listed for longer.
+    // Here, so that no beat follows it. If it fails, the entry expires.
     const options = { timeoutMs: LAST_MS, deadlineMs: 0 };
     await this.client.call("DELETE", `/v1/workers/${this.id}`, undefined, options).catch(() => {});
   }
@@ -176,24 +176,24 @@ export class Worker {
       if (kept === "extended") {
         run.extendedAt = now;
         if (cancel) run.cancel("cancel_requested");
-      } else if (kept === "settling") { // Nobody else can take it meanwhile.
+      } else if (kept === "settling") { // No other worker can get the job meanwhile.
         run.extendedAt = now;
-      } else if (kept !== "unknown") { // That one is asked again next time.
+      } else if (kept !== "unknown") { // The next extend asks again.
         run.cancel("lease_lost");
       }
     });
   }
 
-  /** Presence: who looks at the workers sees this one. No job depends on it. */
+  /** Announces this worker in the list of workers. No job depends on it. */
   async #show(timeoutMs) {
     const queues = Array.isArray(this.queues) ? this.queues : Object.keys(this.queues);
     const { id, name, concurrency: slots, leaseMs: ttl_ms } = this;
-    const types = [...this.handlers.keys()].sort();
+    const kinds = [...this.handlers.keys()].sort();
     const named = {
       queues: queues.slice(0, NAMES),
       more_queues: queues.length > NAMES,
-      types: types.slice(0, NAMES),
-      more_types: types.length > NAMES,
+      kinds: kinds.slice(0, NAMES),
+      more_kinds: kinds.length > NAMES,
     };
     const body = { id, name, ...named, slots, running: this.#runs.size, ttl_ms };
     await this.client.call("POST", "/v1/beat", body, { timeoutMs, deadlineMs: 0 });

@@ -1,4 +1,4 @@
-"""A server for tests, that answers as it is told: also late, wrongly, and not at all."""
+"""A server for tests that answers as scripted: also late, wrongly or not at all."""
 
 import json
 import threading
@@ -15,7 +15,7 @@ class FakeServer:
 
     def __init__(self):
         self.jobs, self.script, self.calls = [], {}, []
-        self.outcomes = {}  # What is answered per item, by path.
+        self.outcomes = {}  # The outcome for each item, by path.
         self.lock = threading.Condition()
         fake = self
 
@@ -59,7 +59,7 @@ class FakeServer:
             daemon_threads = True
 
             def handle_error(self, *_):
-                pass  # A client that hung up, as some tests do.
+                pass  # The client has disconnected, as some tests do.
 
         self.server = Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_port}"
@@ -83,8 +83,8 @@ class FakeServer:
         answer = self.outcomes.get(path, {"outcome": usual.get(path)})
         return {"outcomes": [answer for _ in items]}
 
-    def lease(self, token, type="t", payload=None, **job):
-        job = {"id": f"job-{token}", "type": type, "payload": payload, "releases": 0, **job}
+    def lease(self, token, kind="t", payload=None, **job):
+        job = {"id": f"job-{token}", "kind": kind, "payload": payload, "releases": 0, **job}
         with self.lock:
             self.jobs.append({"token": token, "job": job})
             self.lock.notify_all()
@@ -94,7 +94,7 @@ class FakeServer:
             return [body for called, body, _, _ in self.calls if called == path]
 
     def items(self, path, field):
-        """All items that were sent there, in any batch."""
+        """All items that were sent to this path, in any batch."""
         return [item for body in self.bodies(path) for item in body[field]]
 
     def wait_for(self, done, seconds=10):

@@ -85,15 +85,15 @@ class ClientTest(Faked):
         self.assertEqual(caught.exception.retry_after, 60)
 
     def test_what_is_refused_is_not_repeated_and_says_why(self):
-        problem = {"type": "urn:queuekit:problem:invalid", "title": "Invalid", "field": "type",
-                   "detail": "`type` is empty"}
+        problem = {"type": "urn:queuekit:problem:invalid", "title": "Invalid", "field": "kind",
+                   "detail": "`kind` is empty"}
         self.fake.script["/v1/jobs"] = [(422, {}, problem)]
         with self.assertRaises(Error) as caught:
             self.client.enqueue("")
         error = caught.exception
         self.assertEqual((error.status, error.type, error.title), (422, "invalid", "Invalid"))
-        self.assertEqual(error.problem["field"], "type")
-        self.assertEqual(str(error), "422 invalid: `type` is empty")
+        self.assertEqual(error.problem["field"], "kind")
+        self.assertEqual(str(error), "422 invalid: `kind` is empty")
         self.assertEqual(len(self.fake.calls), 1)
 
     def test_nobody_there_is_an_error_that_names_the_address(self):
@@ -104,8 +104,8 @@ class ClientTest(Faked):
         self.assertIn("http://127.0.0.1:9/v1/jobs/x", str(caught.exception))
 
     def test_every_job_of_a_batch_has_a_key(self):
-        self.client.enqueue_many([{"type": "a", "payload": b"\xff"},
-                                  {"type": "b", "idempotency_key": "k"}])
+        self.client.enqueue_many([{"kind": "a", "payload": b"\xff"},
+                                  {"kind": "b", "idempotency_key": "k"}])
         a, b = self.fake.bodies("/v1/jobs")[0]["jobs"]
         self.assertEqual((a["payload_base64"], b["idempotency_key"]), ("/w==", "k"))
         self.assertNotIn("payload", a)
@@ -121,7 +121,7 @@ class ClientTest(Faked):
     def test_a_batch_that_no_queue_takes_is_answered_per_job(self):
         full = {"outcomes": [{"outcome": "queue_full", "retry_after_ms": 60_000}]}
         self.fake.script["/v1/jobs"] = [(429, {"Retry-After": "60"}, full)]
-        self.assertEqual(self.client.enqueue_many([{"type": "a"}]), full["outcomes"])
+        self.assertEqual(self.client.enqueue_many([{"kind": "a"}]), full["outcomes"])
 
     def test_large_integers_survive(self):
         for digits in (30, 5000):
@@ -131,7 +131,32 @@ class ClientTest(Faked):
             self.assertEqual(f"{payload:f}" if digits > 4300 else str(payload), "7" * digits)
 
 
+    def test_s6_json_of_any_depth_is_read(self):
+        deep = b"[" * 100_000 + b'{"a": ["b\\"]", -1.5e3, null]}' + b"]" * 100_000
+        self.fake.script["/v1/jobs/1"] = [(200, {}, b'{"id":"1","payload":' + deep + b"}")]
+        job = self.client.get_job("1")
+        value = job["payload"]
+        for _ in range(100_000):
+            (value,) = value
+        self.assertEqual((job["id"], value), ("1", {"a": ['b"]', -1500.0, None]}))
+        for wrong in (b"[" * 100_000, b"[" * 100_000 + b"]" * 100_001):
+            self.fake.script["/v1/jobs/1"] = [(200, {}, wrong)]
+            with self.assertRaises(Error) as caught:
+                self.client.get_job("1")
+            self.assertEqual(caught.exception.type, "no_json")
+
+
 class WorkerTest(Faked):
+    def test_s6_a_payload_that_is_nested_too_deep_costs_only_its_own_job(self):
+        deep = b"[" * 100_000 + b"]" * 100_000
+        leases = b'{"token":"0","job":{"id":"0","kind":"t","payload":' + deep + b'}},' \
+            b'{"token":"1","job":{"id":"1","kind":"t","payload":1}}'
+        self.fake.script["/v1/reserve"] = [(200, {}, b'{"leases":[' + leases + b"]}")]
+        self.start({"t": lambda payload, ctx: payload})
+        self.fake.wait_for(lambda: len(self.acks()) == 1 and len(self.nacks()) == 1)
+        self.assertEqual(self.acks(), [{"token": "1", "result": 1}])
+        self.assertEqual((self.nacks()[0]["token"], self.nacks()[0]["kind"]), ("0", "retry"))
+
     def test_a_returned_value_is_the_result_and_no_more_is_reserved_than_there_are_slots(self):
         for i in range(20):
             self.fake.lease(str(i), payload=i)
@@ -164,7 +189,7 @@ class WorkerTest(Faked):
 
     def test_a_type_without_handler_is_released_for_longer_each_time(self):
         for token, releases in (("1", 0), ("2", 3), ("3", 50)):
-            self.fake.lease(token, type="other", releases=releases)
+            self.fake.lease(token, kind="other", releases=releases)
         self.start({"t": lambda payload, ctx: None})
         self.fake.wait_for(lambda: len(self.nacks()) == 3)
         self.assertEqual({n["token"]: (n["kind"], n["delay_ms"]) for n in self.nacks()},
@@ -176,13 +201,13 @@ class WorkerTest(Faked):
         self.start({"t": lambda payload, ctx: self.fake.wait_for(lambda: extends() >= 3)})
         self.fake.wait_for(self.acks)
         beat = self.fake.bodies("/v1/beat")[0]
-        self.assertEqual((beat["types"], beat["slots"], beat["queues"]), (["t"], 4, ["q"]))
+        self.assertEqual((beat["kinds"], beat["slots"], beat["queues"]), (["t"], 4, ["q"]))
 
     def test_a_worker_of_many_types_says_that_there_are_more(self):
         self.start({f"t{n}": None for n in range(101)})
         self.fake.wait_for(lambda: self.fake.bodies("/v1/beat"))
         beat = self.fake.bodies("/v1/beat")[0]
-        self.assertEqual((len(beat["types"]), beat["more_types"]), (100, True))
+        self.assertEqual((len(beat["kinds"]), beat["more_kinds"]), (100, True))
         self.assertEqual((beat["queues"], beat["more_queues"]), (["q"], False))
 
     def stopped_by(self, outcome, lease_ms=5000):
@@ -200,7 +225,7 @@ class WorkerTest(Faked):
 
     def test_a_lost_lease_stops_its_handler_and_ends_no_worker(self):
         self.assertEqual(self.stopped_by({"outcome": "lease_lost"}), "lease_lost")
-        self.fake.lease("2", type="t")
+        self.fake.lease("2", kind="t")
         self.fake.wait_for(lambda: len(self.nacks()) == 2)
 
     def test_a_requested_cancel_stops_its_handler(self):
@@ -365,7 +390,7 @@ class ServerTest(unittest.TestCase):
         first, second = self.client.enqueue("t", **key), self.client.enqueue("t", **key)
         self.assertEqual((first["outcome"], second["outcome"]), ("created", "duplicate"))
         self.assertEqual(first["id"], second["id"])
-        outcomes = self.client.enqueue_many([{"type": "t", **key}, {"type": "t",
+        outcomes = self.client.enqueue_many([{"kind": "t", **key}, {"kind": "t",
                                                                    "queue": self.queue}])
         self.assertEqual([o["outcome"] for o in outcomes], ["duplicate", "created"])
 

@@ -18,7 +18,8 @@ async fn main() -> ExitCode {
     };
     let Some(server) = servers::postgres() else { return ExitCode::FAILURE };
     let database = server.database().await;
-    // A server that is started for tests does not sync, which the store has to be told.
+    // A server that is started for tests does not sync, and the store accepts that only with this
+    // setting.
     let url = format!("{}?allow_volatile=on", database.url());
     let status =
         Command::new(&program).args(words).env("QUEUEKIT_EXAMPLE_POSTGRES_URL", url).status();

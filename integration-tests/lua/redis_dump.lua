@@ -1,4 +1,4 @@
--- Tells every key of a store, and changes nothing.
+-- Lists every key of a store, and changes nothing.
 -- KEYS: none: of a Cluster, all that the node has.
 -- ARGV: 1 a pattern of keys.
 -- Result: a line per key, and per part of its value, in order; bytes that cannot be printed escaped.
@@ -18,7 +18,7 @@ local function tell_pairs(key, list)
     end
 end
 
--- When a key goes by itself; -1 if it never does. Before 7.0 a server tells no instant.
+-- When a key expires; -1 if it never does. A server before 7.0 does not give the time.
 local function goes_at(key)
     local at = redis.pcall('PEXPIRETIME', key)
     if type(at) == 'table' then

@@ -1,5 +1,5 @@
--- Compares all that is derived of a queue's jobs with their records, and changes nothing.
--- Needs lib/queue.lua, lib/job.lua, lib/lane.lua and lib/change.lua of the store.
+-- Compares all data derived from a queue's jobs with their records, and changes nothing. Needs
+-- lib/queue.lua, lib/job.lua, lib/lane.lua and lib/change.lua of the store.
 -- KEYS: those of the queue.
 -- ARGV: none.
 -- Result: a line for each thing that is wrong.

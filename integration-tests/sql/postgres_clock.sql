@@ -1,5 +1,4 @@
--- Purpose: puts a clock into a store's schema that only tests move: it stands, or goes on with the
--- server's.
+-- Purpose: puts a clock for tests into a store's schema: it is fixed, or runs with the server's.
 -- Parameters: none; the schema's name is put in.
 CREATE TABLE queuekit.test_clock (stands_at bigint, ahead_by bigint NOT NULL);
 

@@ -1,5 +1,5 @@
--- Purpose: makes a function that tells every row of every table of a schema, with the place of the
--- row, which any update moves, and every sequence.
+-- Purpose: creates a function that lists every row of every table of a schema, with the place of
+-- the row, which any update moves, and every sequence.
 -- Parameters: none.
 CREATE OR REPLACE FUNCTION pg_temp.raw_dump(wanted text) RETURNS SETOF text
 LANGUAGE plpgsql AS $$

@@ -1,3 +1,3 @@
--- Purpose: all that is stored, as the function of postgres_dump.sql tells it.
+-- Purpose: reads all stored data by the function of postgres_dump.sql.
 -- Parameters: $1 schema.
 SELECT pg_temp.raw_dump($1)

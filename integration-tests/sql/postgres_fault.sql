@@ -1,5 +1,4 @@
--- Purpose: lets the next enqueues fail, so many times, with an SQLSTATE and after the seconds that
--- are put in.
+-- Purpose: lets a number of the next enqueues fail with an SQLSTATE, after some seconds.
 -- Parameters: none; the schema's name, the state, the number and the seconds are put in.
 CREATE SEQUENCE queuekit.test_faults;
 

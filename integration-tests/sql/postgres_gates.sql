@@ -1,6 +1,6 @@
--- Purpose: gates: the first in the way of enqueues, before their jobs are stored, when they have
--- seen their queues; the second after it; the third in the way of who changes a queue, when it has
--- seen what is in it. A gate is closed while somebody holds its lock.
+-- Purpose: gates that block calls: the first blocks enqueues when they have read their queues,
+-- before their jobs are stored; the second after it; the third blocks a change of a queue, when it
+-- has read the queue's contents. A gate is closed while somebody holds its lock.
 -- Parameters: none; the schema's name is put in.
 CREATE FUNCTION queuekit.test_gate() RETURNS trigger
 LANGUAGE plpgsql

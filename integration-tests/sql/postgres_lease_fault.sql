@@ -1,4 +1,4 @@
--- Purpose: lets reserves fail, after so many from now on, because the disk is full.
+-- Purpose: lets reserves fail after a number of further ones, because the disk is full.
 -- Parameters: none; the schema's name and the number are put in.
 CREATE SEQUENCE queuekit.test_leases;
 

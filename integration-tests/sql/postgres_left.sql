@@ -1,4 +1,4 @@
--- Purpose: what a connection has kept of those who had it before.
+-- Purpose: reads what a connection has kept from its earlier users.
 -- Parameters: none.
 SELECT name, setting
 FROM pg_settings

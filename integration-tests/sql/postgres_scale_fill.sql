@@ -1,6 +1,7 @@
--- Purpose: so many jobs of each kind. Queues: 1 plain, due; 2 later, due in 2100; 3 ended, completed
--- or, as of queue 8, dead; 4 leased, with idempotency keys; 5 key, 6 fair and 7 passed, all of the
--- partition key k, in 7 due in 2100 but for the first ten. In 5 two of a key may run at once.
+-- Purpose: stores a number of jobs of each kind. Queues: 1 plain, due; 2 later, due in 2100; 3
+-- ended, completed or, as of queue 8, dead; 4 leased, with idempotency keys; 5 key, 6 fair and 7
+-- passed, all of the partition key k, in 7 due in 2100 but for the first ten. In 5 two of a key may
+-- run at once.
 -- Parameters: none; the number of jobs is put in.
 INSERT INTO queuekit.queues (id, name, keyed, settings) OVERRIDING SYSTEM VALUE
 VALUES

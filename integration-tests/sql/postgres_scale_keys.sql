@@ -1,5 +1,5 @@
--- Purpose: so many partition keys with three jobs each in queue 1, where two of a key may run at
--- once, and in queue 2, where one may; all on the agenda.
+-- Purpose: stores a number of partition keys with three jobs each in queue 1, where two of a key
+-- may run at once, and in queue 2, where one may; all on the agenda.
 -- Parameters: none; the number of keys is put in.
 INSERT INTO queuekit.queues (id, name, keyed, settings) OVERRIDING SYSTEM VALUE
 VALUES (1, 'looked', true, '{"per_key": 2}'), (2, 'heads', true, '{}');

@@ -1,5 +1,5 @@
 -- Purpose: compares what a queue's row counts with its jobs.
--- Result: a text per queue, what is counted and what is there.
+-- Result: a text per queue with its counters and the true counts.
 SELECT
     printf('%s: %d %d %d %d %d, %d %d %d', name, pending, running, completed, dead, cancelled,
         completed_size, dead_size, cancelled_size),

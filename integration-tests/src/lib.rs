@@ -1,109 +1,16 @@
-//! The conformance suite of queuekit: the contract of every store, as cases that anyone can run.
+//! Helpers of queuekit's own tests, beside the conformance suite: servers to use, to kill and to
+//! cut off, and processes that are killed or lose their power while they use a store.
 //!
-//! Each case is a plain async function in [`cases`], named by the rule that it shows
-//! (`r3_3_stale_ack_changes_nothing`), and its documentation names the guard that it protects: the
-//! line of a store that, taken out, makes it fail. [`RULES`] lists the rules, [`STORE_RULES`] those
-//! that are shown elsewhere, and why.
-//!
-//! # Testing a store of your own
-//!
-//! Say how a fresh store is opened and what it can do; the macro makes each case a test of its
-//! own. At level `core` only the ten operations of [`Backend`](queuekit_core::Backend) are needed.
-//!
-//! ```
-//! use std::{sync::Arc, time::Duration};
-//! use queuekit_core::{Backend, ManualClock, async_trait, memory::MemoryStore as MyStore};
-//! use queuekit_integration_tests::{Expect, Harness, World, conformance};
-//!
-//! struct MyHarness;
-//! struct MyWorld { store: Arc<dyn Backend>, clock: ManualClock }
-//!
-//! #[async_trait]
-//! impl Harness for MyHarness {
-//!     async fn open(&self) -> Arc<dyn World> {
-//!         let clock = ManualClock::default();
-//!         Arc::new(MyWorld { store: Arc::new(MyStore::with_clock(clock.clone())), clock })
-//!     }
-//! }
-//!
-//! #[async_trait]
-//! impl World for MyWorld {
-//!     fn expect(&self) -> Expect {
-//!         Expect { migrations: true, clock_stands: true, ..Expect::FULL }
-//!     }
-//!     fn backend(&self) -> &Arc<dyn Backend> { &self.store }
-//!     async fn advance(&self, by: Duration) { self.clock.advance(by) }
-//! }
-//!
-//! conformance!(my_store, MyHarness, full);
-//! # fn main() {}
-//! ```
-//!
-//! # What a harness promises
-//!
-//! - Each [`World`] is a store that nobody else uses: cases run in parallel.
-//! - It may be opened with the lower limits of [`kit::limits`]: cases ask what they are, and go to
-//!   their end.
-//! - [`World::advance`] moves the store's clock, so that no case sleeps. If nothing else moves it,
-//!   [`Expect::clock_stands`] says so, and cases look 1 ms before each bound of time, at it and
-//!   1 ms after it ([`kit::Moment`]). Otherwise they allow for [`kit::SLACK`]: a store that is
-//!   early by less passes, and a line on stderr says so.
-//! - [`World::raw_dump`] tells every byte that is stored. Without it, cases that say that nothing
-//!   changed compare what reads show, and say so once.
-//! - [`Expect`] states what the store can do, and a case compares it with what is there: support
-//!   that was lost is a failure. A case that needs what the harness states it lacks prints
-//!   `SKIPPED <case>: <why>` to stderr, also where tests are captured, and [`Report`] counts it.
-//!
-//! # Testing the tests
-//!
-//! [`run_all`] runs every case in this process and reports; [`broken`] has stores that break one
-//! rule each, all of which fail. [`Layer`] and [`Wrapped`] are how they, and any wrapper, are made.
+//! `tests/` has a program per store. The suite itself, which needs none of this, is the crate
+//! `queuekit-conformance`.
 
+#![cfg(unix)]
 #![allow(
     clippy::expect_used,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "a case that fails panics"
+    reason = "a test that fails panics"
 )]
 
-pub mod broken;
-pub mod cases;
-#[cfg(unix)]
 pub mod crash;
-pub mod kit;
-pub mod model;
-#[cfg(all(unix, feature = "servers"))]
 pub mod servers;
-pub mod time_limit;
-pub mod worker;
-
-#[cfg(unix)]
-mod alone;
-mod harness;
-mod layer;
-mod layered;
-mod list;
-mod list_bounds;
-mod list_fence;
-mod list_sources;
-mod memory;
-mod registry;
-mod rules;
-mod runner;
-mod skip;
-mod this_test;
-mod wrapped;
-
-#[cfg(unix)]
-pub use alone::alone;
-pub use harness::{Expect, Harness, Level, Need, World};
-pub use layer::Layer;
-pub use layered::Layered;
-pub use memory::MemoryHarness;
-pub use registry::{CASES, CaseInfo};
-pub use rules::{RULES, STORE_RULES};
-pub use runner::{CASE_TIMEOUT, Report, Verdict, run_all, run_case, test_case};
-pub use skip::{lacks, program, skip};
-#[doc(hidden)]
-pub use this_test::__test_around;
-pub use wrapped::{OPERATIONS, Wrapped};

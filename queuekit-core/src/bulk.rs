@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use crate::backend::{Backend, Burial, BuryOutcome, Cursor, JobFilter};
+use crate::backend::{Backend, Cursor, DeadLetter, DeadLetterOutcome, JobFilter};
 use crate::capability::{Admin, CancelOutcome, RescheduleOutcome, RetryOutcome};
 use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::{Job, JobId};
+use crate::words::words;
 
 /// What to do with each job that matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,9 +20,42 @@ pub enum BulkAction {
     /// Delete it, unless it runs.
     Delete,
     /// Move it to the dead-letter queue, for this reason, unless it runs.
-    Bury(String),
+    DeadLetter(String),
     /// Let it run after this delay.
     Reschedule(Duration),
+}
+
+/// The word of a [`BulkAction`], over HTTP and on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BulkActionName {
+    /// [`BulkAction::Retry`].
+    Retry,
+    /// [`BulkAction::Cancel`].
+    Cancel,
+    /// [`BulkAction::Delete`].
+    Delete,
+    /// [`BulkAction::DeadLetter`].
+    DeadLetter,
+    /// [`BulkAction::Reschedule`].
+    Reschedule,
+}
+
+words!(BulkActionName "action" {
+    Retry = "retry", Cancel = "cancel", Delete = "delete", DeadLetter = "dead-letter",
+    Reschedule = "reschedule",
+});
+
+impl BulkAction {
+    /// Its word.
+    pub const fn name(&self) -> BulkActionName {
+        match self {
+            Self::Retry => BulkActionName::Retry,
+            Self::Cancel => BulkActionName::Cancel,
+            Self::Delete => BulkActionName::Delete,
+            Self::DeadLetter(_) => BulkActionName::DeadLetter,
+            Self::Reschedule(_) => BulkActionName::Reschedule,
+        }
+    }
 }
 
 /// One step over the jobs of a filter: at most one page of them is examined.
@@ -66,8 +100,29 @@ pub struct BulkReport {
     pub since: Option<Timestamp>,
 }
 
-/// Purges, retries, cancels, buries or reschedules the jobs of a filter, a page per call: every
-/// job by the same conditional call as a single one, so that what changed meanwhile is skipped.
+/// What an action did with all jobs of a filter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BulkTotals {
+    /// Jobs that matched the filter.
+    pub matched: u64,
+    /// Jobs that were changed.
+    pub changed: u64,
+    /// Jobs whose state forbade it when their turn came.
+    pub skipped: u64,
+}
+
+impl BulkTotals {
+    pub(crate) fn add(&mut self, report: &BulkReport) {
+        self.matched += report.matched;
+        self.changed += report.changed;
+        self.skipped += report.skipped;
+    }
+}
+
+/// Purges, retries, cancels, dead-letters or reschedules the jobs of a filter, a page per call.
+/// Every job goes through the same conditional call as a single one, so that a job which has
+/// changed meanwhile is skipped.
 ///
 /// # Errors
 /// `Unsupported` if the store lacks [`Admin`]; those of listing and of the action.
@@ -115,11 +170,11 @@ async fn apply<B: Backend + ?Sized>(
             let outcomes = admin(backend)?.reschedule(&ids, *delay).await?;
             count(&outcomes, |outcome| *outcome == RescheduleOutcome::Rescheduled)
         }
-        BulkAction::Bury(reason) => {
-            let burials: Vec<_> =
-                ids.iter().map(|id| Burial::of_job(*id, reason.as_str())).collect();
-            let outcomes = backend.move_to_dlq(&burials).await?;
-            count(&outcomes, |outcome| *outcome == BuryOutcome::Buried)
+        BulkAction::DeadLetter(reason) => {
+            let dead_letters: Vec<_> =
+                ids.iter().map(|id| DeadLetter::of_job(*id, reason.as_str())).collect();
+            let outcomes = backend.dead_letter(&dead_letters).await?;
+            count(&outcomes, |outcome| *outcome == DeadLetterOutcome::DeadLettered)
         }
         BulkAction::Delete => {
             let mut deleted = 0;
@@ -146,7 +201,7 @@ fn count<T>(outcomes: &[T], changed: impl Fn(&T) -> bool) -> u64 {
 
 fn admin<B: Backend + ?Sized>(backend: &B) -> Result<&dyn Admin> {
     backend.capabilities().admin.ok_or_else(|| {
-        let message = "this store implements no Admin, so it can only bury and delete";
+        let message = "this store implements no Admin, so it can only dead-letter and delete";
         Error::new(ErrorKind::Unsupported, message).during("bulk")
     })
 }

@@ -7,6 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// What became of a schedule or a subscription that the application's code declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Declared {
     /// There was none of its name.
     Created,

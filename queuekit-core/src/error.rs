@@ -6,6 +6,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Deserializer};
+
 /// `std::result::Result` with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -21,6 +23,7 @@ struct Inner {
     operation: Option<&'static str>,
     subject: Option<String>,
     message: String,
+    got: Option<String>,
     source: Option<Arc<dyn StdError + Send + Sync>>,
     held_up: bool,
 }
@@ -42,7 +45,7 @@ pub enum ErrorKind {
     NotFound,
     /// The job's or queue's present state forbids this.
     Conflict,
-    /// The lease no longer holds: the job was reclaimed, settled, buried or deleted.
+    /// The lease no longer holds: the job was reclaimed, settled, dead-lettered or deleted.
     LeaseLost,
     /// The queue is at its `max_pending`; nothing was stored.
     QueueFull {
@@ -107,6 +110,7 @@ impl Error {
             operation: None,
             subject: None,
             message: message.into(),
+            got: None,
             source: None,
             held_up: false,
         }))
@@ -115,8 +119,10 @@ impl Error {
     /// A field that breaks its limit.
     pub fn invalid(field: &'static str, limit: impl Into<String>, got: impl fmt::Display) -> Self {
         let limit = limit.into();
-        let message = format!("{field} must be {limit}; got {got}");
-        Self::new(ErrorKind::Invalid { item: None, field, limit }, message)
+        let message = format!("{field} must be {limit}");
+        let mut error = Self::new(ErrorKind::Invalid { item: None, field, limit }, message);
+        error.0.got = Some(got.to_string());
+        error
     }
 
     /// The same error, about this operation.
@@ -172,6 +178,19 @@ impl Error {
         self.0.kind.is_retryable()
     }
 
+    /// The value that breaks a limit, where known. It may be a secret, and the text of the error
+    /// repeats it: name the field and the limit to anybody else.
+    pub fn got(&self) -> Option<&str> {
+        self.0.got.as_deref()
+    }
+
+    /// The same error without the value that breaks a limit, which may be a secret.
+    #[must_use]
+    pub fn without_got(mut self) -> Self {
+        self.0.got = None;
+        self
+    }
+
     /// The operation that failed, where known.
     pub fn operation(&self) -> Option<&'static str> {
         self.0.operation
@@ -189,7 +208,11 @@ impl fmt::Display for Error {
         if let ErrorKind::Invalid { item: Some(item), .. } = self.0.kind {
             write!(f, "item {item}: ")?;
         }
-        f.write_str(&self.0.message)
+        f.write_str(&self.0.message)?;
+        match &self.0.got {
+            Some(got) => write!(f, "; got {got}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -209,9 +232,60 @@ impl StdError for Error {
     }
 }
 
+/// The value of an argument that may be given parsed or to be parsed.
+pub(crate) fn parsed<T, U>(value: T) -> Result<U>
+where
+    T: TryInto<U, Error: Into<Error>>,
+{
+    value.try_into().map_err(Into::into)
+}
+
+/// Reads a checked type with serde. Its errors are passed on to whoever sent the value and to logs,
+/// so they name the limit and leave the value out.
+pub(crate) fn read_checked<'de, D, V, T>(from: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    V: Deserialize<'de>,
+    T: TryFrom<V, Error = Error>,
+{
+    let refuse = |error: Error| serde::de::Error::custom(error.without_got());
+    V::deserialize(from)?.try_into().map_err(refuse)
+}
+
 /// So that arguments may be given parsed or to be parsed.
 impl From<Infallible> for Error {
     fn from(never: Infallible) -> Self {
         match never {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::names::QueueName;
+
+    #[test]
+    fn a_value_that_breaks_its_limit_can_be_read_and_left_out() {
+        let error = Error::invalid("queue", "a name", "hunter2").during("enqueue").at_item(3);
+        assert_eq!(error.to_string(), "enqueue: item 3: queue must be a name; got hunter2");
+        assert_eq!(error.got(), Some("hunter2"));
+        let told = error.without_got();
+        assert_eq!(told.to_string(), "enqueue: item 3: queue must be a name");
+        assert_eq!(told.got(), None);
+        assert_eq!(Error::new(ErrorKind::NotFound, "no such job").got(), None);
+    }
+
+    #[test]
+    fn s9_what_serde_refuses_is_not_repeated() {
+        let refused = [
+            serde_json::from_str::<QueueName>(r#""hunter 2""#).unwrap_err(),
+            serde_json::from_str::<crate::job::JobId>(r#""hunter 2""#).unwrap_err(),
+            serde_json::from_str::<crate::event::EventPattern>(r#""hunter 2""#).unwrap_err(),
+            serde_json::from_str::<crate::job::Priority>("77").unwrap_err(),
+        ];
+        for error in refused.map(|error| error.to_string()) {
+            assert!(error.contains(" must be "), "{error}");
+            assert!(!error.contains("hunter") && !error.contains("77"), "{error}");
+        }
     }
 }

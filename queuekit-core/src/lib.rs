@@ -1,10 +1,10 @@
 //! The contract of queuekit: durable jobs, the ten operations of a store, and the pure rules that
 //! every store applies.
 //!
-//! - [`Backend`] is what a store implements; [`BackendExt`] adds calls for one item.
+//! - Stores implement [`Backend`]; [`BackendExt`] adds calls for one item.
 //! - [`Capabilities`] leads to what else a store can do: the traits of [`capability`].
 //! - [`Client`] enqueues: `client.enqueue(payload).queue("emails").await`.
-//! - [`schedule`] enqueues at the times of a cron expression, or every so often.
+//! - [`schedule`] enqueues at the times of a cron expression, or at an interval.
 //! - [`event`] is a log of events with a delivery for each consumer.
 //! - [`memory`] is the store that is also the specification; handlers are tested with it.
 //! - [`lifecycle`], [`retry`], [`queue`], [`limits`]: the rules, as pure functions and constants.
@@ -21,9 +21,12 @@ mod digest;
 mod error;
 pub mod event;
 mod job;
+mod json;
 pub mod lifecycle;
 pub mod limits;
+mod measured;
 pub mod memory;
+pub mod metrics;
 mod ms;
 mod names;
 mod object;
@@ -36,11 +39,11 @@ mod words;
 
 pub use async_trait::async_trait;
 pub use backend::{
-    Ack, AckOutcome, Backend, BackendExt, Burial, BurialTarget, BuryOutcome, Capabilities, Cursor,
-    EnqueueOutcome, JobFilter, Lease, LeaseToken, LeaseTtl, Nack, NackKind, NackOutcome, Nonce,
-    Page, PageSize, Queues, Reserve, Reserved, TimeRange, WeightedQueues,
+    Ack, AckOutcome, Backend, BackendExt, Capabilities, Cursor, DeadLetter, DeadLetterOutcome,
+    DeadLetterTarget, EnqueueOutcome, JobFilter, Lease, LeaseToken, LeaseTtl, Nack, NackKind,
+    NackOutcome, Nonce, Page, PageSize, Queues, Reserve, Reserved, TimeRange, WeightedQueues,
 };
-pub use bulk::{BulkAction, BulkReport, BulkRequest, bulk};
+pub use bulk::{BulkAction, BulkActionName, BulkReport, BulkRequest, BulkTotals, bulk};
 pub use bytes::Bytes;
 pub use client::{Client, EnqueueAll, EnqueueRequest, Enqueued};
 pub use clock::{Clock, ManualClock, OffsetClock, SystemClock, Timestamp};
@@ -51,6 +54,8 @@ pub use job::{
     ErrorText, Failure, Job, JobDraft, JobId, LogLine, Metadata, NewJob, Payload, Priority,
     Progress, Start, State, Status, StatusSet,
 };
+#[doc(hidden)]
+pub use json::{as_json, json_depth};
 pub use limits::Limits;
 pub use names::{
     ConsumerName, IdempotencyKey, Kind, PartitionKey, QueueName, ScheduleName, WorkerId,

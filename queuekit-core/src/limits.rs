@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
+
+use crate::backend::Ack;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::NewEvent;
 use crate::job::NewJob;
@@ -46,8 +49,10 @@ pub const LOG_LINES_KEPT: usize = 100;
 pub const LOG_LINE_BYTES: usize = 1024;
 /// Most jobs on one page of a listing (R8.2).
 pub const PAGE_JOBS: usize = 1000;
+/// Deepest nesting of JSON that is shown as JSON, and not in base64.
+pub const JSON_DEPTH: usize = 64;
 /// Jobs that die inside one reserve call (R5.7).
-pub const BURIALS_PER_RESERVE: usize = 100;
+pub const DEAD_LETTERS_PER_RESERVE: usize = 100;
 /// Most live leases a partition key can be allowed (R7.3).
 pub const PER_KEY: u32 = 10_000;
 /// Longest deduplication window (R2.5): stores have to be able to keep the time of its end.
@@ -60,6 +65,8 @@ pub const RETENTION_GRACE: Duration = Duration::from_secs(60);
 pub const EXACT_COUNT: u64 = 10_000;
 /// Ended jobs that health looks back on (R8.3).
 pub const HEALTH_WINDOW: usize = 1000;
+/// Fewer ended jobs than these count as this many when health takes points for deaths (R8.3).
+pub const HEALTH_SAMPLES_MIN: usize = 20;
 /// Late by at most this an occurrence of a schedule is on time (R15.4).
 pub const ON_TIME: Duration = Duration::from_secs(10);
 /// Shortest interval of a schedule.
@@ -74,6 +81,10 @@ pub const ZONE_BYTES: usize = 64;
 pub const CATCH_UP: u32 = 1000;
 /// Most schedules of a store.
 pub const SCHEDULES: usize = 10_000;
+/// Longest target of an entry of the audit log, in bytes; longer ones are cut (R8.6).
+pub const ACT_TARGET_BYTES: usize = 1024;
+/// Longest other text of an entry of the audit log, in bytes; longer ones are cut (R8.6).
+pub const ACT_WORD_BYTES: usize = 128;
 /// Largest number that can be set: stores keep 64 bits with a sign.
 pub const COUNT: u64 = i64::MAX.unsigned_abs();
 /// Prefixes of queues that only queuekit itself writes to.
@@ -92,14 +103,6 @@ pub(crate) fn countable(field: &'static str, number: Option<u64>) -> Result<()> 
     }
 }
 
-/// Checks that one more schedule may come to exist.
-///
-/// # Errors
-/// `Invalid`, naming the limit.
-pub fn admit_schedule(existing: usize) -> Result<()> {
-    at_most("schedules", SCHEDULES, "schedules", existing + 1)
-}
-
 /// The limits a store applies; each can be configured downwards, the payload up to
 /// [`PAYLOAD_BYTES_HARD`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,6 +115,8 @@ pub struct Limits {
     reserve_jobs: usize,
     queues: usize,
     workers: usize,
+    schedules: usize,
+    audit_entries: usize,
 }
 
 impl Default for Limits {
@@ -125,6 +130,8 @@ impl Default for Limits {
             reserve_jobs: 1000,
             queues: 10_000,
             workers: 10_000,
+            schedules: SCHEDULES,
+            audit_entries: 10_000,
         }
     }
 }
@@ -188,6 +195,20 @@ impl Limits {
         self
     }
 
+    /// Most schedules of a store (default 10,000); only downwards.
+    #[must_use]
+    pub fn with_schedules(mut self, schedules: usize) -> Self {
+        self.schedules = self.schedules.min(schedules);
+        self
+    }
+
+    /// Entries of the audit log that a store keeps (default 10,000); only downwards, at least 1.
+    #[must_use]
+    pub fn with_audit_entries(mut self, entries: usize) -> Self {
+        self.audit_entries = self.audit_entries.min(entries.max(1));
+        self
+    }
+
     /// Most jobs in one enqueue call.
     pub fn enqueue_jobs(&self) -> usize {
         self.enqueue_jobs
@@ -213,9 +234,19 @@ impl Limits {
         self.queues
     }
 
+    /// Entries of the audit log that a store keeps.
+    pub fn audit_entries(&self) -> usize {
+        self.audit_entries
+    }
+
     /// Most workers that a store lists.
     pub fn workers(&self) -> usize {
         self.workers
+    }
+
+    /// Most schedules of a store.
+    pub fn schedules(&self) -> usize {
+        self.schedules
     }
 
     /// Checks a whole enqueue call before the store is contacted (R2.7).
@@ -270,12 +301,32 @@ impl Limits {
         at_most("result", self.result_bytes, "bytes", bytes)
     }
 
+    /// Checks all results of a call before the first takes effect: an Invalid call changes nothing.
+    ///
+    /// # Errors
+    /// `Invalid`, naming the first item and the limit.
+    pub fn admit_results(&self, acks: &[Ack]) -> Result<()> {
+        for (item, ack) in acks.iter().enumerate() {
+            let admitted = self.admit_result(ack.result.as_ref().map_or(0, Bytes::len));
+            admitted.map_err(|error| error.at_item(item).on(ack.lease.id))?;
+        }
+        Ok(())
+    }
+
     /// Checks that one more queue may come to exist.
     ///
     /// # Errors
     /// `Invalid`, naming the limit.
     pub fn admit_queue(&self, existing: usize) -> Result<()> {
         at_most("queues", self.queues, "queues", existing + 1)
+    }
+
+    /// Checks that one more schedule may come to exist (R15.1).
+    ///
+    /// # Errors
+    /// `Invalid`, naming the limit.
+    pub fn admit_schedule(&self, existing: usize) -> Result<()> {
+        at_most("schedules", self.schedules, "schedules", existing + 1)
     }
 
     /// Checks that one more worker may be listed (R3.9).
@@ -307,6 +358,14 @@ fn at_most(field: &'static str, most: usize, unit: &str, got: usize) -> Result<(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn r15_1_a_store_has_at_most_10_000_schedules() {
+        let limits = Limits::default();
+        limits.admit_schedule(9_999).unwrap();
+        limits.with_schedules(20_000).admit_schedule(10_000).unwrap_err();
+        limits.with_schedules(5).admit_schedule(5).unwrap_err();
+    }
 
     #[test]
     fn r12_a_store_lists_10_000_workers() {

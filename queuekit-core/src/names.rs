@@ -5,17 +5,17 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, LazyLock};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, read_checked};
 use crate::limits::{CONSUMER_BYTES, KEY_BYTES, NAME_BYTES, RESERVED_QUEUE_PREFIXES};
 
 const NAME_RULE: &str = "[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}";
 
 /// The name of a queue: `[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}`.
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Serialize)]
+#[serde(into = "String")]
 pub struct QueueName {
     name: Arc<str>,
     /// The first two bytes of SHA-256(name): the end of every job id of this queue (R2.4).
@@ -55,8 +55,8 @@ impl Default for QueueName {
 }
 
 /// What a job is for: it picks the handler. `[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}`.
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Serialize)]
+#[serde(into = "String")]
 pub struct Kind {
     name: Arc<str>,
 }
@@ -72,8 +72,8 @@ impl Kind {
 }
 
 /// One incarnation of a worker; two workers never share one, even under equal names.
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Serialize)]
+#[serde(into = "String")]
 pub struct WorkerId {
     name: Arc<str>,
 }
@@ -97,8 +97,8 @@ impl WorkerId {
 }
 
 /// The name of a schedule: `[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}`.
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Serialize)]
+#[serde(into = "String")]
 pub struct ScheduleName {
     name: Arc<str>,
 }
@@ -114,8 +114,8 @@ impl ScheduleName {
 }
 
 /// Who gets deliveries of events: as a queue's name, of at most 100 bytes.
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Serialize)]
+#[serde(into = "String")]
 pub struct ConsumerName {
     name: Arc<str>,
 }
@@ -144,8 +144,8 @@ impl ConsumerName {
 }
 
 /// Jobs of a queue that share one run in order, at most `per_key` at a time. 1..=256 bytes, no NUL.
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Serialize)]
+#[serde(into = "String")]
 pub struct PartitionKey {
     name: Arc<str>,
 }
@@ -161,8 +161,8 @@ impl PartitionKey {
 }
 
 /// Of all jobs of a queue that share one, only one is stored. 1..=256 bytes, no NUL.
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Serialize)]
+#[serde(into = "String")]
 pub struct IdempotencyKey {
     name: Arc<str>,
 }
@@ -259,6 +259,12 @@ macro_rules! string_like {
         impl AsRef<str> for $type {
             fn as_ref(&self) -> &str {
                 &self.name
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                read_checked::<D, String, Self>(from)
             }
         }
 

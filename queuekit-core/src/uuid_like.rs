@@ -29,6 +29,12 @@ macro_rules! uuid_like {
             }
         }
 
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                $crate::error::read_checked::<D, String, Self>(from)
+            }
+        }
+
         impl TryFrom<String> for $type {
             type Error = $crate::error::Error;
 

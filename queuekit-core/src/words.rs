@@ -9,7 +9,7 @@ macro_rules! words {
             /// The word of each, in the same order.
             pub const WORDS: &'static [&'static str] = &[$($word),+];
 
-            /// The snake_case name.
+            /// Its word.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word),+

@@ -138,11 +138,12 @@ CREATE TABLE queuekit.running (
 );
 
 CREATE INDEX running_expiry ON queuekit.running (queue, lease_expires_at);
--- At most so many leases of a key as there are slots: the exclusion of partition keys.
+-- A slot of a key has at most one lease: this enforces the exclusion of partition keys.
 CREATE UNIQUE INDEX running_slot ON queuekit.running (queue, lane, slot) WHERE slot IS NOT NULL;
 
--- "From this time on, look which jobs of this key may be taken": written by whoever changes what
--- is so, in the same transaction; read by the next reserve of the queue, under the queue's lock.
+-- The agenda: partition keys that a reserve has to look at, from a time on. Whoever changes which
+-- jobs of a key may be leased adds an entry in the same transaction; the next reserve of the queue
+-- reads it under the queue's lock.
 CREATE TABLE queuekit.agenda (
     at bigint NOT NULL,
     queue int NOT NULL,
@@ -154,7 +155,7 @@ CREATE TABLE queuekit.agenda (
 
 CREATE INDEX agenda_order ON queuekit.agenda (queue, at);
 
--- Which job holds which idempotency key. The queue stands here by its name, because the key can
+-- Which job holds which idempotency key. The queue is stored by its name, because the key can
 -- outlive job and queue.
 CREATE TABLE queuekit.idempotency (
     queue text COLLATE "C" NOT NULL,

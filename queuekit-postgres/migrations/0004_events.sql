@@ -14,9 +14,9 @@ CREATE TABLE queuekit.event_settings (
 
 INSERT INTO queuekit.event_settings (version, body) VALUES (0, '');
 
--- The version by which deliveries may be found, which nobody changes until the transaction ends.
--- Those who emit do not wait for each other. What it reads after it has waited is what is there
--- then; a transaction that looks at the past fails if it has changed since.
+-- The version of the settings by which deliveries may be made. Nobody changes it until the
+-- transaction ends; those who emit do not wait for each other. It reads the version as of the end
+-- of its wait; a transaction with an older snapshot fails if the version has changed since.
 CREATE FUNCTION queuekit.event_version(lock_class int) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -54,7 +54,7 @@ CREATE TABLE queuekit.events (
 CREATE TABLE queuekit.event_ids (
     id uuid PRIMARY KEY,
     seq bigint NOT NULL,
-    -- Of an event with an idempotency key.
+    -- For an event with an idempotency key.
     kind text COLLATE "C",
     idempotency_key text COLLATE "C"
 );
@@ -63,7 +63,7 @@ CREATE INDEX event_ids_seq ON queuekit.event_ids (seq);
 CREATE UNIQUE INDEX event_ids_key ON queuekit.event_ids (kind, idempotency_key)
     WHERE idempotency_key IS NOT NULL;
 
--- Of a delivery whose payload is large: the place of its event, which has the payload. Dead ones
+-- For a delivery whose payload is large: the place of its event, which has the payload. Dead ones
 -- have a copy.
 ALTER TABLE queuekit.jobs ADD COLUMN event bigint;
 ALTER TABLE queuekit.done ADD COLUMN event bigint;

@@ -11,7 +11,7 @@ ALTER TABLE queuekit.counts
     ADD COLUMN total_dead bigint NOT NULL DEFAULT 0,
     ADD COLUMN total_cancelled bigint NOT NULL DEFAULT 0;
 
--- Of those that have ended before, what is there.
+-- Ends before this version: the stored jobs are counted, those removed earlier are not known.
 UPDATE queuekit.counts
 SET
     total_ended = counts.completed + counts.dead + counts.cancelled,

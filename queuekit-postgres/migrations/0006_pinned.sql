@@ -104,7 +104,8 @@ BEGIN
 END
 $do$;
 
--- As before; the lane of a job is its partition key, and nothing else.
+-- As before, but the lane of a job is its partition key and nothing else, and a job is unique until
+-- done only by a key.
 CREATE OR REPLACE FUNCTION queuekit.enqueue(
     queue text,
     kind text,
@@ -153,6 +154,8 @@ BEGIN
             WHEN NOT isfinite(run_at)
                 OR run_at > to_timestamp(now_ms / 1000.0) + interval '366 days' THEN
                 format('run_at must be at most 366 days ahead; got %s', run_at)
+            WHEN unique_until_done AND idempotency_key IS NULL THEN
+                'unique_until_done must be set together with an idempotency_key; got none'
         END,
         queuekit.key_fault('partition_key', partition_key),
         queuekit.key_fault('idempotency_key', idempotency_key),

@@ -1,7 +1,7 @@
 -- Completes jobs whose leases hold.
 -- Parameters: a column each, a row per job, sorted by id: $1 id; $2 lease_seq; $3 nonce; $4 result;
--- $5 the queue's name. Of $2, $3 and $5 one with the same value for all jobs may come with the first
--- alone; $4 of nothing but NULL, empty.
+-- $5 the queue's name. If $2, $3 or $5 has the same value for all jobs, one element is enough; if
+-- all of $4 is NULL, it may be empty.
 -- Result: one row: how many were completed; if not all, their ids.
 -- Index: running_pkey, jobs_pkey, idempotency_pkey, queues_pkey, queues_name_key.
 -- Locks: the leases and bodies it removes; those who settle the same leases wait.
@@ -16,7 +16,8 @@ lease AS (
         running.id = input.id
         AND running.nonce = coalesce(input.nonce, ($3::uuid[])[1])
         AND running.lease_seq = coalesce(input.lease_seq, ($2::bigint[])[1])
-        -- Ids of two queues may end alike. One queue is looked up once.
+        -- An id ends in two bytes of the hash of its queue's name, which two queues may share, so
+        -- the queue is compared too. A queue that all acks share is looked up once.
         AND running.queue = CASE cardinality($5::text[])
             WHEN 1 THEN (SELECT id FROM queuekit.queues WHERE name = ($5::text[])[1])
             ELSE (SELECT id FROM queuekit.queues WHERE name = input.queue)
@@ -62,7 +63,7 @@ key AS MATERIALIZED (
         WHERE body.idempotency_key IS NOT NULL
     ) AS named
     CROSS JOIN LATERAL (
-        -- A look per key: joined, the planner may read all keys of a queue.
+        -- One look-up per key: with a join the planner may read all keys of a queue.
         SELECT idempotency.queue, idempotency.key, idempotency.job, named.window_ms
         FROM queuekit.idempotency
         WHERE

@@ -3,8 +3,8 @@
 -- Parameters: $1 days.
 -- Result: none.
 -- Index: none.
--- Locks: SHARE UPDATE EXCLUSIVE on done and events, which nobody waits for who stores or ends
--- jobs, or emits. The caller holds the lock of the schema.
+-- Locks: SHARE UPDATE EXCLUSIVE on done and events, which blocks nobody who stores or ends jobs or
+-- emits events. The caller holds the lock of the schema.
 SELECT
     queuekit.history_add_day(clock.now + day.n::bigint * 86400000),
     queuekit.event_add_day(clock.now + day.n::bigint * 86400000)

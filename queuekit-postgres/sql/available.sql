@@ -1,7 +1,7 @@
 -- How many jobs each of some queues could give now, up to a bound.
 -- Parameters: $1 queue names; $2 the bound.
--- Result: a row per queue that is not paused: name, jobs. Jobs behind partition keys that were not
--- looked at yet are not counted.
+-- Result: a row per queue that is not paused: name, jobs. Jobs whose partition keys are still on
+-- the agenda are not counted.
 -- Index: queues_name_key, ready_order.
 -- Locks: nothing.
 SELECT queues.name, due.jobs

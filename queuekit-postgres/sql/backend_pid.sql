@@ -1,4 +1,4 @@
--- Which server process serves the connection.
+-- The id of the server process that serves the connection.
 -- Parameters: none.
 -- Result: one number.
 -- Index: none.

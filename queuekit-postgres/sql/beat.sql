@@ -1,4 +1,4 @@
--- Records that a worker which is listed is still there.
+-- Records a beat of a worker that is listed.
 -- Parameters: $1 id; $2 name; $3 queues; $4 kinds, separated by spaces; $5 slots; $6 running; $7
 -- ttl in ms.
 -- Result: a row if it is listed.

@@ -1,5 +1,5 @@
--- Records that a worker which is not listed is there, if there is room for it, and forgets those
--- that are gone. Whoever runs it has taken the lock of workers before.
+-- Lists a new worker, if there is room for it, and forgets workers that are gone. The caller holds
+-- the lock of workers.
 -- Parameters: as beat.sql; $8 most workers.
 -- Result: a row if there was room.
 -- Index: workers_pkey; it looks at all workers, once for each that is new.

@@ -1,5 +1,5 @@
--- The job that the blocked ones of a partition key wait for: a dead one that holds the key, else
--- one that runs, else the first that waits.
+-- The job that blocks a partition key: a dead one that holds the key, else one that runs, else the
+-- first that waits.
 -- Parameters: $1 queue; $2 partition key.
 -- Result: its id, if there is one.
 -- Index: dead_holds, running_slot, jobs_lane, jobs_later.

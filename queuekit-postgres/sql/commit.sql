@@ -1,4 +1,4 @@
--- Ends a transaction well.
+-- Commits a transaction.
 -- Parameters: none.
 -- Result: none.
 -- Index: none.

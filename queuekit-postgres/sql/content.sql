@@ -1,4 +1,4 @@
--- What is stored under ids, to tell a repeat from another job.
+-- The kinds and payloads stored under ids, to tell a repeated enqueue from another job.
 -- Parameters: $1 ids.
 -- Result: id, kind, payload.
 -- Index: jobs_pkey, done_id, dead_pkey, events_pkey.

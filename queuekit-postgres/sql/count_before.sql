@@ -1,6 +1,6 @@
 -- How many jobs a strict queue serves before a place, up to a bound.
 -- Parameters: $1 queue; $2 rank, $3 time, $4 sequence of the place; $5 the bound.
--- Result: one number. Jobs behind partition keys that were not looked at yet are not counted.
+-- Result: one number. Jobs whose partition keys are still on the agenda are not counted.
 -- Index: ready_order.
 -- Locks: nothing.
 SELECT count(*) AS jobs

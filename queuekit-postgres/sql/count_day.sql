@@ -1,5 +1,5 @@
--- Takes the jobs of a day of history, which is dropped then, off the counters; what was reported of
--- them goes, too. The table `day` stands for the partition.
+-- Takes the jobs of a day of history off the counters before the day is dropped, and removes their
+-- reports. The table name `day` is replaced by the partition's.
 -- Parameters: none.
 -- Result: one row: how many jobs it holds.
 -- Index: reports_pkey.

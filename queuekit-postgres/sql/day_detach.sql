@@ -1,4 +1,5 @@
--- Takes a partition off the history. The table `day` stands for it; how, is put behind.
+-- Detaches a partition from the history. The table name `day` is replaced by the partition's; the
+-- caller appends CONCURRENTLY or FINALIZE.
 -- Parameters: none.
 -- Result: none.
 -- Index: none.

@@ -1,4 +1,4 @@
--- Drops a partition that was detached. The table `day` stands for it.
+-- Drops a partition that was detached. The table name `day` is replaced by the partition's.
 -- Parameters: none.
 -- Result: none.
 -- Index: none.

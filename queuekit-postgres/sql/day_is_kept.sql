@@ -1,4 +1,4 @@
--- Whether a queue keeps jobs for longer that stand in a partition of history.
+-- Whether a queue still keeps jobs of a partition of history.
 -- Parameters: $1 the partition's first ms, $2 the first ms after it.
 -- Result: one boolean.
 -- Index: done_order.

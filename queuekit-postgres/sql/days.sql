@@ -1,7 +1,7 @@
 -- The partitions of a table, each a day of it.
 -- Parameters: $1 the table.
--- Result: name, its first ms, the first ms after it, in order; whether its detachment was broken
--- off; whether it hangs on the table still.
+-- Result: name, its first ms, the first ms after it, in order; whether its detachment was
+-- interrupted; whether it is still attached to the table.
 -- Index: none.
 -- Locks: nothing.
 SELECT

@@ -1,4 +1,4 @@
--- Lets this connection make its plans anew, for the tables as they are by now.
+-- Makes this connection plan its statements anew, for the tables as they are now.
 -- Parameters: none.
 -- Result: none.
 -- Index: none.

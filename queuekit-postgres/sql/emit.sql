@@ -1,16 +1,16 @@
--- Stores events with their deliveries, of those whose ids and idempotency keys are free.
+-- Stores the events whose ids and idempotency keys are free, with their deliveries.
 -- Parameters: $1..$12 a column each, a row per delivery, sorted by id: id; queue; place of its
 -- event in the call; kind; rank; delay in ms; max_attempts; timeout in ms; metadata; payload;
--- partition key; whether its payload is that of its event. Of $2..$9 and $12 see enqueue.sql. $13..$18 a row
--- per event, in the order of the call: id; kind; partition key; idempotency key; metadata; data; no
--- id comes twice, and no key of a kind. $19 the queues, each once; $20 the schema's number; $21 the
--- version of the subscriptions by which deliveries were found; $22 whether nothing is stored unless
--- all is; $23 whether deliveries that have ended are looked at, too.
--- Result: one row: whether the version is still that; whether all queues are there (nothing is
--- stored if not both); how many events were stored; if not all, their ids.
+-- partition key; whether its payload is that of its event. $2..$9 and $12 may be shortened as in
+-- enqueue.sql. $13..$18 a row per event, in the order of the call: id; kind; partition key;
+-- idempotency key; metadata; data; no id occurs twice, nor does a key of one kind. $19 the queues,
+-- each once; $20 the schema's number; $21 the version of the subscriptions by which deliveries were
+-- found; $22 whether to store all or nothing; $23 whether to look for the ids among ended
+-- deliveries too.
+-- Result: one row: whether the version is still current; whether all queues exist (unless both are
+-- true, nothing is stored); how many events were stored; if not all, their ids.
 -- Index: queues_pkey, event_ids_pkey, event_ids_key, jobs_pkey, done_id, dead_pkey.
--- Locks: the subscriptions, shared; nothing else that others wait for, but those who emit the same
--- id or key.
+-- Locks: the subscriptions, shared; apart from that, only those who emit the same id or key wait.
 WITH clock AS MATERIALIZED (
     SELECT
         queuekit.event_version($20::int) = $21::bigint AS is_current,
@@ -42,7 +42,7 @@ gate AS MATERIALIZED (
     FROM clock
 ),
 numbered AS MATERIALIZED (
-    -- What is refused takes no number: by them retention counts.
+    -- A refused event takes no number, because retention counts events by their numbers.
     SELECT
         input.*,
         CASE
@@ -62,7 +62,7 @@ kept AS (
         numbered.idempotency_key
     FROM numbered
     WHERE numbered.seq IS NOT NULL
-    -- In one order, so that no two calls wait for each other.
+    -- All calls use the same order, so that no two wait for each other.
     ORDER BY numbered.kind, numbered.idempotency_key, numbered.id
     ON CONFLICT DO NOTHING
     RETURNING id
@@ -70,7 +70,8 @@ kept AS (
 place AS MATERIALIZED (
     SELECT
         array_agg(
-            -- Looked up, not joined: the planner may compare every event with every other.
+            -- Looked up, not joined: for a join the planner may compare every event with every
+            -- other.
             CASE
                 WHEN (numbered.id IN (SELECT kept.id FROM kept)) IS TRUE THEN numbered.seq
                 ELSE 0
@@ -129,7 +130,7 @@ body AS (
             EXISTS (SELECT FROM queuekit.done WHERE done.id = input.id OFFSET 0)
             OR EXISTS (SELECT FROM queuekit.dead WHERE dead.id = input.id OFFSET 0)
         ))
-    -- One that has outlived an event of the same id is left as it is.
+    -- A delivery that has outlived an earlier event of the same id is left as it is.
     ON CONFLICT (id) DO NOTHING
     RETURNING id, scheduled_at, seq, created_at, queue, rank, lane
 ),

@@ -1,13 +1,14 @@
 -- Stores jobs without idempotency key, in queues without a bound.
 -- Parameters: $1..$14 a column each, a row per job, sorted by id: id; queue; place in the call;
 -- kind; rank; delay in ms; or absolute time in ms; max_attempts; timeout in ms; deadline in ms;
--- metadata; payload; moved_from; partition key. $15 the queues, each once. Of the columns that are
--- never NULL, one with the same value for all jobs may come with the first alone; one of nothing
--- but NULL, empty.
--- Result: one row: how many were stored: all, or none if a queue is gone or has a bound by now. It
--- fails if an id is taken: what looks for that costs every job, and is left to enqueue_any.
+-- metadata; payload; moved_from; partition key. $15 the queues, each once. A column that is never
+-- NULL and has the same value for all jobs may be sent as that one value; a column of nothing but
+-- NULL may be sent empty.
+-- Result: one row: how many were stored: all, or none if a queue is gone or has a bound by now. The
+-- statement fails if an id is taken: checking ids would cost every job, so that is left to
+-- enqueue_any.
 -- Index: queues_pkey, jobs_pkey.
--- Locks: nothing that others wait for, but those who store the same id.
+-- Locks: only those who store the same id wait.
 WITH clock AS MATERIALIZED (
     SELECT queuekit.now_ms() AS now, nextval('queuekit.places') AS base
 ),

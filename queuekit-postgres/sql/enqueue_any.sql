@@ -2,13 +2,13 @@
 -- Parameters: $1..$16 a column each, a row per job, sorted by id: id; queue; place in the call;
 -- kind; rank; delay in ms; or absolute time in ms; max_attempts; timeout in ms; deadline in ms;
 -- metadata; payload; moved_from; partition key; idempotency key; unique_until_done. No id and no
--- idempotency key comes twice. Of $2..$13, see enqueue.sql. $17 whether ended jobs are looked at,
--- too; $18 a row per job: the place of the event that has its payload, or NULL; $19 whether they
--- are deliveries, which queues are never too full for.
+-- idempotency key occurs twice. $2..$13 may be shortened as in enqueue.sql. $17 whether to look for
+-- the ids among ended jobs too; $18 a row per job: the place of the event that has its payload, or
+-- NULL; $19 whether they are deliveries, which are stored even if the queue is full.
 -- Result: the ids of those that were stored. The others are duplicates, or their queue is full.
 -- Index: queues_pkey, jobs_pkey, done_id, dead_pkey, idempotency_pkey, deltas_queue, counts_pkey.
--- A look per job (OFFSET 0): joined, the planner may compare every row with every job.
--- Locks: nothing that others wait for, but those who store the same id or idempotency key.
+-- One look-up per job (OFFSET 0): with a join the planner may compare every row with every job.
+-- Locks: only those who store the same id or idempotency key wait.
 WITH clock AS MATERIALIZED (
     SELECT queuekit.now_ms() AS now, nextval('queuekit.places') AS base
 ),
@@ -87,7 +87,7 @@ keyed AS (
     FROM input
     WHERE
         input.idempotency_key IS NOT NULL
-        -- IS TRUE keeps it from being joined, every job with every other.
+        -- IS TRUE keeps the planner from a join that compares every job with every other.
         AND (input.id IN (SELECT id FROM admitted)) IS TRUE
     ORDER BY input.queue_name, input.idempotency_key
     ON CONFLICT (queue, key) DO NOTHING

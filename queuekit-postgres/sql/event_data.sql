@@ -1,6 +1,6 @@
 -- The data of events, for their deliveries.
 -- Parameters: $1 places.
--- Result: place and data of each that is there.
+-- Result: place and data of each that is in the log.
 -- Index: events_pkey.
 -- Locks: nothing.
 SELECT events.seq, events.data

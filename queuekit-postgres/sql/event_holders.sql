@@ -1,7 +1,8 @@
--- Which events have ids, and which have idempotency keys.
+-- Finds the events that already have these ids or idempotency keys.
 -- Parameters: a row per event: $1 id; $2 kind; $3 idempotency key, or NULL.
--- Result: for each that one has the id of: its place from 1, the id, the event's kind and data; for
--- each that one has the key of: its place, that one's id, NULL, NULL; by id first.
+-- Result: first a row per event whose id is taken: its place in the call from 1, the id, and the
+-- kind and data of the stored event. Then a row per event whose key is taken: its place in the
+-- call, the id of the stored event, NULL, NULL.
 -- Index: event_ids_pkey, event_ids_key, events_pkey.
 -- Locks: nothing.
 SELECT input.place, held.id, held.kind, held.data

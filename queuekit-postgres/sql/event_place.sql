@@ -1,6 +1,6 @@
--- Where an event stands in the log.
+-- The place of an event in the log.
 -- Parameters: $1 id.
--- Result: its place; no row if it is not there.
+-- Result: its place; no row if the event is not in the log.
 -- Index: event_ids_pkey, events_pkey.
 -- Locks: nothing.
 SELECT events.seq

@@ -1,6 +1,7 @@
--- Waits until nobody emits by the settings as they are, no longer than lock_timeout.
+-- Waits, no longer than lock_timeout, until no open transaction has emitted by the present
+-- settings.
 -- Parameters: $1 the schema's number.
 -- Result: none that matters.
 -- Index: none.
--- Locks: the settings: until the transaction ends, who emits waits.
+-- Locks: the settings: those who emit wait until the transaction ends.
 SELECT pg_advisory_xact_lock($1::int, -2)

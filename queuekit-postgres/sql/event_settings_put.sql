@@ -1,6 +1,6 @@
 -- Changes the settings of events, if they are still those that were seen.
 -- Parameters: $1 the version seen; $2 body.
--- Result: the new version; no row if they are not.
+-- Result: the new version; no row if the settings have changed.
 -- Index: none: there is one row.
 -- Locks: the row. The caller holds the settings' lock.
 UPDATE queuekit.event_settings AS settings

@@ -1,4 +1,4 @@
--- The next events of the log, without what is large.
+-- The next events of the log, without their large columns.
 -- Parameters: $1 the place they come after; $2 most.
 -- Result: place, kind, time, in order.
 -- Index: events_pkey.

@@ -1,4 +1,4 @@
--- Keeps everybody from the log, so that a day of it can be dropped.
+-- Keeps everybody away from the log, so that a day of it can be dropped.
 -- Parameters: none.
 -- Result: none.
 -- Index: none.

@@ -1,4 +1,4 @@
--- Gives deliveries that wait or run the data of their events, which go.
+-- Copies the data of events that will be removed into their deliveries that wait or run.
 -- Parameters: $1 the first place, $2 the one behind the last; $3 most.
 -- Result: a row per delivery.
 -- Index: jobs_event, jobs_pkey, events_pkey.

@@ -1,4 +1,4 @@
--- How many events stand in a part of the log.
+-- How many events a part of the log has.
 -- Parameters: $1 the first place, $2 the one behind the last.
 -- Result: one number.
 -- Index: events_pkey.

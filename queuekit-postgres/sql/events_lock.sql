@@ -1,6 +1,6 @@
--- Locks events that are to be removed: nobody makes deliveries of them any more.
+-- Locks events that will be removed, so that nobody makes deliveries of them any more.
 -- Parameters: $1 places.
--- Result: the places of those that are there.
+-- Result: the places of those that are in the log.
 -- Index: events_pkey.
 -- Locks: the events; passes over those that others hold.
 SELECT events.seq

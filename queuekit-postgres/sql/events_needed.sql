@@ -1,4 +1,4 @@
--- Whether deliveries need a part of the log still: they wait or run, and have no copy.
+-- Whether deliveries still need a part of the log: they wait or run, and have no copy of the data.
 -- Parameters: $1 the first place, $2 the one behind the last.
 -- Result: one boolean.
 -- Index: jobs_event.

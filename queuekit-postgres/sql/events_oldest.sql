@@ -1,5 +1,5 @@
--- The first events of the log, and the number of the last: where a clock went back, that is not the
--- one that stands last.
+-- The first events of the log, and the highest number. If a clock went back, the event at the last
+-- place does not have the highest number.
 -- Parameters: $1 most.
 -- Result: place, time and the last number, in order.
 -- Index: events_pkey.

@@ -1,8 +1,9 @@
--- Removes events, with their ids and idempotency keys, but for those that deliveries need still.
+-- Removes events with their ids and idempotency keys, except those that deliveries still need.
 -- Parameters: $1 places.
 -- Result: a row per event.
 -- Index: jobs_event, event_ids_seq, events_pkey.
--- Locks: the rows it removes. The caller has locked the events, and copied what is needed of them.
+-- Locks: the rows it removes. The caller has locked the events, and copied the data that deliveries
+-- need.
 WITH gone AS (
     DELETE FROM queuekit.events
     WHERE

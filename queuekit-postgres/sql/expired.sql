@@ -1,6 +1,6 @@
 -- Locks leases that ran out, earliest first.
--- Parameters: $1 queues by name; $2 at most so many of each; $3 of each the time after which
--- leases may have run out.
+-- Parameters: $1 queues by name; $2 most leases of each; $3 for each, the time after which leases
+-- may have run out.
 -- Result: now, their ids; at least one row.
 -- Index: queues_name_key, running_expiry.
 -- Locks: the leases; passes over those that somebody settles.

@@ -1,6 +1,6 @@
 -- Extends leases that hold, and that nobody is settling.
--- Parameters: a column each, a row per lease: $1 id; $2 lease_seq; $3 nonce. $4 ttl in ms.
--- $5 the queue's name of each; one that is the same for all may come with the first alone.
+-- Parameters: a column each, a row per lease: $1 id; $2 lease_seq; $3 nonce. $4 ttl in ms. $5 the
+-- queue's name of each; if it is the same for all, one element is enough.
 -- Result: id and cancel_requested of those that were extended.
 -- Index: running_pkey, queues_name_key.
 -- Locks: the leases; passes over those that others hold.
@@ -15,7 +15,8 @@ WITH lease AS MATERIALIZED (
             running.id = input.id
             AND running.lease_seq = input.lease_seq
             AND running.nonce = input.nonce
-            -- Ids of two queues may end alike. One queue is looked up once.
+            -- An id ends in two bytes of the hash of its queue's name, which two queues may share,
+            -- so the queue is compared too. A queue that all leases share is looked up once.
             AND running.queue = CASE cardinality($5::text[])
                 WHEN 1 THEN (SELECT id FROM queuekit.queues WHERE name = ($5::text[])[1])
                 ELSE (SELECT id FROM queuekit.queues WHERE name = input.queue)
@@ -25,6 +26,6 @@ WITH lease AS MATERIALIZED (
 )
 UPDATE queuekit.running
 SET lease_expires_at = (SELECT queuekit.now_ms()) + $4::bigint
--- Not joined: the planner may compare every row with every lease.
+-- Not joined: for a join the planner may compare every row with every lease.
 WHERE running.id = ANY (ARRAY(SELECT lease.id FROM lease))
 RETURNING running.id, running.cancel_requested

@@ -1,8 +1,8 @@
--- The counters of queues: what was folded, and what has not been yet.
+-- The counters of queues: the folded ones, plus the deltas that are not folded yet.
 -- Parameters: $1 queues, or NULL for all.
--- Result: a row per queue that has any: queue; pending, running, completed, dead, cancelled; bytes
--- of completed, dead, cancelled; corrupt; the ring of the last ended; how many ended since, and
--- how many of them died, in order; how many have ended, died, been cancelled in all.
+-- Result: a row per queue that has counters: queue; pending, running, completed, dead, cancelled;
+-- bytes of completed, dead, cancelled; corrupt; the ring of the last ended; how many ended since,
+-- and how many of them died, in order; how many have ended, died, been cancelled in all.
 -- Index: counts_pkey, deltas_queue.
 -- Locks: nothing.
 SELECT
@@ -34,7 +34,7 @@ LEFT JOIN LATERAL (
         sum(deltas.dead_size) AS dead_size, sum(deltas.cancelled_size) AS cancelled_size,
         sum(deltas.corrupt) AS corrupt,
         sum(deltas.ended) AS total_ended, sum(deltas.died) AS total_dead,
-        -- Not where cancelled jobs leave.
+        -- Not where cancelled jobs leave their state.
         sum(deltas.cancelled) FILTER (WHERE deltas.ended > 0) AS total_cancelled,
         array_agg(deltas.ended ORDER BY deltas.id) FILTER (WHERE deltas.ended > 0) AS ended,
         array_agg(deltas.died ORDER BY deltas.id) FILTER (WHERE deltas.ended > 0) AS died

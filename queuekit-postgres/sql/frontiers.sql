@@ -1,4 +1,5 @@
--- The last jobs of partition keys that are not blocked: the unblocked ones are always the first.
+-- The last job of each partition key that is not blocked: the unblocked jobs of a key are always
+-- its first.
 -- Parameters: a row per key: $1 queue; $2 partition key.
 -- Result: a row per key: queue; key; the sequence, 0 if all are blocked.
 -- Index: queues_pkey, running_slot, dead_holds, jobs_lane, jobs_later.
@@ -31,7 +32,8 @@ SELECT
     CASE
         WHEN key.free = 0 THEN 0
         WHEN key.skips_waiting THEN coalesce((
-            -- Behind the last that may start now, all are blocked; if it is not there, none is.
+            -- All jobs after the last one that may start now are blocked; if there is no such last
+            -- job, none is blocked.
             SELECT due.seq
             FROM (
                 SELECT job.seq

@@ -1,4 +1,4 @@
--- What the store's tables and the server are at.
+-- The state of the store's tables and of the server.
 -- Parameters: none.
 -- Result: one row: bytes of all tables and indexes; dead rows; for how many seconds the oldest
 -- transaction is open, NULL if this role may not see it; days of history; deltas to fold; for how
@@ -25,7 +25,8 @@ SELECT
         FROM pg_stat_activity AS activity
         WHERE
             activity.datname = current_database()
-            -- One that has written and is idle has no snapshot, but its id holds vacuum back too.
+            -- A transaction that has written and is idle has no snapshot, but its id holds vacuum
+            -- back too.
             AND (activity.backend_xmin IS NOT NULL OR activity.backend_xid IS NOT NULL)
     ), 0)::bigint END AS oldest_s,
     (

@@ -7,7 +7,7 @@ SELECT held.queue, held.key, held.job
 FROM (SELECT queuekit.now_ms() AS now OFFSET 0) AS clock
 CROSS JOIN unnest($1::text[], $2::text[]) AS input (queue, key)
 CROSS JOIN LATERAL (
-    -- A look per key: joined, the planner may compare every key with every row.
+    -- One look-up per key: with a join the planner may compare every key with every row.
     SELECT idempotency.queue, idempotency.key, idempotency.job, idempotency.free_at
     FROM queuekit.idempotency
     WHERE idempotency.queue = input.queue AND idempotency.key = input.key

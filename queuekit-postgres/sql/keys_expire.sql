@@ -4,8 +4,8 @@
 -- Index: idempotency_pkey.
 -- Locks: the rows it removes, in the order of their keys; those who take the same keys wait.
 DELETE FROM queuekit.idempotency
--- A look per key: joined, the planner may compare every key with every row. They are locked: each
--- of them is there, or was changed since the statement began and is left alone.
+-- One look-up per key: with a join the planner may compare every key with every row. The rows are
+-- locked first, so a row that has changed since the statement began is left alone.
 WHERE idempotency.ctid = ANY (ARRAY(
     SELECT held.spot
     FROM (
@@ -18,7 +18,7 @@ WHERE idempotency.ctid = ANY (ARRAY(
         FROM queuekit.idempotency
         WHERE
             idempotency.queue = input.queue AND idempotency.key = input.key
-            -- By key: there are many whose time is over.
+            -- By key, not by time: there may be many whose time is over.
             AND coalesce(idempotency.free_at, 9223372036854775807) <= queuekit.now_ms()
         FOR UPDATE
     ) AS held

@@ -1,10 +1,10 @@
--- The first jobs of several queues, queue by queue, and in each section by section: what
--- list_leased, list_waiting, list_lanes, list_dead and list_done tell of one.
+-- The first jobs of several queues, queue by queue, and in each section by section, as list_leased,
+-- list_waiting, list_lanes, list_dead and list_done list those of one queue.
 -- Parameters: a row per queue, in order: $1 queue; $2 whether it is fair. $3 the numbers of the
 -- sections, in order: 0 running; 1 ready; 2 failed; 3 scheduled; 4 blocked; 5 dead; 6 cancelled; 7
 -- completed. $4 most jobs in all.
--- Result: which queue of them, section, id, and its place in it: up to three numbers, and a key.
--- Some of those that wait may run.
+-- Result: the number of the queue in the call, section, id, and the job's place in the section: up
+-- to three numbers, and a key. Some of the waiting jobs may run by now.
 -- Index: running_expiry, ready_order, ready_plain, jobs_keyed, jobs_lane, jobs_later, dead_order,
 -- done_order.
 -- Locks: nothing.

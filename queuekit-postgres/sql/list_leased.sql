@@ -5,7 +5,7 @@
 -- Locks: nothing.
 SELECT lease.id, lease.lease_expires_at, lease.seq
 FROM (
-    -- The index has no sequence: of one time it gives all, and no others are read.
+    -- The index has no sequence, so all leases of the last time are read and sorted, and no others.
     SELECT running.id, running.lease_expires_at, running.seq
     FROM queuekit.running
     WHERE

@@ -1,9 +1,9 @@
--- Locks jobs that have ended before they are brought back or removed.
+-- Locks ended jobs before they are brought back or removed.
 -- Parameters: $1 ids.
 -- Result: none that matters.
 -- Index: dead_pkey, done_id.
--- Locks: the rows, the dead ones first, each sort in the order of its ids; those who bring them
--- back or remove them wait.
+-- Locks: the rows, the dead ones first, then the others, both in the order of ids; those who bring
+-- them back or remove them wait.
 WITH died AS MATERIALIZED (
     SELECT dead.id
     FROM queuekit.dead

@@ -1,5 +1,5 @@
 -- Records that a version was installed.
--- Parameters: $1 version; $2 since which version programs work with it.
+-- Parameters: $1 version; $2 the oldest schema version whose programs work with it.
 -- Result: none.
 -- Index: migrations_pkey.
 -- Locks: its row.

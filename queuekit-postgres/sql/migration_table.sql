@@ -1,5 +1,5 @@
--- Whether the table of migrations is there: by the catalogs themselves, for who has waited for
--- another's migration; to_regclass() answers from a cache that may be older than the wait.
+-- Whether the table of migrations exists. It reads the catalogs themselves: after a wait for
+-- another process's migration, to_regclass() may answer from a cache that is older than the wait.
 -- Parameters: none.
 -- Result: one boolean.
 -- Index: pg_namespace_nspname_index, pg_class_relname_nsp_index.

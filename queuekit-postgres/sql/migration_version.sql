@@ -1,6 +1,7 @@
 -- The newest version that was installed.
 -- Parameters: none.
--- Result: the version, and since which version programs work with it; 0 if there is none.
+-- Result: the version, and the oldest schema version whose programs work with it; 0 if none was
+-- installed.
 -- Index: migrations_pkey.
 -- Locks: nothing.
 SELECT

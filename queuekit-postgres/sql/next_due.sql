@@ -1,6 +1,6 @@
--- When the next job of queues becomes ready or the next lease of theirs runs out.
+-- When the next job of some queues becomes ready, or their next lease runs out.
 -- Parameters: $1 queue names.
--- Result: one row: in how many ms, 0 if something is due; NULL if there is nothing.
+-- Result: one row: ms until then, 0 if something is due now; NULL if nothing waits or runs.
 -- Index: queues_name_key, ready_order, running_expiry, agenda_order.
 -- Locks: nothing.
 SELECT greatest(min(event.at) - clock.now, 0) AS in_ms

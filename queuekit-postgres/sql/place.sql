@@ -1,13 +1,15 @@
--- Looks at partition keys of a queue: puts the jobs that each may give now into ready. Where keys
--- give one job at a time and nothing is passed, place_heads.sql does it for less.
+-- Looks at partition keys of a queue, and puts the jobs of each that may be leased now into ready.
+-- Where a key runs one job at a time and no waiting job is passed, place_heads.sql does it for
+-- less.
 --
--- A key gives as many jobs as it has free leases, in the order of their sequence. Where waiting
--- jobs block, the first that is not due is the last of them. In a strict queue a job stands at
--- the latest place of those before it in its key, because they go before it; in a fair one it
--- has a turn, and stands there only once it is due.
--- Parameters: $1 queue; $2 most entries of the agenda; $3 the time after which there may be some.
--- Result: how many entries were looked at; now; and of each rank, if jobs were put there, the
--- first of their places; at least one row.
+-- Of each key, as many jobs are placed as it has free leases, in the order of their sequence. Where
+-- waiting jobs block, the first that is not due is the last of them. In a strict queue a job is
+-- placed at the latest place of the jobs before it in its key, because they go before it; in a fair
+-- queue it has a turn, and is placed only once it is due.
+-- Parameters: $1 queue; $2 most entries of the agenda; $3 the time after which there may be
+-- entries.
+-- Result: how many entries were looked at; now; and a row per rank in which jobs were placed, with
+-- the first of their places; at least one row.
 -- Index: agenda_order, ready_lane, running_slot, dead_holds, jobs_lane, jobs_later, jobs_coming,
 -- deltas_turn.
 -- Locks: the rows of agenda and ready it removes. The caller holds the queue's lock.
@@ -50,7 +52,7 @@ lane AS MATERIALIZED (
     FROM entry
 ),
 unplaced AS (
-    -- A look per key: joined, the planner may compare every key with every job.
+    -- One look-up per key: with a join the planner may compare every key with every job.
     DELETE FROM queuekit.ready
     WHERE ready.ctid = ANY (ARRAY(
         SELECT old.spot
@@ -67,7 +69,7 @@ unplaced AS (
 free AS MATERIALIZED (
     SELECT
         lane.lane,
-        -- More than these are looked at when they are leased.
+        -- If there are more than these, the rest is looked at once these are leased.
         least(policy.per_key - leased.jobs, 32) AS leases,
         ARRAY(
             SELECT slot.slot
@@ -110,7 +112,8 @@ waiting AS MATERIALIZED (
                 WHERE
                     jobs.queue = $1::int AND jobs.lane = free.lane AND NOT jobs.later
                     AND (NOT policy.skips_waiting OR jobs.scheduled_at <= clock.now)
-                    -- A look per job: joined, the planner may compare every job with every lease.
+                    -- One look-up per job: with a join the planner may compare every job with every
+                    -- lease.
                     AND NOT EXISTS (
                         SELECT FROM queuekit.running WHERE running.id = jobs.id OFFSET 0
                     )

@@ -6,7 +6,7 @@
 -- Locks: the rows it changes. The caller holds the queue's lock.
 UPDATE queuekit.jobs
 SET later = false
--- Not IN: the planner may compare every job with every one that is due.
+-- Not with IN: the planner may compare every job with every one that is due.
 WHERE jobs.id = ANY (ARRAY(
     SELECT job.id
     FROM (

@@ -1,13 +1,12 @@
--- Looks at partition keys of a queue where each gives one job at a time, and waiting jobs block:
--- puts the first job of each into ready, if none runs. One that stands there goes if it is not the
--- first any more: a producer whose transaction began before may commit later, and a dead head that
--- held its key may come back.
+-- Looks at partition keys of a queue where each key runs one job at a time and waiting jobs block.
+-- Puts the first job of each key into ready, if none runs. A job that is in ready but no longer the
+-- first of its key is taken out: a producer whose transaction began earlier may commit later, and a
+-- dead head that held its key may come back.
 --
--- In a strict queue it stands at its own place, also before it is due; in a fair one it has a turn,
--- and stands there only once it is due.
--- Parameters, result: as place.sql.
--- Index: agenda_order, ready_lane, running_slot, dead_holds, jobs_lane, jobs_later, deltas_turn. A
--- look per key (OFFSET 0): joined, the planner may compare every key with every job.
+-- In a strict queue a job is placed at its own place, also before it is due; in a fair one it has a
+-- turn, and is placed only once it is due. Parameters, result: as place.sql.
+-- Index: agenda_order, ready_lane, running_slot, dead_holds, jobs_lane, jobs_later, deltas_turn.
+-- One look-up per key (OFFSET 0): with a join the planner may compare every key with every job.
 -- Locks: the rows of agenda and ready it removes. The caller holds the queue's lock.
 WITH clock AS MATERIALIZED (
     SELECT queuekit.now_ms() AS now

@@ -1,4 +1,4 @@
--- How many jobs with partition keys may be leased now, as far as was looked at.
+-- How many jobs with partition keys may be leased now; keys on the agenda are not looked at.
 -- Parameters: $1 queue.
 -- Result: one number.
 -- Index: ready_lane.

@@ -1,5 +1,5 @@
--- What holds for statements on the store's own connections. A plan is made once, whatever the
--- tables hold then, so it must be one that is good for full tables: no scan, a look-up per row.
+-- Planner settings of the store's own connections. A plan is made once, when tables may be empty,
+-- and must also be good for full tables: no scan, a look-up per row.
 -- Parameters: none.
 -- Result: none.
 -- Index: none.

@@ -1,4 +1,5 @@
--- Marks the jobs of a queue whose time has come: where waiting jobs block, nobody had to look.
+-- Marks the jobs of a queue whose time has come. While waiting jobs blocked their keys, these marks
+-- were not kept.
 -- Parameters: $1 queue.
 -- Result: none.
 -- Index: jobs_coming.

@@ -1,5 +1,5 @@
--- Keeps queues from being forgotten, where the transaction looks at the past and may see one that
--- was removed since. It fails with 40001 if one was forgotten already.
+-- Keeps queues from being forgotten, for a transaction with an old snapshot, which may see a queue
+-- that was removed since. Fails with 40001 if one was forgotten already.
 -- Parameters: $1 ids.
 -- Result: none that matters.
 -- Index: queues_pkey.

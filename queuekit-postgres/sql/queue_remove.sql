@@ -1,5 +1,5 @@
--- Removes a queue: its settings are those of a new one, and what is known of the past is forgotten.
--- Deltas that are not seen here belong to jobs that are stored at this moment, and stay.
+-- Removes a queue: resets its settings and forgets its history. Deltas that this statement does not
+-- see belong to jobs that are being stored at this moment; they stay.
 -- Parameters: $1 queue.
 -- Result: none.
 -- Index: queues_pkey, counts_pkey, deltas_queue.

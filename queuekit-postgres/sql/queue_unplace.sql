@@ -1,4 +1,4 @@
--- Puts all partition keys of a queue on its agenda, and none in ready.
+-- Takes all jobs with partition keys of a queue out of ready, and puts their keys on its agenda.
 -- Parameters: $1 queue.
 -- Result: none.
 -- Index: ready_lane, jobs_lane, jobs_later.

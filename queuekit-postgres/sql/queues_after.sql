@@ -1,5 +1,5 @@
 -- Queues and their settings, after a name.
--- Parameters: $1 name; $2 whether the queue of this name is among them; $3 most.
+-- Parameters: $1 name; $2 whether to include the queue of this name; $3 most.
 -- Result: a row per queue, by name: as queues.sql.
 -- Index: queues_name_key.
 -- Locks: nothing.

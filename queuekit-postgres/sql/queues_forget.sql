@@ -1,4 +1,5 @@
--- Forgets removed queues whose rows the caller has locked, unless a job came before it had.
+-- Forgets removed queues whose rows the caller has locked, unless a job was stored in one before
+-- the lock.
 -- Parameters: $1 ids.
 -- Result: none.
 -- Index: queues_pkey, deltas_queue, counts_pkey, agenda_order.

@@ -1,8 +1,9 @@
--- Removed queues that no transaction can store jobs in any more, and that seem to have none.
+-- Removed queues that seem to have no jobs, and in which no transaction can store one any more.
 -- Parameters: none.
--- Result: their ids. Those that are seen for the first time are stamped anew, and told later.
+-- Result: their ids. A queue that is seen here for the first time is stamped anew, and returned by
+-- a later call.
 -- Index: none: the table is short. deltas_queue, counts_pkey.
--- Locks: the queues' rows; passes over those that a transaction holds which looks at the past.
+-- Locks: the queues' rows; passes over those held by a transaction with an old snapshot.
 WITH seen AS (
     UPDATE queuekit.queues
     SET removed_by = pg_current_xact_id(), removal_seen = true

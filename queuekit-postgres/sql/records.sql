@@ -1,4 +1,4 @@
--- Reads jobs of any state, without what is large.
+-- Reads jobs of any state, without their large columns.
 -- Parameters: $1 ids.
 -- Result: a row per job that is stored, in no order.
 -- Index: jobs_pkey, running_pkey, done_id, dead_pkey.

@@ -1,4 +1,4 @@
--- Sets a queue's counters to what is there, by one more delta.
+-- Sets a queue's counters to the true counts, by one more delta.
 -- Parameters: $1 queue.
 -- Result: one number: how many counters were off.
 -- Index: ready_order, jobs_lane, jobs_later, running_expiry, dead_order, done_order, counts_pkey,

@@ -1,6 +1,6 @@
--- Records what a run reports, if its lease holds.
--- Parameters: $1 id; $2 lease_seq; $3 nonce; $4 how far it is, or NULL; $5 message; $6 lines as a
--- JSON array of texts; $7 most lines kept; $8 the queue's name.
+-- Stores progress and log lines of a run, if its lease holds.
+-- Parameters: $1 id; $2 lease_seq; $3 nonce; $4 progress as a fraction, or NULL; $5 message; $6
+-- lines as a JSON array of texts; $7 most lines kept; $8 the queue's name.
 -- Result: the id, if it was recorded.
 -- Index: running_pkey, reports_pkey, queues_name_key.
 -- Locks: the reports it writes.
@@ -24,8 +24,9 @@ JOIN queuekit.running
     ON running.id = input.id
     AND running.lease_seq = input.lease_seq
     AND running.nonce = input.nonce
-    -- Ids of two queues may end alike. IS TRUE keeps the index of a queue's leases by expiry out:
-    -- a plan that was made for an empty table would read all of them.
+    -- An id ends in two bytes of the hash of its queue's name, which two queues may share, so the
+    -- queue is compared too. IS TRUE keeps the planner from the index of a queue's leases by
+    -- expiry: a plan made for an empty table would read all of them.
     AND (running.queue = (SELECT id FROM queuekit.queues WHERE name = $8::text)) IS TRUE
 ON CONFLICT (job) DO UPDATE
 SET

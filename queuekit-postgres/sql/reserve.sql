@@ -2,13 +2,13 @@
 -- Parameters: $1 queue names in the order they are served; $2 most jobs of each; $3 most jobs in
 -- all; $4 nonce; $5 ttl in ms; $6 worker; $7 whether leases that ran out are passed over; $8
 -- whether the caller holds the locks of the queues with partition keys. $9..$12 hints, a row
--- each: queue, rank, and the place after which to look; $13 the time after which leases may have
--- run out, of each queue.
--- Result: in serving order the leases, those of deliveries with the place of their event, if that
--- has the payload; at least one row, which says what else is to be known:
--- now; overdue: leases ran out, and nothing was leased; keyed: a queue has partition keys, and
--- nothing was leased; dead_rows: versions of rows that vacuum has not removed yet; next_due_in: if
--- not so many were leased, in how many ms the next is due or a lease runs out.
+-- each: queue, rank, and the place after which to look; $13 for each queue, the time after which
+-- leases may have run out.
+-- Result: the leases in serving order; for deliveries, with the place of the event if the event has
+-- the payload. There is at least one row, which also has: now; overdue: leases ran out, and nothing
+-- was leased; keyed: a queue has partition keys, and nothing was leased; dead_rows: versions of
+-- rows that vacuum has not removed yet; next_due_in: if fewer than $3 were leased, in how many ms
+-- the next is due or a lease runs out.
 -- Index: queues_name_key, ready_order, running_expiry, jobs_pkey.
 -- Locks: the rows of ready it takes; passes over what others hold.
 WITH clock AS MATERIALIZED (
@@ -77,7 +77,7 @@ next AS MATERIALIZED (
     LIMIT $3::int
 ),
 taken AS (
-    -- They are locked: each of them is there.
+    -- The rows of ready are locked, so each of these jobs exists.
     DELETE FROM queuekit.ready
     WHERE ready.ctid = ANY (ARRAY(SELECT next.spot FROM next))
 ),

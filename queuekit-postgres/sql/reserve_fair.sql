@@ -1,6 +1,6 @@
--- Leases the next jobs of a fair queue, by turn; those without a partition key share one.
+-- Leases the next jobs of a fair queue, by turn; jobs without a partition key share one turn.
 -- Parameters: $1 queue; $2 most jobs; $3 nonce; $4 ttl in ms; $5 worker.
--- Result: as reserve.sql, without what it says of hints.
+-- Result: as reserve.sql, without the columns about hints.
 -- Index: counts_pkey, deltas_turn, ready_order, jobs_pkey.
 -- Locks: the rows of ready it takes. The caller holds the queue's lock.
 WITH clock AS MATERIALIZED (
@@ -49,7 +49,7 @@ next AS MATERIALIZED (
         SELECT keyed.spot, keyed.id, keyed.turn, keyed.seq, keyed.slot, keyed.lane, 1 AS kind
         FROM keyed
         UNION ALL
-        -- Those without a key go first in their turn: it begins anew with every call.
+        -- In a turn, jobs without a key go first: their turn begins anew with every call.
         SELECT plain.spot, plain.id, plain.turn, 0, NULL, NULL, 0
         FROM plain
     ) AS either

@@ -1,4 +1,4 @@
--- A schedule comes to exist, if there is none of its name.
+-- Creates a schedule, if there is none of its name.
 -- Parameters: $1 name; $2 next_at; $3 body.
 -- Result: a row if there was none.
 -- Index: schedules_pkey.

@@ -1,6 +1,6 @@
 -- Schedules by name, and the store's time.
--- Parameters: $1 the name they come after, empty for all; $2 at most so many.
--- Result: a row per schedule, as that of one; a row without one if there is none.
+-- Parameters: $1 the name they come after, empty for all; $2 most schedules.
+-- Result: a row per schedule, as schedule.sql; if there is none, one row with the time only.
 -- Index: schedules_pkey.
 -- Locks: nothing.
 SELECT

@@ -1,8 +1,8 @@
--- Schedules whose time has come, the earliest first, the store's time, and when the next one is
--- due of the others.
--- Parameters: $1 at most so many.
--- Result: a row per schedule, as that of one, and next_at of the next one behind it; a row without
--- one if none is due.
+-- Schedules whose time has come, the earliest first; the store's time; and when the next of the
+-- others is due.
+-- Parameters: $1 most schedules.
+-- Result: a row per schedule, as schedule.sql, and next_at of the schedule after it; if none is
+-- due, one row without a schedule.
 -- Index: schedules_due.
 -- Locks: nothing.
 SELECT

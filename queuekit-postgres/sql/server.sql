@@ -1,7 +1,7 @@
--- What the server is, as far as it matters for what it keeps.
+-- Properties of the server that decide whether it keeps what it accepts.
 -- Parameters: none.
 -- Result: version; whether it is in recovery; fsync; synchronous_commit; full_page_writes; whether
--- transactions that say nothing of it may write.
+-- transactions are read-only by default.
 -- Index: none.
 -- Locks: nothing.
 SELECT

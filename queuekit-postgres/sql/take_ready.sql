@@ -1,11 +1,11 @@
 -- Takes waiting jobs out of the reach of reserve.
 -- Parameters: a column each, a row per job, sorted by id: $1 id; $2 queue; $3 rank; $4 when due;
 -- $5 sequence.
--- Result: the ids of those that still waited. Of the others a reserve took hold.
+-- Result: the ids of those that still waited. A reserve has taken the others.
 -- Index: ready_order.
 -- Locks: the rows it removes; it waits for the reserve that holds one.
 DELETE FROM queuekit.ready
--- A look per job, as unplace.sql does.
+-- One look-up per job, as in unplace.sql.
 WHERE ready.ctid = ANY (ARRAY(
     SELECT old.spot
     FROM unnest($1::uuid[], $2::int[], $3::smallint[], $4::bigint[], $5::bigint[])

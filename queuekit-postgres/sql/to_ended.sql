@@ -62,7 +62,7 @@ died AS (
         body.unique_until_done, body.cancel_requested, body.holds, body.kind, body.lane,
         body.idempotency_key, body.worker, body.moved_from, coalesce(body.reason, ''),
         body.metadata, body.errors,
-        -- A dead delivery may outlive its event by far: it has a copy.
+        -- A dead delivery may outlive its event by far, so it gets a copy of the data.
         coalesce(
             (SELECT events.data FROM queuekit.events WHERE events.seq = body.event), body.payload
         )

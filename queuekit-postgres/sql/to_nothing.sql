@@ -1,4 +1,4 @@
--- Removes jobs of any state, and what was reported of them.
+-- Removes jobs of any state, and their reports.
 -- Parameters: $1 ids.
 -- Result: how many.
 -- Index: running_pkey, jobs_pkey, done_id, dead_pkey, reports_pkey.

@@ -1,7 +1,7 @@
 -- Brings dead and cancelled jobs back.
 -- Parameters: a row per job, sorted by id: $1 id; $2 whether it keeps its sequence.
--- Result: the ids of those that were there; a cancelled delivery whose event has gone, with its
--- payload, is left where it is.
+-- Result: the ids of those that were brought back. A cancelled delivery whose event has gone has no
+-- payload any more, and is left where it is.
 -- Index: dead_pkey, done_id, events_pkey.
 -- Locks: the rows it removes.
 WITH clock AS MATERIALIZED (
@@ -18,7 +18,7 @@ died AS (
 ),
 cancelled AS (
     DELETE FROM queuekit.done
-    -- By id, and not by state: there are many of a state.
+    -- By id, not by state: there may be many of one state.
     WHERE
         done.id = ANY ($1::uuid[]) AND done.state + 0 = 4
         AND (

@@ -1,4 +1,4 @@
--- Takes an advisory lock of the store's if nobody holds it, until the transaction ends.
+-- Takes an advisory lock of the store until the transaction ends, if nobody holds it.
 -- Parameters: $1 its number, below 0; $2 the schema's number.
 -- Result: whether it was taken.
 -- Index: none.

@@ -1,7 +1,7 @@
--- What is large of jobs, and what was reported of them.
+-- The large columns of jobs, and their reports.
 -- Parameters: $1 ids.
--- Result: a row per job that is stored: id, payload, metadata, result, moved_from; how far it is,
--- message, lines as JSON; whether it waits or runs, and its event was not found.
+-- Result: a row per job that is stored: id, payload, metadata, result, moved_from; progress,
+-- message, lines as JSON; whether it waits or runs and its event was not found.
 -- Index: jobs_pkey, done_id, dead_pkey, reports_pkey, events_pkey.
 -- Locks: nothing.
 SELECT

@@ -1,7 +1,8 @@
--- What waits in queues: each number is counted up to a bound.
+-- Counts of waiting jobs of queues; each counts up to a bound.
 -- Parameters: $1 queues; $2 the bound.
--- Result: a row per queue: queue; jobs without partition key that are due, since when the oldest;
--- those that are not due and have failed, and have not; jobs with a key; leases that ran out.
+-- Result: a row per queue: queue; jobs without partition key that are due, and since when the
+-- oldest; those that are not due and have failed; those that are not due and have not failed; jobs
+-- with a key; leases that ran out.
 -- Index: queues_pkey, ready_order, jobs_pkey, jobs_keyed, running_expiry.
 -- Locks: nothing.
 SELECT

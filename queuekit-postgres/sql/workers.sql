@@ -1,4 +1,4 @@
--- The workers that are there.
+-- The workers whose last beat is less than three times their ttl ago.
 -- Parameters: none.
 -- Result: a row per worker, by id, with the ms since its last beat.
 -- Index: workers_pkey.

@@ -11,7 +11,6 @@ use queuekit_core::{Error, JobId, QueueName, Result};
 use crate::PostgresStore;
 use crate::call::Call;
 use crate::error::Outcome;
-use crate::queues::QueueRow;
 use crate::session::Session;
 use crate::step;
 
@@ -20,7 +19,8 @@ const SLICE: usize = 100;
 
 #[async_trait]
 impl Admin for PostgresStore {
-    /// A change of order or of what keys do looks at each waiting job of the queue once.
+    /// Looks at each waiting job of the queue once if the order or the rules of partition keys
+    /// change.
     async fn configure(&self, queue: &QueueName, patch: &QueuePatch) -> Result<QueueSettings> {
         let opened = async {
             patch.check()?;
@@ -38,7 +38,7 @@ impl Admin for PostgresStore {
         Ok(row.settings)
     }
 
-    /// The jobs of a large queue go in several transactions.
+    /// Removes the jobs of a large queue in several transactions.
     async fn remove_queue(&self, queue: &QueueName, force: bool) -> Result<bool> {
         loop {
             let input = (self, queue, force);
@@ -64,9 +64,10 @@ impl Admin for PostgresStore {
                 let (store, ids) = *input;
                 Box::pin(in_transaction(session, step::cancel(store, session, ids)))
             });
-            let (slice, stirred) = cancelled.await?;
-            self.stir(stirred.iter().map(|row| &row.name));
-            outcomes.extend(slice);
+            let cancelled = cancelled.await?;
+            self.stir(cancelled.stirred.iter().map(|row| &row.name));
+            self.tell_cancels(cancelled.requested);
+            outcomes.extend(cancelled.outcomes);
         }
         Ok(outcomes)
     }
@@ -111,8 +112,8 @@ impl Admin for PostgresStore {
 
 async fn in_transaction<T>(
     session: &Session<'_>,
-    step: impl Future<Output = Outcome<(Vec<T>, Vec<QueueRow>)>>,
-) -> Outcome<(Vec<T>, Vec<QueueRow>)> {
+    step: impl Future<Output = Outcome<T>>,
+) -> Outcome<T> {
     session.begin().await?;
     let answer = step.await?;
     session.commit().await?;

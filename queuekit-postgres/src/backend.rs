@@ -1,4 +1,4 @@
-//! The ten operations, and which capabilities there are.
+//! The ten operations, and the capabilities that this store has.
 
 use async_trait::async_trait;
 use queuekit_core::backend::*;
@@ -58,21 +58,21 @@ impl Backend for PostgresStore {
         Ok(outcomes)
     }
 
-    async fn move_to_dlq(&self, burials: &[Burial]) -> Result<Vec<BuryOutcome>> {
-        if burials.is_empty() {
+    async fn dead_letter(&self, dead_letters: &[DeadLetter]) -> Result<Vec<DeadLetterOutcome>> {
+        if dead_letters.is_empty() {
             return Ok(Vec::new());
         }
-        let input = (self, burials);
-        let buried = self.call("move_to_dlq", Call::Once, input, |input, session| {
+        let input = (self, dead_letters);
+        let dead_lettered = self.call("dead_letter", Call::Once, input, |input, session| {
             Box::pin(async move {
-                let (store, burials) = *input;
+                let (store, dead_letters) = *input;
                 session.begin().await?;
-                let answer = step::bury(store, session, burials).await?;
+                let answer = step::dead_letter(store, session, dead_letters).await?;
                 session.commit().await?;
                 Ok(answer)
             })
         });
-        let (outcomes, stirred) = buried.await?;
+        let (outcomes, stirred) = dead_lettered.await?;
         self.stir(stirred.iter().map(|row| &row.name));
         Ok(outcomes)
     }
@@ -140,6 +140,7 @@ impl Backend for PostgresStore {
         capabilities.inspect = Some(self);
         capabilities.migrations = Some(self);
         capabilities.schedules = Some(self);
+        capabilities.audit = Some(self);
         capabilities.outbox = Some(self);
         capabilities.atomic_across_queues = true;
         capabilities.calls_at_once = 2;
@@ -159,15 +160,10 @@ impl Exchange for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Checks all before the first takes effect: an Invalid call changes nothing.
+    /// Refuses a call on a closed handle, or with a result over its limit, before it takes effect.
     pub(crate) fn admit_results(&self, acks: &[Ack]) -> Result<()> {
         self.shared.check_open()?;
-        for (item, ack) in acks.iter().enumerate() {
-            let bytes = ack.result.as_ref().map_or(0, bytes::Bytes::len);
-            let admitted = self.shared.limits.admit_result(bytes);
-            admitted.map_err(|error| error.at_item(item).on(ack.lease.id))?;
-        }
-        Ok(())
+        self.shared.limits.admit_results(acks)
     }
 
     /// The end of a job with a partition key may let another go.

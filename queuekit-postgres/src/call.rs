@@ -1,4 +1,4 @@
-//! A call of the store: its connection, its time limit, and what is tried again.
+//! A call of the store: its connection, its time limit, and which failures it retries.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -13,31 +13,32 @@ use crate::session::Session;
 use crate::step::add_days;
 use crate::{PostgresStore, Shared};
 
-/// A connection that says nothing for so long to a short step is of no use, and neither are those
-/// that were idle beside it: they lead nowhere since the network was down. Workers resume within
-/// 5 s of that, though `op_timeout` is longer (contract R13.6).
+/// A connection that has not answered a short step for this long is given up, and so are those that
+/// were idle meanwhile: the network may have dropped them all. So workers resume within 5 s of an
+/// outage, though `op_timeout` is longer (contract R13.6).
 const HANGS: Duration = Duration::from_secs(3);
-/// What workers do all the time: steps that are bounded, and repeated by whoever got no answer.
+/// The operations that workers repeat all the time: bounded steps, which the worker makes again if
+/// it gets no answer.
 const SHORT: [&str; 6] = ["reserve", "exchange", "ack", "nack", "extend", "report"];
 
-/// What a call is, as far as its repetition matters.
+/// Whether and how a call may be repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
     /// It changes nothing, or nothing more when made again.
     Repeatable,
-    /// Made again it would do more: if its answer is lost, the caller is told so.
+    /// A repeated call would do more: if its answer is lost, the caller gets `Indeterminate`.
     Once,
     /// As `Repeatable`, on the connections that only heartbeats use.
     Heartbeat,
-    /// As `Repeatable`, but what an open transaction holds is left to a later call.
+    /// As `Repeatable`, but rows that an open transaction holds are left to a later call.
     Upkeep,
 }
 
 impl PostgresStore {
-    /// Runs a step on a connection, within the time limit. What failed for the moment and was
-    /// certainly not applied is tried again; so is what may be repeated.
+    /// Runs a step on a connection, within the time limit. Retries a step that failed for the
+    /// moment and was certainly not applied, and any step that may be repeated.
     ///
-    /// What the step needs is passed through `input`, so that it lives as long as the step.
+    /// Data of the step is passed through `input`, so that it lives as long as the step.
     pub(crate) async fn call<I: Sync, T: Send>(
         &self,
         operation: &'static str,
@@ -50,10 +51,13 @@ impl PostgresStore {
             shared.check_open()?;
             let _counted = shared.count_call();
             let deadline = Instant::now() + shared.op_timeout;
-            // Of any attempt: that a later one was certainly not applied says nothing of it.
+            // Whether any attempt is in doubt: a later one that was certainly not applied does not
+            // settle it.
             let mut in_doubt = false;
             let (mut tries, mut misses_day) = (0, false);
-            // If the server is only slow, the next attempt has all the time left.
+            // What the server answered last.
+            let mut refused = None;
+            // The next attempt may take all the time that is left: the server may only be slow.
             let mut may_hang = SHORT.contains(&operation);
             loop {
                 let until = match may_hang {
@@ -72,14 +76,16 @@ impl PostgresStore {
                     }
                     Err(failure) => failure,
                 };
-                let is_answer = matches!(failure.class, Class::Final | Class::Taken);
-                // Connections end with the store: that one failed says no more than that.
+                let is_answer =
+                    matches!(failure.class, Class::Final | Class::CutOff | Class::Taken);
+                // Closing the store ends its connections, so this failure only means that it is
+                // closed.
                 if !is_answer && *shared.cut.borrow() {
                     return Err(closed());
                 }
                 in_doubt |= doubt.load(Ordering::Acquire);
                 let again = match failure.class {
-                    Class::Final | Class::Taken => false,
+                    Class::Final | Class::CutOff | Class::Taken => false,
                     Class::HeldUp if call == Call::Upkeep => false,
                     Class::Transient | Class::HeldUp | Class::Lost => {
                         call != Call::Once || !in_doubt
@@ -92,11 +98,17 @@ impl PostgresStore {
                 let wait = retry::reconnect_delay(tries, retry::chance());
                 let next_ends = Instant::now() + wait + takes(failure.class, began.elapsed());
                 if !again || next_ends >= deadline {
+                    // That time is up says less than what the server answered before.
+                    let is_silent = failure.class == Class::CutOff && !in_doubt;
+                    let failure = refused.filter(|_| is_silent).unwrap_or(failure);
                     return Err(told(failure, in_doubt));
                 }
                 tries += 1;
                 if failure.class != Class::MissingDay {
                     shared.pause(wait).await;
+                }
+                if matches!(failure.class, Class::Transient | Class::HeldUp) {
+                    refused = Some(failure);
                 }
             }
         };
@@ -129,7 +141,8 @@ impl Shared {
         let lost = matches!(&answer, Err(failure) if failure.class == Class::Lost);
         if !lost && session.rollback().await {
             // A plan made while a table was empty may read all of it for each row once it is full,
-            // and is kept until the server vacuums or analyzes: it is to cost one slow call.
+            // and is kept until the server vacuums or analyzes. Planning anew limits that to one
+            // slow call.
             if began.elapsed() > self.replan_after {
                 session.discard_plans();
             }
@@ -152,17 +165,16 @@ impl Shared {
             biased;
             answer = attempt => answer,
             () = self.pause(until.saturating_duration_since(Instant::now())) => {
-                let error = if *self.cut.borrow() {
-                    closed()
-                } else {
-                    timed_out(doubt.load(Ordering::Acquire))
-                };
-                Err(error.into())
+                if *self.cut.borrow() {
+                    return Err(closed().into());
+                }
+                let error = timed_out(doubt.load(Ordering::Acquire));
+                Err(Failure { error, class: Class::CutOff })
             }
         }
     }
 
-    /// Sleeps by the store's own runtime: the caller's may have no timers. Returns at once when
+    /// Sleeps on the store's own runtime: the caller's may have no timers. Returns at once when
     /// calls are cut off: the runtime ends then, and a timer of one that has ended panics.
     pub(crate) async fn pause(&self, time: Duration) {
         let mut cut = self.cut.subscribe();
@@ -178,10 +190,11 @@ impl Shared {
     }
 }
 
-/// How long the next attempt may take, after one that took so long. Cut off in the middle it would
-/// leave in doubt what the attempts before it have certainly not applied.
+/// How long the next attempt may take, given how long the last one took. An attempt that the time
+/// limit cuts off would put the call in doubt, though the earlier attempts were certainly not
+/// applied.
 fn takes(class: Class, last: Duration) -> Duration {
-    // One that got no answer tells nothing of how long an answer takes.
+    // An attempt that got no answer does not show how long an answer takes.
     if class == Class::Lost { Duration::ZERO } else { 2 * last }
 }
 
@@ -189,7 +202,7 @@ pub(crate) async fn borrow(pool: &Pool) -> Outcome<Borrowed> {
     Ok(Borrowed::new(pool.get().await?))
 }
 
-/// The error as the caller is told it: what is in doubt is called so.
+/// The error that the caller gets: `Indeterminate` if the call is in doubt.
 fn told(failure: Failure, doubt: bool) -> Error {
     if doubt && *failure.error.kind() != ErrorKind::Closed {
         let message = "the connection failed while the call was under way; whether it took effect \

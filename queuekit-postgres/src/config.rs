@@ -1,4 +1,4 @@
-//! What can be set about a store.
+//! The settings of a store.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,8 @@ pub enum Tls {
     Prefer,
     /// Always; the server's certificate is not checked.
     Require,
-    /// Always; the certificate must be valid now, of a known authority, and of this host.
+    /// Always; the certificate must be valid now, signed by a known authority, and issued for this
+    /// host.
     VerifyFull,
 }
 
@@ -81,7 +82,7 @@ pub enum SettleDurability {
 pub(crate) struct Schema(String);
 
 impl PostgresConfig {
-    /// The store on this server, with the default settings.
+    /// A store on this server, with the default settings.
     pub fn new(server: tokio_postgres::Config) -> Self {
         Self {
             server,
@@ -158,7 +159,7 @@ impl PostgresConfig {
         self
     }
 
-    /// How long a call goes on trying (default 10 s).
+    /// How long a call may take, with all its retries (default 10 s).
     pub fn op_timeout(mut self, timeout: Duration) -> Self {
         self.op_timeout = timeout.min(Duration::from_secs(24 * 3600));
         self
@@ -170,9 +171,9 @@ impl PostgresConfig {
         self
     }
 
-    /// How long a statement waits for a row that somebody's open transaction holds, as one with
-    /// the same idempotency key (default 100 ms). Then the call lets go of its connection and of
-    /// what it holds, and tries again, until `op_timeout` is over.
+    /// How long a statement waits for a row that another open transaction holds, such as one with
+    /// the same idempotency key (default 100 ms). After that the call releases its locks and its
+    /// connection and tries again, until `op_timeout` is over.
     pub fn lock_timeout(mut self, timeout: Duration) -> Self {
         self.lock_timeout = timeout;
         self
@@ -191,7 +192,7 @@ impl PostgresConfig {
         self
     }
 
-    /// Whether a server is accepted that may lose what it said was stored, with fsync off or in
+    /// Whether to accept a server that may lose stored data, because fsync is off or it is in
     /// recovery, and a database that takes no writes (default false).
     pub fn allow_volatile(mut self, allow: bool) -> Self {
         self.allow_volatile = allow;
@@ -206,7 +207,7 @@ impl PostgresConfig {
 }
 
 impl fmt::Debug for PostgresConfig {
-    /// The driver's own form, which hides the password.
+    /// Uses the driver's own form, which hides the password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PostgresConfig")
             .field("server", &self.server)
@@ -235,14 +236,15 @@ impl Schema {
         &self.0
     }
 
-    /// SQL that was written for the schema `queuekit`, for this one.
+    /// Rewrites SQL for the schema `queuekit` to use this schema.
     pub(crate) fn apply(&self, sql: &str) -> String {
         sql.replace("queuekit.", &format!("{}.", self.0))
             .replace("'queuekit'", &format!("'{}'", self.0))
             .replace("EXISTS queuekit;", &format!("EXISTS {};", self.0))
     }
 
-    /// Tells this schema's advisory locks from those of another in the same database.
+    /// The number that separates this schema's advisory locks from those of other schemas in the
+    /// database.
     pub(crate) fn lock_class(&self) -> i32 {
         // FNV-1a: any spread will do, and it must never change.
         let hash = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(16_777_619);

@@ -1,10 +1,10 @@
-//! What Postgres says, as the contract says it (R10).
+//! The errors of Postgres in the terms of the contract (R10).
 
 use deadpool_postgres::PoolError;
 use queuekit_core::{Error, ErrorKind};
 use tokio_postgres::error::SqlState;
 
-/// An error, and what the store may do about it itself.
+/// An error, and what the store itself may do about it.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) error: Error,
@@ -15,6 +15,8 @@ pub(crate) struct Failure {
 pub(crate) enum Class {
     /// Trying again will not help.
     Final,
+    /// The time for the call was up before there was an answer.
+    CutOff,
     /// Nothing was applied; it may work soon.
     Transient,
     /// Likewise: an open transaction held what was needed for longer than the lock timeout.
@@ -63,7 +65,7 @@ impl From<PoolError> for Failure {
                 );
                 Error::new(ErrorKind::Unavailable, message).caused_by(error).into()
             }
-            // Whatever it was: no statement has been sent on a connection that never was.
+            // Whatever the error: without a connection no statement was sent.
             PoolError::Backend(error) => {
                 let failure = Self::from(error);
                 match failure.class {
@@ -73,7 +75,7 @@ impl From<PoolError> for Failure {
             }
             PoolError::Closed => closed().into(),
             error => {
-                let message = "no connection could be had";
+                let message = "the pool gave no connection";
                 Error::new(ErrorKind::Unavailable, message).caused_by(error).into()
             }
         }
@@ -171,7 +173,7 @@ fn described(state: &SqlState, error: &tokio_postgres::Error) -> (ErrorKind, Str
     (kind, format!("{says}; {remedy}"))
 }
 
-/// Whether the connection failed, as opposed to what was sent on it.
+/// Whether the connection failed, not the statement sent on it.
 fn is_of_connection(error: &tokio_postgres::Error) -> bool {
     let mut causes =
         std::iter::successors(std::error::Error::source(error), |cause| cause.source());
@@ -207,7 +209,7 @@ pub(crate) fn closed() -> Error {
     Error::new(ErrorKind::Closed, "this handle was closed; open a new one")
 }
 
-/// What was stored cannot be read.
+/// The error for stored data that cannot be read.
 pub(crate) fn unreadable(what: &str) -> Error {
     Error::new(ErrorKind::Corrupt, format!("{what} cannot be read; it was not written by queuekit"))
 }

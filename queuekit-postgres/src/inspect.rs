@@ -1,4 +1,4 @@
-//! What `doctor` asks.
+//! The checks of `doctor`.
 
 use async_trait::async_trait;
 use queuekit_core::capability::{Durability, Fact, Finding, Inspect, Severity};
@@ -14,10 +14,11 @@ use crate::{PostgresStore, SettleDurability, migrate};
 /// A transaction open for longer than this keeps vacuum from removing much.
 const LONG_TRANSACTION_S: i64 = 300;
 
-/// Of what the queue of notifications holds; at 100 every commit that notifies fails.
+/// How full the queue of notifications may be before `doctor` warns; at 100 every commit that
+/// notifies fails.
 const NOTICES_PERCENT: i64 = 25;
 
-/// What the store's tables are at: see `health.sql`.
+/// The state of the store's tables: see `health.sql`.
 struct State {
     bytes: i64,
     dead_rows: i64,
@@ -63,7 +64,7 @@ impl Inspect for PostgresStore {
             self.call("inspect", Call::Repeatable, (), |(), session| Box::pin(server(session)));
         let server = server.await?;
         Ok(match (server.fsync, server.synchronous_commit.as_str()) {
-            // What is not written yet is gone with the server, whatever it syncs later.
+            // Data that is not written yet is lost with the server, whatever is synced later.
             (_, "off") => Durability::Nothing,
             (false, _) => Durability::ProcessKill,
             (true, _) => Durability::PowerLoss,
@@ -210,7 +211,7 @@ impl State {
     }
 }
 
-/// None where the schema is not this build's, of which there is nothing to tell.
+/// None if the schema is not this build's: then its state cannot be read.
 async fn state(session: &Session<'_>) -> Outcome<Option<State>> {
     let schema = migrate::status(session).await?;
     if schema.stored != schema.wanted {

@@ -1,7 +1,7 @@
 //! The thread on which the store's connections live.
 //!
-//! Whatever happens to the application's runtime - handlers that block it, a heartbeat on another
-//! one, its end - connections are read and written by a runtime of the store's own.
+//! Connections are read and written by a runtime of the store's own, so that they survive whatever
+//! happens to the application's: handlers that block it, heartbeats on another runtime, its end.
 
 use std::future::Future;
 use std::thread;
@@ -10,7 +10,7 @@ use queuekit_core::{Error, ErrorKind, Result};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::watch;
 
-/// Ends the thread when the last clone of the store is gone, or when told to.
+/// Ends the thread when the last clone of the store is dropped, or on request.
 #[derive(Debug)]
 pub(crate) struct Io {
     handle: Handle,
@@ -26,7 +26,7 @@ impl Io {
         let (stop, mut stopping) = watch::channel(false);
         let (ends, stopped) = watch::channel(());
         let run = move || {
-            // Either it is told to stop, or nobody is left who could tell it.
+            // Returns when the sender asks it to stop, and also when the sender is gone.
             runtime.block_on(async { drop(stopping.wait_for(|stop| *stop).await) });
             runtime.shutdown_background();
             drop(ends);
@@ -47,7 +47,7 @@ impl Io {
     /// Ends the thread, with its tasks and sockets.
     pub(crate) async fn stop(&self) {
         self.stop.send_replace(true);
-        // Nothing is ever sent: it ends with the thread.
+        // Nothing is ever sent: the channel closes when the thread ends.
         drop(self.stopped.clone().changed().await);
     }
 }
@@ -59,5 +59,5 @@ impl Drop for Io {
 }
 
 fn unavailable(error: std::io::Error) -> Error {
-    Error::new(ErrorKind::Unavailable, "the system gave no thread").caused_by(error)
+    Error::new(ErrorKind::Unavailable, "the system could not start a thread").caused_by(error)
 }

@@ -1,9 +1,9 @@
 //! Durable jobs in Postgres, 15 and later.
 //!
-//! Jobs stand in tables of a schema of the store's own; a worker takes them with `FOR UPDATE SKIP
-//! LOCKED`, and a job that has ended leaves what reserve reads at once. Jobs can be stored and
+//! Jobs are stored in tables of the store's own schema. A worker takes them with `FOR UPDATE SKIP
+//! LOCKED`, and an ended job leaves the tables that reserve reads at once. Jobs can be stored and
 //! completed inside the application's own transactions. `docs/postgres.md` has the tables, the
-//! guarantees and the settings; `docs/semantics.md` the rules that every store keeps.
+//! guarantees and the settings; `docs/semantics.md` has the rules that every store keeps.
 //!
 //! ```no_run
 //! use queuekit_core::{Backend, BackendExt, JobDraft};
@@ -20,6 +20,7 @@
 //! ```
 
 mod admin;
+mod audit;
 mod backend;
 mod call;
 mod config;
@@ -78,7 +79,7 @@ pub struct PostgresStore {
 struct Shared {
     io: Io,
     pool: Pool,
-    /// Connections that nothing but heartbeats uses, so that nothing else can exhaust them.
+    /// Connections for heartbeats only, so that no other call can exhaust them.
     heartbeats: Pool,
     schema: Schema,
     lock_class: i32,
@@ -87,7 +88,7 @@ struct Shared {
     prepared: Prepared,
     settle: SettleDurability,
     op_timeout: Duration,
-    /// A call that took longer has its connection make its plans anew.
+    /// After a call that took longer, its connection makes its plans anew.
     replan_after: Duration,
     limits: Limits,
     known: Known,
@@ -121,10 +122,10 @@ impl PostgresStore {
     /// | `migrate` | `on` (default), `off` | [`PostgresConfig::migrate`] |
     /// | `allow_volatile` | `off` (default), `on` | [`PostgresConfig::allow_volatile`] |
     ///
-    /// The driver's own settings, as `application_name` or `connect_timeout`, work as well.
+    /// The driver's own settings, such as `application_name` or `connect_timeout`, work as well.
     ///
     /// # Errors
-    /// `Invalid` if the URL is none; else as [`connect`](Self::connect).
+    /// `Invalid` if the URL cannot be parsed; else as [`connect`](Self::connect).
     pub async fn connect_url(url: &str) -> Result<Self> {
         Self::connect(PostgresConfig::from_url(url)?).await
     }
@@ -132,14 +133,14 @@ impl PostgresStore {
     /// Opens a store, and brings its schema up to date.
     ///
     /// # Errors
-    /// `Unavailable` if the server cannot be reached or is a standby or may lose what it said was
-    /// stored (see [`PostgresConfig::allow_volatile`]), `Unsupported` if it is older than 15, or
-    /// the schema is newer than this build or older and migrations are off.
+    /// `Unavailable` if the server cannot be reached, is a standby, or may lose stored data (see
+    /// [`PostgresConfig::allow_volatile`]). `Unsupported` if the server is older than 15, if the
+    /// schema is newer than this build, or if it is older and migrations are off.
     pub async fn connect(config: PostgresConfig) -> Result<Self> {
         open::open(config, true).await.map_err(|error| error.during("connect"))
     }
 
-    /// Opens a store without looking at server and schema: for `doctor` and `migrate`.
+    /// Opens a store without checking server and schema: for `doctor` and `migrate`.
     ///
     /// # Errors
     /// `Unavailable` if the server cannot be reached.

@@ -12,19 +12,21 @@ use crate::params::params;
 use crate::session::Session;
 use crate::statements::Sql;
 
-/// By version, oldest first: since which version programs work with it, and what it runs. One that
-/// was published never changes.
-const MIGRATIONS: [(i32, i32, &str); 6] = [
+/// The migrations, oldest first: version, the oldest version whose programs work with it, and its
+/// SQL. A published migration never changes.
+const MIGRATIONS: [(i32, i32, &str); 7] = [
     (1, 1, include_str!("../migrations/0001_initial.sql")),
     (2, 2, include_str!("../migrations/0002_for_sql.sql")),
     (3, 3, include_str!("../migrations/0003_schedules.sql")),
     (4, 4, include_str!("../migrations/0004_events.sql")),
     (5, 5, include_str!("../migrations/0005_totals.sql")),
     (6, 6, include_str!("../migrations/0006_pinned.sql")),
+    (7, 6, include_str!("../migrations/0007_audit.sql")),
 ];
 const TABLE: &str = include_str!("../migrations/0000_migrations.sql");
-/// Functions and views keep what they find by the path of whoever makes them. It holds for the
-/// transaction, and where there is none for the session.
+/// Functions and views resolve names by the search path of the role that creates them, so a
+/// migration sets it. The setting lasts for the transaction, or for the session where there is
+/// none.
 const PINNED: &str = "SET search_path = pg_catalog, pg_temp;";
 
 /// Brings the schema up to date where that is wanted, and refuses one that is not this build's.
@@ -36,7 +38,7 @@ pub(crate) async fn bring_up(store: &PostgresStore, migrate: bool) -> Result<()>
     status.check()
 }
 
-/// Inside a transaction that holds the lock of migrations.
+/// Runs inside a transaction that holds the lock of migrations.
 async fn up(session: &Session<'_>, schema: &Schema) -> Outcome<SchemaStatus> {
     let before = status(session).await?;
     if before.stored > before.wanted {
@@ -79,7 +81,7 @@ impl Migrations for PostgresStore {
         let status = self.call("migrate", Call::Repeatable, &*self.shared, |shared, session| {
             Box::pin(async move {
                 session.begin().await?;
-                // One at a time, whoever else opens the same new store.
+                // One migration at a time, also if several processes open the same new store.
                 session
                     .query(Sql::LockQueue, params![crate::step::SCHEMA, shared.lock_class])
                     .await?;
@@ -89,7 +91,7 @@ impl Migrations for PostgresStore {
             })
         });
         let status = status.await?;
-        // A store is ready for the day, whoever opens it next.
+        // The partitions of the next days exist before anybody uses the store.
         self.add_days().await?;
         Ok(status)
     }
@@ -97,7 +99,7 @@ impl Migrations for PostgresStore {
     fn pending(&self, stored: u32) -> Vec<Migration> {
         let of = |&(version, compatible_from, sql): &(i32, i32, &str)| {
             let table = if version == MIGRATIONS[0].0 { TABLE } else { "" };
-            // A store that is opened on it knows by that what is there.
+            // This row shows a store that is opened later which schema it finds.
             let insert = include_str!("../sql/migration_insert.sql")
                 .replace("$1::int", &version.to_string())
                 .replace("$2::int", &compatible_from.to_string());

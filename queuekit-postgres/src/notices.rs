@@ -1,8 +1,8 @@
 //! Notifications between processes: LISTEN on a connection of its own, and NOTIFY, merged.
 //!
-//! A notification is a hint: workers poll as well. It is sent after the commit it tells of, by a
-//! task, at most once per queue in a few milliseconds; NOTIFY inside the transaction that stores
-//! jobs would make all such commits wait for each other.
+//! A notification is a hint: workers poll and extend their leases as well. A task sends it after
+//! the commit, at most once per queue in a few milliseconds: NOTIFY inside the transaction that
+//! stores jobs would make all such commits wait for each other.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,10 +22,10 @@ use crate::config::Schema;
 
 /// The least time between two notifications.
 const GAP: Duration = Duration::from_millis(5);
-/// By how much a worker of this process is ahead of others: it has been rung already, and telling
-/// others takes time that its reserve needs.
+/// The head start of a waiting worker in this process: it has been rung already, and a notification
+/// would slow down its reserve.
 const HEAD_START: Duration = Duration::from_millis(1);
-/// How often a silent connection is asked whether it still is one, and how long it may take.
+/// How often a silent connection is checked, and how long the check may take.
 const CHECK: Duration = Duration::from_secs(5);
 
 pub(crate) struct Notices {
@@ -33,15 +33,60 @@ pub(crate) struct Notices {
     tls: MakeRustlsConnect,
     channel: String,
     wakeups: Arc<WakeupHub>,
-    /// Queues of which others are to be told.
+    /// Notices that are not sent yet.
     untold: Arc<Untold>,
+}
+
+/// A notice to other processes about a queue.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Notice {
+    /// It gained work.
+    Work(QueueName),
+    /// A cancel of a running job was requested.
+    Cancel(QueueName),
+}
+
+/// The prefix of a cancel. No queue name has a space, so a program that does not know the prefix
+/// ignores the notice.
+const CANCEL: &str = "cancel ";
+
+impl Notice {
+    fn read(payload: &str) -> Option<Self> {
+        match payload.strip_prefix(CANCEL) {
+            Some(queue) => QueueName::new(queue).ok().map(Self::Cancel),
+            None => QueueName::new(payload).ok().map(Self::Work),
+        }
+    }
+
+    fn payload(&self) -> String {
+        match self {
+            Self::Work(queue) => queue.as_str().to_owned(),
+            Self::Cancel(queue) => format!("{CANCEL}{queue}"),
+        }
+    }
+
+    fn ring(&self, wakeups: &WakeupHub) {
+        match self {
+            Self::Work(queue) => wakeups.ring(queue),
+            Self::Cancel(queue) => wakeups.ring_cancel(queue),
+        }
+    }
+
+    /// Whether no waiting worker of this process, which is rung already, would take the work
+    /// anyway.
+    fn is_urgent(&self, wakeups: &WakeupHub) -> bool {
+        match self {
+            Self::Work(queue) => !wakeups.is_awaited(queue),
+            Self::Cancel(_) => true,
+        }
+    }
 }
 
 #[derive(Default)]
 struct Untold {
-    queues: Mutex<BTreeSet<QueueName>>,
+    notices: Mutex<BTreeSet<Notice>>,
     arrived: Notify,
-    /// Nobody here waits for one of them.
+    /// One of them must not wait for workers of this process.
     is_urgent: AtomicBool,
 }
 
@@ -56,10 +101,10 @@ impl Notices {
         Self { listen_at, tls, channel, wakeups, untold: Arc::default() }
     }
 
-    /// Begins to listen and to tell, on the store's own runtime.
+    /// Begins to listen and to send, on the store's own runtime.
     pub(crate) fn start(&self, shared: &Shared) {
         let Some(config) = self.listen_at.clone() else {
-            // Nobody listens past a pooler either, unless told where: workers poll.
+            // Behind a pooler without `listen` there is no connection to listen on: workers poll.
             return;
         };
         let (tls, channel) = (self.tls.clone(), self.channel.clone());
@@ -76,16 +121,15 @@ impl Notices {
         });
     }
 
-    /// Others are told soon that the queue gained work; a little later if somebody here waits for
-    /// it.
-    pub(crate) fn tell(&self, queue: &QueueName) {
+    /// Notifies other processes soon, or after a head start if a worker of this process waits for
+    /// the work.
+    pub(crate) fn tell(&self, notice: Notice) {
         if self.listen_at.is_none() {
             return;
         }
-        self.untold.is_urgent.fetch_or(!self.wakeups.is_awaited(queue), Ordering::AcqRel);
-        let mut queues = self.untold.queues.lock().unwrap_or_else(PoisonError::into_inner);
-        if !queues.contains(queue) {
-            queues.insert(queue.clone());
+        self.untold.is_urgent.fetch_or(notice.is_urgent(&self.wakeups), Ordering::AcqRel);
+        let mut notices = self.untold.notices.lock().unwrap_or_else(PoisonError::into_inner);
+        if notices.insert(notice) {
             self.untold.arrived.notify_one();
         }
     }
@@ -110,15 +154,16 @@ async fn serve(
             }
         }
     });
-    // The notices themselves need not be on disk, and cost no wait for it.
+    // Notices need not be on disk, so their commits need not wait for it.
     let listen = format!("SET synchronous_commit = off; LISTEN \"{channel}\"");
     let told = async {
         in_time(client.batch_execute(&listen)).await?;
         let own = in_time(own_pid(&client)).await?;
-        // What was stored before it listened was told to nobody here.
+        // Nobody in this process was notified of jobs stored before it listened.
         wakeups.ring_all();
+        wakeups.ring_all_cancels();
         let mut free_at = Instant::now();
-        // What a connection that failed has left untold goes first.
+        // Notices that a failed connection left unsent go first.
         let mut tell_at = Some(free_at);
         loop {
             let next = tell_at.unwrap_or_else(|| Instant::now() + CHECK);
@@ -128,8 +173,8 @@ async fn serve(
                     None => return Ok(()),
                     Some(notice) if notice.process_id() == own => {}
                     Some(notice) => {
-                        if let Ok(queue) = QueueName::new(notice.payload()) {
-                            wakeups.ring(&queue);
+                        if let Some(notice) = Notice::read(notice.payload()) {
+                            notice.ring(wakeups);
                         }
                     }
                 },
@@ -143,7 +188,8 @@ async fn serve(
                         tell(&client, channel, untold).await?;
                         free_at = Instant::now() + GAP;
                     }
-                    // A connection behind a network that swallows all is silent without an error.
+                    // If the network drops every packet, the connection is silent and reports no
+                    // error.
                     None => in_time(client.check_connection()).await?,
                 },
             }
@@ -164,16 +210,17 @@ async fn tell(
     channel: &str,
     untold: &Untold,
 ) -> Result<(), tokio_postgres::Error> {
-    let queues = std::mem::take(&mut *untold.queues.lock().unwrap_or_else(PoisonError::into_inner));
-    if queues.is_empty() {
+    let notices =
+        std::mem::take(&mut *untold.notices.lock().unwrap_or_else(PoisonError::into_inner));
+    if notices.is_empty() {
         return Ok(());
     }
-    let queues: Vec<&str> = queues.iter().map(QueueName::as_str).collect();
-    let params = crate::params::params![channel, queues];
+    let payloads: Vec<String> = notices.iter().map(Notice::payload).collect();
+    let params = crate::params::params![channel, payloads];
     in_time(client.query_typed(NOTIFY, params)).await.map(drop)
 }
 
-/// Whatever the network swallows, it is not waited for without end.
+/// Bounds the wait for an answer that the network may have dropped.
 async fn in_time<T>(
     step: impl Future<Output = Result<T, tokio_postgres::Error>>,
 ) -> Result<T, tokio_postgres::Error> {

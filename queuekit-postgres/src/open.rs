@@ -1,4 +1,4 @@
-//! Opening: the server, whether it keeps what it says, and the schema.
+//! Opening a store: checks the server and its durability, and brings up the schema.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
@@ -103,7 +103,7 @@ fn begins(config: &PostgresConfig, statements: &Statements) -> Begins {
     Begins { plain, settling, wraps, wraps_settling: wraps || relaxed }
 }
 
-/// Refuses a server that may lose what it said was stored (contract R11.2).
+/// Refuses a server that may lose stored data (contract R11.2).
 async fn check_server(store: &PostgresStore, config: &PostgresConfig) -> Result<()> {
     let read = store.call("connect", Call::Repeatable, (), |(), session| {
         Box::pin(async move {

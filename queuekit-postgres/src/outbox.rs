@@ -67,21 +67,21 @@ impl Outbox for PostgresStore {
         let mut stored = stored.await?;
         self.stir(deliveries.iter().map(NewJob::queue));
         self.count_delta();
-        // Of those that come twice the first was stored.
+        // Of deliveries that occur twice, the first was stored.
         Ok(deliveries.iter().map(|delivery| stored.remove(&delivery.id())).collect())
     }
 }
 
 impl PostgresStore {
-    /// An emission, whose queues come to exist if need be: on a connection of the store's own, also
-    /// for a transaction of the application's.
+    /// Prepares an emission: creates its queues if they do not exist. This runs on a connection of
+    /// the store's own, also for a transaction of the application.
     pub(crate) async fn emit<'a>(&self, emission: &'a Emission) -> Result<Emit<'a>> {
         let deliveries = emission.events.iter().flat_map(|(_, deliveries)| deliveries);
         let queues = self.queues_of(deliveries).await?;
         Ok(Emit { emission, queues, lock_class: self.shared.lock_class })
     }
 
-    /// Those who wait for deliveries are told.
+    /// Wakes those who wait for the deliveries.
     fn emitted(&self, emission: &Emission, outcomes: &[EmitOutcome]) {
         let is_new = |outcome: &EmitOutcome| matches!(outcome, EmitOutcome::Emitted { .. });
         let new = emission.events.iter().zip(outcomes).filter(|(_, outcome)| is_new(outcome));

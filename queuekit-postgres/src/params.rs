@@ -61,7 +61,7 @@ pub(crate) fn typed<T: Param>(value: &T) -> Typed<'_> {
     (value, T::of())
 }
 
-/// A column of values that are all the same: the first. The server unpacks every value it is sent.
+/// Shortens a column of equal values to its first: the server unpacks every value it gets.
 pub(crate) fn once<T: PartialEq>(mut column: Vec<T>) -> Vec<T> {
     if column.windows(2).all(|two| two[0] == two[1]) {
         column.truncate(1);
@@ -69,7 +69,7 @@ pub(crate) fn once<T: PartialEq>(mut column: Vec<T>) -> Vec<T> {
     column
 }
 
-/// A column of nothing but NULL: empty.
+/// Shortens a column of nothing but NULL to none.
 pub(crate) fn not_at_all<T>(mut column: Vec<Option<T>>) -> Vec<Option<T>> {
     if column.iter().all(Option::is_none) {
         column.clear();

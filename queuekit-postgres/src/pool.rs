@@ -19,7 +19,7 @@ use crate::statements::without_header;
 /// How long one attempt to connect may take, unless the URL says otherwise.
 const CONNECT: Duration = Duration::from_secs(3);
 
-/// A pool of so many connections, which live on the given runtime.
+/// A pool of at most `size` connections, which live on the given runtime.
 pub(crate) fn pool(
     config: &PostgresConfig,
     tls: &MakeRustlsConnect,
@@ -29,14 +29,14 @@ pub(crate) fn pool(
     let dial = Dial { tls: tls.clone(), io: io.clone(), settings: settings(config) };
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = Manager::from_connect(config.server.clone(), dial, recycling);
-    // The connection that was used last has its plans and pages at hand.
+    // Prefers the connection that was used last: it has its plans and pages at hand.
     let builder = Pool::builder(manager).max_size(size).queue_mode(QueueMode::Lifo);
     builder.build().map_err(|error| {
-        Error::new(ErrorKind::Unavailable, "no pool of connections can be made").caused_by(error)
+        Error::new(ErrorKind::Unavailable, "the connection pool cannot be created").caused_by(error)
     })
 }
 
-/// A connection that is given back only if nothing is under way on it.
+/// A connection that returns to the pool only if nothing is under way on it.
 #[derive(Debug)]
 pub(crate) struct Borrowed {
     object: Option<Object>,
@@ -52,7 +52,7 @@ impl Borrowed {
         self.object.as_deref()
     }
 
-    /// Nothing is under way on it: others may have it.
+    /// Returns the connection to the pool: nothing is under way on it.
     pub(crate) fn give_back(mut self) {
         self.clean = true;
     }
@@ -61,7 +61,7 @@ impl Borrowed {
 impl Drop for Borrowed {
     fn drop(&mut self) {
         if let Some(object) = self.object.take().filter(|_| !self.clean) {
-            // Whoever had it next would wait for what is under way, or be in its transaction.
+            // The next user would wait for the statement under way, or be in its transaction.
             drop(Object::take(object));
         }
     }
@@ -96,7 +96,7 @@ pub(crate) async fn connect(config: Config, tls: MakeRustlsConnect, io: Handle) 
         let connected = tokio::select! {
             connected = config.connect(tls) => connected,
             () = tokio::time::sleep(limit) => Err(tokio_postgres::Error::__private_api_timeout()),
-            // Whoever wanted it waits no more.
+            // The caller has stopped waiting.
             () = ready.closed() => return,
         };
         match connected {
@@ -117,14 +117,14 @@ pub(crate) async fn connect(config: Config, tls: MakeRustlsConnect, io: Handle) 
     }
 }
 
-/// What holds for each connection of the store's own.
+/// The settings of each connection of the store's own.
 fn settings(config: &PostgresConfig) -> Option<String> {
     let (guards, plans) = (guards(config, ""), without_header(include_str!("../sql/plans.sql")));
     (config.prepared == Prepared::Auto).then(|| format!("{guards}; {plans}"))
 }
 
-/// The statements that guard all others, for a session or, with `LOCAL`, for a transaction: none
-/// runs a function or an operator of somebody else's schema, and none takes for ever.
+/// The settings that guard all other statements, for a session or, with `LOCAL`, for a transaction:
+/// no statement runs functions or operators of other schemas, and none runs for ever.
 pub(crate) fn guards(config: &PostgresConfig, scope: &str) -> String {
     let (statement, lock) = (config.statement_timeout.as_millis(), config.lock_timeout.as_millis());
     format!(

@@ -22,8 +22,8 @@ pub(crate) struct QueueRow {
     pub(crate) removed: bool,
 }
 
-/// What was last read of queues. It saves a look: whatever is decided by it, the statement that
-/// acts on it decides again by what is stored.
+/// The rows of queues as last read. They save a query, and are never trusted: each statement that
+/// acts on them checks the stored row again.
 #[derive(Debug, Default)]
 pub(crate) struct Known(Mutex<HashMap<QueueName, QueueRow>>);
 
@@ -56,7 +56,7 @@ pub(crate) async fn all(session: &Session<'_>) -> Outcome<Vec<QueueRow>> {
     rows(session.query(Sql::Queues, params![]).await?)
 }
 
-/// So many queues by name, from this one on.
+/// At most `most` queues by name, from this one on.
 pub(crate) async fn after(
     session: &Session<'_>,
     name: &str,
@@ -66,7 +66,7 @@ pub(crate) async fn after(
     rows(session.query(Sql::QueuesAfter, params![name, is_among, most as i32]).await?)
 }
 
-/// So many queues by number, beyond this one.
+/// At most `most` queues by number, beyond this one.
 pub(crate) async fn beyond(
     session: &Session<'_>,
     number: i32,
@@ -89,14 +89,14 @@ pub(crate) async fn numbered(session: &Session<'_>, ids: Vec<i32>) -> Outcome<Ve
 fn rows(rows: Vec<Row>) -> Outcome<Vec<QueueRow>> {
     let mut queues = Vec::with_capacity(rows.len());
     for row in &rows {
-        // A name that is none belongs to no job.
+        // An invalid name belongs to no job.
         queues.extend(QueueRow::read(row)?);
     }
     Ok(queues)
 }
 
-/// The queues of these names, which come to exist if need be. It commits at once: no transaction
-/// of a producer is to hold up others who use the same new queue.
+/// The queues of these names; creates those that do not exist. It commits at once, so that no
+/// producer's transaction holds up others that use the same new queue.
 pub(crate) async fn open(
     session: &Session<'_>,
     names: &[QueueName],
@@ -117,8 +117,8 @@ pub(crate) async fn open(
         Some(name) => {
             let stored = all(session).await?.iter().filter(|row| !row.removed).count();
             if stored + names.len() <= most {
-                // There was room: somebody has removed it since.
-                return Err(Failure::transient("a queue of the call is removed again and again"));
+                // There was room, so another process has removed the queue since.
+                return Err(Failure::transient("others keep removing a queue of the call"));
             }
             let limit = format!("at most {most} queues");
             let message = format!("queues: {limit} are kept; remove some that are not used");

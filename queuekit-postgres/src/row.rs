@@ -1,4 +1,4 @@
-//! A job's row: all of it but what is large.
+//! A job's row, without its large columns.
 
 use queuekit_core::{
     ErrorText, JobId, Kind, LeaseToken, Nonce, Priority, State, Timestamp, WorkerId,
@@ -77,7 +77,7 @@ impl Record {
         })
     }
 
-    /// Whether this very lease holds (contract R3.2), expired or not.
+    /// Whether exactly this lease holds (contract R3.2), expired or not.
     pub(crate) fn is_held_by(&self, lease: &LeaseToken) -> bool {
         self.state == State::Running && self.was_last_held_by(lease)
     }
@@ -107,12 +107,12 @@ impl Record {
 
     pub(crate) fn set_failures(&mut self, failures: Vec<JobFailure>) {
         let stored: Vec<_> = failures.into_iter().map(StoredFailure::of).collect();
-        // Numbers and texts: there is nothing in it that cannot be written.
+        // Numbers and texts only, so serialization cannot fail.
         self.errors = serde_json::to_string(&stored).ok();
     }
 }
 
-/// A failure as it stands in the column `errors`.
+/// A failure as stored in the column `errors`.
 #[derive(Debug, Serialize, Deserialize)]
 struct StoredFailure {
     attempt: u32,

@@ -23,10 +23,11 @@ impl Schedules for PostgresStore {
         for _ in 0..ROUNDS {
             let asked = self.ask(&change.jobs).await;
             let asked = asked.map_err(|error| error.during("change_schedule"))?;
-            let input = (self.shared.lock_class, change, &asked);
+            let place = (self.shared.lock_class, &self.shared.limits);
+            let input = (place, change, &asked);
             let changed = self.call("change_schedule", Call::Once, input, |input, session| {
-                let (lock_class, change, asked) = *input;
-                Box::pin(step::change_schedule(session, lock_class, change, asked))
+                let (place, change, asked) = *input;
+                Box::pin(step::change_schedule(session, place, change, asked))
             });
             match changed.await? {
                 Some(changed) => {

@@ -17,7 +17,8 @@ pub(crate) struct Session<'a> {
     link: Link<'a>,
     pub(crate) statements: &'a Statements,
     begins: &'a Begins,
-    /// A commit is under way: if the connection is lost now, nobody knows what became of it.
+    /// Set while a commit is under way: if the connection is lost then, nobody knows whether it
+    /// took effect.
     doubt: &'a AtomicBool,
     open: AtomicBool,
 }
@@ -27,7 +28,7 @@ type Answer<T> = Result<T, tokio_postgres::Error>;
 #[derive(Clone, Copy)]
 enum Link<'a> {
     Own(&'a ClientWrapper, Prepared),
-    /// A transaction of the application's.
+    /// A transaction of the application.
     Foreign(&'a Transaction<'a>),
 }
 
@@ -35,7 +36,7 @@ enum Link<'a> {
 #[derive(Debug)]
 pub(crate) struct Begins {
     pub(crate) plain: String,
-    /// One whose commit may be on disk later.
+    /// A transaction whose commit may be on disk later.
     pub(crate) settling: String,
     /// Whether a statement alone needs a transaction around it, for its settings.
     pub(crate) wraps: bool,
@@ -68,7 +69,7 @@ impl<'a> Session<'a> {
     pub(crate) async fn query(&self, sql: Sql, params: &[Typed<'_>]) -> Outcome<Vec<Row>> {
         let statement = self.prepare(sql, params).await?;
         match self.link {
-            // Alone it would run by the settings that the connection happens to have.
+            // Outside a transaction it would run by whatever settings the connection has.
             Link::Own(client, _) if self.begins.wraps && !self.open.load(Ordering::Acquire) => {
                 let (begun, rows, committed) =
                     self.sandwich(client, &self.begins.plain, sql, statement, params).await;
@@ -81,7 +82,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Makes sure that sending the statement takes no more than sending it.
+    /// Prepares a statement on its first use, so that sending it later takes one round trip.
     async fn prepare(&self, sql: Sql, params: &[Typed<'_>]) -> Outcome<Option<Statement>> {
         let Link::Own(client, Prepared::Auto) = self.link else {
             return Ok(None);
@@ -139,12 +140,12 @@ impl<'a> Session<'a> {
         self.wrapped(&self.begins.plain, self.begins.wraps, sql, params).await
     }
 
-    /// Likewise for a statement that settles: its commit may be on disk later.
+    /// The same for a statement that settles leases: its commit may be on disk later.
     pub(crate) async fn settle(&self, sql: Sql, params: &[Typed<'_>]) -> Outcome<Vec<Row>> {
         self.wrapped(&self.begins.settling, self.begins.wraps_settling, sql, params).await
     }
 
-    /// What was done is committed: if what comes after it fails, the call took effect all the same.
+    /// Work of the call is committed: if a later part fails, the call took effect all the same.
     pub(crate) fn has_applied(&self) {
         self.doubt.store(true, Ordering::Release);
     }
@@ -178,8 +179,9 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Its plans are made anew when they are needed next. Nobody waits for that: what comes next
-    /// on the connection comes after it, and an answer that is there must not miss its time limit.
+    /// Drops the plans of this connection, so that they are made anew when needed. Nobody waits for
+    /// that, so that an answer that is ready does not miss its time limit; the connection runs its
+    /// next statement after it.
     pub(crate) fn discard_plans(&self) {
         if let Link::Own(client, Prepared::Auto) = self.link {
             let discard = client.batch_execute(self.statements.text(Sql::DiscardPlans));
@@ -187,7 +189,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The one number that a statement made for one table answers.
+    /// Runs a statement made for one table, which answers one number.
     pub(crate) async fn number(&self, text: &str) -> Outcome<i64> {
         let rows = match self.link {
             Link::Own(client, _) => client.query_typed(text, &[]).await?,
@@ -203,7 +205,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Runs a statement without parameters and result.
+    /// Runs a statement that has no parameters and no result.
     pub(crate) async fn control(&self, sql: Sql) -> Outcome<()> {
         self.execute(self.statements.text(sql)).await
     }
@@ -230,7 +232,7 @@ impl<'a> Session<'a> {
         self.doubt.store(true, Ordering::Release);
         if !wrap {
             let rows = self.send(sql, statement.as_ref(), params).await;
-            // An error that the server told is certain.
+            // An error that the server reports is certain.
             let lost = matches!(&rows, Err(failure) if failure.class == crate::error::Class::Lost);
             self.doubt.store(lost, Ordering::Release);
             return rows;
@@ -243,8 +245,8 @@ impl<'a> Session<'a> {
         Ok(rows)
     }
 
-    /// A statement with its transaction around it. All three are sent at once; what fails in the
-    /// middle makes the commit undo it.
+    /// Runs a statement with a transaction around it. All three are sent at once; if the statement
+    /// fails, the commit rolls back.
     async fn sandwich(
         &self,
         client: &ClientWrapper,

@@ -1,4 +1,4 @@
-//! The SQL, each statement in a file of its own that is valid as it stands.
+//! The SQL. Each statement is in a file of its own, which is valid SQL.
 
 use crate::config::Schema;
 
@@ -30,7 +30,8 @@ impl Statements {
     }
 }
 
-/// Statements are found by their text among the prepared ones: a short text is found sooner.
+/// Removes the header. Prepared statements are looked up by their text, and a short text is found
+/// sooner.
 pub(crate) fn without_header(sql: &str) -> &str {
     let header: usize =
         sql.lines().take_while(|line| line.starts_with("--")).map(|line| line.len() + 1).sum();
@@ -79,6 +80,8 @@ statements! {
     ScheduleInsert "schedule_insert"
     ScheduleUpdate "schedule_update"
     ScheduleDelete "schedule_delete"
+    AuditInsert "audit_insert"
+    AuditBefore "audit_before"
     Emit "emit"
     EventHolders "event_holders"
     EventIdsFree "event_ids_free"

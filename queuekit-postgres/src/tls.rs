@@ -13,7 +13,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::config::{PostgresConfig, Tls};
 
-/// What the driver needs to encrypt as this configuration says.
+/// The driver's connector for the encryption that this configuration asks for.
 pub(crate) fn connector(config: &PostgresConfig) -> Result<MakeRustlsConnect> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -31,7 +31,7 @@ pub(crate) fn connector(config: &PostgresConfig) -> Result<MakeRustlsConnect> {
     Ok(MakeRustlsConnect::new(client))
 }
 
-/// The mode in the driver's words; which certificates are good is the connector's matter.
+/// The mode in the driver's terms; the connector decides which certificates are valid.
 pub(crate) fn mode(tls: Tls) -> SslMode {
     match tls {
         Tls::Disable => SslMode::Disable,
@@ -73,7 +73,8 @@ fn unusable(message: &str) -> Error {
     Error::new(ErrorKind::Unavailable, message)
 }
 
-/// Takes any certificate, as libpq does below `verify-ca`: it keeps listeners out, nobody else.
+/// Accepts any certificate, as libpq does below `verify-ca`: this protects against eavesdroppers
+/// only, not against a false server.
 #[derive(Debug)]
 struct Unchecked(Arc<CryptoProvider>);
 

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use queuekit_core::capability::{Emission, EmitOutcome};
 use queuekit_core::event::{EventSettings, NewEvent};
-use queuekit_core::{Ack, AckOutcome, EnqueueOutcome, Error, ErrorKind, NewJob, Result};
+use queuekit_core::{Ack, AckOutcome, Enqueued, Error, ErrorKind, NewJob, Result};
 use tokio_postgres::Transaction;
 
 use crate::PostgresStore;
@@ -14,38 +14,36 @@ use crate::statements::Sql;
 use crate::step::{self, Emitted, ROUNDS};
 
 impl PostgresStore {
-    /// Stores jobs in a transaction of the application on the same database: they exist if and
+    /// Stores jobs in a transaction of the application on the same database: the jobs exist if and
     /// only if it commits. A call that fails leaves the transaction as it was.
     ///
-    /// While the transaction is open nobody waits for it, but those who enqueue the same id or
-    /// the same idempotency key. Queues that do not exist yet are made on a connection of the
-    /// store's own. Workers look for the jobs at the latest within their poll interval after the
-    /// commit; [`notify_in`](Self::notify_in) tells them at once.
+    /// [`ids`](Enqueued::ids) fails if a job was refused: then roll back.
+    ///
+    /// While the transaction is open, only those who enqueue the same id or the same idempotency
+    /// key wait for it. Queues that do not exist yet are created on a connection of the store's
+    /// own. Workers find the jobs within their poll interval after the commit;
+    /// [`notify_in`](Self::notify_in) wakes them at once.
     ///
     /// # Errors
     /// As [`enqueue`](queuekit_core::Backend::enqueue).
-    pub async fn enqueue_in(
-        &self,
-        tx: &Transaction<'_>,
-        jobs: &[NewJob],
-    ) -> Result<Vec<EnqueueOutcome>> {
+    pub async fn enqueue_in(&self, tx: &Transaction<'_>, jobs: &[NewJob]) -> Result<Enqueued> {
         if jobs.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Vec::new().into());
         }
         let during = |error: Error| error.during("enqueue_in");
         self.shared.check_open().map_err(during)?;
         let doubt = AtomicBool::new(false);
         let session = Session::foreign(tx, &self.shared.statements, &self.shared.begins, &doubt);
-        // Boxed, because it stands in the application's own future.
-        Box::pin(self.enqueue_jobs_in(&session, jobs)).await.map_err(during)
+        // Boxed to keep the application's future small.
+        Box::pin(self.enqueue_jobs_in(&session, jobs)).await.map(Enqueued::from).map_err(during)
     }
 
     /// Records success in a transaction of the application on the same database: the job is
-    /// completed if and only if it commits, in the same instant as what else it wrote. An outcome
-    /// other than `Acked` means that somebody else has the job now: roll back.
+    /// completed if and only if it commits, together with its other writes. An outcome other than
+    /// `Acked` means that somebody else has the job now: roll back.
     ///
-    /// While the transaction is open, the worker's heartbeats go on for all other leases; this
-    /// one is told as [`Settling`](queuekit_core::capability::ExtendOutcome::Settling).
+    /// While the transaction is open, the worker's heartbeats go on for all other leases; for this
+    /// one the outcome is [`Settling`](queuekit_core::capability::ExtendOutcome::Settling).
     ///
     /// # Errors
     /// As [`ack`](queuekit_core::Backend::ack).
@@ -67,13 +65,15 @@ impl PostgresStore {
     }
 
     /// Stores events and their deliveries in a transaction of the application on the same database:
-    /// they exist if and only if it commits, with what else it wrote (an outbox). An outcome of
-    /// `Conflict` means that nothing was stored for that event: roll back.
+    /// they exist if and only if it commits, together with its other writes (an outbox). An outcome
+    /// of `Conflict` means that nothing was stored for that event: roll back.
     ///
-    /// While the transaction is open nobody waits for it, but those who emit the same id or
-    /// idempotency key, and those who change subscriptions: what it emits goes to the consumers
-    /// there are until it ends. Workers look for the deliveries at the latest within their poll
-    /// interval after the commit; [`notify_events_in`](Self::notify_events_in) tells them at once.
+    /// [`ids`](Enqueued::ids) fails if a job was refused: then roll back.
+    ///
+    /// While the transaction is open, only those who emit the same id or idempotency key, and those
+    /// who change subscriptions, wait for it: its events go to the consumers that exist until it
+    /// ends. Workers find the deliveries within their poll interval after the commit;
+    /// [`notify_events_in`](Self::notify_events_in) wakes them at once.
     ///
     /// # Errors
     /// As [`Client::emit_all`](queuekit_core::Client::emit_all).
@@ -89,7 +89,7 @@ impl PostgresStore {
         self.shared.check_open().map_err(during)?;
         let doubt = AtomicBool::new(false);
         let session = Session::foreign(tx, &self.shared.statements, &self.shared.begins, &doubt);
-        // Boxed, because it stands in the application's own future.
+        // Boxed to keep the application's future small.
         Box::pin(self.emit_events_in(&session, events)).await.map_err(during)
     }
 
@@ -120,15 +120,15 @@ impl PostgresStore {
         Err(step::gone())
     }
 
-    /// Events with the deliveries that they make until the transaction ends.
+    /// The events with their deliveries, which stay the same until the transaction ends.
     async fn emission_in(&self, session: &Session<'_>, events: &[NewEvent]) -> Result<Emission> {
         let hold = step::hold_event_settings(session, self.shared.lock_class);
         let stored = undone_if_failed(session, hold).await?;
         EventSettings::read(&stored.body)?.emission(stored.version, events)
     }
 
-    /// Tells workers, when the transaction commits, that consumers of these events have gained
-    /// work; as [`notify_in`](Self::notify_in).
+    /// Wakes the workers of these events' consumers when the transaction commits. Its cost is that
+    /// of [`notify_in`](Self::notify_in).
     ///
     /// # Errors
     /// `Unavailable` if the statement fails.
@@ -141,9 +141,9 @@ impl PostgresStore {
         self.tell_at_commit(&session, deliveries).await.map_err(during)
     }
 
-    /// Tells workers, when the transaction commits, that these jobs' queues gained work. It makes
-    /// the commits of all transactions that do so wait for each other: leave it out where many
-    /// commit at the same time.
+    /// Wakes the workers of these jobs' queues when the transaction commits. It makes the commits
+    /// of all such transactions wait for each other: leave it out where many commit at the same
+    /// time.
     ///
     /// # Errors
     /// `Unavailable` if the statement fails.
@@ -168,7 +168,8 @@ impl PostgresStore {
     }
 }
 
-/// A statement that fails spoils the whole transaction, unless it is undone to a savepoint.
+/// Rolls back to a savepoint if the step fails: otherwise a failed statement would abort the whole
+/// transaction.
 pub(crate) async fn undone_if_failed<T>(
     session: &Session<'_>,
     step: impl Future<Output = Outcome<T>>,

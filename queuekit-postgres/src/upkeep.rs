@@ -1,4 +1,4 @@
-//! Retention, and mending what is derived.
+//! Retention, and repair of derived data.
 
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
@@ -10,7 +10,7 @@ use crate::PostgresStore;
 use crate::call::Call;
 use crate::step;
 
-/// After so many calls that wrote a delta, the handle folds.
+/// After this many calls that wrote a delta, the handle folds.
 const UNFOLDED: u64 = 1000;
 
 /// How many deltas this handle has written since it last folded.
@@ -34,14 +34,14 @@ impl Cursor {
 #[async_trait]
 impl Upkeep for PostgresStore {
     /// One step: folds counters, drops the days of history that nothing keeps, looks at the next
-    /// 1,000 queues, and removes up to 1,000 jobs beyond their retention; likewise events. What
-    /// open transactions hold is left, and holds up none of the rest.
+    /// 1,000 queues, and removes up to 1,000 jobs beyond their retention; likewise events. Rows
+    /// that open transactions hold are left, and do not hold up the rest.
     async fn prune(&self) -> Result<UpkeepReport> {
-        // First: where no server answers, this says so within the time limit of one call.
+        // Folding comes first: if no server answers, it fails within the time limit of one call.
         self.fold().await?;
         if let Err(error) = self.add_days().await {
-            // A role that does not own the schema leaves it to one that does.
-            tracing::warn!(%error, "no partitions of history were made for the days to come");
+            // Partitions are left to a role that owns the schema.
+            tracing::warn!(%error, "partitions of history for the coming days were not created");
         }
         let days = unless_held(self.drop_days().await)?;
         let jobs = unless_held(self.prune_jobs().await)?;
@@ -49,7 +49,7 @@ impl Upkeep for PostgresStore {
         Ok(all([days, jobs, events]))
     }
 
-    /// One queue per call: its keys are looked at anew by the next reserve.
+    /// Repairs one queue per call: the next reserve looks at its keys anew.
     async fn repair(&self) -> Result<UpkeepReport> {
         let input = (self, self.shared.repair.get());
         let repaired = self.call("repair", Call::Repeatable, input, |input, session| {
@@ -63,7 +63,7 @@ impl Upkeep for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Goes on with the queues where the last step ended.
+    /// Continues with the queues after those of the last step.
     async fn prune_jobs(&self) -> Result<UpkeepReport> {
         let at = &self.shared.prune;
         let pruned = self.call("prune", Call::Upkeep, at.get(), |after, session| {
@@ -74,8 +74,8 @@ impl PostgresStore {
         Ok(report)
     }
 
-    /// A process that only enqueues runs no upkeep: its own deltas it folds by itself, beside its
-    /// calls.
+    /// Counts a call that wrote a delta, and folds now and then in the background: a process that
+    /// only enqueues runs no upkeep.
     pub(crate) fn count_delta(&self) {
         if self.shared.folding.0.fetch_add(1, Ordering::Relaxed) + 1 < UNFOLDED {
             return;
@@ -89,7 +89,7 @@ impl PostgresStore {
         });
     }
 
-    /// Folds deltas into counters; nothing if somebody else does it.
+    /// Folds deltas into counters; does nothing if another process is folding.
     pub(crate) async fn fold(&self) -> Result<()> {
         let folded =
             self.call("fold", Call::Repeatable, self.shared.lock_class, |class, session| {
@@ -99,18 +99,19 @@ impl PostgresStore {
     }
 }
 
-/// What a part of a step did; nothing, and that it is held, if an open transaction was in its way.
+/// The report of a part of a step. If an open transaction was in its way, the report is empty and
+/// says `held`.
 pub(crate) fn unless_held(part: Result<UpkeepReport>) -> Result<UpkeepReport> {
     match part {
         Err(error) if error.is_held_up() => {
-            tracing::debug!(%error, "what is to go is in use; a later step removes it");
+            tracing::debug!(%error, "expired rows are in use; a later step removes them");
             Ok(UpkeepReport { held: true, ..UpkeepReport::default() })
         }
         part => part,
     }
 }
 
-/// What the parts of a step did together.
+/// The reports of the parts of a step, added up.
 pub(crate) fn all(parts: impl IntoIterator<Item = UpkeepReport>) -> UpkeepReport {
     parts.into_iter().fold(UpkeepReport::default(), |all, part| UpkeepReport {
         changed: all.changed + part.changed,

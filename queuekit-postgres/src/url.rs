@@ -7,7 +7,7 @@ use tokio_postgres::config::SslMode;
 
 use crate::config::{Listen, PostgresConfig, Prepared, Schema, SettleDurability, Tls};
 
-/// The settings are taken out of the URL; the rest is the driver's.
+/// Takes the store's settings out of the URL; the driver parses the rest.
 pub(crate) fn parse(url: &str) -> Result<PostgresConfig> {
     let (address, query) = url.split_once('?').unwrap_or((url, ""));
     let mut settings = Vec::new();
@@ -46,7 +46,7 @@ const OWN: [&str; 12] = [
 
 fn server(address: &str, rest: &[&str]) -> Result<tokio_postgres::Config> {
     let query = if rest.is_empty() { String::new() } else { format!("?{}", rest.join("&")) };
-    // The text of the URL is in no error: it may hold a password.
+    // No error contains the text of the URL: it may have a password.
     format!("{address}{query}").parse().map_err(|error: tokio_postgres::Error| {
         let limit = "postgres://USER:PASSWORD@HOST:PORT/DATABASE?setting=value";
         Error::invalid("url", limit, "something else").caused_by(error)

@@ -1,29 +1,29 @@
--- What an operator does to jobs of one queue, one after the other (contract R6).
--- Needs lib/queue.lua, lib/job.lua, lib/lane.lua, lib/change.lua.
+-- Applies an operator's actions to jobs of one queue, one after the other (contract R6). Needs
+-- lib/queue.lua, lib/job.lua, lib/lane.lua, lib/change.lua.
 -- KEYS: those of the queue.
--- ARGV: per job: what to do (bury, bury_forced, bury_lease, quarantine, cancel, retry,
--- reschedule, delete, delete_forced); id; text (a reason, a token, a delay in ms); reason of
--- bury_lease.
+-- ARGV: per job: action (dead_letter, dead_letter_forced, dead_letter_lease, quarantine, cancel,
+-- retry, reschedule, delete, delete_forced); id; text (a reason, a token, a delay in ms); reason of
+-- dead_letter_lease.
 -- Result: per job one of done, already, conflict, lost, unknown, requested, unreadable.
 use(1)
 
 local act = {}
 
-function act.bury(job, reason, force)
+function act.dead_letter(job, reason, force)
     if job.state == 'x' then
         return 'already'
     elseif job.state ~= 'p' and not (force and job.state == 'r') then
         return 'conflict'
     end
-    Change.bury(job, reason)
+    Change.dead_letter(job, reason)
     return 'done'
 end
 
-function act.bury_forced(job, reason)
-    return act.bury(job, reason, true)
+function act.dead_letter_forced(job, reason)
+    return act.dead_letter(job, reason, true)
 end
 
-function act.bury_lease(job, token, reason)
+function act.dead_letter_lease(job, token, reason)
     if hex12(job.lease_seq) .. job.nonce ~= token then
         return 'lost'
     elseif job.state == 'x' then
@@ -31,7 +31,7 @@ function act.bury_lease(job, token, reason)
     elseif job.state ~= 'r' then
         return 'lost'
     end
-    Change.bury(job, reason, true)
+    Change.dead_letter(job, reason, true)
     return 'done'
 end
 

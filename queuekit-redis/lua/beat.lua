@@ -1,7 +1,7 @@
--- A worker says that it is there (contract R3.9). What ran out is forgotten.
+-- Records the beat of a worker (contract R3.9), and forgets beats that ran out.
 -- KEYS: the beats of workers; when they run out.
--- ARGV: 1 worker; 2 how long it is listed, in ms; 3 what it says; 4 most workers.
--- Result: 1, or 0 if it is new and there is no room for it.
+-- ARGV: 1 worker; 2 how long it is listed, in ms; 3 the beat's content; 4 most workers.
+-- Result: 1, or 0 if the worker is new and there is no room for it.
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

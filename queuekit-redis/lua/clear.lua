@@ -1,11 +1,10 @@
--- A step of deleting a dead job of which both records are garbage: what tells where it stands is
--- searched for.
--- Needs lib/queue.lua, lib/job.lua, lib/lane.lua.
+-- One step of deleting a dead job with two unreadable records: searches the sets for its member,
+-- because its place cannot be computed. Needs lib/queue.lua, lib/job.lua, lib/lane.lua.
 -- KEYS: those of the queue.
--- ARGV: 1 id; 2 where to look: held, then dead; 3 where the step before has ended, at first 0; 4
+-- ARGV: 1 id; 2 where to look: held, then dead; 3 the cursor of the step before, at first 0; 4
 -- about how many members to look at.
--- Result: 1 if it was found, and is gone from there; else a text, where this step has ended: 0 if
--- it is nowhere there.
+-- Result: 1 if it was found and removed; else a text, the cursor of this step: 0 if the search is
+-- over without a find.
 use(1)
 local id, set = ARGV[1], ARGV[2] == 'held' and Q.held or Q.dead
 local job = Job.load(id)

@@ -1,13 +1,13 @@
--- Changes the settings of a queue, which comes to exist if need be, unless others changed them.
--- Needs lib/queue.lua.
+-- Changes the settings of a queue, unless others have changed them. Creates the queue if it does
+-- not exist. Needs lib/queue.lua.
 -- KEYS: those of the queue.
--- ARGV: 1 the document that was seen, empty if none was; 2 the new one; then names and values of
--- what scripts read of it; an empty value is none.
--- Result: the document that is there, if others changed it; else whether the queue's keys have to be
--- placed anew: place.lua does it.
+-- ARGV: 1 the document that was read, empty if there was none; 2 the new one; then names and values
+-- of the settings that scripts read; an empty value removes one.
+-- Result: the stored document, if others changed it; else whether the queue's keys have to be
+-- placed anew, which place.lua does.
 use(1)
 
--- This very change may have come before, and its answer was lost.
+-- This very change may have been made before, and its answer lost.
 local stored = call('HGET', Q.meta, 'settings') or ''
 if stored ~= ARGV[1] and stored ~= ARGV[2] then
     return stored

@@ -1,21 +1,23 @@
--- Stores events that are not in the log, and deliveries of events, in one step (contract R14).
+-- Stores events that are not in the log yet, and deliveries of events, in one step (contract R14).
 -- Needs lib/queue.lua, lib/job.lua, lib/lane.lua, lib/change.lua, lib/enqueue.lua.
--- KEYS: 1 to 6 the log: meta, order, records, data, keys, deliveries; then those of each queue.
--- ARGV: 1 whether a queue may come to exist here; 2 the version of the settings by which deliveries
--- were found, or empty: then the events are of the log; 3 how many events; from 4 on, per event:
--- its id; type, space and idempotency key, or empty; its record from the version on; its data (of
--- one of the log the id alone); then per queue: its name; how many deliveries; per delivery: the
--- number of its event; its id; delay in ms; its data from the version on, without the payload.
--- Result: 0 if the settings are of another version; `unknown`, and the number of the first queue
--- that does not exist: nothing was stored; else per event E emitted, D and an id: that one is
--- equal (if it is its own id, then how many ms it has been there), C its id is taken by another, L it is of the log, G it is gone; then the numbers of the
--- deliveries that were not stored.
+-- KEYS: 1 to 6 the log: meta, order, records, data, keys, deliveries; then the keys of each queue.
+-- ARGV: 1 whether queues may be created here; 2 the version of the settings by which deliveries
+-- were found, or empty: then the events are in the log already; 3 how many events; from 4 on, per
+-- event: its id; type, space and idempotency key, or empty; its record from the version on; its
+-- data (for an event in the log, the id alone); then per queue: its name; how many deliveries; per
+-- delivery: the number of its event; its id; delay in ms; its data from the version on, without the
+-- payload.
+-- Result: 0 if the settings have another version; `unknown` and the number of the first queue that
+-- does not exist: nothing was stored; else per event E emitted, D and an id: an equal event is
+-- stored (followed by its age in ms, if the id is its own), C another event has its id, L it is in
+-- the log, G it is gone; then the numbers of the deliveries that were not stored.
 --
--- A record: 1-11 when it was stored; 12 version; 13 whether its data stands in `data`, and not in
--- its end; 14-16 bytes of the type; 17-19 of the partition key; 20-22 of the idempotency key;
--- 23-29 of the data; 30- these three, then metadata as JSON or nothing. Numbers are hexadecimal.
--- It stands by the event's number, as in `order`, 12 digits. `deliveries` has what of a queue has
--- no copy of the data: 2 digits for the bytes of its name, its name, the id of the job.
+-- A record: 1-11 when it was stored; 12 version; 13 whether its data is in `data`, and not at its
+-- end; 14-16 bytes of the type; 17-19 of the partition key; 20-22 of the idempotency key; 23-29 of
+-- the data; 30- these three, then metadata as JSON or nothing. Numbers are hexadecimal. It is
+-- stored under the event's number, 12 digits, as in `order`. `deliveries` lists the deliveries that
+-- have no copy of the data: 2 digits for the bytes of the queue's name, the name, the id of the
+-- job.
 local LOG_KEYS, QUEUE_KEYS = 6, 23
 local meta, order, records = KEYS[1], KEYS[2], KEYS[3]
 local large, keys, deliveries = KEYS[4], KEYS[5], KEYS[6]
@@ -30,15 +32,15 @@ for base = LOG_KEYS + 1, #KEYS, QUEUE_KEYS do
     end
 end
 
--- What is told of each event; by number, those of which deliveries are made; by id, likewise.
+-- The outcomes of the events; the events with deliveries, by number, and by id.
 local outcomes, events, by_id = {}, {}, {}
 
 local function event_of(number, record, data)
     return { number = number, record = record, data = data, apart = sub(record, 13, 13) == '1' }
 end
 
--- An event of the log, by its place there; none if it is not there, or cannot be read. Of larger
--- data its deliveries need the number only.
+-- An event of the log, by its place; none if it is not there or cannot be read. If its data is
+-- large, its deliveries need only the number.
 local function stored_event(place)
     local number = place and hex12(tonumber(place))
     local record = number and call('HGET', records, number) or ''
@@ -50,7 +52,7 @@ local function stored_event(place)
     return event_of(number, record, data)
 end
 
--- Whether one that is stored is of the type of another and has the same data.
+-- Whether a stored event has the same type and data as another.
 local function are_equal(one, other)
     local function type_of(record)
         return sub(record, 30, 29 + hex(record, 14, 16))
@@ -59,7 +61,7 @@ local function are_equal(one, other)
     return type_of(one.record) == type_of(other.record) and data == other.data
 end
 
--- The ids of events, which stand at such distances, and their places in the log.
+-- The ids of `count` events, which are `width` arguments apart, and their places in the log.
 local function places_of(count, width)
     local ids = {}
     for item = 1, count do
@@ -68,7 +70,7 @@ local function places_of(count, width)
     return ids, count > 0 and call('ZMSCORE', order, unpack(ids)) or {}
 end
 
--- The events of an emit: those that are new are numbered, and noted to be stored.
+-- Numbers the new events of an emit, and notes them to be stored.
 local function admit(count)
     local ids, places = places_of(count, 4)
     local taken, fresh, new = {}, {}, 0
@@ -98,7 +100,8 @@ local function admit(count)
     return { ids = ids, taken = taken, fresh = fresh, last = last }
 end
 
--- Their records are what deliveries rest on: they are there before anything names them.
+-- Stores the records first, because deliveries depend on them: nothing may name a record that is
+-- missing.
 local function store_records(admitted)
     for _, item in ipairs(admitted.fresh) do
         local event = events[item]
@@ -111,7 +114,8 @@ local function store_records(admitted)
     end
 end
 
--- The log names them last: an emit that fails before stores its deliveries when it is repeated.
+-- Adds the events to the log last: if an emit fails before that, its repetition stores the
+-- deliveries.
 local function store_places(admitted)
     local new = #admitted.fresh
     for place, item in ipairs(admitted.fresh) do
@@ -122,7 +126,7 @@ local function store_places(admitted)
     end
 end
 
--- The events of the log of which deliveries are made again.
+-- Finds the events of the log that are delivered again.
 local function find(count)
     local _, places = places_of(count, 1)
     for item = 1, count do
@@ -140,8 +144,8 @@ local function static_of(event, head)
     return sub(head, 1, 3) .. flag .. sub(head, 5, 13) .. size .. sub(head, 21) .. payload
 end
 
--- By number of an event what is added to its deliveries, and how the script calls a delivery that
--- is not stored.
+-- By event number: the text added to its deliveries; and the numbers by which the script reports
+-- deliveries that were not stored.
 local added, called, unstored = {}, {}, {}
 
 local function add(event, name, id)
@@ -179,7 +183,7 @@ local function deliver(base, at, first)
         if not known then
             establish()
         end
-        -- An event is stored already: a slow consumer must not keep it from others (R14.7).
+        -- The event is stored already, and a slow consumer must not keep it from others (R14.7).
         max_pending = nil
         enqueue(jobs, 1, #jobs / 4, begun + 1)
     end

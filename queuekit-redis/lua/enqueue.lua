@@ -1,13 +1,13 @@
--- Stores jobs of one or several queues in one step, in the order given in each (contract R2).
+-- Stores jobs of one or several queues in one step, each queue's in the given order (contract R2).
 -- Needs lib/queue.lua, lib/job.lua, lib/lane.lua, lib/change.lua, lib/enqueue.lua.
--- KEYS: those of each queue in turn.
--- ARGV: 1 whether a queue may come to exist here; 2 how far ahead a job may be scheduled, in ms;
--- from 3 on, per queue: how many jobs; per job what lib/enqueue.lua says.
+-- KEYS: the keys of each queue in turn.
+-- ARGV: 1 whether queues may be created here; 2 how far ahead a job may be scheduled, in ms; from 3
+-- on, per queue: how many jobs; per job the values that lib/enqueue.lua describes.
 -- Result: 1 if all were created; `unknown` and the number of the first queue that does not exist,
--- or `ahead` and the number of a job: nothing was stored; else what lib/enqueue.lua answers.
+-- or `ahead` and the number of a job: nothing was stored; else the answer of lib/enqueue.lua.
 local QUEUE_KEYS = 23
 
--- Before anything is written: whether all of it can be.
+-- Checks before the first write that all of it can be written.
 local at = 3
 for queue = 1, #KEYS / QUEUE_KEYS do
     local count = tonumber(ARGV[at])

@@ -1,8 +1,8 @@
--- Tells how old the next events of the log are (contract R14.6).
--- Needs lib/queue.lua.
+-- Reads the ages of the next events of the log (contract R14.6). Needs lib/queue.lua.
 -- KEYS: those of the log, as emit.lua has them.
--- ARGV: 1 the number after which to begin; 2 most events; 3 how many bytes of deliveries do.
--- Result: now; how many events there are; how many stand before these; whether more follow; per
+-- ARGV: 1 the number after which to begin; 2 most events; 3 how many bytes of deliveries are
+-- enough.
+-- Result: now; how many events there are; how many come before these; whether more follow; per
 -- event its number, its id, when it was stored, its deliveries as emit.lua has them.
 local order, records, deliveries = KEYS[2], KEYS[3], KEYS[6]
 local found = call('ZRANGE', order, '(' .. ARGV[1], '+inf', 'BYSCORE', 'LIMIT', 0, ARGV[2],
@@ -13,7 +13,7 @@ for item = 1, #found, 2 do
     local number = hex12(tonumber(found[item + 1]))
     local record = call('HGET', records, number) or ''
     local its = call('HGET', deliveries, number) or ''
-    -- Of one that cannot be read nobody knows the time: it is an old one.
+    -- The time of an unreadable event is not known: it counts as old.
     for _, part in ipairs({ found[item + 1], found[item],
         format('%.0f', tonumber(sub(record, 1, 11), 16) or 0), its }) do
         answer[#answer + 1] = part

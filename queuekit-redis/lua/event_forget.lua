@@ -1,7 +1,6 @@
--- Removes events from the log, but those whose data a delivery may still need: one that is stored
--- and has not completed (contract R14.6).
--- Needs lib/queue.lua.
--- KEYS: those of the log, as emit.lua has them; then of each queue its data and state.
+-- Removes events from the log, except those whose data a delivery may still need: one that is
+-- stored and not completed (contract R14.6). Needs lib/queue.lua.
+-- KEYS: those of the log, as in emit.lua; then the data and state of each queue.
 -- ARGV: 1 how many queues; their names; then per event its number and its id.
 -- Result: how many were removed.
 local order, records, large = KEYS[2], KEYS[3], KEYS[4]
@@ -14,7 +13,7 @@ end
 
 local function is_open(name, id)
     local base = base_of[name]
-    -- One of another queue was made since somebody looked.
+    -- A delivery in another queue was made since the caller looked.
     if not base then
         return true
     end

@@ -3,8 +3,8 @@
 -- KEYS: those of the log, as emit.lua has them.
 -- ARGV: 1 the number after which to begin, or empty; then 2 the event after which to begin, or
 -- empty; 3 most events; 4 how many bytes are enough.
--- Result: `gone` if the event after which to begin is; else now; whether more follow; the number of
--- the last event of all; per event its number, its id, its record with its data.
+-- Result: `gone` if the event after which to begin is gone; else now; whether more follow; the
+-- number of the last event of all; per event its number, its id, its record with its data.
 local order, records, large = KEYS[2], KEYS[3], KEYS[4]
 local after = ARGV[1]
 if after == '' and ARGV[2] ~= '' then
@@ -30,7 +30,7 @@ for item = 1, #found, 2 do
         break
     end
 end
--- Only of a page that is not full it is known that the log ends there.
+-- Only a page that is not full shows that the log ends there.
 if #answer - 3 >= ARGV[3] * 3 or (#answer - 3) / 3 < #found / 2 then
     answer[2] = '1'
 end

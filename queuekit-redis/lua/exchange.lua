@@ -1,15 +1,15 @@
 -- Ends leases, then grants others of the same queue, in one step (contract R3, R4, R5).
 -- Needs lib/queue.lua, lib/job.lua, lib/lane.lua, lib/change.lua, lib/reserve.lua,
 -- lib/payload.lua.
--- KEYS: those of the queue; of one of events also 24, the data of events.
--- ARGV: 1 most jobs to lease; 2 most leases to take back; 3 most jobs to bury; 4 nonce; 5 ttl in
--- ms; 6 worker; 7 how many acks, each from 9 on: id, token (lease_seq as 12 hexadecimal digits,
--- and the nonce), result or empty (+ before the bytes of one); 8 how many nacks, each after those:
--- id, token, kind (t retry, l release, f fatal, c cancelled), delay in ms, text.
+-- KEYS: those of the queue; for a queue of events also 24, the data of events.
+-- ARGV: 1 most jobs to lease; 2 most leases to take back; 3 most jobs to dead-letter; 4 nonce; 5
+-- ttl in ms; 6 worker; 7 how many acks, each from 9 on: id, token (lease_seq as 12 hexadecimal
+-- digits and the nonce), result (+ and its bytes) or empty; 8 how many nacks, each after those: id,
+-- token, kind (t retry, l release, f fatal, c cancelled), delay in ms, text.
 -- Result: an outcome per ack (A acked, D done before, L lost, N unknown) and per nack (r retrying,
--- x dead, b released, c cancelled, l, n), in one text; now; leases not taken back and jobs not
--- buried of those that might have been; ms to the next event, empty if there is none or that
--- many were leased; then per lease its id, state and data.
+-- x dead, b released, c cancelled, l lost, n unknown), in one text; now; how many leases might
+-- still be taken back, and how many jobs dead-lettered; ms to the next event, empty if there is
+-- none or if the limit was leased; then per lease its id, state and data.
 use(1)
 
 local outcomes = {}
@@ -84,13 +84,14 @@ local function ack()
 end
 
 local function nack(id, token, kind, delay, text)
-    local job = Job.load(id)
-    if not job then
-        return 'n'
-    end
-    if job.state ~= 'r' or hex12(job.lease_seq) .. job.nonce ~= token then
+    -- The data, which may be large, is read for a valid token only.
+    local state = call('HGET', Q.state, id)
+    if not state then
+        return call('HEXISTS', Q.data, id) == 1 and 'l' or 'n'
+    elseif sub(state, 1, 1) ~= 'r' or sub(state, 15, 42) ~= token or not Job.is_state(state) then
         return 'l'
     end
+    local job = Job.load(id)
     job.nonce = NO_NONCE
     if kind == 't' or kind == 'f' then
         Change.add_failure(job, text)
@@ -130,7 +131,7 @@ refresh_touched()
 local answer = { '', now13, ARGV[2], ARGV[3], '' }
 if known and not paused and ARGV[6] ~= '' then
     if moving then
-        -- Its keys are being placed anew: src/admin.rs goes on with it.
+        -- Its keys are being placed anew: src/admin.rs continues that.
         answer[5] = 'moving'
     else
         Reserve.reserve(answer)

@@ -1,8 +1,7 @@
--- Lets leases hold for longer (contract R3.7).
--- Needs lib/queue.lua, lib/job.lua.
+-- Extends leases (contract R3.7). Needs lib/queue.lua, lib/job.lua.
 -- KEYS: those of the queue.
 -- ARGV: 1 ttl in ms; from 2 on, per lease: id, token.
--- Result: per lease E extended, C likewise, and a cancel was requested, L lost, N unknown.
+-- Result: per lease E extended, C extended and a cancel was requested, L lost, N unknown.
 use(1)
 
 local outcomes = {}

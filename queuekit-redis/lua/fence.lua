@@ -1,10 +1,9 @@
--- Lets enqueue.lua store the jobs of a schedule's change once, all of them or none (contract
--- R15.2): it stands before it.
--- Needs lib/queue.lua; and enqueue.lua lib/job.lua, lib/lane.lua, lib/change.lua.
--- KEYS: 24, behind those of the queue: the fences of schedules.
--- ARGV: behind those of enqueue.lua: the schedule's name; the number of its change.
--- Result: what became of this change's jobs, if that is decided already: 1 stored, 0 the queue was
--- full; if a later one has been here, its number below 0.
+-- Put before enqueue.lua: lets it store the jobs of a schedule's change once, all of them or none
+-- (contract R15.2). Needs lib/queue.lua; and enqueue.lua lib/job.lua, lib/lane.lua, lib/change.lua.
+-- KEYS: 24, after those of the queue: the fences of schedules.
+-- ARGV: after those of enqueue.lua: the schedule's name; the number of its change.
+-- Result: the fate of this change's jobs, if it is decided already: 1 stored, 0 the queue was full;
+-- if a later change has been here, minus its number.
 local name, number = ARGV[#ARGV - 1], tonumber(ARGV[#ARGV])
 local fence = call('HGET', KEYS[24], name)
 if fence then

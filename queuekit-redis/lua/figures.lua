@@ -1,19 +1,19 @@
--- The figures of a queue (contract R8.3); those of partition keys are counted by lanes.lua.
--- Needs lib/queue.lua.
+-- The figures of a queue (contract R8.3); lanes.lua counts those of partition keys. Needs
+-- lib/queue.lua.
 -- KEYS: those of the queue.
 -- ARGV: none of its own.
--- Result: now; jobs leased, expired, completed, dead, cancelled; standing in ready, and of
--- them due; when the first of those was due, or empty (under skip those without a key); of the jobs
--- without a key those that wait for a retry; jobs with a key that wait; the bits of the last ends;
--- how many jobs have ended, died, been cancelled; corrupt ones; the document of the settings.
+-- Result: now; jobs leased, expired, completed, dead, cancelled; jobs in ready, and how many of
+-- them are due; when the first of those was due, or empty (under skip, among jobs without a key);
+-- jobs without a key that wait for a retry; waiting jobs with a key; the bits of the last ends; how
+-- many jobs have ended, died, been cancelled; corrupt ones; the document of the settings.
 use(1)
 if not known then
     return {}
 end
 local stand, due, oldest = call('ZCARD', Q.ready), 0, nil
 
--- When the first of a level was due. Under skip a key may stand with a job that is blocked since
--- another came due: lanes.lua tells of keys, here it is the first job without one.
+-- When the first job of a level was due. Under skip the job that ready has for a key may be blocked
+-- since another came due. So lanes.lua counts keys, and this looks for the first job without a key.
 local function first_due(level)
     local from = level * LEVEL
     local most = skip and 200 or 1

@@ -3,8 +3,8 @@
 -- KEYS: those of the queue.
 -- ARGV: 1 the key after which to begin, empty for the first; 2 most jobs to look at.
 -- Result: the key at which it ended, empty if there are no more; ready, scheduled, failed;
--- how many of them stand in ready, and of those how many are due; when the first ready
--- one was due, or empty.
+-- how many of them are in ready, and how many of those are due; when the first ready one was due,
+-- or empty.
 use(1)
 local cursor, left = ARGV[1], tonumber(ARGV[2])
 local ready, scheduled, failed, stand, due, oldest = 0, 0, 0, 0, 0, nil

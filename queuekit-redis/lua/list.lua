@@ -1,39 +1,48 @@
 -- Reads jobs of one section of a queue, in its order, after a place (contract R8.2).
 -- Needs lib/queue.lua, lib/job.lua, lib/lane.lua, lib/frontier.lua, lib/view.lua,
 -- lib/payload.lua.
--- KEYS: those of the queue; of one of events also 24, the data of events.
+-- KEYS: those of the queue; for a queue of events also 24, the data of events.
 -- ARGV: 1 the section: leased, completed, dead, cancelled, waiting, keyed; 2 the place after which
 -- to begin, empty for the beginning; 3 most jobs.
--- Result: now; the place at which it ended, empty if there are no more; then per job its place, and
--- what lib/view.lua says.
+-- Result: now; the place at which it ended, empty if there are no more; then per job its place, how
+-- many bytes of it are left out, and the values of lib/view.lua. A large job is answered without
+-- what is large, because the caller may not want it: lua/get.lua reads it whole.
 --
--- A place is, among leased and ended jobs, 17 digits of their score and the member; among waiting
--- ones the member of `places`; with `keyed` the member of `waiting`. These two begin with a letter,
--- p or k: where a queue changed its order meanwhile, its waiting jobs are read from the beginning.
+-- A place has, for leased and ended jobs, 17 digits of the score and the member; for waiting ones
+-- the member of `places`; with `keyed` the member of `waiting`. These two begin with a letter, p or
+-- k: if a queue changed its order meanwhile, its waiting jobs are read from the beginning.
 use(1)
 local section, after, most = ARGV[1], ARGV[2], tonumber(ARGV[3])
--- Jobs without a key have a lane in fair queues only, and while keys are placed anew not all have.
+-- Jobs without a key have a lane in fair queues only, and while keys are placed anew not all of
+-- them.
 if section == 'waiting' and fair and not moving then
     section = 'keyed'
 end
--- A call goes no further once it has looked at so much.
-local ENOUGH = 2000
+-- A call stops once it has looked at this many entries, or has read this many bytes of jobs.
+local ENOUGH, ENOUGH_BYTES = 2000, 1048576
+-- A job whose large parts have at most this many bytes is answered whole.
+local SMALL = 4096
 local answer = { now13, '' }
 
 local function after_of(letter)
     return sub(after, 1, 1) == letter and sub(after, 2) or ''
 end
 
+local function is_enough()
+    return Frontier.examined() > ENOUGH or View.read() >= ENOUGH_BYTES
+end
+
 local function tell(place, id, member)
     local before = #answer
-    answer[before + 1] = place
-    View.view(answer, id, member)
-    if #answer == before + 1 then
+    answer[before + 1], answer[before + 2] = place, 0
+    local left_out = View.view(answer, id, member, SMALL)
+    answer[before + 2] = left_out
+    if not left_out then
         answer[before + 1] = nil
     end
 end
 
--- The rank of the first member after a place, also if nothing stands there any more.
+-- The rank of the first member after a place, also if that place is empty now.
 local function rank_after(set, score, member)
     local low, high = 0, call('ZCARD', set)
     while low < high do
@@ -56,7 +65,8 @@ local function by_time(set, newest_first)
         local score, member = tonumber(sub(after, 1, 17)), sub(after, 18)
         from = rank_after(set, score, member)
         if newest_first then
-            -- Of those before it; what stands at the place itself is the last that was told.
+            -- Newest first: skips the members above the place, and the one at the place itself,
+            -- which was the last of the page before.
             from = total - from + (call('ZSCORE', set, member) == format('%.0f', score) and 1 or 0)
         end
     end
@@ -66,6 +76,9 @@ local function by_time(set, newest_first)
         local place = format('%017.0f', tonumber(members[item + 1])) .. members[item]
         tell(place, sub(members[item], 13, 28), members[item])
         answer[2] = place
+        if View.read() >= ENOUGH_BYTES then
+            return
+        end
     end
     if #members < most * 2 then
         answer[2] = ''
@@ -81,7 +94,7 @@ local function by_key()
         local waiting = Lane.waiting_of(member, key)
         answer[2] = 'k' .. member
         tell(answer[2], sub(waiting.entry, 13), waiting.entry .. key)
-        if Frontier.examined() > ENOUGH then
+        if is_enough() then
             return
         end
     end
@@ -90,7 +103,7 @@ local function by_key()
     end
 end
 
--- Merges the jobs without a key and those with one. The next of each key stands in both.
+-- Merges the jobs without a key and those with one. The next job of each key is in both.
 local function by_place()
     local from, place = 0, after_of('p')
     if place ~= '' then
@@ -101,14 +114,14 @@ local function by_place()
     local places = call('ZRANGE', Q.places, place == '' and '-' or '(' .. place, '+', 'BYLEX',
         'LIMIT', 0, most)
     local item, other = 1, 1
-    while Frontier.examined() <= ENOUGH do
+    while not is_enough() do
         local one, its = nil, places[other]
         if ready[item] then
             local score = tonumber(ready[item + 1])
             local level = floor(score / LEVEL)
             one = format('%02x', level) .. hex11(score - level * LEVEL) .. sub(ready[item], 1, 28)
         end
-        -- What comes after the end of a full window is not known.
+        -- The entries after the end of a full window are not known.
         if (not one and #ready == most * 2) or (not its and #places == most) then
             return
         elseif not one and not its then

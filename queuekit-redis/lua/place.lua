@@ -1,13 +1,13 @@
--- A step of placing all waiting jobs of a queue anew, after its order or what its keys do changed.
--- Reserve does nothing in the queue until it is through.
--- Needs lib/queue.lua, lib/lane.lua.
+-- One step of placing all waiting jobs of a queue anew, after a change of its order or of the rules
+-- for its keys. Reserve does nothing in the queue until all steps are done. Needs lib/queue.lua,
+-- lib/lane.lua.
 -- KEYS: those of the queue.
 -- ARGV: 1 most jobs or keys to look at.
 -- Result: 1 if there is more to do.
 --
--- `moving` of the settings says where it stands: p and a member, jobs without a key, which have a
--- lane in fair queues only; s and a member, which jobs are due, for skip; k and a key, where each
--- key stands.
+-- `moving` of the settings has the progress: p and a member, while placing jobs without a key,
+-- which have a lane in fair queues only; s and a member, while finding which jobs are due, for
+-- skip; k and a key, while placing keys.
 use(1)
 if not moving then
     return 0
@@ -21,7 +21,7 @@ local function go_on(next_phase, at)
     return 1
 end
 
--- The rank after a place, also if nothing stands there any more.
+-- The rank after a place, also if that place is empty now.
 local function rank_after(score, member)
     local rank = call('ZRANK', Q.ready, member)
     if rank then

@@ -1,8 +1,9 @@
--- A step of retention in one queue (contract R12).
--- Needs lib/queue.lua, lib/job.lua, lib/lane.lua, lib/change.lua.
+-- One step of retention in one queue (contract R12). Needs lib/queue.lua, lib/job.lua,
+-- lib/lane.lua, lib/change.lua.
 -- KEYS: those of the queue.
--- ARGV: 1 most jobs to remove, and most keys to forget; 2 how long number and bytes spare a job, in
--- ms. What is kept stands with the settings: of done and dead jobs, age in ms, number, bytes.
+-- ARGV: 1 most jobs to remove, and most keys to forget; 2 the age in ms below which the bounds of
+-- number and bytes spare a job. The bounds are in the settings: for done and for dead jobs, age in
+-- ms, number, bytes.
 -- Result: how many were removed; how many idempotency keys were forgotten.
 use(1)
 
@@ -23,7 +24,7 @@ local function bytes_of(state)
     return tonumber(call('HGET', Q.meta, 'bytes_' .. state) or 0)
 end
 
--- Removes the oldest of these sets while it is beyond a bound.
+-- Removes the oldest job of these sets while it is beyond a bound.
 local function prune(states, age, jobs, bytes)
     while removed < most do
         local oldest, oldest_at, its_state
@@ -48,7 +49,7 @@ local function prune(states, age, jobs, bytes)
         end
         local id = sub(oldest, 13, 28)
         local job = Job.load(id) or Job.job_of(id, '')
-        -- Also one whose record is broken.
+        -- So that a job with a broken record is removed too.
         job.state, job.end_seq = its_state, sub(oldest, 1, 12)
         Change.outlive(job)
         Change.remove(job)

@@ -1,6 +1,6 @@
--- Lets queues come to exist, or none of them.
+-- Enters queues in the set of all queues, or none of them.
 -- KEYS: the set of all queues.
--- ARGV: 1 most queues; from 2 on names.
+-- ARGV: 1 most queues; 2 and more names.
 -- Result: 1, or how many queues there are and the first name that is one too many.
 local call = redis.call
 local count = call('SCARD', KEYS[1])

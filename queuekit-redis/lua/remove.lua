@@ -1,16 +1,16 @@
--- Removes a queue with all its jobs (contract R6.7). What it held is freed beside the calls.
--- Needs lib/queue.lua.
+-- Removes a queue with all its jobs (contract R6.7). The server frees their memory in the
+-- background. Needs lib/queue.lua.
 -- KEYS: those of the queue.
--- ARGV: 1 whether jobs may be there that do not run; 2 empty, or where a step before has ended; 3
--- most idempotency keys to look at.
--- Result: 1 if it was removed, 0 if there is none; a text if there is more to do: where this step
--- has ended; else how many jobs there are, and how many run.
+-- ARGV: 1 whether the queue may have jobs that do not run; 2 empty, or the cursor of the step
+-- before; 3 most idempotency keys to look at.
+-- Result: 1 if it was removed, 0 if there is none; a text, the cursor of this step, if there is
+-- more to do; else how many jobs there are, and how many run.
 --
 -- Idempotency keys that outlived their jobs outlive the queue too (contract R2.5); those of jobs
--- that went with it count no more, and are forgotten in steps.
+-- that were removed with it do not count any more, and are forgotten in steps.
 use(1)
 
--- Takes all away; a text if idempotency keys are kept.
+-- Removes everything; returns a text if idempotency keys are kept.
 local function remove()
     local last = call('ZRANGE', Q.unique_free, -1, -1, 'WITHSCORES')[2]
     local left = last and last - now or 0
@@ -31,7 +31,7 @@ local function remove()
     return '0'
 end
 
--- Forgets keys of jobs that are gone; those of a queue that has come again meanwhile are not.
+-- Forgets keys of jobs that are gone; not those of a queue that was created again meanwhile.
 local function forget(cursor)
     local scanned = call('HSCAN', Q.unique, cursor, 'COUNT', ARGV[3])
     local found = scanned[2]

@@ -1,5 +1,4 @@
--- Stores what runs say of themselves (contract R3.8).
--- Needs lib/queue.lua.
+-- Stores progress and log lines of runs (contract R3.8). Needs lib/queue.lua.
 -- KEYS: those of the queue.
 -- ARGV: 1 most lines that are kept; from 2 on, per report: id, token, progress or empty, how many
 -- lines, each line.

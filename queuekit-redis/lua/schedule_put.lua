@@ -1,9 +1,9 @@
--- Changes the row of a schedule if it is still of the revision that was seen (contract R15.2).
+-- Changes the row of a schedule if it still has the revision that was read (contract R15.2).
 -- KEYS: rows, names, due, the last revision.
 -- ARGV: 1 name; 2 revision, empty if there was no row; 3 when it is due in ms, empty if never; 4
--- its record behind the revision, empty to remove it; 5 most schedules; 6 the revision it goes back
--- to, empty for a new one; 7 a number that the new one is above, or empty.
--- Result: its revision from now on; 0 if it was changed; or `full`.
+-- its record after the revision, empty to remove it; 5 most schedules; 6 the revision it goes back
+-- to, empty for a new one; 7 a number that the new one must exceed, or empty.
+-- Result: its new revision; 0 if others have changed it; or `full`.
 local call = redis.call
 local row = call('HGET', KEYS[1], ARGV[1])
 local revision = row and string.match(row, '^%d+') or ''

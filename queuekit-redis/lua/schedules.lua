@@ -1,10 +1,10 @@
 -- Reads rows of schedules (contract R15).
 -- Needs lib/queue.lua.
 -- KEYS: rows, names, due.
--- ARGV: 1 which: n the one of a name, a those after a name, d those that are due; 2 the name, empty
--- for none; 3 at most so many.
--- Result: now; of those that are not due the ms to the next one, empty if there is none; then per
--- row its name and its record.
+-- ARGV: 1 which: n the one with a name, a those after a name, d those that are due; 2 the name,
+-- empty for none; 3 most rows.
+-- Result: now; ms to the next one that is not due, empty if there is none; then per row its name
+-- and its record.
 local names, next_in = {}, ''
 if ARGV[1] == 'n' then
     names = { ARGV[2] }

@@ -1,9 +1,8 @@
--- What a job waits for.
--- Needs lib/queue.lua, lib/job.lua, lib/lane.lua.
+-- Finds what a job waits for. Needs lib/queue.lua, lib/job.lua, lib/lane.lua.
 -- KEYS: those of the queue.
 -- ARGV: 1 id.
--- Result: the id of the job that its key waits for, or empty; how many jobs that are due stand
--- before it, or empty in a fair queue.
+-- Result: the id of the job that its key waits for, or empty; how many due jobs come before it, or
+-- empty in a fair queue.
 use(1)
 local job = Job.load(ARGV[1])
 if not job or not job.seq then
@@ -24,8 +23,8 @@ for level = 0, job.level - 1 do
 end
 local own = job.level * LEVEL
 before = before + call('ZCOUNT', Q.ready, own, format('(%.0f', own + job.at))
--- Of those at the same time, the ones of a lower sequence: they are few unless many were enqueued
--- in the same millisecond.
+-- Among jobs of the same time, counts those with a lower sequence: they are few unless many were
+-- enqueued in the same millisecond.
 local offset, same = 0, nil
 repeat
     same = call('ZRANGE', Q.ready, own + job.at, own + job.at, 'BYSCORE', 'LIMIT', offset, 200)

@@ -1,7 +1,7 @@
--- The workers that are there (contract R3.9).
+-- Reads the beats of the listed workers (contract R3.9).
 -- KEYS: the beats of workers; when they run out.
 -- ARGV: none.
--- Result: now, then the beats: worker, when, what it said.
+-- Result: now, then the beats: worker, time, content.
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -1,10 +1,10 @@
-//! Where servers are.
+//! Addresses of servers.
 
 use std::fmt;
 
 use redis::{ConnectionAddr, ConnectionInfo};
 
-/// A host and a port, as servers of a Cluster and sentinels tell them.
+/// A host and a port, as nodes of a Cluster and sentinels name them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Address {
     pub(crate) host: String,
@@ -16,7 +16,7 @@ impl Address {
         Self { host: host.into(), port }
     }
 
-    /// Of a server that is reached by network.
+    /// The address of a server; none if it is not reached by network.
     pub(crate) fn of(server: &ConnectionInfo) -> Option<Self> {
         match server.addr() {
             ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. } => {
@@ -26,7 +26,7 @@ impl Address {
         }
     }
 
-    /// `HOST:PORT`; without a host that of `teller`, who names itself so.
+    /// Reads `HOST:PORT`. Without a host it is that of `teller`, which names itself in this way.
     pub(crate) fn told(text: &str, teller: &Self) -> Option<Self> {
         let (host, port) = text.rsplit_once(':')?;
         let host = host.trim_start_matches('[').trim_end_matches(']');
@@ -34,7 +34,7 @@ impl Address {
         Some(Self::new(host, port.parse().ok()?))
     }
 
-    /// How to connect there: in all else as to `server`.
+    /// How to connect to this address, with all other settings of `server`.
     pub(crate) fn like(&self, server: &ConnectionInfo) -> ConnectionInfo {
         let (host, port) = (self.host.clone(), self.port);
         let address = match server.addr() {

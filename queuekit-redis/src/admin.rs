@@ -1,4 +1,4 @@
-//! What an operator does.
+//! Operations of an operator.
 
 use std::time::{Duration, Instant};
 
@@ -17,12 +17,13 @@ use crate::scripts::Lua;
 use crate::settings;
 use crate::step::{Act, Acted};
 
-/// Jobs or keys that one step of placing looks at.
+/// The most jobs or keys that one step of placing looks at.
 const SLICE: usize = 200;
 
 #[async_trait]
 impl Admin for RedisStore {
-    /// A change of order or of what keys do looks at each waiting job of the queue once.
+    /// Looks at each waiting job of the queue once if the order or the rules of partition keys
+    /// change.
     async fn configure(&self, queue: &QueueName, patch: &QueuePatch) -> Result<QueueSettings> {
         let begun = Instant::now();
         let entered = async {
@@ -32,7 +33,7 @@ impl Admin for RedisStore {
         entered.await.map_err(|error| error.during("configure"))?;
         let (settings, moving) = self.change_settings(queue, patch).await?;
         if moving {
-            // What is left to be placed, the next call goes on with.
+            // The next call continues with keys that are left to be placed.
             let left = self.shared.op_timeout.saturating_sub(begun.elapsed());
             self.place(queue, left).await.map_err(in_part)?;
         }
@@ -103,10 +104,10 @@ impl Admin for RedisStore {
 }
 
 impl RedisStore {
-    /// What the settings are then, and whether keys have to be placed anew. The script takes the
-    /// change only if it was made of the settings that are there: two that change different ones at
-    /// once both have their way. The first try is that of a queue without settings, which needs no
-    /// look before.
+    /// Changes the settings. Returns the new ones, and whether keys have to be placed anew. The
+    /// script takes the change only if it is based on the stored settings, so two calls that change
+    /// different settings at once both take effect. The first try assumes a queue without settings,
+    /// which saves a read.
     async fn change_settings(
         &self,
         queue: &QueueName,
@@ -124,12 +125,12 @@ impl RedisStore {
                 moving => return Ok((settings, number_of(moving) == Some(1))),
             }
         }
-        let message = "others change the settings of the queue again and again; repeat it";
+        let message = "other calls keep changing the settings of the queue; repeat it";
         Err(Error::new(ErrorKind::Indeterminate, message).on(queue).during("configure"))
     }
 
-    /// Places the waiting jobs of a queue anew where that is due, step by step, for so long at
-    /// most; how many steps it took. Whoever comes first goes on with what another began.
+    /// Places the waiting jobs of a queue anew if that is due, step by step, for at most `time`.
+    /// Returns the number of steps. A call continues what another one has begun.
     pub(crate) async fn place(&self, queue: &QueueName, time: Duration) -> Result<u64> {
         let (mut steps, begun) = (0, Instant::now());
         loop {
@@ -147,7 +148,7 @@ impl RedisStore {
     }
 }
 
-/// Why a queue is not removed: its jobs, and those of them that run.
+/// The error for a queue that still has jobs, or running jobs.
 fn still_used(queue: &QueueName, counts: Value) -> Error {
     let counts: Vec<i64> = array_of(counts).into_iter().flatten().filter_map(number_of).collect();
     let (jobs, running) = (counts.first().unwrap_or(&0), counts.get(1).unwrap_or(&0));

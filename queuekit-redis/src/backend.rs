@@ -1,4 +1,4 @@
-//! The ten operations, and which capabilities there are.
+//! The ten operations, and the capabilities that this store has.
 
 use std::collections::BTreeSet;
 
@@ -34,23 +34,25 @@ impl Backend for RedisStore {
         Ok(self.settle("nack", &[], nacks).await?.1)
     }
 
-    async fn move_to_dlq(&self, burials: &[Burial]) -> Result<Vec<BuryOutcome>> {
-        let act = |burial: &Burial| match &burial.target {
-            BurialTarget::Lease(lease) => Act::bury_lease(lease, burial.reason.as_str()),
-            BurialTarget::Job { id, force: true } => {
-                Act::new("bury_forced", *id).with(burial.reason.as_str())
+    async fn dead_letter(&self, dead_letters: &[DeadLetter]) -> Result<Vec<DeadLetterOutcome>> {
+        let act = |dead_letter: &DeadLetter| match &dead_letter.target {
+            DeadLetterTarget::Lease(lease) => {
+                Act::dead_letter_lease(lease, dead_letter.reason.as_str())
             }
-            BurialTarget::Job { id, force: false } => {
-                Act::new("bury", *id).with(burial.reason.as_str())
+            DeadLetterTarget::Job { id, force: true } => {
+                Act::new("dead_letter_forced", *id).with(dead_letter.reason.as_str())
+            }
+            DeadLetterTarget::Job { id, force: false } => {
+                Act::new("dead_letter", *id).with(dead_letter.reason.as_str())
             }
         };
-        let acted = self.act("move_to_dlq", burials.iter().map(act).collect()).await?;
+        let acted = self.act("dead_letter", dead_letters.iter().map(act).collect()).await?;
         let outcome = |acted| match acted {
-            Acted::Done | Acted::Requested => BuryOutcome::Buried,
-            Acted::Already => BuryOutcome::AlreadyDone,
-            Acted::Conflict => BuryOutcome::Conflict,
-            Acted::Lost => BuryOutcome::LeaseLost,
-            Acted::Unknown => BuryOutcome::NotFound,
+            Acted::Done | Acted::Requested => DeadLetterOutcome::DeadLettered,
+            Acted::Already => DeadLetterOutcome::AlreadyDone,
+            Acted::Conflict => DeadLetterOutcome::Conflict,
+            Acted::Lost => DeadLetterOutcome::LeaseLost,
+            Acted::Unknown => DeadLetterOutcome::NotFound,
         };
         Ok(acted.into_iter().map(outcome).collect())
     }
@@ -109,6 +111,7 @@ impl Backend for RedisStore {
         capabilities.inspect = Some(self);
         capabilities.migrations = Some(self);
         capabilities.schedules = Some(self);
+        capabilities.audit = Some(self);
         capabilities.outbox = Some(self);
         capabilities.atomic_across_queues = !self.shared.topology.is_cluster();
         capabilities.calls_at_once = 2;
@@ -127,14 +130,9 @@ impl Exchange for RedisStore {
 }
 
 impl RedisStore {
-    /// Checks all before the first takes effect: an Invalid call changes nothing.
+    /// Refuses a call on a closed handle, or with a result over its limit, before it takes effect.
     fn admit_results(&self, acks: &[Ack]) -> Result<()> {
         self.shared.check_open()?;
-        for (item, ack) in acks.iter().enumerate() {
-            let bytes = ack.result.as_ref().map_or(0, bytes::Bytes::len);
-            let admitted = self.shared.limits.admit_result(bytes);
-            admitted.map_err(|error| error.at_item(item).on(ack.lease.id))?;
-        }
-        Ok(())
+        self.shared.limits.admit_results(acks)
     }
 }

@@ -1,4 +1,4 @@
-//! A call of the store: its connection, its time limit, and what is tried again.
+//! A call of the store: its connection, its time limit, and which failures it retries.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,28 +17,28 @@ use crate::scripts::Lua;
 use crate::topology::Redirect;
 use crate::{RedisStore, Shared};
 
-/// Nodes of a Cluster that one after another name each other before it is left to settle.
+/// After this many redirects in a row a call waits for the Cluster to settle.
 const REDIRECTS: u32 = 5;
-/// How long a call may take that others wait for.
+/// How long one node may take in a call that can go on to other nodes.
 const GLANCE: Duration = Duration::from_secs(1);
 
-/// A server that says nothing for so long hangs, and another one may have taken its place; or the
-/// connection leads nowhere since the network was down. Workers resume within 5 s of that, though
+/// A server that does not answer for this long is given up: another one may have taken its place,
+/// or the network may have dropped the connection. So workers resume within 5 s, though
 /// `op_timeout` is longer (contract R13.6).
 const HANGS: Duration = Duration::from_secs(3);
 
-/// What a call is, as far as its repetition matters.
+/// Whether and how a call may be repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
     /// It changes nothing.
     Read,
     /// It changes nothing more when made again.
     Repeatable,
-    /// Likewise, and is not done before so many replicas have it as the settings say.
+    /// As `Repeatable`, and it ends only when the number of replicas in the settings has the write.
     Stored,
-    /// Made again it would do more: if its answer is lost, the caller is told so.
+    /// A repeated call would do more: if its answer is lost, the caller gets `Indeterminate`.
     Once,
-    /// As `Once`, but what fails for the moment is told at once: others are asked instead.
+    /// As `Once`, but it fails at once instead of waiting, so that other nodes can be asked.
     Glance,
     /// As `Repeatable`, on the connection that only heartbeats use.
     Heartbeat,
@@ -52,45 +52,46 @@ impl Call {
     }
 }
 
-/// What is sent.
+/// The request of a call.
 #[derive(Debug)]
 pub(crate) enum Request {
-    /// To the server that has this key.
+    /// A command for the server that has this key.
     Command { key: String, command: Cmd },
-    /// To this server.
+    /// A command for this server.
     To(Arc<Node>, Cmd),
-    /// To the server that has the keys, which are of one slot there.
+    /// A script for the server that has the keys, which are all in one slot.
     Script { script: Lua, keys: Vec<QueueKeys>, args: Vec<Vec<u8>> },
 }
 
-/// What came of a call.
+/// The answer to a call.
 #[derive(Debug)]
 pub(crate) struct Answered {
     pub(crate) value: Value,
-    /// How long ago the call was made first, if the answer to that was lost: what is found there
-    /// now, it may have stored itself.
+    /// How long ago the first attempt was made, if its answer was lost: jobs that are found stored
+    /// now may be the call's own.
     pub(crate) repeats: Option<Duration>,
 }
 
-/// How far a call has come.
+/// The progress of a call.
 #[derive(Default)]
 struct Progress {
-    /// When something was sent that nobody has answered.
+    /// When a request was sent that has not been answered.
     doubt: Option<Instant>,
-    /// The script is sent with its text.
+    /// Whether the script is sent with its text.
     whole: bool,
     tries: u32,
     redirects: u32,
-    /// A server has said nothing for too long; if it is only slow, the next has all the time left.
+    /// A server did not answer in time. The next attempt may take all the time that is left,
+    /// because the server may only be slow.
     hung: bool,
     redirect: Option<Redirect>,
-    /// Who was asked last.
+    /// The node that was asked last.
     node: Option<Arc<Node>>,
 }
 
 impl RedisStore {
-    /// Sends it within the time limit. What failed for the moment and was certainly not applied
-    /// is tried again; so is what may be repeated.
+    /// Sends a request within the time limit. Retries a request that failed for the moment and was
+    /// certainly not applied, and any request that may be repeated.
     pub(crate) async fn call(
         &self,
         operation: &'static str,
@@ -100,7 +101,7 @@ impl RedisStore {
         self.call_within(self.shared.op_timeout, operation, call, request).await
     }
 
-    /// Likewise, and tells whether the answer is that to a repetition.
+    /// The same, and says whether the answer is that to a repetition.
     pub(crate) async fn call_told(
         &self,
         operation: &'static str,
@@ -110,7 +111,7 @@ impl RedisStore {
         self.send_within(self.shared.op_timeout, operation, call, request).await
     }
 
-    /// Likewise in the time that is left of a call of several steps.
+    /// The same, in the time that is left of a call with several steps.
     pub(crate) async fn call_within(
         &self,
         time: Duration,
@@ -136,7 +137,7 @@ impl RedisStore {
         self.on_io(operation, send).await
     }
 
-    /// All servers that have something of the store.
+    /// All servers that have data of the store.
     pub(crate) async fn masters(&self, operation: &'static str) -> Result<Vec<Arc<Node>>> {
         let find = |shared: Arc<Shared>| async move {
             let deadline = Instant::now() + shared.op_timeout;
@@ -145,7 +146,7 @@ impl RedisStore {
         self.on_io(operation, find).await
     }
 
-    /// Does it on the store's own thread: one hop there and one back.
+    /// Runs a future on the store's own thread.
     async fn on_io<T, F>(
         &self,
         operation: &'static str,
@@ -187,13 +188,14 @@ impl Shared {
             let answer = match timeout_at(until, attempt).await {
                 Ok(answer) => answer,
                 Err(_) => {
-                    // A connection that says nothing is no use to those who come after.
+                    // Later calls must not use a connection that does not answer.
                     if let Some(node) = &progress.node {
                         node.link(call).reset();
                         node.suspect(true);
                     }
                     if until == deadline {
-                        // Why it has not come to a call says more than that it has not.
+                        // The error that kept the call from being sent says more than that it was
+                        // not sent.
                         let doubt = progress.doubt.is_some();
                         let why = last.filter(|_| !doubt);
                         return Err(why.unwrap_or_else(|| timed_out(call, doubt)));
@@ -215,7 +217,8 @@ impl Shared {
                     progress.redirects += 1;
                     continue;
                 }
-                // Its text goes at once; that it is unknown too means that somebody flushes.
+                // Sends the text at once. If the script is unknown even then, somebody keeps
+                // flushing scripts.
                 Class::NoScript if !progress.whole => {
                     progress.whole = true;
                     continue;
@@ -308,7 +311,7 @@ impl Shared {
         Err(failure)
     }
 
-    /// What waits for replicas holds up the connection for others too.
+    /// A call that waits for replicas blocks its connection for others too, so it may take longer.
     fn hangs_after(&self) -> Duration {
         HANGS + self.wait_replicas.map_or(Duration::ZERO, |(_, timeout)| timeout)
     }
@@ -322,9 +325,8 @@ impl Shared {
         self.topology.node_of(key).await
     }
 
-    /// What must reach one connection in a row goes there at once. `WAIT` asks for what the
-    /// connection has written: an enqueue that is made again writes nothing, so that something
-    /// else has to be.
+    /// Sends commands that belong together to one connection at once. `WAIT` counts only the writes
+    /// of its connection: a repeated enqueue writes nothing, so the call writes a mark as well.
     async fn send(
         &self,
         connection: &mut MultiplexedConnection,
@@ -378,7 +380,7 @@ impl Shared {
         command
     }
 
-    /// What tests in a Cluster have written.
+    /// The time that tests in a Cluster have written.
     async fn test_time(&self, key: &str) -> Outcome<Vec<u8>> {
         let node = self.topology.node_of(key).await?;
         let (_, mut connection) = node.link(Call::Read).get().await?;

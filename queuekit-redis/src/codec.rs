@@ -1,4 +1,5 @@
-//! A job's records as bytes, and back. lua/lib/job.lua has the layout of what scripts read.
+//! A job's records as bytes, and back. lua/lib/job.lua has the layout of the part that scripts
+//! read.
 
 use std::time::Duration;
 
@@ -11,13 +12,14 @@ use queuekit_core::{
 use redis::Value;
 use serde::{Deserialize, Serialize};
 
-/// The version of what is written, as scripts check it.
+/// The version of new records, which scripts check.
 const VERSION: u8 = b'1';
-/// What stands in the data of a delivery whose event is gone, and with it the payload.
+/// The mark in the data of a delivery whose payload is with its event. Readers see it only if the
+/// event is gone.
 const OF_EVENT: u8 = b'2';
 
-/// What only the client reads of a job's data, between the keys and the payload: kind, timeout in
-/// ms, hexadecimal, and, where there is more, JSON; with spaces between them.
+/// The part of a job's data that only the client reads, between the keys and the payload: kind,
+/// timeout in ms, hexadecimal, and JSON if there is more; with spaces between them.
 #[derive(Default, Serialize, Deserialize)]
 struct More {
     #[serde(rename = "m", default, skip_serializing_if = "Metadata::is_empty")]
@@ -26,12 +28,12 @@ struct More {
     moved_from: Option<JobId>,
 }
 
-/// A job's data from its version on: the script puts what it decides before it.
+/// A job's data from its version on; the script puts its own fields before it.
 pub(crate) fn static_data(job: &NewJob) -> Vec<u8> {
     data_with(job, job.payload())
 }
 
-/// The same of a delivery: its payload is with its event.
+/// The same for a delivery: its payload is with its event.
 pub(crate) fn delivery_data(job: &NewJob) -> Vec<u8> {
     data_with(job, &[])
 }
@@ -57,7 +59,7 @@ fn data_with(job: &NewJob, payload: &[u8]) -> Vec<u8> {
     if !job.metadata().is_empty() || job.moved_from().is_some() {
         let more = More { metadata: job.metadata().clone(), moved_from: job.moved_from() };
         bytes.push(b' ');
-        // Texts have no way to fail; a job without them would be met as corrupt.
+        // Serializing texts cannot fail; without them the job would be found corrupt.
         bytes.extend(serde_json::to_vec(&more).unwrap_or_default());
     }
     bytes.extend_from_slice(payload);
@@ -66,7 +68,7 @@ fn data_with(job: &NewJob, payload: &[u8]) -> Vec<u8> {
 
 /// A job's data, read.
 pub(crate) struct Data {
-    /// It says that it is of this version, and its payload is there.
+    /// Whether it has this version, and its payload is there.
     is_whole: bool,
     scheduled_at: Timestamp,
     deadline_at: Option<Timestamp>,
@@ -84,7 +86,7 @@ pub(crate) struct Data {
 }
 
 impl Data {
-    /// None if it is not as it was written.
+    /// Reads a job's data; none if it is malformed.
     pub(crate) fn read(bytes: Bytes) -> Option<Self> {
         let text = |from: usize, to: usize| std::str::from_utf8(bytes.get(from..to)?).ok();
         let hex = |from, to| u64::from_str_radix(text(from, to)?, 16).ok();
@@ -167,14 +169,14 @@ impl Stored {
     }
 }
 
-/// The token of a lease as scripts compare it.
+/// The token of a lease in the form that scripts compare.
 pub(crate) fn token(lease: &LeaseToken) -> Vec<u8> {
     let mut token = format!("{:012x}", lease.lease_seq).into_bytes();
     token.extend_from_slice(lease.nonce.as_bytes());
     token
 }
 
-/// What a script granted; if it cannot be read, the token alone.
+/// Reads a lease that a script granted; if the job cannot be read, the token alone.
 pub(crate) fn lease(
     queue: &QueueName,
     id: JobId,
@@ -204,7 +206,7 @@ pub(crate) fn lease(
     Ok(lease)
 }
 
-/// What lua/lib/view.lua says of a job.
+/// A job as lua/lib/view.lua answers it.
 #[derive(Debug)]
 pub(crate) struct View {
     pub(crate) id: JobId,
@@ -219,7 +221,7 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// How many values one has.
+    /// How many values the answer has per job.
     pub(crate) const VALUES: usize = 9;
 
     pub(crate) fn read(values: &mut impl Iterator<Item = Value>) -> Option<Self> {
@@ -237,13 +239,13 @@ impl View {
         })
     }
 
-    /// For how long its lease has run out.
+    /// How long ago its lease ran out.
     pub(crate) fn overdue(&self) -> Duration {
         let ms = self.expires_in_ms.map_or(0, |ms| -ms);
         Duration::from_millis(ms.try_into().unwrap_or(0))
     }
 
-    /// The job as it is shown. What cannot be read of it is left out (contract R5.8).
+    /// The job as it is shown. Leaves out fields that cannot be read (contract R5.8).
     pub(crate) fn job(self, queue: QueueName, now: Timestamp) -> Option<Job> {
         let data = Data::read(self.data);
         let stored = Stored::read(&self.state);
@@ -292,7 +294,7 @@ impl View {
             State::Cancelled => Status::Cancelled,
         };
         job.errors = entries(&self.errors).filter_map(failure).collect();
-        // An empty result is one too.
+        // An empty result is a result too.
         job.result = self.result.strip_prefix(b"+").map(Bytes::copy_from_slice);
         job.progress = progress_of(&self.progress);
         job.logs = entries(&self.logs).filter_map(log_line).collect();
@@ -300,7 +302,7 @@ impl View {
     }
 }
 
-/// Entries behind their length of 8 digits.
+/// Entries, each after its length of 8 digits.
 fn entries(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let (length, rest) = bytes.split_at_checked(8)?;
@@ -332,7 +334,7 @@ fn log_line(entry: &[u8]) -> Option<LogLine> {
     Some(LogLine { at: Timestamp::from_millis(at), text })
 }
 
-/// Progress as it is stored: the fraction's bits, then the message.
+/// Progress as stored: the fraction's bits, then the message.
 pub(crate) fn progress(progress: &Progress) -> Vec<u8> {
     format!("{:08x}{}", progress.fraction.to_bits(), progress.message).into_bytes()
 }
@@ -343,7 +345,7 @@ fn progress_of(bytes: &[u8]) -> Option<Progress> {
     Some(Progress::new(fraction, message))
 }
 
-/// An instant as records have it.
+/// Reads an instant of a record.
 pub(crate) fn instant(hex: &[u8]) -> Option<Timestamp> {
     u64::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok().and_then(time_of)
 }

@@ -1,4 +1,4 @@
-//! What can be set about a store.
+//! The settings of a store.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::tls;
 #[derive(Clone)]
 #[must_use]
 pub struct RedisConfig {
-    /// The server, or one of several; of the others all but the address is like it.
+    /// The server, or one of several: the others differ from it in the address only.
     pub(crate) server: ConnectionInfo,
     pub(crate) found: Found,
     pub(crate) root_certificates: Option<PathBuf>,
@@ -31,16 +31,16 @@ pub struct RedisConfig {
 #[derive(Clone)]
 pub(crate) enum Found {
     Here,
-    /// It is a node of a Cluster; further ones.
+    /// The server is a node of a Cluster; these are further ones.
     Cluster(Vec<Address>),
-    /// These know where the master of this name is.
+    /// These sentinels know where the master of this name is.
     Sentinels {
         sentinels: Vec<ConnectionInfo>,
         master: String,
     },
 }
 
-/// What tests have instead of the server's clock.
+/// A clock for tests, instead of the server's.
 #[derive(Clone)]
 pub(crate) struct TestClock {
     pub(crate) lua: String,
@@ -48,13 +48,13 @@ pub(crate) struct TestClock {
 }
 
 impl RedisConfig {
-    /// The store on this server, with the default settings.
+    /// A store on this server, with the default settings.
     ///
     /// # Errors
-    /// `Invalid` if that is no server, or one whose certificate is not to be checked.
+    /// `Invalid` if the address cannot be read, or if it turns off the check of the certificate.
     pub fn new(server: impl IntoConnectionInfo) -> Result<Self> {
         let server = server.into_connection_info().map_err(|error| {
-            // The text of a URL is in no error: it may hold a password.
+            // No error contains the text of the URL: it may have a password.
             let limit = "redis://USER:PASSWORD@HOST:PORT/DATABASE?setting=value";
             let why = error.detail().map(ToOwned::to_owned);
             Error::invalid("url", limit, why.as_deref().unwrap_or("something else"))
@@ -84,7 +84,7 @@ impl RedisConfig {
         crate::url::parse(url)
     }
 
-    /// What all keys of the store begin with (default `qk`).
+    /// The prefix of all keys of the store (default `qk`).
     ///
     /// # Errors
     /// `Invalid` unless it is 1 to 64 letters, digits, `_`, `-` and `.`.
@@ -98,34 +98,34 @@ impl RedisConfig {
         Ok(self)
     }
 
-    /// A PEM file with the certificates of the authorities that a `rediss:` server's certificate
-    /// may be of (default the system's). The certificate must be valid now, and of this host.
+    /// A PEM file with the certificates of the authorities to trust for `rediss:` (default the
+    /// system's). The server's certificate must be valid now, and issued for this host.
     pub fn root_certificates(mut self, file: impl AsRef<Path>) -> Self {
         self.root_certificates = Some(file.as_ref().to_owned());
         self
     }
 
-    /// How long a call goes on trying (default 10 s).
+    /// How long a call may take, with all its retries (default 10 s).
     pub fn op_timeout(mut self, timeout: Duration) -> Self {
         self.op_timeout = timeout.min(Duration::from_secs(24 * 3600));
         self
     }
 
-    /// Answers a call that stored jobs only when so many replicas have them too, or fails with
-    /// `Indeterminate` after this time (default: no replica is waited for).
+    /// Answers a call that stored jobs only when this many replicas have them too, or fails with
+    /// `Indeterminate` after this time (default: does not wait for replicas).
     pub fn wait_replicas(mut self, replicas: u32, timeout: Duration) -> Self {
         self.wait_replicas = (replicas > 0).then_some((replicas, timeout));
         self
     }
 
-    /// Whether opening makes a store where there is none (default true).
+    /// Whether opening creates the store if there is none (default true).
     pub fn migrate(mut self, migrate: bool) -> Self {
         self.migrate = migrate;
         self
     }
 
-    /// Whether a server is accepted that may lose what it said was stored: without an
-    /// append-only file, with an eviction policy, or a replica (default false).
+    /// Whether to accept a server that may lose stored data: one without an append-only file, with
+    /// an eviction policy, or a replica (default false).
     pub fn allow_volatile(mut self, allow: bool) -> Self {
         self.allow_volatile = allow;
         self
@@ -137,15 +137,15 @@ impl RedisConfig {
         self
     }
 
-    /// What all keys begin with: for tests that look at them.
+    /// The prefix of all keys, for tests that look at them.
     #[doc(hidden)]
     pub fn prefix_for_tests(&self) -> &str {
         &self.prefix
     }
 
-    /// Another clock than the server's, for tests of stores only: Lua that stands before every
-    /// script and redefines what `TIME` answers. If a key is given, each script has its value as
-    /// an argument more: in a Cluster no script can read a key of another slot.
+    /// Replaces the server's clock, for tests of stores only: this Lua is put before every script
+    /// and redefines the answer of `TIME`. If a key is given, each script gets its value as a
+    /// further argument, because in a Cluster no script can read a key of another slot.
     #[doc(hidden)]
     pub fn clock_for_tests(mut self, lua: &str, key: Option<&str>) -> Self {
         let (lua, key) = (lua.to_owned(), key.map(ToOwned::to_owned));
@@ -155,7 +155,7 @@ impl RedisConfig {
 }
 
 impl fmt::Debug for RedisConfig {
-    /// Without user and password.
+    /// Hides user and password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RedisConfig")
             .field("server", &self.server.addr().to_string())

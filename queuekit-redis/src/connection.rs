@@ -1,11 +1,11 @@
-//! A connection that is made when it is needed, and again when it was lost.
+//! A connection that is made when it is needed, and made again after it was lost.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use queuekit_core::Error;
-use redis::aio::MultiplexedConnection;
+use redis::aio::{MultiplexedConnection, PubSub};
 use redis::{AsyncConnectionConfig, Client, ConnectionInfo};
 use tokio::runtime::Handle;
 use tokio::sync::Mutex;
@@ -23,17 +23,17 @@ pub(crate) struct Link {
     state: Mutex<State>,
 }
 
-/// Where a link leads.
+/// The target of a link.
 #[derive(Clone)]
 pub(crate) enum Server {
     Here(Box<ConnectionInfo>),
-    /// To whatever server is the master when a connection is made.
+    /// The server that is the master when a connection is made.
     Master(Arc<Sentinels>),
 }
 
 #[derive(Default)]
 struct State {
-    /// How many connections there have been.
+    /// How many connections the link has made.
     generation: u64,
     connection: Option<MultiplexedConnection>,
 }
@@ -43,7 +43,7 @@ impl Link {
         Self { server, io: io.clone(), state: Mutex::default() }
     }
 
-    /// The connection, and which one it is.
+    /// The connection and its generation.
     pub(crate) async fn get(&self) -> Outcome<(u64, MultiplexedConnection)> {
         let mut state = self.state.lock().await;
         if let Some(connection) = &state.connection {
@@ -55,7 +55,7 @@ impl Link {
         Ok((state.generation, connection))
     }
 
-    /// That connection is of no use any more.
+    /// Drops the connection of this generation, which failed.
     pub(crate) async fn lost(&self, generation: u64) {
         let mut state = self.state.lock().await;
         if state.generation == generation {
@@ -63,20 +63,30 @@ impl Link {
         }
     }
 
-    /// Whichever connection there is is of no use.
+    /// Drops the present connection.
     pub(crate) fn reset(&self) {
-        // One that is being made is another.
+        // A connection that is being made is a new one.
         if let Ok(mut state) = self.state.try_lock() {
             state.connection = None;
         }
     }
 
-    /// A connection of the caller's own, read and written by the store's own thread.
+    /// A connection for this caller only, read and written by the store's own thread.
     pub(crate) async fn connect(&self) -> Outcome<MultiplexedConnection> {
         match &self.server {
             Server::Here(server) => connect(&self.io, server).await,
             Server::Master(sentinels) => sentinels.connect(&self.io).await,
         }
+    }
+
+    /// A connection for this caller only, for messages; read by the runtime that this runs on.
+    pub(crate) async fn listen(&self) -> Outcome<PubSub> {
+        let server = match &self.server {
+            Server::Here(server) => (**server).clone(),
+            Server::Master(sentinels) => sentinels.server(&self.io).await?,
+        };
+        let client = Client::open(server).map_err(Failure::to_connect)?;
+        client.get_async_pubsub().await.map_err(Failure::to_connect)
     }
 }
 

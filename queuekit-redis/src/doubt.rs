@@ -1,4 +1,4 @@
-//! What a caller is told of a call that may have taken effect (contract R10.1, R2.6).
+//! Errors and outcomes of calls that may have taken effect (contract R10.1, R2.6).
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use queuekit_core::{Error, ErrorKind};
 use crate::call::Call;
 use crate::error::{Class, Failure};
 
-/// The error as the caller is told it: what is in doubt is called so.
+/// The error that the caller gets: `Indeterminate` if the call is in doubt.
 pub(crate) fn told(failure: Failure, call: Call, doubt: bool) -> Error {
     let Failure { error, class } = failure;
     let broken = class == Class::Broken;
@@ -16,7 +16,7 @@ pub(crate) fn told(failure: Failure, call: Call, doubt: bool) -> Error {
     }
     let message = match broken {
         true => format!(
-            "a script failed on its way, and what it had changed before stays: {error}; repeat \
+            "a script failed in the middle, and its earlier changes stay: {error}; repeat \
              it, which is safe"
         ),
         false => "the connection was lost while the call was under way; whether it took effect \
@@ -44,17 +44,17 @@ pub(crate) fn timed_out(call: Call, doubt: bool) -> Error {
     Error::new(ErrorKind::Unavailable, message)
 }
 
-/// What failed after another part of its call may have taken effect.
+/// The error of a part that failed after another part of its call may have taken effect.
 pub(crate) fn in_part(error: Error) -> Error {
     if !matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::StorageFull) {
         return error;
     }
-    let message = format!("a part of it took effect, the rest failed: {error}; repeat it");
+    let message = format!("a part of the call took effect, the rest failed: {error}; repeat it");
     Error::new(ErrorKind::Indeterminate, message).caused_by(error)
 }
 
-/// Whether what was stored so long ago may be of a call that was made first so long ago. The server
-/// counts whole milliseconds.
+/// Whether a record of the age `stored` may be from a call that was first made the time `call` ago.
+/// The server counts whole milliseconds.
 pub(crate) fn may_be_of(call: Duration, stored: Duration) -> bool {
     stored <= call + Duration::from_millis(1)
 }

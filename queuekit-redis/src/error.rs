@@ -1,9 +1,9 @@
-//! What Redis says, as the contract says it (R10).
+//! The errors of Redis in the terms of the contract (R10).
 
 use queuekit_core::{Error, ErrorKind};
 use redis::RedisError;
 
-/// An error, and what the store may do about it itself.
+/// An error, and what the store itself may do about it.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) error: Error,
@@ -16,21 +16,21 @@ pub(crate) enum Class {
     Final,
     /// Nothing was applied; it may work soon.
     Transient,
-    /// Likewise, on another connection: the server is no longer the one to ask.
+    /// The same, but on another connection: this server is no longer the one to ask.
     Moved,
-    /// Nothing was applied: another node of the Cluster, which the answer names, is to be asked.
+    /// Nothing was applied: ask the other node of the Cluster that the answer names.
     Redirected,
-    /// The server does not know the script: it is sent whole.
+    /// The server does not know the script: send its text.
     NoScript,
     /// The connection is gone; whether what was under way took effect is unknown.
     Lost,
-    /// The script has failed on its way: what it had changed before stays.
+    /// The script failed in the middle: its earlier changes stay.
     Broken,
 }
 
 pub(crate) type Outcome<T> = Result<T, Failure>;
 
-/// A port that encrypts says nothing to who does not, and the other way round.
+/// An encrypting port does not answer a client in plain text, and the other way round.
 const TO_CHECK: &str = "check that the server runs, host and port, the network, and whether that \
                         port encrypts (rediss:) or not (redis:)";
 
@@ -43,18 +43,18 @@ impl Failure {
 
     /// No answer came; whether what was under way took effect is unknown.
     pub(crate) fn hung() -> Self {
-        let message = format!("the server says nothing; {TO_CHECK}");
+        let message = format!("the server does not answer; {TO_CHECK}");
         Self { error: Error::new(ErrorKind::Unavailable, message), class: Class::Lost }
     }
 
-    /// The slot and the address that a node of a Cluster names, and whether only for this once.
+    /// The slot and the address that a node of a Cluster names, and whether for this request only.
     pub(crate) fn redirect(&self) -> Option<(u16, &str, bool)> {
         let cause = redis_error(&self.error)?;
         let (address, slot) = cause.redirect_node()?;
         Some((slot, address, cause.code() == Some("ASK")))
     }
 
-    /// There is no connection: certainly nothing took effect.
+    /// The error of a failed connect: certainly nothing took effect.
     pub(crate) fn to_connect(error: RedisError) -> Self {
         if !is_of_connection(&error) {
             return Self::refused(error);
@@ -64,7 +64,7 @@ impl Failure {
         Self { error, class: Class::Transient }
     }
 
-    /// It happened before anything was sent: certainly nothing took effect.
+    /// The error of a failure before anything was sent: certainly nothing took effect.
     pub(crate) fn before_sending(self) -> Self {
         match self.class {
             Class::Lost => Self { class: Class::Transient, ..self },
@@ -73,7 +73,7 @@ impl Failure {
     }
 
     fn refused(error: RedisError) -> Self {
-        // Of what happens in a script, older servers say the code in their text only.
+        // For an error inside a script, older servers have the code only in the text.
         let says = error.to_string();
         let is = |code: &str| error.code() == Some(code) || says.contains(&format!("-{code} "));
         let is_stale = says.contains(STALE);
@@ -82,7 +82,8 @@ impl Failure {
             (Class::Final, ErrorKind::Unavailable, "see the server's log"),
             |(_, class, kind, remedy)| (*class, kind.clone(), remedy),
         );
-        // No script is begun that may not store, but an unforeseen end may come after any command.
+        // A server refuses a script that may not store before it begins, but other errors may end
+        // it after any command.
         let broken = class == Class::Final && kind == ErrorKind::Unavailable;
         let class = if broken && says.contains(IN_SCRIPT) { Class::Broken } else { class };
         let message = format!("Redis refused: {says}; {remedy}");
@@ -103,8 +104,8 @@ impl From<Failure> for Error {
 }
 
 impl From<RedisError> for Failure {
-    /// Only an answer of the server says that it did not do what it was asked. Whatever else went
-    /// wrong, an answer that broke off included, leaves that unknown.
+    /// Only an answer of the server shows that it did not do what it was asked. Any other failure,
+    /// also an answer that broke off, leaves that unknown.
     fn from(error: RedisError) -> Self {
         if is_answer(&error) {
             return Self::refused(error);
@@ -118,12 +119,12 @@ impl From<RedisError> for Failure {
 }
 
 const MASTERDOWN: &str = "MASTERDOWN";
-/// What a script says, without a code, on a replica that has lost its master.
+/// The error of a script, without a code, on a replica that has lost its master.
 const STALE: &str = "on a stale replica";
-/// What the server calls the script in which something failed.
+/// The name that the server gives to a script in errors.
 const IN_SCRIPT: &str = "@user_script";
 
-/// By the code of the answer: what it means, and what to do.
+/// By error code: what the error means, and what to do.
 const KNOWN: [(&str, Class, ErrorKind, &str); 19] = {
     use Class::{Final, Moved, NoScript, Redirected, Transient};
     use ErrorKind::{StorageFull, Unavailable, Unsupported};
@@ -151,18 +152,19 @@ const KNOWN: [(&str, Class, ErrorKind, &str); 19] = {
     ]
 };
 
-/// The server has said it.
+/// Whether the error is an answer of the server.
 fn is_answer(error: &RedisError) -> bool {
     use redis::ErrorKind::{Extension, Server};
     matches!(error.kind(), Server(_) | Extension)
 }
 
-/// Likewise while a connection is made; what it says of a password has a kind of its own.
+/// Whether a connect failed without a refusal by the server. The driver gives errors about a
+/// password a kind of their own, so this asks for the failures instead.
 fn is_of_connection(error: &RedisError) -> bool {
     error.is_io_error() || error.is_timeout() || error.kind() == redis::ErrorKind::Parse
 }
 
-/// Whether the user may not do that; or nobody may, as the command was renamed away.
+/// Whether the user lacks the right, or the command was renamed away.
 pub(crate) fn is_forbidden(error: &Error) -> bool {
     redis_error(error).is_some_and(|error| {
         let renamed = |says: &str| says.starts_with("unknown command");
@@ -184,7 +186,7 @@ pub(crate) fn closed() -> Error {
     Error::new(ErrorKind::Closed, "this handle was closed; open a new one")
 }
 
-/// What was stored, or answered, cannot be read.
+/// The error for stored data or an answer that cannot be read.
 pub(crate) fn unreadable(what: &str) -> Error {
     Error::new(ErrorKind::Corrupt, format!("{what} cannot be read; it was not written by queuekit"))
 }
@@ -195,13 +197,13 @@ mod tests {
 
     use super::*;
 
-    /// What the server says, as a failure.
+    /// The failure for an error line of the server.
     fn said(line: &str) -> Failure {
         let answer = redis::parse_redis_value(format!("-{line}\r\n").as_bytes());
         answer.and_then(Value::extract_error).expect_err("an error").into()
     }
 
-    /// R10.2: what passes is tried again. Guard: the class of each row.
+    /// R10.2: temporary failures are tried again. Guard: the class of each row.
     #[test]
     fn r10_2_what_passes_is_tried_again() {
         let codes = ["LOADING", "TRYAGAIN", "CLUSTERDOWN", "BUSY", "NOREPLICAS"];
@@ -219,13 +221,13 @@ mod tests {
         }
     }
 
-    /// R10.2: a server without room is told as that. Guard: the kind of each row.
+    /// R10.2: the error names a server without room as such. Guard: the kind of each row.
     #[test]
     fn r10_2_a_server_without_room_is_full() {
         for line in [
             "OOM command not allowed when used memory > 'maxmemory'.",
             "MISCONF Redis is configured to save RDB snapshots, but it is unable to persist.",
-            // Redis 6.2 says of what happens in a script only this.
+            // Redis 6.2 reports an error inside a script in this form only.
             "ERR Error running script (call to f_1): @user_script:9: -OOM command not allowed",
             "ERR Error running script (call to f_1): @user_script:9: -MISCONF unable to persist",
         ] {
@@ -235,7 +237,8 @@ mod tests {
         }
     }
 
-    /// R11.2: what the server does not let us read is warned of. Guard: both ways to forbid it.
+    /// R11.2: settings that the server does not let us read are warned about. Guard: both ways to
+    /// forbid it.
     #[test]
     fn r11_2_a_command_that_was_renamed_away_is_one_that_is_forbidden() {
         for line in ["NOPERM no right to 'info'", "ERR unknown command 'INFO', with args"] {
@@ -244,7 +247,7 @@ mod tests {
         assert!(!is_forbidden(&said("ERR no").error));
     }
 
-    /// R10.1: a script that fails on its way may have changed something. Guard: `Class::Broken`.
+    /// R10.1: a script that fails in the middle may have changed something. Guard: `Class::Broken`.
     #[test]
     fn r10_1_a_script_that_failed_on_its_way_is_in_doubt() {
         for line in [
@@ -258,7 +261,7 @@ mod tests {
         assert_eq!(said("NOPERM no right to 'evalsha'").class, Class::Final);
     }
 
-    /// R10.1: an answer that broke off says nothing. Guard: `is_answer`.
+    /// R10.1: an answer that broke off proves nothing. Guard: `is_answer`.
     #[test]
     fn r10_1_an_answer_that_broke_off_is_as_a_lost_one() {
         let broken = RedisError::from(redis::ParsingError::from("unexpected end of input"));
@@ -267,7 +270,7 @@ mod tests {
         assert_eq!(failure.class, Class::Transient, "a greeting that broke off is no refusal");
     }
 
-    /// Nothing that the contract does not name is tried again.
+    /// Errors that the contract does not name are not tried again.
     #[test]
     fn r10_2_what_does_not_pass_is_told_at_once() {
         for code in ["NOAUTH", "WRONGPASS", "NOPERM", "CROSSSLOT", "WRONGTYPE", "ERR", "NEWER"] {

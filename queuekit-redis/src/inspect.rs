@@ -1,4 +1,4 @@
-//! What `doctor` asks.
+//! The checks of `doctor`.
 
 use async_trait::async_trait;
 use queuekit_core::Result;
@@ -12,8 +12,8 @@ use crate::server::Server;
 
 #[async_trait]
 impl Inspect for RedisStore {
-    /// A write that changes nothing, and that a server without memory takes as it takes an ack:
-    /// queues can be drained then. In a Cluster it asks the node that has the version.
+    /// Makes a write that changes nothing. A server without memory takes it, as it takes an ack:
+    /// its queues can still be drained. In a Cluster it asks the node that has the version.
     async fn check_writes(&self) -> Result<()> {
         let key = self.shared.keyspace.version();
         let command = cmd("PERSIST").arg(&key).to_owned();
@@ -21,7 +21,7 @@ impl Inspect for RedisStore {
         self.call("check_writes", Call::Repeatable, write).await.map(drop)
     }
 
-    /// In a Cluster that of the weakest node.
+    /// The durability; in a Cluster, that of the weakest node.
     async fn durability(&self) -> Result<Durability> {
         let all = Server::ask_all(self).await?.into_iter().map(|server| server.durability());
         Ok(all.min().unwrap_or(Durability::Nothing))
@@ -60,9 +60,9 @@ impl Inspect for RedisStore {
     }
 }
 
-/// Once if it is the same for all servers.
+/// The values, shown once if they are the same for all servers.
 fn shown(values: impl Iterator<Item = Option<String>>) -> String {
-    let unknown = || "not told".to_owned();
+    let unknown = || "unknown".to_owned();
     let mut values: Vec<String> = values.map(|value| value.unwrap_or_else(unknown)).collect();
     values.dedup();
     values.join(", ")

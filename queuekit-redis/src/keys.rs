@@ -1,4 +1,4 @@
-//! The names of keys: `prefix:{tag}:queue:part`. All keys of a queue are of one hash slot.
+//! The names of keys: `prefix:{tag}:queue:part`. All keys of a queue are in one hash slot.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,7 +31,7 @@ const PARTS: [&str; 23] = [
     "held",
     "running",
 ];
-/// Where the marker stands among them.
+/// The index of the marker among them.
 const WAKE: usize = 13;
 
 /// Queues of events share a slot, so that one script reaches all of them.
@@ -39,7 +39,7 @@ const EVENTS: &str = "event.";
 
 /// The parts of the log of events, in the order in which lua/emit.lua takes them.
 const LOG: [&str; 6] = ["meta", "order", "records", "data", "keys", "deliveries"];
-/// Where the data of large events stands among them.
+/// The index of the data of large events among them.
 const EVENT_DATA: usize = 3;
 
 /// The keys of a queue.
@@ -48,7 +48,7 @@ pub(crate) type QueueKeys = Arc<[String]>;
 #[derive(Debug)]
 pub(crate) struct Keyspace {
     prefix: String,
-    /// Made once per queue.
+    /// The names of each queue's keys, made once.
     queues: Mutex<HashMap<QueueName, QueueKeys>>,
 }
 
@@ -74,7 +74,7 @@ impl Keyspace {
         keys
     }
 
-    /// The settings and counters of a queue: there if the queue is.
+    /// The settings and counters of a queue. The key exists exactly when the queue does.
     pub(crate) fn meta(&self, queue: &QueueName) -> String {
         self.of(queue)[0].clone()
     }
@@ -84,13 +84,18 @@ impl Keyspace {
         self.of(queue)[WAKE].clone()
     }
 
-    /// What is written beside a queue so that replicas can be waited for; it goes by itself.
+    /// The channel on which workers hear of cancels of running jobs; a message is a queue's name.
+    pub(crate) fn cancels(&self) -> String {
+        format!("{}:cancels", self.prefix)
+    }
+
+    /// A key next to a queue, written so that a call can wait for replicas; it expires by itself.
     pub(crate) fn mark(&self, queue: &QueueKeys) -> String {
         format!("{}:waits", queue[0].trim_end_matches(":meta"))
     }
 
-    /// Which changes of schedules have stored their jobs in a queue. It outlives the queue: so a
-    /// change that was held up stores nothing in one that was made again.
+    /// Which changes of schedules have stored their jobs in a queue. The key outlives the queue, so
+    /// that a delayed change stores nothing in a queue that was created again.
     pub(crate) fn fences(&self, queue: &QueueName) -> String {
         format!("{}:fences", self.of(queue)[0].trim_end_matches(":meta"))
     }
@@ -101,17 +106,22 @@ impl Keyspace {
         ["rows", "names", "due", "revision"].iter().map(key).collect()
     }
 
-    /// The log of events and its settings, of one slot with all queues of events.
+    /// The entries of the audit log.
+    pub(crate) fn audit(&self) -> QueueKeys {
+        [format!("{}:{{audit}}:entries", self.prefix)].into()
+    }
+
+    /// The log of events and its settings, in one slot with all queues of events.
     pub(crate) fn log(&self) -> QueueKeys {
         LOG.iter().map(|part| self.of_log(part)).collect()
     }
 
-    /// Where data stands that deliveries of a queue do not repeat; none in a queue of other jobs.
+    /// The key with the data that deliveries of a queue share; none for a queue of other jobs.
     pub(crate) fn event_data(&self, queue: &QueueName) -> Option<String> {
         queue.as_str().starts_with(EVENTS).then(|| self.of_log(LOG[EVENT_DATA]))
     }
 
-    /// What tells of a queue's jobs whether their payload is still needed: their data and state.
+    /// The data and state of a queue's jobs, which show whether their payloads are still needed.
     pub(crate) fn records(&self, queue: &QueueName) -> QueueKeys {
         self.of(queue)[1..3].iter().cloned().collect()
     }

@@ -18,8 +18,8 @@ use crate::scripts::Lua;
 
 #[async_trait]
 impl Leases for RedisStore {
-    /// Each queue's part is a step of its own: that the node of one is away costs the leases of the
-    /// others nothing.
+    /// Extends the leases of each queue in a step of its own, so that an unreachable node does not
+    /// harm the leases of other queues.
     async fn extend(&self, leases: &[LeaseToken], ttl: LeaseTtl) -> Result<Vec<ExtendOutcome>> {
         self.shared.check_open().map_err(|error| error.during("extend"))?;
         let mut outcomes = vec![ExtendOutcome::Unknown; leases.len()];
@@ -38,7 +38,7 @@ impl Leases for RedisStore {
         for ((queue, positions), answer) in queues.iter().zip(join_all(parts).await) {
             let answer = match answer {
                 Ok(answer) => answer,
-                // Nothing is known of these: they are asked for again soon.
+                // The state of these is unknown: the worker extends them again soon.
                 Err(error) => {
                     tracing::debug!(%error, %queue, "leases are not extended yet");
                     failed = Some(error);
@@ -119,7 +119,7 @@ impl Leases for RedisStore {
     }
 }
 
-/// Where the leases of each queue stand.
+/// The positions of each queue's leases in the call.
 fn by_queue(leases: &[LeaseToken]) -> BTreeMap<&QueueName, Vec<usize>> {
     let mut queues: BTreeMap<&QueueName, Vec<usize>> = BTreeMap::new();
     for (at, lease) in leases.iter().enumerate() {

@@ -1,8 +1,8 @@
 //! Durable jobs in Redis 6.2 and later, and in Valkey.
 //!
-//! Each queue is a handful of keys of one hash slot, and every operation one script on them, so
-//! that it takes effect as a whole. `docs/redis.md` has the keys, what a server must be set to,
-//! and what it then keeps; `docs/semantics.md` the rules that every store keeps.
+//! Each queue is a few keys in one hash slot, and every operation is one script on them, so that it
+//! takes effect as a whole. `docs/redis.md` has the keys, the settings that a server needs, and the
+//! guarantees; `docs/semantics.md` has the rules that every store keeps.
 //!
 //! ```no_run
 //! use queuekit_core::{Backend, BackendExt, JobDraft};
@@ -20,8 +20,10 @@
 
 mod address;
 mod admin;
+mod audit;
 mod backend;
 mod call;
+mod cancels;
 mod cluster;
 mod codec;
 mod config;
@@ -84,10 +86,11 @@ struct Shared {
     known: Known,
     wakeups: Arc<WakeupHub>,
     marker: marker::Marker,
+    cancels: cancels::Cancels,
     op_timeout: Duration,
     wait_replicas: Option<(u32, Duration)>,
     limits: Limits,
-    /// Where tests in a Cluster keep the time.
+    /// The key in which tests in a Cluster keep the time.
     test_clock: Option<String>,
     repair: upkeep::Cursor,
     pruned: upkeep::Cursor,
@@ -122,7 +125,7 @@ impl RedisStore {
     /// | `sentinel_user`, `sentinel_password` | none | what the sentinels want, if anything |
     ///
     /// # Errors
-    /// `Invalid` if the URL is none; else as [`connect`](Self::connect).
+    /// `Invalid` if the URL cannot be parsed; else as [`connect`](Self::connect).
     pub async fn connect_url(url: &str) -> Result<Self> {
         Self::connect(RedisConfig::from_url(url)?).await
     }
@@ -130,14 +133,14 @@ impl RedisStore {
     /// Opens a store.
     ///
     /// # Errors
-    /// `Unavailable` if the server cannot be reached, is a replica or may lose what it said was
-    /// stored (see [`RedisConfig::allow_volatile`]), `Unsupported` if it is older than 6.2, or
-    /// what it holds was written by a newer build.
+    /// `Unavailable` if the server cannot be reached, is a replica, or may lose stored data (see
+    /// [`RedisConfig::allow_volatile`]). `Unsupported` if the server is older than 6.2, or if a
+    /// newer build wrote its data.
     pub async fn connect(config: RedisConfig) -> Result<Self> {
         open::open(config, true).await.map_err(|error| error.during("connect"))
     }
 
-    /// Opens a store without looking at the server's settings: for `doctor` and `migrate`.
+    /// Opens a store without checking the server's settings: for `doctor` and `migrate`.
     ///
     /// # Errors
     /// `Unavailable` if the server cannot be reached.
@@ -158,6 +161,7 @@ impl RedisStore {
         drop(waited.await);
         shared.io.stop().await;
         shared.wakeups.ring_all();
+        shared.wakeups.ring_all_cancels();
     }
 }
 

@@ -15,21 +15,21 @@ use crate::codec::bytes_of;
 use crate::error::{Failure, Outcome};
 use crate::node::Node;
 
-/// How long one look waits. A look that ends finds out whether the connection still lives.
+/// How long one look waits. The end of a look shows whether the connection still lives.
 const LOOK_S: u64 = 5;
 
-/// Slots of a Cluster whose markers are waited for; each needs a connection of its own. Of what is
-/// beyond, polling tells.
+/// The most slots of a Cluster whose markers a store waits for; each needs a connection of its own.
+/// Queues in further slots are polled.
 const SLOTS: usize = 32;
 
 type Queues = BTreeSet<QueueName>;
 
-/// The queues whose markers are waited for, by what one connection reaches.
+/// The queues whose markers the store waits for, grouped by connection.
 #[derive(Debug, Default)]
 pub(crate) struct Marker(Mutex<HashMap<Option<u16>, watch::Sender<Queues>>>);
 
 impl Marker {
-    /// Waits for these queues too. The first call for a connection begins it.
+    /// Waits for these queues too. The first queue of a connection opens it.
     pub(crate) fn watch(&self, shared: &Arc<Shared>, queues: &[QueueName]) {
         let mut groups = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for queue in queues {
@@ -45,7 +45,7 @@ impl Marker {
     }
 }
 
-/// Until the store is gone.
+/// Runs until the store is dropped.
 async fn wait(shared: Weak<Shared>, mut watched: watch::Receiver<Queues>) {
     let mut failures = 0;
     while let Some(strong) = shared.upgrade() {
@@ -64,7 +64,7 @@ async fn wait(shared: Weak<Shared>, mut watched: watch::Receiver<Queues>) {
             Err(failure) => Err((None, failure)),
         };
         if let Err((node, failure)) = ended {
-            tracing::debug!(error = %failure.error, "no markers are heard of; workers poll");
+            tracing::debug!(error = %failure.error, "markers are not received; workers poll");
             if let (Some(shared), Some(node)) = (shared.upgrade(), node)
                 && shared.topology.redirect(&node, &failure).is_none()
             {
@@ -86,8 +86,8 @@ async fn connect(shared: &Shared, marker: &str) -> Outcome<(Arc<Node>, Multiplex
     Ok((node, connection))
 }
 
-/// Looks for markers until the connection fails, or other queues are to be watched: a look that
-/// waits cannot be taken back, so its connection goes with it.
+/// Looks for markers until the connection fails or the set of queues changes. A waiting look cannot
+/// be cancelled, so its connection is closed then.
 async fn look(
     shared: &Weak<Shared>,
     mut connection: MultiplexedConnection,
@@ -113,7 +113,7 @@ async fn look(
             }
         };
         let Ok(answer) = answer else {
-            let message = "the connection that waits for markers says nothing";
+            let message = "the connection that waits for markers does not answer";
             let kind = queuekit_core::ErrorKind::Unavailable;
             return Err(queuekit_core::Error::new(kind, message).into());
         };

@@ -1,4 +1,4 @@
-//! The version of what is stored.
+//! The version of the stored data.
 
 use async_trait::async_trait;
 use queuekit_core::Result;
@@ -9,7 +9,7 @@ use crate::RedisStore;
 use crate::call::{Call, Request};
 use crate::codec::bytes_of;
 
-/// What this build writes and reads.
+/// The version that this build writes and reads.
 const VERSION: u32 = 1;
 
 #[async_trait]
@@ -42,7 +42,7 @@ impl Migrations for RedisStore {
     }
 }
 
-/// The version, and since which version programs work with it: `2 1`.
+/// Reads the version and the oldest version whose programs work with it: `2 1`.
 fn status_of(stored: Value) -> SchemaStatus {
     let text = bytes_of(stored).and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
     let mut numbers = text.split(' ').map_while(|number| number.parse().ok());

@@ -14,11 +14,11 @@ pub(crate) struct Node {
     /// None if it is not reached by network.
     pub(crate) address: Option<Address>,
     calls: Link,
-    /// A connection that nothing but heartbeats uses, so that no large call holds them up.
+    /// A connection for heartbeats only, so that no large call holds them up.
     heartbeats: Link,
-    /// Likewise one for what waits for replicas, so that it holds up no other.
+    /// A connection for calls that wait for replicas, so that they hold up no others.
     waits: Link,
-    /// A call to it has failed; of a Cluster, another one may have taken its place.
+    /// A call to it has failed; in a Cluster, another node may have taken its place.
     suspect: AtomicBool,
 }
 

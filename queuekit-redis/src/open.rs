@@ -1,4 +1,4 @@
-//! Opening: the server, whether it keeps what it says, and the version of what it holds.
+//! Opening a store: checks the server, its durability, and the version of its data.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
@@ -8,6 +8,7 @@ use queuekit_core::{Error, ErrorKind, Result};
 use redis::ConnectionInfo;
 
 use crate::address::Address;
+use crate::cancels::Cancels;
 use crate::cluster::Cluster;
 use crate::config::{Found, RedisConfig};
 use crate::io::Io;
@@ -20,7 +21,8 @@ use crate::server::Server;
 use crate::topology::Topology;
 use crate::{RedisStore, Shared, connection, tls};
 
-/// From this version on a script says in its first line what it does when the server is full.
+/// From this version on, the first line of a script declares whether it may run when the server is
+/// full.
 const FLAGS: (u32, u32) = (7, 0);
 /// The oldest version that is supported.
 const OLDEST: (u32, u32) = (6, 2);
@@ -52,7 +54,7 @@ pub(crate) async fn open(config: RedisConfig, checked: bool) -> Result<RedisStor
     Ok(store)
 }
 
-/// A store, and what its servers say of themselves.
+/// Opens a store without checks, and asks its servers about themselves.
 async fn ask(config: &RedisConfig) -> Result<(RedisStore, Vec<Server>)> {
     let io = Io::start()?;
     let topology = topology(config, &io)?;
@@ -75,7 +77,7 @@ fn topology(config: &RedisConfig, io: &Io) -> Result<Topology> {
     Ok(Topology::One(Arc::new(server)))
 }
 
-/// A Cluster of which the server is a node, and these are.
+/// The Cluster to which the configured server and these nodes belong.
 fn cluster(config: &RedisConfig, more: &[Address], io: &Io) -> Result<Topology> {
     let server = &config.server;
     if server.redis_settings().db() != 0 {
@@ -101,6 +103,7 @@ fn shared(config: &RedisConfig, io: Io, topology: Topology) -> Shared {
         known: crate::queues::Known::default(),
         wakeups: Arc::new(WakeupHub::default()),
         marker: Marker::default(),
+        cancels: Cancels::default(),
         op_timeout: config.op_timeout,
         wait_replicas: config.wait_replicas,
         limits: config.limits,
@@ -117,7 +120,7 @@ fn scripts(config: &RedisConfig, flags: bool) -> Scripts {
     Scripts::new(flags, config.test_clock.as_ref().map_or("", |clock| &clock.lua))
 }
 
-/// Refuses a server that may lose what it said was stored (contract R11.2).
+/// Refuses a server that may lose stored data (contract R11.2).
 fn check(server: &Server, allow_volatile: bool) -> Result<()> {
     let name = server.name();
     let refuse = |kind, message: &str| Err(Error::new(kind, format!("{name} {message}")));
@@ -127,7 +130,7 @@ fn check(server: &Server, allow_volatile: bool) -> Result<()> {
         return refuse(ErrorKind::Unsupported, &message);
     }
     if server.aof.is_none() {
-        tracing::warn!("{name} tells nothing of itself (INFO); its settings are not checked");
+        tracing::warn!("{name} does not answer INFO; its settings are not checked");
     }
     if allow_volatile {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Events. Their log and all queues of events are of one slot, so that one script stores an event
+//! Events. Their log and all queues of events are in one slot, so that one script stores an event
 //! and its deliveries, in a Cluster too.
 
 mod emission;
@@ -19,9 +19,9 @@ use crate::codec::{array_of, bytes_of, event_id, number_of};
 use crate::error::unreadable;
 use crate::scripts::Lua;
 
-/// Events that one listing looks at.
+/// The most events that one listing looks at.
 const EXAMINED: usize = 10_000;
-/// Events, and about how many bytes of them, that one script reads.
+/// The most events that one script reads, and about how many bytes of them.
 const SLICE: usize = 200;
 const SLICE_BYTES: usize = 1024 * 1024;
 
@@ -41,7 +41,7 @@ impl Outbox for RedisStore {
     }
 
     async fn change_event_settings(&self, seen: u64, to: &Bytes) -> Result<bool> {
-        // By it the script knows this call again, should it have to be made twice.
+        // By this nonce the script recognizes the call if it is made twice.
         let nonce = Nonce::draw().map_err(|error| error.during("change_event_settings"))?;
         let args = [seen.to_string().into_bytes(), to.to_vec(), nonce.as_bytes().to_vec()];
         let call =
@@ -63,10 +63,10 @@ impl Outbox for RedisStore {
     }
 }
 
-/// What one script has read.
+/// The events that one script has read.
 struct Slice {
     now: Timestamp,
-    /// By their numbers; none where one cannot be read.
+    /// By number; none for an event that cannot be read.
     events: Vec<(u64, Option<Event>)>,
     more: bool,
     /// The number of the last event of all.
@@ -92,7 +92,7 @@ impl RedisStore {
                     return Ok(page);
                 }
                 (cursor, examined) = (Some(number), examined + 1);
-                // One that cannot be read is passed over.
+                // Skips events that cannot be read.
                 let wanted = |event: &Event| filter.admits(&event.kind, event.emitted_at);
                 page.events.extend(event.filter(wanted));
             }

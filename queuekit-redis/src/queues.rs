@@ -1,4 +1,4 @@
-//! Which queues there are.
+//! The set of queues.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,12 +13,12 @@ use crate::codec::{array_of, bytes_of, is_word, number_of};
 use crate::error::unreadable;
 use crate::scripts::Lua;
 
-/// After this long a queue that is used is entered again: an entry that was lost between the
-/// removal of a queue and its return is mended by its use.
+/// After this long a queue that is used is entered again. This repairs an entry that was lost when
+/// a queue was removed and created again at once.
 const TRUSTED: Duration = Duration::from_secs(5);
 
-/// What was last seen of the queues. It saves a look: that a queue exists is decided by the script
-/// that stores jobs in it.
+/// The queues as last seen. This saves a look-up and is never trusted: the script that stores jobs
+/// in a queue checks that it exists.
 #[derive(Debug, Default)]
 pub(crate) struct Known(Mutex<HashMap<QueueName, Option<Instant>>>);
 
@@ -40,7 +40,7 @@ impl Known {
         self.names().remove(name);
     }
 
-    /// Those that were not entered lately.
+    /// The queues that were not entered lately.
     fn stale<'a>(&self, names: &[&'a QueueName]) -> Vec<&'a QueueName> {
         let known = self.names();
         let is_fresh = |name: &QueueName| {
@@ -49,7 +49,7 @@ impl Known {
         names.iter().filter(|name| !is_fresh(name)).copied().collect()
     }
 
-    /// Those that a job of this id can be in.
+    /// The queues that may have a job with this id.
     fn of_job(&self, id: JobId) -> Vec<QueueName> {
         self.names().keys().filter(|name| id.belongs_to(name)).cloned().collect()
     }
@@ -60,7 +60,7 @@ impl Known {
 }
 
 impl RedisStore {
-    /// Enters queues that jobs are about to be stored in, or none of them.
+    /// Enters queues before jobs are stored in them; all or none.
     pub(crate) async fn enter_queues(&self, names: &[&QueueName], anew: bool) -> Result<()> {
         let shared = &*self.shared;
         let stale = if anew { names.to_vec() } else { shared.known.stale(names) };
@@ -73,7 +73,8 @@ impl RedisStore {
         let keys = vec![[shared.keyspace.registry()].into()];
         let request = Request::Script { script: Lua::Register, keys, args };
         let names: Vec<QueueName> = stale.iter().map(|name| (*name).clone()).collect();
-        // In a Cluster another node has the names: that it is away keeps nobody from his queue.
+        // In a Cluster another node has the names. If it is unreachable, queues that were entered
+        // before can still be used.
         let again = shared.topology.is_cluster() && !anew && shared.known.were_entered(&names);
         let call = if again { Call::Glance } else { Call::Repeatable };
         let answer = match self.call("enqueue", call, request).await {
@@ -92,8 +93,8 @@ impl RedisStore {
         Ok(())
     }
 
-    /// Enters queues and stores something in them: `store` is told whether they may come to exist
-    /// by it, and answers `unknown` where one does not exist.
+    /// Enters queues and stores something in them. The argument of `store` says whether it may
+    /// create them; if not, it answers `unknown` for a queue that does not exist.
     pub(crate) async fn in_queues<F>(
         &self,
         names: &[&QueueName],
@@ -109,11 +110,12 @@ impl RedisStore {
         if !is_unknown {
             return Ok(answer);
         }
-        // One was removed since it was entered, or nobody knows it yet: it comes to exist.
+        // A queue was removed since it was entered, or is new: create it.
         self.enter_queues(names, true).await?;
         let answer = store(true).await?;
         if let Err(error) = self.enter_queues(names, true).await {
-            // Who removed it may have taken it off the set of all since it was entered.
+            // The call that removed the queue may have taken it off the set of all after it was
+            // entered here.
             tracing::debug!(%error, "queues are entered again by whoever uses them next");
         }
         Ok(answer)
@@ -130,7 +132,7 @@ impl RedisStore {
             _ => return Err(unreadable("the set of all queues")),
         };
         let names = members.into_iter().filter_map(bytes_of).filter_map(|name| {
-            // A name that is none belongs to no job.
+            // An invalid name belongs to no job.
             QueueName::new(std::str::from_utf8(&name).ok()?).ok()
         });
         let names: BTreeSet<QueueName> = names.collect();
@@ -139,9 +141,9 @@ impl RedisStore {
         Ok(names)
     }
 
-    /// Groups jobs by the queues they may be in, and asks those for them: `ask` answers for each
-    /// job of its slice whether it was there. A job of no known queue may be in one that somebody
-    /// else has just made.
+    /// Groups jobs by the queues that may have them, and asks those queues: `ask` answers for each
+    /// job of its slice whether it was there. A job of no known queue may be in one that another
+    /// process has just created.
     pub(crate) async fn for_jobs<T, F>(
         &self,
         ids: &[JobId],
@@ -181,8 +183,8 @@ impl RedisStore {
         Ok(found)
     }
 
-    /// Takes a queue that is gone off the set of all; whether it stood there. Who has made it again
-    /// meanwhile may have entered it before: then it is entered anew.
+    /// Takes a queue that is gone off the set of all. Returns whether it was there. If another call
+    /// has created the queue again meanwhile, it is entered anew.
     pub(crate) async fn leave_registry(&self, queue: &QueueName) -> Result<bool> {
         let shared = &*self.shared;
         let key = shared.keyspace.registry();

@@ -1,6 +1,7 @@
-//! Schedules. Their rows are of one slot and the jobs they enqueue of others: so a change with jobs
-//! is first noted in the row, then its jobs are stored behind a fence that lets each change pass
-//! once, then the row moves on. Who finds a note that somebody has left goes on with it.
+//! Schedules. Their rows are in one slot, and the jobs they enqueue in others. So a change with
+//! jobs is first noted in the row; then its jobs are stored behind a fence that lets each change
+//! pass once; then the row takes the change. A call that finds a note left by another one completes
+//! it.
 
 mod record;
 
@@ -10,7 +11,6 @@ use async_trait::async_trait;
 use queuekit_core::capability::{
     ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow, ScheduleRows, Schedules,
 };
-use queuekit_core::limits::{SCHEDULES, admit_schedule};
 use queuekit_core::retry::queue_full_retry_after;
 use queuekit_core::{Error, ErrorKind, Result, ScheduleName, Timestamp};
 use redis::Value;
@@ -23,7 +23,7 @@ use crate::error::unreadable;
 use crate::scripts::Lua;
 use record::{Noted, Record, State};
 
-/// How often rows are read that somebody is about to change.
+/// How often a call reads rows again because they have notes.
 const LOOKS: usize = 5;
 
 #[async_trait]
@@ -37,7 +37,7 @@ impl Schedules for RedisStore {
     }
 }
 
-/// Rows, and changes of others that are noted.
+/// Rows, and the noted changes of others among them.
 type Found = (ScheduleRows, Vec<(ScheduleName, u64, Noted)>);
 
 impl RedisStore {
@@ -57,7 +57,7 @@ impl RedisStore {
                 }
             }
             match unfinished {
-                // Those that can be read do not wait for a node that is away.
+                // Schedules that can be read do not wait for an unreachable node.
                 Some(error) if matches!(query, ScheduleQuery::Named(_)) => return Err(error),
                 None if looks < LOOKS => {}
                 _ => {
@@ -68,7 +68,7 @@ impl RedisStore {
         }
     }
 
-    /// The rows, and those whose jobs are not stored yet.
+    /// Reads the rows, and the notes whose jobs are not stored yet.
     async fn look(&self, query: &ScheduleQuery) -> Result<Found> {
         let (which, name, limit) = match query {
             ScheduleQuery::Named(name) => ("n", name.as_str(), 1),
@@ -102,21 +102,22 @@ impl RedisStore {
         let (seen, jobs) = (change.seen, self.job_args(&change.jobs));
         let noted = Noted { from, seen, to, queue, jobs };
         let record = Record::Noted(noted.clone());
-        // Before it is noted, for whoever finds the note would be refused the queue as well.
+        // Enters the queue before the change is noted: otherwise everybody who finds the note could
+        // be refused the queue too.
         self.enter_queues(&[&noted.queue], false).await?;
         match self.put(&change.name, seen, Number::New, Some(&record), Call::Once).await? {
             None => Ok(ScheduleChanged::Stale),
             Some(revision) => {
-                // The note is there: whoever finds it goes on with it.
+                // The note is stored: any call that finds it will complete it.
                 let changed = self.go_on(&change.name, revision, &noted).await.map_err(in_part)?;
                 changed.ok_or_else(|| in_doubt().on(&change.name))
             }
         }
     }
 
-    /// Stores the jobs of a change that is noted under this revision, and moves the row on: or
-    /// back, where their queue is full. It may be done any number of times. None if others have
-    /// done it, and more since: then nothing tells what became of this change.
+    /// Stores the jobs of a change that is noted under this revision, and moves the row on, or back
+    /// if their queue is full. It may run any number of times. None if others have completed it and
+    /// made further changes since: then its outcome is not known.
     async fn go_on(
         &self,
         name: &ScheduleName,
@@ -130,7 +131,7 @@ impl RedisStore {
             Stored::Later(last) => (&noted.from, Number::Above(last)),
         };
         let record = to.clone().map(Record::Settled);
-        // That somebody else was first means that he has done the same.
+        // If another call was first, it has done the same.
         let moved =
             self.put(name, Some(revision), number, record.as_ref(), Call::Repeatable).await?;
         let retry_after = queue_full_retry_after();
@@ -158,7 +159,7 @@ impl RedisStore {
         let stored = match self.call("change_schedule", call, request).await? {
             Value::Int(0) => Stored::None,
             Value::Int(last @ ..0) => Stored::Later(last.unsigned_abs()),
-            // Those that stood there already were left as they are.
+            // Jobs that were stored already are left as they are.
             Value::Int(_) | Value::Array(_) => Stored::All,
             _ => return Err(unreadable("the answer to the jobs of a schedule")),
         };
@@ -168,7 +169,8 @@ impl RedisStore {
         Ok(stored)
     }
 
-    /// The revision of the row from now on; none if it was not of the one that was seen.
+    /// Writes the row. Returns its new revision; none if it no longer has the revision that was
+    /// read.
     async fn put(
         &self,
         name: &ScheduleName,
@@ -190,7 +192,7 @@ impl RedisStore {
             number(seen),
             due.into_bytes(),
             record.map_or(Vec::new(), Record::write),
-            SCHEDULES.to_string().into_bytes(),
+            self.shared.limits.schedules().to_string().into_bytes(),
             number(back_to),
             number(above),
         ];
@@ -201,7 +203,8 @@ impl RedisStore {
             Value::Int(revision) => Ok(Some(revision.cast_unsigned())),
             answer => {
                 if matches!(answer, Value::BulkString(_)) {
-                    admit_schedule(SCHEDULES).map_err(|error| error.on(name))?;
+                    let limits = self.shared.limits;
+                    limits.admit_schedule(limits.schedules()).map_err(|error| error.on(name))?;
                 }
                 Err(unreadable("the answer to a change of a schedule"))
             }
@@ -209,13 +212,13 @@ impl RedisStore {
     }
 }
 
-/// What became of the jobs of a change.
+/// The fate of the jobs of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stored {
     All,
     None,
-    /// The change of this later number has been there. Either somebody else has moved the row on
-    /// since; or the server of the rows has lost its last changes, numbers and all.
+    /// A change with this later number has been there. Either another call has moved the row on
+    /// since, or the server of the rows has lost its last changes with their numbers.
     Later(u64),
 }
 
@@ -223,9 +226,9 @@ enum Stored {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Number {
     New,
-    /// That of before.
+    /// The revision before the change.
     Back(Option<u64>),
-    /// A new one, higher than this.
+    /// A new revision, higher than this.
     Above(u64),
 }
 
@@ -235,8 +238,8 @@ fn in_doubt() -> Error {
     Error::new(ErrorKind::Indeterminate, message)
 }
 
-/// Those that somebody is about to change are listed as they were: who changes them on that ground
-/// is told that it is stale. They are not due, but soon to be looked at again.
+/// Lists rows with a note as they were before it: a change based on that fails as stale. Such rows
+/// are not due, but are looked at again soon.
 fn add_noted(
     found: &mut ScheduleRows,
     noted: Vec<(ScheduleName, u64, Noted)>,
@@ -255,7 +258,7 @@ fn add_noted(
     found.rows.sort_by(|one, other| one.name.cmp(&other.name));
 }
 
-/// A row that is no schedule's is passed over.
+/// Reads the rows; skips one that cannot be read as a schedule.
 fn read(answer: Value) -> Option<Found> {
     let mut answer = array_of(answer)?.into_iter();
     let now = Timestamp::from_millis(text_of(answer.next()?)?.parse().ok()?);

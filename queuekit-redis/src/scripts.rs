@@ -1,8 +1,8 @@
-//! The scripts, each with the shared pieces it needs before it.
+//! The scripts, each after the shared pieces that it needs.
 
 use redis::Script;
 
-/// A script of lua/.
+/// A script of the folder lua/.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lua {
     Enqueue,
@@ -32,19 +32,21 @@ pub(crate) enum Lua {
     EventAges,
     EventForget,
     EventSettings,
+    AuditAdd,
+    Audit,
 }
 
 impl Lua {
-    /// Whether it tells the payloads of jobs, which those of deliveries are read with.
+    /// Whether it answers payloads of jobs, for which it needs the data of events.
     pub(crate) fn tells_payloads(self) -> bool {
         SCRIPTS[self as usize].2.contains(&PAYLOAD)
     }
 }
 
-/// What stands before every script that works on a queue.
+/// The piece before every script that works on a queue.
 const QUEUE: &str = include_str!("../lua/lib/queue.lua");
 
-/// A piece of lua/lib/ that is made when it is needed: what it is called in scripts, and its text.
+/// A piece of lua/lib/ that is created at its first use: its name in scripts, and its text.
 type Piece = (&'static str, &'static str);
 
 const JOB: Piece = ("Job", include_str!("../lua/lib/job.lua"));
@@ -65,20 +67,21 @@ const ENQUEUE_ONCE: &str = concat!(
 );
 const EMIT: &str = concat!(include_str!("../lua/lib/enqueue.lua"), include_str!("../lua/emit.lua"));
 
-/// What a script does to the server: by that it is told when it may not run.
+/// The effect of a script, by which the server decides when it may not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Does {
-    /// Not when the server is full.
+    /// It stores more: does not run when the server is full.
     Adds,
-    /// It makes room or gives back, also then.
+    /// It makes room or releases: runs also when the server is full.
     Frees,
-    /// Also where nothing may be written: replicas are missing, the disk has a fault.
+    /// It only reads: runs also where nothing may be written, because replicas are missing or the
+    /// disk has failed.
     Reads,
 }
 
 /// In the order of [`Lua`]: the script itself, whether it works on a queue, the pieces it needs,
-/// and what it does.
-const SCRIPTS: [(&str, bool, &[Piece], Does); 27] = [
+/// and its effect.
+const SCRIPTS: [(&str, bool, &[Piece], Does); 29] = [
     (ENQUEUE, true, &[JOB, LANE, CHANGE], Does::Adds),
     (
         include_str!("../lua/exchange.lua"),
@@ -111,15 +114,17 @@ const SCRIPTS: [(&str, bool, &[Piece], Does); 27] = [
     (include_str!("../lua/event_ages.lua"), true, &[], Does::Reads),
     (include_str!("../lua/event_forget.lua"), true, &[], Does::Frees),
     (include_str!("../lua/event_settings.lua"), true, &[], Does::Adds),
+    (include_str!("../lua/audit_add.lua"), false, &[], Does::Adds),
+    (include_str!("../lua/audit.lua"), false, &[], Does::Reads),
 ];
 
-/// The texts as this server takes them.
+/// The texts for this server.
 #[derive(Debug)]
 pub(crate) struct Scripts(Vec<(String, String)>);
 
 impl Scripts {
-    /// `flags`: the server knows what a script says of itself in its first line (7.0). `clock`:
-    /// what tests put before every script.
+    /// `flags`: the server reads the flags in a script's first line (7.0). `clock`: Lua that tests
+    /// put before every script.
     pub(crate) fn new(flags: bool, clock: &str) -> Self {
         let text = |(script, of_queue, pieces, does): &(&str, bool, &[Piece], Does)| {
             let first = match does {
@@ -136,7 +141,8 @@ impl Scripts {
                 format!("{name} = {only}piece(function()\n{text}end)\n")
             };
             let pieces: String = pieces.iter().map(made).collect();
-            // Within a function what it is made of need not be searched for on the stack.
+            // Inside a function, new closures copy its upvalues; in the main chunk Lua would search
+            // the stack for each.
             let text = format!("{first}{clock}{queue}return (function()\n{pieces}{script}end)()\n");
             (Script::new(&text).get_hash().to_owned(), text)
         };

@@ -19,11 +19,11 @@ const ANSWER: Duration = Duration::from_secs(1);
 
 pub(crate) struct Sentinels {
     sentinels: Vec<ConnectionInfo>,
-    /// What the sentinels call the master.
+    /// The name of the master among the sentinels.
     master: String,
-    /// How to connect to the master, but for its address.
+    /// How to connect to the master, without its address.
     server: ConnectionInfo,
-    /// Who is asked first: another one after each failure, as one may not know the present.
+    /// The sentinel to ask first: another one after each failure, because one may be out of date.
     first: AtomicUsize,
 }
 
@@ -55,6 +55,11 @@ impl Sentinels {
         connected
     }
 
+    /// The address of the present master, from the sentinels.
+    pub(crate) async fn server(&self, io: &Handle) -> Outcome<ConnectionInfo> {
+        Ok(self.address(io).await?.like(&self.server))
+    }
+
     async fn address(&self, io: &Handle) -> Outcome<Address> {
         let count = self.sentinels.len();
         let (mut strangers, mut refused, mut last) = (0, 0, None);
@@ -77,10 +82,10 @@ impl Sentinels {
             );
             return Err(Error::new(ErrorKind::Unavailable, message).into());
         }
-        let message = format!("no sentinel tells where {:?} is; check that they run", self.master);
+        let message = format!("no sentinel knows where {:?} is; check that they run", self.master);
         let failure = Failure::for_now(message);
         Err(match last {
-            // Of a user or a certificate that none of them takes, time changes nothing.
+            // If all of them refuse the user or the certificate, waiting does not help.
             Some(failure) if refused == count => failure,
             Some(Failure { error, .. }) => {
                 Failure { error: failure.error.caused_by(error), ..failure }
@@ -89,7 +94,7 @@ impl Sentinels {
         })
     }
 
-    /// What one sentinel says; none if it does not know the master.
+    /// Asks one sentinel; none if it does not know the master.
     async fn ask(&self, io: &Handle, sentinel: &ConnectionInfo) -> Outcome<Option<Address>> {
         let asked = async {
             let mut connection = connect(io, sentinel).await?;
@@ -98,7 +103,7 @@ impl Sentinels {
             answer(&mut connection, &question).await
         };
         let told = timeout(ANSWER, asked).await;
-        let told = told.unwrap_or_else(|_| Err(Failure::for_now("a sentinel says nothing")))?;
+        let told = told.unwrap_or_else(|_| Err(Failure::for_now("a sentinel does not answer")))?;
         if told == Value::Nil {
             return Ok(None);
         }
@@ -110,13 +115,13 @@ impl Sentinels {
     }
 }
 
-/// A server that was the master may be named still.
+/// Checks the role: sentinels may still name a server that was the master.
 async fn check_role(connection: &mut MultiplexedConnection, address: &Address) -> Outcome<()> {
     let role = timeout(ANSWER, answer(connection, &cmd("ROLE"))).await;
-    let role = role.unwrap_or_else(|_| Err(Failure::for_now("the master says nothing")));
+    let role = role.unwrap_or_else(|_| Err(Failure::for_now("the master does not answer")));
     let role = match role {
         Ok(role) => array_of(role).into_iter().flatten().find_map(bytes_of),
-        // Then a replica shows itself by refusing to write.
+        // Without the right to ask, a replica shows itself by refusing writes.
         Err(failure) if is_forbidden(&failure.error) => return Ok(()),
         Err(failure) => return Err(failure),
     };
@@ -126,7 +131,7 @@ async fn check_role(connection: &mut MultiplexedConnection, address: &Address) -
     Err(Failure::for_now(format!("{address} is not the master any more; a failover is under way")))
 }
 
-/// The answer to a question that changes nothing.
+/// Asks a question that changes nothing.
 async fn answer(connection: &mut MultiplexedConnection, question: &Cmd) -> Outcome<Value> {
     let answer = connection.send_packed_command(question).await.and_then(Value::extract_error);
     answer.map_err(Failure::from).map_err(|failure| match failure.class {

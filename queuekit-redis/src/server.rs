@@ -1,4 +1,4 @@
-//! What a server says of itself.
+//! The facts that a server reports about itself.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::codec::{array_of, bytes_of};
 use crate::error::is_forbidden;
 use crate::node::Node;
 
-/// What the server says of itself; nothing where it does not let us ask.
+/// The facts that a server reports about itself; empty where it does not let us ask.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Server {
     pub(crate) address: Option<Address>,
@@ -32,7 +32,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// What each server says that has something; there is always one.
+    /// Asks each server that has data; there is always one.
     pub(crate) async fn ask_all(store: &RedisStore) -> Result<Vec<Self>> {
         let masters = store.masters("inspect").await?;
         let all = masters.iter().map(|node| Self::ask(store, node));
@@ -46,7 +46,7 @@ impl Server {
         };
         let mut server = match ask(cmd("INFO")).await {
             Ok(info) => parse_info(&String::from_utf8_lossy(&bytes_of(info).unwrap_or_default())),
-            // Who connects is told the version, if nothing else.
+            // The greeting at least has the version.
             Err(error) if is_forbidden(&error) => {
                 ask(cmd("HELLO")).await.ok().map(greeted).unwrap_or_default()
             }
@@ -59,7 +59,7 @@ impl Server {
         Ok(server)
     }
 
-    /// How an error begins that is about it.
+    /// The server's name at the beginning of an error.
     pub(crate) fn name(&self) -> String {
         match &self.address {
             Some(address) => format!("the server {address}"),
@@ -89,7 +89,7 @@ impl Server {
             findings.push(Finding { severity, message, remedy });
         };
         if self.aof.is_none() {
-            let message = "it tells nothing of itself, so its settings are not checked";
+            let message = "it does not answer INFO, so its settings are not checked";
             find(Severity::Warning, message, "grant this user INFO");
         }
         if self.aof == Some(false) {
@@ -117,7 +117,7 @@ impl Server {
                 find(Severity::Warning, message, "set `appendfsync everysec` or `always`");
             }
             None if self.aof == Some(true) => {
-                let message = "it does not tell how often it syncs its append-only file";
+                let message = "it does not say how often it syncs its append-only file";
                 let remedy = "ask as a user with +config|get: docs/redis.md, Users";
                 find(Severity::Warning, message, remedy);
             }
@@ -131,7 +131,7 @@ impl Server {
     }
 }
 
-/// Names and values in turn, in whatever form the protocol has for that.
+/// Reads names and values in turn, in the forms of both protocols.
 fn greeted(greeting: Value) -> Server {
     let parts = match greeting {
         Value::Map(pairs) => pairs.into_iter().flat_map(|(name, value)| [name, value]).collect(),
@@ -171,7 +171,7 @@ pub(crate) fn parse_info(info: &str) -> Server {
     };
     Server {
         address: None,
-        // Valkey has another name for it.
+        // Valkey has another name for this field.
         is_cluster: ["redis_mode", "server_mode"]
             .iter()
             .any(|name| value(name).as_deref() == Some("cluster")),

@@ -1,15 +1,15 @@
-//! What scripts read of a queue's settings.
+//! The settings of a queue that scripts read.
 
 use queuekit_core::queue::{Keep, KeyOnDead, KeyOnWait, Order, QueueSettings, Retention};
 
 use crate::codec::millis;
 
-/// Names and values that stand beside the document, for lua/lib/queue.lua and lua/prune.lua.
+/// Names and values stored next to the document, for lua/lib/queue.lua and lua/prune.lua.
 pub(crate) fn read_by_scripts(settings: &QueueSettings) -> [(&'static str, String); 13] {
     let flag = |set: bool| u8::from(set).to_string();
     let bound = |bound: Option<u64>| bound.map(|bound| bound.to_string()).unwrap_or_default();
     let age = |keep: &Keep| bound(keep.age().map(millis));
-    let Retention { done, dead } = &settings.retention;
+    let Retention { done, dead, .. } = &settings.retention;
     [
         ("paused", flag(settings.paused)),
         ("max_pending", bound(settings.max_pending)),

@@ -11,7 +11,7 @@ use rustls::pki_types::pem::PemObject;
 
 use crate::config::RedisConfig;
 
-/// Refuses what the driver has for those who do not want to know who it is.
+/// Refuses the driver's option to skip the check of the certificate.
 pub(crate) fn check(server: &ConnectionAddr) -> Result<()> {
     if matches!(server, ConnectionAddr::TcpTls { insecure: true, .. }) {
         let limit = "without #insecure: certificates are always checked; name their authority in \
@@ -54,7 +54,7 @@ fn unusable(file: &Path, why: &str) -> Error {
     Error::new(ErrorKind::Unavailable, message)
 }
 
-/// Why there is no encrypted connection, if that is why there is none: trying again does not help.
+/// The error of a failed encryption, if that is why a connect failed: trying again does not help.
 pub(crate) fn refusal(error: &RedisError) -> Option<Error> {
     let cause = std::error::Error::source(error)?;
     let cause: &Arc<dyn std::error::Error + Send + Sync> = cause.downcast_ref()?;
@@ -70,7 +70,7 @@ pub(crate) fn refusal(error: &RedisError) -> Option<Error> {
                 "check root_certificates, the host in the URL, and the server's certificate",
             ),
         },
-        // It did not come so far: the driver reads the system's certificates each time.
+        // It failed before the handshake: the driver reads the system's certificates each time.
         None => (cause.to_string(), "check the certificates of this system, and the host"),
     };
     let message = format!("no encrypted connection to Redis: {why}; {remedy}");

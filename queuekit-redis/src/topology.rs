@@ -8,16 +8,16 @@ use crate::error::{Class, Failure, Outcome};
 use crate::node::Node;
 
 pub(crate) enum Topology {
-    /// One server has everything; by sentinels it may be another one tomorrow.
+    /// One server has everything; with sentinels it may change.
     One(Arc<Node>),
     Cluster(Box<Cluster>),
 }
 
-/// What a node has said instead of an answer: whom to ask.
+/// The redirect of a node: which other node to ask.
 #[derive(Debug)]
 pub(crate) struct Redirect {
     pub(crate) to: Arc<Node>,
-    /// For this once: the node has to be told that it is asked on purpose.
+    /// For this request only: it has to begin with `ASKING`.
     pub(crate) asking: bool,
 }
 
@@ -34,7 +34,7 @@ impl Topology {
         }
     }
 
-    /// All servers that have something.
+    /// All servers that have data.
     pub(crate) async fn masters(&self) -> Outcome<Vec<Arc<Node>>> {
         match self {
             Self::One(node) => Ok(vec![Arc::clone(node)]),
@@ -42,7 +42,7 @@ impl Topology {
         }
     }
 
-    /// Keys of one group are reached by one connection.
+    /// The group of a key: keys of one group are reached by one connection.
     pub(crate) fn group_of(&self, key: &str) -> Option<u16> {
         match self {
             Self::One(_) => None,
@@ -50,7 +50,7 @@ impl Topology {
         }
     }
 
-    /// Where the key was last seen, in a Cluster.
+    /// The last known address of the node that has the key, in a Cluster.
     pub(crate) fn address_of(&self, key: &str) -> Option<Address> {
         match self {
             Self::One(_) => None,
@@ -58,7 +58,7 @@ impl Topology {
         }
     }
 
-    /// Where to go on after this failure of a node.
+    /// The redirect in this failure of a node, if it is one.
     pub(crate) fn redirect(&self, node: &Node, failure: &Failure) -> Option<Redirect> {
         let (Self::Cluster(cluster), Class::Redirected) = (self, failure.class) else {
             return None;

@@ -1,4 +1,4 @@
-//! Retention, and mending what is derived.
+//! Retention, and repair of derived data.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -14,15 +14,16 @@ use crate::codec::{array_of, millis, number_of};
 use crate::error::unreadable;
 use crate::scripts::Lua;
 
-/// Jobs one step removes at most, and idempotency keys it forgets at most, over all queues.
+/// The most jobs that one step removes, and the most idempotency keys that it forgets, over all
+/// queues.
 const STEP: usize = 1000;
-/// Likewise one script.
+/// The same for one script.
 const SLICE: usize = 200;
 
-/// Queues that one step looks at.
+/// The most queues that one step looks at.
 const QUEUES: usize = 200;
 
-/// The queue behind which the next step begins.
+/// The queue after which the next step begins.
 #[derive(Debug, Default)]
 pub(crate) struct Cursor(Mutex<Option<QueueName>>);
 
@@ -41,13 +42,13 @@ impl Upkeep for RedisStore {
     async fn prune(&self) -> Result<UpkeepReport> {
         let jobs = self.prune_jobs().await.map_err(|error| error.during("prune"))?;
         let (events, goes_on) = self.prune_events().await.map_err(|error| error.during("prune"))?;
-        // Where deliveries keep all of them, the next step of upkeep is soon enough.
+        // If deliveries keep all of them, the next step of upkeep is soon enough.
         let more = jobs.more || (goes_on && events > 0);
         Ok(UpkeepReport { changed: jobs.changed + events, more, ..UpkeepReport::default() })
     }
 
-    /// One queue per call. What is derived changes with what it is derived of, in one step, so all
-    /// there can be is a placing of keys that nobody has gone on with.
+    /// Repairs one queue per call. Scripts change derived data together with its source, so the
+    /// only thing to repair is a placing of keys that was not completed.
     async fn repair(&self) -> Result<UpkeepReport> {
         let queues = self.all_queues().await.map_err(|error| error.during("repair"))?;
         let after = self.shared.repair.get();
@@ -62,7 +63,8 @@ impl Upkeep for RedisStore {
 }
 
 impl RedisStore {
-    /// Goes on where the last step ended; what has ended behind that, the next round removes.
+    /// Continues where the last step ended. Jobs of queues before that place are left to the next
+    /// round.
     async fn prune_jobs(&self) -> Result<UpkeepReport> {
         let mut report = UpkeepReport::default();
         let (mut left, mut after) = (STEP, self.shared.pruned.get());

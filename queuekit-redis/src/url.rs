@@ -7,8 +7,8 @@ use queuekit_core::{Error, Result, percent_decoded};
 use crate::address::Address;
 use crate::config::{Found, RedisConfig};
 
-/// Taken out of the URL; the driver's own are not among them: it would speak another protocol, of
-/// which the store knows nothing.
+/// The settings that are taken out of the URL. The driver's own are not among them: one would
+/// select another protocol, which the store does not know.
 const SETTINGS: [&str; 10] = [
     "prefix",
     "sslmode",
@@ -22,13 +22,13 @@ const SETTINGS: [&str; 10] = [
     "sentinel_password",
 ];
 
-/// Where sentinels listen, unless said otherwise.
+/// The default port of sentinels.
 const SENTINEL_PORT: u16 = 26_379;
 
 pub(crate) fn parse(url: &str) -> Result<RedisConfig> {
     let (address, query) = url.split_once('?').unwrap_or((url, ""));
     if query.contains('@') {
-        // What stands before it may be the rest of a password: it is not shown.
+        // The text before it may be the rest of a password, so it is not shown.
         let limit = "%3F for a ? in user or password, and %40 for an @ in a setting";
         return Err(Error::invalid("url", limit, "an @ behind the ?"));
     }
@@ -46,7 +46,7 @@ pub(crate) fn parse(url: &str) -> Result<RedisConfig> {
     }
     let mut config = servers(address, &settings)?;
     let mut wait = (0, Duration::from_secs(1));
-    // Those of sentinels have become part of a URL, and are the driver's to decode.
+    // The settings of sentinels have become part of a URL, which the driver decodes.
     for (name, value) in settings.into_iter().filter(|(name, _)| !name.starts_with("sentinel_")) {
         let refuse = || Error::invalid("url", "UTF-8 text in which % is written %25", name);
         let value = &*percent_decoded(value).ok_or_else(refuse)?;
@@ -65,8 +65,8 @@ pub(crate) fn parse(url: &str) -> Result<RedisConfig> {
     Ok(config.wait_replicas(wait.0, wait.1))
 }
 
-/// The scheme says whether connections are encrypted; that they are not can be said once more, for
-/// programs that want to hear it.
+/// The scheme decides whether connections are encrypted. A setting may repeat it, for programs that
+/// always set one.
 fn check_encryption(address: &str, mode: &str) -> Result<()> {
     let scheme = address.split_once("://").map_or(address, |(scheme, _)| scheme);
     let plain = !["rediss", "valkeys"].iter().any(|encrypted| scheme.starts_with(encrypted));
@@ -79,7 +79,7 @@ fn check_encryption(address: &str, mode: &str) -> Result<()> {
     }
 }
 
-/// The driver knows URLs of one server: of several it is told one after the other.
+/// The driver knows URLs of one server, so several servers are given to it one by one.
 fn servers(address: &str, settings: &[(&str, &str)]) -> Result<RedisConfig> {
     let (scheme, rest) = address.split_once("://").unwrap_or((address, ""));
     let (driver, kind) = match scheme.split_once('-') {
@@ -118,7 +118,7 @@ fn servers(address: &str, settings: &[(&str, &str)]) -> Result<RedisConfig> {
     Ok(config)
 }
 
-/// As it stands in a URL before the host.
+/// The user and password of sentinels, in the form of a URL before the host.
 fn sentinel_user(settings: &[(&str, &str)]) -> String {
     let value = |name| settings.iter().find(|(key, _)| *key == name).map(|(_, value)| *value);
     match (value("sentinel_user"), value("sentinel_password")) {

@@ -1,4 +1,5 @@
-//! Hints that there may be work: at once from this process, by a marker from others.
+//! Hints that there may be work, or that a run was asked to stop: at once from this process, by a
+//! marker or a message from others.
 
 use queuekit_core::capability::{Wakeup, Wakeups};
 use queuekit_core::{QueueName, Result};
@@ -12,11 +13,18 @@ impl Wakeups for RedisStore {
         self.shared.marker.watch(&self.shared, queues);
         Ok(wakeup)
     }
+
+    fn subscribe_cancels(&self, queues: &[QueueName]) -> Result<Wakeup> {
+        self.shared.check_open().map_err(|error| error.during("subscribe_cancels"))?;
+        let wakeup = self.shared.wakeups.subscribe_cancels(queues);
+        self.shared.cancels.listen(&self.shared);
+        Ok(wakeup)
+    }
 }
 
 impl RedisStore {
-    /// Queues gained work: whoever waits for it here is told. Others find the marker that the
-    /// script has set.
+    /// Wakes those who wait for work in these queues in this process. Other processes find the
+    /// marker that the script has set.
     pub(crate) fn stir<'a>(&self, queues: impl Iterator<Item = &'a QueueName>) {
         queues.for_each(|queue| self.shared.wakeups.ring(queue));
     }

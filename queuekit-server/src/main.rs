@@ -1,12 +1,5 @@
-//! The `queuekit` binary: a server, workers and a command line over every store.
-
-mod api;
-mod cli;
-mod config;
-mod handlers;
-mod http;
-mod tls;
+//! The `queuekit` binary, see the library.
 
 fn main() -> std::process::ExitCode {
-    cli::main()
+    queuekit_server::main()
 }

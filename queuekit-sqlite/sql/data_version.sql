@@ -1,3 +1,3 @@
--- Purpose: tells whether another connection has changed the file since this was last asked.
--- Result: a number that differs then.
+-- Purpose: shows whether another connection has changed the file since the last query.
+-- Result: a number that differs if so.
 PRAGMA data_version;

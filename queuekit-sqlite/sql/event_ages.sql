@@ -1,5 +1,5 @@
--- Purpose: tells how old events are, in the order of the log, without their data.
--- Parameters: 1 the number they come after, 2 at most so many.
+-- Purpose: reads the ages of events, in the order of the log, without their data.
+-- Parameters: 1 the number they come after, 2 how many at most.
 -- Result: number and time of each.
 -- Index: the primary key.
 -- Locks: runs inside a step.

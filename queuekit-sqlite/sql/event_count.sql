@@ -1,4 +1,4 @@
--- Purpose: counts the events behind a number.
+-- Purpose: counts the events after a number.
 -- Parameters: 1 the number.
 -- Result: how many.
 -- Index: the unique index on id, which is small: it has the numbers, and no data.

@@ -1,6 +1,6 @@
--- Purpose: removes an event, unless a delivery that waits, runs or is dead has its payload.
+-- Purpose: removes an event, unless a delivery that waits, runs or is dead needs its data.
 -- Parameters: 1 number.
--- Result: one changed row if it went.
+-- Result: one changed row if it was removed.
 -- Index: the primary key; queuekit_jobs_event.
 -- Locks: runs inside a step.
 DELETE FROM queuekit_events

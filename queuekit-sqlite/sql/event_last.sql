@@ -1,4 +1,4 @@
--- Purpose: tells the number of the last event.
+-- Purpose: reads the number of the last event.
 -- Parameters: none.
 -- Result: its number.
 -- Index: none: it looks at the last row only.

@@ -1,4 +1,4 @@
--- Purpose: tells where an event stands in the log, without its data.
+-- Purpose: finds the place of an event in the log, without its data.
 -- Parameters: 1 id.
 -- Result: its number.
 -- Index: the unique index on id.

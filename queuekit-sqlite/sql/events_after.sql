@@ -1,5 +1,5 @@
 -- Purpose: reads events in the order of the log.
--- Parameters: 1 the number they come after, 2 at most so many.
+-- Parameters: 1 the number they come after, 2 how many at most.
 -- Result: a row per event.
 -- Index: the primary key.
 -- Locks: none.

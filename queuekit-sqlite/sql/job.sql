@@ -1,4 +1,4 @@
--- Purpose: reads what can change of a job, and what decides how.
+-- Purpose: reads the columns of a job that can change, and those that decide how.
 -- Parameters: 1 key, or NULL to go by 2 id.
 -- Result: its row, or none.
 -- Index: the primary key; the unique index on id.

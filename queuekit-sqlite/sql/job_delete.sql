@@ -1,4 +1,4 @@
--- Purpose: a job ceases to exist.
+-- Purpose: removes a job.
 -- Parameters: 1 key.
 -- Index: the primary key.
 -- Locks: runs inside a step.

@@ -1,5 +1,5 @@
--- Purpose: writes what a transition changed. The one statement that changes a job's state.
--- Parameters: 1 key, then in the order of the columns; 20 result, or NULL to keep what is there.
+-- Purpose: writes the changes of a transition. No other statement changes a job's state.
+-- Parameters: 1 key, then in the order of the columns; 20 result, or NULL to keep the stored one.
 -- Index: the primary key.
 -- Locks: runs inside a step.
 UPDATE queuekit_jobs SET

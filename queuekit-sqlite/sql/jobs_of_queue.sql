@@ -1,4 +1,4 @@
--- Purpose: finds jobs of a queue that do not run, whatever became of them.
+-- Purpose: finds jobs of a queue in any state but running.
 -- Parameters: 1 queue, 2 how many.
 -- Result: keys.
 -- Index: queuekit_jobs_pending, queuekit_jobs_ended.

@@ -1,4 +1,4 @@
--- Purpose: an idempotency key is free at once, if the job holds it.
+-- Purpose: frees an idempotency key at once, if the job holds it.
 -- Parameters: 1 the queue's name, 2 key, 3 the job's id.
 -- Index: the primary key.
 -- Locks: runs inside a step.

@@ -1,4 +1,4 @@
--- Purpose: a job has ended: its idempotency key becomes free at a time.
+-- Purpose: sets when the idempotency key of an ended job becomes free.
 -- Parameters: 1 the queue's name, 2 key, 3 the job's id, 4 when.
 -- Index: the primary key.
 -- Locks: runs inside a step.

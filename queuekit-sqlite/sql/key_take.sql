@@ -1,4 +1,4 @@
--- Purpose: a job holds an idempotency key until told otherwise.
+-- Purpose: lets a job hold an idempotency key, without an end.
 -- Parameters: 1 the queue's name, 2 key, 3 the job's id.
 -- Index: the primary key.
 -- Locks: runs inside a step.

@@ -1,4 +1,4 @@
--- Purpose: forgets idempotency keys that are free by now.
+-- Purpose: forgets idempotency keys that are free.
 -- Parameters: 1 now, 2 how many at most.
 -- Index: queuekit_idempotency_freeing, covering; the primary key.
 -- Locks: runs inside a step.

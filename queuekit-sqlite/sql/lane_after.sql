@@ -1,5 +1,5 @@
--- Purpose: finds the next partition key of a queue that has a row, or jobs that wait, run or hold
--- it dead: also where its row is missing.
+-- Purpose: finds the next partition key of a queue: one that has a row, or jobs that wait, run or
+-- hold it dead. So it finds also keys whose rows are missing.
 -- Parameters: 1 queue, 2 the last one.
 -- Result: a lane, or NULL.
 -- Index: the primary key; queuekit_jobs_lane, covering; queuekit_jobs_held, covering.

@@ -1,5 +1,5 @@
--- Purpose: finds the job that the blocked ones of a key wait for: one that holds the key dead, one
--- that runs, or the first that waits.
+-- Purpose: finds the job that blocks a key: one that holds it dead, one that runs, or the first
+-- that waits.
 -- Parameters: 1 queue, 2 lane.
 -- Result: its id, or none.
 -- Index: queuekit_jobs_held, queuekit_jobs_lane.

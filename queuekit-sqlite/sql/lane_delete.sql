@@ -1,4 +1,4 @@
--- Purpose: forgets a partition key that has no job any more.
+-- Purpose: forgets a partition key that has no jobs any more.
 -- Parameters: 1 queue, 2 lane.
 -- Index: the primary key.
 -- Locks: runs inside a step.

@@ -1,4 +1,5 @@
--- Purpose: takes a mark back: the clock stepped back.
+-- Purpose: removes the mark of a job whose time has not come after all, because the clock went
+-- back.
 -- Parameters: 1 key.
 -- Index: the primary key.
 -- Locks: runs inside a step.

@@ -1,5 +1,5 @@
--- Purpose: where waiting jobs are passed, finds the last job of a key that a free lease remains
--- for. Of those whose time has come unmarked, at most 10,000 are looked at.
+-- Purpose: where waiting jobs are passed, finds the last job of a key that can get one of its free
+-- leases. It looks at no more than 10,000 jobs whose time has come without a mark.
 -- Parameters: 1 queue, 2 lane, 3 now, 4 how many leases are free.
 -- Result: seq, or none if there are leases for all.
 -- Index: queuekit_jobs_due, queuekit_jobs_later.

@@ -1,4 +1,4 @@
--- Purpose: tells whether a key has a waiting or running job before a sequence.
+-- Purpose: checks whether a key has a waiting or running job before a sequence.
 -- Parameters: 1 queue, 2 lane, 3 seq.
 -- Result: 1 or 0.
 -- Index: queuekit_jobs_lane, covering, once per state.

@@ -1,4 +1,4 @@
--- Purpose: finds the keys whose time has come, those first that wait longest.
+-- Purpose: finds the keys whose time has come, the earliest first.
 -- Parameters: 1 queue, 2 now, 3 how many.
 -- Result: lanes.
 -- Index: queuekit_lanes_later, covering.

@@ -1,4 +1,4 @@
--- Purpose: a queue becomes fair: its waiting jobs without a key get a turn of their own.
+-- Purpose: makes a queue fair: its waiting jobs without a key get a turn of their own.
 -- Parameters: 1 queue.
 -- Index: queuekit_jobs_pending.
 -- Locks: runs inside a step.

@@ -1,4 +1,4 @@
--- Purpose: finds when the time of the next key comes.
+-- Purpose: finds the time of the next key.
 -- Parameters: 1 queue.
 -- Result: next_at, or none.
 -- Index: queuekit_lanes_later, covering.

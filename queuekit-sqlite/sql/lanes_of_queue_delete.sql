@@ -1,4 +1,4 @@
--- Purpose: forgets the partition keys of a queue that ceases to exist.
+-- Purpose: forgets the partition keys of a queue that is being removed.
 -- Parameters: 1 queue.
 -- Index: the primary key.
 -- Locks: runs inside a step.

@@ -1,5 +1,5 @@
--- Purpose: a queue's waiting jobs are passed from now on, or no longer: marks or unmarks those
--- that have a key.
+-- Purpose: marks or unmarks the waiting jobs with a key, when a queue begins or ceases to pass
+-- waiting jobs.
 -- Parameters: 1 queue, 2 now, or NULL to unmark.
 -- Index: queuekit_jobs_pending.
 -- Locks: runs inside a step.

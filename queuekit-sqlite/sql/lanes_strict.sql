@@ -1,4 +1,4 @@
--- Purpose: a queue ceases to be fair.
+-- Purpose: makes a queue strict again: its jobs without a key have no turn any more.
 -- Parameters: 1 queue.
 -- Index: queuekit_jobs_lane.
 -- Locks: runs inside a step.

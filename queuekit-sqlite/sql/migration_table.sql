@@ -1,5 +1,5 @@
--- Purpose: the table that tells which migrations have run. Programs that know a version from
--- compatible_from on work with what the migration leads to.
+-- Purpose: creates the table of migrations that have run. Programs of version compatible_from and
+-- later work with the migrated schema.
 CREATE TABLE IF NOT EXISTS queuekit_migrations (
     version INTEGER PRIMARY KEY,
     compatible_from INTEGER NOT NULL,

@@ -1,5 +1,5 @@
--- Purpose: finds the next less urgent priority of which a queue has open jobs: the priorities are
--- probed one by one, so that future jobs of one never stand before due jobs of another.
+-- Purpose: finds the next less urgent priority in which a queue has open jobs. Priorities are
+-- probed one by one, so that future jobs of one never come before due jobs of another.
 -- Parameters: 1 queue, 2 the rank probed last, -1 to begin.
 -- Result: a rank, or none.
 -- Index: queuekit_jobs_pending.

@@ -1,4 +1,4 @@
--- Purpose: takes a number that nobody had.
+-- Purpose: takes a number that was never used before.
 -- Parameters: none.
 -- Result: the number.
 -- Index: the primary key.

@@ -1,4 +1,4 @@
--- Purpose: opens or closes a waiting job as its key says, if that is not how it is.
+-- Purpose: opens or closes a waiting job if it disagrees with its key.
 -- Parameters: 1 key.
 -- Index: the primary key.
 -- Locks: runs inside a step.

@@ -1,6 +1,6 @@
--- Purpose: tells whether a delivery has outlived its event, and with it its payload.
+-- Purpose: checks whether a delivery has outlived its event, and with it its payload.
 -- Parameters: 1 the job's key.
--- Result: a row if it has.
+-- Result: a row if so.
 -- Index: the primary keys.
 SELECT 1
 FROM queuekit_jobs AS jobs

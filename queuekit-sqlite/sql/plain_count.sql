@@ -1,4 +1,4 @@
--- Purpose: counts the waiting jobs without a key of a fair queue.
+-- Purpose: counts the waiting jobs of a fair queue that have no key.
 -- Parameters: 1 queue.
 -- Index: queuekit_jobs_lane, covering.
 SELECT count(*) FROM queuekit_jobs

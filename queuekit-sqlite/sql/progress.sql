@@ -1,4 +1,4 @@
--- Purpose: stores how far a run has come.
+-- Purpose: stores the progress of a run.
 -- Parameters: 1 key, 2 fraction, 3 message.
 -- Index: the primary key.
 -- Locks: runs inside a step.

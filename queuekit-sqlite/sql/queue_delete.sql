@@ -1,4 +1,4 @@
--- Purpose: a queue ceases to exist.
+-- Purpose: removes a queue.
 -- Parameters: 1 id.
 -- Index: the primary key.
 -- Locks: runs inside a step.

@@ -1,4 +1,4 @@
--- Purpose: a queue comes to exist.
+-- Purpose: creates a queue.
 -- Parameters: 1 name, 2 the empty ring of ends.
 -- Result: its id.
 -- Locks: runs inside a step.

@@ -1,2 +1,2 @@
--- Purpose: forgets the mark: the call's work is the transaction's now.
+-- Purpose: forgets the mark: the call's work is part of the transaction now.
 RELEASE queuekit;

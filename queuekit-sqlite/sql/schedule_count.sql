@@ -1,4 +1,4 @@
--- Purpose: tells how many schedules there are.
+-- Purpose: counts the schedules.
 -- Parameters: none.
 -- Result: their number.
 -- Index: none: it looks at all of them.

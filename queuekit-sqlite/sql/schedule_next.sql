@@ -1,4 +1,4 @@
--- Purpose: tells when the next one is due of those that are not.
+-- Purpose: finds when the next schedule that is not due yet will be due.
 -- Parameters: 1 now.
 -- Result: its time.
 -- Index: queuekit_schedules_due.

@@ -1,4 +1,4 @@
--- Purpose: a schedule takes the place of the one of its name, under another number.
+-- Purpose: stores a schedule in place of the one with its name, under a new number.
 -- Parameters: 1 name; 2 revision; 3 next time, if it is to be due; 4 the rest.
 -- Result: none.
 -- Index: the unique index of names.

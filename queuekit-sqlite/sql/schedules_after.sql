@@ -1,5 +1,5 @@
 -- Purpose: reads schedules by name.
--- Parameters: 1 the name they come after, empty for all; 2 at most so many.
+-- Parameters: 1 the name they come after, empty for all; 2 how many at most.
 -- Result: a row per schedule.
 -- Index: the unique index of names.
 -- Locks: none.

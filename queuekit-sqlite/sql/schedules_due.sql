@@ -1,5 +1,5 @@
 -- Purpose: reads the schedules whose time has come, the earliest first.
--- Parameters: 1 now; 2 at most so many.
+-- Parameters: 1 now; 2 how many at most.
 -- Result: a row per schedule.
 -- Index: queuekit_schedules_due.
 -- Locks: none.

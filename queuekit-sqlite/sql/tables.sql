@@ -1,5 +1,5 @@
--- Purpose: tells whose database this is.
--- Result: whether tables of this store are there; whether others are.
+-- Purpose: finds out whether the database is the store's, another application's, or empty.
+-- Result: whether there are tables of this store; whether there are others.
 SELECT
     count(*) FILTER (WHERE name = 'queuekit_migrations') > 0,
     count(*) FILTER (WHERE name NOT LIKE 'queuekit\_%' ESCAPE '\') > 0

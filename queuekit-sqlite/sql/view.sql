@@ -1,4 +1,4 @@
--- Purpose: reads what is shown of a job beside its record.
+-- Purpose: reads the columns that show a job, beyond its record.
 -- Parameters: 1 key.
 -- Result: payload, metadata, result, moved_from, progress and its message.
 -- Index: the primary keys.

@@ -1,4 +1,4 @@
--- Purpose: reads the waiting jobs of a queue, to tell their statuses.
+-- Purpose: reads the waiting jobs of a queue, to find their statuses.
 -- Parameters: 1 queue, 2 how many.
 -- Result: keys.
 -- Index: queuekit_jobs_pending, covering.

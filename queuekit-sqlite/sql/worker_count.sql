@@ -1,4 +1,4 @@
--- Purpose: tells how many workers are stored.
+-- Purpose: counts the stored workers.
 -- Parameters: none.
 -- Result: their number.
 -- Index: none: it looks at all of them, once for each that is new.

@@ -1,4 +1,4 @@
--- Purpose: a worker says for the first time that it is there.
+-- Purpose: records the first beat of a worker.
 -- Parameters: in the order of the columns.
 -- Index: the primary key.
 -- Locks: runs inside a step.

@@ -1,4 +1,4 @@
--- Purpose: a worker that is stored says that it is still there.
+-- Purpose: records a beat of a worker that is stored.
 -- Parameters: in the order of the columns.
 -- Index: the primary key.
 -- Locks: runs inside a step.

@@ -1,4 +1,4 @@
--- Purpose: reads the workers that are there, by id.
+-- Purpose: reads the live workers, by id.
 -- Parameters: 1 now.
 -- Result: a row per worker.
 -- Locks: none. It looks at all workers, of which there are at most 10,000, by the primary key.

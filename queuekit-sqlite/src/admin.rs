@@ -1,4 +1,4 @@
-//! What an operator does.
+//! Operations of an operator.
 
 use std::time::Duration;
 
@@ -11,13 +11,14 @@ use crate::SqliteStore;
 
 #[async_trait]
 impl Admin for SqliteStore {
-    /// A change of order or of what keys do looks at each waiting key of the queue once.
+    /// Looks at each waiting key of the queue once if the order or the rules of partition keys
+    /// change.
     async fn configure(&self, queue: &QueueName, patch: &QueuePatch) -> Result<QueueSettings> {
         let (queue, patch) = (queue.clone(), patch.clone());
         self.write("configure", move |step| step.configure(&queue, &patch)).await
     }
 
-    /// The jobs of a large queue go in several steps of 1,000.
+    /// Removes the jobs of a large queue in several steps of 1,000.
     async fn remove_queue(&self, queue: &QueueName, force: bool) -> Result<bool> {
         loop {
             let name = queue.clone();

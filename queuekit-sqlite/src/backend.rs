@@ -1,4 +1,4 @@
-//! The ten operations, and which capabilities there are.
+//! The ten operations, and the capabilities that this store has.
 
 use async_trait::async_trait;
 use queuekit_core::backend::*;
@@ -39,12 +39,12 @@ impl Backend for SqliteStore {
         self.write("nack", move |step| step.nack(&nacks)).await
     }
 
-    async fn move_to_dlq(&self, burials: &[Burial]) -> Result<Vec<BuryOutcome>> {
-        if burials.is_empty() {
+    async fn dead_letter(&self, dead_letters: &[DeadLetter]) -> Result<Vec<DeadLetterOutcome>> {
+        if dead_letters.is_empty() {
             return Ok(Vec::new());
         }
-        let burials = burials.to_vec();
-        self.write("move_to_dlq", move |step| step.move_to_dlq(&burials)).await
+        let dead_letters = dead_letters.to_vec();
+        self.write("dead_letter", move |step| step.dead_letter(&dead_letters)).await
     }
 
     async fn list_queues(&self) -> Result<Vec<Queue>> {
@@ -87,6 +87,7 @@ impl Backend for SqliteStore {
         capabilities.inspect = Some(self);
         capabilities.migrations = Some(self);
         capabilities.schedules = Some(self);
+        capabilities.audit = Some(self);
         capabilities.outbox = Some(self);
         capabilities.atomic_across_queues = true;
         capabilities.limits = self.shared.config.limits;

@@ -1,4 +1,4 @@
-//! A call on its way to a thread of the store and back.
+//! A call that travels to a thread of the store and back.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
@@ -9,18 +9,18 @@ use tokio::sync::oneshot;
 use crate::error::panicked;
 use crate::step::Step;
 
-/// A call whose answer is typed where it was made.
+/// A call of any type; the type of its answer is known where it was made.
 pub(crate) trait Command: Send {
-    /// Runs it; it keeps its answer. The error is the answer too.
+    /// Runs the call, which keeps its answer. An error is the answer too.
     fn run(&mut self, step: &mut Step<'_>) -> Result<()>;
 
-    /// Sends the answer, or why what was done was undone.
+    /// Sends the answer, or the failure that undid the call.
     fn answer(self: Box<Self>, failure: Option<Error>);
 
-    /// Whether nobody waits for the answer any more.
+    /// Whether the caller has stopped waiting for the answer.
     fn is_abandoned(&self) -> bool;
 
-    /// When it must be answered.
+    /// The time limit of the answer.
     fn deadline(&self) -> Instant;
 }
 
@@ -43,7 +43,8 @@ where
     F: FnMut(&mut Step<'_>) -> Result<T> + Send,
 {
     fn run(&mut self, step: &mut Step<'_>) -> Result<()> {
-        // A panic, in a clock of the caller's say, must not end the thread that all calls need.
+        // A panic, for example in a clock of the caller, must not end the thread that all calls
+        // need.
         let ran = catch_unwind(AssertUnwindSafe(|| (self.step)(step)));
         let answer = ran.unwrap_or_else(|_| Err(panicked()));
         let told = answer.as_ref().map(drop).map_err(Error::clone);

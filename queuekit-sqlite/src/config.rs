@@ -1,4 +1,4 @@
-//! What can be set about a store.
+//! The settings of a store.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use queuekit_core::{Clock, Error, Limits, Result, SystemClock};
 
-/// More cannot be told to SQLite in its own units, nor be added to every instant.
+/// A longer time does not fit SQLite's units, nor can it be added to every instant.
 const OP_TIMEOUT_MAX: Duration = Duration::from_secs(24 * 3600);
 
 /// How to open a store: a file and its settings.
@@ -36,8 +36,7 @@ pub enum Synchronous {
 /// What opening may create.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Create {
-    /// The file, and the tables in a file that is empty. A database of another application is
-    /// refused.
+    /// The file, and the tables in an empty file. Refuses a database of another application.
     #[default]
     File,
     /// The tables, in a database of another application too.
@@ -47,7 +46,7 @@ pub enum Create {
 }
 
 impl SqliteConfig {
-    /// The store in this file, which is created if there is none.
+    /// A store in this file, with the default settings, which create the file if it does not exist.
     pub fn new(path: impl AsRef<Path>) -> Self {
         Self {
             path: path.as_ref().to_owned(),
@@ -62,7 +61,7 @@ impl SqliteConfig {
     }
 
     /// The store of a URL, `sqlite://PATH?setting=value&..`: see [`SqliteStore::connect_url`] for
-    /// the settings. In the path `%XX` stands for a byte.
+    /// the settings. In the path, `%XX` is a byte.
     ///
     /// [`SqliteStore::connect_url`]: crate::SqliteStore::connect_url
     ///
@@ -109,7 +108,7 @@ impl SqliteConfig {
         self
     }
 
-    /// The clock that is "now" (default the machine's).
+    /// The clock of the store (default the machine's).
     pub fn clock(mut self, clock: impl Clock) -> Self {
         self.clock = Arc::new(clock);
         self

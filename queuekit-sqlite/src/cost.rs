@@ -1,4 +1,4 @@
-//! What a reserve costs beside jobs it does not want (contract R5.9): counted in steps of
+//! The cost of a reserve among jobs that it does not want (contract R5.9), counted in steps of
 //! SQLite's virtual machine, which are the same on every machine.
 
 use std::time::Duration;
@@ -16,7 +16,7 @@ const FEW: usize = 100;
 const MANY: usize = 10_000;
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// What stands in the queue beside the jobs that are wanted.
+/// Adds jobs to the queue that are not wanted.
 type Beside = fn(&mut Step<'_>, usize);
 
 #[test]

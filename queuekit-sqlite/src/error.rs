@@ -1,10 +1,10 @@
-//! What SQLite says, as the contract says it (R10).
+//! The errors of SQLite in the terms of the contract (R10).
 
 use queuekit_core::{Error, ErrorKind};
 use rusqlite::ffi::{ErrorCode, SQLITE_BUSY_SNAPSHOT};
 
-/// The error of a statement that failed inside a step: the step is rolled back, so that nothing
-/// of it was applied.
+/// The error of a statement that failed inside a step. The step is rolled back, so nothing of it is
+/// applied.
 pub(crate) fn failed(error: rusqlite::Error) -> Error {
     let extended = error.sqlite_error().map(|error| error.extended_code);
     let (kind, message) = match error.sqlite_error_code() {
@@ -59,8 +59,8 @@ pub(crate) fn failed(error: rusqlite::Error) -> Error {
     Error::new(kind, message).caused_by(error)
 }
 
-/// The error of a commit that failed: unless SQLite says that nothing was written, a log that
-/// was written and not synced may still be found after a crash.
+/// The error of a failed commit. It is in doubt unless SQLite says that nothing was written: a log
+/// that was written and not synced may still be found after a crash.
 pub(crate) fn failed_to_commit(error: rusqlite::Error) -> Error {
     let certain = [ErrorCode::DiskFull, ErrorCode::DatabaseBusy, ErrorCode::ReadOnly];
     if error.sqlite_error_code().is_some_and(|code| certain.contains(&code)) {
@@ -76,7 +76,7 @@ pub(crate) fn is_busy(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code().is_some_and(|code| busy.contains(&code))
 }
 
-/// Whether something failed, as opposed to what a rule refuses.
+/// Whether something failed, as opposed to a call that a rule refuses.
 pub(crate) fn is_fault(error: &Error) -> bool {
     use ErrorKind::{Corrupt, Indeterminate, StorageFull, Unavailable};
     matches!(error.kind(), Corrupt | Indeterminate | StorageFull | Unavailable)

@@ -1,4 +1,4 @@
-//! What `doctor` asks.
+//! The checks of `doctor`.
 
 use std::path::Path;
 
@@ -12,12 +12,12 @@ use crate::migrate;
 use crate::statements::{PROBE_DELETE, PROBE_INSERT};
 use crate::{SqliteStore, Synchronous};
 
-/// A log this large means that a reader has held on to it for long.
+/// A log this large means that a reader has kept it from shrinking for long.
 const LARGE_LOG_BYTES: u64 = 1 << 30;
 
 #[async_trait]
 impl Inspect for SqliteStore {
-    /// Writes a row and takes it back in one transaction: only a write can tell that there is room.
+    /// Inserts a row and removes it in one transaction: only a write shows that there is room.
     async fn check_writes(&self) -> Result<()> {
         let probe = |step: &mut crate::Step<'_>| {
             for sql in [PROBE_INSERT, PROBE_DELETE] {

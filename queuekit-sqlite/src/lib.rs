@@ -1,8 +1,8 @@
 //! Durable jobs in one SQLite file: the embedded default.
 //!
-//! One thread writes, and takes all calls that wait into one transaction (group commit); others
-//! read beside it. Several processes may share the file. `docs/sqlite.md` has the schema, the
-//! guarantees and the settings; `docs/semantics.md` the rules that every store keeps.
+//! One thread writes, and runs all waiting calls in one transaction (group commit); other threads
+//! read at the same time. Several processes may share the file. `docs/sqlite.md` has the schema,
+//! the guarantees and the settings; `docs/semantics.md` has the rules that every store keeps.
 //!
 //! ```
 //! use queuekit_core::{Backend, BackendExt, JobDraft};
@@ -21,6 +21,7 @@
 //! ```
 
 mod admin;
+mod audit;
 mod backend;
 mod command;
 mod config;
@@ -78,7 +79,7 @@ struct Shared {
     readers: Readers,
     wakeups: Arc<WakeupHub>,
     closed: AtomicBool,
-    /// Ends when every thread has let go of the file.
+    /// Closes when every thread has closed the file.
     ended: watch::Receiver<()>,
     repair: Mutex<upkeep::Cursor>,
     /// Up to which event of the log retention has looked.
@@ -86,7 +87,8 @@ struct Shared {
 }
 
 impl SqliteStore {
-    /// Opens the store in this file with the default settings; creates it if there is none.
+    /// Opens the store in this file with the default settings; creates the file if it does not
+    /// exist.
     ///
     /// # Errors
     /// As [`connect`](Self::connect).
@@ -105,7 +107,7 @@ impl SqliteStore {
     /// | `op_timeout_ms` | 10000 | [`SqliteConfig::op_timeout`] |
     ///
     /// # Errors
-    /// `Invalid` if the URL is none; else as [`connect`](Self::connect).
+    /// `Invalid` if the URL cannot be parsed; else as [`connect`](Self::connect).
     pub async fn connect_url(url: &str) -> Result<Self> {
         Self::connect(SqliteConfig::from_url(url)?).await
     }
@@ -113,17 +115,17 @@ impl SqliteStore {
     /// Opens a store, and brings its schema up to date.
     ///
     /// # Errors
-    /// `Unavailable` if the file cannot be read and written, `Corrupt` if it is damaged or no
+    /// `Unavailable` if the file cannot be read and written, `Corrupt` if it is damaged or not a
     /// database, `Conflict` if it is another application's, `Unsupported` if its schema is newer
-    /// than this build or older and migrations are off. Nothing of the file was changed then.
+    /// than this build, or older and migrations are off. On an error the file is unchanged.
     pub async fn connect(config: SqliteConfig) -> Result<Self> {
         Self::start(config, true).await.map_err(|error| error.during("connect"))
     }
 
-    /// Opens a store without looking at its schema: for `doctor` and `migrate`.
+    /// Opens a store without checking its schema: for `doctor` and `migrate`.
     ///
     /// # Errors
-    /// As [`connect`](Self::connect), but for what it says of schemas.
+    /// As [`connect`](Self::connect), except for the errors about schemas.
     pub async fn connect_unchecked(config: SqliteConfig) -> Result<Self> {
         Self::start(config, false).await.map_err(|error| error.during("connect"))
     }
@@ -188,7 +190,7 @@ impl SqliteStore {
         self.shared.closed.store(true, Ordering::Release);
         self.shared.writer.close();
         self.shared.readers.close();
-        // Nothing is ever sent: it ends with the thread that holds the other half.
+        // Nothing is ever sent: the channel closes when the threads end.
         let _ = self.shared.ended.clone().changed().await;
         self.shared.wakeups.ring_all();
     }

@@ -10,21 +10,22 @@ use crate::error::failed;
 use crate::open;
 use crate::statements::{MIGRATION_INSERT, MIGRATION_TABLE, MIGRATION_VERSION, TABLES};
 
-/// By version, oldest first: since which version programs work with it, and what it runs. One that
-/// was published never changes.
-const MIGRATIONS: [(u32, u32, &str); 4] = [
+/// The migrations, oldest first: version, the oldest version whose programs work with it, and its
+/// SQL. A published migration never changes.
+const MIGRATIONS: [(u32, u32, &str); 5] = [
     (1, 1, include_str!("../migrations/0001_initial.sql")),
     (2, 2, include_str!("../migrations/0002_schedules.sql")),
     (3, 3, include_str!("../migrations/0003_events.sql")),
     (4, 4, include_str!("../migrations/0004_totals.sql")),
+    (5, 4, include_str!("../migrations/0005_audit.sql")),
 ];
 
-/// What stands in a file.
+/// The tables in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tables {
-    /// The table of migrations is there.
+    /// It has the table of migrations.
     pub(crate) own: bool,
-    /// Tables of somebody else are there.
+    /// It has tables of another application.
     pub(crate) foreign: bool,
 }
 
@@ -60,11 +61,11 @@ pub(crate) fn up(conn: &Connection, now_ms: i64) -> Result<SchemaStatus> {
     status(conn)
 }
 
-/// What [`up`] runs on a schema of this version.
+/// The migrations that [`up`] runs on a schema of this version.
 fn pending(stored: u32) -> Vec<Migration> {
     let of = |&(version, compatible_from, sql): &(u32, u32, &str)| {
         let table = if version == MIGRATIONS[0].0 { MIGRATION_TABLE } else { "" };
-        // A store that is opened on it knows by that what is there.
+        // This row shows a store that is opened later which schema it finds.
         let insert = MIGRATION_INSERT
             .replace("?1", &version.to_string())
             .replace("?2", &compatible_from.to_string())
@@ -75,7 +76,8 @@ fn pending(stored: u32) -> Vec<Migration> {
 }
 
 impl SqliteStore {
-    /// All versions of the schema, oldest first: for whoever makes a file with tools of their own.
+    /// All migrations of the schema, oldest first, for programs that create the file with other
+    /// tools.
     pub fn migrations() -> Vec<Migration> {
         pending(0)
     }

@@ -1,4 +1,4 @@
-//! Opening the file: what it is, who may write to it, and how durable it is.
+//! Opening the file: its owner, its access rights, and its durability.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -14,27 +14,27 @@ use crate::error::{failed, is_busy};
 use crate::migrate::{self, Tables};
 use crate::statements::{BEGIN, COMMIT, ROLLBACK};
 
-/// Connections that read beside the one that writes.
+/// The number of reading connections, beside the one that writes.
 const READERS: usize = 2;
-/// Prepared statements kept per connection: more than there are.
+/// Prepared statements kept per connection: more than the store has.
 const STATEMENTS: usize = 128;
-/// Pages of log after which a commit moves them into the database: 16 MiB, so that pages that
+/// After this many pages of log a commit moves them into the database: 16 MiB, so that pages that
 /// change with every job are moved once for many commits.
 const CHECKPOINT_PAGES: i64 = 4000;
-/// What remains of a log that grew while a reader held on to it.
+/// The size to which the log is cut after a reader has kept it from shrinking.
 const LOG_BYTES: i64 = 64 * 1024 * 1024;
 /// Memory for pages, per connection, in KiB.
 const CACHE_KIB: i64 = 16 * 1024;
 
 #[derive(Debug)]
 pub(crate) struct Opened {
-    /// As SQLite names it.
+    /// The path as SQLite names it.
     pub(crate) path: PathBuf,
     pub(crate) writer: Connection,
     pub(crate) readers: Vec<Connection>,
 }
 
-/// Opens a file: with `checked` its schema is brought up to date, or refused.
+/// Opens a file. With `checked`, it brings the schema up to date or refuses it.
 pub(crate) async fn connections(config: SqliteConfig, checked: bool) -> Result<Opened> {
     on_a_thread(config, move |config| open(config, checked)).await
 }
@@ -44,7 +44,7 @@ pub(crate) async fn bring_up_to_date(config: SqliteConfig) -> Result<()> {
     on_a_thread(config.migrate(true), |config| prepared(config, true).map(drop)).await
 }
 
-/// Another process may hold the file for a while.
+/// Runs an opening on a thread, because another process may hold the file for a while.
 async fn on_a_thread<T: Send + 'static>(
     config: SqliteConfig,
     open: impl FnOnce(&SqliteConfig) -> Result<T> + Send + 'static,
@@ -57,7 +57,7 @@ async fn on_a_thread<T: Send + 'static>(
     };
     let thread = thread::Builder::new().name("queuekit-sqlite-open".to_owned()).spawn(open);
     let unavailable = |message: &str| Error::new(ErrorKind::Unavailable, message);
-    thread.map_err(|error| unavailable("the system gave no thread").caused_by(error))?;
+    thread.map_err(|error| unavailable("the system could not start a thread").caused_by(error))?;
     let opened = opened.await.map_err(|_| unavailable("the thread that opens the file died"))?;
     opened.map_err(|error| error.on(on))
 }
@@ -72,12 +72,12 @@ fn open(config: &SqliteConfig, checked: bool) -> Result<Opened> {
         Ok(conn)
     };
     let readers = (0..READERS).map(reader).collect::<Result<_>>()?;
-    // From here on the writer itself waits for the lock, call by call.
+    // From now on the writer itself waits for the lock, call by call.
     writer.busy_timeout(Duration::ZERO).map_err(failed)?;
     Ok(Opened { path, writer, readers })
 }
 
-/// The connection that writes. Unchecked, nothing of the file is changed.
+/// The connection that writes. Without `checked` it changes nothing in the file.
 fn prepared(config: &SqliteConfig, checked: bool) -> Result<Connection> {
     let writer = connection(config)?;
     if writer.is_readonly(MAIN_DB).map_err(failed)? {
@@ -122,26 +122,27 @@ fn connection(config: &SqliteConfig) -> Result<Connection> {
     let conn = Connection::open_with_flags(&config.path, flags).map_err(failed)?;
     conn.busy_timeout(config.op_timeout).map_err(failed)?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
-    // Otherwise SQLite peeks at bound values and prepares statements again as they change: a
-    // third of the time of a reserve.
+    // Otherwise SQLite looks at bound values and prepares statements again when they change, which
+    // takes a third of the time of a reserve.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(failed)?;
     Ok(conn)
 }
 
-/// Payloads are for nobody but this user. SQLite gives the files beside it the same mode.
+/// Creates the file for this user only, because of the payloads. SQLite gives the files beside it
+/// the same mode.
 #[cfg(unix)]
 fn make_private(path: &Path) {
     use std::fs::OpenOptions;
     use std::os::unix::fs::OpenOptionsExt;
 
-    // Where it cannot be made, or is there already, opening it says what there is to say.
+    // If it cannot be created or exists already, opening it reports the right error.
     let _ = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
 }
 
 #[cfg(not(unix))]
 fn make_private(_path: &Path) {}
 
-/// Nothing is created where nobody asked for it.
+/// Refuses to create anything that the settings do not allow.
 fn admit(config: &SqliteConfig, tables: Tables) -> Result<()> {
     if tables.own {
         return Ok(());
@@ -164,8 +165,8 @@ fn admit(config: &SqliteConfig, tables: Tables) -> Result<()> {
     Err(Error::new(ErrorKind::Conflict, message))
 }
 
-/// The write-ahead log, read back: SQLite keeps the old mode without a word where it cannot
-/// change it. An application's own file is changed only when asked.
+/// Switches to the write-ahead log and checks the result: SQLite silently keeps the old mode if it
+/// cannot change it. An application's own file is switched only if the settings say so.
 fn set_journal(conn: &Connection, config: &SqliteConfig, tables: Tables) -> Result<()> {
     if !tables.own && !tables.foreign {
         // It takes effect only before the first table.
@@ -195,8 +196,8 @@ fn set_journal(conn: &Connection, config: &SqliteConfig, tables: Tables) -> Resu
     Err(Error::new(ErrorKind::Unsupported, message))
 }
 
-/// Tries again while others have the file: SQLite itself does not wait with a lock in its hands,
-/// as those that open a new file at once would for each other.
+/// Tries again while others have the file. SQLite itself does not wait while it holds a lock,
+/// because several that open a new file at once would wait for each other.
 fn patiently<T>(most: Duration, run: impl Fn() -> rusqlite::Result<T>) -> Result<T> {
     let begun = Instant::now();
     let mut tries = 0;
@@ -211,7 +212,7 @@ fn patiently<T>(most: Duration, run: impl Fn() -> rusqlite::Result<T>) -> Result
     }
 }
 
-/// All of these are of the connection, none of the file.
+/// Sets pragmas of the connection; none of them changes the file.
 fn set_pragmas(conn: &Connection, config: &SqliteConfig) -> Result<()> {
     let (name, wanted) = match config.synchronous {
         Synchronous::Full => ("FULL", 2),
@@ -232,7 +233,7 @@ fn set_pragmas(conn: &Connection, config: &SqliteConfig) -> Result<()> {
         ("cache_size", -CACHE_KIB),
     ];
     for (pragma, value) in pragmas {
-        // Some of them answer the value that holds now.
+        // Some pragmas answer their new value.
         conn.pragma_update_and_check(None, pragma, value, |_| Ok(()))
             .or_else(|error| match error {
                 rusqlite::Error::QueryReturnedNoRows => Ok(()),
@@ -243,7 +244,7 @@ fn set_pragmas(conn: &Connection, config: &SqliteConfig) -> Result<()> {
     Ok(())
 }
 
-/// A file without our tables is made as `create` allows; `migrate` is about older ones.
+/// Creates the tables as far as `create` allows, or migrates older ones if `migrate` allows.
 fn bring_up(conn: &Connection, config: &SqliteConfig) -> Result<()> {
     if migrate::status(conn)?.fits() {
         return Ok(());

@@ -7,16 +7,16 @@ use queuekit_core::{Error, ErrorKind, Result};
 const GONE: &str = "the database file was moved, deleted or replaced while it was open; put it \
                     back, or open the store again";
 
-/// A file that was moved or deleted goes on taking writes, which nobody will ever find: what it
-/// takes must not be acknowledged. So the directory is asked before each transaction and again
-/// behind its commit: two system calls, beside those that write and sync.
+/// A file that was moved or deleted still takes writes, but nobody will ever find them, so they
+/// must not be confirmed. So the path is checked before each transaction and again after its
+/// commit. That costs two system calls, beside those that write and sync.
 #[derive(Debug)]
 pub(crate) struct Place {
     path: PathBuf,
     identity: Option<Identity>,
 }
 
-/// Device and inode; systems without them do not let an open file be moved.
+/// Device and inode. Systems without them do not allow an open file to be moved.
 type Identity = (u64, u64);
 
 impl Place {
@@ -24,12 +24,12 @@ impl Place {
         Self { path: path.to_owned(), identity: identity(path) }
     }
 
-    /// Before a transaction: nothing of it was written yet.
+    /// Checks before a transaction: nothing of it was written yet.
     pub(crate) fn check(&self) -> Result<()> {
         self.holds().then_some(()).ok_or_else(|| self.gone(ErrorKind::Unavailable))
     }
 
-    /// Behind a commit: what it wrote is there again if the file comes back.
+    /// Checks after a commit: its writes exist again if the file comes back.
     pub(crate) fn check_committed(&self) -> Result<()> {
         self.holds().then_some(()).ok_or_else(|| self.gone(ErrorKind::Indeterminate))
     }

@@ -1,12 +1,12 @@
-//! What SQLite makes of each statement, on the schema as it is migrated: a statement that looks
-//! at more than it answers makes a queue slow only once the queue is long.
+//! Checks the query plan of each statement on the migrated schema: a statement that reads more rows
+//! than it answers makes a queue slow only once the queue is long.
 
 use rusqlite::{Connection, params_from_iter};
 
 use crate::migrate;
 use crate::statements::ALL;
 
-/// Statements that look at all of a table, and why they may.
+/// Statements that may read a whole table, and why.
 const SCANS: &[(&str, &str)] = &[
     ("tables", "the schema"),
     ("migration_version", "a row per migration"),
@@ -41,7 +41,7 @@ fn r5_9_no_statement_looks_at_all_jobs_or_sorts_without_bound() {
     for (name, sql) in ALL {
         let plan = plan(&conn, sql);
         let is = |list: &[(&str, &str)]| list.iter().any(|(listed, _)| listed == name);
-        // A scan of what another step of the plan has bounded, or of nothing.
+        // A scan of rows that another step of the plan has bounded, or of none.
         let scans = |line: &&String| {
             line.starts_with("SCAN ")
                 && !line.starts_with("SCAN (subquery-")
@@ -60,7 +60,7 @@ fn r5_9_every_statement_uses_the_indexes_its_header_names() {
     let conn = migrated();
     for (name, sql) in ALL {
         let plan = plan(&conn, sql);
-        // Of an insert SQLite tells nothing.
+        // SQLite shows no plan for an insert.
         if plan.is_empty() {
             continue;
         }
@@ -95,7 +95,7 @@ fn plan(conn: &Connection, sql: &str) -> Vec<String> {
     lines.unwrap().map(Result::unwrap).collect()
 }
 
-/// What a header says after `Index:`, in the words of a plan, and whether it covers.
+/// The indexes in a header's `Index:`, in the words of a plan, and whether each is covering.
 fn indexes(sql: &str) -> Vec<(String, bool)> {
     let header = sql.lines().map_while(|line| line.strip_prefix("-- "));
     let from_index = header.skip_while(|line| !line.starts_with("Index:"));

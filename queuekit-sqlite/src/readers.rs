@@ -1,4 +1,4 @@
-//! Threads that read beside the writer, each on a connection of its own.
+//! Threads that read while the writer writes, each on a connection of its own.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,7 +20,7 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    /// Starts a thread per connection; what is answered too ends with the last of them.
+    /// Starts a thread per connection. The receiver closes when the last of them ends.
     pub(crate) fn start(
         connections: Vec<Connection>,
         limits: Limits,
@@ -41,7 +41,7 @@ impl Readers {
             };
             let builder = thread::Builder::new().name("queuekit-sqlite-read".to_owned());
             builder.spawn(run).map_err(|error| {
-                let message = "the system gave no thread to read from";
+                let message = "the system could not start a thread for reads";
                 Error::new(ErrorKind::Unavailable, message).caused_by(error)
             })?;
         }
@@ -65,7 +65,7 @@ impl Readers {
         }
     }
 
-    /// Lets the threads finish what was asked of them, and end.
+    /// Lets the threads finish their calls and end.
     pub(crate) fn close(&self) {
         self.commands.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
@@ -84,7 +84,7 @@ fn read(conn: &Connection, limits: &Limits, clock: &dyn Clock, mut command: Box<
         return command.answer(Some(failed(error)));
     }
     let mut step = Step::new(conn, limits, clock.now());
-    // The error is its answer too.
+    // The command keeps an error as its answer too.
     let _ = command.run(&mut step);
     drop(step);
     // A transaction that only read has nothing to undo.

@@ -1,4 +1,4 @@
-//! A job's row: what can change of it, and what decides how.
+//! A job's row: the columns that can change, and those that decide how.
 
 use std::time::Duration;
 
@@ -50,13 +50,13 @@ pub(crate) struct Record {
     pub(crate) timeout: Option<Duration>,
     /// To be stored with the next update.
     pub(crate) result: Option<Bytes>,
-    /// Something in it is not what this crate writes.
+    /// Whether something in it is not what this crate writes.
     pub(crate) corrupt: bool,
 }
 
 impl Record {
-    /// Reads a row of `job.sql`. What cannot be read makes the record corrupt, never an error:
-    /// one broken row must not stop the others (contract R5.8).
+    /// Reads a row of `job.sql`. A column that cannot be read makes the record corrupt, never an
+    /// error: one broken row must not stop the others (contract R5.8).
     pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         let mut read = Reader::of(row);
         let id = read.id(1);
@@ -103,7 +103,7 @@ impl Record {
         Ok(record)
     }
 
-    /// Writes what a transition changed.
+    /// Writes the changes of a transition.
     pub(crate) fn write(&self, conn: &rusqlite::Connection) -> rusqlite::Result<()> {
         let time = |at: Option<Timestamp>| at.map(Timestamp::as_millis);
         conn.prepare_cached(JOB_UPDATE)?
@@ -134,7 +134,7 @@ impl Record {
             .map(drop)
     }
 
-    /// Whether this very lease holds (contract R3.2), expired or not.
+    /// Whether exactly this lease holds (contract R3.2), expired or not.
     pub(crate) fn is_held_by(&self, lease: &LeaseToken) -> bool {
         self.state == State::Running && self.was_last_held_by(lease)
     }
@@ -153,7 +153,7 @@ impl Record {
     }
 }
 
-/// What became of each column; see [`Record::read`].
+/// Reads columns and notes those that fail; see [`Record::read`].
 pub(crate) struct Reader<'r, 's> {
     row: &'r Row<'s>,
     pub(crate) corrupt: bool,

@@ -1,4 +1,4 @@
-//! The SQL, each statement in a file of its own that is valid as it stands.
+//! The SQL. Each statement is in a file of its own, which is valid SQL.
 
 macro_rules! statements {
     ($($name:ident $file:literal)*) => {
@@ -12,7 +12,8 @@ macro_rules! statements {
     };
 }
 
-/// Statements are found by their text among the prepared ones: a short text is found sooner.
+/// Removes the header. Prepared statements are looked up by their text, and a short text is found
+/// sooner.
 pub(crate) const fn without_header(mut sql: &str) -> &str {
     while let [b'-', b'-', ..] = sql.as_bytes() {
         let mut end = 0;
@@ -125,6 +126,9 @@ statements! {
     SCHEDULE_COUNT "schedule_count"
     SCHEDULE_PUT "schedule_put"
     SCHEDULE_DELETE "schedule_delete"
+    AUDIT_INSERT "audit_insert"
+    AUDIT_TRIM "audit_trim"
+    AUDIT_BEFORE "audit_before"
     JOBS_OF_QUEUE "jobs_of_queue"
     LANES_OF_QUEUE_DELETE "lanes_of_queue_delete"
     FIRST_ENDED "first_ended"

@@ -2,7 +2,7 @@
 
 use queuekit_core::capability::EmitOutcome;
 use queuekit_core::event::{EventSettings, NewEvent};
-use queuekit_core::{Ack, AckOutcome, EnqueueOutcome, Error, ErrorKind, NewJob, Result};
+use queuekit_core::{Ack, AckOutcome, Enqueued, Error, ErrorKind, NewJob, Result};
 use rusqlite::Transaction;
 
 use crate::SqliteStore;
@@ -11,30 +11,33 @@ use crate::statements::{SAVEPOINT, SAVEPOINT_RELEASE, SAVEPOINT_ROLLBACK};
 use crate::step::Step;
 
 impl SqliteStore {
-    /// Stores jobs in a transaction of the application on the same file: they exist if and only
-    /// if it commits. A call that fails leaves the transaction as it was, unless SQLite itself
-    /// rolled all of it back, as it may when the disk is full: then the commit fails too.
+    /// Stores jobs in a transaction of the application on the same file: the jobs exist if and only
+    /// if it commits. [`ids`](Enqueued::ids) fails if a job was refused. A call that fails leaves
+    /// the transaction as it was, unless SQLite itself rolled all of it back, as it may when the
+    /// disk is full: then the commit fails too.
     ///
-    /// While the transaction is open it holds the file's only write lock: every other writer,
-    /// this store's own thread included, waits for its end. So never call the client inside it:
-    /// that call would wait for you, and you for it, until it gives up after
-    /// [`op_timeout`](crate::SqliteConfig::op_timeout). Begin it with
-    /// [`Immediate`](rusqlite::TransactionBehavior::Immediate): one that has read before another
-    /// process wrote cannot write any more. Workers see the jobs within 20 ms of the commit.
+    /// While the transaction is open, it holds the file's only write lock: every other writer,
+    /// including this store's own thread, waits for its end. So never call the client inside it:
+    /// the call and the transaction would wait for each other until the call gives up after
+    /// [`op_timeout`](crate::SqliteConfig::op_timeout). Begin the transaction with
+    /// [`Immediate`](rusqlite::TransactionBehavior::Immediate): a transaction that has read before
+    /// another process wrote cannot write any more. Workers see the jobs within 20 ms of the
+    /// commit.
     ///
     /// # Errors
     /// As [`enqueue`](queuekit_core::Backend::enqueue), and `Invalid` if the transaction is on
     /// another file.
-    pub fn enqueue_in(&self, tx: &Transaction<'_>, jobs: &[NewJob]) -> Result<Vec<EnqueueOutcome>> {
-        self.step_in(tx, |step| step.enqueue(jobs)).map_err(|error| error.during("enqueue_in"))
+    pub fn enqueue_in(&self, tx: &Transaction<'_>, jobs: &[NewJob]) -> Result<Enqueued> {
+        let enqueued = self.step_in(tx, |step| step.enqueue(jobs)).map(Enqueued::from);
+        enqueued.map_err(|error| error.during("enqueue_in"))
     }
 
     /// Records success in a transaction of the application on the same file: the job is completed
-    /// if and only if it commits, in the same instant as what else it wrote. An outcome other
-    /// than `Acked` means that somebody else has the job now: roll back.
+    /// if and only if it commits, together with its other writes. An outcome other than `Acked`
+    /// means that somebody else has the job now: roll back.
     ///
-    /// What [`enqueue_in`](Self::enqueue_in) says of open transactions holds here too; the
-    /// leases of this process cannot be extended while it is open, so keep it short.
+    /// The notes on open transactions in [`enqueue_in`](Self::enqueue_in) apply here too. The
+    /// leases of this process cannot be extended while the transaction is open, so keep it short.
     ///
     /// # Errors
     /// As [`ack`](queuekit_core::Backend::ack), and `Invalid` if the transaction is on another
@@ -44,10 +47,10 @@ impl SqliteStore {
     }
 
     /// Stores events and their deliveries in a transaction of the application on the same file:
-    /// they exist if and only if it commits, with what else it wrote (an outbox). An outcome of
-    /// `Conflict` means that nothing was stored for that event: roll back.
+    /// they exist if and only if it commits, together with its other writes (an outbox). An outcome
+    /// of `Conflict` means that nothing was stored for that event: roll back.
     ///
-    /// What [`enqueue_in`](Self::enqueue_in) says of open transactions holds here too.
+    /// The notes on open transactions in [`enqueue_in`](Self::enqueue_in) apply here too.
     ///
     /// # Errors
     /// As [`Client::emit_all`](queuekit_core::Client::emit_all), and `Invalid` if the transaction

@@ -1,4 +1,4 @@
-//! Retention, and mending what is derived.
+//! Retention, and repair of derived data.
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
@@ -13,10 +13,10 @@ use crate::step::Step;
 /// Partition keys that one step of repair compares with their jobs.
 const KEYS: usize = 100;
 
-/// Jobs of a queue up to which a step of repair counts them all: more would take too long.
+/// A step of repair counts the jobs of queues with up to this many: more would take too long.
 const COUNTED: u64 = 100_000;
 
-/// Where the next step of repair goes on: after a queue and one of its keys.
+/// Where the next step of repair begins: after a queue and one of its keys.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cursor {
     queue: Option<QueueName>,
@@ -29,14 +29,14 @@ impl Upkeep for SqliteStore {
         let jobs = self.write("prune", |step| step.prune()).await?;
         let after = self.shared.pruned_events.load(Ordering::Relaxed);
         let (events, next) = self.write("prune", move |step| step.prune_events(after)).await?;
-        // At the end it begins again with those that deliveries have kept.
+        // At the end it begins again, with the events that deliveries have kept.
         self.shared.pruned_events.store(next.unwrap_or(0), Ordering::Relaxed);
-        // Where deliveries keep all of them, the next step of upkeep is soon enough.
+        // If deliveries keep all of them, the next step of upkeep is soon enough.
         let more = jobs.more || (next.is_some() && events > 0);
         Ok(UpkeepReport { changed: jobs.changed + events, more, ..UpkeepReport::default() })
     }
 
-    /// One queue per call, and of its partition keys a hundred.
+    /// Repairs one queue per call, and a hundred of its partition keys.
     async fn repair(&self) -> Result<UpkeepReport> {
         let cursor = self.cursor();
         let after = cursor.clone();
@@ -47,7 +47,7 @@ impl Upkeep for SqliteStore {
             self.set_cursor(Cursor::default());
             return Ok(UpkeepReport::default());
         };
-        // Of a queue that was removed meanwhile there is no rest to look at.
+        // A queue that was removed meanwhile has no rest to look at.
         let rest = cursor.key.filter(|_| cursor.queue.as_ref() == Some(&queue));
         let mut changed = 0;
         if rest.is_none() {
@@ -70,8 +70,8 @@ impl Upkeep for SqliteStore {
 }
 
 impl SqliteStore {
-    /// A reader looks, which holds nobody up. What it found wrong the writer looks at again:
-    /// another process may have mended it meanwhile.
+    /// A reader looks first, which blocks nobody. The writer checks again what it found: another
+    /// process may have repaired it meanwhile.
     async fn repair_counts(&self, queue: &QueueName) -> Result<u64> {
         let name = queue.clone();
         let drift = self.read("repair", move |step| step.drift(&name, COUNTED)).await?;
@@ -82,7 +82,7 @@ impl SqliteStore {
         self.write("repair", move |step| step.repair_counts(&name, COUNTED)).await
     }
 
-    /// Likewise the jobs that are open, once all keys of the queue are mended.
+    /// Repairs which jobs are open in the same way, once all keys of the queue are repaired.
     async fn repair_open(&self, queue: &QueueName) -> Result<u64> {
         let name = queue.clone();
         let wrong = self.read("repair", move |step| step.wrongly_open(&name, COUNTED)).await?;

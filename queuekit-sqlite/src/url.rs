@@ -1,4 +1,4 @@
-//! From a URL to what can be set.
+//! Reads a URL into the settings of a store.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Hints that there may be work: at once from this process, within 20 ms from another.
+//! Hints that there may be work: at once from this process, within 20 ms from another. Hints that a
+//! run was asked to stop come from this process only.
 
 use std::sync::atomic::Ordering;
 
@@ -15,5 +16,10 @@ impl Wakeups for SqliteStore {
             self.shared.writer.wake();
         }
         Ok(wakeup)
+    }
+
+    fn subscribe_cancels(&self, queues: &[QueueName]) -> Result<Wakeup> {
+        self.check_open().map_err(|error| error.during("subscribe_cancels"))?;
+        Ok(self.shared.wakeups.subscribe_cancels(queues))
     }
 }

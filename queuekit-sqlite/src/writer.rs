@@ -1,10 +1,9 @@
 //! The one thread that writes: group commit.
 //!
-//! It takes all calls that wait, runs them in one transaction, commits once, and answers. A sync of
+//! It takes all waiting calls, runs them in one transaction, commits once, and answers. A sync of
 //! the disk takes as long for a thousand jobs as for one, so a busy store is fast at full
 //! durability and an idle one answers at once.
 
-use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, OnceLock};
@@ -12,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use queuekit_core::capability::WakeupHub;
-use queuekit_core::{Clock, Error, ErrorKind, Limits, QueueName, Result, retry};
+use queuekit_core::{Clock, Error, ErrorKind, Limits, Result, retry};
 use rusqlite::Connection;
 use tokio::sync::{oneshot, watch};
 
@@ -20,16 +19,16 @@ use crate::command::{Command, Typed};
 use crate::error::{closed, failed, failed_to_commit, is_busy, is_fault};
 use crate::place::Place;
 use crate::statements::{BEGIN, COMMIT, DATA_VERSION, ROLLBACK};
-use crate::step::Step;
+use crate::step::{Rings, Step};
 
-/// Calls of one transaction at most.
+/// The most calls in one transaction.
 const BATCH: usize = 1024;
 
-/// How often the file is asked whether another process has written.
+/// How often the file is checked for writes of another process.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How long calls may still wait for the file's write lock once the store is being closed, which
-/// is to take less than 5 s (contract R10.4).
+/// How long calls may still wait for the file's write lock once the store is being closed. Closing
+/// must take less than 5 s (contract R10.4).
 const GRACE: Duration = Duration::from_secs(2);
 
 /// The thread and its queue of calls.
@@ -37,9 +36,9 @@ const GRACE: Duration = Duration::from_secs(2);
 pub(crate) struct Writer {
     commands: Sender<Message>,
     op_timeout: Duration,
-    /// Somebody waits for work: commits of other processes are of interest.
+    /// Whether somebody waits for work, so that commits of other processes matter.
     pub(crate) watched: Arc<AtomicBool>,
-    /// When nobody may wait any longer: set by close.
+    /// The end of all waits: set by close.
     ends_at: Arc<OnceLock<Instant>>,
 }
 
@@ -49,7 +48,7 @@ enum Message {
     Close,
 }
 
-/// What the thread works with.
+/// The settings of the thread.
 pub(crate) struct Settings {
     pub(crate) limits: Limits,
     pub(crate) clock: Arc<dyn Clock>,
@@ -58,9 +57,9 @@ pub(crate) struct Settings {
 }
 
 impl Writer {
-    /// Starts the thread; `ends` is dropped when it has let go of the file. It does that after
-    /// the readers: of two connections that let go at once neither is the last, and only the
-    /// last moves the log into the database and removes it.
+    /// Starts the thread; `ends` is dropped when it has closed the file. It closes the file after
+    /// the readers: only the last connection moves the log into the database and removes it, and of
+    /// two that close at once neither is the last.
     pub(crate) fn start(
         conn: Connection,
         settings: Settings,
@@ -90,14 +89,14 @@ impl Writer {
         };
         let builder = thread::Builder::new().name("queuekit-sqlite".to_owned());
         builder.spawn(run).map_err(|error| {
-            let message = "the system gave no thread to write from";
+            let message = "the system could not start a thread for writes";
             Error::new(ErrorKind::Unavailable, message).caused_by(error)
         })?;
         Ok(Self { commands, op_timeout, watched, ends_at })
     }
 
-    /// Runs a step on the thread and answers once it is committed. The step may run more than
-    /// once; what it did before is undone then.
+    /// Runs a step on the thread and answers once it is committed. The step may run more than once;
+    /// its earlier runs are undone first.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         step: impl FnMut(&mut Step<'_>) -> Result<T> + Send + 'static,
@@ -108,17 +107,17 @@ impl Writer {
         answered.await.map_err(|_| closed())?
     }
 
-    /// Lets the thread notice that it is watched.
+    /// Wakes the thread, so that it notices that it is watched.
     pub(crate) fn wake(&self) {
-        // It may have ended already.
+        // The thread may have ended already.
         let _ = self.commands.send(Message::Wake);
     }
 
-    /// Lets the thread finish what was asked of it, and end.
+    /// Lets the thread finish its calls and end.
     pub(crate) fn close(&self) {
-        // Whoever closes it twice waits no longer for that.
+        // A second close does not extend the wait.
         let _ = self.ends_at.set(Instant::now() + GRACE);
-        // It may have ended already.
+        // The thread may have ended already.
         let _ = self.commands.send(Message::Close);
     }
 }
@@ -176,14 +175,14 @@ impl Thread {
             return;
         }
         match self.attempt(&mut batch) {
-            Ok(stirred) => {
+            Ok(rings) => {
                 if let Err(error) = self.place.check_committed() {
                     return batch.into_iter().for_each(|cmd| cmd.answer(Some(error.clone())));
                 }
                 batch.into_iter().for_each(|command| command.answer(None));
-                stirred.iter().for_each(|queue| self.settings.wakeups.ring(queue));
+                rings.ring(&self.settings.wakeups);
             }
-            // Calls that share a transaction must not hurt each other: one by one.
+            // Calls that share a transaction must not harm each other: run them one by one.
             Err(_) if batch.len() > 1 => {
                 batch.into_iter().for_each(|command| self.flush(vec![command]));
             }
@@ -193,8 +192,8 @@ impl Thread {
         }
     }
 
-    /// Takes the write lock; false if every call has run out of time or the file is in trouble,
-    /// and was told so.
+    /// Takes the write lock. Returns false if every call got an error, because its time is over or
+    /// the file cannot be used.
     fn begin(&mut self, batch: &mut Vec<Box<dyn Command>>) -> bool {
         if let Err(error) = self.place.check() {
             batch.drain(..).for_each(|command| command.answer(Some(error.clone())));
@@ -224,23 +223,24 @@ impl Thread {
     }
 
     /// Runs calls inside the transaction that has begun, and commits it; or undoes everything.
-    fn attempt(&self, batch: &mut [Box<dyn Command>]) -> Result<BTreeSet<QueueName>> {
+    fn attempt(&self, batch: &mut [Box<dyn Command>]) -> Result<Rings> {
         let Settings { limits, clock, .. } = &self.settings;
         let mut step = Step::new(&self.conn, limits, clock.now());
-        // Nobody would ever know of the leases of a call whose caller has gone.
+        // Skips calls whose caller is gone: nobody would ever get their leases.
         let mut awaited = batch.iter_mut().filter(|command| !command.is_abandoned());
         let ran = awaited.try_for_each(|command| {
             step.now = clock.now();
             let before = self.conn.total_changes();
             let ran = command.run(&mut step);
-            // A call that a rule refused has changed nothing, or what it has changed must be
-            // undone. After an error of SQLite's the step may count what was not written.
+            // A call that a rule refused only keeps its error, unless it has changed something,
+            // which must be undone. An error of SQLite undoes all: the step may have counted
+            // unwritten rows.
             let changed = self.conn.total_changes() != before || self.conn.is_autocommit();
             ran.or_else(|error| if changed || is_fault(&error) { Err(error) } else { Ok(()) })
         });
-        let finished = ran.and_then(|()| step.finish()).and_then(|stirred| {
+        let finished = ran.and_then(|()| step.finish()).and_then(|rings| {
             let commit = self.conn.prepare_cached(COMMIT).and_then(|mut commit| commit.execute([]));
-            commit.map(|_| stirred).map_err(failed_to_commit)
+            commit.map(|_| rings).map_err(failed_to_commit)
         });
         if finished.is_err() && !self.conn.is_autocommit() {
             // If even this fails, the next BEGIN says why.
@@ -249,8 +249,9 @@ impl Thread {
         finished
     }
 
-    /// Rings for everybody if another process has written. Which queues it wrote to is not told;
-    /// a reserve that finds nothing writes nothing, so that processes do not wake each other on.
+    /// Wakes everybody if another process has written, because SQLite does not say which queues it
+    /// wrote to. A reserve that finds nothing writes nothing, so that processes do not keep waking
+    /// each other.
     fn look(&mut self) {
         if !self.watched.load(Ordering::Relaxed) || self.looked.elapsed() < LOOK {
             return;

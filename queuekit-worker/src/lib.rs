@@ -4,7 +4,7 @@
 //! - [`Handler`] is what runs a job: an async function of a payload and a [`Ctx`].
 //! - [`JobError`] says what becomes of a job whose run did not succeed.
 //! - [`Caretaker`] is for processes that run no jobs: it does what a worker does beside them.
-//! - [`Middleware`] wraps every run, [`Hooks`] are told what happens to it.
+//! - [`Middleware`] wraps every run, [`Hooks`] hear of what happens to it.
 //!
 //! ```
 //! use queuekit_core::memory::MemoryStore;
@@ -31,61 +31,38 @@
 //! let id = client.enqueue(Greet { name: "Ada".into() }).await?;
 //! let summary = Worker::new(client.clone()).handle(greet).run_until_idle().await?;
 //! assert_eq!(summary.completed, 1);
-//! let job = client.jobs().get(id).await?;
-//! assert_eq!(job.and_then(|job| job.result).as_deref(), Some(&b"\"Hello, Ada!\""[..]));
+//! let greeting: String = client.jobs().wait(id).await?.result()?;
+//! assert_eq!(greeting, "Hello, Ada!");
 //! # Ok(())
 //! # }
 //! ```
 //!
 //! A job runs at least once. While its handler runs, its lease is extended from a thread that no
 //! handler can block; when the process dies, another worker takes the job over as soon as the
-//! lease has run out. Outcomes are told to the store until it answers.
+//! lease has run out. The worker reports outcomes to the store until it answers.
 
-mod caretaker;
-mod consume;
-mod ctx;
-mod ending;
-mod execute;
-mod fetch;
-mod flights;
+mod build;
 mod handler;
 mod heartbeat;
-mod hooks;
-mod inbox;
-mod job_error;
-mod kinds;
-mod middleware;
-mod notices;
-mod pump;
-mod registry;
-mod reports;
+mod housekeeping;
+mod main_loop;
 mod run;
-mod running;
-mod schedules;
-mod serving;
-mod settle;
-mod shared;
-#[cfg(feature = "signal")]
-mod signal;
-mod snapshot;
 mod state;
-mod summary;
-mod upkeep;
-mod verdict;
-mod wakeups;
-mod worker;
 
-pub use caretaker::Caretaker;
-pub use ctx::Ctx;
+pub use build::running::RunningWorker;
+pub use build::worker::Worker;
 pub use futures_util::future::BoxFuture;
-pub use handler::{Handler, RawHandler};
-pub use hooks::{Hooks, Outcome};
-pub use job_error::{JobError, JobResult};
-pub use kinds::KindOptions;
-pub use middleware::{Middleware, Next};
+pub use handler::handler::{Handler, RawHandler};
+pub use handler::hooks::{Hooks, Outcome};
+pub use handler::middleware::{Middleware, Next};
+#[cfg(feature = "tower")]
+pub use handler::tower::{JobRequest, JobService, RunFailed};
+pub use housekeeping::caretaker::Caretaker;
 pub use queuekit_core::Bytes;
-pub use running::RunningWorker;
-pub use snapshot::{RunningJob, WorkerSnapshot, WorkerState};
-pub use summary::RunSummary;
+pub use run::ctx::Ctx;
+pub use run::job_error::{JobError, JobResult};
+pub use run::options::KindOptions;
+pub use state::health::{HealthProbe, WorkerHealth};
+pub use state::snapshot::{RunningJob, WorkerSnapshot, WorkerState};
+pub use state::summary::RunSummary;
 pub use tokio_util::sync::CancellationToken;
-pub use worker::Worker;

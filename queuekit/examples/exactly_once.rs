@@ -30,14 +30,11 @@ const BEGIN: &str = "
     INSERT INTO example_bank.accounts VALUES ('ada', 0);";
 const END: &str = "DROP SCHEMA example_bank, example_bank_jobs CASCADE";
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Payload)]
+#[payload(kind = "pay-in")]
 struct PayIn {
     account: String,
     cents: i64,
-}
-
-impl Payload for PayIn {
-    const KIND: &'static str = "pay-in";
 }
 
 #[derive(Clone)]
@@ -108,7 +105,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         move |_: PayIn, ctx: Ctx| {
             let (client, bank) = (client.clone(), bank.clone());
             async move {
-                client.backend().delete_job(ctx.id(), true).await?;
+                client.jobs().delete_forced(ctx.id()).await?;
                 bank.call(PayIn { account: "ada".into(), cents: 70 }, ctx).await
             }
         }

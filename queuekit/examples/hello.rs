@@ -7,13 +7,10 @@
 use queuekit::prelude::*;
 use serde::{Deserialize, Serialize};
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Payload)]
+#[payload(kind = "greet")]
 struct Greet {
     name: String,
-}
-
-impl Payload for Greet {
-    const KIND: &'static str = "greet";
 }
 
 async fn greet(job: Greet, _ctx: Ctx) -> JobResult {

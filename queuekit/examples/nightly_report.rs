@@ -1,25 +1,23 @@
 //! A nightly report: a cron schedule that is declared at each start.
 //!
-//! Declaring it again changes nothing, so every replica may do so; and whoever runs a worker sees
-//! to it that each occurrence is enqueued, once for all of them. Here the report is asked for at
-//! once, for nobody wants to wait for the night to see an example end.
+//! Declaring it again changes nothing, so every replica may do so. Every worker enqueues the
+//! occurrences that are due, each once for all workers. This example runs the report at once, so
+//! that you need not wait for the night to see it end.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::time::Duration;
 
+use queuekit::JobDraft;
 use queuekit::memory::MemoryStore;
 use queuekit::prelude::*;
-use queuekit::{Clock, JobDraft, ScheduleName, SystemClock};
+use queuekit::store::{Clock, ScheduleName, SystemClock};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Payload)]
+#[payload(kind = "report")]
 struct Report {
     of: String,
-}
-
-impl Payload for Report {
-    const KIND: &'static str = "report";
 }
 
 #[tokio::main]

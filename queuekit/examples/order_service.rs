@@ -1,32 +1,30 @@
-//! An outbox: an order and the event that tells of it, in one transaction, and two consumers that
-//! each get every event.
+//! An outbox: an order and its event in one transaction, and two consumers that each get every
+//! event.
 //!
-//! One of them is slow, and so behind; the other fails now and then, and is tried again. Neither
-//! hurts the other, nor the order service, which knows of none of them.
+//! One consumer is slow, and falls behind; the other fails now and then, and is retried. Neither
+//! affects the other, nor the order service, which does not know about either.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::error::Error;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use queuekit::capability::EmitOutcome;
 use queuekit::prelude::*;
 use queuekit::sqlite::SqliteStore;
 use queuekit::sqlite::rusqlite::{Connection, TransactionBehavior};
-use queuekit::{ConsumerName, EventDraft, SubscriptionDraft};
+use queuekit::store::ConsumerName;
+use queuekit::store::capability::EmitOutcome;
+use queuekit::{EventDraft, SubscriptionDraft};
 use serde::{Deserialize, Serialize};
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Payload)]
+#[payload(kind = "order.placed")]
 struct OrderPlaced {
     order: i64,
     item: String,
 }
 
 /// The type of the event is the kind of its payload.
-impl Payload for OrderPlaced {
-    const KIND: &'static str = "order.placed";
-}
-
 async fn write_invoice(event: OrderPlaced, _ctx: Ctx) -> JobResult {
     tokio::time::sleep(Duration::from_millis(100)).await;
     println!("  invoice for order {}", event.order);
@@ -54,10 +52,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let client = Client::new(store.clone());
 
     // Declared at each start: what is declared already stays as it is.
-    let invoices = SubscriptionDraft::new("invoices", "order.*").ordered().build()?;
-    let shipping = SubscriptionDraft::new("shipping", "order.placed").max_attempts(10).build()?;
+    let invoices = SubscriptionDraft::new("invoices", "order.*").ordered();
+    let shipping = SubscriptionDraft::new("shipping", "order.placed").max_attempts(10);
     for subscription in [invoices, shipping] {
-        client.consumers().declare(&subscription).await?;
+        client.consumers().declare(subscription).await?;
     }
 
     println!("orders:");

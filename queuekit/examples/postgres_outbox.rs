@@ -1,5 +1,5 @@
-//! An outbox in a Postgres database: an order and the event that tells of it, in one transaction;
-//! one consumer ships, another keeps a record of whatever happens.
+//! An outbox in a Postgres database: an order and its event in one transaction. One consumer ships
+//! orders, another records every event.
 //!
 //! Needs a server: `cargo run --features postgres --example postgres_outbox URL`. Without the
 //! argument it takes `QUEUEKIT_EXAMPLE_POSTGRES_URL`, or `postgres://localhost`. What it makes there
@@ -11,7 +11,8 @@ use std::error::Error;
 use queuekit::postgres::tokio_postgres::{NoTls, Transaction};
 use queuekit::postgres::{PostgresConfig, PostgresStore, tokio_postgres};
 use queuekit::prelude::*;
-use queuekit::{Bytes, ConsumerName, EventDraft, SubscriptionDraft};
+use queuekit::store::ConsumerName;
+use queuekit::{Bytes, EventDraft, SubscriptionDraft};
 use serde::{Deserialize, Serialize};
 
 const BEGIN: &str = "
@@ -22,17 +23,14 @@ const BEGIN: &str = "
     );";
 const END: &str = "DROP SCHEMA example_outbox, example_outbox_jobs CASCADE";
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Payload)]
+#[payload(kind = "order.placed")]
 struct OrderPlaced {
     order: i64,
     item: String,
 }
 
 /// The type of the event is the kind of its payload.
-impl Payload for OrderPlaced {
-    const KIND: &'static str = "order.placed";
-}
-
 async fn ship(event: OrderPlaced, _ctx: Ctx) -> JobResult {
     println!("  {} shipped", event.item);
     Ok(())
@@ -77,10 +75,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let client = Client::new(store.clone());
 
     // Declared at each start: what is declared already stays as it is.
-    let shipping = SubscriptionDraft::new("shipping", "order.placed").build()?;
-    let records = SubscriptionDraft::new("records", "*").ordered().build()?;
+    let shipping = SubscriptionDraft::new("shipping", "order.placed");
+    let records = SubscriptionDraft::new("records", "*").ordered();
     for subscription in [shipping, records] {
-        client.consumers().declare(&subscription).await?;
+        client.consumers().declare(subscription).await?;
     }
 
     println!("one that commits:");

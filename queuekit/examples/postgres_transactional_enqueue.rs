@@ -22,13 +22,10 @@ const BEGIN: &str = "
     );";
 const END: &str = "DROP SCHEMA example_shop, example_shop_jobs CASCADE";
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Payload)]
+#[payload(kind = "ship-order")]
 struct ShipOrder {
     order: i64,
-}
-
-impl Payload for ShipOrder {
-    const KIND: &'static str = "ship-order";
 }
 
 async fn ship(job: ShipOrder, _ctx: Ctx) -> JobResult {
@@ -45,7 +42,7 @@ async fn place(
     let insert = "INSERT INTO example_shop.orders (item) VALUES ($1) RETURNING id";
     let order: i64 = tx.query_one(insert, &[&item]).await?.get(0);
     let jobs = [JobDraft::of(&ShipOrder { order }).build()?];
-    store.enqueue_in(tx, &jobs).await?;
+    store.enqueue_in(tx, &jobs).await?.ids()?;
     // Workers hear of it at the commit; without this they look within their poll interval.
     store.notify_in(tx, &jobs).await?;
     println!("  order {order}: {item}");

@@ -1,21 +1,18 @@
 //! Jobs in a Redis server: a producer and a worker that know nothing of each other.
 //!
-//! `cargo run --example redis --features redis -- redis://127.0.0.1`, with a server that keeps what
-//! it is told: `redis-server --appendonly yes`. One that would lose jobs is refused, and the error
-//! says what to set. Run it in two terminals: each job is run once, by one of them. Without the
-//! argument it takes `QUEUEKIT_EXAMPLE_REDIS_URL`, or `redis://127.0.0.1`.
+//! `cargo run --example redis --features redis -- redis://127.0.0.1`, with a server that stores
+//! durably: `redis-server --appendonly yes`. A server that would lose jobs is refused, and the
+//! error says what to set. Run it in two terminals: each job runs once, in one of them. Without
+//! the argument it takes `QUEUEKIT_EXAMPLE_REDIS_URL`, or `redis://127.0.0.1`.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use queuekit::prelude::*;
 use serde::{Deserialize, Serialize};
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Payload)]
+#[payload(kind = "resize")]
 struct Resize {
     picture: String,
-}
-
-impl Payload for Resize {
-    const KIND: &'static str = "resize";
 }
 
 async fn resize(job: Resize, ctx: Ctx) -> JobResult {

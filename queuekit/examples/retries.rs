@@ -11,16 +11,13 @@ use std::time::Duration;
 
 use queuekit::memory::MemoryStore;
 use queuekit::prelude::*;
-use queuekit::{BulkAction, BulkRequest, JobFilter, JobId, ManualClock, State};
+use queuekit::{BulkAction, JobFilter, JobId, ManualClock, State};
 use serde::{Deserialize, Serialize};
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Payload)]
+#[payload(kind = "charge")]
 struct Charge {
     card: String,
-}
-
-impl Payload for Charge {
-    const KIND: &'static str = "charge";
 }
 
 /// A bank that can be down.
@@ -87,11 +84,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     println!("the bank is back; the dead letters of its time are brought back with all attempts:");
     bank.is_down.store(false, Ordering::Relaxed);
-    let mut filter = JobFilter::default().status(State::Dead);
-    filter.error_contains = Some("does not answer".into());
-    let request = BulkRequest::new(BulkAction::Retry, filter);
-    let report = queuekit::bulk(client.backend(), &request).await?;
-    println!("  {} of {} retried", report.changed, report.matched);
+    let filter = JobFilter::default().status(State::Dead).error_contains("does not answer");
+    let totals = client.jobs().bulk(filter, BulkAction::Retry).await?;
+    println!("  {} of {} retried", totals.changed, totals.matched);
     clock.advance(Duration::from_secs(90));
     worker().run_until_idle().await?;
     show(&client, &jobs).await?;

@@ -12,13 +12,10 @@ use queuekit::prelude::*;
 use queuekit::{JobFilter, ManualClock, State};
 use serde::{Deserialize, Serialize};
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Payload)]
+#[payload(kind = "step")]
 struct Step {
     name: String,
-}
-
-impl Payload for Step {
-    const KIND: &'static str = "step";
 }
 
 fn step(name: &str) -> Step {

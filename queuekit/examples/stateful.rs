@@ -10,13 +10,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use queuekit::prelude::*;
 use serde::{Deserialize, Serialize};
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Payload)]
+#[payload(kind = "count-words")]
 struct CountWords {
     text: String,
-}
-
-impl Payload for CountWords {
-    const KIND: &'static str = "count-words";
 }
 
 /// Jobs run at the same time, so what they share is locked; never across an `.await`.

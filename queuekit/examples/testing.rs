@@ -16,13 +16,10 @@ use queuekit::prelude::*;
 use queuekit::{JobId, ManualClock, State};
 use serde::{Deserialize, Serialize};
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Payload)]
+#[payload(kind = "charge")]
 struct Charge {
     cents: u64,
-}
-
-impl Payload for Charge {
-    const KIND: &'static str = "charge";
 }
 
 /// Stands for a payment service that takes an idempotency key, as most of them do.

@@ -13,13 +13,10 @@ use queuekit::sqlite::SqliteStore;
 use queuekit::sqlite::rusqlite::{Connection, Transaction, TransactionBehavior};
 use serde::{Deserialize, Serialize};
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Payload)]
+#[payload(kind = "ship-order")]
 struct ShipOrder {
     order: i64,
-}
-
-impl Payload for ShipOrder {
-    const KIND: &'static str = "ship-order";
 }
 
 async fn ship(job: ShipOrder, _ctx: Ctx) -> JobResult {
@@ -32,7 +29,7 @@ fn place(store: &SqliteStore, tx: &Transaction<'_>, item: &str) -> Result<(), Bo
     tx.execute("INSERT INTO orders (item) VALUES (?1)", [item])?;
     let order = tx.last_insert_rowid();
     let job = JobDraft::of(&ShipOrder { order }).build()?;
-    store.enqueue_in(tx, &[job])?;
+    store.enqueue_in(tx, &[job])?.ids()?;
     println!("  order {order}: {item}");
     Ok(())
 }

@@ -3,11 +3,12 @@
 use queuekit_core::memory::MemoryStore;
 use queuekit_core::{Client, Error, ErrorKind, Result};
 
+use crate::register::{Opening, opener};
 use crate::store_url::{Store, StoreUrl};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Opens the store of this URL.
+/// Opens the store at a URL.
 ///
 /// | URL | store |
 /// |---|---|
@@ -20,38 +21,40 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// | `rediss://..`, `rediss-cluster://..`, `rediss-sentinel://..` | the same over encrypted connections |
 /// | `memory:` | a new store in this process, feature `memory`; gone when its last client is |
 ///
-/// Settings follow a `?`, joined by `&`. Those of a file, which is created if there is none:
+/// Settings follow a `?`, joined by `&`. These are the settings of an SQLite file:
 ///
 /// | setting | meaning |
 /// |---|---|
-/// | `synchronous=full` | default: an Ok survives loss of power |
-/// | `synchronous=normal` | an Ok survives the end of the process, and calls are faster |
-/// | `create=file` | default: makes file and tables, refuses another application's database |
-/// | `create=tables` | keeps our tables (`queuekit_*`) beside those of another application |
-/// | `create=nothing` | opens only what was made before |
-/// | `journal=wal` | switches another application's database to the write-ahead log, if need be |
-/// | `migrate=off` | refuses an older schema instead of bringing it up to date |
+/// | `synchronous=full` | default: an `Ok` survives loss of power |
+/// | `synchronous=normal` | an `Ok` survives the end of the process, and calls are faster |
+/// | `create=file` | default: creates the file and its tables; refuses other programs' databases |
+/// | `create=tables` | adds tables (`queuekit_*`) to the database of an application |
+/// | `create=nothing` | opens an existing store only |
+/// | `journal=wal` | switches the database of an application to the write-ahead log if necessary |
+/// | `migrate=off` | refuses an older schema instead of migrating it |
 /// | `op_timeout_ms=10000` | how long a call waits for the file's write lock |
 ///
-/// `sqlite:///app.db?create=tables&journal=wal` is a database of the application's own. In a path,
-/// `%XX` stands for a byte, as in `%3F` for `?`.
+/// `sqlite:///app.db?create=tables&journal=wal` is the database of your application. In a path,
+/// `%XX` encodes a byte, as in `%3F` for `?`.
 ///
-/// In Postgres the tables are made in the schema `queuekit`, or the one of `schema=`. Its other
-/// settings are listed at `queuekit::postgres::PostgresStore::connect_url`; `postgresql:` is the
-/// same as `postgres:`.
+/// In Postgres the tables are in the schema `queuekit`, or in the one given with `schema=`. The
+/// other settings are listed at `queuekit::postgres::PostgresStore::connect_url`; `postgresql:` is
+/// the same as `postgres:`.
 ///
-/// In Redis all keys begin with `qk`, or what `prefix=` says. Its other settings are listed at
-/// `queuekit::redis::RedisStore::connect_url`.
+/// In Redis all keys begin with `qk`, or with the prefix given with `prefix=`. The other settings
+/// are listed at `queuekit::redis::RedisStore::connect_url`.
 ///
-/// Whoever needs more than a client opens the store itself, `queuekit::sqlite::SqliteStore`,
-/// `queuekit::postgres::PostgresStore` or `queuekit::redis::RedisStore`, and hands it to
+/// Stores of other crates have their own schemes, see [`register`](crate::register()).
+///
+/// If you need more than a client, open the store itself (`queuekit::sqlite::SqliteStore`,
+/// `queuekit::postgres::PostgresStore` or `queuekit::redis::RedisStore`) and pass it to
 /// [`Client::new`].
 ///
 /// # Errors
-/// `Invalid` if this is not a URL of a store; `Unsupported` if this build cannot open it, with
-/// what to change; else what the store says: `Unavailable` if a file cannot be read and written or
-/// a server cannot be reached, `Corrupt` if a file is no database, `Conflict` if it is another
-/// application's. An error never tells the URL's password.
+/// `Invalid` if this is not the URL of a store. `Unsupported` if this build cannot open it; the
+/// error says what to change. `Unavailable` if the file cannot be read and written, or the server
+/// cannot be reached. `Corrupt` if the file is not a database. `Conflict` if it belongs to another
+/// application. No error contains the password of the URL.
 ///
 #[cfg_attr(all(feature = "memory", feature = "sqlite"), doc = "```")]
 #[cfg_attr(not(all(feature = "memory", feature = "sqlite")), doc = "```ignore")]
@@ -75,15 +78,15 @@ pub async fn connect(url: &str) -> Result<Client> {
     open(url, Checks::All).await.map_err(|error| error.during("connect"))
 }
 
-/// Opens the store of this URL as [`connect`] does, but neither looks at how the server is set up
-/// and which schema there is, nor changes it: for whoever finds out what is wrong with a store
-/// ([`Inspect`]) or brings its schema up to date ([`Migrations`]).
+/// Opens the store at a URL as [`connect`] does, but neither checks nor changes the schema and the
+/// settings of the server. Use it to find out what is wrong with a store ([`Inspect`]) or to
+/// migrate its schema ([`Migrations`]).
 ///
 /// [`Inspect`]: queuekit_core::capability::Inspect
 /// [`Migrations`]: queuekit_core::capability::Migrations
 ///
 /// # Errors
-/// As [`connect`], but for what it says of servers and schemas.
+/// As [`connect`], without the errors about schemas and settings of servers.
 ///
 #[cfg_attr(feature = "sqlite", doc = "```")]
 #[cfg_attr(not(feature = "sqlite"), doc = "```ignore")]
@@ -117,8 +120,14 @@ async fn open(text: &str, checks: Checks) -> Result<Client> {
         Some(Store::Sqlite) => open_sqlite(text, checks).await,
         Some(Store::Postgres) => open_postgres(url, checks).await,
         Some(Store::Redis) => open_redis(url, checks).await,
-        // Without the rest: where the scheme is wrong, anything may be a password.
-        None => return Err(unknown_scheme(url.scheme)),
+        None => match opener(url.scheme) {
+            Some(open) => {
+                let is_checked = matches!(checks, Checks::All);
+                open(Opening { url: text.to_owned(), is_checked }).await
+            }
+            // Without the rest: where the scheme is wrong, anything may be a password.
+            None => return Err(unknown_scheme(url.scheme)),
+        },
     };
     opened.map_err(|error| error.on(url))
 }

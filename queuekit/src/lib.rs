@@ -2,62 +2,63 @@
 //!
 //! # Overview
 //!
-//! A job is a payload with a kind. [`connect`] opens the store of a URL, [`Client::enqueue`] puts
-//! a job into it, and a [`Worker`] calls the [`Handler`] of its kind, in this process or in
-//! another. Nothing but the URL depends on the store.
+//! A job is a payload with a kind. [`connect`] opens the store at a URL, [`Client::enqueue`] stores
+//! a job in it, and a [`Worker`] calls the [`Handler`] of its kind, in this process or in another.
+//! Only the URL depends on the store.
 //!
 //! - Jobs have [priorities](JobDraft::priority), [delays](JobDraft::delay),
 //!   [deadlines](JobDraft::deadline), [idempotency keys](JobDraft::idempotency_key) and
 //!   [partition keys](JobDraft::partition_key), which run in order.
-//! - A failed job runs again by its [`RetryPolicy`]; one that keeps failing becomes a dead letter,
-//!   kept with its errors until somebody [retries](capability::Admin::retry) or deletes it.
-//! - [Schedules](Client::schedule) enqueue a job by a cron expression in any time zone, or every so
-//!   often: each occurrence once, however many processes run; every worker sees to it.
-//! - [Events](Client::emit) are delivered to every consumer that wants them, with retries, dead
-//!   letters and order of its own; in SQLite and Postgres they are emitted in the transaction that
-//!   they tell of.
-//! - [`Admin`](capability::Admin) pauses queues, cancels jobs, and says
-//!   [why](capability::Admin::why) a job is not running.
-//! - With SQLite and Postgres a job can be enqueued
-//!   [inside a transaction](sqlite::SqliteStore::enqueue_in) of the application's own: it exists if
-//!   and only if that commits.
-//! - [`memory::MemoryStore`] is what handlers are tested with: a clock that is moved by hand, and
+//! - A failed job runs again as its [`RetryPolicy`] says. A job that keeps failing becomes a dead
+//!   letter: it is kept with its errors until you [retry](Client::jobs) or delete it.
+//! - [Schedules](Client::schedule) enqueue a job by a cron expression in any time zone, or at an
+//!   interval. Workers enqueue each occurrence once, however many processes run.
+//! - [Events](Client::emit) are delivered to every subscribed consumer, each with its own retries,
+//!   dead letters and order. In SQLite and Postgres you can emit them in your own transaction.
+//! - [`Client::jobs`] lists, cancels and retries jobs and says why one is not running;
+//!   [`Client::queues`] pauses and configures queues.
+//! - With SQLite and Postgres you can enqueue a job
+//!   [in your own transaction](sqlite::SqliteStore::enqueue_in): it exists if and only if the
+//!   transaction commits.
+//! - [`memory::MemoryStore`] is for tests of handlers: you move its clock by hand, and cause
 //!   [faults](memory::MemoryStore::faults) on demand.
 //!
 //! # Guarantees
 //!
-//! The same on every store; `docs/semantics.md` has the whole contract, rule by rule, and
-//! `queuekit-integration-tests` is the suite that holds a store to it.
+//! They are the same on every store. `docs/semantics.md` has the whole contract, rule by rule, and
+//! the suite `queuekit-conformance` checks every store against it.
 //!
 //! - **At least once.** When `enqueue` has returned `Ok`, the job ends as completed, dead or
-//!   cancelled, or is still stored; it is never lost. How much an `Ok` survives depends on
-//!   the store: in an SQLite file it survives loss of power (with `synchronous=normal` the end of
-//!   the process only), in Postgres what the database's own setting says, in Redis what its
-//!   append-only file is set to, in memory nothing.
-//! - **One holder at a time.** A job is leased for a while, and the lease is extended while the
-//!   handler runs. Two leases of one job never live at once, and whoever has lost its lease
-//!   changes nothing any more: every outcome is fenced.
-//! - **Attempts are bounded.** The store counts an attempt when it grants the lease, so that a job
-//!   that kills its process ends as a dead letter too.
-//! - **Nothing runs early**, and time alone moves nothing: there is no leader and no timer process
-//!   whose death would stop the queue.
+//!   cancelled, or is still stored; it is never lost. How durable an `Ok` is depends on the store:
+//!   in an SQLite file it survives loss of power (with `synchronous=normal`, the end of the process
+//!   only), in Postgres and Redis what the server is configured for, in memory nothing.
+//! - **One holder at a time.** A worker leases a job for a while, and extends the lease while the
+//!   handler runs. A job never has two live leases, and a worker that has lost its lease can no
+//!   longer record an outcome: every outcome is fenced.
+//! - **Attempts are bounded.** The store counts an attempt when it grants the lease, so a job that
+//!   kills its process becomes a dead letter too.
+//! - **Nothing runs early**, and no transition needs a timer: there is no leader and no scheduler
+//!   process whose death would stop the queue.
 //!
-//! A handler can run twice for one job, when its process died before the outcome was recorded.
-//! So handlers are written to be idempotent, and the example `testing` shows how to prove it.
+//! A handler can run twice for one job, if its process dies before the outcome is recorded. So
+//! write handlers to be idempotent; the example `testing` shows how to prove it.
 //!
 //! # Example
 //!
-//! What is enqueued is in the file `jobs.db` when `enqueue` returns, and is still there when the
-//! program is started again.
+//! When `enqueue` returns, the job is stored in the file `jobs.db`, and survives a restart of the
+//! program.
 //!
-#![cfg_attr(all(feature = "sqlite", feature = "worker"), doc = "```no_run")]
-#![cfg_attr(not(all(feature = "sqlite", feature = "worker")), doc = "```ignore")]
+#![cfg_attr(all(feature = "derive", feature = "sqlite", feature = "worker"), doc = "```no_run")]
+#![cfg_attr(
+    not(all(feature = "derive", feature = "sqlite", feature = "worker")),
+    doc = "```ignore"
+)]
 //! use queuekit::prelude::*;
 //! use serde::{Deserialize, Serialize};
 //!
-//! #[derive(Serialize, Deserialize)]
+//! #[derive(Serialize, Deserialize, Payload)]
+//! #[payload(kind = "greet")]
 //! struct Greet { name: String }
-//! impl Payload for Greet { const KIND: &'static str = "greet"; }
 //!
 //! async fn greet(job: Greet, _ctx: Ctx) -> JobResult {
 //!     println!("Hello, {}!", job.name);
@@ -79,12 +80,14 @@
 //!
 //! | feature | default | what it adds |
 //! |---|---|---|
-//! | `sqlite` | yes | `connect("sqlite://jobs.db")`: a store in a file; SQLite itself is compiled in |
+//! | `derive` | yes | the macro [`#[derive(Payload)]`](macro@Payload) |
+//! | `sqlite` | no | `connect("sqlite://jobs.db")`: a store in a file; SQLite itself is compiled in |
 //! | `postgres` | no | `connect("postgres://localhost/app")`: a store in a Postgres database |
 //! | `redis` | no | `connect("redis://localhost")`: a store in a Redis or Valkey server |
 //! | `memory` | yes | `connect("memory:")`: a store that lives and dies with the process |
 //! | `worker` | yes | [`Worker`], [`Handler`] and what belongs to them; does what schedules say |
 //! | `signal` | yes | `worker`, and ending it by SIGINT and SIGTERM |
+//! | `tower` | no | `worker`, and layers of tower around its handlers |
 //!
 //! Schedules need no feature: declaring them is of the contract, and every store keeps them.
 //!
@@ -95,13 +98,44 @@
 )]
 
 mod connect;
+mod register;
 mod store_url;
 
 pub mod prelude;
 
 pub use connect::{connect, connect_unchecked};
 #[doc(inline)]
-pub use queuekit_core::*;
+pub use queuekit_core::capability::CancelOutcome;
+/// The store in this process, for tests: a clock that is moved by hand, and faults on demand.
+#[doc(inline)]
+pub use queuekit_core::memory;
+/// What clients and workers record: each metric, its labels and its unit.
+#[doc(inline)]
+pub use queuekit_core::metrics;
+/// Settings of queues: retention, order, and what a waiting or dead job does to its partition key.
+#[doc(inline)]
+pub use queuekit_core::queue;
+#[doc(inline)]
+pub use queuekit_core::{
+    Ack, AckOutcome, BulkAction, Bytes, CatchUp, Client, EnqueueOutcome, Enqueued, Error,
+    ErrorKind, EventDraft, EventId, Job, JobDraft, JobFilter, JobId, ManualClock, Metadata, NewJob,
+    Overlap, Payload, Priority, QueueName, QueuePatch, QueueSettings, Result, RetryPolicy,
+    ScheduleDraft, State, Status, StatusSet, SubscriptionDraft, Timestamp,
+};
+#[cfg(feature = "derive")]
+pub use queuekit_derive::Payload;
+#[cfg(feature = "worker")]
+#[doc(inline)]
+pub use queuekit_worker::{
+    CancellationToken, Ctx, Handler, JobError, JobResult, KindOptions, RunningWorker, Worker,
+};
+pub use register::{Opening, register};
+pub use store_url::redacted;
+
+/// The contract, for authors of stores and tools: [`Backend`](store::Backend) and its
+/// [capabilities](store::capability), leases, [limits](store::limits), and all types that
+/// applications seldom name.
+pub use queuekit_core as store;
 /// The store in a Postgres database: its settings, transactions of the application's own, and the
 /// version of `tokio-postgres` these are of.
 #[cfg(feature = "postgres")]
@@ -116,7 +150,7 @@ pub use queuekit_redis as redis;
 #[cfg(feature = "sqlite")]
 #[doc(inline)]
 pub use queuekit_sqlite as sqlite;
+/// All of the worker: middleware, hooks, snapshots, and handlers of raw bytes.
 #[cfg(feature = "worker")]
 #[doc(inline)]
-pub use queuekit_worker::*;
-pub use store_url::redacted;
+pub use queuekit_worker as worker;

@@ -4,6 +4,8 @@ use std::fmt;
 
 use queuekit_core::{Error, Result};
 
+use crate::register::opener;
+
 /// A store's URL as it may be shown, in a log or to people: without userinfo and settings, both of
 /// which can hold secrets. Of a text that is no URL of a store, nothing is shown.
 ///
@@ -12,7 +14,8 @@ use queuekit_core::{Error, Result};
 /// assert_eq!(queuekit::redacted("ada:pw@db"), "***");
 /// ```
 pub fn redacted(url: &str) -> String {
-    let url = StoreUrl::parse(url).ok().filter(|url| url.store().is_some());
+    let is_known = |url: &StoreUrl<'_>| url.store().is_some() || opener(url.scheme).is_some();
+    let url = StoreUrl::parse(url).ok().filter(is_known);
     url.map_or("***".to_owned(), |url| url.to_string())
 }
 

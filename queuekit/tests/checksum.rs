@@ -14,11 +14,13 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use queuekit::{Job, JobFilter, PageSize};
+use queuekit::store::PageSize;
+use queuekit::{Job, JobFilter};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-/// So many that their digests do not fit into a pipe: nobody ends who is not read from.
+/// Enough that their digests do not fit into a pipe: a process whose output nobody reads never
+/// ends.
 const FILES: usize = 1000;
 
 /// Far longer than anything here takes.
@@ -95,7 +97,7 @@ impl Trial {
 
     async fn jobs(&self) -> Vec<Job> {
         let client = queuekit::connect(&self.url).await.unwrap();
-        let mut filter = JobFilter::default().limit(PageSize::MAX);
+        let mut filter = JobFilter::default().limit(PageSize::MAX.get());
         let mut jobs = Vec::new();
         loop {
             let page = client.backend().list_jobs(&filter).await.unwrap();

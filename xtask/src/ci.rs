@@ -4,7 +4,7 @@ use crate::command_line::CommandLine;
 use crate::error::Result;
 use crate::steps::{Steps, all};
 use crate::workspace::{Crate, Workspace};
-use crate::{mutants, test, tidy, tools, versions};
+use crate::{beside, mutants, test, tidy, tools, versions};
 
 /// How much CI runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,8 +30,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             all([
                 lint(&workspace, steps, options.nightly),
                 document(steps),
+                bind(steps),
+                check_alerts(steps),
                 deny(steps),
                 check_msrv(&workspace, steps),
+                beside::resolve(&workspace, steps),
+                compatible(steps),
             ])
         }),
         if options.nightly { nightly(&workspace, &steps) } else { changed_guards(&steps) },
@@ -53,6 +57,7 @@ fn nightly(workspace: &Workspace, steps: &Steps) -> Result<()> {
     all([
         take_guards_out(steps, "guards", "", mutants::Options::default()),
         versions::run(workspace, steps, &versions::Options::default()),
+        beside::build(workspace, steps),
         take_guards_out(steps, "cargo-mutants", "--units", units),
     ])
 }
@@ -64,24 +69,26 @@ fn take_guards_out(steps: &Steps, name: &str, args: &str, options: mutants::Opti
 
 fn lint(workspace: &Workspace, steps: &Steps, nightly: bool) -> Result<()> {
     let everything = "clippy --workspace --all-targets --all-features -- -D warnings";
-    // The facade's features bring every store in alone; each library by itself repeats that.
+    // The facade brings every library in; each by itself repeats that.
     let linted = |krate: &&Crate| krate.is_public_library && (nightly || krate.name == "queuekit");
     let libraries = workspace.crates.iter().filter(linted);
-    let alone = libraries.flat_map(features_alone);
+    let alone = libraries.flat_map(|krate| features_alone(&workspace.crates, krate, nightly));
     let clippy = std::iter::once(("clippy".to_owned(), CommandLine::cargo(everything)));
     all(clippy.chain(alone).map(|(name, command)| steps.run(&name, &yielding(command))))
 }
 
 /// A library with no feature and with each feature by itself: together they hide it when one uses
 /// what only another brings in. The library alone is linted, because the dependencies of its tests
-/// would bring the same things in again.
-fn features_alone(krate: &Crate) -> Vec<(String, CommandLine)> {
+/// would bring the same things in again. Daily, those features that bring in a crate of ours.
+fn features_alone(crates: &[Crate], krate: &Crate, nightly: bool) -> Vec<(String, CommandLine)> {
     let without = format!("clippy --package {} --lib --no-default-features", krate.name);
     let command = |options: &[&str]| {
         CommandLine::cargo(&without).args(options.iter().copied()).args(["--", "-D", "warnings"])
     };
+    let is_ours = |name: &str| crates.iter().any(|krate| krate.name == name);
+    let taken = |feature: &&String| nightly || is_ours(&format!("queuekit-{feature}"));
     let none = (format!("clippy: {} without features", krate.name), command(&[]));
-    let each = krate.features.iter().map(|feature| {
+    let each = krate.features.iter().filter(taken).map(|feature| {
         let name = format!("clippy: {} with {feature} alone", krate.name);
         (name, command(&["--features", feature]))
     });
@@ -91,6 +98,34 @@ fn features_alone(krate: &Crate) -> Vec<(String, CommandLine)> {
 fn document(steps: &Steps) -> Result<()> {
     let doc = CommandLine::cargo("doc --workspace --no-deps --all-features");
     steps.run("docs", &yielding(doc.env("RUSTDOCFLAGS", "-D warnings")))
+}
+
+/// The pages of docs/ as a book: a page that its table of contents names must exist.
+fn bind(steps: &Steps) -> Result<()> {
+    if !tools::has_mdbook() {
+        let remedy = "mdbook is missing; `cargo install --locked mdbook` installs it";
+        steps.not_checked("the book of docs/", remedy);
+        return Ok(());
+    }
+    steps.run("book", &yielding(CommandLine::new("mdbook").arg("build")))
+}
+
+/// The rules of deploy/monitoring, and when each fires. `tidy` compares their metrics with docs.
+fn check_alerts(steps: &Steps) -> Result<()> {
+    if !tools::has_promtool() {
+        let remedy = "promtool is missing; Debian's package `prometheus` has it";
+        steps.not_checked("the alerts of deploy/monitoring", remedy);
+        return Ok(());
+    }
+    let promtool = |args: &str| yielding(CommandLine::new("promtool").args(args.split(' ')));
+    all([
+        steps.run("alerts", &promtool("check rules deploy/monitoring/alerts.yaml")),
+        steps.run("tests of alerts", &promtool("test rules deploy/monitoring/alerts_test.yaml")),
+        steps.run(
+            "prometheus.yaml",
+            &promtool("check config --syntax-only deploy/monitoring/prometheus.yaml"),
+        ),
+    ])
 }
 
 /// What runs beside tests that have time limits leaves the processor to them.
@@ -122,6 +157,23 @@ fn dependencies_denied() -> CommandLine {
 /// By the database that is there: a check that asks the network differs from one run to the next.
 fn advisories_denied() -> CommandLine {
     CommandLine::cargo("deny --locked --offline --workspace --all-features check advisories")
+}
+
+/// Whether the public API breaks what the last release had more than the version says.
+fn compatible(steps: &Steps) -> Result<()> {
+    let what = "whether the public API is compatible with the last release";
+    let Some(release) = tools::last_release() else {
+        steps.not_checked(what, "there is no tag of a release; `git fetch --tags` fetches them");
+        return Ok(());
+    };
+    if !tools::has_semver_checks() {
+        let remedy = "cargo-semver-checks is missing; \
+                      `cargo install --locked cargo-semver-checks` installs it";
+        steps.not_checked(what, remedy);
+        return Ok(());
+    }
+    let check = CommandLine::cargo("semver-checks --workspace --all-features --baseline-rev");
+    steps.run("semver", &check.arg(release))
 }
 
 /// With every target: a test that needs a newer compiler breaks the promise for contributors.
@@ -164,22 +216,21 @@ mod tests {
     }
 
     #[test]
-    fn each_feature_is_linted_alone_and_none_as_well() {
-        let krate = Crate {
-            name: "queuekit".to_owned(),
-            features: vec!["memory".to_owned(), "worker".to_owned()],
+    fn each_feature_is_linted_alone_and_those_of_no_crate_at_night() {
+        let krate = |name: &str, features: &[&str]| Crate {
+            name: name.to_owned(),
+            features: features.iter().map(|&feature| feature.to_owned()).collect(),
             ..Crate::default()
         };
-        let commands: Vec<String> =
-            features_alone(&krate).iter().map(|(_, command)| command.to_string()).collect();
+        let crates = [krate("queuekit", &["memory", "worker"]), krate("queuekit-worker", &[])];
+        let commands = |nightly| -> Vec<String> {
+            let alone = features_alone(&crates, &crates[0], nightly);
+            alone.iter().map(|(_, command)| command.to_string()).collect()
+        };
         let without = "cargo clippy --package queuekit --lib --no-default-features";
-        assert_eq!(
-            commands,
-            [
-                format!("{without} -- -D warnings"),
-                format!("{without} --features memory -- -D warnings"),
-                format!("{without} --features worker -- -D warnings"),
-            ]
-        );
+        let none = format!("{without} -- -D warnings");
+        let with = |feature| format!("{without} --features {feature} -- -D warnings");
+        assert_eq!(commands(false), [none.clone(), with("worker")]);
+        assert_eq!(commands(true), [none, with("memory"), with("worker")]);
     }
 }

@@ -9,6 +9,8 @@
 )]
 
 mod bench;
+mod beside;
+mod book;
 mod ci;
 mod command_line;
 mod error;
@@ -51,6 +53,9 @@ fn run(request: Request) -> Result<()> {
         Request::Test(options) => test::run(&options),
         Request::Ci(options) => ci::run(&options),
         Request::Tidy => tidy::run(),
+        Request::Beside => beside::run(),
+        Request::Book => book::run(),
+        Request::BookSupports => Ok(()),
         Request::Bench { args } => bench::run(&args),
         Request::Mutants(options) => mutants::run(options),
         Request::Peers(options) => peers::run(&options),

@@ -169,7 +169,7 @@ mod tests {
             assert!(names.contains(&built), "{built}");
         }
         // Of tests, benchmarks and this program.
-        for other in ["tempfile", "criterion", "xtask", "queuekit-integration-tests", "rcgen"] {
+        for other in ["tempfile", "criterion", "xtask", "queuekit-conformance", "rcgen"] {
             assert!(!names.contains(&other), "{other}");
         }
         let references = texts(&bom["components"], "bom-ref");

@@ -10,9 +10,9 @@ use crate::workspace::Workspace;
 const PACKAGE: &str = "schemathesis==4.32.5";
 const PROGRAM: &str = "schemathesis";
 
-/// Sees to it that tests find the program, and returns the path they are to look in. Where it is
-/// not in the path it is installed into the target directory, once. If that cannot be done the
-/// summary tells, or, if it is required, the run fails.
+/// Makes sure that tests find the program, and returns the path in which they look. A program that
+/// is not in the path is installed into the target directory, once. If that fails the summary says
+/// so, or, if the program is required, the run fails.
 pub(crate) fn provide(
     workspace: &Workspace,
     steps: &Steps,

@@ -25,7 +25,7 @@ const REDIS: Server = Server { word: "redis", url: "QUEUEKIT_TEST_REDIS_URL" };
 /// Where Debian puts programs that are not in everyone's path.
 const PLACES: &[&str] = &["/usr/sbin", "/usr/lib/postgresql/*/bin"];
 
-/// Sees to it that what tests need is here, and returns what to set [`REQUIRE`] to.
+/// Makes sure that the servers that tests need are here, and returns the value of [`REQUIRE`].
 ///
 /// What is missing is installed if that can be done: as root on Debian it is, and with `install`
 /// also by way of sudo. A server may come from elsewhere as well, and one that comes from nowhere

@@ -19,7 +19,7 @@ pub(crate) struct Steps {
     pub(crate) root: PathBuf,
     lines: Mutex<Vec<String>>,
     started: Instant,
-    /// What cargo is told beside a command's own.
+    /// Variables that cargo gets beside a command's own.
     env: Vec<(&'static str, &'static str)>,
 }
 

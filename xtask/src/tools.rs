@@ -7,6 +7,27 @@ pub(crate) fn has_cargo_deny() -> bool {
     output_of("cargo", &["deny", "--version"]).is_some()
 }
 
+/// Whether `cargo semver-checks` can be run here.
+pub(crate) fn has_semver_checks() -> bool {
+    output_of("cargo", &["semver-checks", "--version"]).is_some()
+}
+
+/// The tag of the last release, if there was one.
+pub(crate) fn last_release() -> Option<String> {
+    let tag = output_of("git", &["describe", "--tags", "--abbrev=0", "--match", "v[0-9]*"])?;
+    Some(tag.trim().to_owned())
+}
+
+/// Whether `mdbook` can be run here.
+pub(crate) fn has_mdbook() -> bool {
+    output_of("mdbook", &["--version"]).is_some()
+}
+
+/// Whether `promtool` can be run here.
+pub(crate) fn has_promtool() -> bool {
+    output_of("promtool", &["--version"]).is_some()
+}
+
 /// Whether cargo-deny has a database of advisories it can use without the network.
 pub(crate) fn has_advisory_database() -> bool {
     let databases = cargo_home().map(|home| home.join("advisory-dbs"));

@@ -24,6 +24,9 @@ Commands:
                      --own-rule: run no cases but those of the guard's rule
                      --within: begin none after so many minutes, and say how many are left
                      --units: instead, cargo-mutants over core and worker, a shard of it
+  beside             resolve queuekit beside the database crates of applications (sqlx, SeaORM,
+                     Diesel, rusqlite), and build two of these
+  book               for mdBook, which runs it: replaces the links that lead out of docs/
   bench [-- ARGS]    run the benchmarks; ARGS go to criterion
   peers [--store STORE] [--rounds N] [--only WHAT] [--dir DIR] [--url URL]
                      measure our store beside other queues on the same, in turns (3 rounds)
@@ -49,10 +52,16 @@ Exit codes: 0 all well, 1 a step failed, 2 wrong usage.";
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     Test(test::Options),
+    Beside,
+    Book,
+    /// mdBook asks whether the preprocessor supports a renderer: it supports all.
+    BookSupports,
     Ci(ci::Options),
     Tidy,
     Mutants(mutants::Options),
-    Bench { args: Vec<String> },
+    Bench {
+        args: Vec<String>,
+    },
     Peers(peers::Options),
     Sbom(sbom::Options),
     Versions(versions::Options),
@@ -68,6 +77,9 @@ impl Request {
             ["test", rest @ ..] => Ok(Self::Test(test::Options::parse(rest)?)),
             ["ci"] => Ok(Self::Ci(ci::Options::default())),
             ["ci", "--nightly"] => Ok(Self::Ci(ci::Options { nightly: true })),
+            ["beside"] => Ok(Self::Beside),
+            ["book"] => Ok(Self::Book),
+            ["book", "supports", _] => Ok(Self::BookSupports),
             ["tidy"] => Ok(Self::Tidy),
             ["mutants", rest @ ..] => Ok(Self::Mutants(mutants::Options::parse(rest)?)),
             ["bench"] => Ok(Self::Bench { args: Vec::new() }),
@@ -80,7 +92,7 @@ impl Request {
             ["peers", rest @ ..] => Ok(Self::Peers(peers::Options::parse(rest)?)),
             ["sbom", rest @ ..] => Ok(Self::Sbom(sbom::Options::parse(rest)?)),
             ["versions", rest @ ..] => Ok(Self::Versions(versions::Options::parse(rest)?)),
-            [command @ ("ci" | "tidy"), rest @ ..] => {
+            [command @ ("beside" | "book" | "ci" | "tidy"), rest @ ..] => {
                 Err(Error::Usage(format!("{command}: unexpected `{}`", rest.join(" "))))
             }
             [command, ..] => Err(Error::Usage(format!("unknown command `{command}`"))),
@@ -109,6 +121,9 @@ mod tests {
         assert_eq!(parse("ci"), Ok(Request::Ci(ci::Options::default())));
         let nightly = ci::Options { nightly: true };
         assert_eq!(parse("ci --nightly"), Ok(Request::Ci(nightly)));
+        assert_eq!(parse("beside"), Ok(Request::Beside));
+        assert_eq!(parse("book"), Ok(Request::Book));
+        assert_eq!(parse("book supports html"), Ok(Request::BookSupports));
         assert_eq!(parse("tidy"), Ok(Request::Tidy));
         assert_eq!(parse("mutants"), Ok(Request::Mutants(mutants::Options::default())));
         assert_eq!(parse("peers"), Ok(Request::Peers(peers::Options::default())));
@@ -133,6 +148,7 @@ mod tests {
             "test --lnog",
             "test --long --long",
             "test --long twice",
+            "beside x",
             "ci x",
             "bench --quick",
             "peers x",

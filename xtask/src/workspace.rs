@@ -27,6 +27,8 @@ pub(crate) struct Crate {
     /// Names of the crates it depends on outside of its tests.
     pub dependencies: Vec<String>,
     pub examples: Vec<Example>,
+    /// Below the root, with `/` on every system.
+    pub directory: String,
 }
 
 #[derive(Debug)]
@@ -54,10 +56,16 @@ impl Workspace {
 
 impl From<Metadata> for Workspace {
     fn from(metadata: Metadata) -> Self {
+        let krate = |package: &Package| {
+            let directory = package.manifest_path.parent();
+            let below = directory.and_then(|at| at.strip_prefix(&metadata.workspace_root).ok());
+            let directory = below.map_or_else(String::new, |at| at.as_str().replace('\\', "/"));
+            Crate { directory, ..Crate::from(package) }
+        };
         Self {
             root: metadata.workspace_root.clone().into(),
             target_directory: metadata.target_directory.clone().into(),
-            crates: metadata.workspace_packages().into_iter().map(Crate::from).collect(),
+            crates: metadata.workspace_packages().into_iter().map(krate).collect(),
         }
     }
 }
@@ -80,6 +88,7 @@ impl From<&Package> for Crate {
                 .map(|dependency| dependency.name.clone())
                 .collect(),
             examples: examples(package),
+            directory: String::new(),
         }
     }
 }
@@ -106,6 +115,7 @@ mod tests {
         assert!(workspace.root.join("xtask/src/workspace.rs").exists());
         let xtask = workspace.find("xtask").unwrap();
         assert!(!xtask.is_public_library);
+        assert_eq!(xtask.directory, "xtask");
         assert!(xtask.dependencies.iter().any(|name| name == "cargo_metadata"));
         let facade = workspace.find("queuekit").unwrap();
         assert!(facade.is_public_library);

@@ -34,7 +34,7 @@ impl BenchStore for Postgres {
 
 fn main() {
     let runtime = Runtime::new().expect("a runtime can be made");
-    // Another process of the same benchmark is told its database, and starts no server.
+    // Another process of the same benchmark gets the address of its database, and starts no server.
     if queuekit_benches::is_other::<Postgres>() || !runtime.block_on(server::is_there()) {
         return;
     }

@@ -1,11 +1,11 @@
-//! What a server spends while something is measured.
+//! The resources that a server spends during a measurement.
 
 use std::fs;
 use std::time::{Duration, Instant};
 
 use queuekit_postgres::tokio_postgres::Client;
 
-/// What was spent by all connections together.
+/// The resources that all connections spent together.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Spent {
     pub(crate) time: Duration,
@@ -56,7 +56,7 @@ async fn cpu(client: &Client) -> Duration {
     Duration::from_millis(10 * (alive + ended))
 }
 
-/// What Linux tells of a process; ticks are of 10 ms.
+/// The figures of a process from Linux; ticks are 10 ms.
 struct Process {
     parent: u32,
     ticks: u64,

@@ -7,11 +7,11 @@ use queuekit_integration_tests::servers::OwnServer;
 use queuekit_postgres::tokio_postgres::{self, Client, NoTls};
 use tokio::sync::OnceCell;
 
-/// A server that runs already: of a database from which others are created and dropped.
+/// The URL of a running server: of a database from which others are created and dropped.
 const GIVEN: &str = "QUEUEKIT_BENCH_POSTGRES_URL";
 
-/// What differs from a server as it comes: room for what is measured, so that it is not a
-/// measurement of evictions and checkpoints. Durability is as it comes, and named to be seen.
+/// Settings that differ from the defaults: they give the measurement room, so that it does not
+/// measure evictions and checkpoints. Durability has its defaults, stated to be seen.
 const SETTINGS: [(&str, &str); 5] = [
     ("fsync", "on"),
     ("synchronous_commit", "on"),
@@ -26,12 +26,12 @@ const KEPT: usize = 2;
 /// The URL of the server, and the server if it is ours; none if there is none.
 static SERVER: OnceCell<Option<(String, Option<OwnServer>)>> = OnceCell::const_new();
 
-/// Whether there is a server to measure; if not, that is told.
+/// Whether there is a server to measure. If not, a line on stderr says so.
 pub(crate) async fn is_there() -> bool {
     url().await.is_some()
 }
 
-/// The URL of an empty database. It is dropped when some more were asked for.
+/// The URL of an empty database. It is dropped after some more calls.
 pub(crate) async fn database() -> String {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     static NAMES: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -59,7 +59,7 @@ pub(crate) async fn database() -> String {
 
 pub(crate) async fn connect(url: &str) -> Client {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.expect("it connects");
-    // It ends with the client, which is told of errors as well.
+    // It ends with the client, which gets its errors too.
     tokio::spawn(connection);
     client
 }

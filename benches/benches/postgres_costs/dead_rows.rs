@@ -1,4 +1,4 @@
-//! What reserve costs while a snapshot is held, so that vacuum removes no row (contract R7.2).
+//! The cost of a reserve while a snapshot is held, so that vacuum removes no row (contract R7.2).
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use crate::server::{connect, database};
 
 /// Jobs per call of a cycle.
 const BATCH: usize = 100;
-/// Cycles whose median is told.
+/// The cycles whose median is printed.
 const CYCLES: usize = 100;
 const ROUNDS: usize = 3;
 
@@ -21,13 +21,13 @@ type Medians = [f64; 4];
 
 const CALLS: [&str; 4] = ["enqueue", "reserve", "heartbeat", "ack"];
 
-/// What the jobs are like.
+/// The kind of jobs.
 #[derive(Clone, Copy, Debug)]
 enum Shape {
     Plain,
-    /// Of so many partition keys.
+    /// Jobs of this number of partition keys.
     Keys(usize),
-    /// Likewise, in turn.
+    /// Jobs of this number of partition keys, in a fair queue.
     Fair(usize),
 }
 
@@ -57,7 +57,7 @@ async fn print_shape(shape: Shape) {
     }
 }
 
-/// Jobs have been completed before, all while the snapshot was held.
+/// Measures after `jobs` jobs were completed, all while the snapshot was held.
 async fn measure(shape: Shape, jobs: usize, held: bool) -> Medians {
     let url = database().await;
     let store = PostgresStore::connect_url(&url).await.expect("the store opens");
@@ -96,7 +96,7 @@ async fn measure(shape: Shape, jobs: usize, held: bool) -> Medians {
     times.map(median)
 }
 
-/// Reserves, extends and completes so many jobs; how many there were.
+/// Reserves, extends and completes up to `limit` jobs. Returns how many there were.
 async fn cycle(store: &dyn Backend, limit: usize, calls: &mut Vec<Duration>) -> usize {
     let leases = store.capabilities().leases.expect("the store has Leases");
     let started = Instant::now();

@@ -25,7 +25,7 @@ const BATCH: usize = 500;
 /// How many reserve at the same time.
 const RESERVERS: [usize; 2] = [1, 4];
 const ROUNDS: usize = 3;
-/// Reserves whose median is told, each of so many jobs.
+/// The reserves whose median is printed.
 const RESERVES: usize = 40;
 const RESERVED: usize = 100;
 
@@ -44,7 +44,7 @@ async fn compare() {
     let jobs = scaled(50_000).next_multiple_of(1000);
     let mut drains = vec![Vec::new(); DESIGNS.len() * RESERVERS.len()];
     let mut reserves = vec![[Vec::new(), Vec::new()]; DESIGNS.len()];
-    // Where it only matters that it works, once will do.
+    // One round is enough to see that it works.
     for _ in 0..ROUNDS.min(jobs / 10_000).max(1) {
         for (at, design) in DESIGNS.iter().enumerate() {
             for (with, reservers) in RESERVERS.into_iter().enumerate() {
@@ -133,7 +133,7 @@ async fn drain(design: Design, reservers: usize, jobs: usize) -> [f64; 5] {
 
 /// Dead rows, and the size of all tables.
 async fn left(admin: &queuekit_postgres::tokio_postgres::Client) -> [f64; 2] {
-    // Connections tell what they did when they end.
+    // Connections report their statistics when they end.
     tokio::time::sleep(Duration::from_millis(300)).await;
     let sum = "SELECT sum(n_dead_tup)::bigint, sum(pg_total_relation_size(relid))::bigint
         FROM pg_stat_user_tables";
@@ -141,8 +141,8 @@ async fn left(admin: &queuekit_postgres::tokio_postgres::Client) -> [f64; 2] {
     [0, 1].map(|column| row.get::<_, i64>(column) as f64)
 }
 
-/// The median of some reserves in ms, after so many jobs were completed while a snapshot was held
-/// or not.
+/// The median of some reserves in ms, after `jobs` jobs were completed while a snapshot was held or
+/// not.
 async fn reserve(design: Design, jobs: usize, held: bool) -> f64 {
     let url = server::database().await;
     design.create(&url).await;

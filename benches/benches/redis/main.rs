@@ -32,7 +32,7 @@ impl BenchStore for Redis {
 
 fn main() {
     let runtime = Runtime::new().expect("a runtime can be made");
-    // Another process of the same benchmark is told its server, and starts none.
+    // Another process of the same benchmark gets the address of its server, and starts none.
     if queuekit_benches::is_other::<Redis>() || !runtime.block_on(server::is_there()) {
         return;
     }

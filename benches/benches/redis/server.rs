@@ -9,12 +9,12 @@ const KEPT: usize = 2;
 
 static SERVERS: Mutex<Vec<OwnRedis>> = Mutex::new(Vec::new());
 
-/// Whether a server can be started; if not, that is told.
+/// Whether a server can be started. If not, a line on stderr says so.
 pub(crate) async fn is_there() -> bool {
     start().await.is_some()
 }
 
-/// The URL of an empty server. It is stopped when some more were asked for.
+/// The URL of an empty server. It is stopped after some more calls.
 pub(crate) async fn empty() -> String {
     start().await.expect("there was one before")
 }

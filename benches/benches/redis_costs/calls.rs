@@ -1,4 +1,4 @@
-//! What a call costs beside many jobs that wait.
+//! The cost of a call among many waiting jobs.
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ pub(crate) async fn print() {
     let [few, many] = [1000, 1_000_000].map(scaled);
     let (beside_few, beside_many) = (open_with(few).await, open_with(many).await);
     let [mut first, mut second] = [const { [const { Vec::new() }; 3] }; 2];
-    // In turns: whatever else the machine does meanwhile meets both.
+    // In turns, so that other load of the machine affects both.
     for _ in 0..scaled(CALLS) {
         measure(&beside_few, &mut first).await;
         measure(&beside_many, &mut second).await;
@@ -41,7 +41,7 @@ async fn open_with(waiting: usize) -> RedisStore {
     store
 }
 
-/// As many jobs come as go.
+/// Each round adds as many jobs as it completes.
 async fn measure(store: &dyn Backend, times: &mut [Vec<Duration>; 3]) {
     let [enqueue, reserve, ack] = times;
     let started = Instant::now();

@@ -73,7 +73,7 @@ impl Peer for QueueKit {
     }
 
     async fn drain(&self, jobs: usize) -> Result<Instant> {
-        let called = AtomicUsize::new(0);
+        let called = Arc::new(AtomicUsize::new(0));
         let last = Arc::new(Notify::new());
         let ring = Arc::clone(&last);
         let handler = move |_job: Noop, _ctx: Ctx| {

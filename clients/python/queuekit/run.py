@@ -1,4 +1,4 @@
-"""One run of a job: what its handler is given, what it can raise, and what is told of it."""
+"""One run of a job: what its handler gets, what it can raise, and how it is recorded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ log = logging.getLogger("queuekit")
 
 
 class Retry(Exception):
-    """Raised by a handler: this attempt failed; again after `delay_ms`, or as the server says."""
+    """Raised by a handler: this attempt failed; `delay_ms` overrides the retry policy."""
 
     kind = "retry"
 
@@ -24,24 +24,24 @@ class Retry(Exception):
 
 
 class Release(Retry):
-    """Raised by a handler: not now; again after `delay_ms`, and no attempt is spent."""
+    """Raised by a handler to run again after `delay_ms`; no attempt is spent."""
 
     kind = "release"
 
 
 class Fatal(Retry):
-    """Raised by a handler: no attempt will help; the job is dead at once."""
+    """Raised by a handler if no retry can help: the job is dead-lettered at once."""
 
     kind = "fatal"
 
 
 class Context:
-    """The run of a job, for its handler. What it needs of the job is in `job`."""
+    """The run of a job, as its handler sees it. `job` has the fields of the leased job."""
 
     def __init__(self, client: Client, lease: Json):
         self.job: Json = lease["job"]
         self.cancelled = threading.Event()
-        """Stop, and raise something: to return is to say that the work is done."""
+        """Set when the run should stop. Then raise: returning means that the work is done."""
         self.why = ""
         """Why it was cancelled: `cancel_requested`, `lease_lost`, `timeout` or `shutdown`."""
         self._client, self.token = client, str(lease["token"])
@@ -51,12 +51,12 @@ class Context:
 
     @property
     def payload(self) -> Any:
-        """Its payload: a value, or bytes if they are no JSON."""
+        """The payload: a value, or bytes if it is not JSON."""
         encoded = self.job.get("payload_base64")
         return self.job.get("payload") if encoded is None else base64.b64decode(encoded)
 
     def report(self, fraction: float, message: str = "", lines: Sequence[str] = ()) -> None:
-        """Shows how far it is. Whoever looks sees it; nothing else depends on it."""
+        """Reports progress, for people who look at the job."""
         report = {"token": self.token, "progress": {"fraction": fraction, "message": message}}
         self._client.call("POST", "/v1/report", {"reports": [{**report, "lines": list(lines)}]})
 
@@ -69,29 +69,29 @@ class Context:
 Handler = Callable[[Any, Context], Any]
 
 
-def outcome(run: Context, handlers: Mapping[str, Handler]) -> Json:
-    """Runs the handler; what is to be told of it. Only nacks have a `kind`."""
-    type = run.job["type"]
+def run_once(run: Context, handlers: Mapping[str, Handler]) -> Json:
+    """Runs the handler. Returns what to record: only nacks have a `kind`."""
+    kind = run.job["kind"]
     try:
-        if type not in handlers:
+        if kind not in handlers:
             later = min(60_000, 1000 << min(run.job.get("releases", 0), 6))
-            raise Release(f"no handler for the type {type}", later)
-        result = handlers[type](run.payload, run)
+            raise Release(f"no handler for the kind {kind}", later)
+        result = handlers[kind](run.payload, run)
         dump(result)
         return {} if result is None else {"result": result}
     except BaseException as error:
         asked = error if isinstance(error, Retry) else Retry()
-        kind, delay, text = asked.kind, asked.delay_ms, _text(error)
-        log.warning("job %s, %s: %s", run.job["id"], kind, text, exc_info=asked is not error)
-        if kind == "retry" and run.why == "timeout":
+        ended, delay, text = asked.kind, asked.delay_ms, _text(error)
+        log.warning("job %s, %s: %s", run.job["id"], ended, text, exc_info=asked is not error)
+        if ended == "retry" and run.why == "timeout":
             text = f"timed out after {run.job.get('timeout_ms')} ms: {text}"
-        elif kind == "retry" and run.why in ("shutdown", "lease_lost"):
-            kind, delay = "release", 0  # It was interrupted for no fault of its own.
-        return {"kind": kind, "error": text, **({} if delay is None else {"delay_ms": delay})}
+        elif ended == "retry" and run.why in ("shutdown", "lease_lost"):
+            ended, delay = "release", 0  # It was interrupted, not at fault.
+        return {"kind": ended, "error": text, **({} if delay is None else {"delay_ms": delay})}
 
 
 def _text(error: BaseException) -> str:
-    """Never fails, and fits into JSON whatever the error says: else its job would be kept."""
+    """The error as text. Never fails and always fits into JSON: else no nack could be sent."""
     try:
         text = str(error) if isinstance(error, Retry) else f"{type(error).__name__}: {error}"
     except Exception:

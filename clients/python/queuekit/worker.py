@@ -15,11 +15,11 @@ import uuid
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 from .client import PAUSE, Client, Error, Json
-from .run import Context, Handler, outcome
+from .run import Context, Handler, run_once
 
 log = logging.getLogger("queuekit")
-LAST = 2.0  # How long the end waits for the last word of the beats.
-NAMES = 100  # A beat names this many queues and types; of more it says that there are more.
+LAST = 2.0  # At the end, how long to wait until the worker is off the server's list.
+NAMES = 100  # A beat names at most this many queues and kinds, and says if there are more.
 BEAT = 600.0  # A beat counts for this long at most, however long the leases are.
 GRACE = 10.0  # How long the lease of a run is kept after it timed out.
 
@@ -30,7 +30,7 @@ class Worker:
     def __init__(self, client: Client, queues: Union[Sequence[str], Mapping[str, int]],
                  handlers: Mapping[str, Handler], *, concurrency: int = 10,
                  lease_ms: int = 30_000, wait_ms: int = 20_000, name: Optional[str] = None):
-        """`queues` in the order they are served, or with weights; `handlers` by type of job."""
+        """`queues` in the order they are served, or with weights; `handlers` by kind of job."""
         if not 1 <= concurrency <= 1000:
             raise ValueError(f"concurrency is {concurrency}: give 1 to 1000, or run more workers")
         self.client, self.handlers, self.concurrency = client, dict(handlers), concurrency
@@ -46,11 +46,11 @@ class Worker:
         self._stops = 0
 
     def stop(self, *_: Any) -> None:
-        """Ends `run`, in good order; the second call ends it without waiting for handlers."""
-        self._stops += 1  # No lock: this also runs as a signal handler, amid whatever held one.
+        """Ends `run` gracefully; a second call ends it without waiting for handlers."""
+        self._stops += 1  # No lock: a signal handler may interrupt the code that holds it.
 
     def run(self, drain: float = 25.0) -> None:
-        """Works, once. When stopped, waits up to `drain` seconds for what runs, releases the rest.
+        """Works, once. When stopped, waits up to `drain` s for running jobs, releases the rest.
 
         In the main thread SIGTERM and SIGINT stop it, too, and a second one forces it.
         """
@@ -73,7 +73,7 @@ class Worker:
                 signal.signal(number, handler)
 
     def _wait(self, done: Callable[[], bool], seconds: float) -> bool:
-        """Whether it came to that. It also looks by itself, since `stop` can wake nobody."""
+        """Whether it happened in time. Polls, because `stop` wakes no waiting thread."""
         until = time.monotonic() + seconds
         while not done() and time.monotonic() < until:
             self._changed.wait(0.05)
@@ -81,17 +81,17 @@ class Worker:
         return done()
 
     def _reserve(self, pause: float) -> bool:
-        """Starts what there is to do; if it cannot ask, it waits so long."""
+        """Reserves and starts jobs; after a failed call it waits before the next."""
         ask = {"queues": self.queues, "limit": self.concurrency - len(self._runs),
                "lease_ms": self.lease_ms, "wait_ms": self.wait_ms, "worker": self.id}
         timeout = self.wait_ms / 1000 + 10
         self._polling = self.client.connection()
         try:
-            # One try: a lost answer costs a lease, and the loop comes back.
+            # One try: a repeat could lease more jobs, and the loop asks again anyway.
             answer = self.client.call("POST", "/v1/reserve", ask, timeout=timeout, deadline=0)
             for lease in answer["leases"]:
                 self._start(Context(self.client, lease))
-            if not answer["leases"]:  # A server that is about to stop does not wait for work.
+            if not answer["leases"]:  # A server that is stopping answers at once.
                 self._wait(lambda: self._stops > 0, 0.1)
             return True
         except Exception as error:
@@ -108,13 +108,13 @@ class Worker:
             self._runs[run.token] = run
         try:
             threading.Thread(target=self._work, args=(run,), daemon=True).start()
-        except RuntimeError:  # The system gives no more threads: its lease runs out.
+        except RuntimeError:  # No more threads can be started: let the lease expire.
             self._runs.pop(run.token)
             raise
 
     def _work(self, run: Context) -> None:
         try:
-            item = outcome(run, self.handlers)
+            item = run_once(run, self.handlers)
             if self._is_first(run):
                 self._settle(run, item)
         finally:
@@ -124,13 +124,13 @@ class Worker:
             self._changed.set()
 
     def _is_first(self, run: Context) -> bool:
-        """Only one outcome of a run is told: that of its handler, or that it was given up."""
+        """Records one outcome per run: that of its handler, or that it was given up."""
         with self._lock:
             was_settled, run.settled = run.settled, True
         return not was_settled
 
     def _settle(self, run: Context, item: Json) -> None:
-        """Records the outcome: asks until the server has answered."""
+        """Records the outcome; repeats the call until the server has answered."""
         while not self._ended.is_set():
             path = "nack" if "kind" in item else "ack"
             body = {path + "s": [{"token": run.token, **item}]}
@@ -150,7 +150,7 @@ class Worker:
                     return
 
     def _beat(self) -> None:
-        """Keeps leases, and tells handlers to stop. No handler can keep this thread from it."""
+        """Extends leases and cancels runs, in its own thread, which no handler can block."""
         lease, due = self.lease_ms / 1000, 0.0
         while not self._ended.wait(min(1.0, lease / 20)):
             if self._stops:
@@ -160,7 +160,7 @@ class Worker:
                 runs = [run for run in self._runs.values() if now < run.ends_at + GRACE]
             for run in runs:
                 if now > run.extended_at + 0.9 * lease:
-                    run.cancel("lease_lost")  # Perhaps it is not, but nobody could tell us.
+                    run.cancel("lease_lost")  # Or so we must assume: no extend was confirmed.
                 if now > run.ends_at:
                     run.cancel("timeout")
             if now < due:
@@ -174,7 +174,7 @@ class Worker:
                 self._show(timeout)
             except Exception as error:
                 log.warning("leases are not extended yet, or not shown: %s", error)
-        try:  # Here, so that no beat comes behind it. One that is not heard is listed for longer.
+        try:  # In this thread, so that no beat follows it. If it fails, the entry expires.
             path = f"/v1/workers/{self.id}"
             self.client.call("DELETE", path, timeout=LAST, deadline=0)
         except Exception as error:
@@ -182,11 +182,11 @@ class Worker:
         self.client.close()
 
     def _hang_up(self) -> None:
-        """Ends the long poll: the server takes back what it would have given."""
+        """Ends the long poll; the server gives back any jobs it has leased for it."""
         try:
             self._polling.sock.shutdown(socket.SHUT_RDWR)  # type: ignore[union-attr]
         except (AttributeError, OSError):
-            pass  # None is under way.
+            pass  # No long poll is in progress.
 
     def _extend(self, runs: List[Context], timeout: float) -> None:
         now = time.monotonic()
@@ -197,17 +197,17 @@ class Worker:
                 run.extended_at = now
                 if outcome.get("cancel_requested"):
                     run.cancel("cancel_requested")
-            elif outcome["outcome"] == "settling":  # Nobody else can take it meanwhile.
+            elif outcome["outcome"] == "settling":  # No other worker can get the job meanwhile.
                 run.extended_at = now
-            elif outcome["outcome"] != "unknown":  # That one is asked again next time.
+            elif outcome["outcome"] != "unknown":  # The next extend asks again.
                 run.cancel("lease_lost")
 
     def _show(self, timeout: float) -> None:
-        """Presence: who looks at the workers sees this one. No job depends on it."""
-        queues, types = list(self.queues), sorted(self.handlers)
+        """Announces this worker in the list of workers. No job depends on it."""
+        queues, kinds = list(self.queues), sorted(self.handlers)
         beat = {"id": self.id, "name": self.name, "queues": queues[:NAMES],
-                "more_queues": len(queues) > NAMES, "types": types[:NAMES],
-                "more_types": len(types) > NAMES, "slots": self.concurrency,
+                "more_queues": len(queues) > NAMES, "kinds": kinds[:NAMES],
+                "more_kinds": len(kinds) > NAMES, "slots": self.concurrency,
                 "running": len(self._runs), "ttl_ms": self.lease_ms}
         self.client.call("POST", "/v1/beat", beat, timeout=timeout, deadline=0)
 

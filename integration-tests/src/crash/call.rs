@@ -1,27 +1,28 @@
-//! What the callers of a crash test enqueue.
+//! The enqueue calls of a crash test.
 
 use queuekit_core::{Bytes, Client, EnqueueOutcome, JobDraft, JobId, Payload, QueueName, Result};
 use serde::{Deserialize, Serialize};
 
 /// The queue of all crash tests.
 pub(super) const QUEUE: &str = "crash";
-/// Jobs of a batch.
+/// The number of jobs in a batch.
 const BATCH: usize = 10;
-/// Payloads are shorter: from those that are stored beside their job to those of several pages.
+/// Payloads are shorter than this: from those stored with their job to those of several pages.
 const PAYLOAD_BYTES: u64 = 8192;
-/// No job is to die of its workers' deaths.
+/// Enough attempts that no job dies because its workers are killed.
 const ATTEMPTS: u32 = 1000;
 
 /// One enqueue call; every job of it carries it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Call {
-    /// Who calls: one after the other, and again from its last call when its process was killed.
+    /// The caller. It makes one call after the other, and begins again with its last call when its
+    /// process was killed.
     pub caller: String,
-    /// Which of its calls; it decides what is enqueued.
+    /// The number of the call; it decides what is enqueued.
     pub number: u64,
 }
 
-/// What a call enqueues.
+/// The kind of jobs that a call enqueues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     /// One job.
@@ -60,7 +61,7 @@ impl Call {
         }
     }
 
-    /// Enqueues; the jobs that are stored for it, of which there are none if the queue is full.
+    /// Enqueues. Returns the jobs that are stored for the call; none if the queue is full.
     pub(super) async fn enqueue(&self, client: &Client) -> Result<Vec<JobId>> {
         let draft = JobDraft::of(self);
         let outcomes = match self.shape() {

@@ -11,8 +11,8 @@ use futures_util::future::join_all;
 use queuekit_core::capability::EventFilter;
 use queuekit_core::event::{Consumers, Replay, ReplayFrom};
 use queuekit_core::{
-    Ack, Backend, Client, ConsumerName, EventDraft, EventId, JobFilter, LeaseTtl, PageSize,
-    Payload, QueueName, Reserve, State, StatusSet, SubscriptionDraft, WorkerId,
+    Ack, Backend, Client, ConsumerName, EventDraft, EventId, JobFilter, LeaseTtl, Payload,
+    QueueName, Reserve, State, StatusSet, SubscriptionDraft, WorkerId,
 };
 use tokio::sync::watch;
 
@@ -23,18 +23,18 @@ use super::{Call, Event, Journal, Process, Role, Scratch, Site, TTL, runtime};
 
 /// Gets the events of a key one after the other.
 const ORDERED: &str = "ordered";
-/// Gets them as they come.
+/// Gets them in any order.
 const LOOSE: &str = "loose";
 /// Gets them with keys in turn.
 const FAIR: &str = "fair";
-/// Gets what is replayed for it, and nothing else.
+/// Gets only events that are replayed for it.
 const REPLAYED: &str = "replayed";
 const CONSUMERS: [&str; 4] = [ORDERED, LOOSE, FAIR, REPLAYED];
 /// The process that replays; its replays are steps of one.
 const REPLAYER: &str = "replayer";
-/// Of each emitter; each has a partition key of its own, so that its order is known.
+/// The number of emitters; each has a partition key of its own, so that its order is known.
 const EMITTERS: usize = 4;
-/// More than is copied into deliveries: every third event stands once, for all of them.
+/// More bytes than are copied into deliveries: every third event is stored once, for all of them.
 const LARGE: usize = 2000;
 /// Deliveries of one reserve.
 const BATCH: usize = 4;
@@ -42,7 +42,7 @@ const BATCH: usize = 4;
 const PAUSE: Duration = Duration::from_millis(10);
 /// How long what has to happen may take.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// No delivery is to die of its consumers' deaths.
+/// Enough attempts that no delivery dies because its consumers are killed.
 const ATTEMPTS: u32 = 1000;
 
 /// Kills processes that emit, consume and replay, at random, and starts them again; then
@@ -153,7 +153,7 @@ async fn replay(store: &dyn Backend, journal: &Journal) {
     }
 }
 
-/// Runs deliveries, tells of them, and only then completes them.
+/// Runs deliveries, notes them in the journal, and only then completes them.
 async fn consume(
     store: &dyn Backend,
     journal: &Journal,
@@ -291,8 +291,7 @@ async fn subscribe(store: &dyn Backend) {
 
 async fn drained(store: &dyn Backend, consumer: &str) {
     let unfinished = StatusSet::from(State::Pending).union(State::Running.into());
-    let one = PageSize::new(1).expect("a size");
-    let filter = JobFilter::default().queue(queue_of(consumer)).status(unfinished).limit(one);
+    let filter = JobFilter::default().queue(queue_of(consumer)).status(unfinished).limit(1);
     while !store.list_jobs(&filter).await.expect("list_jobs").items.is_empty() {
         tokio::time::sleep(PAUSE).await;
     }
@@ -300,7 +299,7 @@ async fn drained(store: &dyn Backend, consumer: &str) {
 
 struct Figures {
     kills: usize,
-    /// In the log.
+    /// Events in the log.
     events: usize,
     /// Runs of all consumers.
     deliveries: usize,

@@ -7,7 +7,7 @@ use queuekit_core::{JobId, Timestamp};
 use super::call::Shape;
 use super::{Call, Entry, Event, Run, RunId};
 
-/// What the journal tells of each job, and of the processes.
+/// The entries of the journal about each job, and about the processes.
 #[derive(Debug, Default)]
 pub(super) struct History {
     pub(super) jobs: BTreeMap<JobId, Told>,
@@ -16,7 +16,7 @@ pub(super) struct History {
     pub(super) failed_calls: usize,
 }
 
-/// What is told of one job.
+/// The entries about one job.
 #[derive(Debug)]
 pub(super) struct Told {
     pub(super) call: Call,
@@ -26,7 +26,7 @@ pub(super) struct Told {
     pub(super) runs: Vec<RunTold>,
 }
 
-/// What is told of one run.
+/// The entries about one run.
 #[derive(Clone, Debug)]
 pub(super) struct RunTold {
     pub(super) run: Run,

@@ -1,4 +1,4 @@
-//! What happened, told by every process into one file.
+//! The journal: every process writes what happened into one file.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -12,10 +12,10 @@ use super::Call;
 
 /// The file that all processes of a test append to; clones share it.
 ///
-/// What is told at once is one write at the end of the file, so that the order of the lines is an
-/// order in which things happened, over all processes and without comparing clocks. A write
-/// outlives its process: only a power cut would take it back, and no test cuts the power of the
-/// machine it runs on.
+/// Events of one call are one write at the end of the file. So the order of the lines is an order
+/// in which things happened, over all processes and without comparing clocks. A write outlives its
+/// process: only a power cut would take it back, and no test cuts the power of the machine it runs
+/// on.
 #[derive(Clone, Debug)]
 pub struct Journal {
     file: Arc<File>,
@@ -25,7 +25,7 @@ pub struct Journal {
 /// One line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Entry {
-    /// When it was told; for measuring only.
+    /// When it was written; for measuring only.
     pub at: Timestamp,
     /// The process it happened in, or to.
     pub pid: u32,
@@ -71,7 +71,7 @@ pub enum Event {
 pub struct RunId {
     /// The job.
     pub job: JobId,
-    /// Of its lease.
+    /// The fence of its lease.
     pub lease_seq: u64,
 }
 
@@ -80,7 +80,7 @@ pub struct RunId {
 pub struct Run {
     /// Which run.
     pub id: RunId,
-    /// As the handler was told.
+    /// The attempt that the handler got.
     pub attempt: u32,
     /// Which incarnation of a worker runs it.
     pub worker: WorkerId,
@@ -134,7 +134,7 @@ impl Journal {
         Self::read_after(path, 0)
     }
 
-    /// The same of what was written after its first so many bytes.
+    /// The same for the lines after the first `bytes` bytes.
     pub fn read_after(path: &Path, bytes: usize) -> (Vec<Entry>, usize) {
         let text = std::fs::read_to_string(path).unwrap_or_default();
         let lines = text[bytes..].lines().filter(|line| !line.is_empty());

@@ -1,4 +1,4 @@
-//! What a crash test asserts, from the journal and from what the store has in the end.
+//! The assertions of a crash test, from the journal and from the final contents of the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -34,7 +34,7 @@ pub enum Fault {
     Record,
 }
 
-/// What came out.
+/// The verdict.
 #[derive(Debug, Default)]
 pub struct Verdict {
     /// Processes killed.
@@ -57,12 +57,12 @@ pub struct Verdict {
     pub unseen_recoveries: usize,
     /// Calls of the store that failed and were repeated.
     pub failed_calls: usize,
-    /// Everything that must not be.
+    /// Everything that breaks a promise.
     pub faults: Vec<(Fault, String)>,
 }
 
 impl Verdict {
-    /// Judges what is told by what is stored of the jobs that are told of.
+    /// Judges the journal by the stored records of its jobs.
     pub fn of(entries: &[Entry], stored: &BTreeMap<JobId, Job>) -> Self {
         let history = History::of(entries);
         let mut verdict = Self {
@@ -197,7 +197,7 @@ impl Verdict {
     }
 }
 
-/// The record says that the run ended without success: its lease expired, or it was told to stop.
+/// The record says that the run ended without success: its lease expired, or it was asked to stop.
 fn has_failed(job: &Job, run: &RunTold) -> bool {
     let listed = job.errors.iter().any(|failure| failure.lease_seq == run.lease_seq());
     listed || job.errors.len() >= FAILURES_KEPT

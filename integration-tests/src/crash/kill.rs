@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use queuekit_core::{Backend, Job, JobFilter, JobId, PageSize, QueuePatch, State, StatusSet};
+use queuekit_core::{Backend, Job, JobFilter, JobId, QueuePatch, State, StatusSet};
 
 use super::call::queue;
 use super::process::until;
@@ -94,10 +94,10 @@ impl Stage<'_> {
         self.end(store, processes, kills).await
     }
 
-    /// An open store, and the processes, of which one has begun to work.
+    /// Opens the store and starts the processes; returns once one of them has begun to work.
     pub(super) async fn begin(&self) -> (Arc<dyn Backend>, Vec<Process>) {
         let store = self.site.open(&self.place).await;
-        let patch = QueuePatch::default().max_pending(Some(PENDING));
+        let patch = QueuePatch::default().max_pending(PENDING);
         let admin = store.capabilities().admin.expect("the store has Admin");
         admin.configure(&queue(), &patch).await.expect("configure");
         let processes = self.roles().iter().map(|role| self.start(role)).collect();
@@ -105,7 +105,7 @@ impl Stage<'_> {
         (store, processes)
     }
 
-    /// Lets all that is stored be run, and judges.
+    /// Lets all stored jobs run, and judges.
     pub(super) async fn end(
         &self,
         store: Arc<dyn Backend>,
@@ -166,11 +166,10 @@ pub(super) fn finish(processes: Vec<Process>) {
     }
 }
 
-/// Lets workers run all that is stored, then end.
+/// Lets workers run all stored jobs, then end.
 pub(super) async fn drain(store: &dyn Backend, workers: Vec<Process>) {
     let unfinished = StatusSet::from(State::Pending).union(State::Running.into());
-    let one = PageSize::new(1).expect("a size");
-    let filter = JobFilter::default().queue(queue()).status(unfinished).limit(one);
+    let filter = JobFilter::default().queue(queue()).status(unfinished).limit(1);
     let look = async {
         while !store.list_jobs(&filter).await.expect("list_jobs").items.is_empty() {
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -180,7 +179,7 @@ pub(super) async fn drain(store: &dyn Backend, workers: Vec<Process>) {
     finish(workers);
 }
 
-/// What is stored of the jobs that the journal tells of.
+/// The stored records of the jobs in the journal.
 pub(super) async fn stored(store: &dyn Backend, entries: &[Entry]) -> BTreeMap<JobId, Job> {
     let mut jobs = BTreeMap::new();
     for entry in entries {

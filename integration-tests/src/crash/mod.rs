@@ -1,9 +1,9 @@
-//! Crash tests: what is left of a store, and of its promises, when processes are killed or the
-//! power goes.
+//! Crash tests: whether a store keeps its data and its promises when processes are killed or the
+//! power fails.
 //!
 //! A test starts its own program again, several times, to enqueue and to work on one store
-//! ([`Role`]), kills the processes at random moments, and judges in the end ([`Verdict`]) by what
-//! they told into one [`Journal`] and by what is stored. A store is brought by a [`Site`].
+//! ([`Role`]), kills the processes at random moments, and judges in the end ([`Verdict`]) by the
+//! [`Journal`] that they wrote and by the stored data. A [`Site`] provides the store.
 
 mod call;
 mod events;
@@ -49,7 +49,7 @@ pub trait Site: Send + Sync {
     /// Panics if what is stored there is damaged; called after each kill, while others go on.
     async fn check(&self, place: &str);
 
-    /// Removes what the directory does not have.
+    /// Removes data outside of the directory.
     async fn dispose(&self, place: &str) {
         let _ = place;
     }

@@ -24,7 +24,7 @@ pub trait Server: Send {
     async fn restart(&mut self);
 }
 
-/// What came out.
+/// The result.
 #[derive(Debug)]
 struct Outages {
     verdict: Verdict,

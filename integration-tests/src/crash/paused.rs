@@ -1,4 +1,4 @@
-//! The pause test: a worker's process stands still for longer than its leases last, and goes on.
+//! The pause test: a worker's process is stopped for longer than its leases last, and continued.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -78,7 +78,7 @@ async fn run(stage: &Stage<'_>, rounds: usize) -> Figures {
     }
     stage.site.check(&stage.place).await;
     let (entries, torn) = Journal::read(&stage.journal);
-    assert_eq!(torn, 0, "nobody was killed");
+    assert_eq!(torn, 0, "no process was killed, so no journal entry should be torn");
     let stored = stored(&*store, &entries).await;
     store.close().await.expect("close");
     let mut figures = Figures { verdict: Verdict::of(&entries, &stored), ..Figures::default() };
@@ -113,7 +113,7 @@ async fn enqueue(client: &Client, journal: &Journal, calls: &mut u64) -> usize {
 }
 
 fn until_it_runs(stage: &Stage<'_>, process: &Process, jobs: usize) {
-    until("so many jobs run", PATIENCE, || {
+    until("the expected number of jobs runs", PATIENCE, || {
         let (entries, _) = Journal::read(&stage.journal);
         let runs = entries
             .iter()
@@ -122,7 +122,7 @@ fn until_it_runs(stage: &Stage<'_>, process: &Process, jobs: usize) {
     });
 }
 
-/// What came out.
+/// The result.
 #[derive(Debug, Default)]
 struct Figures {
     verdict: Verdict,
@@ -159,7 +159,7 @@ impl Figures {
     ) {
         self.stops += 1;
         let went_on = entries.iter().position(|e| e.pid == pid && e.event == Event::Continued);
-        let went_on = went_on.expect("what was stopped goes on");
+        let went_on = went_on.expect("the stopped process should continue");
         let completed_after = |run: &&RunTold| {
             run.pid == pid && run.started.line > went_on && run.completed().is_some()
         };
@@ -192,7 +192,7 @@ impl Figures {
     }
 
     /// Either its ack had arrived, and it is the only run; or another worker has run the job
-    /// meanwhile, and the job's record tells of a run under a later lease.
+    /// meanwhile, and the job's record has a run under a later lease.
     fn judge_run(
         &mut self,
         run: &RunTold,

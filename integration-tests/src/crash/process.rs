@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use super::{Event, Journal, Role};
 
-/// How a process learns what it is to do.
+/// The variable with the role of a process.
 const ROLE: &str = "QUEUEKIT_CRASH_ROLE";
 const SIGKILL: i32 = 9;
-/// How long a process that was told to end may take: it drains a worker first.
+/// How long a process may take to end after it was asked to: it drains a worker first.
 const END_WITHIN: Duration = Duration::from_secs(60);
 
 /// A process that plays a role. It dies with this value; and if the process that holds this value
@@ -27,7 +27,7 @@ impl Process {
     /// Starts this very program again, to run the one test of that name, which has to begin with
     /// [`Role::of_this_process`].
     pub fn start(test: &str, role: &Role, env: &[(&str, OsString)]) -> Self {
-        let program = std::env::current_exe().expect("this program has a path");
+        let program = std::env::current_exe().expect("the path of this program should be known");
         let child = Command::new(program)
             .args([test, "--exact", "--nocapture"])
             .env(ROLE, serde_json::to_string(role).expect("a role is JSON"))
@@ -35,7 +35,7 @@ impl Process {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .spawn()
-            .expect("this program starts again");
+            .expect("this program should start as a child process");
         Self { child, role: role.clone() }
     }
 
@@ -54,7 +54,7 @@ impl Process {
         self.child.try_wait().expect("a child can be waited for")
     }
 
-    /// SIGKILL, if it did not kill itself; it is gone, and the journal knows, when this returns.
+    /// SIGKILL, if it did not kill itself; it is gone when this returns, and the journal has it.
     ///
     /// # Panics
     /// If it had ended otherwise, which no role does.
@@ -67,14 +67,14 @@ impl Process {
         journal.tell_of(self.pid(), [Event::Killed]);
     }
 
-    /// SIGSTOP: it stands still when this returns, and the journal knows.
+    /// SIGSTOP: it is stopped when this returns, and the journal has it.
     pub fn stop(&self, journal: &Journal) {
         self.signal("-STOP");
         until("it stands still", END_WITHIN, || self.is_stopped().then_some(()));
         journal.tell_of(self.pid(), [Event::Stopped]);
     }
 
-    /// SIGCONT: it goes on as if nothing had happened.
+    /// SIGCONT: it continues as if nothing had happened.
     pub fn go_on(&self, journal: &Journal) {
         journal.tell_of(self.pid(), [Event::Continued]);
         self.signal("-CONT");
@@ -115,7 +115,7 @@ impl Role {
     }
 }
 
-/// Looks now and then until there is an answer: nothing tells of what other processes do.
+/// Polls until there is an answer: nothing reports what other processes do.
 ///
 /// # Panics
 /// If there is none in time.

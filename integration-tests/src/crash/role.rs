@@ -1,4 +1,4 @@
-//! What a process of a crash test does until it is killed, or told to end.
+//! The work of a process of a crash test until it is killed or asked to end.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use queuekit_core::{Client, LeaseTtl};
+use queuekit_core::Client;
 use queuekit_worker::{Ctx, Handler, Hooks, JobError, JobResult, Outcome, Worker};
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
@@ -50,7 +50,11 @@ struct Stage {
 
 impl Stage {
     async fn until_end(&self) {
-        self.end.clone().wait_for(|ended| *ended).await.expect("somebody tells");
+        self.end
+            .clone()
+            .wait_for(|ended| *ended)
+            .await
+            .expect("the end should be signalled before its sender is dropped");
     }
 }
 
@@ -111,7 +115,7 @@ async fn work(stage: &Arc<Stage>) {
         .name(name)
         .queue(QUEUE)
         .concurrency(stage.role.slots)
-        .lease_ttl(LeaseTtl::new(TTL).expect("a ttl"))
+        .lease_ttl(TTL)
         .poll_interval(Duration::from_millis(100))
         .handle(Effect { journal: stage.journal.clone(), runs_for: stage.role.runs_for })
         .hooks(Teller(stage.journal.clone()));

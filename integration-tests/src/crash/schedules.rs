@@ -20,7 +20,7 @@ use super::{Event, Journal, Process, Role, Scratch, Site, TTL, runtime};
 
 /// Processes that tick at once.
 const SCHEDULERS: usize = 5;
-/// So many are killed in each second, when all of them tick.
+/// How many of them are killed in each second, while all of them tick.
 const AT_ONCE: usize = 2;
 /// How far into that second at most: a tick of all takes about so long.
 const INTO_MS: u64 = 60;
@@ -76,11 +76,11 @@ pub fn tick_at_once(site: &dyn Site, test: &str) {
         for _ in 0..3 {
             until_a_second(&SystemClock::default()).await;
         }
-        told.send(true).expect("somebody ticks");
+        told.send(true).expect("a process should tick");
         for scheduler in schedulers {
             scheduler.await.expect("a scheduler");
         }
-        told_last.send(true).expect("somebody takes the jobs");
+        told_last.send(true).expect("a process should run the jobs");
         let taken = taken.await.expect("the jobs are taken");
         let figures = Figures::of(&*store, &begun, &taken, 0).await;
         store.close().await.expect("close");
@@ -112,7 +112,7 @@ async fn tick_until(store: Arc<dyn Backend>, mut end: watch::Receiver<bool>) {
             Err(error) => panic!("tick: {error}"),
         };
         let ended = tokio::time::timeout(wait.min(PAUSE), end.wait_for(|ended| *ended));
-        // That it was told is seen above.
+        // The error is reported above.
         let _ = ended.await.is_ok();
     }
     store.close().await.expect("close");
@@ -169,7 +169,7 @@ impl Stage<'_> {
         }
         until_a_second(&SystemClock::default()).await;
         finish(processes);
-        told.send(true).expect("somebody takes the jobs");
+        told.send(true).expect("a process should run the jobs");
         let taken = taken.await.expect("the jobs are taken");
         self.site.check(&self.place).await;
         let figures = Figures::of(&*store, &begun, &taken, killed).await;
@@ -202,14 +202,18 @@ impl Stage<'_> {
 async fn declare(store: &dyn Backend) -> Vec<(Schedule, Timestamp)> {
     let admin = store.capabilities().admin.expect("the store has Admin");
     let narrow = QueueName::new(QUEUES[1]).expect("a name");
-    let patch = QueuePatch::default().max_pending(Some(PENDING));
+    let patch = QueuePatch::default().max_pending(PENDING);
     admin.configure(&narrow, &patch).await.expect("configure");
     let scheduler = Scheduler::of(store);
     let mut begun = Vec::new();
     for draft in drafts() {
         let definition = draft.build().expect("a schedule");
         let _ = scheduler.declare(&definition).await.expect("declare");
-        let stored = scheduler.get(definition.name()).await.expect("get").expect("it is there");
+        let stored = scheduler
+            .get(definition.name())
+            .await
+            .expect("get")
+            .expect("the schedule should be stored");
         let first = stored.next_at.expect("a next time");
         begun.push((stored, first));
     }
@@ -291,7 +295,8 @@ impl Figures {
         let mut figures = Self { kills, occurrences, missed: 0, duplicated: 0, counted: 0 };
         for (schedule, first) in begun {
             let name = schedule.name();
-            let stored = scheduler.get(name).await.expect("get").expect("it is there");
+            let stored =
+                scheduler.get(name).await.expect("get").expect("the schedule should be stored");
             let next = stored.next_at.expect("a next time");
             let behind = SystemClock::default().now().since(next);
             assert!(behind < LATE, "{name}: {behind:?} behind");

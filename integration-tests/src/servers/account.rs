@@ -5,7 +5,8 @@ use std::process::Command;
 
 use super::Result;
 
-/// As whom servers run if these tests run as root, which Postgres and pgbouncer refuse to run as.
+/// The user of servers if these tests run as root, because Postgres and pgbouncer refuse to run as
+/// root.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Account {
     uid: u32,

@@ -1,4 +1,4 @@
-//! URLs of servers, and of what is reached through them.
+//! URLs of servers, and of databases and proxies on them.
 
 /// The same server, another database.
 pub(super) fn with_database(url: &str, database: &str) -> String {

@@ -1,4 +1,4 @@
-//! A connection for what only the administrator of a server does.
+//! A connection for the tasks of a server's administrator.
 
 use std::time::Duration;
 
@@ -66,7 +66,7 @@ async fn connect(url: &str) -> std::result::Result<Client, tokio_postgres::Error
     let mut config: Config = url.parse()?;
     config.application_name("queuekit tests");
     let (client, connection) = config.connect(NoTls).await?;
-    // It ends with the client, which is told of errors as well.
+    // It ends with the client, which gets its errors too.
     tokio::spawn(connection);
     Ok(client)
 }

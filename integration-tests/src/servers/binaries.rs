@@ -22,7 +22,7 @@ pub(super) struct Binaries {
 }
 
 impl Binaries {
-    /// What the path has, else the newest; or the version that was asked for.
+    /// The programs in the path, else the newest ones; or those of the requested version.
     pub(super) fn find() -> Option<Self> {
         let asked = asked_version();
         let matches = |found: &Self| asked.as_ref().is_none_or(|v| *v == found.major.to_string());

@@ -31,7 +31,7 @@ rm -rf "$1"
 /// Notes its number where the guard looks for it, then becomes the server: there is no moment at
 /// which the server runs and the guard does not know.
 const START: &str = r#"echo $$ > pid && exec "$@""#;
-/// How long a server may take to end when it is told to.
+/// How long a server may take to end after the signal.
 const END_WITHIN: Duration = Duration::from_secs(30);
 /// How long one may take to answer after it was started, on a machine with much else to do.
 const ANSWER_WITHIN: Duration = Duration::from_secs(60);
@@ -284,7 +284,7 @@ fn any_lives(processes: &[Pid]) -> bool {
     String::from_utf8_lossy(&states).lines().any(|state| !state.trim_start().starts_with('Z'))
 }
 
-/// Looks now and then whether it came to that: nothing tells of what other processes do.
+/// Polls until it is so: nothing reports what other processes do.
 fn within(limit: Duration, mut look: impl FnMut() -> bool) -> bool {
     let begun = Instant::now();
     loop {

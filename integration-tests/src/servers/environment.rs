@@ -1,6 +1,6 @@
-//! What whoever runs the tests has to say about servers.
+//! The settings for servers from the environment.
 
-/// The value of a variable; one that is empty is as good as none.
+/// The value of a variable; an empty one counts as none.
 pub(super) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }

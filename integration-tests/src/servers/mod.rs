@@ -3,7 +3,7 @@
 //! ```no_run
 //! # use queuekit_integration_tests::servers;
 //! # async fn test() {
-//! // None: there is no server here, which was told on stderr.
+//! // None: there is no server here; a line on stderr says so.
 //! let Some(server) = servers::postgres() else { return };
 //! let database = server.database().await;
 //! let url = database.url();
@@ -14,17 +14,16 @@
 //!
 //! [`postgres`] and [`redis`] look for a server once per process: at the URL in
 //! `QUEUEKIT_TEST_POSTGRES_URL` or `QUEUEKIT_TEST_REDIS_URL`, then among the programs of this
-//! machine, then in Docker. For tests that do to a server what is
-//! not done to one that others use there are [`OwnServer`] and [`OwnRedis`], which can be killed,
-//! and of several servers [`RedisCluster`] and [`RedisSentinels`].
-//! [`PgBouncer`] and [`Proxy`] are what may stand between a store and its server.
+//! machine, then in Docker. Tests that would disturb the users of a shared server start their own:
+//! [`OwnServer`] and [`OwnRedis`], which can be killed, and [`RedisCluster`] and [`RedisSentinels`]
+//! of several servers. [`PgBouncer`] and [`Proxy`] go between a store and its server.
 //!
 //! | variable | what it does |
 //! |---|---|
 //! | `QUEUEKIT_TEST_POSTGRES_URL` | a server that runs already; unreachable is a failure |
 //! | `QUEUEKIT_TEST_POSTGRES_VERSION` | the major version to look for, among programs and images |
 //! | `QUEUEKIT_TEST_POSTGRES_IMAGE` | the image for Docker, instead of `postgres:17-alpine` |
-//! | `QUEUEKIT_TEST_REDIS_URL` | likewise, a Redis or Valkey |
+//! | `QUEUEKIT_TEST_REDIS_URL` | the same for a Redis or Valkey |
 //! | `QUEUEKIT_TEST_REDIS_VERSION` | what a program of this machine must say it is, as `7.0.15` |
 //! | `QUEUEKIT_TEST_REDIS_IMAGE` | the image for Docker, instead of `redis:7-alpine` |
 //! | `QUEUEKIT_TEST_SERVERS` | where to look, in which order: `url,local,docker` |
@@ -33,8 +32,7 @@
 //! `postgres` and `redis` are servers from anywhere; `postgres-local`, `pgbouncer` and
 //! `redis-local` the programs of this machine.
 //!
-//! Servers that were started here end with this process, however it ends, and take with them what
-//! they stored.
+//! Servers that were started here end with this process, however it ends; their data is removed.
 
 mod account;
 mod address;
@@ -49,6 +47,7 @@ mod own;
 mod pgbouncer;
 mod place;
 mod postgres;
+mod postgres_container;
 mod proxy;
 mod redis;
 mod redis_cluster;

@@ -29,7 +29,7 @@ pub struct OwnServer {
 }
 
 impl OwnServer {
-    /// What it is started with: as it comes, until said otherwise.
+    /// The settings of its start: the defaults, until they are changed.
     pub fn settings() -> Settings {
         Settings::default()
     }

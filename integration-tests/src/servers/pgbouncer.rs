@@ -2,7 +2,7 @@ use std::path::Path;
 
 use super::daemon::{Answers, Daemon, Launch};
 use super::{Result, address, binaries};
-use crate::skip;
+use queuekit_conformance::missing;
 
 /// A pgbouncer in front of a server, with one server connection per transaction and none per
 /// session. It is strict: a parameter at the start of a connection that it does not know is an
@@ -14,16 +14,17 @@ pub struct PgBouncer {
 }
 
 impl PgBouncer {
-    /// In front of all databases of the server of this URL, whose user it takes for everyone's.
+    /// Starts one in front of all databases of the server of this URL, whose user it uses for all
+    /// connections.
     ///
-    /// None if pgbouncer is not on this machine, which is told.
+    /// None if pgbouncer is not on this machine; a line on stderr says so.
     ///
     /// # Panics
     /// If it is and does not work, or if it is required: `QUEUEKIT_TEST_REQUIRE` has `pgbouncer`.
     pub async fn start(url: &str) -> Option<Self> {
         let Some(program) = binaries::program("pgbouncer") else {
             let remedy = "install it, on Debian with `apt-get install pgbouncer`";
-            skip::missing("pgbouncer", remedy).unwrap_or_else(|error| panic!("{error}"));
+            missing("pgbouncer", remedy).unwrap_or_else(|error| panic!("{error}"));
             return None;
         };
         let started = Self::launch(&program, url).await;

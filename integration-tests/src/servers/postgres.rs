@@ -3,17 +3,18 @@ use std::time::Instant;
 
 use super::admin::Copying;
 use super::binaries::{self, Binaries};
-use super::container::{self, Container};
+use super::container::Container;
 use super::environment::variable;
+use super::postgres_container::{self, PostgresContainer};
 use super::{Database, OwnServer, Result, Source, admin, background};
-use crate::skip;
+use queuekit_conformance::{missing, tell};
 
 const URL: &str = "QUEUEKIT_TEST_POSTGRES_URL";
 
 /// The Postgres server that the tests of this process share; the first call finds or starts it.
 ///
-/// None if there is none, which is told on stderr with what can be done about it. Blocks, for less
-/// than a second as a rule, also inside of a runtime.
+/// None if there is none; a line on stderr says so, and how to get one. Blocks, for less than a
+/// second as a rule, also inside of a runtime.
 ///
 /// # Panics
 /// If there is one that does not work, or if there is none and `QUEUEKIT_TEST_REQUIRE` has
@@ -33,9 +34,9 @@ pub struct Postgres {
     _runs: Runs,
 }
 
-/// What is running because of us, for as long as it is to run.
+/// A server that this process has started, kept while it has to run.
 #[derive(Debug)]
-#[expect(dead_code, reason = "it is held, and that is its use")]
+#[expect(dead_code, reason = "held until the process ends")]
 enum Runs {
     Nothing,
     Local(Box<OwnServer>),
@@ -85,11 +86,11 @@ impl Postgres {
             if let Some((server, details)) = found {
                 let seconds = begun.elapsed().as_secs_f64();
                 let version = &server.version;
-                skip::tell(&format!("Postgres {version}, {details}, in {seconds:.2} s"));
+                tell(&format!("Postgres {version}, {details}, in {seconds:.2} s"));
                 return Ok(Some(server));
             }
         }
-        skip::missing("postgres", &remedy()).map(|()| None)
+        missing("postgres", &remedy()).map(|()| None)
     }
 
     /// A URL that is given is meant: another server instead would hide that it does not work.
@@ -116,11 +117,11 @@ impl Postgres {
         if !Container::docker_answers() {
             return Ok(None);
         }
-        let container = Container::start().await?;
-        let url = container.url.clone();
+        let started = PostgresContainer::start().await?;
+        let url = started.url;
         let version = admin::version(&url).await?;
-        let details = format!("in a container of {}", container.image);
-        let runs = Runs::Container(Box::new(container));
+        let details = format!("in a container of {}", started.container.image);
+        let runs = Runs::Container(Box::new(started.container));
         Ok(Some((Self { url, version, source: Source::Docker, _runs: runs }, details)))
     }
 }
@@ -132,6 +133,6 @@ fn remedy() -> String {
         "{}start one and `export {URL}=postgres://USER:PASSWORD@HOST:5432/postgres`; or install \
          it, on Debian with `apt-get install postgresql`; or start Docker and `docker pull {}`",
         version.unwrap_or_default(),
-        container::image()
+        postgres_container::image()
     )
 }

@@ -6,14 +6,14 @@ use super::container::Container;
 use super::environment::variable;
 use super::redis_container::{self, RedisContainer};
 use super::{OwnRedis, Result, Source, background, binaries, resp};
-use crate::skip;
+use queuekit_conformance::{missing, tell};
 
 const URL: &str = "QUEUEKIT_TEST_REDIS_URL";
 
 /// The Redis server that the tests of this process share; the first call finds or starts it.
 ///
-/// None if there is none, which is told on stderr with what can be done about it. Blocks, for less
-/// than a second as a rule, also inside of a runtime.
+/// None if there is none; a line on stderr says so, and how to get one. Blocks, for less than a
+/// second as a rule, also inside of a runtime.
 ///
 /// # Panics
 /// If there is one that does not work, or if there is none and `QUEUEKIT_TEST_REQUIRE` has
@@ -33,13 +33,13 @@ pub struct Redis {
     _runs: Runs,
 }
 
-/// What is running because of us, for as long as it is to run.
+/// A server that this process has started, kept while it has to run.
 #[derive(Debug)]
-#[expect(dead_code, reason = "it is held, and that is its use")]
+#[expect(dead_code, reason = "held until the process ends")]
 enum Runs {
     Nothing,
     Local(Box<OwnRedis>),
-    Container(Box<RedisContainer>),
+    Container(Box<Container>),
 }
 
 impl Redis {
@@ -74,11 +74,11 @@ impl Redis {
             if let Some((server, details)) = found {
                 let seconds = begun.elapsed().as_secs_f64();
                 let version = &server.version;
-                skip::tell(&format!("Redis {version}, {details}, in {seconds:.2} s"));
+                tell(&format!("Redis {version}, {details}, in {seconds:.2} s"));
                 return Ok(Some(server));
             }
         }
-        skip::missing("redis", &remedy()).map(|()| None)
+        missing("redis", &remedy()).map(|()| None)
     }
 
     /// A URL that is given is meant: another server instead would hide that it does not work.
@@ -107,8 +107,7 @@ impl Redis {
         if !Container::docker_answers() {
             return Ok(None);
         }
-        let container = RedisContainer::start().await?;
-        let (url, version) = (container.url.clone(), container.version.clone());
+        let RedisContainer { url, version, container } = RedisContainer::start().await?;
         let details = format!("in a container of {}", container.image);
         let runs = Runs::Container(Box::new(container));
         Ok(Some((Self { url, version, source: Source::Docker, _runs: runs }, details)))

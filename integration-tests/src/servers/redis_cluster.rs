@@ -4,16 +4,16 @@ use std::sync::OnceLock;
 use super::daemon::free_port;
 use super::redis::unique_prefix;
 use super::{OwnRedis, RedisSettings, Result, background, binaries, resp};
-use crate::skip;
+use queuekit_conformance::missing;
 
 /// How many slots there are.
 const SLOTS: usize = 16_384;
-/// After so long without an answer a node counts as gone.
+/// After this long without an answer a node counts as gone.
 const GONE_AFTER_MS: u32 = 1000;
 
 /// The Redis Cluster that the tests of this process share: three masters.
 ///
-/// None if the program is not on this machine, which is told.
+/// None if the program is not on this machine; a line on stderr says so.
 ///
 /// # Panics
 /// If it is and does not work, or if it is required: `QUEUEKIT_TEST_REQUIRE` has `redis-local`.
@@ -38,8 +38,8 @@ pub struct RedisCluster {
 }
 
 impl RedisCluster {
-    /// So many masters with these settings, and so many replicas of the first of them. None if the
-    /// program is not on this machine, which is told.
+    /// Starts this number of masters with these settings, and this number of replicas of the first
+    /// of them. None if the program is not on this machine; a line on stderr says so.
     ///
     /// # Panics
     /// As [`redis_cluster`].
@@ -121,14 +121,14 @@ fn program() -> Result<Option<PathBuf>> {
     let found = binaries::program("redis-server");
     if found.is_none() {
         let remedy = "install it, on Debian with `apt-get install redis-server`";
-        skip::missing("redis-local", remedy)?;
+        missing("redis-local", remedy)?;
     }
     Ok(found)
 }
 
 /// A node that knows no others, and where others talk to it.
 async fn start_node(program: &Path, settings: &RedisSettings) -> Result<(OwnRedis, u16)> {
-    // As it comes it is the port and 10,000, which there may be none of.
+    // By default it is the port plus 10,000, which may be no port at all.
     let bus = free_port()?;
     let settings = settings
         .clone()
@@ -143,7 +143,8 @@ async fn say(node: &OwnRedis, command: &str) -> Result<String> {
     said.map_err(|error| format!("{command} to {}: {error}", node.address()))
 }
 
-/// Each of these knows so many, itself among them, and that all slots are served.
+/// Fails unless each of these nodes knows `count` nodes, itself among them, and that all slots are
+/// served.
 async fn agreed(nodes: impl IntoIterator<Item = &OwnRedis>, count: usize) -> Result<()> {
     for node in nodes {
         let knows_all = format!("cluster_known_nodes:{count}");

@@ -1,48 +1,29 @@
-use std::process::Child;
 use std::time::{Duration, Instant};
 
-use testcontainers::core::{ContainerPort, ImageExt};
-use testcontainers::runners::AsyncRunner;
-use testcontainers::{ContainerAsync, GenericImage};
-
-use super::container::{guard, name_and_tag};
+use super::container::Container;
 use super::environment::variable;
 use super::{Result, resp};
 
-const PORT: ContainerPort = ContainerPort::Tcp(6379);
 const READY_WITHIN: Duration = Duration::from_secs(60);
 
-/// A Redis or Valkey server in a container, which is removed when this process ends, however it
-/// ends.
+/// A Redis or Valkey server in a container.
 #[derive(Debug)]
 pub(super) struct RedisContainer {
-    pub(super) image: String,
     pub(super) url: String,
     pub(super) version: String,
-    _container: ContainerAsync<GenericImage>,
-    _guard: Child,
+    pub(super) container: Container,
 }
 
 impl RedisContainer {
     pub(super) async fn start() -> Result<Self> {
         let image = image();
-        let failed = |error: &dyn std::fmt::Display| format!("a container of {image}: {error}");
-        let (name, tag) = name_and_tag(&image);
         let program = if image.contains("valkey") { "valkey-server" } else { "redis-server" };
-        let args = ["--appendonly", "yes", "--save", "", "--protected-mode", "no"];
-        let request = GenericImage::new(name, tag)
-            .with_exposed_port(PORT)
-            .with_cmd([program].into_iter().chain(args));
-        let container = request.start().await.map_err(|error| failed(&error))?;
-        let guard = guard(container.id())?;
-        let host = container.get_host().await.map_err(|error| failed(&error))?;
-        // The name may mean `::1` as well, where the same port is another's.
-        let host = host.to_string().replace("localhost", "127.0.0.1");
-        let port = container.get_host_port_ipv4(PORT).await.map_err(|error| failed(&error))?;
-        let address = format!("{host}:{port}");
-        let version = ready(&address).await.map_err(|error| failed(&error))?;
-        let url = format!("redis://{address}");
-        Ok(Self { image, url, version, _container: container, _guard: guard })
+        let args = [program, "--appendonly", "yes", "--save", "", "--protected-mode", "no"];
+        let container = Container::start(&image, 6379, &[], &args)?;
+        let version = ready(&container.address).await;
+        let version = version.map_err(|error| format!("a container of {image}: {error}"))?;
+        let url = format!("redis://{}", container.address);
+        Ok(Self { url, version, container })
     }
 }
 

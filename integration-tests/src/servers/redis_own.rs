@@ -4,7 +4,7 @@ use rustix::process::Signal;
 
 use super::daemon::{Answers, Daemon, Launch, free_port};
 use super::{Result, binaries, place};
-use crate::skip;
+use queuekit_conformance::missing;
 
 /// A Redis server of its own, for a test that does to it what would disturb others.
 ///
@@ -60,7 +60,7 @@ impl RedisSettings {
         Self { in_memory: true, ..self }
     }
 
-    /// None if the program is not on this machine, which is told.
+    /// None if the program is not on this machine; a line on stderr says so.
     ///
     /// # Panics
     /// If it is and does not work, or if it is required: `QUEUEKIT_TEST_REQUIRE` has
@@ -68,7 +68,7 @@ impl RedisSettings {
     pub async fn start(self) -> Option<OwnRedis> {
         let Some(program) = binaries::program("redis-server") else {
             let remedy = "install it, on Debian with `apt-get install redis-server`";
-            skip::missing("redis-local", remedy).unwrap_or_else(|error| panic!("{error}"));
+            missing("redis-local", remedy).unwrap_or_else(|error| panic!("{error}"));
             return None;
         };
         Some(self.start_with(&program).await.unwrap_or_else(|error| panic!("{error}")))
@@ -105,7 +105,7 @@ impl RedisSettings {
 }
 
 impl OwnRedis {
-    /// What it is started with: as it comes, until said otherwise.
+    /// The settings of its start: the defaults, until they are changed.
     pub fn settings() -> RedisSettings {
         RedisSettings::default()
     }
@@ -125,7 +125,7 @@ impl OwnRedis {
         self.port
     }
 
-    /// The port where connections are encrypted, if it was told to.
+    /// The port for encrypted connections, if it has one.
     pub fn tls_port(&self) -> Option<u16> {
         self.tls_port
     }

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use super::daemon::{Answers, Daemon, Launch};
 use super::{OwnRedis, RedisSettings, Result, binaries, resp};
-use crate::skip;
+use queuekit_conformance::missing;
 
 /// What the sentinels call the master.
 const MASTER: &str = "jobs";
@@ -28,7 +28,8 @@ struct Sentinel {
 }
 
 impl RedisSentinels {
-    /// Servers with these settings. None if the program is not on this machine, which is told.
+    /// Starts servers with these settings. None if the program is not on this machine; a line on
+    /// stderr says so.
     ///
     /// # Panics
     /// If it is and does not work, or if it is required: `QUEUEKIT_TEST_REQUIRE` has
@@ -36,7 +37,7 @@ impl RedisSentinels {
     pub async fn start(settings: RedisSettings) -> Option<Self> {
         let Some(program) = binaries::program("redis-server") else {
             let remedy = "install it, on Debian with `apt-get install redis-server`";
-            skip::missing("redis-local", remedy).unwrap_or_else(|error| panic!("{error}"));
+            missing("redis-local", remedy).unwrap_or_else(|error| panic!("{error}"));
             return None;
         };
         let started = Self::start_with(&program, settings).await;

@@ -1,9 +1,9 @@
 use super::binaries::Binaries;
 use super::daemon::Daemon;
 use super::{OwnServer, Result, background, place};
-use crate::skip;
+use queuekit_conformance::missing;
 
-/// What makes a server quick that lives no longer than the tests.
+/// Settings that make a server fast, for one that lives no longer than the tests.
 pub(super) const FOR_SHARING: &[(&str, &str)] = &[
     ("fsync", "off"),
     ("full_page_writes", "off"),
@@ -47,7 +47,7 @@ impl Settings {
         FOR_SHARING.iter().fold(settings, |settings, (name, value)| settings.set(*name, value))
     }
 
-    /// None if the programs are not on this machine, which is told.
+    /// None if the programs are not on this machine; a line on stderr says so.
     ///
     /// # Panics
     /// If they are and do not work, or if they are required: `QUEUEKIT_TEST_REQUIRE` has
@@ -55,7 +55,7 @@ impl Settings {
     pub async fn start(self) -> Option<OwnServer> {
         let Some(binaries) = Binaries::find() else {
             let remedy = "install it, on Debian with `apt-get install postgresql`";
-            skip::missing("postgres-local", remedy).unwrap_or_else(|error| panic!("{error}"));
+            missing("postgres-local", remedy).unwrap_or_else(|error| panic!("{error}"));
             return None;
         };
         Some(self.start_with(binaries).await.unwrap_or_else(|error| panic!("{error}")))

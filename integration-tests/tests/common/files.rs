@@ -1,11 +1,11 @@
-//! A file of its own for each test of the SQLite store, and what is done to it from outside.
+//! A file of its own for each test of the SQLite store, and changes to it from outside.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use queuekit_conformance::kit::{build, draft, request};
 use queuekit_core::queue::Queue;
 use queuekit_core::{Ack, AckOutcome, Backend, EnqueueOutcome, Lease, QueueName};
-use queuekit_integration_tests::kit::{build, draft, request};
 use queuekit_sqlite::{SqliteConfig, SqliteStore, rusqlite};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tempfile::TempDir;
@@ -98,7 +98,7 @@ pub(crate) async fn figures(store: &SqliteStore) -> Queue {
     queues.into_iter().find(|queue| queue.name == default).expect("the queue")
 }
 
-/// Everything that is derived of jobs is as they are: counters, keys, which jobs are open.
+/// Asserts that derived data agrees with the jobs: counters, keys, which jobs are open.
 #[track_caller]
 pub(crate) fn assert_exact(conn: &Connection) {
     let mut counters = conn.prepare(include_str!("../../sql/sqlite_counters.sql")).unwrap();

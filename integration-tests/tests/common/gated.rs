@@ -1,15 +1,15 @@
 //! A Postgres store whose queue is removed while others use it.
 
+use queuekit_conformance::kit::{build, draft};
 use queuekit_core::capability::{Admin, Upkeep};
 use queuekit_core::{Backend, JobDraft, Lease, NewJob, QueueName, State};
-use queuekit_integration_tests::kit::{build, draft};
 use queuekit_postgres::PostgresStore;
 use tokio_postgres::Client;
 
 use super::postgres::of_schema;
 use super::stage::{Stage, complete, create, lease, state, until};
 
-/// A store with gates in the way of its enqueues, and who closes them.
+/// A store with gates that block its enqueues, and the connection that closes them.
 pub(crate) struct Gated {
     pub(crate) stage: Stage,
     pub(crate) keeper: Client,
@@ -78,7 +78,7 @@ impl Gated {
         }
     }
 
-    /// The job is served as ever, whether its queue is there or gone; then all of both goes.
+    /// Asserts that the job is served whether its queue exists or is gone; then removes both.
     pub(crate) async fn judge(self, job: &NewJob) {
         let store = &self.stage.store;
         self.keep_up().await;

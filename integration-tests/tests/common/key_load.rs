@@ -1,4 +1,4 @@
-//! Producers and reservers of many partition keys, with everything that goes wrong in between.
+//! Producers and reservers of many partition keys, with all the failures between them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::{BoxFuture, join_all};
+use queuekit_conformance::kit::{build, keyed, queue, worker};
 use queuekit_core::capability::Admin;
 use queuekit_core::queue::QueuePatch;
 use queuekit_core::{
@@ -13,7 +14,6 @@ use queuekit_core::{
     Reserve, Result, State,
 };
 use queuekit_integration_tests::crash::is_long;
-use queuekit_integration_tests::kit::{build, keyed, queue, worker};
 use tokio::time::sleep;
 
 use async_trait::async_trait;
@@ -22,7 +22,7 @@ use super::stage::{all_jobs, until};
 
 /// Queues, and how many of a key may run at once in each.
 const QUEUES: [(&str, u32); 2] = [("one", 1), ("three", 3)];
-/// A key is used for so long.
+/// How long a key is used.
 const KEY_LIVES: Duration = Duration::from_millis(20);
 const TTL: Duration = Duration::from_millis(300);
 const PRODUCERS: usize = 6;
@@ -30,7 +30,7 @@ const PRODUCERS: usize = 6;
 const MOST_LEFT: i64 = 300;
 const RESERVERS: usize = 4;
 
-/// What is needed of a store that has a server.
+/// The stage of a store that has a server.
 #[async_trait]
 pub(crate) trait KeyStage: Send + Sync + 'static {
     type Store: Backend + Admin;
@@ -39,15 +39,15 @@ pub(crate) trait KeyStage: Send + Sync + 'static {
 
     fn store(&self) -> &Self::Store;
     async fn application(&self) -> Self::Application;
-    /// Stores jobs as an application does, in a transaction where there are any; says so just
-    /// before they are to be seen. False if it was undone.
+    /// Stores jobs as an application does, in a transaction if the store has them. Signals just
+    /// before the jobs can be seen. Returns false if they were rolled back.
     async fn enqueue_by(
         &self,
         app: &mut Self::Application,
         jobs: &[NewJob],
         stored: &(dyn Fn() + Sync),
     ) -> bool;
-    /// Ends connections of the store, at random; how many.
+    /// Ends connections of the store, at random. Returns how many.
     async fn terminate(&self) -> usize;
 }
 
@@ -64,19 +64,19 @@ struct Load<S> {
     failed_calls: AtomicUsize,
 }
 
-/// What a producer has stored, in order, and what it has undone.
+/// The jobs that a producer has stored, in order, and those that it has rolled back.
 #[derive(Default)]
 struct Produced {
     stored: Vec<JobId>,
     undone: Vec<JobId>,
 }
 
-/// Runs for a while, then lets all be served, and judges; `end` looks at what is stored, and ends
-/// the stage.
+/// Runs for a while, then lets all jobs be served, and judges; `end` checks the stored data and
+/// ends the stage.
 #[expect(clippy::print_stdout, reason = "figures are for reading")]
 pub(crate) async fn run<S: KeyStage>(test: &str, stage: S, end: impl AsyncFnOnce(S)) {
     for (name, per_key) in QUEUES {
-        let patch = QueuePatch::default().per_key(per_key).expect("a number of leases");
+        let patch = QueuePatch::default().per_key(per_key);
         stage.store().configure(&queue(name), &patch).await.expect("configure");
     }
     let load = Arc::new(Load {
@@ -261,7 +261,7 @@ fn judge(jobs: &[Job], produced: &[Produced]) {
     }
 }
 
-/// Of a producer's own keys, of which one may run at a time, each job began after the one before
+/// Checks a producer's own keys, which run one job at a time: each job began after the one before
 /// it had ended.
 fn judge_order(produced: &Produced, stored: &HashMap<JobId, &Job>) {
     let mut last: HashMap<&str, &Job> = HashMap::new();

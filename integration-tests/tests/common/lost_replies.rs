@@ -1,7 +1,7 @@
 //! Whatever reply of the server is lost, repeating the call is safe (contract R0.1, R10.1).
 //!
-//! Each operation is made as often as it has replies, and every time another one is lost, after
-//! the server has done what it was asked.
+//! Each operation is made once per reply of it. Each time another reply is lost, after the server
+//! has done the request.
 
 mod events;
 mod schedules;
@@ -9,18 +9,18 @@ mod schedules;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use queuekit_conformance::kit::{TTL, build, draft, keyed, ttl, unique};
+use queuekit_conformance::time_limit::Stopwatch;
 use queuekit_core::capability::{
     Admin, CancelOutcome, Exchange, ExtendOutcome, Leases, RescheduleOutcome, RetryOutcome,
     Schedules, Settlement,
 };
 use queuekit_core::queue::QueuePatch;
 use queuekit_core::{
-    Ack, AckOutcome, Backend, Burial, BuryOutcome, EnqueueOutcome, ErrorKind, LeaseToken, Nack,
-    NackKind, NackOutcome, NewJob, QueueName, Result, State,
+    Ack, AckOutcome, Backend, DeadLetter, DeadLetterOutcome, EnqueueOutcome, ErrorKind, LeaseToken,
+    Nack, NackKind, NackOutcome, NewJob, QueueName, Result, State,
 };
-use queuekit_integration_tests::kit::{TTL, build, draft, keyed, ttl, unique};
 use queuekit_integration_tests::servers::{Mode, Proxy};
-use queuekit_integration_tests::time_limit::Stopwatch;
 
 use super::stage::{PATIENCE, create, lease, request_for, state, until};
 
@@ -40,18 +40,18 @@ const OP_TIMEOUT: Duration = Duration::from_secs(5);
 /// By which every call has been answered (contract R10.2).
 const LATEST: Duration = Duration::from_secs(6);
 
-/// What is needed of a store that has a server.
+/// The stage of a store that has a server.
 pub(crate) trait LossyStage: Sized {
     type Store: Clone + Backend + Admin + Exchange + Leases + Schedules;
 
     async fn open(test: &str) -> Option<Self>;
     /// A handle whose replies arrive.
     fn store(&self) -> &Self::Store;
-    /// The URL that a proxy is to stand in front of.
+    /// The URL of the server behind the proxy.
     fn server(&self) -> String;
     /// Another handle, by way of the proxy.
     async fn through(&self, proxy: &Proxy, op_timeout: Duration) -> Self::Store;
-    /// What is derived of jobs is as they are.
+    /// Asserts that derived data agrees with the jobs.
     async fn assert_exact(&self);
     async fn end(self);
 }
@@ -63,7 +63,7 @@ macro_rules! lost_replies {
         $(
             #[tokio::test]
             async fn $case() {
-                let test = queuekit_integration_tests::this_test!();
+                let test = queuekit_conformance::this_test!();
                 crate::common::lost_replies::$case::<$stage>(test).await;
             }
         )*
@@ -75,7 +75,7 @@ macro_rules! lost_replies {
             r5_10_a_reserve_whose_reply_was_lost_costs_one_ttl_and_one_attempt,
             r3_3_an_ack_whose_reply_was_lost_is_repeated,
             r4_1_a_nack_whose_reply_was_lost_is_repeated,
-            r6_1_a_burial_whose_reply_was_lost_is_repeated,
+            r6_1_a_dead_letter_whose_reply_was_lost_is_repeated,
             r6_2_a_delete_whose_reply_was_lost_is_repeated,
             r6_6_a_cancel_whose_reply_was_lost_is_repeated,
             r6_3_a_retry_whose_reply_was_lost_is_repeated,
@@ -100,9 +100,9 @@ struct Lossy<S: LossyStage> {
     store: S::Store,
     /// Which reply of the next call is lost.
     after: AtomicU64,
-    /// It was.
+    /// The reply was lost.
     lost: AtomicBool,
-    /// The machine stood still, so that its time says nothing.
+    /// The machine stood still, so the time of the call proves nothing.
     spoiled: AtomicBool,
 }
 
@@ -198,7 +198,7 @@ pub(crate) async fn r2_4_an_enqueue_whose_reply_was_lost_is_repeated<S: LossySta
     Lossy::<S>::each_reply(test, case).await;
 }
 
-/// A job leased to a caller who never heard of it comes back after its ttl, one attempt later.
+/// A job whose lease never reached the caller comes back after its ttl, one attempt later.
 pub(crate) async fn r5_10_a_reserve_whose_reply_was_lost_costs_one_ttl_and_one_attempt<
     S: LossyStage,
 >(
@@ -258,20 +258,22 @@ pub(crate) async fn r4_1_a_nack_whose_reply_was_lost_is_repeated<S: LossyStage>(
     Lossy::<S>::each_reply(test, case).await;
 }
 
-pub(crate) async fn r6_1_a_burial_whose_reply_was_lost_is_repeated<S: LossyStage>(test: &str) {
+pub(crate) async fn r6_1_a_dead_letter_whose_reply_was_lost_is_repeated<S: LossyStage>(test: &str) {
     let case = async |lossy: &Lossy<S>| {
         let token = lossy.leased().await;
         let waits = create(lossy.stage.store(), &build(draft())).await;
-        let burials = [Burial::of_lease(token.clone(), "bad"), Burial::of_job(waits, "bad")];
-        for burial in burials {
+        let dead_letters =
+            [DeadLetter::of_lease(token.clone(), "bad"), DeadLetter::of_job(waits, "bad")];
+        for dead_letter in dead_letters {
             if let Some(outcomes) =
-                lossy.call(lossy.store.move_to_dlq(std::slice::from_ref(&burial))).await
+                lossy.call(lossy.store.dead_letter(std::slice::from_ref(&dead_letter))).await
             {
-                let buried = [BuryOutcome::Buried, BuryOutcome::AlreadyDone];
-                assert!(buried.contains(&outcomes[0]), "{outcomes:?}");
+                let dead_lettered =
+                    [DeadLetterOutcome::DeadLettered, DeadLetterOutcome::AlreadyDone];
+                assert!(dead_lettered.contains(&outcomes[0]), "{outcomes:?}");
             }
-            let again = lossy.store.move_to_dlq(&[burial]).await.unwrap();
-            assert_eq!(again, [BuryOutcome::AlreadyDone]);
+            let again = lossy.store.dead_letter(&[dead_letter]).await.unwrap();
+            assert_eq!(again, [DeadLetterOutcome::AlreadyDone]);
         }
         for id in [token.id, waits] {
             assert_eq!(state(&lossy.store, id).await, Some(State::Dead));
@@ -307,8 +309,9 @@ pub(crate) async fn r6_6_a_cancel_whose_reply_was_lost_is_repeated<S: LossyStage
 pub(crate) async fn r6_3_a_retry_whose_reply_was_lost_is_repeated<S: LossyStage>(test: &str) {
     let case = async |lossy: &Lossy<S>| {
         let id = create(lossy.stage.store(), &build(keyed("k"))).await;
-        let buried = lossy.stage.store().move_to_dlq(&[Burial::of_job(id, "bad")]).await.unwrap();
-        assert_eq!(buried, [BuryOutcome::Buried]);
+        let dead_lettered =
+            lossy.stage.store().dead_letter(&[DeadLetter::of_job(id, "bad")]).await.unwrap();
+        assert_eq!(dead_lettered, [DeadLetterOutcome::DeadLettered]);
         if let Some(outcomes) = lossy.call(lossy.store.retry(&[id])).await {
             assert_eq!(outcomes, [RetryOutcome::Retried]);
         }

@@ -1,10 +1,10 @@
 //! A worker whose store cannot be reached for a while, and another one that can reach it: R13.6,
-//! and what R3.3 and R5.2 say of what the first one held.
+//! and R3.3 and R5.2 for the leases of the first one.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use queuekit_core::{Backend, Client, Job, JobId, LeaseTtl, Payload, State};
+use queuekit_core::{Backend, Client, Job, JobId, Payload, State};
 use queuekit_integration_tests::crash::is_long;
 use queuekit_integration_tests::servers::{Mode, Proxy};
 use queuekit_worker::{Ctx, JobResult, RunSummary, Worker};
@@ -41,7 +41,7 @@ struct Begun {
     lease_seq: u64,
 }
 
-/// What lets handlers return: those of even numbers, then those of odd ones.
+/// The gates that let handlers return: first those of even numbers, then those of odd ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 enum Gate {
     Shut,
@@ -140,7 +140,7 @@ impl Runner {
             async move {
                 let _ = tell.send(Begun { job: ctx.id(), lease_seq: ctx.lease_seq() });
                 let gate = if task.n.is_multiple_of(2) { Gate::Even } else { Gate::Open };
-                // It returns when it is told to, whatever has become of its lease.
+                // It returns when its gate opens, even if its lease is gone.
                 let _ = opens.wait_for(|opened| *opened >= gate).await;
                 JobResult::Ok(name)
             }
@@ -148,7 +148,7 @@ impl Runner {
         let worker = Worker::new(Client::shared(Arc::clone(store)))
             .name(name)
             .concurrency(usize::try_from(HELD).expect("a small number"))
-            .lease_ttl(LeaseTtl::new(TTL).expect("a ttl"))
+            .lease_ttl(TTL)
             .poll_interval(Duration::from_millis(100))
             .handle(handler);
         (Self { gate, worker: worker.start().await.expect("start") }, runs)

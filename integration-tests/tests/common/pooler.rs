@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use queuekit_conformance::{Harness, World};
 use queuekit_integration_tests::servers::{self, PgBouncer};
-use queuekit_integration_tests::{Harness, World};
 use tokio::sync::OnceCell;
 
 use super::postgres::PostgresWorld;

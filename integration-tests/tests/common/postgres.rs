@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use queuekit_conformance::kit::{limits, millis};
+use queuekit_conformance::{Capability, Expect, Harness, World};
 use queuekit_core::capability::Durability;
 use queuekit_core::{Backend, JobId};
-use queuekit_integration_tests::kit::{limits, millis};
 use queuekit_integration_tests::servers::{self, Database, PgBouncer};
-use queuekit_integration_tests::{Expect, Harness, World};
 use queuekit_postgres::{PostgresConfig, PostgresStore, tokio_postgres};
 use tokio::sync::OnceCell;
 use tokio_postgres::{Client, NoTls};
@@ -56,13 +56,15 @@ async fn template() -> &'static Database {
     static TEMPLATE: OnceCell<Database> = OnceCell::const_new();
     let make = || async {
         let database = servers::postgres().expect("a server").database().await;
-        let store = PostgresStore::connect(config(&database.url())).await.expect("it opens");
+        let store =
+            PostgresStore::connect(config(&database.url())).await.expect("opening should succeed");
         store.close().await.expect("the store closes");
         let client = client(&database.url()).await;
         let clock = include_str!("../../sql/postgres_clock.sql");
         client.batch_execute(&of_schema(clock, SCHEMA)).await.expect("a clock");
         drop(client);
-        // A database that somebody is connected to is not copied; nothing tells when they are gone.
+        // A database with open connections cannot be copied, and nothing reports when they are
+        // closed.
         let admin = self::client(&servers::postgres().expect("a server").url()).await;
         let unconnected = include_str!("../../sql/postgres_unconnected.sql");
         loop {
@@ -96,7 +98,7 @@ pub(crate) struct PostgresWorld {
     config: PostgresConfig,
     database: Mutex<Option<Database>>,
     url: String,
-    /// Of the database.
+    /// The name of the database.
     pub(crate) name: String,
     pub(crate) schema: &'static str,
     pub(crate) store: PostgresStore,
@@ -182,17 +184,16 @@ pub(crate) fn of_schema(sql: &str, schema: &str) -> String {
 impl World for PostgresWorld {
     fn expect(&self) -> Expect {
         Expect {
+            capabilities: &Capability::ALL,
             can_corrupt: true,
             can_rewind: true,
             clock_stands: self.stands,
             second_handle: true,
+            cancels_cross_handles: true,
             raw_dump: true,
-            migrations: true,
             drops_history: true,
             atomic_across_queues: true,
-            outbox: true,
             durability: Some(Durability::ProcessKill),
-            ..Expect::FULL
         }
     }
 

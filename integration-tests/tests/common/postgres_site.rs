@@ -1,13 +1,13 @@
-//! What crash tests need to know of the Postgres store.
+//! The Postgres store in crash tests.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use queuekit_conformance::skip;
 use queuekit_core::Backend;
 use queuekit_integration_tests::crash::{Role, Server, Site};
 use queuekit_integration_tests::servers::{self, Database, OwnServer};
-use queuekit_integration_tests::skip;
 use queuekit_postgres::PostgresStore;
 
 use super::stage::{assert_exact, client, url};
@@ -15,15 +15,16 @@ use super::stage::{assert_exact, client, url};
 /// A database of the server that tests share, or of one of its own.
 #[derive(Debug, Default)]
 pub(crate) struct PostgresSite {
-    /// Of the server of its own, in the process that has it.
+    /// The URL of the server of its own, in the process that runs it.
     own: Option<String>,
     databases: Mutex<Vec<Database>>,
 }
 
 impl PostgresSite {
-    /// In the server that tests share; none, which is told, where there is no server.
+    /// A site in the server that tests share; none where there is no server, and a line on stderr
+    /// says so.
     pub(crate) fn shared(test: &str) -> Option<Self> {
-        // A process that was started to play a role is told where the store is.
+        // A process that was started to play a role gets the place of the store.
         if Role::of_this_process().is_none() && servers::postgres().is_none() {
             skip(test, "there is no Postgres server");
             return None;
@@ -53,12 +54,12 @@ impl Site for PostgresSite {
         Arc::new(PostgresStore::connect_url(place).await.expect("the store opens"))
     }
 
-    /// What is derived of jobs is as they are.
+    /// Asserts that derived data agrees with the jobs.
     async fn check(&self, place: &str) {
         let (address, _) = place.split_once('?').expect("a URL with settings");
         let client = client(address).await;
         let sql = include_str!("../../sql/postgres_has_schema.sql");
-        // Who was to make the schema may have been killed.
+        // The process that was making the schema may have been killed.
         if client.query_one(sql, &[]).await.expect("a look").get(0) {
             assert_exact(&client, "queuekit").await;
         }

@@ -1,10 +1,11 @@
-//! What somebody at psql does to a Postgres store.
+//! The use of a Postgres store from psql.
 
+use queuekit_conformance::World;
+use queuekit_conformance::kit::default_queue;
+use queuekit_conformance::skip;
 use queuekit_core::queue::QueuePatch;
 use queuekit_core::{Job, JobId};
-use queuekit_integration_tests::kit::default_queue;
-use queuekit_integration_tests::skip;
-use queuekit_integration_tests::{World, servers};
+use queuekit_integration_tests::servers;
 use queuekit_postgres::tokio_postgres;
 use tokio_postgres::error::DbError;
 
@@ -52,7 +53,7 @@ impl Psql {
         self.world().job(self.id(arguments).await).await
     }
 
-    /// What is said to somebody who runs this.
+    /// The error message that this statement gets.
     pub(crate) async fn refused(&self, sql: &str) -> DbError {
         let error = self.run(sql).await.expect_err(sql);
         error.as_db_error().unwrap().clone()

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use queuekit_conformance::kit::{limits, millis};
+use queuekit_conformance::{Capability, Expect, Harness, World};
 use queuekit_core::capability::Durability;
 use queuekit_core::{Backend, JobId};
-use queuekit_integration_tests::kit::{limits, millis};
 use queuekit_integration_tests::servers::{self, OwnRedis};
-use queuekit_integration_tests::{Expect, Harness, World};
 use queuekit_redis::{RedisConfig, RedisStore};
 use redis::AsyncCommands;
 use redis::aio::MultiplexedConnection;
@@ -44,7 +44,7 @@ impl Harness for ClusterHarness {
     async fn open(&self) -> Arc<dyn World> {
         let cluster = servers::redis_cluster().expect("a Cluster");
         let config = RedisConfig::from_url(&cluster.url()).expect("a URL");
-        let config = config.prefix(&cluster.prefix()).expect("a prefix");
+        let config = config.prefix(&cluster.prefix()).expect("a prefix").limits(limits());
         let servers: Vec<String> = cluster.nodes().map(OwnRedis::url).collect();
         Arc::new(RedisWorld::on(&servers, config, Passes::No).await)
     }
@@ -119,17 +119,17 @@ impl RedisWorld {
 impl World for RedisWorld {
     fn expect(&self) -> Expect {
         Expect {
+            capabilities: &Capability::ALL,
             can_corrupt: true,
             can_rewind: true,
             clock_stands: self.passes == Passes::No,
             second_handle: true,
+            cancels_cross_handles: true,
             raw_dump: true,
-            migrations: true,
             // A Cluster has several servers.
             atomic_across_queues: self.connections.len() == 1,
             durability: Some(Durability::ProcessKill),
-            outbox: true,
-            ..Expect::FULL
+            ..Expect::TEN_OPERATIONS
         }
     }
 
@@ -157,7 +157,8 @@ impl World for RedisWorld {
             let data: Option<Vec<u8>> =
                 connection.hget(&key, id.as_bytes()).await.expect("the server answers");
             if let Some(mut data) = data {
-                // The version: whoever reads it knows nothing of what follows.
+                // The version, which a program reads first: one that does not know it cannot read
+                // the rest.
                 data[45] = 0xff;
                 let broken: i32 =
                     connection.hset(&key, id.as_bytes(), data).await.expect("it is broken");

@@ -17,9 +17,9 @@ pub(crate) struct RedisClock {
 /// Whether time passes by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Passes {
-    /// The clock stands until it is moved.
+    /// The clock is fixed until it is moved.
     No,
-    /// It goes on with the server's.
+    /// It runs with the server's.
     Yes,
 }
 

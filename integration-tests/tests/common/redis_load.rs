@@ -1,4 +1,4 @@
-//! Work that goes on while something is done to the servers.
+//! Load that runs while a test changes the servers.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
+use queuekit_conformance::kit::{build, draft};
 use queuekit_core::{Backend, Client, EnqueueOutcome, JobId, QueueName, State};
-use queuekit_integration_tests::kit::{build, draft, ttl};
 use queuekit_redis::RedisStore;
 use queuekit_worker::{Ctx, RunningWorker, Worker};
 use tokio::task::JoinHandle;
@@ -19,7 +19,7 @@ pub(crate) struct Load {
     worker: RunningWorker,
     callers: Vec<JoinHandle<()>>,
     over: Arc<AtomicBool>,
-    /// What the store has answered for.
+    /// The jobs that the store has accepted.
     accepted: Arc<Mutex<Vec<JobId>>>,
     runs: Arc<Mutex<HashMap<JobId, (QueueName, u32)>>>,
     store: RedisStore,
@@ -31,7 +31,7 @@ impl Load {
         let runs: Arc<Mutex<HashMap<JobId, (QueueName, u32)>>> = Arc::default();
         let counted = Arc::clone(&runs);
         let worker =
-            Worker::new(Client::new(open().await)).queues(queues.to_vec()).lease_ttl(ttl(lease));
+            Worker::new(Client::new(open().await)).queues(queues.to_vec()).lease_ttl(lease);
         let worker = worker.handle_raw("work", move |_: Bytes, ctx: Ctx| {
             let mut runs = counted.lock().unwrap();
             runs.entry(ctx.id()).or_insert((ctx.queue().clone(), 0)).1 += 1;

@@ -9,7 +9,7 @@ use redis::{Cmd, FromRedisValue, cmd};
 
 use super::redis_stage::{command, connect};
 
-/// A server that says nothing, and closes nothing, until this value goes.
+/// A server that neither answers nor closes a connection until this value is dropped.
 pub(crate) struct Hung(u32);
 
 impl Hung {
@@ -80,8 +80,8 @@ pub(crate) async fn move_slot(cluster: &RedisCluster, slot: u16, from: usize, to
     }
 }
 
-/// `master` or `slave`, as it says itself; nothing while it does not answer: a server that is told
-/// to follow another one closes its connections.
+/// `master` or `slave`, from the server itself; empty while it does not answer, because a server
+/// that begins to follow another one closes its connections.
 pub(crate) async fn role(server: &OwnRedis) -> String {
     let asked = async { cmd("ROLE").query_async(&mut connect(&server.url()).await?).await };
     let answer: redis::RedisResult<Vec<redis::Value>> = asked.await;

@@ -1,32 +1,33 @@
-//! What crash tests need to know of the Redis store.
+//! The Redis store in crash tests.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use queuekit_conformance::skip;
 use queuekit_core::Backend;
 use queuekit_integration_tests::crash::{Role, Server, Site};
 use queuekit_integration_tests::servers::{self, OwnRedis};
-use queuekit_integration_tests::skip;
 use queuekit_redis::RedisStore;
 use redis::cmd;
 
 use super::redis_stage::{assert_exact, command, remove, url};
 
-/// So many jobs are looked at in a fraction of the time that leases last.
+/// This many jobs are looked at in a fraction of a lease TTL.
 const FEW: u64 = 3000;
 
 /// Prefixes of the server that tests share, or of one of its own.
 #[derive(Debug, Default)]
 pub(crate) struct RedisSite {
-    /// Of the server of its own, in the process that has it.
+    /// The URL of the server of its own, in the process that runs it.
     own: Option<String>,
 }
 
 impl RedisSite {
-    /// In the server that tests share; none, which is told, where there is no server.
+    /// A site in the server that tests share; none where there is no server, and a line on stderr
+    /// says so.
     pub(crate) fn shared(test: &str) -> Option<Self> {
-        // A process that was started to play a role is told where the store is.
+        // A process that was started to play a role gets the place of the store.
         if Role::of_this_process().is_none() && servers::redis().is_none() {
             skip(test, "there is no Redis server");
             return None;
@@ -62,8 +63,8 @@ impl Site for RedisSite {
         Arc::new(RedisStore::connect_url(place).await.expect("the store opens"))
     }
 
-    /// What is derived of jobs is as they are. The look is one script, 50 us for each job: beside
-    /// those who work it is taken while there are few, and again when all have ended.
+    /// Asserts that derived data agrees with the jobs. The check is one script that takes 50 us per
+    /// job: it runs beside the load while there are few jobs, and again when all have ended.
     async fn check(&self, place: &str) {
         let (server, prefix) = parts(place);
         let count = async |part: &str| -> u64 {

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use queuekit_conformance::skip;
 use queuekit_core::Backend;
 use queuekit_integration_tests::servers::{self, OwnRedis};
-use queuekit_integration_tests::skip;
 use queuekit_redis::RedisStore;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, Cmd, FromRedisValue, cmd};
@@ -73,7 +73,8 @@ pub(crate) struct RedisStage {
 }
 
 impl RedisStage {
-    /// A store in the server that tests share; none, which is told, where there is no server.
+    /// A store in the server that tests share; none where there is no server, and a line on stderr
+    /// says so.
     pub(crate) async fn open(test: &str) -> Option<Self> {
         let Some(server) = servers::redis() else {
             skip(test, "there is no Redis server");
@@ -121,7 +122,7 @@ impl RedisStage {
         self::command(&self.server, command).await
     }
 
-    /// What is derived of jobs is as they are.
+    /// Asserts that derived data agrees with the jobs.
     pub(crate) async fn assert_exact(&self) {
         assert_exact(&self.server, &self.prefix).await;
     }
@@ -131,7 +132,7 @@ impl RedisStage {
         raw_dump(connect(&self.server).await.expect("a connection"), &self.prefix).await
     }
 
-    /// One step of placing keys anew, which looks at so many.
+    /// One step of placing keys anew, which looks at `most` of them.
     pub(crate) async fn place(&self, most: usize) {
         let keys = PARTS.map(|part| self.key("default", part));
         let mut step = cmd("EVAL");
@@ -139,7 +140,7 @@ impl RedisStage {
         let _: i64 = self.ask(&step).await;
     }
 
-    /// The store ends, and its keys go.
+    /// Closes the store and removes its keys.
     pub(crate) async fn end(self) {
         self.store.close().await.expect("the store closes");
         remove(&self.server, &self.prefix).await;
@@ -167,7 +168,7 @@ pub(crate) async fn command<T: FromRedisValue>(server: &str, command: &Cmd) -> T
     command.query_async(&mut connection).await.expect("the server answers")
 }
 
-/// The keys that begin so go.
+/// Removes the keys with this prefix.
 pub(crate) async fn remove(server: &str, prefix: &str) {
     let keys: Vec<String> = command(server, cmd("KEYS").arg(format!("{prefix}:*"))).await;
     if !keys.is_empty() {
@@ -175,7 +176,8 @@ pub(crate) async fn remove(server: &str, prefix: &str) {
     }
 }
 
-/// In each queue everything that is derived of jobs is as they are, and so is the log of events.
+/// Asserts that derived data agrees with the jobs in each queue, and the parts of the log of events
+/// with each other.
 pub(crate) async fn assert_exact(server: &str, prefix: &str) {
     let queues: Vec<String> =
         command(server, cmd("SMEMBERS").arg(format!("{prefix}:queues"))).await;

@@ -1,4 +1,4 @@
-//! What crash tests need to know of the SQLite store.
+//! The SQLite store in crash tests.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ impl Site for SqliteSite {
         Arc::new(SqliteStore::connect(config).await.expect("the store opens"))
     }
 
-    /// The file is sound, and what is derived of jobs is as they are.
+    /// Asserts that the file is sound and that derived data agrees with the jobs.
     async fn check(&self, place: &str) {
         let conn = connection(Path::new(place));
         let found = conn.pragma_query_value(None, "integrity_check", |row| row.get(0));

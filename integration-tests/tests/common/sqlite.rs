@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use queuekit_conformance::kit::limits;
+use queuekit_conformance::{Capability, Expect, Harness, World};
 use queuekit_core::capability::Durability;
 use queuekit_core::{Backend, Clock, JobId, ManualClock, OffsetClock};
-use queuekit_integration_tests::kit::limits;
-use queuekit_integration_tests::{Expect, Harness, World};
 use queuekit_sqlite::{SqliteConfig, SqliteStore, rusqlite};
 use tempfile::TempDir;
 
@@ -33,7 +33,7 @@ impl Harness for LiveSqliteHarness {
     }
 }
 
-/// A clock that jumps when told to.
+/// A clock that tests can move.
 pub(crate) trait TestClock: Clock + Clone {
     /// Only tests move it.
     const STANDS: bool;
@@ -97,16 +97,15 @@ impl<C: TestClock> SqliteWorld<C> {
 impl<C: TestClock> World for SqliteWorld<C> {
     fn expect(&self) -> Expect {
         Expect {
+            capabilities: &Capability::ALL,
             can_corrupt: true,
             can_rewind: true,
             clock_stands: C::STANDS,
             second_handle: true,
             raw_dump: true,
-            migrations: true,
             atomic_across_queues: true,
-            outbox: true,
             durability: Some(Durability::PowerLoss),
-            ..Expect::FULL
+            ..Expect::TEN_OPERATIONS
         }
     }
 

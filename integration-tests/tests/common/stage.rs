@@ -3,18 +3,18 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use queuekit_conformance::kit::{kind_of, request, worker};
+use queuekit_conformance::skip;
+use queuekit_conformance::time_limit::{answered, within};
 use queuekit_core::{
     Ack, AckOutcome, Backend, EnqueueOutcome, ErrorKind, Job, JobFilter, JobId, Lease, LeaseTtl,
     NewJob, PageSize, QueueName, Reserve, Result, State,
 };
-use queuekit_integration_tests::kit::{kind_of, request, worker};
 use queuekit_integration_tests::servers::{self, Database};
-use queuekit_integration_tests::skip;
-use queuekit_integration_tests::time_limit::{answered, within};
 use queuekit_postgres::{PostgresConfig, PostgresStore};
 use tokio_postgres::{Client, NoTls};
 
-/// What must happen happens by then.
+/// The time limit of things that must happen.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// One test's store, whose time passes by itself.
@@ -22,12 +22,13 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) struct Stage {
     pub(crate) database: Database,
     pub(crate) store: PostgresStore,
-    /// By it the server knows the store's connections.
+    /// The application name of the store's connections.
     pub(crate) application: String,
 }
 
 impl Stage {
-    /// A store with the settings that tests have; none, which is told, where there is no server.
+    /// A store with the settings of tests; none where there is no server, and a line on stderr says
+    /// so.
     pub(crate) async fn open(test: &str) -> Option<Self> {
         Self::with(test, "pool_size=4").await
     }
@@ -57,24 +58,29 @@ impl Stage {
         client(&self.database.url()).await
     }
 
-    /// The store and its database go.
+    /// Closes the store and removes its database.
     pub(crate) async fn end(self) {
         self.store.close().await.expect("the store closes");
         self.database.drop().await;
     }
 
-    /// What is derived of jobs is as they are.
+    /// Asserts that derived data agrees with the jobs.
     pub(crate) async fn assert_exact(&self) {
         assert_exact(&self.client().await, self.store.schema()).await;
     }
 
-    /// No two calls have ever waited for each other. Connections tell of that when they end, so
-    /// the store is closed.
+    /// Asserts that no two calls have ever waited for each other. Connections report that when they
+    /// end, so this closes the store.
     pub(crate) async fn assert_no_deadlocks(&self) {
         self.store.close().await.expect("the store closes");
         until("its connections are gone", async || self.connections("%").await == 0).await;
         let sql = include_str!("../../sql/postgres_deadlocks.sql");
-        let row = self.client().await.query_one(sql, &[]).await.expect("it is told");
+        let row = self
+            .client()
+            .await
+            .query_one(sql, &[])
+            .await
+            .expect("the server should answer the query");
         assert_eq!(row.get::<_, i64>(0), 0, "deadlocks (40P01)");
     }
 
@@ -85,19 +91,22 @@ impl Stage {
         row.expect("the connections are counted").get(0)
     }
 
-    /// Waits until so many of the store's calls wait for a lock.
+    /// Waits until this number of the store's calls wait for a lock.
     pub(crate) async fn until_blocked(&self, calls: i64) {
         let sql = include_str!("../../sql/postgres_blocked.sql");
         let client = self.client().await;
         let look = async || {
-            let row = client.query_one(sql, &[&self.application]).await.expect("it is told");
+            let row = client
+                .query_one(sql, &[&self.application])
+                .await
+                .expect("the server should answer the query");
             row.get::<_, i64>(0) >= calls
         };
         until("the call waits for the transaction", look).await;
     }
 }
 
-/// A database for one test; none, which is told, where there is no server.
+/// A database for one test; none where there is no server, and a line on stderr says so.
 pub(crate) async fn database(test: &str) -> Option<Database> {
     let Some(server) = servers::postgres() else {
         skip(test, "there is no Postgres server");
@@ -124,7 +133,7 @@ pub(crate) fn config(url: &str) -> PostgresConfig {
     PostgresConfig::from_url(url).expect("a URL")
 }
 
-/// Looks now and then until it is so: nothing tells of what a server does.
+/// Polls until it is so: nothing reports what a server does.
 pub(crate) async fn until(what: &str, look: impl AsyncFn() -> bool) {
     let looking = async {
         while !look().await {
@@ -144,12 +153,13 @@ pub(crate) fn threads(prefix: &str) -> Option<usize> {
     Some(names.filter(|name| name.starts_with(prefix)).count())
 }
 
-/// What must be answered at once: a second is much for one call on a busy machine.
+/// Awaits an answer that must come at once: a second is long for one call even on a busy machine.
 pub(crate) async fn promptly<T>(what: &str, call: impl Future<Output = T>) -> T {
     answered(what, Duration::from_millis(1500), call).await
 }
 
-/// What a call that got no answer may say, and by when (R10.2); what it said.
+/// Asserts that a call without an answer fails in time and with an allowed error (R10.2). Returns
+/// the error.
 pub(crate) async fn in_the_dark<T: std::fmt::Debug, F: Future<Output = Result<T>>>(
     what: &str,
     op_timeout: Duration,
@@ -184,7 +194,7 @@ pub(crate) async fn complete(store: &dyn Backend, leases: Vec<Lease>) {
     assert!(outcomes.iter().all(|outcome| *outcome == AckOutcome::Acked), "{outcomes:?}");
 }
 
-/// Everything that is derived of jobs in this schema is as they are.
+/// Asserts that derived data agrees with the jobs in this schema.
 pub(crate) async fn assert_exact(client: &Client, schema: &str) {
     let sql = super::postgres::of_schema(include_str!("../../sql/postgres_wrong.sql"), schema);
     let rows = client.query(&sql, &[]).await.expect("the schema is read");
@@ -196,7 +206,7 @@ pub(crate) async fn assert_exact(client: &Client, schema: &str) {
 pub(crate) async fn all_jobs(store: &dyn Backend) -> Vec<Job> {
     let (mut jobs, mut cursor) = (Vec::new(), None);
     loop {
-        let filter = JobFilter::default().limit(PageSize::MAX).after(cursor);
+        let filter = JobFilter::default().limit(PageSize::MAX.get()).after(cursor);
         let page = store.list_jobs(&filter).await.expect("a page");
         jobs.extend(page.items);
         cursor = page.next;

@@ -1,16 +1,17 @@
-//! What only the system's administrator may do: small disks, files that cannot be written.
+//! Tasks of the system's administrator: small disks, files that cannot be written.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use queuekit_integration_tests::skip;
+use queuekit_conformance::skip;
 
 /// A file system of its own, unmounted at the end.
 #[derive(Debug)]
 pub(crate) struct Disk(PathBuf);
 
 impl Disk {
-    /// One of this size on this directory; none if mounting is not allowed here, which is told.
+    /// Mounts one of this size on this directory; none if mounting is not allowed here, and a line
+    /// on stderr says so.
     pub(crate) fn mount(test: &str, at: &Path, size: &str) -> Option<Self> {
         let size = format!("size={size}");
         run(test, Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(at))?;
@@ -24,7 +25,7 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        // What is still in use goes when its last user ends.
+        // A mount that is still in use is removed when its last user ends.
         let _ = Command::new("umount").arg("-l").arg(&self.0).status();
     }
 }
@@ -47,7 +48,7 @@ impl Drop for Immutable {
     }
 }
 
-/// None if it did not work, which is told.
+/// None if it failed; a line on stderr says so.
 fn run(test: &str, command: &mut Command) -> Option<()> {
     match command.output() {
         Ok(output) if output.status.success() => Some(()),

@@ -5,11 +5,11 @@ use std::slice::from_ref;
 
 use crate::common::postgres::of_schema;
 use crate::common::stage::{Stage, complete, create, lease};
+use queuekit_conformance::kit::{MINUTE, build, keyed};
+use queuekit_conformance::this_test;
 use queuekit_core::capability::Admin;
 use queuekit_core::queue::{KeyOnWait, QueuePatch};
 use queuekit_core::{JobDraft, JobId, Lease, QueueName};
-use queuekit_integration_tests::kit::{MINUTE, build, keyed};
-use queuekit_integration_tests::this_test;
 use tokio_postgres::Client;
 
 /// A store on a clock that the test moves.
@@ -57,7 +57,7 @@ impl Timed {
     async fn later_one_of(&self, key: &str, patch: QueuePatch) -> JobId {
         let mut app = self.stage.client().await;
         let (tx, job) = (app.transaction().await.unwrap(), build(keyed(key).delay(MINUTE)));
-        self.stage.store.enqueue_in(&tx, from_ref(&job)).await.unwrap();
+        let _ = self.stage.store.enqueue_in(&tx, from_ref(&job)).await.unwrap();
         self.configure(patch).await;
         tx.commit().await.unwrap();
         job.id()
@@ -87,7 +87,7 @@ async fn r7_3_a_job_that_commits_when_waiting_ones_are_passed_by_now_is_served_i
 async fn r7_3_a_job_that_commits_when_waiting_ones_block_by_now_blocks() {
     let test = this_test!();
     for per_key in [1, 2] {
-        let patch = || QueuePatch::default().per_key(per_key).unwrap();
+        let patch = || QueuePatch::default().per_key(per_key);
         let passed = patch().key_on_wait(KeyOnWait::Skip);
         let Some(timed) = Timed::open(test, passed).await else { return };
         let later = timed.later_one_of("a", patch().key_on_wait(KeyOnWait::Block)).await;

@@ -1,12 +1,12 @@
-//! What is left of a handle after its end (contract R10.4).
+//! A handle after its close (contract R10.4).
 
 use std::time::Duration;
 
 use crate::common::stage::{Stage, create, lease, threads, until};
+use queuekit_conformance::kit::{TTL, build, draft, kind_of, request, ttl, unique};
+use queuekit_conformance::{alone, skip, this_test};
 use queuekit_core::capability::{Admin, Leases, Upkeep, Wakeups};
 use queuekit_core::{Backend, EnqueueOutcome, ErrorKind, QueueName};
-use queuekit_integration_tests::kit::{TTL, build, draft, kind_of, request, ttl, unique};
-use queuekit_integration_tests::{alone, skip, this_test};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -26,7 +26,7 @@ async fn r10_4_close_ends_calls_connections_and_the_thread() {
     // many: each could take being cut off for a time limit that has passed.
     let mut app = stage.client().await;
     let tx = app.transaction().await.unwrap();
-    stage.store.enqueue_in(&tx, &[build(unique("held"))]).await.unwrap();
+    let _ = stage.store.enqueue_in(&tx, &[build(unique("held"))]).await.unwrap();
     let busy = |_| {
         let (store, job) = (store.clone(), build(draft()));
         let call = async move { (job.id(), store.enqueue(std::slice::from_ref(&job)).await) };
@@ -75,12 +75,12 @@ async fn r10_4_close_ends_calls_connections_and_the_thread() {
         match answer {
             Ok(outcomes) => {
                 assert_eq!(outcomes, [EnqueueOutcome::Created { id }]);
-                assert!(stored, "what was acknowledged is stored");
+                assert!(stored, "every acknowledged job should be stored");
                 acknowledged += 1;
             }
             Err(error) => {
                 assert_eq!(*error.kind(), ErrorKind::Closed, "{error}");
-                assert!(!stored, "what was refused is not stored");
+                assert!(!stored, "no refused job should be stored");
             }
         }
     }

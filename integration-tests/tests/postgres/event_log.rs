@@ -1,9 +1,13 @@
-//! What the log of events takes in Postgres, and how it is let go (contract R14.6).
+//! The space of the log of events in Postgres, and its removal (contract R14.6).
 
 use std::time::Duration;
 
 use crate::common::postgres::{PostgresWorld, client, config, of_schema};
 use crate::common::stage::{assert_exact, until};
+use queuekit_conformance::kit::{DAY, HOUR, MINUTE, deliveries_of};
+use queuekit_conformance::time_limit::within;
+use queuekit_conformance::{World, kit};
+use queuekit_conformance::{skip, this_test};
 use queuekit_core::capability::{
     Admin, EmitOutcome, EventFilter, RetryOutcome, Upkeep, UpkeepReport,
 };
@@ -13,14 +17,11 @@ use queuekit_core::{
     Ack, AckOutcome, Backend, Bytes, EventDraft, JobFilter, Lease, NackKind, QueuePatch, State,
     Status, SubscriptionDraft,
 };
-use queuekit_integration_tests::kit::{DAY, HOUR, MINUTE, deliveries_of};
 use queuekit_integration_tests::servers;
-use queuekit_integration_tests::time_limit::within;
-use queuekit_integration_tests::{World, kit};
-use queuekit_integration_tests::{skip, this_test};
 use queuekit_postgres::PostgresStore;
 
-/// A store whose clock only the test moves; none, which is told, where there is no server.
+/// A store whose clock only the test moves; none where there is no server, and a line on stderr
+/// says so.
 async fn world(test: &str) -> Option<PostgresWorld> {
     if servers::postgres().is_none() {
         skip(test, "there is no Postgres server");
@@ -110,7 +111,7 @@ async fn in_every_state(world: &PostgresWorld) -> Lease {
         of(world).subscribe(SubscriptionDraft::new(name, "*").max_attempts(1)).await;
         // What has ended is to outlive its event.
         let forever =
-            QueuePatch::default().retention(Retention { done: Keep::ALL, dead: Keep::ALL });
+            QueuePatch::default().retention(Retention::ALL.done(Keep::ALL).dead(Keep::ALL));
         of(world).configure(&deliveries_of(name), forever).await;
     }
     of(world).emit(large("one")).await;
@@ -122,7 +123,7 @@ async fn in_every_state(world: &PostgresWorld) -> Lease {
     of(world).reserve_one_from(&deliveries_of("runs")).await
 }
 
-/// What is left of them once the event has gone.
+/// The deliveries that are left once the event is gone.
 async fn assert_kept(world: &PostgresWorld, lease: &Lease) {
     let data = Bytes::from("one".repeat(5000));
     assert!(of(world).events(EventFilter::default()).await.is_empty(), "the event went");
@@ -150,7 +151,7 @@ async fn assert_kept(world: &PostgresWorld, lease: &Lease) {
     exact(world).await;
 }
 
-/// R14.6: a day beyond the age goes as a whole, and leaves copies where they are needed.
+/// R14.6: a day beyond the age is dropped as a whole, after copies were made where they are needed.
 #[tokio::test]
 async fn r14_6_a_day_that_goes_leaves_copies() {
     let test = this_test!();
@@ -167,7 +168,7 @@ async fn r14_6_a_day_that_goes_leaves_copies() {
     assert_kept(&world, &lease).await;
 }
 
-/// R14.6: those beyond the number go one by one, and leave copies likewise.
+/// R14.6: events beyond the number are removed one by one, after copies were made too.
 #[tokio::test]
 async fn r14_6_events_beyond_the_number_leave_copies() {
     let test = this_test!();
@@ -305,8 +306,8 @@ enum Open {
 async fn with_old_things(world: &PostgresWorld) -> Lease {
     let short = EventRetention::new(HOUR, 1000).expect("a retention");
     of(world).event_log().set_retention(short).await.expect("set_retention");
-    let hour = Keep::new(Some(HOUR), None, None).expect("a retention");
-    let retention = QueuePatch::default().retention(Retention { done: hour, dead: hour });
+    let hour = Keep::ALL.max_age(HOUR);
+    let retention = QueuePatch::default().retention(Retention::ALL.done(hour).dead(hour));
     of(world).configure(&kit::default_queue(), retention).await;
     of(world).subscribe(SubscriptionDraft::new("waits", "*")).await;
     of(world).emit(large("one")).await;

@@ -9,14 +9,14 @@ use crate::common::stage::{
     PATIENCE, Stage, complete, create, in_the_dark, lease, promptly, state, until,
 };
 use futures_util::future::{join_all, try_join_all};
+use queuekit_conformance::kit::{TTL, build, draft, kind_of, request, ttl, unique};
+use queuekit_conformance::this_test;
 use queuekit_core::capability::{Admin, Leases, Wakeups};
 use queuekit_core::{
     Ack, Backend, BackendExt, Bytes, Client, EnqueueOutcome, ErrorKind, JobFilter, NewJob,
     QueueName, State,
 };
-use queuekit_integration_tests::kit::{TTL, build, draft, kind_of, request, ttl, unique};
 use queuekit_integration_tests::servers::{Mode, Proxy};
-use queuekit_integration_tests::this_test;
 use queuekit_postgres::PostgresStore;
 use queuekit_worker::{Ctx, Worker};
 use tokio::sync::mpsc;
@@ -136,7 +136,7 @@ async fn r10_3_calls_that_are_dropped_leave_no_connection_and_no_transaction() {
                 0 => drop(store.enqueue(&[build(draft())]).await),
                 1 => drop(store.enqueue(&[build(unique("u"))]).await),
                 2 => drop(store.reserve(&request(QueueName::default(), 10)).await),
-                3 => drop(store.move_to_dlq(&[]).await.and(store.delete_job(token.id, true).await)),
+                3 => drop(store.dead_letter(&[]).await.and(store.delete_job(token.id, true).await)),
                 4 => drop(store.cancel(&[token.id]).await),
                 5 => drop(store.ack(&[Ack::new(token)]).await),
                 _ => drop(store.list_jobs(&JobFilter::default()).await),
@@ -222,7 +222,7 @@ async fn r10_2_connections_that_are_ended_by_an_administrator_are_made_again() {
     let leases = lease(&stage.store, 1000).await;
     assert_eq!(leases.len(), 600);
     complete(&stage.store, leases).await;
-    Arc::into_inner(stage).expect("nobody else has it").end().await;
+    Arc::into_inner(stage).expect("the stage should have no other owner").end().await;
 }
 
 #[tokio::test]
@@ -263,8 +263,8 @@ async fn r10_2_faults_that_pass_are_tried_again_and_others_are_told() {
         let error = answer.unwrap_err();
         assert_eq!(*error.kind(), kind, "{sqlstate}: {error}");
     }
-    // One that does not pass is told within the time limit, as certainly not applied: no attempt
-    // is begun that the time limit would cut off. Five of 0.7 s would be.
+    // A lasting fault is returned within the time limit, as certainly not applied: no attempt
+    // begins that the time limit would cut off. Five attempts of 0.7 s would exceed it.
     let begun = Instant::now();
     let [plain, keyed] = fault("40001", 1_000_000, 0.7).await;
     assert!(begun.elapsed() < Duration::from_secs(2 * 4), "{:?}", begun.elapsed());

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use queuekit_conformance::cases::{fence, fence_matrix};
+use queuekit_conformance::{Layer, World, Wrapped, skip, this_test};
 use queuekit_core::{Ack, AckOutcome, Backend, Result};
-use queuekit_integration_tests::cases::{fence, fence_matrix};
 use queuekit_integration_tests::servers;
-use queuekit_integration_tests::{Layer, World, Wrapped, skip, this_test};
 use queuekit_postgres::PostgresStore;
 
 use crate::common::postgres::{PostgresWorld, client};
@@ -29,12 +29,12 @@ impl Layer for AcksInTransactions {
         let mut client = client(&self.url).await;
         let tx = client.transaction().await.expect("a transaction");
         let outcomes = self.store.ack_in(&tx, acks).await?;
-        tx.commit().await.expect("it commits");
+        tx.commit().await.expect("the commit should succeed");
         Ok(outcomes)
     }
 }
 
-/// None if there is no server, which is told.
+/// None if there is no server; a line on stderr says so.
 async fn world(test: &str) -> Option<impl World> {
     if servers::postgres().is_none() {
         skip(test, "there is no Postgres server");

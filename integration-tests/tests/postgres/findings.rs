@@ -1,11 +1,12 @@
-//! What `doctor` finds in Postgres beside what it finds in every store.
+//! The findings of `doctor` that only Postgres has.
 
 use crate::common::postgres::{PostgresWorld, of_schema};
 use crate::common::stage::Stage;
+use queuekit_conformance::World;
+use queuekit_conformance::{skip, this_test};
 use queuekit_core::capability::{Inspect, Severity};
 use queuekit_core::{Backend, ErrorKind};
-use queuekit_integration_tests::{World, servers};
-use queuekit_integration_tests::{skip, this_test};
+use queuekit_integration_tests::servers;
 
 /// The warning about this, if there is one.
 async fn warned(world: &PostgresWorld, about: &str) -> Option<String> {

@@ -3,12 +3,12 @@
 
 use crate::common::postgres::of_schema;
 use crate::common::stage::{Stage, complete, create, lease, state, until};
+use queuekit_conformance::kit::{MINUTE, build, draft, keyed, queue, request};
+use queuekit_conformance::this_test;
 use queuekit_core::{Backend, JobId, Lease, NewJob, State};
-use queuekit_integration_tests::kit::{MINUTE, build, draft, keyed, queue, request};
-use queuekit_integration_tests::this_test;
 use tokio_postgres::Client;
 
-/// A store among so many dead rows that it uses hints, on a clock that is moved.
+/// A store with enough dead rows that it uses hints, on a clock that the test moves.
 struct Littered {
     stage: Stage,
     client: Client,

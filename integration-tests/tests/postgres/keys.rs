@@ -9,14 +9,14 @@ use std::time::Duration;
 use crate::common::key_load::{self, KeyStage};
 use crate::common::stage::{Stage, complete, create, lease};
 use async_trait::async_trait;
+use queuekit_conformance::kit::{build, keyed};
+use queuekit_conformance::this_test;
 use queuekit_core::capability::{Admin, CancelOutcome, RetryOutcome};
 use queuekit_core::queue::{KeyOnDead, KeyOnWait, Order, QueuePatch};
 use queuekit_core::{
-    Ack, AckOutcome, Backend, Burial, BuryOutcome, ErrorKind, JobId, Lease, Nack, NackKind, NewJob,
-    Priority, QueueName,
+    Ack, AckOutcome, Backend, DeadLetter, DeadLetterOutcome, ErrorKind, JobId, Lease, Nack,
+    NackKind, NewJob, Priority, QueueName,
 };
-use queuekit_integration_tests::kit::{build, keyed};
-use queuekit_integration_tests::this_test;
 use queuekit_postgres::PostgresStore;
 use tokio_postgres::Client;
 
@@ -65,29 +65,29 @@ enum End {
     Ack,
     AckInTransaction,
     Fatal,
-    Bury,
+    DeadLetter,
     CancelWhileRunning,
     DeleteByForce,
     CancelWaiting,
     DeleteWaiting,
-    BuryWaiting,
+    DeadLetterWaiting,
 }
 
 const ENDS: [End; 9] = [
     End::Ack,
     End::AckInTransaction,
     End::Fatal,
-    End::Bury,
+    End::DeadLetter,
     End::CancelWhileRunning,
     End::DeleteByForce,
     End::CancelWaiting,
     End::DeleteWaiting,
-    End::BuryWaiting,
+    End::DeadLetterWaiting,
 ];
 
 impl End {
     fn waits(self) -> bool {
-        matches!(self, Self::CancelWaiting | Self::DeleteWaiting | Self::BuryWaiting)
+        matches!(self, Self::CancelWaiting | Self::DeleteWaiting | Self::DeadLetterWaiting)
     }
 
     async fn happens(self, stage: &Stage, id: JobId, lease: Option<Lease>) {
@@ -109,9 +109,12 @@ impl End {
                 let nack = Nack::new(token.unwrap(), NackKind::Fatal, "no", Duration::ZERO);
                 let _ = store.nack(&[nack]).await.unwrap();
             }
-            Self::Bury => {
-                let burial = Burial::of_lease(token.unwrap(), "bad");
-                assert_eq!(store.move_to_dlq(&[burial]).await.unwrap(), [BuryOutcome::Buried]);
+            Self::DeadLetter => {
+                let dead_letter = DeadLetter::of_lease(token.unwrap(), "bad");
+                assert_eq!(
+                    store.dead_letter(&[dead_letter]).await.unwrap(),
+                    [DeadLetterOutcome::DeadLettered]
+                );
             }
             Self::CancelWhileRunning => {
                 let requested = store.cancel(&[id]).await.unwrap();
@@ -125,9 +128,12 @@ impl End {
                 let cancelled = store.cancel(&[id]).await.unwrap();
                 assert_eq!(cancelled, [CancelOutcome::Cancelled]);
             }
-            Self::BuryWaiting => {
-                let burial = Burial::of_job(id, "bad");
-                assert_eq!(store.move_to_dlq(&[burial]).await.unwrap(), [BuryOutcome::Buried]);
+            Self::DeadLetterWaiting => {
+                let dead_letter = DeadLetter::of_job(id, "bad");
+                assert_eq!(
+                    store.dead_letter(&[dead_letter]).await.unwrap(),
+                    [DeadLetterOutcome::DeadLettered]
+                );
             }
         }
     }
@@ -148,7 +154,7 @@ async fn race(stage: &Stage, app: &mut Client, end: End, commits: bool, looks: b
     let lease = if end.waits() { None } else { lease(&stage.store, 1).await.pop() };
     let late = build(keyed("k"));
     let tx = app.transaction().await.unwrap();
-    stage.store.enqueue_in(&tx, from_ref(&late)).await.unwrap();
+    let _ = stage.store.enqueue_in(&tx, from_ref(&late)).await.unwrap();
     end.happens(stage, last, lease).await;
     if looks {
         assert_eq!(next(stage).await, None, "{what}");
@@ -189,7 +195,7 @@ async fn r7_3_a_keyed_enqueue_that_commits_after_its_keys_last_job_ended_is_serv
 #[tokio::test]
 async fn r7_3_likewise_where_several_of_a_key_may_run_and_waiting_ones_are_passed() {
     let test = this_test!();
-    let patch = QueuePatch::default().per_key(2).unwrap().key_on_wait(KeyOnWait::Skip);
+    let patch = QueuePatch::default().per_key(2).key_on_wait(KeyOnWait::Skip);
     races(test, patch).await;
 }
 
@@ -209,9 +215,9 @@ async fn r7_3_two_producers_of_a_key_commit_in_either_order() {
         let last = lease(&stage.store, 1).await;
         let [first, second] = [(); 2].map(|()| build(keyed("k")));
         let tx = app.transaction().await.unwrap();
-        stage.store.enqueue_in(&tx, from_ref(&first)).await.unwrap();
+        let _ = stage.store.enqueue_in(&tx, from_ref(&first)).await.unwrap();
         let other_tx = other_app.transaction().await.unwrap();
-        stage.store.enqueue_in(&other_tx, from_ref(&second)).await.unwrap();
+        let _ = stage.store.enqueue_in(&other_tx, from_ref(&second)).await.unwrap();
         complete(&stage.store, last).await;
         let (one, then) = match first_commits_first {
             true => ((tx, &first), (other_tx, &second)),
@@ -246,7 +252,7 @@ async fn r6_3_a_dead_job_that_is_retried_goes_before_one_that_commits_later() {
     let token = lease(store, 1).await.remove(0).token;
     let late = build(keyed("k"));
     let tx = app.transaction().await.unwrap();
-    store.enqueue_in(&tx, from_ref(&late)).await.unwrap();
+    let _ = store.enqueue_in(&tx, from_ref(&late)).await.unwrap();
     let nacked = store.nack(&[Nack::new(token, NackKind::Fatal, "no", Duration::ZERO)]).await;
     drop(nacked.unwrap());
     assert_eq!(next(&stage).await, None);
@@ -272,7 +278,7 @@ async fn r5_6_a_job_that_commits_late_is_served_before_one_that_waits_for_its_ti
         let mut app = stage.client().await;
         let first = build(keyed("k"));
         let tx = app.transaction().await.unwrap();
-        stage.store.enqueue_in(&tx, from_ref(&first)).await.unwrap();
+        let _ = stage.store.enqueue_in(&tx, from_ref(&first)).await.unwrap();
         let later = create(&stage.store, &build(keyed("k").delay(Duration::from_secs(3600)))).await;
         assert_eq!(next(&stage).await, None, "its time has not come");
         tx.commit().await.unwrap();

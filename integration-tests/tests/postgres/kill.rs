@@ -1,12 +1,12 @@
 //! Processes that share one Postgres store are killed, and its server, and nothing is lost.
 
 use crate::common::postgres_site::{KilledServer, PostgresSite};
+use queuekit_conformance::{skip, this_test};
 use queuekit_integration_tests::crash::{
     Role, Server, kill, kill_consumers, kill_schedulers, kill_server, open_at_once, pause,
     tick_at_once,
 };
 use queuekit_integration_tests::servers::OwnServer;
-use queuekit_integration_tests::{skip, this_test};
 
 #[test]
 fn r0_2_no_accepted_job_is_lost_when_processes_are_killed() {
@@ -50,7 +50,7 @@ fn processes_that_make_the_schema_at_once_all_open_it() {
     open_at_once(&site, test);
 }
 
-/// A server as it comes: what it has answered is on disk.
+/// A server with its default settings: every answered write is on disk.
 #[test]
 fn r11_1_no_accepted_job_is_lost_when_the_server_is_killed() {
     let test = this_test!();

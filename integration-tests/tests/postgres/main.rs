@@ -40,7 +40,7 @@ mod transactions;
 mod views;
 
 use common::postgres::{LivePostgresHarness, PostgresHarness};
-use queuekit_integration_tests::{conformance, worker_suite};
+use queuekit_conformance::{conformance, worker_suite};
 
-conformance!(conformance, PostgresHarness, full);
+conformance!(conformance, PostgresHarness);
 worker_suite!(worker, LivePostgresHarness);

@@ -1,13 +1,13 @@
-//! What a page and a step of upkeep cost does not grow with the queues there are.
+//! The cost of a page and of a step of upkeep does not grow with the number of queues.
 
 use std::time::Instant;
 
 use crate::common::postgres::of_schema;
 use crate::common::stage::{Stage, until};
+use queuekit_conformance::kit::kind;
+use queuekit_conformance::this_test;
 use queuekit_core::capability::Upkeep;
 use queuekit_core::{Backend, JobFilter, PageSize, Status};
-use queuekit_integration_tests::kit::kind;
-use queuekit_integration_tests::this_test;
 use queuekit_postgres::PostgresStore;
 use tokio_postgres::Client;
 
@@ -22,16 +22,16 @@ async fn many(test: &str) -> Option<(Stage, Client)> {
     let many = include_str!("../../sql/postgres_many_queues.sql");
     client.batch_execute(many).await.expect("the queues");
     client.batch_execute("ANALYZE").await.expect("statistics");
-    stage.store.close().await.expect("it closes");
+    stage.store.close().await.expect("close should succeed");
     Some((stage, client))
 }
 
 /// What has been asked by connections that are gone.
 async fn cost(stage: &Stage, client: &Client, handle: PostgresStore) -> (i64, i64) {
-    handle.close().await.expect("it closes");
+    handle.close().await.expect("close should succeed");
     until("its connections are gone", async || stage.connections("%").await == 0).await;
     let sql = include_str!("../../sql/postgres_many_queues_cost.sql");
-    let row = client.query_one(sql, &[]).await.expect("it is told");
+    let row = client.query_one(sql, &[]).await.expect("the server should answer the query");
     (row.get(0), row.get(1))
 }
 
@@ -41,7 +41,7 @@ async fn r8_2_a_page_over_many_queues_is_bounded_and_says_where_to_go_on() {
     let opens = stage.handle("pool_size=1").await;
     let mut before = cost(&stage, &client, opens).await.0;
     let opening = before;
-    let all = || JobFilter::default().limit(PageSize::MAX);
+    let all = || JobFilter::default().limit(PageSize::MAX.get());
     let cases = [
         ("of no kind", all().kind(kind("nope")), 0),
         ("dead", all().status(Status::Dead), 0),

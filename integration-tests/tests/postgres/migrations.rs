@@ -5,14 +5,14 @@ use std::time::Duration;
 use crate::common::postgres::of_schema;
 use crate::common::stage::{Stage, client, complete, create, database, lease, state, url};
 use futures_util::future::{join_all, try_join_all};
+use queuekit_conformance::kit::{assert_invalid, build, draft, keyed, kind_of};
+use queuekit_conformance::{skip, this_test};
 use queuekit_core::capability::{
     Admin, Durability, Inspect, Migrations, Severity, Upkeep, Wakeups,
 };
 use queuekit_core::queue::QueuePatch;
 use queuekit_core::{Backend, ErrorKind, QueueName, State};
-use queuekit_integration_tests::kit::{assert_invalid, build, draft, keyed, kind_of};
 use queuekit_integration_tests::servers::OwnServer;
-use queuekit_integration_tests::{skip, this_test};
 use queuekit_postgres::{PostgresConfig, PostgresStore};
 use tokio::time::timeout;
 

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use crate::common::stage::{Stage, all_jobs, promptly, until};
 use futures_util::future::{join_all, try_join_all};
+use queuekit_conformance::kit::{assert_invalid, consumer, deliveries_of};
+use queuekit_conformance::this_test;
 use queuekit_core::capability::{EmitOutcome, EventFilter, Outbox, Wakeups};
 use queuekit_core::event::{EVENT, NewEvent, Replay, ReplayFrom};
 use queuekit_core::{
     Client, ConsumerName, EventDraft, EventId, PageSize, QueueName, Result, SubscriptionDraft,
 };
-use queuekit_integration_tests::kit::{assert_invalid, consumer, deliveries_of};
-use queuekit_integration_tests::this_test;
 use tokio::task::JoinHandle;
 
 const APP: &str = include_str!("../../sql/postgres_app.sql");
@@ -115,7 +115,7 @@ async fn r14_2_events_of_a_transaction_act_in_order() {
     stage.end().await;
 }
 
-/// R14.4: who changes subscriptions waits for transactions that have emitted by the old ones.
+/// R14.4: a change of subscriptions waits for transactions that have emitted by the old ones.
 #[tokio::test]
 async fn r14_4_subscriptions_change_when_open_transactions_have_ended() {
     let test = this_test!();
@@ -147,8 +147,8 @@ async fn delivered(stage: &Stage, name: &str) -> BTreeSet<String> {
     jobs.filter_map(|job| job.metadata.get(EVENT).map(str::to_owned)).collect()
 }
 
-/// R14.4, R14.5: who subscribes while others emit gets each event, live or by a replay that begins
-/// when he has subscribed.
+/// R14.4, R14.5: a consumer that subscribes while others emit gets each event, live or by a replay
+/// that begins after it has subscribed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn r14_5_a_replay_after_a_subscription_leaves_no_gap() {
     let test = this_test!();
@@ -193,10 +193,12 @@ async fn hundred(client: &Client, key: Option<&str>) {
         let draft = draft("x");
         key.map_or_else(|| draft.clone(), |key| draft.clone().idempotency_key(format!("{key} {n}")))
     };
-    try_join_all((0..100).map(|n| client.emit(event(n)))).await.expect("nobody else is blocked");
+    try_join_all((0..100).map(|n| client.emit(event(n))))
+        .await
+        .expect("a call for other keys should not be blocked");
 }
 
-/// R2.10: whoever waits for an open transaction that has emitted the same holds up no other.
+/// R2.10: a caller that waits for an open transaction with the same event holds up no other.
 async fn beside_a_blocked_emit(test: &str, held: EventDraft, key: Option<&str>) {
     let Some((stage, mut app)) = beside(test).await else { return };
     let client = client(&stage);
@@ -209,9 +211,9 @@ async fn beside_a_blocked_emit(test: &str, held: EventDraft, key: Option<&str>) 
         tokio::spawn(async move { waiting.emit(held).await });
     promptly("100 other callers", hundred(&client, key)).await;
     promptly("100 more", hundred(&client, key.map(|_| "more"))).await;
-    assert!(!blocked.is_finished(), "it was answered while the transaction was open");
+    assert!(!blocked.is_finished(), "the call was answered while the transaction was open");
     tx.commit().await.unwrap();
-    let answer = promptly("who was blocked", blocked).await.unwrap().unwrap();
+    let answer = promptly("the call that the transaction blocked", blocked).await.unwrap().unwrap();
     assert_eq!(answer, foreign.id());
     assert_eq!(stored(&stage).await.0, 301);
     stage.assert_exact().await;

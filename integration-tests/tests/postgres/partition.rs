@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use crate::common::partition::partition;
 use crate::common::stage::Stage;
+use queuekit_conformance::this_test;
 use queuekit_core::Backend;
 use queuekit_integration_tests::servers::{Mode, Proxy};
-use queuekit_integration_tests::this_test;
 use queuekit_postgres::PostgresStore;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,17 +3,17 @@
 use std::time::Duration;
 
 use crate::common::stage::{Stage, complete, config, lease, until, url};
+use queuekit_conformance::kit::{build, draft};
+use queuekit_conformance::{alone, this_test};
 use queuekit_core::{Ack, AckOutcome, Backend, NewJob};
-use queuekit_integration_tests::kit::{build, draft};
-use queuekit_integration_tests::{alone, this_test};
 use queuekit_postgres::PostgresStore;
 use tokio_postgres::Client;
 
 const JOBS: usize = 5000;
 const ACKS: usize = 10;
 
-/// So many index entries are read by a connection that settles half of the jobs, in ten calls. Its
-/// plans were made when the tables were empty, and vacuum had seen that.
+/// The number of index entries that a connection reads to settle half of the jobs in ten calls. Its
+/// plans were made when the tables were empty, and vacuum had seen them empty.
 async fn read_by_acks(test: &str, replan_after: Duration) -> Option<i64> {
     let stage = Stage::open(test).await?;
     let client = stage.client().await;

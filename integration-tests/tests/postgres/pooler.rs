@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use crate::common::pooler::{PoolerHarness, pooler};
 use crate::common::stage::{PATIENCE, Stage, client, create, database, url};
+use queuekit_conformance::conformance;
+use queuekit_conformance::kit::{build, draft, keyed};
+use queuekit_conformance::{skip, this_test};
 use queuekit_core::capability::Wakeups;
 use queuekit_core::{Backend, ErrorKind, QueueName};
-use queuekit_integration_tests::conformance;
-use queuekit_integration_tests::kit::{build, draft, keyed};
-use queuekit_integration_tests::{skip, this_test};
 use queuekit_postgres::PostgresStore;
 use tokio::time::{sleep, timeout};
 
-conformance!(pooled, PoolerHarness, full);
+conformance!(pooled, PoolerHarness);
 
 /// Statements that are prepared on one connection and run on another: the error says what to do.
 #[tokio::test]
@@ -76,7 +76,7 @@ async fn r13_6_a_store_behind_a_pooler_listens_at_its_second_url() {
                     () = tell => {}
                 }
             });
-            heard.await.expect("it is told");
+            heard.await.expect("the server should answer the query");
         }
     }
     told.close().await.unwrap();

@@ -1,13 +1,13 @@
-//! A reserve that is made in two rounds: what the first one did is told (contract R5.10).
+//! A reserve in two rounds returns what the first one did (contract R5.10).
 
 use crate::common::postgres::of_schema;
 use crate::common::stage::{Stage, complete, create, lease, state};
+use queuekit_conformance::kit::{MINUTE, build, draft, kind_of, request};
+use queuekit_conformance::this_test;
 use queuekit_core::capability::{Exchange, Settlement};
 use queuekit_core::{
     Ack, AckOutcome, Backend, ErrorKind, JobDraft, JobId, Lease, QueueName, State,
 };
-use queuekit_integration_tests::kit::{MINUTE, build, draft, kind_of, request};
-use queuekit_integration_tests::this_test;
 use tokio_postgres::Client;
 
 /// A store on a clock that is moved, whose reserves can be made to fail.

@@ -1,4 +1,4 @@
-//! What a call costs does not grow with the jobs it does not want (contract R5.9).
+//! The cost of a call does not grow with the jobs it does not want (contract R5.9).
 //!
 //! The statements are those of the store, with the plans that its connections have.
 
@@ -7,14 +7,14 @@ use std::fmt;
 use std::path::Path;
 
 use crate::common::stage::Stage;
+use queuekit_conformance::this_test;
 use queuekit_integration_tests::crash::is_long;
-use queuekit_integration_tests::this_test;
 use serde_json::Value;
 use tokio_postgres::{Client, SimpleQueryMessage};
 
 const CALLS: &str = include_str!("../../sql/postgres_scale_calls.sql");
 const KEY_CALLS: &str = include_str!("../../sql/postgres_scale_key_calls.sql");
-/// No call of some ten jobs touches more blocks, whatever there is.
+/// No call of some ten jobs touches more blocks than this, whatever is stored.
 const BLOCKS: f64 = 1000.0;
 /// Statements in which the planner cannot turn a look per row around, whatever it takes the tables
 /// to hold.
@@ -91,7 +91,7 @@ impl Scale {
 
     async fn touched(&self) -> f64 {
         let sql = include_str!("../../sql/postgres_scale_touched.sql");
-        self.client.query_one(sql, &[]).await.expect("it is told").get(0)
+        self.client.query_one(sql, &[]).await.expect("the server should answer the query").get(0)
     }
 }
 
@@ -149,8 +149,8 @@ fn statement(name: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Many jobs cost no call more than so many times what few cost, and a little: a plan may be made
-/// anew at any time, and then be another one.
+/// With many jobs no call costs more than a fixed multiple of its cost with few, and a little: a
+/// plan may be made anew at any time, and then be another one.
 async fn compare(times: f64, few: (&Scale, &str), many: (&Scale, &str)) {
     let mut dear = String::new();
     for when in ["by plans for empty tables", "by plans for these tables"] {

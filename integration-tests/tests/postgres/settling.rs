@@ -8,14 +8,14 @@ use std::time::Duration;
 use crate::common::stage::{PATIENCE, Stage, create, lease, promptly, request_for, state, until};
 use async_trait::async_trait;
 use futures_util::future::join_all;
+use queuekit_conformance::kit::{build, draft};
+use queuekit_conformance::this_test;
+use queuekit_conformance::{Layer, Wrapped};
 use queuekit_core::capability::{Exchanged, ExtendOutcome, Settlement};
 use queuekit_core::{
     Ack, AckOutcome, Backend, Bytes, Client, JobDraft, JobId, LeaseToken, LeaseTtl, Reserve,
     Reserved, Result, State,
 };
-use queuekit_integration_tests::kit::{build, draft};
-use queuekit_integration_tests::this_test;
-use queuekit_integration_tests::{Layer, Wrapped};
 use queuekit_postgres::PostgresStore;
 use queuekit_worker::{Ctx, JobError, JobResult, Worker};
 use tokio::sync::{mpsc, watch};
@@ -144,13 +144,13 @@ impl Layer for Remembers {
     }
 }
 
-/// Handlers that end when they are told to; `waits` does nothing else, the others ack in a
-/// transaction of their own before. `undoes` rolls back at its first attempt.
+/// Handlers that end on a signal of the test; `waits` does nothing else, the others ack in a
+/// transaction of their own first. `undoes` rolls back at its first attempt.
 struct Handlers {
     store: PostgresStore,
     url: String,
     leases: Arc<Leased>,
-    /// Told when an ack stands in its transaction.
+    /// Gets the job when an ack was made in an open transaction.
     acked: mpsc::UnboundedSender<JobId>,
     /// Up to which attempt runs are to end.
     end: watch::Sender<u32>,
@@ -200,7 +200,7 @@ impl Handlers {
             }
         };
         let worker = Worker::new(Client::new(Wrapped(remembers)))
-            .lease_ttl(LeaseTtl::for_tests(TTL))
+            .lease_ttl_for_tests(TTL)
             .poll_interval(Duration::from_millis(50));
         let kinds = ["commits", "undoes", "waits"];
         kinds.into_iter().fold(worker, |worker, kind| worker.handle_raw(kind, handler(kind)))
@@ -236,7 +236,7 @@ async fn r3_7_a_worker_keeps_its_leases_while_a_handler_holds_its_ack_open() {
     handlers.end.send_replace(1);
     assert_eq!(ack().await, jobs[1].id(), "it runs again, since its ack was undone");
     handlers.end.send_replace(2);
-    until("all are completed", async || {
+    until("all jobs are completed", async || {
         let mut done = true;
         for job in &jobs {
             done &= state(store, job.id()).await == Some(State::Completed);

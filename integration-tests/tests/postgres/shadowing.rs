@@ -1,21 +1,21 @@
-//! No role of the same database gets its code run by others: neither by who looks at the views nor
-//! by the store's own statements.
+//! No role of the same database gets its code run by others: neither by readers of the views nor by
+//! the store's own statements.
 
 use crate::common::pooler::pooler;
 use crate::common::postgres::of_schema;
 use crate::common::stage::{Stage, complete, create, lease, url};
+use queuekit_conformance::kit::{build, draft, keyed};
+use queuekit_conformance::this_test;
 use queuekit_core::capability::{Admin, Inspect, Upkeep};
 use queuekit_core::queue::{Order, QueuePatch};
 use queuekit_core::{Backend, JobFilter, QueueName};
-use queuekit_integration_tests::kit::{build, draft, keyed};
-use queuekit_integration_tests::this_test;
 use queuekit_postgres::PostgresStore;
 use tokio_postgres::Client;
 
 /// How many sessions have run a trap.
 async fn sprung(client: &Client) -> i64 {
     let sql = include_str!("../../sql/postgres_traps_sprung.sql");
-    client.query_one(sql, &[]).await.expect("it is told").get(0)
+    client.query_one(sql, &[]).await.expect("the server should answer the query").get(0)
 }
 
 /// A database whose schema `public`, and the schema of the superuser's own name, are full of traps:
@@ -25,7 +25,7 @@ async fn trapped(test: &str) -> Option<(Stage, Client)> {
     let traps = stage.client().await;
     // The usual path is "$user", public.
     let user = traps.query_one("SELECT pg_catalog.quote_ident(current_user)", &[]).await;
-    let user: String = user.expect("it is told").get(0);
+    let user: String = user.expect("the server should answer the query").get(0);
     for schema in ["public", &user] {
         let sql = include_str!("../../sql/postgres_traps.sql").replace("{schema}", schema);
         traps.batch_execute(&sql).await.expect("the traps are laid");
@@ -59,7 +59,7 @@ async fn code_of_another_role_is_run_by_nobody_who_looks_or_works() {
     let mut handles = vec![stage.handle("pool_size=2").await, stage.handle("prepared=off").await];
     if let Some(pooler) = pooler().await {
         let behind = url(&pooler.url(stage.database.name()), test, "prepared=off&listen=off");
-        handles.push(PostgresStore::connect_url(&behind).await.expect("it opens"));
+        handles.push(PostgresStore::connect_url(&behind).await.expect("opening should succeed"));
     }
     for (at, store) in handles.iter().enumerate() {
         use_all(store).await;
@@ -83,7 +83,7 @@ async fn code_of_another_role_is_run_by_nobody_who_looks_or_works() {
     looks.batch_execute(&unpinned).await.expect("what the trap raises is caught");
     assert_eq!(sprung(&traps).await, 1);
     for store in handles {
-        store.close().await.expect("it closes");
+        store.close().await.expect("close should succeed");
     }
     stage.end().await;
 }

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use crate::common::postgres::client;
 use crate::common::psql::Psql;
-use queuekit_core::queue::{KeyOnWait, Order, QueuePatch};
-use queuekit_core::{Client, EnqueueOutcome, Job, JobDraft, Priority, State};
-use queuekit_integration_tests::kit::{
+use queuekit_conformance::kit::{
     DAY, HOUR, MINUTE, default_queue, idempotency_key, keyed, partition_key, queue, unique,
 };
-use queuekit_integration_tests::this_test;
+use queuekit_conformance::this_test;
+use queuekit_core::queue::{KeyOnWait, Order, QueuePatch};
+use queuekit_core::{Client, EnqueueOutcome, Job, JobDraft, Priority, State};
 use queuekit_postgres::tokio_postgres::{self, AsyncMessage, NoTls};
 use queuekit_worker::{Ctx, Handler, JobResult, Worker};
 use tokio_postgres::error::SqlState;
@@ -231,7 +231,7 @@ async fn r2_6_who_waits_for_the_same_key_gets_its_job_or_makes_it() {
 #[tokio::test]
 async fn r2_8_a_full_queue_is_refused() {
     let Some(psql) = Psql::open("r2_8_a_full_queue").await else { return };
-    psql.configure(QueuePatch::default().max_pending(Some(2))).await;
+    psql.configure(QueuePatch::default().max_pending(2)).await;
     let once = "'default', 'greet', '1', idempotency_key => 'k'";
     let first = psql.id(once).await;
     psql.id("'default', 'greet', '1'").await;
@@ -266,7 +266,7 @@ async fn r7_3_keys_are_ordered_and_passed_as_the_queue_says() {
 #[tokio::test]
 async fn r7_4_a_fair_queue_serves_jobs_of_sql_in_turn() {
     let Some(psql) = Psql::open("r7_4_a_fair_queue").await else { return };
-    psql.configure(QueuePatch::default().order(Order::Fair).per_key(9).unwrap()).await;
+    psql.configure(QueuePatch::default().order(Order::Fair).per_key(9)).await;
     let mut plain = Vec::new();
     for _ in 0..4 {
         plain.push(psql.id("'default', 'greet', '1'").await);
@@ -330,6 +330,7 @@ async fn r2_7_what_breaks_a_limit_is_named_and_nothing_is_stored() {
         ("'default', 'greet', '1', partition_key => ''".to_owned(), "partition_key"),
         (format!("'default', 'greet', '1', partition_key => {long}"), "partition_key"),
         (format!("'default', 'greet', '1', idempotency_key => {long}"), "idempotency_key"),
+        ("'default', 'greet', '1', unique_until_done => true".to_owned(), "unique_until_done"),
         ("'default', 'greet', '1', metadata => '[]'".to_owned(), "metadata"),
         ("'default', 'greet', '1', metadata => '{\"a\":1}'".to_owned(), "metadata"),
         (

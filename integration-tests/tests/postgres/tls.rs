@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use crate::common::authority::{Authority, Valid};
 use crate::common::stage::{create, lease};
+use queuekit_conformance::kit::{build, draft};
+use queuekit_conformance::{skip, this_test};
 use queuekit_core::ErrorKind;
-use queuekit_integration_tests::kit::{build, draft};
 use queuekit_integration_tests::servers::OwnServer;
-use queuekit_integration_tests::{skip, this_test};
 use queuekit_postgres::{Listen, PostgresConfig, PostgresStore, tokio_postgres};
 use tempfile::TempDir;
 
@@ -22,7 +22,7 @@ struct Encrypted {
 }
 
 impl Encrypted {
-    /// None, which is told, where there are no programs of Postgres.
+    /// None where there are no programs of Postgres; a line on stderr says so.
     async fn start(test: &str, authority: &Authority, host: &str, valid: Valid) -> Option<Self> {
         let (certificate, key) = authority.issue(host, valid);
         let settings = OwnServer::settings()

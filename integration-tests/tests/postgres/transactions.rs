@@ -4,15 +4,15 @@ use std::slice::from_ref;
 use std::time::Duration;
 
 use crate::common::stage::{Stage, complete, create, lease, promptly, request_for, state};
+use queuekit_conformance::kit::{
+    TTL, assert_invalid, build, carrying, draft, keyed, kind_of, queue, request, ttl, unique,
+};
+use queuekit_conformance::this_test;
 use queuekit_core::capability::{Admin, CancelOutcome, ExtendOutcome};
 use queuekit_core::queue::QueuePatch;
 use queuekit_core::{
     Ack, AckOutcome, Backend, EnqueueOutcome, ErrorKind, Lease, Nack, NackKind, NackOutcome, State,
 };
-use queuekit_integration_tests::kit::{
-    TTL, assert_invalid, build, carrying, draft, keyed, kind_of, queue, request, ttl, unique,
-};
-use queuekit_integration_tests::this_test;
 use tokio_postgres::Client;
 
 const APP: &str = include_str!("../../sql/postgres_app.sql");
@@ -64,7 +64,7 @@ async fn r2_9_jobs_of_a_transaction_that_is_rolled_back_never_existed() {
     let jobs = [build(draft()), build(unique("once").partition_key("k"))];
     let tx = client.transaction().await.unwrap();
     tx.execute(INSERT, &[]).await.unwrap();
-    store.enqueue_in(&tx, &jobs).await.unwrap();
+    let _ = store.enqueue_in(&tx, &jobs).await.unwrap();
     tx.rollback().await.unwrap();
     assert_eq!(orders(&client).await, 0);
     for job in &jobs {
@@ -90,7 +90,7 @@ async fn r2_6_who_waits_for_a_transaction_with_the_same_key_is_created_if_it_rol
             EnqueueOutcome::Duplicate { existing: ours.id() },
         );
         let tx = client.transaction().await.unwrap();
-        stage.store.enqueue_in(&tx, from_ref(&ours)).await.unwrap();
+        let _ = stage.store.enqueue_in(&tx, from_ref(&ours)).await.unwrap();
         let store = stage.store.clone();
         let waiting = tokio::spawn(async move { store.enqueue(&[theirs]).await });
         stage.until_blocked(1).await;
@@ -100,7 +100,8 @@ async fn r2_6_who_waits_for_a_transaction_with_the_same_key_is_created_if_it_rol
         } else {
             tx.rollback().await.unwrap()
         };
-        let outcomes = promptly("who waited", waiting).await.unwrap().unwrap();
+        let outcomes =
+            promptly("the call that waited for the transaction", waiting).await.unwrap().unwrap();
         assert_eq!(outcomes, [if commits { duplicate } else { created }]);
     }
     stage.assert_exact().await;
@@ -114,7 +115,7 @@ async fn r2_6_of_transactions_with_the_same_id_the_second_waits_for_the_first() 
     for commits in [false, true] {
         let job = build(draft());
         let tx = client.transaction().await.unwrap();
-        stage.store.enqueue_in(&tx, from_ref(&job)).await.unwrap();
+        let _ = stage.store.enqueue_in(&tx, from_ref(&job)).await.unwrap();
         let (store, again) = (stage.store.clone(), [job.clone()]);
         let waiting = tokio::spawn(async move { store.enqueue(&again).await });
         stage.until_blocked(1).await;
@@ -123,7 +124,8 @@ async fn r2_6_of_transactions_with_the_same_id_the_second_waits_for_the_first() 
         } else {
             tx.rollback().await.unwrap()
         };
-        let outcomes = promptly("who waited", waiting).await.unwrap().unwrap();
+        let outcomes =
+            promptly("the call that waited for the transaction", waiting).await.unwrap().unwrap();
         let (created, duplicate) = (
             EnqueueOutcome::Created { id: job.id() },
             EnqueueOutcome::Duplicate { existing: job.id() },
@@ -142,13 +144,13 @@ async fn r2_6_transactions_that_wait_for_each_other_take_turns() {
     let mut other = stage.client().await;
     let [ours, theirs] = [unique("once"), unique("once")].map(build);
     let tx = client.transaction().await.unwrap();
-    stage.store.enqueue_in(&tx, from_ref(&ours)).await.unwrap();
+    let _ = stage.store.enqueue_in(&tx, from_ref(&ours)).await.unwrap();
     let (store, job) = (stage.store.clone(), theirs.clone());
     let waiting = tokio::spawn(async move {
         let tx = other.transaction().await.unwrap();
         let outcomes = store.enqueue_in(&tx, from_ref(&job)).await.unwrap();
         tx.commit().await.unwrap();
-        outcomes
+        outcomes.into_iter().collect::<Vec<_>>()
     });
     tx.rollback().await.unwrap();
     let outcomes = promptly("the second transaction", waiting).await.unwrap();
@@ -166,7 +168,7 @@ async fn r2_9_a_call_that_fails_leaves_the_transaction_as_it_was() {
     let mut other = stage.client().await;
     let held = build(unique("held"));
     let holder = other.transaction().await.unwrap();
-    store.enqueue_in(&holder, from_ref(&held)).await.unwrap();
+    let _ = store.enqueue_in(&holder, from_ref(&held)).await.unwrap();
 
     let tx = client.transaction().await.unwrap();
     tx.execute(INSERT, &[]).await.unwrap();
@@ -177,7 +179,7 @@ async fn r2_9_a_call_that_fails_leaves_the_transaction_as_it_was() {
     let refused = store.enqueue_in(&tx, &failed).await;
     assert_eq!(kind_of(refused), ErrorKind::Unavailable);
     let kept = build(keyed("k"));
-    store.enqueue_in(&tx, from_ref(&kept)).await.unwrap();
+    let _ = store.enqueue_in(&tx, from_ref(&kept)).await.unwrap();
     tx.execute(INSERT, &[]).await.unwrap();
     tx.commit().await.unwrap();
 
@@ -200,13 +202,13 @@ async fn r2_9_a_new_queue_is_made_without_holding_up_others() {
     let mut other = stage.client().await;
     let first = client.transaction().await.unwrap();
     let fresh = || build(draft().queue("fresh"));
-    store.enqueue_in(&first, &[fresh()]).await.unwrap();
+    let _ = store.enqueue_in(&first, &[fresh()]).await.unwrap();
     let handle = stage.handle("pool_size=2").await;
     let second = other.transaction().await.unwrap();
-    promptly("another transaction", handle.enqueue_in(&second, &[fresh()])).await.unwrap();
+    let _ = promptly("another transaction", handle.enqueue_in(&second, &[fresh()])).await.unwrap();
     promptly("a plain enqueue", handle.enqueue(&[fresh()])).await.unwrap();
     let admin = handle.capabilities().admin.unwrap();
-    let patch = QueuePatch::default().max_pending(Some(10));
+    let patch = QueuePatch::default().max_pending(10);
     promptly("configure", admin.configure(&queue("fresh"), &patch)).await.unwrap();
     let request = request(queue("fresh"), 10);
     let reserved = promptly("a reserve", handle.reserve(&request)).await.unwrap();
@@ -231,7 +233,7 @@ async fn r2_9_an_open_transaction_of_a_producer_blocks_nobody() {
     promptly("before", store.enqueue(&jobs())).await.unwrap();
     let tx = client.transaction().await.unwrap();
     let held = [build(draft()), build(keyed("k")), build(unique("theirs"))];
-    store.enqueue_in(&tx, &held).await.unwrap();
+    let _ = store.enqueue_in(&tx, &held).await.unwrap();
 
     let others = [build(draft()), build(keyed("k")), build(unique("other"))];
     let created = promptly("another producer", store.enqueue(&others)).await.unwrap();
@@ -357,9 +359,10 @@ async fn r2_9_who_waits_for_an_open_ack_keeps_no_other_from_its_queue() {
         assert_eq!(next.iter().map(Lease::id).collect::<Vec<_>>(), [id]);
         complete(store, next).await;
     }
-    assert!(!cancel.is_finished(), "it was answered while the transaction was open");
+    assert!(!cancel.is_finished(), "the call was answered while the transaction was open");
     tx.commit().await.unwrap();
-    let answer = promptly("who waited", cancel).await.unwrap().unwrap();
+    let answer =
+        promptly("the call that waited for the transaction", cancel).await.unwrap().unwrap();
     assert_eq!(answer, [CancelOutcome::Conflict]);
     stage.assert_exact().await;
     stage.end().await;

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use crate::common::postgres::client;
 use crate::common::psql::Psql;
+use queuekit_conformance::kit::{DAY, HOUR, build, carrying, default_queue, draft, request};
+use queuekit_conformance::this_test;
 use queuekit_core::queue::{Keep, KeyOnDead, KeyOnWait, Order, QueuePatch, Retention};
 use queuekit_core::{Backend, BackendExt, JobDraft, LeaseTtl, Reserve, WorkerId};
-use queuekit_integration_tests::kit::{DAY, HOUR, build, carrying, default_queue, draft, request};
-use queuekit_integration_tests::this_test;
 use queuekit_postgres::{PostgresConfig, PostgresStore, tokio_postgres};
 use tokio_postgres::error::SqlState;
 
@@ -63,10 +63,10 @@ async fn r12_statements_look_at_what_the_settings_say() {
     assert_eq!(looked_at().await, format!("f 1 f f f {day} {day}"), "by default");
     psql.configure(QueuePatch::default()).await;
     assert_eq!(looked_at().await, format!("f 1 f f f {day} {day}"), "when they are written");
-    let done = Keep::new(Some(2 * DAY), None, None).unwrap();
-    let patch = QueuePatch::default().paused(true).max_pending(Some(7)).per_key(9).unwrap();
+    let done = Keep::ALL.max_age(2 * DAY);
+    let patch = QueuePatch::default().paused(true).max_pending(7).per_key(9);
     let patch = patch.key_on_wait(KeyOnWait::Skip).key_on_dead(KeyOnDead::Hold).order(Order::Fair);
-    let patch = patch.dedup_window(HOUR).retention(Retention { done, dead: Keep::ALL });
+    let patch = patch.dedup_window(HOUR).retention(Retention::ALL.done(done));
     psql.configure(patch).await;
     let (hour, days) = (HOUR.as_millis(), 2 * day);
     assert_eq!(looked_at().await, format!("t 7 9 t t t {hour} {days}"));
@@ -249,7 +249,7 @@ async fn work(config: PostgresConfig) -> PostgresStore {
     let ack = queuekit_core::Ack::new(leases[0].token.clone());
     assert!(store.ack_one(ack).await.unwrap());
     let ttl = LeaseTtl::new(Duration::from_secs(30)).unwrap();
-    let new = queuekit_integration_tests::kit::queue("new");
+    let new = queuekit_conformance::kit::queue("new");
     let request = Reserve::new(new, 1, ttl, WorkerId::new("w").unwrap()).unwrap();
     assert_eq!(store.reserve(&request).await.unwrap().leases.len(), 1);
     let upkeep = store.capabilities().upkeep.unwrap();

@@ -5,20 +5,20 @@ use std::time::Duration;
 
 use crate::common::redis_stage::{RedisStage, connect};
 use crate::common::stage::{all_jobs, create, lease, promptly};
+use queuekit_conformance::kit::{
+    TTL, beat_of, build, consumer, draft, keyed, queue, schedule_name, ttl, unique, worker,
+};
+use queuekit_conformance::{skip, this_test};
 use queuekit_core::capability::{
-    Admin, Inspect, Leases, Outbox, Report, RetryOutcome, Upkeep, Wakeups,
+    Act, Admin, AuditLog, Inspect, Leases, Outbox, Report, RetryOutcome, Upkeep, Wakeups,
 };
 use queuekit_core::event::{Consumers, Replay, ReplayFrom};
 use queuekit_core::queue::{KeyOnDead, KeyOnWait, Order, QueuePatch};
 use queuekit_core::{
-    Ack, Backend, Burial, Client, EventDraft, JobFilter, Nack, NackKind, QueueName, ScheduleDraft,
-    Scheduler, SubscriptionDraft,
-};
-use queuekit_integration_tests::kit::{
-    TTL, beat_of, build, consumer, draft, keyed, queue, schedule_name, ttl, unique, worker,
+    Ack, Backend, Client, DeadLetter, EventDraft, JobFilter, Nack, NackKind, PageSize, QueueName,
+    ScheduleDraft, Scheduler, SubscriptionDraft,
 };
 use queuekit_integration_tests::servers::OwnRedis;
-use queuekit_integration_tests::{skip, this_test};
 use queuekit_redis::RedisStore;
 use redis::cmd;
 
@@ -89,13 +89,13 @@ async fn use_jobs(store: &RedisStore) {
     }
     let mut leases = lease(store, 4).await.into_iter().map(|lease| lease.token);
     let mut next = || leases.next().expect("a lease");
-    let (acked, nacked, buried, reported) = (next(), next(), next(), next());
+    let (acked, nacked, dead_lettered, reported) = (next(), next(), next(), next());
     store.extend(std::slice::from_ref(&reported), ttl(TTL)).await.unwrap();
     let report = Report { lease: reported, progress: None, lines: vec!["line".to_owned()] };
     store.report(&[report]).await.unwrap();
     store.ack(&[Ack::new(acked).with_result("done")]).await.unwrap();
     store.nack(&[Nack::new(nacked, NackKind::Retry, "no", Duration::ZERO)]).await.unwrap();
-    store.move_to_dlq(&[Burial::of_lease(buried, "no")]).await.unwrap();
+    store.dead_letter(&[DeadLetter::of_lease(dead_lettered, "no")]).await.unwrap();
     store.beat(&beat_of("w")).await.unwrap();
     assert_eq!(store.list_workers().await.unwrap().len(), 1);
     assert!(store.forget_worker(&worker("w")).await.unwrap());
@@ -122,6 +122,8 @@ async fn use_admin(store: &RedisStore) {
     assert!(store.delete_job(id, false).await.unwrap());
     create(store, &build(unique("u").queue("set"))).await;
     assert!(store.remove_queue(&queue("set"), true).await.unwrap());
+    store.record_act(&Act::new("ops", "pause", "queue set")).await.unwrap();
+    assert_eq!(store.list_acts(None, PageSize::MAX).await.unwrap().len(), 1);
     let inspect: &dyn Inspect = store;
     inspect.durability().await.unwrap();
     inspect.facts().await.unwrap();

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use crate::common::redis_stage::RedisStage;
 use crate::common::stage::{create, in_the_dark, lease, promptly, state, until};
+use queuekit_conformance::kit::{TTL, build, draft, kind_of, queue, ttl, worker};
+use queuekit_conformance::this_test;
 use queuekit_core::capability::Admin;
 use queuekit_core::{Backend, BackendExt, ErrorKind, QueueName, Queues, Reserve, State};
-use queuekit_integration_tests::kit::{TTL, build, draft, kind_of, queue, ttl, worker};
 use queuekit_integration_tests::servers::{Mode, Proxy};
-use queuekit_integration_tests::this_test;
 use queuekit_redis::RedisStore;
 use redis::cmd;
 
@@ -78,7 +78,7 @@ async fn r5_10_what_earlier_queues_granted_is_told_though_a_later_one_fails() {
     let reserved = store.reserve(&from(["good", "bad"], 10)).await.unwrap();
     let ids: Vec<_> = reserved.leases.iter().map(|lease| lease.token.id).collect();
     assert_eq!(ids, [job]);
-    // Of what has nothing to tell, the failure is told.
+    // A call without any leases returns the failure.
     assert_eq!(kind_of(store.reserve(&from(["good", "bad"], 10)).await), ErrorKind::Corrupt);
     stage.end().await;
 }

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use crate::common::redis_stage::RedisStage;
 use crate::common::stage::{create, lease, threads, until};
+use queuekit_conformance::kit::{TTL, build, draft, kind_of, request, ttl};
+use queuekit_conformance::{alone, skip, this_test};
 use queuekit_core::capability::{Admin, Leases, Upkeep, Wakeups};
 use queuekit_core::{Backend, EnqueueOutcome, ErrorKind, QueueName};
-use queuekit_integration_tests::kit::{TTL, build, draft, kind_of, request, ttl};
 use queuekit_integration_tests::servers::OwnRedis;
-use queuekit_integration_tests::{alone, skip, this_test};
 use redis::cmd;
 use tokio::time::timeout;
 
@@ -53,7 +53,10 @@ async fn r10_4_close_ends_calls_connections_and_the_thread() {
     one.unwrap();
     other.unwrap();
     for held in held {
-        let (_, answer) = timeout(Duration::from_secs(1), held).await.expect("it ends").unwrap();
+        let (_, answer) = timeout(Duration::from_secs(1), held)
+            .await
+            .expect("the call should end in time")
+            .unwrap();
         assert_eq!(kind_of(answer), ErrorKind::Closed);
     }
     timeout(Duration::from_secs(1), wakeup.rung()).await.expect("who sleeps is woken");
@@ -80,10 +83,7 @@ async fn r10_4_close_ends_calls_connections_and_the_thread() {
         match answer {
             Ok(outcomes) => {
                 assert_eq!(outcomes, [EnqueueOutcome::Created { id }]);
-                assert!(
-                    store.get_job(id).await.unwrap().is_some(),
-                    "what was acknowledged is lost"
-                );
+                assert!(store.get_job(id).await.unwrap().is_some(), "an acknowledged job is lost");
             }
             Err(error) => assert_eq!(*error.kind(), ErrorKind::Closed, "{error}"),
         }

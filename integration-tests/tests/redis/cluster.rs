@@ -7,23 +7,23 @@ use crate::common::redis_load::Load;
 use crate::common::redis_nodes::{Hung, move_slot, queue_on, refusals, role, slot_of};
 use crate::common::redis_stage::command;
 use crate::common::stage::{all_jobs, complete, create, promptly, until};
+use queuekit_conformance::kit::{TTL, build, draft, kind_of, ttl, worker};
+use queuekit_conformance::{skip, this_test};
 use queuekit_core::capability::{Admin, Exchange, ExtendOutcome, Leases, Settlement, Wakeups};
 use queuekit_core::{
     Ack, AckOutcome, Backend, BackendExt, EnqueueOutcome, ErrorKind, JobId, NewJob, QueueName,
     Queues, Reserve,
 };
-use queuekit_integration_tests::kit::{TTL, build, draft, kind_of, ttl, worker};
 use queuekit_integration_tests::servers::{self, OwnRedis, RedisCluster, RedisSettings};
-use queuekit_integration_tests::{skip, this_test};
 use queuekit_redis::RedisStore;
 use redis::cmd;
 
-/// What is not there, which is told.
+/// Printed when a test is skipped.
 const NO_PROGRAM: &str = "there is no program of Redis";
 /// Leases that end while a test looks.
 const SHORT: Duration = Duration::from_secs(2);
 
-/// A Cluster of three masters and so many replicas of the first, for one test.
+/// A Cluster of three masters and this number of replicas of the first, for one test.
 async fn cluster(test: &str, settings: RedisSettings, replicas: usize) -> Option<RedisCluster> {
     let cluster = RedisCluster::start(settings, 3, replicas).await;
     if cluster.is_none() {

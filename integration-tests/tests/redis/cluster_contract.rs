@@ -1,6 +1,6 @@
 //! The Redis store keeps the contract in a Cluster too.
 
 use crate::common::redis::ClusterHarness;
-use queuekit_integration_tests::conformance;
+use queuekit_conformance::conformance;
 
-conformance!(every_case, ClusterHarness, full);
+conformance!(every_case, ClusterHarness);

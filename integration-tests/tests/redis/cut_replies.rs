@@ -1,5 +1,6 @@
-//! Wherever a reply of Redis breaks off, what was asked has been done, and nobody is told that it
-//! certainly was not (contract R10.1); and who alone stored something is told that he did (R2.6).
+//! Wherever a reply of Redis breaks off, the request has taken effect, and no caller learns that it
+//! certainly did not (contract R10.1); a caller that alone stored something learns that it did
+//! (R2.6).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +8,10 @@ use std::time::Duration;
 use crate::common::redis_clock::{Passes, RedisClock};
 use crate::common::redis_stage::RedisStage;
 use crate::common::stage::{create, lease};
+use queuekit_conformance::kit::{
+    HOUR, TTL, beat_of, build, draft, millis, queue, request, schedule_name, ttl, unique, worker,
+};
+use queuekit_conformance::this_test;
 use queuekit_core::capability::{
     Admin, Emission, EmitOutcome, Exchange, Leases, Outbox, Report, ScheduleChange, ScheduleQuery,
     Schedules, Settlement, StoredSettings, Upkeep,
@@ -14,14 +19,10 @@ use queuekit_core::capability::{
 use queuekit_core::event::{Consumers, NewEvent};
 use queuekit_core::queue::QueuePatch;
 use queuekit_core::{
-    Ack, Backend, Burial, Bytes, Client, EnqueueOutcome, ErrorKind, EventDraft, LeaseToken, Nack,
-    NackKind, NewJob, QueueName, Result, SubscriptionDraft,
-};
-use queuekit_integration_tests::kit::{
-    HOUR, TTL, beat_of, build, draft, millis, queue, request, schedule_name, ttl, unique, worker,
+    Ack, Backend, Bytes, Client, DeadLetter, EnqueueOutcome, ErrorKind, EventDraft, LeaseToken,
+    Nack, NackKind, NewJob, QueueName, Result, SubscriptionDraft,
 };
 use queuekit_integration_tests::servers::{Mode, Proxy};
-use queuekit_integration_tests::this_test;
 use queuekit_redis::{RedisConfig, RedisStore};
 
 /// Longer than any reply here.
@@ -46,7 +47,7 @@ impl Cuts {
         &self.stage.store
     }
 
-    /// Makes a call of which so many bytes are answered; none if nothing was cut.
+    /// Makes a call whose answer is cut after this many bytes; none if nothing was cut.
     async fn cut<T>(&self, after: u64, call: impl Future<Output = Result<T>>) -> Option<Result<T>> {
         // It is connected: no byte of a greeting is counted.
         self.store.event_settings().await.unwrap();
@@ -141,8 +142,9 @@ async fn r10_1_an_act_whose_reply_breaks_off_is_never_called_certainly_not_appli
     let test = this_test!();
     let Some(cuts) = Cuts::open(test).await else { return };
     let job = async |store: &RedisStore| create(store, &build(draft())).await;
-    let bury = async |store: &RedisStore, id| store.move_to_dlq(&[Burial::of_job(id, "no")]).await;
-    cuts.sweep("burial", job, bury).await;
+    let dead_letter =
+        async |store: &RedisStore, id| store.dead_letter(&[DeadLetter::of_job(id, "no")]).await;
+    cuts.sweep("dead_letter", job, dead_letter).await;
     cuts.sweep("cancel", job, async |store, id| store.cancel(&[id]).await).await;
     let cancelled = async |store: &RedisStore| {
         let id = job(store).await;

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use crate::common::redis_stage::RedisStage;
 use crate::common::stage::{PATIENCE, all_jobs, complete, create, lease, request_for, until};
+use queuekit_conformance::kit::{TTL, build, draft, keyed, ttl, unique};
+use queuekit_conformance::this_test;
 use queuekit_core::capability::{Admin, CancelOutcome, Leases, Upkeep};
 use queuekit_core::queue::{KeyOnDead, KeyOnWait, Order, QueuePatch};
 use queuekit_core::{
-    Ack, Backend, Burial, ErrorKind, JobId, Nack, NackKind, QueueName, Result, State,
+    Ack, Backend, DeadLetter, ErrorKind, JobId, Nack, NackKind, QueueName, Result, State,
 };
-use queuekit_integration_tests::kit::{TTL, build, draft, keyed, ttl, unique};
-use queuekit_integration_tests::this_test;
 use redis::cmd;
 
 /// Where the job stands when its record breaks.
@@ -81,8 +81,8 @@ enum Act {
     Cancel,
     Delete,
     DeleteByForce,
-    Bury,
-    BuryByForce,
+    DeadLetter,
+    DeadLetterByForce,
     Retry,
     Reschedule,
 }
@@ -92,8 +92,8 @@ const ACTS: [Act; 8] = [
     Act::Cancel,
     Act::Delete,
     Act::DeleteByForce,
-    Act::Bury,
-    Act::BuryByForce,
+    Act::DeadLetter,
+    Act::DeadLetterByForce,
     Act::Retry,
     Act::Reschedule,
 ];
@@ -106,8 +106,10 @@ impl Act {
             Self::Cancel => store.cancel(&[id]).await.map(drop),
             Self::Delete => store.delete_job(id, false).await.map(drop),
             Self::DeleteByForce => store.delete_job(id, true).await.map(drop),
-            Self::Bury => store.move_to_dlq(&[Burial::of_job(id, "bad")]).await.map(drop),
-            Self::BuryByForce => store.move_to_dlq(&[Burial::forced(id, "bad")]).await.map(drop),
+            Self::DeadLetter => store.dead_letter(&[DeadLetter::of_job(id, "bad")]).await.map(drop),
+            Self::DeadLetterByForce => {
+                store.dead_letter(&[DeadLetter::forced(id, "bad")]).await.map(drop)
+            }
             Self::Retry => store.retry(&[id]).await.map(drop),
             Self::Reschedule => store.reschedule(&[id], Duration::ZERO).await.map(drop),
         }
@@ -214,7 +216,7 @@ async fn all_cases(test: &str, part: &str, patch: QueuePatch) {
     let Some(stage) = RedisStage::open(test).await else { return };
     stage.store.configure(&QueueName::default(), &patch).await.unwrap();
     for place in PLACES {
-        // A job without a state was never leased: that is none of a broken record.
+        // A job without a state was never leased, so a missing state is no damage.
         let damages = DAMAGES.into_iter().filter(|damage| part == "data" || !damage.removes());
         for damage in damages {
             for act in ACTS {
@@ -234,7 +236,7 @@ async fn r5_8_data_that_is_garbage_stops_nobody_and_leaves_nothing_behind() {
 #[tokio::test]
 async fn r5_8_likewise_where_waiting_jobs_are_passed() {
     let test = this_test!();
-    let patch = QueuePatch::default().per_key(2).unwrap().key_on_wait(KeyOnWait::Skip);
+    let patch = QueuePatch::default().per_key(2).key_on_wait(KeyOnWait::Skip);
     all_cases(test, "data", patch).await;
 }
 

@@ -9,18 +9,18 @@ use crate::common::stage::{
     complete, create, in_the_dark, lease, promptly, request_for, state, until,
 };
 use futures_util::future::join_all;
+use queuekit_conformance::kit::{TTL, build, draft, kind_of, request, ttl};
+use queuekit_conformance::{skip, this_test};
 use queuekit_core::capability::{Admin, ExtendOutcome, Leases};
 use queuekit_core::{
     Ack, Backend, BackendExt, ErrorKind, JobDraft, JobFilter, NewJob, PageSize, QueueName, State,
 };
-use queuekit_integration_tests::kit::{TTL, build, draft, kind_of, request, ttl};
 use queuekit_integration_tests::servers::{Mode, OwnRedis, Proxy, RedisSettings};
-use queuekit_integration_tests::{skip, this_test};
 use redis::cmd;
 
 const OP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A server for one test; none, which is told, where there is no program.
+/// A server for one test; none where there is no program, and a line on stderr says so.
 pub(super) async fn server(test: &str, settings: RedisSettings) -> Option<OwnRedis> {
     let server = settings.start().await;
     if server.is_none() {
@@ -161,7 +161,7 @@ async fn r10_2_a_server_that_is_busy_is_waited_for() {
     let call = || hasty.enqueue_one(build(draft()));
     // Its last try may not have been answered yet.
     in_the_dark("enqueue", OP_TIMEOUT, call).await;
-    assert!(!waiting.is_finished(), "it goes on trying");
+    assert!(!waiting.is_finished(), "the call should still be retrying");
     let () = cmd("SCRIPT").arg("KILL").query_async(&mut admin).await.unwrap();
     busy.await.unwrap().expect_err("it was killed");
     assert_eq!(waiting.await.unwrap().unwrap(), job.id());
@@ -216,7 +216,7 @@ async fn r10_2_a_master_that_is_a_replica_for_a_while_is_waited_for() {
         info.contains("errorstat_READONLY")
     };
     until("it was refused", refused).await;
-    assert!(!waiting.is_finished(), "it goes on trying");
+    assert!(!waiting.is_finished(), "the call should still be retrying");
     of("NO", "ONE").await;
     waiting.await.unwrap().unwrap();
     assert_eq!(lease(&stage.store, 10).await.len(), 2);
@@ -310,7 +310,7 @@ async fn r10_2_a_page_over_many_queues_ends_in_time() {
     let hasty = stage.handle("op_timeout_ms=100").await;
     let (mut pages, mut found, mut cursor, mut late) = (0, 0, None, 0);
     loop {
-        let filter = JobFilter::default().limit(PageSize::MAX).after(cursor.clone());
+        let filter = JobFilter::default().limit(PageSize::MAX.get()).after(cursor.clone());
         let page = match hasty.list_jobs(&filter).await {
             Ok(page) => page,
             // On a busy machine one question may take so long.

@@ -1,15 +1,15 @@
-//! Servers without room: nothing more is stored, and what is there can be drained (contract R10.1).
+//! Servers without room store nothing more, and their queues can be drained (contract R10.1).
 
 use std::time::Duration;
 
 use crate::common::redis_stage::RedisStage;
 use crate::common::stage::{complete, create, lease, state, until};
 use crate::faults::server;
+use queuekit_conformance::kit::{TTL, build, draft, keyed, kind_of, ttl, unique};
+use queuekit_conformance::this_test;
 use queuekit_core::capability::{ExtendOutcome, Inspect, Leases, Severity};
 use queuekit_core::{Backend, ErrorKind, JobDraft, Nack, NackKind, NewJob, State};
-use queuekit_integration_tests::kit::{TTL, build, draft, keyed, kind_of, ttl, unique};
 use queuekit_integration_tests::servers::OwnRedis;
-use queuekit_integration_tests::this_test;
 use redis::cmd;
 
 /// An enqueue is refused and stores nothing.
@@ -17,7 +17,7 @@ async fn refused_as_full(stage: &RedisStage, job: NewJob) {
     let before = stage.raw_dump().await;
     let kind = kind_of(stage.store.enqueue(&[build(draft()), job]).await);
     assert_eq!(kind, ErrorKind::StorageFull);
-    assert_eq!(stage.raw_dump().await, before, "what was refused left something behind");
+    assert_eq!(stage.raw_dump().await, before, "a refused call should store nothing");
 }
 
 #[tokio::test]

@@ -2,9 +2,9 @@
 
 use crate::common::redis_stage::RedisStage;
 use crate::common::stage::{complete, create, lease};
+use queuekit_conformance::kit::{build, unique};
+use queuekit_conformance::this_test;
 use queuekit_core::Backend;
-use queuekit_integration_tests::kit::{build, unique};
-use queuekit_integration_tests::this_test;
 use redis::cmd;
 
 /// R2.5: nothing is left of the key of a job that was deleted, however far the job had come.

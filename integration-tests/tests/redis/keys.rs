@@ -10,15 +10,15 @@ use crate::common::redis_stage::RedisStage;
 use crate::common::stage::{all_jobs, complete, create, lease, until};
 use async_trait::async_trait;
 use futures_util::future::join_all;
+use queuekit_conformance::kit::{HOUR, build, draft, keyed};
+use queuekit_conformance::{skip, this_test};
 use queuekit_core::capability::Admin;
 use queuekit_core::queue::{KeyOnDead, KeyOnWait, Order, QueuePatch};
 use queuekit_core::{
-    Ack, AckOutcome, Backend, Burial, ErrorKind, JobId, Lease, Nack, NackKind, NewJob, QueueName,
-    State,
+    Ack, AckOutcome, Backend, DeadLetter, ErrorKind, JobId, Lease, Nack, NackKind, NewJob,
+    QueueName, State,
 };
-use queuekit_integration_tests::kit::{HOUR, build, draft, keyed};
 use queuekit_integration_tests::servers::{Mode, OwnRedis, Proxy};
-use queuekit_integration_tests::{skip, this_test};
 use queuekit_redis::RedisStore;
 use redis::cmd;
 
@@ -82,8 +82,8 @@ async fn end(store: &RedisStore, way: usize, lease: Lease) {
             let nack = Nack::new(token, NackKind::Fatal, "no", Duration::ZERO);
             drop(store.nack(&[nack]).await.unwrap());
         }
-        2 => drop(store.move_to_dlq(&[Burial::of_lease(token, "bad")]).await.unwrap()),
-        3 => drop(store.move_to_dlq(&[Burial::forced(id, "bad")]).await.unwrap()),
+        2 => drop(store.dead_letter(&[DeadLetter::of_lease(token, "bad")]).await.unwrap()),
+        3 => drop(store.dead_letter(&[DeadLetter::forced(id, "bad")]).await.unwrap()),
         4 => {
             store.cancel(&[id]).await.unwrap();
             let nack = Nack::new(token, NackKind::Cancelled, "", Duration::ZERO);
@@ -98,7 +98,7 @@ async fn r7_3_a_keyed_enqueue_that_races_the_end_of_its_keys_last_job_is_served(
     let test = this_test!();
     let Some(stage) = RedisStage::open(test).await else { return };
     let (store, other) = (&stage.store, stage.handle("").await);
-    let skip = QueuePatch::default().per_key(2).unwrap().key_on_wait(KeyOnWait::Skip);
+    let skip = QueuePatch::default().per_key(2).key_on_wait(KeyOnWait::Skip);
     let fair = QueuePatch::default().order(Order::Fair);
     for patch in [QueuePatch::default(), skip, fair] {
         store.configure(&QueueName::default(), &patch).await.unwrap();
@@ -143,16 +143,16 @@ async fn workers_of_one_name_steal_nothing_from_each_other() {
 fn patches() -> Vec<QueuePatch> {
     let patch = QueuePatch::default;
     vec![
-        patch().per_key(3).unwrap(),
+        patch().per_key(3),
         patch().key_on_wait(KeyOnWait::Skip),
         patch().order(Order::Fair),
-        patch().key_on_dead(KeyOnDead::Hold).per_key(1).unwrap(),
+        patch().key_on_dead(KeyOnDead::Hold).per_key(1),
         patch().order(Order::Strict),
         patch().key_on_wait(KeyOnWait::Block).key_on_dead(KeyOnDead::Continue),
     ]
 }
 
-/// So many jobs, one of three without a key; some are to wait.
+/// Stores `count` jobs, one of three without a key; some of them with a delay.
 async fn fill(stage: &RedisStage, count: usize) {
     let job = |n: usize| {
         let job = if n.is_multiple_of(3) { draft() } else { keyed(&format!("k{}", n % 200)) };
@@ -194,13 +194,13 @@ async fn r7_3_a_queue_that_is_configured_under_load_loses_and_strands_nothing() 
         fill(&stage, 200).await;
         stage.store.configure(&QueueName::default(), &patch).await.unwrap();
     }
-    until("all are served", async || completed(&stage).await == 6200).await;
+    until("all jobs are served", async || completed(&stage).await == 6200).await;
     over.store(true, Ordering::Relaxed);
     for reserver in join_all(reservers).await {
         reserver.unwrap();
     }
     stage.assert_exact().await;
-    Arc::into_inner(stage).expect("nobody else has it").end().await;
+    Arc::into_inner(stage).expect("the stage should have no other owner").end().await;
 }
 
 /// Who configures dies in the middle: another handle's reserve goes on with it.
@@ -231,7 +231,7 @@ async fn r7_3_a_configure_that_dies_in_the_middle_is_gone_on_with() {
         assert_eq!(stage.ask::<Option<Vec<u8>>>(&moving).await, None);
         stage.assert_exact().await;
     }
-    until("all are served", async || {
+    until("all jobs are served", async || {
         let leases = lease(&stage.store, 1000).await;
         complete(&stage.store, leases).await;
         completed(&stage).await == 5000
@@ -255,7 +255,7 @@ async fn r1_2_who_ends_while_keys_are_placed_anew_stays_ended() {
     let test = this_test!();
     let Some(stage) = RedisStage::open(test).await else { return };
     let (store, name) = (&stage.store, QueueName::default());
-    let skip = QueuePatch::default().key_on_wait(KeyOnWait::Skip).per_key(9).unwrap();
+    let skip = QueuePatch::default().key_on_wait(KeyOnWait::Skip).per_key(9);
     let fair = skip.clone().order(Order::Fair);
     for (patch, setting) in [(skip, "skip"), (fair, "fair")] {
         store.configure(&name, &patch).await.unwrap();
@@ -333,7 +333,7 @@ async fn r8_2_all_jobs_are_listed_while_keys_are_placed_anew() {
 async fn r7_4_newcomers_do_not_pass_who_waits() {
     let test = this_test!();
     let Some(stage) = RedisStage::open(test).await else { return };
-    let fair = QueuePatch::default().order(Order::Fair).per_key(10).unwrap();
+    let fair = QueuePatch::default().order(Order::Fair).per_key(10);
     stage.store.configure(&QueueName::default(), &fair).await.unwrap();
     for _ in 0..20 {
         create(&stage.store, &build(keyed("z"))).await;

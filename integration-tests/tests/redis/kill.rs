@@ -1,12 +1,12 @@
 //! Processes that share one Redis store are killed, and its server, and nothing is lost.
 
 use crate::common::redis_site::{KilledRedis, RedisSite};
+use queuekit_conformance::{skip, this_test};
 use queuekit_integration_tests::crash::{
     Role, Server, kill, kill_consumers, kill_schedulers, kill_server, open_at_once, pause,
     tick_at_once,
 };
 use queuekit_integration_tests::servers::OwnRedis;
-use queuekit_integration_tests::{skip, this_test};
 
 #[test]
 fn r0_2_no_accepted_job_is_lost_when_processes_are_killed() {

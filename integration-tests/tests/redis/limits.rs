@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use crate::common::redis_stage::RedisStage;
 use crate::common::stage::in_the_dark;
-use queuekit_core::limits::PAYLOAD_BYTES_HARD;
-use queuekit_core::{Backend, Limits};
-use queuekit_integration_tests::kit::{
+use queuekit_conformance::kit::{
     assert_answers_empty_batches, assert_keeps_the_largest_payload, build, draft,
 };
+use queuekit_conformance::this_test;
+use queuekit_core::limits::PAYLOAD_BYTES_HARD;
+use queuekit_core::{Backend, Limits};
 use queuekit_integration_tests::servers::{Mode, Proxy};
-use queuekit_integration_tests::this_test;
 use queuekit_redis::{RedisConfig, RedisStore};
 
 #[tokio::test]

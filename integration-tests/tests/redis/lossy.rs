@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use crate::common::redis_stage::RedisStage;
 use crate::common::stage::{all_jobs, complete, create, lease, until};
+use queuekit_conformance::kit::{build, draft, unique};
+use queuekit_conformance::{skip, this_test};
 use queuekit_core::capability::{ExtendOutcome, Leases, Report, ReportOutcome};
 use queuekit_core::{
     Ack, AckOutcome, Backend, Client, Job, JobId, Lease, LeaseToken, LeaseTtl, Nack, NackKind,
     NackOutcome, Payload, Progress, State,
 };
-use queuekit_integration_tests::kit::{build, draft, unique};
 use queuekit_integration_tests::servers::OwnRedis;
-use queuekit_integration_tests::{skip, this_test};
 use queuekit_redis::RedisStore;
 use queuekit_worker::{Ctx, JobResult, Worker};
 use serde::{Deserialize, Serialize};
@@ -47,7 +47,7 @@ async fn r11_3_a_completed_job_comes_back_when_the_tail_is_lost_and_the_fence_ho
     let lost = create(store, &build(unique("lost"))).await;
     server.fall_back(&kept).await;
 
-    let job = store.get_job(done).await.unwrap().expect("it is stored");
+    let job = store.get_job(done).await.unwrap().expect("the job should be stored");
     assert_eq!((job.state, job.lease_seq), (State::Pending, 0), "its ack is lost");
     assert_eq!(store.get_job(lost).await.unwrap(), None, "its enqueue is lost");
     stage.assert_exact().await;
@@ -99,7 +99,7 @@ async fn r11_3_workers_go_on_when_the_tail_is_lost() {
         }
     };
     let worker = Worker::new(client.clone()).concurrency(4).handle(handler);
-    let worker = worker.lease_ttl(LeaseTtl::new(Duration::from_secs(1)).unwrap());
+    let worker = worker.lease_ttl(Duration::from_secs(1));
     let worker = worker.poll_interval(Duration::from_millis(100)).start().await.unwrap();
     let completed = async || {
         let jobs = all_jobs(&stage.store).await;
@@ -110,7 +110,7 @@ async fn r11_3_workers_go_on_when_the_tail_is_lost() {
     let had = completed().await;
     until("more are completed", async || completed().await >= had + JOBS / 4).await;
     server.fall_back(&kept).await;
-    until("all are completed", async || completed().await == JOBS).await;
+    until("all jobs are completed", async || completed().await == JOBS).await;
     let summary = worker.drain(Duration::from_secs(10)).await;
     let jobs = all_jobs(&stage.store).await;
     let stored: BTreeSet<JobId> = jobs.iter().map(|job| job.id).collect();
@@ -143,7 +143,7 @@ async fn assert_fenced(store: &RedisStore, token: &LeaseToken) {
 
 /// The job without the time that its lease still has, which is more than a stale extend would give.
 async fn stored(store: &RedisStore, id: JobId) -> Job {
-    let mut job = store.get_job(id).await.unwrap().expect("it is stored");
+    let mut job = store.get_job(id).await.unwrap().expect("the job should be stored");
     let left = job.lease_expires_in.take();
     assert!(left.is_none_or(|left| left > EXTENDED), "{left:?}");
     job

@@ -22,6 +22,7 @@ mod idempotency;
 mod keys;
 mod kill;
 mod limits;
+mod listing;
 mod lossy;
 mod lost_replies;
 mod model;
@@ -36,7 +37,7 @@ mod tls;
 mod wakeups;
 
 use common::redis::{LiveRedisHarness, RedisHarness};
-use queuekit_integration_tests::{conformance, worker_suite};
+use queuekit_conformance::{conformance, worker_suite};
 
-conformance!(conformance, RedisHarness, full);
+conformance!(conformance, RedisHarness);
 worker_suite!(worker, LiveRedisHarness);

@@ -1,7 +1,7 @@
 //! The store in lock-step with the plain state machine.
 
-use queuekit_integration_tests::model::{self, Plan};
-use queuekit_integration_tests::{Harness, skip, this_test};
+use queuekit_conformance::model::{self, Plan};
+use queuekit_conformance::{Harness, skip, this_test};
 
 use crate::common::redis::RedisHarness;
 

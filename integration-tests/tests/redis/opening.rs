@@ -2,10 +2,10 @@
 
 use crate::common::redis_stage::RedisStage;
 use crate::common::stage::{complete, create, lease, promptly};
+use queuekit_conformance::kit::{build, draft, unique};
+use queuekit_conformance::{skip, this_test};
 use queuekit_core::{Backend, ErrorKind};
-use queuekit_integration_tests::kit::{build, draft, unique};
 use queuekit_integration_tests::servers::OwnRedis;
-use queuekit_integration_tests::{skip, this_test};
 use queuekit_redis::RedisStore;
 use redis::cmd;
 

@@ -7,14 +7,14 @@ use crate::common::redis::{RedisWorld, config};
 use crate::common::redis_clock::Passes;
 use crate::common::redis_stage::{assert_exact, command};
 use futures_util::poll;
+use queuekit_conformance::World;
+use queuekit_conformance::kit::{DAY, MINUTE, consumer, deliveries_of, subscribed};
+use queuekit_conformance::{skip, this_test};
 use queuekit_core::capability::EmitOutcome;
 use queuekit_core::event::{EVENT, EventRetention, EventSettings, Replay, ReplayFrom};
 use queuekit_core::limits::{DELIVERIES_PER_CALL, SUBSCRIPTIONS};
 use queuekit_core::{EventDraft, EventId, Job, JobId, State, SubscriptionDraft, Timestamp};
-use queuekit_integration_tests::World;
-use queuekit_integration_tests::kit::{DAY, MINUTE, consumer, deliveries_of, subscribed};
 use queuekit_integration_tests::servers;
-use queuekit_integration_tests::{skip, this_test};
 use redis::{Cmd, FromRedisValue, cmd};
 
 /// What of the log is about its events.
@@ -28,7 +28,7 @@ struct Stage {
 }
 
 impl Stage {
-    /// None, which is told, where there is no server.
+    /// None where there is no server; a line on stderr says so.
     async fn open(test: &str, consumers: &[&str]) -> Option<Self> {
         let Some(server) = servers::redis() else {
             skip(test, "there is no Redis server");
@@ -325,7 +325,7 @@ async fn r14_1_an_emit_that_met_a_foreign_key_is_completed_when_it_is_repeated()
         let deliveries = world.deliveries(name).await;
         assert!(deliveries.len() == 1 && deliveries[0].payload == data, "{name}");
     }
-    // Of the first attempt there is a record that nobody will remove.
+    // The first attempt has left a record that nobody will remove.
     crate::common::redis_stage::remove(&stage.server, &stage.prefix).await;
     stage.end().await;
 }

@@ -5,15 +5,15 @@ use std::time::Duration;
 use crate::common::redis_nodes::Hung;
 use crate::common::redis_stage::{RedisStage, command};
 use crate::common::stage::{create, lease, promptly, until};
+use queuekit_conformance::kit::{build, draft, kind_of};
+use queuekit_conformance::{skip, this_test};
 use queuekit_core::capability::{Admin, Leases};
 use queuekit_core::{Backend, ErrorKind, JobFilter};
-use queuekit_integration_tests::kit::{build, draft, kind_of};
 use queuekit_integration_tests::servers::{Mode, OwnRedis, Proxy};
-use queuekit_integration_tests::{skip, this_test};
 use queuekit_redis::RedisStore;
 use redis::cmd;
 
-/// A master and its replica; none, which is told, where there is no program.
+/// A master and its replica; none where there is no program, and a line on stderr says so.
 async fn pair(test: &str) -> Option<(OwnRedis, OwnRedis)> {
     let Some(master) = OwnRedis::settings().start().await else {
         skip(test, "there is no program of Redis");

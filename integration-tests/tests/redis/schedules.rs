@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::common::redis_stage::RedisStage;
 use crate::common::stage::all_jobs;
 use futures_util::poll;
+use queuekit_conformance::kit::{build, draft, schedule_name};
+use queuekit_conformance::this_test;
 use queuekit_core::capability::{
     Admin, ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow, Schedules,
 };
 use queuekit_core::queue::QueuePatch;
 use queuekit_core::{Backend, Bytes, ErrorKind, JobId, NewJob, QueueName, Result};
-use queuekit_integration_tests::kit::{build, draft, schedule_name};
-use queuekit_integration_tests::this_test;
 use redis::cmd;
 
 type Change<'a> = Pin<Box<dyn Future<Output = Result<ScheduleChanged>> + 'a>>;
@@ -158,7 +158,7 @@ async fn r15_7_a_full_queue_puts_the_row_back_whoever_finds_the_note() {
     let test = this_test!();
     let Some(stage) = RedisStage::open(test).await else { return };
     let handle = stage.handle("").await;
-    let patch = QueuePatch::default().max_pending(Some(0));
+    let patch = QueuePatch::default().max_pending(0);
     stage.store.configure(&QueueName::default(), &patch).await.unwrap();
     let (future, row, _) = stage.held(&handle, Step::Noted, &moved).await;
     assert_eq!(stage.look(row.name.as_str()).await.as_ref(), Some(&row), "it is as before");

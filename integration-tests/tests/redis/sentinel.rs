@@ -6,10 +6,10 @@ use crate::common::redis_load::Load;
 use crate::common::redis_nodes::{Hung, role};
 use crate::common::redis_stage::command;
 use crate::common::stage::{create, lease, until};
+use queuekit_conformance::kit::{build, draft};
+use queuekit_conformance::{skip, this_test};
 use queuekit_core::{BackendExt, ErrorKind, QueueName};
-use queuekit_integration_tests::kit::{build, draft};
 use queuekit_integration_tests::servers::{OwnRedis, RedisSentinels};
-use queuekit_integration_tests::{skip, this_test};
 use queuekit_redis::RedisStore;
 use redis::cmd;
 
@@ -64,7 +64,7 @@ async fn r10_2_a_master_that_is_demoted_is_left_for_the_new_one() {
         queuekit_core::Backend::close(&store).await.unwrap();
     })
     .await
-    .expect("it closes");
+    .expect("close should succeed");
 }
 
 #[tokio::test]

@@ -6,19 +6,19 @@ use std::time::Duration;
 
 use crate::common::authority::{Authority, Valid};
 use crate::common::stage::{complete, create, lease, promptly};
+use queuekit_conformance::kit::{TTL, build, draft, ttl};
+use queuekit_conformance::time_limit::within;
+use queuekit_conformance::{skip, this_test};
 use queuekit_core::capability::{ExtendOutcome, Leases, Wakeups};
 use queuekit_core::{Backend, ErrorKind, QueueName};
-use queuekit_integration_tests::kit::{TTL, build, draft, ttl};
 use queuekit_integration_tests::servers::{OwnRedis, RedisCluster};
-use queuekit_integration_tests::time_limit::within;
-use queuekit_integration_tests::{skip, this_test};
 use queuekit_redis::RedisStore;
 use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 
 const NO_PROGRAM: &str = "there is no program of Redis";
-/// Who is refused for good is told long before.
+/// A client that is refused for good gets the error long before that.
 const PATIENT: &str = "op_timeout_ms=60000";
 
 /// A server with a certificate, and a place for the certificates of authorities.
@@ -28,7 +28,7 @@ struct Encrypted {
 }
 
 impl Encrypted {
-    /// None, which is told, where there is no program of Redis.
+    /// None where there is no program of Redis; a line on stderr says so.
     async fn start(test: &str, authority: &Authority, host: &str, valid: Valid) -> Option<Self> {
         let (certificate, key) = authority.issue(host, valid);
         let settings = OwnRedis::settings().encrypted(&certificate, &key, authority.pem());

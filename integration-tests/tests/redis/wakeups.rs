@@ -6,11 +6,11 @@ use std::time::Duration;
 use crate::common::redis_stage::RedisStage;
 use crate::common::stage::{complete, create, lease, promptly, state, until};
 use bytes::Bytes;
+use queuekit_conformance::kit::{build, deliveries_of, draft, subscribed};
+use queuekit_conformance::{skip, this_test};
 use queuekit_core::capability::{Wakeup, Wakeups};
 use queuekit_core::{Backend, Client, EventDraft, QueueName, State, SubscriptionDraft};
-use queuekit_integration_tests::kit::{build, deliveries_of, draft, subscribed};
 use queuekit_integration_tests::servers::OwnRedis;
-use queuekit_integration_tests::{skip, this_test};
 use queuekit_redis::RedisStore;
 use queuekit_worker::{Ctx, Worker};
 use redis::cmd;
@@ -36,7 +36,7 @@ async fn told(stage: &RedisStage, section: &str, name: &str) -> String {
     line.unwrap_or_default().to_owned()
 }
 
-/// So many handles wait for a marker.
+/// Waits until this number of handles wait for a marker.
 async fn until_asleep(stage: &RedisStage, sleepers: usize) {
     let wanted = format!("blocked_clients:{sleepers}");
     until(&wanted, async || told(stage, "clients", "blocked_clients").await == wanted).await;

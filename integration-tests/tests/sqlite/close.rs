@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use crate::common::files::{File, add};
 use futures_util::FutureExt;
+use queuekit_conformance::kit::{build, draft, kind_of};
+use queuekit_conformance::{skip, this_test};
 use queuekit_core::{Backend, ErrorKind, JobFilter};
-use queuekit_integration_tests::kit::{build, draft, kind_of};
-use queuekit_integration_tests::{skip, this_test};
 use tokio::time::timeout;
 
 #[tokio::test]
@@ -64,10 +64,10 @@ async fn r10_4_calls_in_flight_finish_or_are_closed_and_are_not_half_done() {
     for (job, call) in jobs.iter().zip(calls) {
         let stored = store.get_job(job.id()).await.unwrap().is_some();
         match call.await.unwrap() {
-            Ok(_) => assert!(stored, "what was acknowledged is stored"),
+            Ok(_) => assert!(stored, "every acknowledged job should be stored"),
             Err(error) => {
                 assert_eq!(*error.kind(), ErrorKind::Closed);
-                assert!(!stored, "what was refused is not stored");
+                assert!(!stored, "no refused job should be stored");
             }
         }
     }
@@ -80,7 +80,7 @@ async fn r10_4_a_store_that_is_dropped_lets_go_by_itself() {
     let store = file.store().await;
     add(&store, 1).await;
     drop(store);
-    // Nobody is told when the threads of a dropped store are gone.
+    // Nothing reports when the threads of a dropped store are gone.
     for _ in 0..500 {
         if !file.beside("-wal").exists() && held(&file).is_none_or(|held| held.is_empty()) {
             return assert_let_go(this_test!(), &file);

@@ -3,8 +3,8 @@
 use std::fs;
 
 use crate::common::files::{File, add, lease};
-use queuekit_core::{Backend, Error, ErrorKind, JobFilter, PageSize};
-use queuekit_integration_tests::kit::{build, carrying, draft};
+use queuekit_conformance::kit::{build, carrying, draft};
+use queuekit_core::{Backend, Error, ErrorKind, JobFilter};
 use queuekit_sqlite::{Create, SqliteStore};
 
 const PAGE: usize = 4096;
@@ -17,7 +17,7 @@ async fn r10_1_a_file_that_is_no_database_is_refused_and_left_alone() {
         fs::write(&file.path, text).unwrap();
         for create in [Create::File, Create::Tables, Create::Nothing] {
             let config = file.config().create(create).switch_to_wal(true);
-            let error = SqliteStore::connect(config).await.expect_err("it must not open");
+            let error = SqliteStore::connect(config).await.expect_err("opening should fail");
             assert_corrupt(&error, "no SQLite database");
             assert_corrupt(&error, "name another file");
         }
@@ -33,7 +33,7 @@ async fn r10_1_a_truncated_database_is_refused_and_left_alone() {
     let whole = file.bytes();
     let half = &whole[..whole.len() / PAGE / 2 * PAGE];
     fs::write(&file.path, half).unwrap();
-    let error = SqliteStore::open(&file.path).await.expect_err("it must not open");
+    let error = SqliteStore::open(&file.path).await.expect_err("opening should fail");
     assert_corrupt(&error, "restore a backup");
     assert_eq!(file.bytes(), half);
 }
@@ -46,9 +46,9 @@ async fn r10_1_a_damaged_page_is_told_and_not_overwritten() {
     damage(&mut bytes);
     fs::write(&file.path, &bytes).unwrap();
     let store = SqliteStore::open(&file.path).await.expect("the schema is whole");
-    let filter = JobFilter::default().limit(PageSize::new(1000).unwrap());
+    let filter = JobFilter::default().limit(1000);
     assert_corrupt(&store.list_jobs(&filter).await.unwrap_err(), "restore a backup");
-    let request = queuekit_integration_tests::kit::request(Default::default(), 1000);
+    let request = queuekit_conformance::kit::request(Default::default(), 1000);
     assert_corrupt(&store.reserve(&request).await.unwrap_err(), "`.recover`");
     // Neither call took anything half, and both threads go on.
     assert_eq!(lease(&store, 0).await.len(), 0);

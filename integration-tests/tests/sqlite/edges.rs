@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use crate::common::files::{File, Open, add, assert_exact, complete, lease};
+use queuekit_conformance::kit::{
+    DAY, HOUR, MINUTE, TTL, build, default_queue, draft, keyed, queue, ttl, unique, worker,
+};
 use queuekit_core::queue::{Keep, Order, QueuePatch, Retention};
 use queuekit_core::{
-    Backend, BackendExt, EnqueueOutcome, JobFilter, ManualClock, PageSize, QueueName, Queues,
-    Reserve, Status, Timestamp,
-};
-use queuekit_integration_tests::kit::{
-    DAY, HOUR, MINUTE, TTL, build, default_queue, draft, keyed, queue, ttl, unique, worker,
+    Backend, BackendExt, EnqueueOutcome, JobFilter, ManualClock, QueueName, Queues, Reserve,
+    Status, Timestamp,
 };
 use queuekit_sqlite::SqliteStore;
 
@@ -40,8 +40,7 @@ async fn r7_3_keys_of_any_text_are_kept_apart() {
         store.enqueue(&jobs).await.unwrap();
         let first = lease(&store, 1000).await;
         assert_eq!(first.len(), texts.len(), "one of each key");
-        let mut filter =
-            JobFilter::default().status(Status::Blocked).limit(PageSize::new(1).unwrap());
+        let mut filter = JobFilter::default().status(Status::Blocked).limit(1);
         let mut blocked = 0;
         loop {
             let page = store.list_jobs(&filter).await.unwrap();
@@ -79,8 +78,8 @@ async fn r2_5_a_key_that_outlived_its_job_outlives_its_queue() {
     let file = File::new();
     let clock = ManualClock::default();
     let store = file.config().clock(clock.clone()).open().await;
-    let done = Keep::new(Some(10 * MINUTE), None, None).unwrap();
-    let retention = Retention { done, ..Retention::default() };
+    let done = Keep::ALL.max_age(10 * MINUTE);
+    let retention = Retention::default().done(done);
     configure(&store, QueuePatch::default().retention(retention)).await;
     let [pruned, stored] = ["pruned", "stored"].map(unique).map(build);
     store.enqueue_one(pruned.clone()).await.unwrap();

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use queuekit_conformance::cases::{fence, fence_matrix};
+use queuekit_conformance::{Layer, World, Wrapped};
 use queuekit_core::{Ack, AckOutcome, Backend, Result};
-use queuekit_integration_tests::cases::{fence, fence_matrix};
-use queuekit_integration_tests::{Layer, World, Wrapped};
 use queuekit_sqlite::{SqliteStore, rusqlite};
 
 use crate::common::files::begin;
@@ -28,7 +28,7 @@ impl Layer for AcksInTransactions {
         let mut conn = rusqlite::Connection::open(self.store.path()).expect("the file opens");
         let tx = begin(&mut conn);
         let outcomes = self.store.ack_in(&tx, acks)?;
-        tx.commit().expect("it commits");
+        tx.commit().expect("the commit should succeed");
         Ok(outcomes)
     }
 }

@@ -101,7 +101,7 @@ async fn r11_2_an_unchecked_look_changes_nothing_of_an_application() {
 }
 
 async fn refused(config: SqliteConfig) -> Error {
-    SqliteStore::connect(config).await.expect_err("it must not open")
+    SqliteStore::connect(config).await.expect_err("opening should fail")
 }
 
 /// All but what is this store's.

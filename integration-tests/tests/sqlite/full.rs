@@ -5,12 +5,10 @@ use std::fs;
 
 use crate::common::files::{File, add, assert_exact, lease};
 use crate::common::system::Disk;
+use queuekit_conformance::kit::{build, carrying, draft};
+use queuekit_conformance::this_test;
 use queuekit_core::capability::Inspect;
-use queuekit_core::{
-    Ack, AckOutcome, Backend, BackendExt, ErrorKind, JobFilter, JobId, PageSize, State,
-};
-use queuekit_integration_tests::kit::{build, carrying, draft};
-use queuekit_integration_tests::this_test;
+use queuekit_core::{Ack, AckOutcome, Backend, BackendExt, ErrorKind, JobFilter, JobId, State};
 use queuekit_sqlite::SqliteStore;
 
 #[tokio::test]
@@ -90,7 +88,8 @@ async fn r10_2_in_a_transaction_a_full_disk_is_told_too() {
     store.close().await.unwrap();
 }
 
-/// Stores jobs, so many at a time, until there is no room; the ids of those that were accepted.
+/// Stores jobs, `at_once` per call, until there is no room. Returns the ids of those that were
+/// accepted.
 async fn fill(store: &SqliteStore, at_once: usize) -> BTreeSet<JobId> {
     let mut stored = BTreeSet::new();
     for _ in 0..10_000 {
@@ -109,7 +108,7 @@ async fn fill(store: &SqliteStore, at_once: usize) -> BTreeSet<JobId> {
 }
 
 async fn ids(store: &SqliteStore) -> BTreeSet<JobId> {
-    let mut filter = JobFilter::default().limit(PageSize::new(1000).unwrap());
+    let mut filter = JobFilter::default().limit(1000);
     let mut ids = BTreeSet::new();
     loop {
         let page = store.list_jobs(&filter).await.unwrap();

@@ -3,9 +3,9 @@
 use std::fs;
 
 use crate::common::files::{File, add, assert_exact};
+use queuekit_conformance::kit::{build, draft};
 use queuekit_core::capability::Inspect;
 use queuekit_core::{Backend, BackendExt, ErrorKind, JobFilter};
-use queuekit_integration_tests::kit::{build, draft};
 
 /// From the first call on, not from the next second on.
 #[tokio::test]
@@ -29,7 +29,7 @@ async fn r10_2_nothing_is_acknowledged_into_a_file_that_is_gone() {
     store.check_writes().await.expect("it is back");
     add(&store, 1).await;
     let jobs = store.list_jobs(&JobFilter::default()).await.unwrap().items;
-    assert_eq!(jobs.len(), 2, "what was refused was not stored");
+    assert_eq!(jobs.len(), 2, "the refused job should not be stored");
     assert_exact(&file.connection());
     store.close().await.unwrap();
 }

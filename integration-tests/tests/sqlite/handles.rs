@@ -6,9 +6,9 @@ use std::time::Duration;
 use crate::common::files::{File, Open, add, assert_exact, begin, complete, lease};
 use futures_util::FutureExt;
 use futures_util::future::join_all;
+use queuekit_conformance::kit::{TTL, build, draft, in_parallel, keyed, request};
 use queuekit_core::capability::Wakeup;
 use queuekit_core::{Ack, Backend, BackendExt, JobFilter, ManualClock, QueueName, State};
-use queuekit_integration_tests::kit::{TTL, build, draft, in_parallel, keyed, request};
 use queuekit_sqlite::{SqliteStore, rusqlite};
 use tokio::time::timeout;
 
@@ -85,12 +85,12 @@ async fn r2_9_a_transaction_rings_when_it_commits() {
     let mut conn = file.connection();
     let (here, there) = (subscribe(&ours).await, subscribe(&theirs).await);
     let tx = begin(&mut conn);
-    ours.enqueue_in(&tx, &[build(draft())]).unwrap();
+    let _ = ours.enqueue_in(&tx, &[build(draft())]).unwrap();
     assert!(is_silent(&here).await && is_silent(&there).await, "before the commit");
     tx.rollback().unwrap();
     assert!(is_silent(&here).await && is_silent(&there).await, "after a rollback");
     let tx = begin(&mut conn);
-    ours.enqueue_in(&tx, &[build(draft())]).unwrap();
+    let _ = ours.enqueue_in(&tx, &[build(draft())]).unwrap();
     tx.commit().unwrap();
     assert!(rings(&here).await && rings(&there).await, "after the commit");
     ours.close().await.unwrap();
@@ -120,7 +120,7 @@ async fn r0_3_a_job_is_leased_once_among_many_handles() {
     in_parallel(stores.iter().cloned().enumerate().map(|(at, store)| produce(store, at))).await;
     let consumers = stores.iter().flat_map(|store| [0; 4].map(|_| consume(store.clone())));
     let mut seen: Vec<_> = in_parallel(consumers).await.concat();
-    // Of a key whose job ran elsewhere the rest may be left.
+    // If a job of a key ran elsewhere, the rest of the key may be left.
     seen.extend(consume(stores[0].clone()).await);
     assert_eq!(seen.len(), 80);
     assert_eq!(seen.iter().collect::<BTreeSet<_>>().len(), 80, "a job was leased twice");
@@ -139,7 +139,7 @@ async fn r10_3_a_dropped_call_that_waited_for_the_lock_does_nothing() {
     let request = request(QueueName::default(), 5);
     let mut taken = store.reserve(&request);
     assert!((&mut taken).now_or_never().is_none());
-    // Nobody is told that the writer has taken it and waits: this is long enough for most.
+    // Nothing reports that the writer has taken the call and waits: this is long enough for most.
     tokio::time::sleep(QUIET / 4).await;
     drop(taken);
     for _ in 0..100 {

@@ -1,10 +1,10 @@
 //! Processes that share one SQLite file are killed, and nothing is lost.
 
 use crate::common::site::SqliteSite;
+use queuekit_conformance::this_test;
 use queuekit_integration_tests::crash::{
     kill, kill_consumers, kill_schedulers, open_at_once, pause, tick_at_once,
 };
-use queuekit_integration_tests::this_test;
 
 #[test]
 fn r0_2_no_accepted_job_is_lost_when_processes_are_killed() {

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use crate::common::files::{File, Open};
-use queuekit_core::limits::PAYLOAD_BYTES_HARD;
-use queuekit_core::{Backend, ErrorKind, Limits};
-use queuekit_integration_tests::kit::{
+use queuekit_conformance::kit::{
     assert_answers_empty_batches, assert_keeps_the_largest_payload, build, draft, kind_of,
 };
+use queuekit_core::limits::PAYLOAD_BYTES_HARD;
+use queuekit_core::{Backend, ErrorKind, Limits};
 
 #[tokio::test]
 async fn r12_a_payload_of_16_mib_is_stored_whole() {

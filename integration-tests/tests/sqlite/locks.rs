@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use crate::common::files::{File, Open, add, begin, complete, lease};
 use futures_util::future::join_all;
+use queuekit_conformance::kit::{TTL, build, draft, kind_of, request, ttl};
+use queuekit_conformance::time_limit::within;
 use queuekit_core::capability::ExtendOutcome;
 use queuekit_core::{Ack, Backend, BackendExt, Client, Error, ErrorKind, JobFilter, QueueName};
-use queuekit_integration_tests::kit::{TTL, build, draft, kind_of, request, ttl};
-use queuekit_integration_tests::time_limit::within;
 use tokio::time::{sleep, timeout};
 
 const OP_TIMEOUT: Duration = Duration::from_millis(300);

@@ -33,7 +33,7 @@ mod upgrade;
 mod upkeep;
 
 use common::sqlite::{LiveSqliteHarness, SqliteHarness};
-use queuekit_integration_tests::{conformance, worker_suite};
+use queuekit_conformance::{conformance, worker_suite};
 
-conformance!(conformance, SqliteHarness, full);
+conformance!(conformance, SqliteHarness);
 worker_suite!(worker, LiveSqliteHarness);

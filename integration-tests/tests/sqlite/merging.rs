@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use crate::common::files::{File, Open, add, assert_exact, begin, complete, lease};
 use futures_util::future::join_all;
+use queuekit_conformance::kit::{TTL, build, carrying, draft, queue, request, ttl, worker};
 use queuekit_core::capability::Settlement;
 use queuekit_core::{
-    Ack, AckOutcome, Backend, BackendExt, ErrorKind, JobDraft, JobFilter, Limits, PageSize,
-    QueueName, Reserve, State,
+    Ack, AckOutcome, Backend, BackendExt, ErrorKind, JobDraft, JobFilter, Limits, QueueName,
+    Reserve, State,
 };
-use queuekit_integration_tests::kit::{TTL, build, carrying, draft, queue, request, ttl, worker};
 use queuekit_sqlite::rusqlite::Connection;
 
 /// What a caller is up to.
@@ -56,7 +56,7 @@ async fn r2_10_of_200_calls_at_once_only_the_poisoned_fail() {
             _ => assert!(matches!(kind, Err(ErrorKind::Invalid { .. })), "{answer:?}"),
         }
     }
-    let filter = JobFilter::default().limit(PageSize::new(1000).unwrap());
+    let filter = JobFilter::default().limit(1000);
     assert_eq!(store.list_jobs(&filter).await.unwrap().items.len(), 180);
     assert_exact(&file.connection());
     store.close().await.unwrap();

@@ -1,6 +1,6 @@
 //! The store in lock-step with the plain state machine.
 
-use queuekit_integration_tests::model::{self, Plan};
+use queuekit_conformance::model::{self, Plan};
 
 use crate::common::sqlite::SqliteHarness;
 

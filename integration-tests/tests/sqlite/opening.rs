@@ -7,10 +7,10 @@ use std::process::{Command, Stdio};
 use crate::common::files::{File, Open, add, assert_exact, lease};
 use crate::common::system::{Disk, Immutable};
 use futures_util::future::join_all;
+use queuekit_conformance::kit::{build, draft};
+use queuekit_conformance::this_test;
 use queuekit_core::capability::{Durability, Migrations};
 use queuekit_core::{Backend, BackendExt, Error, ErrorKind, JobFilter};
-use queuekit_integration_tests::kit::{build, draft};
-use queuekit_integration_tests::this_test;
 use queuekit_sqlite::{Create, SqliteConfig, SqliteStore, Synchronous};
 
 /// How the children of a test know their file.
@@ -174,8 +174,10 @@ async fn r11_2_ten_handles_open_a_new_file_at_once() {
         let file = File::new();
         let open = || tokio::spawn(SqliteStore::connect(file.config()));
         let stores = join_all((0..10).map(|_| open())).await;
-        let stores: Vec<SqliteStore> =
-            stores.into_iter().map(|store| store.unwrap().expect("it opens")).collect();
+        let stores: Vec<SqliteStore> = stores
+            .into_iter()
+            .map(|store| store.unwrap().expect("opening should succeed"))
+            .collect();
         join_all(stores.iter().map(|store| add(store, 3))).await;
         assert_eq!(lease(&stores[0], 100).await.len(), 30);
         join_all(stores.iter().map(|store| store.close())).await;
@@ -186,7 +188,7 @@ async fn r11_2_ten_handles_open_a_new_file_at_once() {
 #[tokio::test]
 async fn r11_2_ten_processes_open_a_new_file_at_once() {
     if let Some(path) = std::env::var_os(CHILD) {
-        let store = SqliteStore::open(Path::new(&path)).await.expect("it opens");
+        let store = SqliteStore::open(Path::new(&path)).await.expect("opening should succeed");
         add(&store, 3).await;
         return store.close().await.unwrap();
     }
@@ -258,7 +260,7 @@ async fn r10_4_another_handle_of_the_file_stays_open() {
 }
 
 async fn refused(config: SqliteConfig) -> Error {
-    SqliteStore::connect(config).await.expect_err("it must not open")
+    SqliteStore::connect(config).await.expect_err("opening should fail")
 }
 
 #[track_caller]

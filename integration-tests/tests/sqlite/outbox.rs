@@ -93,7 +93,7 @@ fn tells(
     name: &'static str,
     fails: bool,
     to: UnboundedSender<Told>,
-) -> impl Fn(OrderPlaced, Ctx) -> std::future::Ready<JobResult> + Send + Sync + 'static {
+) -> impl Fn(OrderPlaced, Ctx) -> std::future::Ready<JobResult> + Clone + Send + Sync + 'static {
     move |event, ctx| {
         to.send((name, event.order, ctx.attempt())).unwrap();
         std::future::ready(match fails && ctx.attempt() == 1 {

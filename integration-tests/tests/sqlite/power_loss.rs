@@ -3,11 +3,11 @@
 #![cfg(target_os = "linux")]
 
 use crate::common::site::SqliteSite;
+use queuekit_conformance::this_test;
 use queuekit_integration_tests::crash::{is_long, power};
-use queuekit_integration_tests::this_test;
 use queuekit_sqlite::Synchronous;
 
-/// Small files are cut more often in the same time: every so many cuts there is a new one.
+/// Small files allow more cuts in the same time, so there is a new file after this many cuts.
 const CUTS: usize = 4;
 
 #[test]

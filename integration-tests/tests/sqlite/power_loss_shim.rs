@@ -8,9 +8,9 @@ use std::io::{Read, Seek, Write};
 use std::path::Path;
 use std::time::Duration;
 
+use queuekit_conformance::this_test;
 use queuekit_integration_tests::crash::power::{Disk, shim};
 use queuekit_integration_tests::crash::{Event, Journal, Process, Role, Scratch, until};
-use queuekit_integration_tests::this_test;
 use queuekit_sqlite::rusqlite::Connection;
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -61,7 +61,8 @@ fn write_in_all_ways(directory: &Path) {
         file.write_all(bytes).expect("write");
         file
     };
-    let sync_directory = || File::open(directory).expect("it opens").sync_all().expect("fsync");
+    let sync_directory =
+        || File::open(directory).expect("opening should succeed").sync_all().expect("fsync");
     write("named", b"lost");
     write("removed", b"gone").sync_all().expect("fsync");
     fs::remove_file(directory.join("removed")).expect("remove");
@@ -125,7 +126,7 @@ fn everything_written_is_there_if_the_disk_kept_all() {
 /// SQLite itself, without a store: how many of 50 transactions survive.
 fn survivors_of_50(test: &str, synchronous: &str) -> Option<i64> {
     let image = after_cut(test, 0.0, |directory| {
-        let database = Connection::open(directory.join("rows.db")).expect("it opens");
+        let database = Connection::open(directory.join("rows.db")).expect("opening should succeed");
         let setup = "PRAGMA journal_mode = WAL; CREATE TABLE row (n INTEGER NOT NULL);";
         database.execute_batch(setup).expect("setup");
         database.pragma_update(None, "synchronous", synchronous).expect("synchronous");
@@ -135,7 +136,7 @@ fn survivors_of_50(test: &str, synchronous: &str) -> Option<i64> {
         // Not closed: a close would checkpoint, and sync.
         std::mem::forget(database);
     })?;
-    let database = Connection::open(image.path().join("rows.db")).expect("it opens");
+    let database = Connection::open(image.path().join("rows.db")).expect("opening should succeed");
     Some(database.query_row("SELECT count(*) FROM row", [], |row| row.get(0)).expect("count"))
 }
 

@@ -4,14 +4,12 @@ use std::time::Duration;
 
 use crate::common::files::{File, Open, add, assert_exact, begin, lease};
 use futures_util::FutureExt;
+use queuekit_conformance::kit::{assert_invalid, build, carrying, draft, keyed, kind_of, unique};
+use queuekit_conformance::time_limit::within;
 use queuekit_core::{
     Ack, AckOutcome, Backend, BackendExt, EnqueueOutcome, ErrorKind, JobDraft, Limits, Nack,
     NackKind, NackOutcome, QueueName, State,
 };
-use queuekit_integration_tests::kit::{
-    assert_invalid, build, carrying, draft, keyed, kind_of, unique,
-};
-use queuekit_integration_tests::time_limit::within;
 use queuekit_sqlite::{SqliteStore, rusqlite};
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -41,7 +39,7 @@ async fn r2_9_a_job_of_a_transaction_exists_once_it_commits() {
     let tx = begin(&mut conn);
     tx.execute(INSERT, []).unwrap();
     let outcomes = store.enqueue_in(&tx, std::slice::from_ref(&job)).unwrap();
-    assert_eq!(outcomes, [EnqueueOutcome::Created { id: job.id() }]);
+    assert_eq!(outcomes.ids().unwrap(), [job.id()]);
     assert_eq!(store.get_job(job.id()).await.unwrap(), None, "visible before the commit");
     tx.commit().unwrap();
     assert_eq!(store.get_job(job.id()).await.unwrap().unwrap().state, State::Pending);
@@ -57,7 +55,7 @@ async fn r2_9_a_job_of_a_transaction_that_is_rolled_back_never_existed() {
     let job = build(unique("once").partition_key("k").queue("orders"));
     let tx = begin(&mut conn);
     tx.execute(INSERT, []).unwrap();
-    store.enqueue_in(&tx, std::slice::from_ref(&job)).unwrap();
+    let _ = store.enqueue_in(&tx, std::slice::from_ref(&job)).unwrap();
     tx.rollback().unwrap();
     assert_eq!(store.get_job(job.id()).await.unwrap(), None);
     assert_eq!(store.list_queues().await.unwrap(), [], "its queue never existed either");
@@ -78,7 +76,7 @@ async fn r2_6_who_waits_for_a_transaction_with_the_same_key_is_created_if_it_rol
         let key = format!("once {commits}");
         let [ours, theirs] = [unique(&key), unique(&key)].map(build);
         let tx = begin(&mut conn);
-        store.enqueue_in(&tx, std::slice::from_ref(&ours)).unwrap();
+        let _ = store.enqueue_in(&tx, std::slice::from_ref(&ours)).unwrap();
         let waits = [theirs];
         let mut waiting = store.enqueue(&waits);
         assert!((&mut waiting).now_or_never().is_none());
@@ -113,7 +111,7 @@ async fn r2_9_a_call_that_fails_leaves_the_transaction_as_it_was() {
     let failed = store.enqueue_in(&tx, &[good.clone(), poison]);
     assert_eq!(kind_of(failed), ErrorKind::Unavailable);
     let kept = build(draft());
-    store.enqueue_in(&tx, std::slice::from_ref(&kept)).unwrap();
+    let _ = store.enqueue_in(&tx, std::slice::from_ref(&kept)).unwrap();
     tx.execute(INSERT, []).unwrap();
     tx.commit().unwrap();
     assert_eq!(orders(&conn), 2);
@@ -147,7 +145,7 @@ async fn r2_9_the_client_inside_an_open_transaction_is_unavailable_and_does_not_
     let (_file, store, mut conn) = beside().await;
     let job = build(draft());
     let tx = begin(&mut conn);
-    store.enqueue_in(&tx, std::slice::from_ref(&job)).unwrap();
+    let _ = store.enqueue_in(&tx, std::slice::from_ref(&job)).unwrap();
     let call = || store.enqueue_one(build(draft()));
     let error =
         within("a call inside", OP_TIMEOUT + Duration::from_secs(1), call).await.unwrap_err();
@@ -221,7 +219,7 @@ async fn r2_9_counters_stay_exact_beside_the_clients_of_two_handles() {
     let other = file.config().open().await;
     for round in 0..30 {
         let tx = begin(&mut conn);
-        store.enqueue_in(&tx, &[build(keyed("k")), build(draft())]).unwrap();
+        let _ = store.enqueue_in(&tx, &[build(keyed("k")), build(draft())]).unwrap();
         let mine = build(unique(&format!("{round}")));
         let calls = async { tokio::join!(store.enqueue_one(mine), lease(&other, 2)) };
         let end = async { if round % 3 == 0 { tx.rollback() } else { tx.commit() } };

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use crate::common::files::{File, assert_exact, complete, connection, figures, lease};
+use queuekit_conformance::kit::{HOUR, build, carrying, draft, keyed, unique};
 use queuekit_core::capability::{Admin, Leases, Migrations, Report};
 use queuekit_core::{
-    Backend, Burial, Job, JobFilter, JobId, Lease, Nack, NackKind, PageSize, Priority, Progress,
-    State,
+    Backend, DeadLetter, Job, JobFilter, JobId, Lease, Nack, NackKind, PageSize, Priority,
+    Progress, State,
 };
-use queuekit_integration_tests::kit::{HOUR, build, carrying, draft, keyed, unique};
 use queuekit_sqlite::{SqliteStore, rusqlite::Connection};
 
 /// From each schema that was published. What an older build would have stored is what this one
@@ -71,10 +71,10 @@ async fn fill(store: &SqliteStore) -> Lease {
         build(draft().priority(Priority::HIGH)),
     ];
     store.enqueue(&waiting).await.unwrap();
-    let (buried, cancelled) = (build(draft()), build(draft()));
-    let ids = [buried.id(), cancelled.id()];
-    store.enqueue(&[buried, cancelled]).await.unwrap();
-    let _ = store.move_to_dlq(&[Burial::of_job(ids[0], "buried")]).await.unwrap();
+    let (dead_lettered, cancelled) = (build(draft()), build(draft()));
+    let ids = [dead_lettered.id(), cancelled.id()];
+    store.enqueue(&[dead_lettered, cancelled]).await.unwrap();
+    let _ = store.dead_letter(&[DeadLetter::of_job(ids[0], "dead_lettered")]).await.unwrap();
     let _ = store.cancel(&ids[1..]).await.unwrap();
     running
 }
@@ -104,6 +104,7 @@ fn make_older(conn: &Connection, version: u32, sql: &str, newer: &File) {
         1 => include_str!("../../../queuekit-sqlite/migrations/0002_schedules.sql"),
         2 => include_str!("../../../queuekit-sqlite/migrations/0003_events.sql"),
         3 => include_str!("../../../queuekit-sqlite/migrations/0004_totals.sql"),
+        4 => include_str!("../../../queuekit-sqlite/migrations/0005_audit.sql"),
         _ => panic!("schema version {version} is new: say here which migration comes after it"),
     };
     let (before, _) = sql.split_once(next).expect("the migration is one of all");
@@ -123,7 +124,7 @@ fn make_older(conn: &Connection, version: u32, sql: &str, newer: &File) {
 
 /// Without the time that leases have left: the one lease there is is used in the end.
 async fn all_jobs(store: &SqliteStore) -> Vec<Job> {
-    let page = store.list_jobs(&JobFilter::default().limit(PageSize::MAX)).await.unwrap();
+    let page = store.list_jobs(&JobFilter::default().limit(PageSize::MAX.get())).await.unwrap();
     assert!(page.next.is_none(), "they are few");
     let mut jobs = Vec::new();
     for job in page.items {

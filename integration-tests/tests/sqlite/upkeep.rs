@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use crate::common::files::{File, Open, add, assert_exact, begin, complete, lease};
 use futures_util::FutureExt;
+use queuekit_conformance::kit::{DAY, HOUR, MINUTE, build, carrying, keyed, request};
 use queuekit_core::queue::{Keep, KeyOnWait, Order, QueuePatch, Retention};
 use queuekit_core::{Ack, Backend, EnqueueOutcome, ManualClock, QueueName, Reserved, Status};
-use queuekit_integration_tests::kit::{DAY, HOUR, MINUTE, build, carrying, keyed, request};
 use queuekit_sqlite::SqliteStore;
 use tokio::time::timeout;
 
@@ -23,7 +23,7 @@ async fn configure(store: &SqliteStore, patch: QueuePatch) {
 }
 
 async fn keep_done(store: &SqliteStore, done: Keep) {
-    let retention = Retention { done, ..Retention::default() };
+    let retention = Retention::default().done(done);
     configure(store, QueuePatch::default().retention(retention)).await;
 }
 
@@ -62,7 +62,7 @@ fn by_hand(file: &File, sql: &str) {
 #[tokio::test]
 async fn r12_prune_goes_by_number_in_steps_of_1000() {
     let (file, store, clock) = with_clock().await;
-    keep_done(&store, Keep::new(None, Some(500), None).unwrap()).await;
+    keep_done(&store, Keep::ALL.max_jobs(500)).await;
     finish(&store, 3000, 0).await;
     let upkeep = store.capabilities().upkeep.unwrap();
     assert_eq!(upkeep.prune().await.unwrap().changed, 0, "they ended a moment ago");
@@ -83,10 +83,10 @@ async fn r12_prune_goes_by_bytes_and_by_age() {
     // Seven bytes of payload and 93 of result.
     finish(&store, 100, 93).await;
     clock.advance(MINUTE);
-    keep_done(&store, Keep::new(None, None, Some(2500)).unwrap()).await;
+    keep_done(&store, Keep::ALL.max_bytes(2500)).await;
     assert_eq!(upkeep.prune().await.unwrap().changed, 75);
     assert_eq!(completed(&store).await, 25);
-    keep_done(&store, Keep::new(Some(HOUR), None, None).unwrap()).await;
+    keep_done(&store, Keep::ALL.max_age(HOUR)).await;
     clock.advance(HOUR - MINUTE - Duration::from_millis(1));
     assert_eq!(upkeep.prune().await.unwrap().changed, 0);
     clock.advance(Duration::from_millis(1));
@@ -212,9 +212,9 @@ async fn r5_1_a_reserve_ends_whatever_is_open() {
         store.enqueue(&jobs).await.unwrap();
         by_hand(&file, include_str!("../../sql/sqlite_all_open.sql"));
         let leases = timeout(Duration::from_secs(10), lease(&store, 1)).await;
-        assert_eq!(leases.expect("it ends").len(), 1, "policy {at}");
+        assert_eq!(leases.expect("the call should end in time").len(), 1, "policy {at}");
         let leases = timeout(Duration::from_secs(10), lease(&store, 1000)).await;
-        assert!(leases.expect("it ends").len() <= 11, "policy {at}");
+        assert!(leases.expect("the call should end in time").len() <= 11, "policy {at}");
         store.close().await.unwrap();
     }
 }

@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use queuekit_integration_tests::broken::{BROKEN, BrokenStore};
-use queuekit_integration_tests::{CASES, Layered, MemoryHarness, run_all};
+use queuekit_conformance::broken::{BROKEN, BrokenStore};
+use queuekit_conformance::{CASES, Layered, MemoryHarness, Verdict, run_all, run_case};
 
 /// A case that hangs in a broken store has caught it.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -22,9 +22,23 @@ async fn every_broken_store_fails() {
     println!("broken stores: {0}, caught: {0}", BROKEN.len());
 }
 
+/// Beside its assertion, a failure says what was promised, what keeps it and where the rule is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_failure_says_what_was_promised() {
+    let broken = BROKEN.iter().find(|broken| broken.rule == "R3.5").expect("the broken store");
+    let case = CASES.iter().find(|case| case.name == "r3_5_an_unknown_job_leaves_no_trace");
+    let case = case.expect("the case");
+    let verdict = run_case(&Layered::new(MemoryHarness, broken.wrap), case).await;
+    let Verdict::Failed(told) = verdict else { panic!("{verdict:?}") };
+    println!("{told}");
+    for part in ["R3.5: ", "What keeps it in a store: ", "docs/semantics.md#r3-ack-and-the-fence"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+}
+
 /// Whether a case of the rule that it breaks fails; prints all that fail.
 async fn is_caught(broken: &BrokenStore) -> bool {
-    let report = run_all(&Layered::new(MemoryHarness, broken.wrap), LIMIT).await;
+    let report = run_all(&Layered::new(MemoryHarness, broken.wrap).case_timeout(LIMIT)).await;
     let caught_by: Vec<&str> = report.failures().map(|(name, _)| name).collect();
     println!("{} ({}): caught by {}", broken.name, broken.rule, caught_by.join(", "));
     let of_its_rule = CASES.iter().filter(|case| case.rule() == broken.rule);

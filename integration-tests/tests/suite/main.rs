@@ -15,10 +15,10 @@ mod registry;
 mod servers;
 mod wrappers;
 
-use queuekit_integration_tests::worker::LiveMemoryHarness;
-use queuekit_integration_tests::{MemoryHarness, conformance, worker_suite};
+use queuekit_conformance::worker::LiveMemoryHarness;
+use queuekit_conformance::{MemoryHarness, conformance, worker_suite};
 
-conformance!(conformance, MemoryHarness, full);
+conformance!(conformance, MemoryHarness);
 // A clock that goes on by itself: cases allow for it.
-conformance!(slack, LiveMemoryHarness, full);
+conformance!(slack, LiveMemoryHarness);
 worker_suite!(worker, LiveMemoryHarness);

@@ -1,8 +1,8 @@
 //! The store in memory in lock-step with the plain state machine.
 
+use queuekit_conformance::MemoryHarness;
+use queuekit_conformance::model::{self, Beside, Plan};
 use queuekit_core::lifecycle::Transition;
-use queuekit_integration_tests::MemoryHarness;
-use queuekit_integration_tests::model::{self, Beside, Plan};
 
 #[tokio::test]
 async fn the_store_and_the_machine_agree_on_the_sequences_of_this_commit() {

@@ -1,4 +1,4 @@
-//! The proxy breaks connections in the ways it is told to, and in no other.
+//! The proxy breaks connections in the way of its mode, and in no other.
 
 use std::time::Duration;
 

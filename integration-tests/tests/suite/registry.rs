@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use queuekit_integration_tests::{CASES, RULES, STORE_RULES};
+use queuekit_conformance::{CASES, RULES, STORE_RULES};
 
 #[test]
 fn every_rule_has_a_case_or_says_where_it_is_shown() {

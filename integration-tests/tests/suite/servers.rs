@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use queuekit_conformance::this_test;
 use queuekit_integration_tests::crash::until;
 use queuekit_integration_tests::servers::{self, Mode, OwnServer, PgBouncer, Proxy};
-use queuekit_integration_tests::this_test;
 use tokio_postgres::{Client, Config, NoTls};
 
 /// Tells the process that a test starts what it is to do; it is this program again.
@@ -243,7 +243,8 @@ async fn pgbouncer_answers_for_every_database() {
 }
 
 fn this_program(test: &str) -> Command {
-    let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
+    let mut command =
+        Command::new(std::env::current_exe().expect("the path of this program should be known"));
     command.args([test, "--exact", "--nocapture"]);
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     command

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use queuekit_core::{Backend, Capabilities};
-use queuekit_integration_tests::{
-    CASE_TIMEOUT, CASES, Expect, Layer, Layered, Level, MemoryHarness, OPERATIONS, Wrapped,
-    conformance, run_all,
+use queuekit_conformance::{
+    CASES, Capability, CaseInfo, Expect, Layer, Layered, MemoryHarness, OPERATIONS, Verdict,
+    Wrapped, conformance, run_all, run_case,
 };
+use queuekit_core::capability::Durability;
+use queuekit_core::{Backend, Capabilities};
 
 /// A shared store, shared again.
 fn twice_shared() -> Layered {
@@ -33,28 +34,63 @@ impl Layer for Counting {
     }
 }
 
-/// Shows the ten operations and nothing else.
+/// Shows the ten operations and these capabilities.
 #[derive(Debug)]
-struct Core(Arc<dyn Backend>);
+struct Only {
+    inner: Arc<dyn Backend>,
+    shown: Vec<Capability>,
+}
 
-impl Layer for Core {
+impl Layer for Only {
     fn inner(&self) -> &Arc<dyn Backend> {
-        &self.0
+        &self.inner
     }
 
     fn capabilities(&self) -> Capabilities<'_> {
-        Capabilities::default()
+        let mut shown = self.inner.capabilities();
+        for hidden in Capability::ALL.iter().filter(|capability| !self.shown.contains(capability)) {
+            match hidden {
+                Capability::Leases => shown.leases = None,
+                Capability::Wakeups => shown.wakeups = None,
+                Capability::Upkeep => shown.upkeep = None,
+                Capability::Exchange => shown.exchange = None,
+                Capability::Admin => shown.admin = None,
+                Capability::Inspect => shown.inspect = None,
+                Capability::Migrations => shown.migrations = None,
+                Capability::Schedules => shown.schedules = None,
+                Capability::Outbox => shown.outbox = None,
+                Capability::Audit => shown.audit = None,
+            }
+        }
+        shown
     }
 }
 
-fn core_only() -> Layered {
-    let expect = Expect { can_corrupt: true, can_rewind: true, clock_stands: true, ..Expect::CORE };
-    let wrap = |inner| Arc::new(Wrapped(Core(inner))) as Arc<dyn Backend>;
-    Layered::new(MemoryHarness, wrap).expecting(expect)
+/// A store with these capabilities and no other.
+fn only(capabilities: &'static [Capability]) -> Layered {
+    stating(capabilities, capabilities.to_vec())
 }
 
-conformance!(shared, twice_shared(), full);
-conformance!(core, core_only(), core);
+/// One whose harness states these capabilities, and that shows those.
+fn stating(capabilities: &'static [Capability], shown: Vec<Capability>) -> Layered {
+    let expect = Expect {
+        capabilities,
+        can_corrupt: true,
+        can_rewind: true,
+        clock_stands: true,
+        atomic_across_queues: true,
+        durability: Some(Durability::Nothing),
+        ..Expect::TEN_OPERATIONS
+    };
+    Layered::new(MemoryHarness, move |inner| {
+        Arc::new(Wrapped(Only { inner, shown: shown.clone() })) as Arc<dyn Backend>
+    })
+    .expecting(expect)
+}
+
+conformance!(shared, twice_shared());
+conformance!(ten_operations, only(&[]));
+conformance!(for_a_worker, only(&[Capability::Leases]));
 
 /// Every case passes through the wrapper, and every operation came through it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -65,7 +101,7 @@ async fn every_operation_passes_through_a_wrapper() {
         let counts = Arc::clone(&counted);
         Arc::new(Wrapped(Counting { inner, counts })) as Arc<dyn Backend>
     });
-    let report = run_all(&harness, CASE_TIMEOUT).await;
+    let report = run_all(&harness).await;
     assert_eq!(report.failures().collect::<Vec<_>>(), []);
     assert_eq!(report.passed() + report.skipped(), CASES.len());
     let counts = counts.lock().expect("the lock");
@@ -74,12 +110,35 @@ async fn every_operation_passes_through_a_wrapper() {
     }
 }
 
-/// At level core the cases of the capabilities are skipped, and counted as that.
+/// A case whose capability a store lacks is skipped, counted as that, and says what it needs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_report_counts_what_was_skipped() {
-    let report = run_all(&core_only(), CASE_TIMEOUT).await;
+async fn a_report_says_what_skipped_cases_need() {
+    let report = run_all(&only(&[Capability::Leases])).await;
     assert_eq!(report.failures().collect::<Vec<_>>(), []);
-    let full = CASES.iter().filter(|case| case.level == Level::Full).count();
-    assert!(report.skipped() >= full && report.passed() > 0);
+    let others = |case: &&CaseInfo| case.capabilities.iter().any(|it| *it != Capability::Leases);
+    let lacking = CASES.iter().filter(others).count();
+    assert!(report.skipped() >= lacking && report.passed() > 0);
     assert_eq!(report.passed() + report.skipped(), CASES.len());
+    let name = "r6_4_a_waiting_job_is_rescheduled";
+    let (_, verdict) = report.verdicts.iter().find(|(each, _)| *each == name).expect("the case");
+    let why = "needs Admin, not among the harness's `Expect::capabilities`";
+    assert_eq!(*verdict, Verdict::Skipped(why.to_owned()));
+}
+
+/// A case states the capabilities that it needs: it passes with these, and calls each.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_case_needs_the_capabilities_it_states_and_no_other() {
+    let mut wrong = Vec::new();
+    for case in CASES {
+        if let Verdict::Failed(why) = run_case(&only(case.capabilities), case).await {
+            wrong.push(format!("{} needs more: {why}", case.name));
+        }
+        for left in case.capabilities {
+            let fewer = case.capabilities.iter().copied().filter(|it| it != left).collect();
+            if run_case(&stating(case.capabilities, fewer), case).await == Verdict::Passed {
+                wrong.push(format!("{} passes without {left:?}", case.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

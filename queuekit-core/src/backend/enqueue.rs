@@ -1,14 +1,15 @@
-//! What became of an enqueued job.
+//! The outcome of an enqueue.
 
 use std::time::Duration;
 
 use crate::job::JobId;
 
 /// The outcome for one job of an enqueue call (contract R2).
+// Exhaustive: whoever passes outcomes on, such as a worker or a server, has to know each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use]
 pub enum EnqueueOutcome {
-    /// It is stored.
+    /// The job is stored.
     Created {
         /// Its id.
         id: JobId,

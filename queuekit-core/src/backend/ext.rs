@@ -1,15 +1,17 @@
-//! Conveniences over the ten operations.
+//! Calls for one item.
 
 use std::future::Future;
 
-use super::{Ack, AckOutcome, Backend, Burial, BuryOutcome, EnqueueOutcome, Nack, NackOutcome};
+use super::{
+    Ack, AckOutcome, Backend, DeadLetter, DeadLetterOutcome, EnqueueOutcome, Nack, NackOutcome,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::{JobId, NewJob};
 
 /// Calls for one item. Unlike batches they turn every outcome but success and its repetition
 /// into the [`ErrorKind`] of that name.
 pub trait BackendExt: Backend {
-    /// Stores one job; the id is of the job created or of its duplicate.
+    /// Stores one job. Returns the id of the job that was created, or of its duplicate.
     ///
     /// # Errors
     /// `Conflict`, `QueueFull`, and those of [`Backend::enqueue`].
@@ -21,7 +23,7 @@ pub trait BackendExt: Backend {
         }
     }
 
-    /// Records one success; true if it was this call that did.
+    /// Records one success; true if this call recorded it.
     ///
     /// # Errors
     /// `LeaseLost`, `NotFound`, and those of [`Backend::ack`].
@@ -53,22 +55,25 @@ pub trait BackendExt: Backend {
         }
     }
 
-    /// Moves one job to the dead-letter queue; true if it was this call that did.
+    /// Dead-letters one job; true if this call did it.
     ///
     /// # Errors
-    /// `Conflict`, `LeaseLost`, `NotFound`, and those of [`Backend::move_to_dlq`].
-    fn bury_one(&self, burial: Burial) -> impl Future<Output = Result<bool>> + Send {
+    /// `Conflict`, `LeaseLost`, `NotFound`, and those of [`Backend::dead_letter`].
+    fn dead_letter_one(
+        &self,
+        dead_letter: DeadLetter,
+    ) -> impl Future<Output = Result<bool>> + Send {
         async move {
-            let error = |error: Error| Err(error.during("move_to_dlq"));
-            match only(self.move_to_dlq(&[burial]).await?, "move_to_dlq")? {
-                BuryOutcome::Buried => Ok(true),
-                BuryOutcome::AlreadyDone => Ok(false),
-                BuryOutcome::Conflict => error(Error::new(
+            let error = |error: Error| Err(error.during("dead_letter"));
+            match only(self.dead_letter(&[dead_letter]).await?, "dead_letter")? {
+                DeadLetterOutcome::DeadLettered => Ok(true),
+                DeadLetterOutcome::AlreadyDone => Ok(false),
+                DeadLetterOutcome::Conflict => error(Error::new(
                     ErrorKind::Conflict,
-                    "the job runs or has ended otherwise; force buries a running one",
+                    "the job runs or has ended otherwise; force dead-letters a running one",
                 )),
-                BuryOutcome::LeaseLost => error(lease_lost()),
-                BuryOutcome::NotFound => error(not_found()),
+                DeadLetterOutcome::LeaseLost => error(lease_lost()),
+                DeadLetterOutcome::NotFound => error(not_found()),
             }
         }
     }
@@ -100,7 +105,8 @@ pub(crate) fn only<T>(outcomes: Vec<T>, operation: &'static str) -> Result<T> {
 }
 
 fn lease_lost() -> Error {
-    let message = "the lease no longer holds: the job was reclaimed, settled, buried or deleted";
+    let message =
+        "the lease no longer holds: the job was reclaimed, settled, dead-lettered or deleted";
     Error::new(ErrorKind::LeaseLost, message)
 }
 

@@ -1,66 +1,106 @@
-//! Listing jobs: what to show, and where to go on.
-
-use std::fmt;
-use std::str::FromStr;
+//! Listing jobs: filters, pages and cursors.
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use super::{Cursor, PageSize, TimeRange};
 use crate::clock::Timestamp;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, parsed};
 use crate::job::{Status, StatusSet};
-use crate::limits::PAGE_JOBS;
 use crate::names::{Kind, PartitionKey, QueueName, WorkerId};
 
 /// Which jobs to list (contract R8.2); the default lists all.
+///
+/// A setter that is given something invalid remembers it; [`check`](Self::check), and so every
+/// listing, answers it.
+///
+/// ```
+/// # use queuekit_core::{Client, JobFilter, State, memory::MemoryStore};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> queuekit_core::Result<()> {
+/// # let client = Client::new(MemoryStore::new());
+/// let filter = JobFilter::default().queue("emails").status(State::Dead).error_contains("timeout");
+/// for job in client.jobs().list(&filter).await?.items {
+///     println!("{} died: {:?}", job.id, job.reason);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct JobFilter {
-    /// Only of this queue.
+    /// Only jobs of this queue.
     pub queue: Option<QueueName>,
-    /// Only with one of these statuses.
+    /// Only jobs with one of these statuses.
     pub statuses: StatusSet,
-    /// Only of this kind.
+    /// Only jobs of this kind.
     pub kind: Option<Kind>,
-    /// Only of this partition key.
+    /// Only jobs of this partition key.
     pub partition_key: Option<PartitionKey>,
-    /// Only held by this worker, or last held by it.
+    /// Only jobs that this worker runs, or was the last to run.
     pub worker: Option<WorkerId>,
     /// Only dead or failed jobs whose reason or last error contains this text.
     pub error_contains: Option<String>,
-    /// Only enqueued in this time.
+    /// Only jobs enqueued in this range.
     pub created: TimeRange,
-    /// Only ended in this time.
+    /// Only jobs that ended in this range.
     pub finished: TimeRange,
-    /// Most jobs on a page.
+    /// The most jobs on a page.
     pub limit: PageSize,
     /// Where the last page ended.
     pub cursor: Option<Cursor>,
+    /// What the first setter that was given something invalid says.
+    refused: Option<Error>,
 }
 
 impl JobFilter {
-    /// Only of this queue.
-    pub fn queue(mut self, queue: QueueName) -> Self {
-        self.queue = Some(queue);
-        self
+    /// Only jobs of this queue.
+    pub fn queue<Q: TryInto<QueueName, Error: Into<Error>>>(self, queue: Q) -> Self {
+        self.try_set(queue, |filter, queue| filter.queue = Some(queue))
     }
 
-    /// Only with this state, status or one of these statuses.
+    /// Only jobs with this state, this status, or one of these statuses.
     pub fn status(mut self, statuses: impl Into<StatusSet>) -> Self {
         self.statuses = statuses.into();
         self
     }
 
-    /// Only of this kind.
-    pub fn kind(mut self, kind: Kind) -> Self {
-        self.kind = Some(kind);
+    /// Only jobs of this kind.
+    pub fn kind<K: TryInto<Kind, Error: Into<Error>>>(self, kind: K) -> Self {
+        self.try_set(kind, |filter, kind| filter.kind = Some(kind))
+    }
+
+    /// Only jobs with this partition key.
+    pub fn partition_key<K: TryInto<PartitionKey, Error: Into<Error>>>(self, key: K) -> Self {
+        self.try_set(key, |filter, key| filter.partition_key = Some(key))
+    }
+
+    /// Only jobs held, or last held, by this worker.
+    pub fn worker<W: TryInto<WorkerId, Error: Into<Error>>>(self, worker: W) -> Self {
+        self.try_set(worker, |filter, worker| filter.worker = Some(worker))
+    }
+
+    /// Only dead or failed jobs whose reason or last error contains this text.
+    pub fn error_contains(mut self, text: impl Into<String>) -> Self {
+        self.error_contains = Some(text.into());
         self
     }
 
-    /// At most this many on a page.
-    pub fn limit(mut self, limit: PageSize) -> Self {
-        self.limit = limit;
+    /// Only enqueued in this time, such as `yesterday..today` or `yesterday..`.
+    pub fn created(mut self, range: impl Into<TimeRange>) -> Self {
+        self.created = range.into();
         self
+    }
+
+    /// Only ended in this time.
+    pub fn finished(mut self, range: impl Into<TimeRange>) -> Self {
+        self.finished = range.into();
+        self
+    }
+
+    /// At most this many on a page (default 100); 1..=1000.
+    pub fn limit(self, jobs: usize) -> Self {
+        self.set(PageSize::new(jobs), |filter, limit| filter.limit = limit)
     }
 
     /// From where the last page ended.
@@ -69,7 +109,30 @@ impl JobFilter {
         self
     }
 
-    /// Whether a job is among those it wants, as far as this tells.
+    /// Whether all its setters were given something valid.
+    ///
+    /// # Errors
+    /// `Invalid`, naming the first field that breaks its limit.
+    pub fn check(&self) -> Result<()> {
+        self.refused.clone().map_or(Ok(()), Err)
+    }
+
+    fn try_set<T, U>(self, value: T, set: impl FnOnce(&mut Self, U)) -> Self
+    where
+        T: TryInto<U, Error: Into<Error>>,
+    {
+        self.set(parsed(value), set)
+    }
+
+    fn set<U>(mut self, value: Result<U>, set: impl FnOnce(&mut Self, U)) -> Self {
+        match value {
+            Ok(value) => set(&mut self, value),
+            Err(error) => drop(self.refused.get_or_insert(error)),
+        }
+        self
+    }
+
+    /// Whether the filter matches a job, as far as these facts show.
     pub fn admits(&self, job: &Listed<'_>) -> bool {
         let in_time = self.created.contains(job.created_at)
             && (self.finished.is_unbounded()
@@ -83,8 +146,8 @@ impl JobFilter {
             && in_time
     }
 
-    /// Whether a job of this status and with these texts (its last error, its reason) has the
-    /// error that it wants: only dead and failed jobs show one.
+    /// Whether a job of this status, with this last error and reason, has the error text of the
+    /// filter. Only dead and failed jobs have one.
     pub fn admits_error(&self, status: Status, texts: [Option<&str>; 2]) -> bool {
         let Some(wanted) = &self.error_contains else {
             return true;
@@ -100,11 +163,12 @@ impl JobFilter {
         Cursor(bytes)
     }
 
-    /// The position in this filter's cursor, if it has one.
+    /// The position in this filter's cursor, if it has one. A store asks this before it lists.
     ///
     /// # Errors
-    /// `Invalid` if the cursor is of another filter.
+    /// Those of [`check`](Self::check); `Invalid` if the cursor is of another filter.
     pub fn position(&self) -> Result<Option<&[u8]>> {
+        self.check()?;
         let Some(cursor) = &self.cursor else {
             return Ok(None);
         };
@@ -139,6 +203,7 @@ impl JobFilter {
             finished,
             limit: _,
             cursor: _,
+            refused: _,
         } = self;
         let all = Encoded {
             queue: queue.as_ref(),
@@ -157,8 +222,8 @@ impl JobFilter {
     }
 }
 
-/// A filter as its fingerprint takes it, in this order. What it does not ask for is left out, so
-/// that a cursor outlives a version that can ask for more.
+/// A filter as its fingerprint reads it, in this order. Parts that it does not filter by are left
+/// out, so that a cursor outlives a version with more parts.
 #[derive(Serialize)]
 struct Encoded<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -183,7 +248,7 @@ struct Encoded<'a> {
     finished_to: Option<Timestamp>,
 }
 
-/// What a filter asks of a job.
+/// The facts of a job that a filter compares.
 #[derive(Clone, Copy, Debug)]
 #[expect(missing_docs, reason = "as in `Job`")]
 pub struct Listed<'a> {
@@ -195,102 +260,10 @@ pub struct Listed<'a> {
     pub finished_at: Option<Timestamp>,
 }
 
-/// From (inclusive) and to (exclusive) an instant of store time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TimeRange {
-    /// The first instant inside.
-    pub from: Option<Timestamp>,
-    /// The first instant after it.
-    pub to: Option<Timestamp>,
-}
-
-impl TimeRange {
-    /// Whether it bounds nothing.
-    pub fn is_unbounded(&self) -> bool {
-        self.from.is_none() && self.to.is_none()
-    }
-
-    /// Whether the instant is inside.
-    pub fn contains(&self, at: Timestamp) -> bool {
-        self.from.is_none_or(|from| at >= from) && self.to.is_none_or(|to| at < to)
-    }
-}
-
-/// Jobs on a page: 1..=1000 (default 100).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PageSize(usize);
-
-impl PageSize {
-    /// The largest page.
-    pub const MAX: Self = Self(PAGE_JOBS);
-
-    /// A page of this many jobs.
-    ///
-    /// # Errors
-    /// `Invalid` outside 1..=1000.
-    pub fn new(jobs: usize) -> Result<Self> {
-        if (1..=PAGE_JOBS).contains(&jobs) {
-            return Ok(Self(jobs));
-        }
-        Err(Error::invalid("limit", format!("1..={PAGE_JOBS}"), jobs))
-    }
-
-    /// The number of jobs.
-    pub fn get(self) -> usize {
-        self.0
-    }
-}
-
-impl Default for PageSize {
-    fn default() -> Self {
-        Self(100)
-    }
-}
-
-/// Where a page ended; opaque, and bound to its filter. Never an offset.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Cursor(Vec<u8>);
-
-impl fmt::Display for Cursor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for Cursor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Cursor({self})")
-    }
-}
-
-impl FromStr for Cursor {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let byte = |pair: &[u8]| {
-            let pair = std::str::from_utf8(pair).ok()?;
-            u8::from_str_radix(pair, 16).ok()
-        };
-        let bytes: Option<Vec<u8>> = text.as_bytes().chunks(2).map(byte).collect();
-        bytes
-            .filter(|_| text.len().is_multiple_of(2))
-            .map(Self)
-            .ok_or_else(|| Error::invalid("cursor", "the text a page answered", "something else"))
-    }
-}
-
-/// One page of a listing.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Page<T> {
-    /// May be short or empty though more pages follow.
-    pub items: Vec<T>,
-    /// Where the next page begins; none at the end.
-    pub next: Option<Cursor>,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
 
     #[test]
     fn r8_2_a_cursor_is_bound_to_what_its_filter_asks_for() {
@@ -306,7 +279,20 @@ mod tests {
             finished: TimeRange { from: at(3), to: at(4) },
             limit: PageSize::MAX,
             cursor: Some(Cursor(vec![7])),
+            refused: None,
         };
+        let built = JobFilter::default()
+            .queue("q")
+            .status(StatusSet::NONE.with(Status::Dead).with(Status::Ready))
+            .kind("k")
+            .partition_key("p")
+            .worker("w")
+            .error_contains("\"e\"")
+            .created(Timestamp::from_millis(1)..Timestamp::from_millis(2))
+            .finished(Timestamp::from_millis(3)..Timestamp::from_millis(4))
+            .limit(1000)
+            .after(filter.cursor.clone());
+        assert_eq!(format!("{built:?}"), format!("{filter:?}"));
         // Cursors that people hold are of this encoding: it changes with no version.
         let encoding = concat!(
             r#"{"queue":"q","statuses":["ready","dead"],"kind":"k","partition_key":"p","#,
@@ -316,5 +302,17 @@ mod tests {
         assert_eq!(String::from_utf8(filter.encoded()).unwrap(), encoding);
         assert_eq!(JobFilter::default().encoded(), b"{}");
         assert_eq!(JobFilter::default().cursor_at(b"x").to_string(), "44136fa355b3678a78");
+    }
+
+    #[test]
+    fn a_filter_remembers_the_first_thing_that_is_invalid() {
+        let field = |filter: JobFilter| match filter.position().unwrap_err().kind() {
+            ErrorKind::Invalid { field, .. } => *field,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(field(JobFilter::default().limit(0)), "limit");
+        assert_eq!(field(JobFilter::default().limit(1001).queue("")), "limit");
+        assert_eq!(field(JobFilter::default().kind("").limit(0)), "kind");
+        assert!(JobFilter::default().limit(1000).check().is_ok());
     }
 }

@@ -26,13 +26,13 @@ pub struct Lease {
     pub attempt: u32,
     /// How many attempts it may have.
     pub max_attempts: u32,
-    /// How often it was given back unfinished.
+    /// How often the job was released.
     pub releases: u32,
     /// Its priority.
     pub priority: Priority,
-    /// How long this run may take.
+    /// The timeout of this run.
     pub timeout: Duration,
-    /// Time left until it is no longer worth starting.
+    /// The time left until the deadline.
     pub deadline_in: Option<Duration>,
     /// Store time of the enqueue, for display.
     pub created_at: Timestamp,
@@ -40,12 +40,12 @@ pub struct Lease {
     pub scheduled_at: Timestamp,
     /// Its partition key.
     pub partition_key: Option<PartitionKey>,
-    /// Small facts that travel with it.
+    /// The metadata of the job.
     pub metadata: Metadata,
 }
 
 impl Lease {
-    /// A lease on a job with nothing but its token, kind and payload; stores set the rest.
+    /// A lease with only its token, kind and payload; stores set the rest.
     pub fn new(token: LeaseToken, kind: Kind, payload: Bytes) -> Self {
         Self {
             token,
@@ -84,12 +84,12 @@ pub struct LeaseToken {
 }
 
 impl LeaseToken {
-    /// Whether the id is of the queue (contract R2.4); no store has granted one of which it is not.
+    /// Whether the id belongs to the queue (contract R2.4). A store grants no other token.
     pub fn is_coherent(&self) -> bool {
         self.id.belongs_to(&self.queue)
     }
 
-    /// The one opaque string that travels over HTTP. It is a secret.
+    /// The lease as one opaque text, which the tokens of the HTTP API contain. It is a secret.
     pub fn to_secret_string(&self) -> String {
         let mut text = format!("{}~{}~{}~", self.queue, self.id, self.lease_seq);
         for byte in self.nonce.0 {
@@ -119,7 +119,7 @@ impl FromStr for LeaseToken {
     }
 }
 
-/// Without the nonce, so that no log can settle a job.
+/// Without the nonce, so that a log cannot be used to settle a job.
 impl fmt::Debug for LeaseToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}#{}", self.queue, self.id, self.lease_seq)

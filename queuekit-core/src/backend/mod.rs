@@ -1,14 +1,16 @@
-//! What a store implements: ten operations, `find_queues`, which follows from one of them, and what
-//! else it can do.
+//! The trait that stores implement: ten operations, `find_queues`, which has a default, and the
+//! store's capabilities.
 
 mod capabilities;
 mod enqueue;
 mod ext;
 mod filter;
 mod lease;
+mod page;
 mod reserve;
 mod settle;
 mod shared;
+mod time_range;
 mod weighted;
 
 use std::fmt::Debug;
@@ -19,10 +21,14 @@ pub use capabilities::Capabilities;
 pub use enqueue::EnqueueOutcome;
 pub use ext::BackendExt;
 pub(crate) use ext::{enqueued, only};
-pub use filter::{Cursor, JobFilter, Listed, Page, PageSize, TimeRange};
+pub use filter::{JobFilter, Listed};
 pub use lease::{Lease, LeaseToken, LeaseTtl, Nonce};
+pub use page::{Cursor, Page, PageSize};
 pub use reserve::{Division, Queues, Reserve, Reserved};
-pub use settle::{Ack, AckOutcome, Burial, BurialTarget, BuryOutcome, Nack, NackKind, NackOutcome};
+pub use settle::{
+    Ack, AckOutcome, DeadLetter, DeadLetterOutcome, DeadLetterTarget, Nack, NackKind, NackOutcome,
+};
+pub use time_range::TimeRange;
 pub use weighted::WeightedQueues;
 
 use crate::error::Result;
@@ -32,12 +38,36 @@ use crate::queue::Queue;
 
 /// A durable store of jobs.
 ///
-/// Every operation takes effect atomically per job at one instant between call and return, or not
-/// at all (contract R0.1); after [`Indeterminate`](crate::ErrorKind::Indeterminate), and after its
-/// future was dropped, it may have taken effect. Batches answer in input order, an outcome per
-/// item, and an empty batch is answered without contacting the store.
+/// For each job, an operation takes effect at one instant between call and return, or not at all
+/// (contract R0.1). After [`Indeterminate`](crate::ErrorKind::Indeterminate), and after its future
+/// was dropped, it may have taken effect. Batches return one outcome per item, in input order. An
+/// empty batch returns without contacting the store.
 ///
-/// `docs/semantics.md` has the whole contract; the crate `queuekit-integration-tests` runs it
+/// Applications hold a [`Client`](crate::Client) instead. The life of a job, as a worker sees it:
+///
+/// ```
+/// use queuekit_core::memory::MemoryStore;
+/// use queuekit_core::{
+///     Ack, Backend, BackendExt, JobDraft, LeaseTtl, QueueName, Reserve, State, WorkerId,
+/// };
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> queuekit_core::Result<()> {
+/// let store = MemoryStore::new();
+/// let id = store.enqueue_one(JobDraft::new("greet", "{}").build()?).await?;
+///
+/// let worker = WorkerId::new("w1")?;
+/// let request = Reserve::new(QueueName::default(), 10, LeaseTtl::default(), worker)?;
+/// for lease in store.reserve(&request).await?.leases {
+///     store.ack_one(Ack::new(lease.token).with_result("\"done\"")).await?;
+/// }
+/// let job = store.get_job(id).await?.expect("it is kept for a day");
+/// assert_eq!(job.state, State::Completed);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// `docs/semantics.md` has the whole contract; the crate `queuekit-conformance` runs it
 /// against any implementation.
 #[async_trait]
 #[diagnostic::on_unimplemented(
@@ -72,11 +102,11 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// As [`ack`](Self::ack).
     async fn nack(&self, nacks: &[Nack]) -> Result<Vec<NackOutcome>>;
 
-    /// Moves jobs to the dead-letter queue, by lease or by id (contract R6.1).
+    /// Dead-letters jobs, by lease or by id (contract R6.1).
     ///
     /// # Errors
     /// As [`ack`](Self::ack).
-    async fn move_to_dlq(&self, burials: &[Burial]) -> Result<Vec<BuryOutcome>>;
+    async fn dead_letter(&self, dead_letters: &[DeadLetter]) -> Result<Vec<DeadLetterOutcome>>;
 
     /// Every queue ever used or configured, by name (contract R8.3).
     ///
@@ -84,8 +114,8 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// `Unavailable`, `Closed`.
     async fn list_queues(&self) -> Result<Vec<Queue>>;
 
-    /// Those of these queues that exist, by name, as [`list_queues`](Self::list_queues) shows them.
-    /// A store looks at no others (contract R8.3); without a way to, it lists them all.
+    /// The queues of these names that exist, as [`list_queues`](Self::list_queues) shows them. A
+    /// store looks at no others (contract R8.3); this default lists all of them.
     ///
     /// # Errors
     /// `Unavailable`, `Closed`.
@@ -121,10 +151,10 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// `Closed`. Closing twice is fine.
     ///
     /// # Errors
-    /// `Unavailable` if the store did not let go within 5 s.
+    /// `Unavailable` if the store did not release everything within 5 s.
     async fn close(&self) -> Result<()>;
 
-    /// What else this store can do; holding `Some` is the proof. No I/O.
+    /// What else this store can do. This does no I/O.
     fn capabilities(&self) -> Capabilities<'_> {
         Capabilities::default()
     }

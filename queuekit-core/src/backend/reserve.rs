@@ -1,4 +1,4 @@
-//! Asking for work.
+//! Reserving jobs.
 
 use std::time::Duration;
 
@@ -9,14 +9,15 @@ use crate::names::{QueueName, WorkerId};
 
 /// One request for leases (contract R5).
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Reserve {
-    /// Where to look, and in which order.
+    /// Which queues to reserve from, and in which order.
     pub queues: Queues,
-    /// Most leases wanted.
+    /// The most leases to grant.
     pub limit: usize,
-    /// How long they live without being extended.
+    /// How long each lease lasts if it is not extended.
     pub ttl: LeaseTtl,
-    /// Who asks.
+    /// The worker that asks.
     pub worker: WorkerId,
     /// The secret half of the leases granted; one per call.
     pub nonce: Nonce,
@@ -38,9 +39,10 @@ impl Reserve {
 }
 
 /// Which queues to reserve from.
+// Exhaustive: a store that does not know an order cannot serve by it.
 #[derive(Clone, Debug)]
 pub enum Queues {
-    /// In this order: a later queue is served when the earlier ones have nothing (R7.5).
+    /// In this order: a later queue is served when the earlier ones have no jobs to run (R7.5).
     Strict(Vec<QueueName>),
     /// By weight.
     Weighted(WeightedQueues),
@@ -55,11 +57,11 @@ impl Queues {
         }
     }
 
-    /// Divides `limit` over the queues: calls `take(queue, most)`, which answers how many it
-    /// got, until the limit is met or no queue has more.
+    /// Divides `limit` over the queues: calls `take(queue, most)`, which returns how many jobs it
+    /// took, until the limit is met or no queue has more.
     ///
     /// # Errors
-    /// What `take` answered.
+    /// The error of `take`.
     pub fn divide(
         &self,
         limit: usize,
@@ -78,7 +80,7 @@ impl Queues {
     }
 }
 
-/// A `limit` on its way over the queues: ask for the next turn, then tell what it got.
+/// Divides a `limit` over queues: ask for the next turn, then report how many jobs it took.
 #[derive(Debug)]
 pub struct Division<'a> {
     queues: &'a Queues,
@@ -90,7 +92,7 @@ pub struct Division<'a> {
 }
 
 impl<'a> Division<'a> {
-    /// Whose turn it is, and how many it may take; none if the limit is met or no queue has more.
+    /// The next turn; none if the limit is met or no queue has more.
     #[expect(clippy::should_implement_trait, reason = "what it answers depends on `got`")]
     pub fn next(&mut self) -> Option<(&'a QueueName, usize)> {
         if self.left == 0 {
@@ -104,7 +106,7 @@ impl<'a> Division<'a> {
         self.turn.map(|(at, most)| (&self.queues.names()[at], most))
     }
 
-    /// What the queue got whose turn it was.
+    /// Reports how many jobs the queue of the last turn gave.
     pub fn got(&mut self, jobs: usize) {
         if let Some((at, most)) = self.turn.take() {
             self.left -= jobs.min(most);
@@ -135,13 +137,13 @@ impl From<WeightedQueues> for Queues {
     }
 }
 
-/// What a reserve call got.
+/// The answer of a reserve.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reserved {
     /// At most `limit`, in serving order.
     pub leases: Vec<Lease>,
-    /// When to look again: the next job becomes due or the next lease runs out.
+    /// A hint when to look again: when the next job becomes due or the next lease expires.
     pub next_due_in: Option<Duration>,
-    /// A full batch was taken, or the call only buried: look again at once.
+    /// A full batch was taken, or the call only dead-lettered: look again at once.
     pub more: bool,
 }

@@ -1,4 +1,4 @@
-//! Ending a lease: ack, nack, burial.
+//! Settling a lease: ack, nack, dead-letter.
 
 use std::time::Duration;
 
@@ -9,17 +9,17 @@ use crate::job::{ErrorText, JobId};
 use crate::retry::clamp_nack_delay;
 use crate::words::words;
 
-/// Success, with what the handler returned.
+/// Records that a run succeeded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ack {
     /// The lease that ends.
     pub lease: LeaseToken,
-    /// Stored in the same step; at most 64 KiB.
+    /// What the handler returned, stored in the same step; at most 64 KiB.
     pub result: Option<Bytes>,
 }
 
 impl Ack {
-    /// Success without a result.
+    /// An ack without a result.
     pub fn new(lease: LeaseToken) -> Self {
         Self { lease, result: None }
     }
@@ -33,6 +33,7 @@ impl Ack {
 }
 
 /// The outcome for one ack (contract R3).
+// Exhaustive: whoever passes outcomes on, such as a worker or a server, has to know each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use]
 pub enum AckOutcome {
@@ -46,16 +47,17 @@ pub enum AckOutcome {
     NotFound,
 }
 
-/// What a nack says of the run.
+/// How a run ended without success.
+// Exhaustive: a store has to act on each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NackKind {
-    /// It failed: run it again after the delay, or bury it if this was the final attempt.
+    /// It failed: run it again after the delay, or dead-letter it if this was the final attempt.
     Retry,
-    /// It was given back unfinished: run it again after the delay, no attempt spent.
+    /// It was released: run it again after the delay. No attempt is spent.
     Release,
-    /// It failed for good: bury it.
+    /// It failed, and no retry can help: dead-letter it.
     Fatal,
-    /// It was called off.
+    /// It was cancelled.
     Cancelled,
 }
 
@@ -63,7 +65,7 @@ words!(NackKind "kind" {
     Retry = "retry", Release = "release", Fatal = "fatal", Cancelled = "cancelled",
 });
 
-/// A run that did not succeed.
+/// Records that a run did not succeed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nack {
     /// The lease that ends.
@@ -93,6 +95,7 @@ impl Nack {
 }
 
 /// The outcome for one nack (contract R4).
+// Exhaustive: whoever passes outcomes on, such as a worker or a server, has to know each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use]
 pub enum NackOutcome {
@@ -101,9 +104,9 @@ pub enum NackOutcome {
         /// After this long.
         after: Duration,
     },
-    /// It is in the dead-letter queue.
+    /// It is dead.
     Dead,
-    /// It runs again, no attempt spent.
+    /// It runs again, and no attempt is spent.
     Released {
         /// After this long.
         after: Duration,
@@ -116,18 +119,19 @@ pub enum NackOutcome {
     NotFound,
 }
 
-/// A move to the dead-letter queue.
+/// Dead-letters a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Burial {
-    /// What is buried.
-    pub target: BurialTarget,
-    /// Why; shown with the job.
+pub struct DeadLetter {
+    /// What is dead-lettered.
+    pub target: DeadLetterTarget,
+    /// The reason, shown with the job.
     pub reason: ErrorText,
 }
 
-/// What is buried, and by which right.
+/// Which job to dead-letter: by its lease, or by its id.
+// Exhaustive: a store has to act on each.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BurialTarget {
+pub enum DeadLetterTarget {
     /// The job of a lease, by its holder.
     Lease(LeaseToken),
     /// A waiting job, by anyone; with `force` a running one too, which breaks its lease.
@@ -139,30 +143,41 @@ pub enum BurialTarget {
     },
 }
 
-impl Burial {
-    /// Buries the job of a lease.
-    pub fn of_lease(lease: LeaseToken, reason: impl Into<ErrorText>) -> Self {
-        Self { target: BurialTarget::Lease(lease), reason: reason.into() }
-    }
-
-    /// Buries a waiting job.
-    pub fn of_job(id: JobId, reason: impl Into<ErrorText>) -> Self {
-        Self { target: BurialTarget::Job { id, force: false }, reason: reason.into() }
-    }
-
-    /// Buries a job even if somebody runs it.
-    pub fn forced(id: JobId, reason: impl Into<ErrorText>) -> Self {
-        Self { target: BurialTarget::Job { id, force: true }, reason: reason.into() }
+impl DeadLetterTarget {
+    /// The job.
+    pub fn id(&self) -> JobId {
+        match self {
+            Self::Lease(lease) => lease.id,
+            Self::Job { id, .. } => *id,
+        }
     }
 }
 
-/// The outcome for one burial (contract R6.1).
+impl DeadLetter {
+    /// Dead-letters the job of a lease.
+    pub fn of_lease(lease: LeaseToken, reason: impl Into<ErrorText>) -> Self {
+        Self { target: DeadLetterTarget::Lease(lease), reason: reason.into() }
+    }
+
+    /// Dead-letters a waiting job.
+    pub fn of_job(id: JobId, reason: impl Into<ErrorText>) -> Self {
+        Self { target: DeadLetterTarget::Job { id, force: false }, reason: reason.into() }
+    }
+
+    /// Dead-letters a job even if somebody runs it.
+    pub fn forced(id: JobId, reason: impl Into<ErrorText>) -> Self {
+        Self { target: DeadLetterTarget::Job { id, force: true }, reason: reason.into() }
+    }
+}
+
+/// The outcome for one dead-letter (contract R6.1).
+// Exhaustive: whoever passes outcomes on, such as a worker or a server, has to know each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use]
-pub enum BuryOutcome {
-    /// It is in the dead-letter queue.
-    Buried,
-    /// It was there before; its reason is unchanged.
+pub enum DeadLetterOutcome {
+    /// It is dead.
+    DeadLettered,
+    /// It was dead already; its reason is unchanged.
     AlreadyDone,
     /// Its state forbids it: it runs, or it ended otherwise.
     Conflict,

@@ -1,4 +1,4 @@
-//! A shared store is a store.
+//! `Backend` for an `Arc` of a store.
 
 use std::sync::Arc;
 
@@ -25,8 +25,8 @@ impl<B: Backend + ?Sized> Backend for Arc<B> {
         (**self).nack(nacks).await
     }
 
-    async fn move_to_dlq(&self, burials: &[Burial]) -> Result<Vec<BuryOutcome>> {
-        (**self).move_to_dlq(burials).await
+    async fn dead_letter(&self, dead_letters: &[DeadLetter]) -> Result<Vec<DeadLetterOutcome>> {
+        (**self).dead_letter(dead_letters).await
     }
 
     async fn list_queues(&self) -> Result<Vec<Queue>> {

@@ -1,4 +1,4 @@
-//! Sharing claims between queues by weight (contract R7.5).
+//! Dividing a reserve over queues by weight (contract R7.5).
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::error::{Error, Result};
 use crate::names::QueueName;
 
-/// Queues with weights 1..=100. Every clone shares one state, the reserver's turn: keep it
-/// between calls, or each call begins anew.
+/// Queues with weights 1..=100. All clones share their turns. Keep it between calls: a new one
+/// begins anew.
 ///
 /// The turns are smooth weighted round robin, the method nginx uses to pick upstreams: each turn
 /// every queue gains its weight in credit, the richest is served and pays the sum of weights.
@@ -72,10 +72,10 @@ impl WeightedQueues {
     }
 }
 
-/// The shares of one division by weight.
+/// Divides one limit by weight.
 #[derive(Debug, Default)]
 pub(super) struct Shares {
-    /// Shares of this round that were not given yet.
+    /// The shares of this round that are still to be given.
     round: VecDeque<(usize, usize)>,
     exhausted: Vec<usize>,
 }
@@ -93,7 +93,7 @@ impl Shares {
         self.round.pop_front()
     }
 
-    /// It had less than its share: what it could not use is not owed to it later.
+    /// The queue had fewer jobs than its share; it is not owed the rest later.
     pub(super) fn exhausted(&mut self, queues: &WeightedQueues, at: usize) {
         self.exhausted.push(at);
         queues.credits()[at] = 0;

@@ -1,4 +1,4 @@
-//! What an operator does.
+//! Operations for operators.
 
 use std::fmt::Debug;
 use std::future::Future;
@@ -13,9 +13,29 @@ use crate::names::QueueName;
 use crate::queue::{QueuePatch, QueueSettings};
 
 /// Queue settings, cancel, retry, reschedule, and why a job is not running (contract R6).
+///
+/// Applications call [`Client::jobs`](crate::Client::jobs) and
+/// [`Client::queues`](crate::Client::queues), which answer one outcome and not a list of them.
+///
+/// ```
+/// use queuekit_core::capability::CancelOutcome;
+/// use queuekit_core::memory::MemoryStore;
+/// use queuekit_core::{Backend, BackendExt, JobDraft, QueueName, QueuePatch};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> queuekit_core::Result<()> {
+/// let store = MemoryStore::new();
+/// let admin = store.capabilities().admin.expect("this store has it");
+/// admin.configure(&QueueName::new("mails")?, &QueuePatch::default().paused(true)).await?;
+/// let id = store.enqueue_one(JobDraft::new("greet", "{}").queue("mails").build()?).await?;
+/// assert_eq!(admin.cancel(&[id]).await?, [CancelOutcome::Cancelled]);
+/// # Ok(())
+/// # }
+/// ```
 #[async_trait]
 pub trait Admin: Debug + Send + Sync {
-    /// Changes settings of a queue, creating it if needed; answers what holds now.
+    /// Changes settings of a queue, and creates the queue if it does not exist. Returns the new
+    /// settings.
     ///
     /// # Errors
     /// `Invalid` if there would be too many queues; `Unavailable`, `Closed`.
@@ -29,7 +49,7 @@ pub trait Admin: Debug + Send + Sync {
     /// `Closed`.
     async fn remove_queue(&self, queue: &QueueName, force: bool) -> Result<bool>;
 
-    /// Calls jobs off (R6.6): a running one is asked to stop.
+    /// Cancels jobs (R6.6). A running job is asked to stop.
     ///
     /// # Errors
     /// `Unavailable`, `Indeterminate`, `Closed`.
@@ -47,16 +67,16 @@ pub trait Admin: Debug + Send + Sync {
     /// `Invalid` if the delay is too long; `Unavailable`, `Indeterminate`, `Closed`.
     async fn reschedule(&self, ids: &[JobId], delay: Duration) -> Result<Vec<RescheduleOutcome>>;
 
-    /// The live reason a job is not running (R6.9); none if it is not stored.
+    /// Why the job is not running at this moment (R6.9); none if it is not stored.
     ///
     /// # Errors
     /// `Unavailable`, `Closed`.
     async fn why(&self, id: JobId) -> Result<Option<Why>>;
 }
 
-/// Conveniences over [`Admin`].
+/// Calls for common changes.
 pub trait AdminExt: Admin {
-    /// Reserve does nothing in this queue until it is resumed (R6.7).
+    /// Pauses a queue: reserve does nothing in it until it is resumed (R6.7).
     ///
     /// # Errors
     /// Those of [`Admin::configure`].
@@ -64,7 +84,7 @@ pub trait AdminExt: Admin {
         async move { self.configure(queue, &QueuePatch::default().paused(true)).await }
     }
 
-    /// Ends a pause.
+    /// Resumes a queue.
     ///
     /// # Errors
     /// Those of [`Admin::configure`].
@@ -75,7 +95,8 @@ pub trait AdminExt: Admin {
 
 impl<A: Admin + ?Sized> AdminExt for A {}
 
-/// The outcome for one job called off.
+/// The outcome for one cancelled job.
+// Exhaustive: whoever passes outcomes on, such as a worker or a server, has to know each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use]
 pub enum CancelOutcome {
@@ -91,7 +112,8 @@ pub enum CancelOutcome {
     NotFound,
 }
 
-/// The outcome for one job brought back.
+/// The outcome for one retried job.
+// Exhaustive: whoever passes outcomes on, such as a worker or a server, has to know each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use]
 pub enum RetryOutcome {
@@ -103,7 +125,8 @@ pub enum RetryOutcome {
     NotFound,
 }
 
-/// The outcome for one job rescheduled.
+/// The outcome for one rescheduled job.
+// Exhaustive: whoever passes outcomes on, such as a worker or a server, has to know each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use]
 pub enum RescheduleOutcome {

@@ -7,15 +7,15 @@ use async_trait::async_trait;
 use crate::backend::{Ack, AckOutcome, Nack, NackOutcome, Reserve, Reserved};
 use crate::error::Result;
 
-/// A store that saves a round trip or a commit per batch; the worker falls back to separate
-/// calls without it.
+/// Saves a round trip or a commit per batch. If a store lacks it, the worker makes separate
+/// calls.
 #[async_trait]
 pub trait Exchange: Debug + Send + Sync {
-    /// What `ack`, `nack` and `reserve` would answer, called in this order.
+    /// Does what `ack`, `nack` and `reserve` do, in this order.
     ///
     /// # Errors
-    /// Those of the three if nothing took effect, or `Indeterminate`. What took effect is told: if
-    /// only the reserve failed, the answer has the outcomes and no lease.
+    /// Those of the three if nothing took effect, or `Indeterminate`. If only the
+    /// reserve failed, the answer has the outcomes of what took effect, and no lease.
     async fn exchange(&self, settlement: &Settlement, request: &Reserve) -> Result<Exchanged>;
 }
 
@@ -40,7 +40,7 @@ impl Settlement {
     }
 }
 
-/// What was recorded and what was got.
+/// The outcomes and the new leases.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Exchanged {
     /// An outcome per ack.

@@ -6,14 +6,14 @@ use async_trait::async_trait;
 
 use crate::error::Result;
 
-/// Facts about a store and what is wrong with them.
+/// Facts about a store, and findings about them.
 #[async_trait]
 pub trait Inspect: Debug + Send + Sync {
-    /// Whether the store takes writes now, at least those that settle jobs: one cheap question,
-    /// asked once a second by whoever watches a server. It changes no job.
+    /// Checks that the store accepts writes now, at least those that settle jobs. It is cheap, so
+    /// that a probe may ask once a second, and changes no job.
     ///
     /// # Errors
-    /// Why it takes none: `StorageFull`, `Unavailable`, `Indeterminate`, `Closed`.
+    /// Why it accepts none: `StorageFull`, `Unavailable`, `Indeterminate`, `Closed`.
     async fn check_writes(&self) -> Result<()>;
 
     /// What an Ok survives, as the store is set up now (contract R11).
@@ -28,35 +28,35 @@ pub trait Inspect: Debug + Send + Sync {
     /// `Unavailable`, `Closed`.
     async fn facts(&self) -> Result<Vec<Fact>>;
 
-    /// What should be changed; empty if all is well.
+    /// Problems and what to do about them; empty if there are none.
     ///
     /// # Errors
     /// `Unavailable`, `Closed`.
     async fn findings(&self) -> Result<Vec<Finding>>;
 }
 
-/// What an acknowledged write survives, from least to most. The process is the one that keeps the
-/// store: a server's, or that of the program itself where it has the store in its memory or a file.
+/// What an acknowledged write survives, from least to most. "The process" keeps the store: it is
+/// the server, or the program itself if it has the store in its memory or in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Durability {
-    /// Nothing: it is gone with the process, or its last part is.
+    /// Nothing: all jobs, or the last ones, are gone with the process.
     Nothing,
-    /// The end of the process, not of the machine's power.
+    /// The end of the process, but not power loss.
     ProcessKill,
-    /// Loss of power.
+    /// Power loss.
     PowerLoss,
 }
 
 /// One fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact {
-    /// What it is about.
+    /// Its name.
     pub name: &'static str,
-    /// What it is.
+    /// Its value.
     pub value: String,
 }
 
-/// One thing to change.
+/// One problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// How bad it is.

@@ -1,4 +1,4 @@
-//! Keeping a lease alive, and saying what it is at.
+//! Extending leases, reporting progress, and presence.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -33,14 +33,14 @@ pub trait Leases: Debug + Send + Sync {
     /// `Unavailable`, `Indeterminate`, `Closed`.
     async fn beat(&self, beat: &Beat) -> Result<()>;
 
-    /// Takes a worker off the list at once (contract R3.9); whether it was listed. One that still
-    /// beats comes back with its next beat.
+    /// Takes a worker off the list at once (contract R3.9). Returns whether it was listed. A worker
+    /// that still beats comes back with its next beat.
     ///
     /// # Errors
     /// `Unavailable`, `Indeterminate`, `Closed`.
     async fn forget_worker(&self, worker: &WorkerId) -> Result<bool>;
 
-    /// The workers whose beats are alive, by id.
+    /// The live workers, by id.
     ///
     /// # Errors
     /// `Unavailable`, `Closed`.
@@ -48,21 +48,22 @@ pub trait Leases: Debug + Send + Sync {
 }
 
 /// The outcome for one extended lease.
+// Exhaustive: whoever passes outcomes on, such as a worker or a server, has to know each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use]
 pub enum ExtendOutcome {
-    /// It holds for this long from now.
+    /// It lasts for this long from now.
     Extended {
         /// The time that was granted.
         ttl: Duration,
-        /// Somebody asked for the run to stop.
+        /// Whether a cancel was requested.
         cancel_requested: bool,
     },
     /// Not now: somebody is settling it in an open transaction. Nobody else can take it until that
     /// transaction ends; ask again soon.
     Settling,
-    /// The part of the store that has it did not answer, such as its node of a Redis Cluster: the
-    /// lease may run out. Ask again soon.
+    /// The part of the store that has the lease did not answer, such as its node of a Redis
+    /// Cluster. The lease may expire; ask again soon.
     Unknown,
     /// It no longer holds; nothing changed.
     LeaseLost,
@@ -70,18 +71,19 @@ pub enum ExtendOutcome {
     NotFound,
 }
 
-/// What a run has to say.
+/// Progress and log lines of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// The lease it runs under.
     pub lease: LeaseToken,
-    /// How far it has come; `None` keeps what was said before.
+    /// Its progress; `None` keeps what was reported before.
     pub progress: Option<Progress>,
-    /// Lines to append; each is cut at 1 KiB, the last 100 are kept.
+    /// Lines to append. Each is truncated to 1 KiB, and the last 100 are kept.
     pub lines: Vec<String>,
 }
 
 /// The outcome for one report.
+// Exhaustive: whoever passes outcomes on, such as a worker or a server, has to know each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use]
 pub enum ReportOutcome {

@@ -9,20 +9,20 @@ use crate::error::{Error, ErrorKind, Result};
 /// A store whose schema has versions.
 #[async_trait]
 pub trait Migrations: Debug + Send + Sync {
-    /// Where the schema stands.
+    /// The versions of the schema.
     ///
     /// # Errors
     /// `Unavailable`, `Closed`.
     async fn status(&self) -> Result<SchemaStatus>;
 
-    /// Brings the schema to the version of this build; safe when several processes do it.
+    /// Brings the schema to the version of this build. Several processes may do it at once.
     ///
     /// # Errors
     /// `Unsupported` if the schema is newer than this build; `Unavailable`, `Closed`.
     async fn up(&self) -> Result<SchemaStatus>;
 
-    /// What [`up`](Self::up) runs on a schema of this version, oldest first: for plans, and for
-    /// people with migration tools of their own. 0 is an empty store.
+    /// The steps that [`up`](Self::up) runs on a schema of this version, oldest first, for plans
+    /// and for other migration tools. 0 is an empty store.
     fn pending(&self, stored: u32) -> Vec<Migration>;
 }
 
@@ -33,16 +33,17 @@ pub struct Migration {
     pub version: u32,
     /// Programs of this version of the schema and later work with what it leads to.
     pub compatible_from: u32,
-    /// What it runs, with what remembers that it ran; empty if the store has no SQL.
+    /// The SQL that it runs, including the record that it ran; empty if the store has no SQL.
     pub sql: String,
 }
 
-/// Where a schema stands.
+/// The versions of a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SchemaStatus {
     /// The version that is stored; 0 if there is none.
     pub stored: u32,
-    /// Programs of this version and later work with what is stored: what made it says so.
+    /// Programs of this schema version and later work with what is stored, as its last migration
+    /// declared.
     pub compatible_from: u32,
     /// The version of this build.
     pub wanted: u32,

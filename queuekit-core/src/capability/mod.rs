@@ -1,7 +1,8 @@
-//! What a store can do beside its ten operations; found through
+//! What a store can do besides its ten operations. Ask
 //! [`Backend::capabilities`](crate::Backend::capabilities).
 
 mod admin;
+mod audit;
 mod exchange;
 mod inspect;
 mod leases;
@@ -14,6 +15,7 @@ mod wakeups;
 mod why;
 
 pub use admin::{Admin, AdminExt, CancelOutcome, RescheduleOutcome, RetryOutcome};
+pub use audit::{Act, AuditEntry, AuditLog};
 pub use exchange::{Exchange, Exchanged, Settlement};
 pub use inspect::{Durability, Fact, Finding, Inspect, Severity};
 pub use leases::{ExtendOutcome, Leases, Report, ReportOutcome};
@@ -25,4 +27,4 @@ pub use schedules::{
 };
 pub use upkeep::{Upkeep, UpkeepReport};
 pub use wakeups::{Wakeup, WakeupHub, Wakeups};
-pub use why::Why;
+pub use why::{Why, WhyFacts};

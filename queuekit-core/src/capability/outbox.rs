@@ -1,5 +1,5 @@
-//! What a store keeps of events: a log, its settings, and deliveries, which are jobs. Who gets
-//! what is for [`event`](crate::event) to say.
+//! What a store keeps of events: a log, its settings, and deliveries, which are jobs. The module
+//! [`event`](crate::event) decides who gets which event.
 
 use std::fmt::Debug;
 
@@ -23,15 +23,15 @@ pub trait Outbox: Debug + Send + Sync {
     /// `Unavailable`, `Closed`.
     async fn event_settings(&self) -> Result<StoredSettings>;
 
-    /// Changes the settings if they are still of this version; false if they are not.
+    /// Changes the settings if they still have this version; false if they do not.
     ///
     /// # Errors
     /// `Unavailable`, `Indeterminate`, `Closed`.
     async fn change_event_settings(&self, seen: u64, to: &Bytes) -> Result<bool>;
 
-    /// Stores events and their deliveries in one atomic step, if the settings are still of the
-    /// version by which the deliveries were found; none if they are not, and nothing is stored.
-    /// Deliveries are not bound by `max_pending`.
+    /// Stores events and their deliveries in one atomic step, if the settings still have the
+    /// version by which the deliveries were found. If they do not, nothing is stored, and it
+    /// returns none. `max_pending` does not bound deliveries.
     ///
     /// # Errors
     /// `Invalid` if there would be too many queues; `Unavailable`, `Indeterminate`, `Closed`.
@@ -40,11 +40,11 @@ pub trait Outbox: Debug + Send + Sync {
     /// Events of the log, in the order in which they were stored.
     ///
     /// # Errors
-    /// `NotFound` if the event behind which to begin is gone; `Unavailable`, `Closed`.
+    /// `NotFound` if the event after which to begin is gone; `Unavailable`, `Closed`.
     async fn list_events(&self, filter: &EventFilter) -> Result<EventPage>;
 
-    /// Stores deliveries of events that are in the log: whether each was stored now. Those of
-    /// events that are gone, and those that are stored already, are not.
+    /// Stores deliveries of events that are in the log. Returns for each whether it was stored now;
+    /// deliveries of events that are gone, and those that are stored already, are not.
     ///
     /// # Errors
     /// `Unavailable`, `Indeterminate`, `Closed`.
@@ -54,7 +54,7 @@ pub trait Outbox: Debug + Send + Sync {
 /// Settings as they are stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoredSettings {
-    /// Zero if nothing was ever stored; another one after each change.
+    /// Zero if nothing was ever stored; each change gives a new one.
     pub version: u64,
     /// Empty if nothing was ever stored.
     pub body: Bytes,
@@ -63,13 +63,14 @@ pub struct StoredSettings {
 /// Events to store.
 #[derive(Clone, Debug)]
 pub struct Emission {
-    /// Of the settings by which deliveries were found.
+    /// The version of the settings by which deliveries were found.
     pub version: u64,
     /// Each event with its deliveries.
     pub events: Vec<(NewEvent, Vec<NewJob>)>,
 }
 
-/// What became of an event.
+/// The outcome for one event.
+// Exhaustive: whoever passes outcomes on, such as a worker or a server, has to know each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use]
 pub enum EmitOutcome {
@@ -99,30 +100,30 @@ pub struct EventFilter {
     pub from: Option<Timestamp>,
     /// Only stored before this instant.
     pub to: Option<Timestamp>,
-    /// Behind this event, which is in the log; what a cursor says goes before it.
+    /// Only after this event, which is in the log; a cursor takes precedence.
     pub after: Option<EventId>,
     /// Where the last page ended.
     pub cursor: Option<u64>,
-    /// None behind this place of the log: the end that a page told.
+    /// None after this position of the log, the `end` of an earlier page.
     pub until: Option<u64>,
-    /// At most so many; a page may be short or empty though more follow.
+    /// The most events on a page; a page may be short or empty though more follow.
     pub limit: PageSize,
 }
 
 impl EventFilter {
-    /// The event behind which to begin is not in the log.
+    /// The error if the event after which to begin is not in the log.
     pub fn gone(&self) -> Error {
         let message = "the event behind which to begin is not in the log; begin at a time instead";
         let error = Error::new(ErrorKind::NotFound, message);
         self.after.map_or(error.clone(), |event| error.on(event))
     }
 
-    /// Whether this place of the log is behind the last one it wants.
+    /// Whether this position of the log is after the last one it asks for.
     pub fn ends_before(&self, place: u64) -> bool {
         self.until.is_some_and(|until| place > until)
     }
 
-    /// Whether it wants an event of this type that was stored then.
+    /// Whether it matches an event of this type that was stored at this instant.
     pub fn admits(&self, kind: &Kind, emitted_at: Timestamp) -> bool {
         self.pattern.as_ref().is_none_or(|pattern| pattern.matches(kind))
             && self.from.is_none_or(|from| emitted_at >= from)
@@ -137,8 +138,8 @@ pub struct EventPage {
     pub now: Timestamp,
     /// In the order in which they were stored.
     pub events: Vec<Event>,
-    /// Where to go on; none at the end.
+    /// Where the next page begins; none at the end.
     pub cursor: Option<u64>,
-    /// The place of the last event of all; 0 while there is none.
+    /// The position of the last event of the log; 0 if it is empty.
     pub end: u64,
 }

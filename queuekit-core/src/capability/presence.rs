@@ -1,34 +1,54 @@
-//! What workers say of themselves.
+//! Presence of workers.
 
 use std::str::FromStr;
 use std::time::Duration;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use crate::backend::LeaseTtl;
+use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{BEAT_NAMES, BEAT_TTL};
 use crate::names::{Kind, QueueName, WorkerId};
 
-/// A worker says that it is there.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Says that a worker is alive.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Beat {
-    /// This incarnation.
+    /// The id of the worker, new at each start.
     pub id: WorkerId,
-    /// The name it was given; several may share one.
+    /// Its name; several workers may share one.
     pub name: String,
     /// The queues it serves.
     pub queues: Served<QueueName>,
-    /// The kinds it has handlers for. The name of a consumer's queue among them stands for every
-    /// type of event of that consumer.
+    /// The kinds it has handlers for. The name of a consumer's queue among them means every event
+    /// type of that consumer.
     pub kinds: Served<Kind>,
-    /// Jobs it can run at once.
+    /// How many jobs it can run at once.
     pub slots: u32,
-    /// Jobs it runs.
+    /// How many jobs it runs now.
     pub running: u32,
     /// Listed until 3 ttl after the beat.
     pub ttl: BeatTtl,
 }
 
 impl Beat {
+    /// The beat of a worker without a name that runs one job at a time, and none now.
+    pub fn new(
+        id: WorkerId,
+        queues: Served<QueueName>,
+        kinds: Served<Kind>,
+        ttl: impl Into<BeatTtl>,
+    ) -> Self {
+        let (name, ttl) = (String::new(), ttl.into());
+        Self { id, name, queues, kinds, slots: 1, running: 0, ttl }
+    }
+
+    /// Whether the worker is listed now, if its last beat came at `at` (contract R3.9).
+    pub fn is_listed(&self, at: Timestamp, now: Timestamp) -> bool {
+        now.since(at) < self.ttl.listed_for()
+    }
+
     /// Whether this worker serves the queue, or may do so.
     pub fn serves_queue(&self, queue: &QueueName) -> bool {
         self.queues.any(|named| named == queue)
@@ -41,8 +61,8 @@ impl Beat {
     }
 }
 
-/// What a worker serves, by name: at most [`BEAT_NAMES`] names, and whether there are more. A
-/// worker that has more may serve any other name, too.
+/// The names that a worker serves: at most [`BEAT_NAMES`], and whether there are more. A worker
+/// with more may serve any other name too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Served<N> {
     names: Vec<N>,
@@ -66,7 +86,7 @@ impl<N> Served<N> {
         Err(Error::new(ErrorKind::Invalid { item: None, field: "names", limit }, message))
     }
 
-    /// The first [`BEAT_NAMES`] of these names, and that there are more if so.
+    /// The first [`BEAT_NAMES`] of these names, and whether there are more.
     pub fn first(names: impl IntoIterator<Item = N>) -> Self {
         let mut rest = names.into_iter();
         let names = rest.by_ref().take(BEAT_NAMES).collect();
@@ -80,7 +100,7 @@ impl<N> Served<N> {
         self
     }
 
-    /// Those that are named.
+    /// The names.
     pub fn names(&self) -> &[N] {
         &self.names
     }
@@ -96,10 +116,10 @@ impl<N> Served<N> {
     }
 }
 
-/// What no name is: it stands behind them where there are more.
+/// The mark after the names if there are more; it is not a valid name.
 const MORE: &str = "+";
 
-/// As one text, for stores that have no lists: no name has a space in it.
+/// As one text, for stores that have no lists. No name contains a space.
 impl<N: AsRef<str> + FromStr> Served<N> {
     /// The names, and a mark if there are more.
     pub fn to_text(&self) -> String {
@@ -107,17 +127,35 @@ impl<N: AsRef<str> + FromStr> Served<N> {
         names.chain(self.more.then_some(MORE)).collect::<Vec<_>>().join(" ")
     }
 
-    /// What [`to_text`](Self::to_text) wrote; what is no name is passed over.
+    /// Reads what [`to_text`](Self::to_text) wrote, and skips invalid names.
     pub fn from_text(text: &str) -> Self {
         let words = || text.split_whitespace();
         Self::first(words().flat_map(N::from_str)).or_more(words().any(|word| word == MORE))
     }
 }
 
+impl<N: AsRef<str> + FromStr> Serialize for Served<N> {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        to.serialize_str(&self.to_text())
+    }
+}
+
+impl<'de, N: AsRef<str> + FromStr> Deserialize<'de> for Served<N> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
+        String::deserialize(from).map(|text| Self::from_text(&text))
+    }
+}
+
 /// How long a beat counts: the worker is listed for three times as long. A ttl above [`BEAT_TTL`]
 /// counts as that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct BeatTtl(Duration);
+
+impl<'de> Deserialize<'de> for BeatTtl {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
+        Duration::deserialize(from).map(|ttl| Self(ttl.min(BEAT_TTL)))
+    }
+}
 
 impl BeatTtl {
     /// The length.
@@ -137,13 +175,21 @@ impl From<LeaseTtl> for BeatTtl {
     }
 }
 
-/// A worker that is there.
+/// A live worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WorkerInfo {
     /// Its last beat.
     pub beat: Beat,
     /// How long ago that was.
     pub age: Duration,
+}
+
+impl WorkerInfo {
+    /// A worker whose last beat came this long ago.
+    pub fn new(beat: Beat, age: Duration) -> Self {
+        Self { beat, age }
+    }
 }
 
 #[cfg(test)]
@@ -159,15 +205,9 @@ mod tests {
     }
 
     fn beat(queues: &[&str], kinds: &[&str]) -> Beat {
-        Beat {
-            id: WorkerId::new("w").unwrap(),
-            name: String::new(),
-            queues: Served::first(queues.iter().map(|name| queue(name))),
-            kinds: Served::first(kinds.iter().map(|name| kind(name))),
-            slots: 1,
-            running: 0,
-            ttl: LeaseTtl::default().into(),
-        }
+        let queues = Served::first(queues.iter().map(|name| queue(name)));
+        let kinds = Served::first(kinds.iter().map(|name| kind(name)));
+        Beat::new(WorkerId::new("w").unwrap(), queues, kinds, LeaseTtl::default())
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! What a store keeps of schedules: rows that change by compare-and-set, together with the jobs
-//! that are enqueued for them. Which these are is for [`schedule`](crate::schedule) to say.
+//! that are enqueued for them. The module [`schedule`](crate::schedule) decides which jobs.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -22,9 +22,9 @@ pub trait Schedules: Debug + Send + Sync {
     /// `Unavailable`, `Closed`.
     async fn find_schedules(&self, query: &ScheduleQuery) -> Result<ScheduleRows>;
 
-    /// Changes a row if it is still what the caller has seen, and enqueues these jobs: both or
-    /// neither, and once, however often and from wherever it is called (R15.2). Jobs that are
-    /// stored already are left as they are.
+    /// Changes a row if it is still the one that the caller has read, and enqueues these jobs: both
+    /// or neither, and once, however often and wherever it is called (R15.2). Jobs that are stored
+    /// already do not change.
     ///
     /// # Errors
     /// `Invalid` if there would be too many schedules or queues, or if a job is too large;
@@ -32,14 +32,15 @@ pub trait Schedules: Debug + Send + Sync {
     async fn change_schedule(&self, change: &ScheduleChange) -> Result<ScheduleChanged>;
 }
 
-/// Which rows.
+/// Which rows to read.
+// Exhaustive: a store has to act on each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScheduleQuery {
-    /// The one of this name.
+    /// The schedule of this name.
     Named(ScheduleName),
-    /// By name, from the first one after this, at most so many.
+    /// Schedules by name, from the first after this name, at most this number.
     After(Option<ScheduleName>, usize),
-    /// Those whose next time has come, the earliest first, at most so many.
+    /// Schedules whose next time has come, the earliest first, at most this number.
     Due(usize),
 }
 
@@ -48,22 +49,23 @@ pub enum ScheduleQuery {
 pub struct ScheduleRows {
     /// That instant.
     pub now: Timestamp,
-    /// In the order asked for.
+    /// The rows, in the order of the query.
     pub rows: Vec<ScheduleRow>,
-    /// Of all that are not due, the time to the next one; told if due ones were asked for.
+    /// The time until the next schedule is due, among those that are not; set if the query asks for
+    /// due ones.
     pub next_due_in: Option<Duration>,
 }
 
-/// One schedule, of which a store reads no more than its next time.
+/// One schedule; a store reads only its name, its revision and its next time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScheduleRow {
     /// Its name.
     pub name: ScheduleName,
-    /// Another one after each change, also of a schedule that was removed and made again.
+    /// Its revision, new after each change, also if the schedule was removed and created again.
     pub revision: u64,
-    /// When it is due, if it is to be.
+    /// Its next time, if it has one.
     pub next_at: Option<Timestamp>,
-    /// The rest.
+    /// The rest of the schedule, which the store does not read.
     pub body: Bytes,
 }
 
@@ -72,21 +74,21 @@ pub struct ScheduleRow {
 pub struct ScheduleChange {
     /// Its name.
     pub name: ScheduleName,
-    /// The revision the caller has seen; none if there was no such row.
+    /// The revision that the caller has read; none if there was no such row.
     pub seen: Option<u64>,
-    /// The next time and the rest from now on; none removes the row.
+    /// The new next time and body; none removes the row.
     pub to: Option<(Option<Timestamp>, Bytes)>,
-    /// Jobs to enqueue in the same step, all of one queue.
+    /// The jobs to enqueue in the same step, all in one queue.
     pub jobs: Vec<NewJob>,
 }
 
-/// What became of a change.
+/// The outcome of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum ScheduleChanged {
     /// It took effect.
     Changed,
-    /// Somebody else has changed the row: nothing took effect.
+    /// Another process has changed the row: nothing took effect.
     Stale,
     /// The queue of the jobs is at its `max_pending`: nothing took effect.
     QueueFull {

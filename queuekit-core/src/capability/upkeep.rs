@@ -1,4 +1,4 @@
-//! Work that keeps a store small.
+//! Retention and repair.
 
 use std::fmt::Debug;
 
@@ -6,8 +6,8 @@ use async_trait::async_trait;
 
 use crate::error::Result;
 
-/// Retention and repair. Any number of processes may run it at once, and without it every rule
-/// but retention still holds (contract R13.7).
+/// Retention and repair. Any number of processes may run it at once. If none does, every rule but
+/// retention still holds (contract R13.7).
 #[async_trait]
 pub trait Upkeep: Debug + Send + Sync {
     /// One short step of retention: removes at most 1,000 jobs.
@@ -16,22 +16,22 @@ pub trait Upkeep: Debug + Send + Sync {
     /// `Unavailable`, `Closed`.
     async fn prune(&self) -> Result<UpkeepReport>;
 
-    /// One short step of checking what the store derives (indexes, counters) against what it
-    /// stores, mending what differs.
+    /// One short step of repair: compares what the store derives (indexes, counters) with what it
+    /// stores, and corrects differences.
     ///
     /// # Errors
     /// `Unavailable`, `Closed`.
     async fn repair(&self) -> Result<UpkeepReport>;
 }
 
-/// What one step did.
+/// The result of one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UpkeepReport {
-    /// Jobs removed, or entries mended.
+    /// Jobs removed, or entries corrected.
     pub changed: u64,
-    /// There is more to do: call again.
+    /// Whether there is more to do: call again.
     pub more: bool,
-    /// Open transactions hold something that is to go. A step passes over it, and one that comes
-    /// after their end removes it: calling again at once does not help.
+    /// Whether open transactions hold something that is to be removed. The step skips it, and a
+    /// later step removes it once they have ended; calling again at once does not help.
     pub held: bool,
 }

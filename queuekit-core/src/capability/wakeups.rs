@@ -1,4 +1,5 @@
-//! Hints that there may be work (contract R13.6). Polling remains the truth.
+//! Hints that there may be work (contract R13.6), or that a run may have been asked to stop
+//! (contract R13.1). Polling and heartbeats remain the truth.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -9,16 +10,23 @@ use tokio::sync::Notify;
 use crate::error::Result;
 use crate::names::QueueName;
 
-/// A store that tells when there may be work.
+/// A store that tells when there may be work, and when a running job was asked to stop.
 pub trait Wakeups: Debug + Send + Sync {
     /// A wake-up that rings when one of these queues may have work.
     ///
     /// # Errors
     /// `Closed`.
     fn subscribe(&self, queues: &[QueueName]) -> Result<Wakeup>;
+
+    /// A wake-up that rings when a cancel of a running job of one of these queues was requested.
+    /// It names no job: an extend of the leases tells which.
+    ///
+    /// # Errors
+    /// `Closed`.
+    fn subscribe_cancels(&self, queues: &[QueueName]) -> Result<Wakeup>;
 }
 
-/// Rings when there may be work; several rings before anyone listens are one.
+/// Rings when there may be something to do; several rings before anyone listens are one.
 #[derive(Clone, Debug, Default)]
 pub struct Wakeup(Arc<Notify>);
 
@@ -34,16 +42,57 @@ impl Wakeup {
     }
 }
 
-/// The wake-ups of one process: a store rings it for every queue that gained work, so that
-/// workers beside the enqueuer need no round trip.
+/// The wake-ups of one process: a store rings it for every queue that gained work or has a running
+/// job that was asked to stop, so that workers beside the caller need no round trip.
 #[derive(Debug, Default)]
 pub struct WakeupHub {
-    by_queue: Mutex<HashMap<QueueName, Vec<Weak<Notify>>>>,
+    work: Subscribers,
+    cancels: Subscribers,
 }
 
 impl WakeupHub {
-    /// A wake-up for these queues; it ends when it is dropped.
+    /// A wake-up for work of these queues; it ends when it is dropped.
     pub fn subscribe(&self, queues: &[QueueName]) -> Wakeup {
+        self.work.add(queues)
+    }
+
+    /// A wake-up for cancels of running jobs of these queues; it ends when it is dropped.
+    pub fn subscribe_cancels(&self, queues: &[QueueName]) -> Wakeup {
+        self.cancels.add(queues)
+    }
+
+    /// A queue gained work.
+    pub fn ring(&self, queue: &QueueName) {
+        self.work.ring(queue);
+    }
+
+    /// A cancel of a running job of this queue was requested.
+    pub fn ring_cancel(&self, queue: &QueueName) {
+        self.cancels.ring(queue);
+    }
+
+    /// Whether anybody here waits for work of a queue.
+    pub fn is_awaited(&self, queue: &QueueName) -> bool {
+        self.work.has(queue)
+    }
+
+    /// Rings for work of every queue, e.g. when the store's own notices may have been missed.
+    pub fn ring_all(&self) {
+        self.work.ring_all();
+    }
+
+    /// The same for cancels.
+    pub fn ring_all_cancels(&self) {
+        self.cancels.ring_all();
+    }
+}
+
+/// Who waits, by queue.
+#[derive(Debug, Default)]
+struct Subscribers(Mutex<HashMap<QueueName, Vec<Weak<Notify>>>>);
+
+impl Subscribers {
+    fn add(&self, queues: &[QueueName]) -> Wakeup {
         let wakeup = Wakeup::default();
         let mut by_queue = self.by_queue();
         for queue in queues {
@@ -54,28 +103,25 @@ impl WakeupHub {
         wakeup
     }
 
-    /// Rings for one queue.
-    pub fn ring(&self, queue: &QueueName) {
+    fn ring(&self, queue: &QueueName) {
         if let Some(subscribers) = self.by_queue().get(queue) {
             subscribers.iter().filter_map(Weak::upgrade).for_each(|notify| notify.notify_one());
         }
     }
 
-    /// Whether anybody here waits for a queue.
-    pub fn is_awaited(&self, queue: &QueueName) -> bool {
+    fn has(&self, queue: &QueueName) -> bool {
         let by_queue = self.by_queue();
         let mut subscribers = by_queue.get(queue).into_iter().flatten();
         subscribers.any(|subscriber| subscriber.strong_count() > 0)
     }
 
-    /// Rings for every queue, e.g. when the store's own notices may have been missed.
-    pub fn ring_all(&self) {
+    fn ring_all(&self) {
         let by_queue = self.by_queue();
         let subscribers = by_queue.values().flatten();
         subscribers.filter_map(Weak::upgrade).for_each(|notify| notify.notify_one());
     }
 
     fn by_queue(&self) -> MutexGuard<'_, HashMap<QueueName, Vec<Weak<Notify>>>> {
-        self.by_queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

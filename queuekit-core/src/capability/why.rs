@@ -3,10 +3,11 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::job::{JobId, State};
+use crate::clock::Timestamp;
+use crate::job::{Job, JobId, State, Status};
 use crate::names::{Kind, PartitionKey, QueueName, WorkerId};
 
-/// The live reason (contract R6.9); `to_string()` says it in a sentence.
+/// Why a job is not running at this moment (contract R6.9), in a sentence with `to_string()`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are what the sentence names")]
@@ -15,20 +16,75 @@ pub enum Why {
     Paused { queue: QueueName },
     /// Its partition key lets no lease of it start now.
     Blocked { key: PartitionKey, behind: Option<JobId> },
-    /// Its time has not come.
+    /// It is scheduled for later.
     Scheduled { in_: Duration },
-    /// An attempt failed, or was given back, and the next one waits.
+    /// An attempt failed or was released, and the job waits for the next one.
     WaitingForRetry { in_: Duration, attempts: u32, max_attempts: u32 },
-    /// It could run, but nobody is there who would.
+    /// No live worker serves its queue and kind. It could run, or it was released before and waits
+    /// to be offered again, as each worker without a handler for its kind releases it.
     NoLiveWorker { queue: QueueName, kind: Kind },
     /// It could run: the next reserve of its queue may take it.
     Ready { jobs_before: Option<u64> },
     /// It is running.
     Running { worker: WorkerId, lease_expires_in: Duration },
-    /// Its lease ran out; the next reserve of its queue reclaims it.
+    /// Its lease has expired; the next reserve of its queue reclaims it.
     Expired { worker: WorkerId, ago: Duration },
     /// It has ended.
     Ended { state: State, reason: Option<String> },
+}
+
+/// What a store reads for [`Why::of`].
+// Exhaustive: a store that leaves a new fact out must not compile.
+#[derive(Clone, Copy, Debug)]
+pub struct WhyFacts<'a> {
+    /// The job, as `get_job` returns it.
+    pub job: &'a Job,
+    /// The instant of the reading.
+    pub now: Timestamp,
+    /// How long ago its lease expired; zero if it has none or it holds.
+    pub overdue: Duration,
+    /// Whether its queue is paused.
+    pub paused: bool,
+    /// Whether a live worker [serves](crate::capability::Beat::serves) its queue and kind.
+    pub has_live_worker: bool,
+}
+
+impl Why {
+    /// What keeps the job from running. Two figures that take a store a search of their own are
+    /// left for it to add: `behind` of [`Blocked`](Self::Blocked), and `jobs_before` of
+    /// [`Ready`](Self::Ready).
+    pub fn of(facts: WhyFacts<'_>) -> Self {
+        let WhyFacts { job, now, overdue, paused, has_live_worker } = facts;
+        let queue = job.queue.clone();
+        let in_ = job.scheduled_at.since(now);
+        // Workers that have no handler for the kind release it over and over: then its time says
+        // when it is offered next, and not when it runs.
+        let refused = job.releases > 0 && !has_live_worker;
+        match (job.status, job.worker.clone(), job.partition_key.clone()) {
+            (Status::Running, Some(worker), _) => {
+                Self::Running { worker, lease_expires_in: job.lease_expires_in.unwrap_or_default() }
+            }
+            (Status::Expired | Status::Ready, ..) if paused => Self::Paused { queue },
+            (Status::Expired, Some(worker), _) => Self::Expired { worker, ago: overdue },
+            (Status::Scheduled | Status::Failed, ..) if refused => {
+                Self::NoLiveWorker { queue, kind: job.kind.clone() }
+            }
+            (Status::Scheduled, ..) => Self::Scheduled { in_ },
+            (Status::Failed, ..) => {
+                let (attempts, max_attempts) = (job.attempts, job.max_attempts);
+                Self::WaitingForRetry { in_, attempts, max_attempts }
+            }
+            (Status::Blocked, _, Some(key)) => Self::Blocked { key, behind: None },
+            (Status::Ready, ..) if !has_live_worker => {
+                Self::NoLiveWorker { queue, kind: job.kind.clone() }
+            }
+            (Status::Ready, ..) => Self::Ready { jobs_before: None },
+            _ => Self::Ended {
+                state: job.state,
+                reason: job.reason.as_ref().map(|reason| reason.as_str().to_owned()),
+            },
+        }
+    }
 }
 
 impl fmt::Display for Why {
@@ -46,7 +102,7 @@ impl fmt::Display for Why {
                 write!(f, "attempt {attempts} of {max_attempts} failed; retry in {in_:.1?}")
             }
             Self::NoLiveWorker { queue, kind } => {
-                write!(f, "ready, but no live worker serves queue {queue} and kind {kind}")
+                write!(f, "no live worker serves queue {queue} and kind {kind}")
             }
             Self::Ready { jobs_before: Some(0) } => f.write_str("ready, next in its queue"),
             Self::Ready { jobs_before: Some(n) } => write!(f, "ready, behind {n} jobs"),

@@ -16,8 +16,8 @@ use futures_util::task::AtomicWaker;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
-/// So much longer than `op_timeout` a call may take (contract R10.2), which begins anew when its
-/// flush does: who has waited longer behind a flush that failed is told with it.
+/// How much longer than `op_timeout` a call may take (contract R10.2). The time begins anew when
+/// its flush does; a call that has waited longer behind a flush that failed fails with it.
 const BEHIND: Duration = Duration::from_secs(1);
 
 /// A batched call.
@@ -34,8 +34,8 @@ pub(super) trait Flush: Send + Sync + 'static {
     }
 
     /// Whether one call may be held up by what others have not ended, and its flush with it. All
-    /// flushes then are of merged items, and those that the store tells of as
-    /// [held up](Error::is_held_up) are repeated by each caller for itself.
+    /// flushes then are of merged items, and those for which the store
+    /// returns [held up](Error::is_held_up) are repeated by each caller for itself.
     fn may_block(&self) -> bool {
         false
     }
@@ -251,7 +251,7 @@ fn is_silence(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Indeterminate) && !error.is_held_up()
 }
 
-/// What a call is told whose flush never began.
+/// The error of a call whose flush never began.
 fn behind(error: &Error) -> Error {
     let message = "the store did not answer the calls before this one; nothing of it was applied";
     Error::new(ErrorKind::Unavailable, message).caused_by(error.clone())

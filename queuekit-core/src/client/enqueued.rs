@@ -7,7 +7,8 @@ use crate::backend::{EnqueueOutcome, enqueued};
 use crate::error::Result;
 use crate::job::JobId;
 
-/// The outcomes of [`Client::enqueue_all`](super::Client::enqueue_all), one per job, in order.
+/// The outcomes of [`Client::enqueue_all`](super::Client::enqueue_all), and of the stores'
+/// `enqueue_in`, one per job, in order.
 ///
 /// A batch that was stored may still have refused some of its jobs: their queue was full, or their
 /// id belongs to another job. [`ids`](Self::ids) turns a refusal into an error; to handle refusals
@@ -29,10 +30,6 @@ use crate::job::JobId;
 pub struct Enqueued(Vec<EnqueueOutcome>);
 
 impl Enqueued {
-    pub(super) fn new(outcomes: Vec<EnqueueOutcome>) -> Self {
-        Self(outcomes)
-    }
-
     /// The id under which each job's work is stored: its own, or that of its duplicate.
     ///
     /// # Errors
@@ -49,6 +46,13 @@ impl Enqueued {
     /// The outcomes, to look at.
     pub fn iter(&self) -> slice::Iter<'_, EnqueueOutcome> {
         self.0.iter()
+    }
+}
+
+/// For stores: one outcome per job, in the order of the jobs.
+impl From<Vec<EnqueueOutcome>> for Enqueued {
+    fn from(outcomes: Vec<EnqueueOutcome>) -> Self {
+        Self(outcomes)
     }
 }
 
@@ -78,7 +82,7 @@ mod tests {
     #[tokio::test]
     async fn a_refusal_in_a_batch_is_an_error_that_names_the_item() {
         let client = Client::new(MemoryStore::new());
-        let one = QueuePatch::default().max_pending(Some(1));
+        let one = QueuePatch::default().max_pending(1);
         client.queues().configure("small", &one).await.unwrap();
         let drafts = || ["large", "small", "small"].map(|q| JobDraft::new("work", "").queue(q));
         let enqueued = client.enqueue_all(drafts()).await.unwrap();

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::backend::{Backend, BackendExt, Burial, JobFilter, Page, only};
-use crate::bulk::{BulkReport, BulkRequest, bulk};
+use crate::backend::{Backend, BackendExt, DeadLetter, JobFilter, Page, only};
+use crate::bulk::{BulkAction, BulkReport, BulkRequest, BulkTotals, bulk};
 use crate::capability::{Admin, CancelOutcome, RescheduleOutcome, RetryOutcome, Why};
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::{Job, JobId};
@@ -52,7 +52,8 @@ impl<'a> Jobs<'a> {
         self.backend.list_jobs(filter).await
     }
 
-    /// Waits until the job has ended (completed, dead or cancelled) and answers it as it is then.
+    /// Waits until the job has ended (completed, dead or cancelled) and answers it as it is then;
+    /// [`Job::result`] decodes its result.
     ///
     /// It looks every 10 ms at first, and less often the longer it waits, down to twice a second.
     /// It has no time limit: put one around it, such as `tokio::time::timeout`. It needs a tokio
@@ -123,9 +124,9 @@ impl<'a> Jobs<'a> {
     ///
     /// # Errors
     /// `Conflict` if it runs or has ended otherwise; `NotFound`; those of
-    /// [`Backend::move_to_dlq`].
+    /// [`Backend::dead_letter`].
     pub async fn dead_letter(self, id: JobId, reason: &str) -> Result<bool> {
-        self.backend.bury_one(Burial::of_job(id, reason)).await
+        self.backend.dead_letter_one(DeadLetter::of_job(id, reason)).await
     }
 
     /// Deletes a job that does not run; false if it is not stored.
@@ -136,6 +137,14 @@ impl<'a> Jobs<'a> {
         self.backend.delete_job(id, false).await
     }
 
+    /// Deletes a job even if it runs: whoever runs it loses its lease. False if it is not stored.
+    ///
+    /// # Errors
+    /// Those of [`Backend::delete_job`].
+    pub async fn delete_forced(self, id: JobId) -> Result<bool> {
+        self.backend.delete_job(id, true).await
+    }
+
     /// Why a job is not running; none if it is not stored.
     ///
     /// # Errors
@@ -144,11 +153,44 @@ impl<'a> Jobs<'a> {
         self.admin("why")?.why(id).await
     }
 
-    /// One step of an action on all jobs of a filter; see [`BulkRequest`].
+    /// Does something with all jobs of a filter, a page per call of the store, and answers what
+    /// came of it.
+    ///
+    /// A job whose state forbids the action when its turn comes is skipped. Filter by status: a job
+    /// that still matches once it was changed may be met again, and counts as skipped then. If the
+    /// call fails, or its future is dropped, the pages before are done, and calling again goes on
+    /// with the rest. For a dry run, or to show progress, see [`bulk_page`](Self::bulk_page).
+    ///
+    /// ```
+    /// # use queuekit_core::{BulkAction, Client, JobFilter, State, memory::MemoryStore};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> queuekit_core::Result<()> {
+    /// # let client = Client::new(MemoryStore::new());
+    /// let timed_out = JobFilter::default().status(State::Dead).error_contains("timed out");
+    /// let totals = client.jobs().bulk(timed_out, BulkAction::Retry).await?;
+    /// println!("{} of {} retried", totals.changed, totals.matched);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`bulk_page`](Self::bulk_page).
+    pub async fn bulk(self, filter: JobFilter, action: BulkAction) -> Result<BulkTotals> {
+        let mut totals = BulkTotals::default();
+        let mut next = Some(BulkRequest::new(action, filter));
+        while let Some(request) = next {
+            let report = self.bulk_page(&request).await?;
+            totals.add(&report);
+            next = request.after(&report);
+        }
+        Ok(totals)
+    }
+
+    /// One step of an action on the jobs of a filter; see [`BulkRequest`].
     ///
     /// # Errors
     /// Those of [`bulk`](crate::bulk()).
-    pub async fn bulk(self, request: &BulkRequest) -> Result<BulkReport> {
+    pub async fn bulk_page(self, request: &BulkRequest) -> Result<BulkReport> {
         bulk(self.backend, request).await
     }
 
@@ -214,6 +256,35 @@ mod tests {
         assert!(poll_immediate(&mut wait).await.is_none());
         assert!(client.jobs().delete(id).await.unwrap());
         assert_eq!(kind(wait.await), "not_found");
+    }
+
+    #[tokio::test]
+    async fn a_bulk_action_takes_every_page() {
+        let client = Client::new(MemoryStore::new());
+        let drafts = (0..5).map(|_| JobDraft::new("work", "{}"));
+        let ids = client.enqueue_all(drafts).await.unwrap().ids().unwrap();
+        assert!(client.jobs().cancel(ids[0]).await.is_ok());
+        let all = || JobFilter::default().limit(2);
+        let dead = BulkAction::DeadLetter("broken".into());
+        let waiting = all().status(State::Pending);
+        let totals = client.jobs().bulk(waiting, dead).await.unwrap();
+        assert_eq!((totals.matched, totals.changed, totals.skipped), (4, 4, 0));
+        let dead = all().status(State::Dead);
+        let totals = client.jobs().bulk(dead.clone(), BulkAction::Retry).await.unwrap();
+        assert_eq!((totals.matched, totals.changed, totals.skipped), (4, 4, 0));
+        let totals = client.jobs().bulk(dead, BulkAction::Retry).await.unwrap();
+        assert_eq!(totals, BulkTotals::default());
+    }
+
+    #[tokio::test]
+    async fn a_job_that_runs_is_deleted_by_force_only() {
+        let (client, id) = enqueued().await;
+        let worker = WorkerId::new("w").unwrap();
+        let request = Reserve::new(QueueName::default(), 1, LeaseTtl::default(), worker).unwrap();
+        client.backend().reserve(&request).await.unwrap();
+        assert_eq!(kind(client.jobs().delete(id).await), "conflict");
+        assert!(client.jobs().delete_forced(id).await.unwrap());
+        assert!(!client.jobs().delete_forced(id).await.unwrap());
     }
 
     #[tokio::test]

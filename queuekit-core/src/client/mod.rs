@@ -25,10 +25,25 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Consumers, Emitter, EventDraft, EventId, NewEvent, SubscriptionDraft};
 use crate::job::{JobDraft, NewJob};
 use crate::limits::{DELIVERIES_PER_CALL, Limits};
+use crate::measured::Measured;
 use crate::schedule::{ScheduleDraft, Scheduler};
 use coalescer::{Coalescer, Flush, Weigh};
 
 /// A handle on a store; clones share it.
+///
+/// ```
+/// use queuekit_core::memory::MemoryStore;
+/// use queuekit_core::{Client, JobDraft, State};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> queuekit_core::Result<()> {
+/// let client = Client::new(MemoryStore::new()); // or `queuekit::connect(url).await?`
+/// let id = client.enqueue(JobDraft::new("greet", r#"{"name": "Ada"}"#)).queue("mails").await?;
+/// client.jobs().cancel(id).await?;
+/// assert_eq!(client.jobs().wait(id).await?.state, State::Cancelled);
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// Calls made at the same time are merged into one flush while another is under way: an idle
 /// store is called at once, a busy one gets batches that grow with the load. Nobody is hurt by
@@ -60,6 +75,7 @@ impl Client {
 
     /// A client of a store that others hold too.
     pub fn shared(backend: Arc<dyn Backend>) -> Self {
+        let backend: Arc<dyn Backend> = Arc::new(Measured(backend));
         let store = || Arc::clone(&backend);
         let emitter = Arc::new(Emitter::default());
         let lanes = Arc::new(Lanes {
@@ -73,7 +89,7 @@ impl Client {
         Self { backend, lanes }
     }
 
-    /// The store.
+    /// The store, whose calls through this are [measured](crate::metrics).
     pub fn backend(&self) -> &Arc<dyn Backend> {
         &self.backend
     }
@@ -176,8 +192,7 @@ impl Client {
     /// # Errors
     /// `Invalid`, naming the field that breaks its limit; those of [`Scheduler::declare`].
     pub async fn schedule(&self, draft: ScheduleDraft) -> Result<Declared> {
-        let schedule = async { self.schedules().declare(&draft.build()?).await };
-        schedule.await.map_err(|error: Error| error.during("schedule"))
+        self.schedules().declare(draft).await.map_err(|error: Error| error.during("schedule"))
     }
 
     /// Declares what a consumer subscribes to, as [`schedule`](Self::schedule) does a schedule; see
@@ -186,8 +201,7 @@ impl Client {
     /// # Errors
     /// `Invalid`, naming the field that breaks its limit; those of [`Consumers::declare`].
     pub async fn subscribe(&self, draft: SubscriptionDraft) -> Result<Declared> {
-        let subscribe = async { self.consumers().declare(&draft.build()?).await };
-        subscribe.await.map_err(|error: Error| error.during("subscribe"))
+        self.consumers().declare(draft).await.map_err(|error: Error| error.during("subscribe"))
     }
 
     /// Stored jobs: get, list, wait for, cancel, retry, reschedule, delete.

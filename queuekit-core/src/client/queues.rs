@@ -14,7 +14,7 @@ use super::jobs::admin;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> queuekit_core::Result<()> {
 /// # let client = Client::new(MemoryStore::new());
-/// client.queues().configure("emails", &QueuePatch::default().max_pending(Some(10_000))).await?;
+/// client.queues().configure("emails", &QueuePatch::default().max_pending(10_000)).await?;
 /// client.queues().pause("emails").await?;
 /// assert!(client.queues().list().await?[0].settings.paused);
 /// # Ok(())

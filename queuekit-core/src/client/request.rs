@@ -37,7 +37,7 @@ impl<'a> EnqueueRequest<'a> {
     }
 
     /// See [`JobDraft::priority`].
-    pub fn priority(self, priority: Priority) -> Self {
+    pub fn priority<P: TryInto<Priority, Error: Into<Error>>>(self, priority: P) -> Self {
         self.with(|draft| draft.priority(priority))
     }
 
@@ -82,7 +82,7 @@ impl<'a> EnqueueRequest<'a> {
     }
 
     /// See [`JobDraft::metadata`].
-    pub fn metadata(self, metadata: Metadata) -> Self {
+    pub fn metadata(self, metadata: impl Into<Metadata>) -> Self {
         self.with(|draft| draft.metadata(metadata))
     }
 
@@ -154,6 +154,6 @@ impl<'a> IntoFuture for EnqueueAll<'a> {
     type IntoFuture = Awaited<'a, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { self.client.enqueue_jobs(self.jobs?).await.map(Enqueued::new) })
+        Box::pin(async move { self.client.enqueue_jobs(self.jobs?).await.map(Enqueued::from) })
     }
 }

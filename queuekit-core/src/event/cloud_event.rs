@@ -1,6 +1,7 @@
 //! Events as CloudEvents 1.0 in JSON, for the world outside.
 //!
-//! What an event has no field for stands in its metadata, under names that begin with `ce_`.
+//! Attributes that an event has no field for are in its metadata, under names that begin with
+//! `ce_`.
 //! Source: the CloudEvents specification 1.0.2 and its JSON format.
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ use super::{Event, EventDraft};
 use crate::digest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::Metadata;
+use crate::json::as_json;
 
 /// Before the names of its attributes in the metadata.
 const PREFIX: &str = "ce_";
@@ -149,16 +151,15 @@ fn attributes(json: &[u8]) -> Result<BTreeMap<String, String>> {
 }
 
 impl Event {
-    /// The event as a CloudEvent in JSON. Data that is JSON is its `data`, byte for byte; other
-    /// data its `data_base64`.
+    /// The event as a CloudEvent in JSON. Data that is JSON nested at most 64 deep is its `data`,
+    /// byte for byte; other data its `data_base64`.
     ///
     /// # Errors
     /// `Corrupt` if it cannot be written.
     pub fn to_cloud_event(&self) -> Result<String> {
         let attribute = |name: &str| self.metadata.get(&format!("{PREFIX}{name}"));
         let is_json = attribute("datacontenttype").is_none_or(|of| of.contains("json"));
-        let json = std::str::from_utf8(&self.data).ok().filter(|_| is_json);
-        let data = json.and_then(|text| serde_json::from_str::<&RawValue>(text).ok());
+        let data = as_json(&self.data).filter(|_| is_json);
         let head = Written {
             specversion: "1.0".to_owned(),
             id: attribute("id").map_or_else(|| self.id.to_string(), str::to_owned),
@@ -241,6 +242,18 @@ mod tests {
         assert_eq!(stored(text).data, r#"<a b="c"/>"#);
         let empty = stored(r#"{"specversion":"1.0","id":"1","source":"s","type":"t"}"#);
         assert!(empty.data.is_empty() && !empty.to_cloud_event().unwrap().contains("data"));
+    }
+
+    #[test]
+    fn s6_data_that_is_nested_too_deep_for_parsers_comes_back_from_base64() {
+        let deep = "[".repeat(65) + &"]".repeat(65);
+        for data in [&deep, " 1"] {
+            let event = EventDraft::new("t", data.to_owned()).build().unwrap();
+            let event = Event::new(&event, Timestamp::from_millis(1_767_225_600_000));
+            let written = event.to_cloud_event().unwrap();
+            assert!(written.contains("data_base64"), "{written}");
+            assert_eq!(stored(&written).data, data);
+        }
     }
 
     #[test]

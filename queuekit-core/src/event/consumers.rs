@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use super::subscription::Keys;
 use super::{EventSettings, Subscription};
-use crate::backend::{Backend, JobFilter, PageSize};
+use crate::backend::{Backend, JobFilter};
 use crate::capability::Outbox;
 use crate::declared::{Declared, digest_of};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, parsed};
 use crate::job::{Job, State, Status};
 use crate::limits::SUBSCRIPTIONS;
 use crate::names::{ConsumerName, QueueName};
@@ -15,7 +15,7 @@ use crate::queue::{KeyOnWait, Totals};
 
 /// How often a change is tried that others come before.
 const TRIES: usize = 20;
-/// Deliveries that ended last, of which rates are told.
+/// How many deliveries, of those that ended last, rates are computed from.
 const RECENT: usize = 100;
 
 /// The consumers of a store's events.
@@ -36,9 +36,10 @@ pub struct ConsumerStats {
     pub dead: u64,
     /// How deliveries have ended since the consumer first subscribed, those that are gone included.
     pub totals: Totals,
-    /// Of the last 100 that ended and are stored, completed or dead, how many died, 0.0..=1.0.
+    /// The share of dead deliveries, 0.0..=1.0, among the last 100 that ended and are stored.
     pub failure_rate: f64,
-    /// Of the completed among them, from emit to completion: the median, and the 95th in 100.
+    /// The time from emit to completion of the completed among them: the median, and the 95th
+    /// percentile.
     pub latency: Option<(Duration, Duration)>,
 }
 
@@ -60,10 +61,26 @@ impl<'a> Consumers<'a> {
     /// last declared: what an operator changes holds until then. Whether it is enabled holds beyond
     /// that: of a subscription that is there, that is the operator's to say (R14.4).
     ///
+    /// ```
+    /// # use queuekit_core::{Client, SubscriptionDraft, memory::MemoryStore};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> queuekit_core::Result<()> {
+    /// # let client = Client::new(MemoryStore::new());
+    /// let shipping = SubscriptionDraft::new("shipping", "order.*").ordered().max_attempts(10);
+    /// client.consumers().declare(shipping).await?;
+    /// assert!(client.consumers().get("shipping").await?.is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
-    /// `Invalid` if there would be too many; `Unavailable`, `Indeterminate` (declare it again),
-    /// `Closed`.
-    pub async fn declare(&self, subscription: &Subscription) -> Result<Declared> {
+    /// `Invalid`, naming the field that breaks its limit, or if there would be too many;
+    /// `Unavailable`, `Indeterminate` (declare it again), `Closed`.
+    pub async fn declare<S>(&self, subscription: S) -> Result<Declared>
+    where
+        S: TryInto<Subscription, Error: Into<Error>>,
+    {
+        let subscription: Subscription = parsed(subscription)?;
         let consumer = &subscription.consumer;
         let digest = digest_of(&subscription.switched(true), b"")?;
         let declared = self.change(|settings| {
@@ -87,8 +104,12 @@ impl<'a> Consumers<'a> {
     ///
     /// # Errors
     /// Those of [`declare`](Self::declare).
-    pub async fn put(&self, subscription: &Subscription) -> Result<bool> {
-        let is_new = self.change(|settings| Ok((true, settings.put(subscription)?))).await?;
+    pub async fn put<S>(&self, subscription: S) -> Result<bool>
+    where
+        S: TryInto<Subscription, Error: Into<Error>>,
+    {
+        let subscription: Subscription = parsed(subscription)?;
+        let is_new = self.change(|settings| Ok((true, settings.put(&subscription)?))).await?;
         self.set_up_queue(&subscription.consumer).await?;
         Ok(is_new)
     }
@@ -98,10 +119,11 @@ impl<'a> Consumers<'a> {
     ///
     /// # Errors
     /// Those of [`declare`](Self::declare).
-    pub async fn put_keeping_enabled(
-        &self,
-        subscription: &Subscription,
-    ) -> Result<(Subscription, bool)> {
+    pub async fn put_keeping_enabled<S>(&self, subscription: S) -> Result<(Subscription, bool)>
+    where
+        S: TryInto<Subscription, Error: Into<Error>>,
+    {
+        let subscription: Subscription = parsed(subscription)?;
         let consumer = &subscription.consumer;
         let put = self.change(|settings| {
             let stored = settings.subscriptions.get(consumer);
@@ -118,7 +140,11 @@ impl<'a> Consumers<'a> {
     ///
     /// # Errors
     /// `Unavailable`, `Closed`.
-    pub async fn get(&self, consumer: &ConsumerName) -> Result<Option<Subscription>> {
+    pub async fn get<C>(&self, consumer: C) -> Result<Option<Subscription>>
+    where
+        C: TryInto<ConsumerName, Error: Into<Error>>,
+    {
+        let consumer = &parsed(consumer)?;
         Ok(self.settings().await?.subscriptions.remove(consumer))
     }
 
@@ -135,7 +161,11 @@ impl<'a> Consumers<'a> {
     ///
     /// # Errors
     /// `Unavailable`, `Indeterminate`, `Closed`.
-    pub async fn remove(&self, consumer: &ConsumerName) -> Result<bool> {
+    pub async fn remove<C>(&self, consumer: C) -> Result<bool>
+    where
+        C: TryInto<ConsumerName, Error: Into<Error>>,
+    {
+        let consumer = &parsed(consumer)?;
         self.change(|settings| {
             settings.declared.remove(consumer);
             settings.served.remove(consumer);
@@ -149,7 +179,11 @@ impl<'a> Consumers<'a> {
     ///
     /// # Errors
     /// `NotFound`; `Unavailable`, `Indeterminate`, `Closed`.
-    pub async fn set_enabled(&self, consumer: &ConsumerName, enabled: bool) -> Result<()> {
+    pub async fn set_enabled<C>(&self, consumer: C, enabled: bool) -> Result<()>
+    where
+        C: TryInto<ConsumerName, Error: Into<Error>>,
+    {
+        let consumer = &parsed(consumer)?;
         self.change(|settings| {
             let found = settings.subscriptions.get_mut(consumer);
             let subscription = found.ok_or_else(|| unknown(consumer))?;
@@ -164,17 +198,20 @@ impl<'a> Consumers<'a> {
     ///
     /// # Errors
     /// `NotFound` if it never had a subscription; `Unavailable`, `Closed`.
-    pub async fn stats(&self, consumer: &ConsumerName) -> Result<ConsumerStats> {
+    pub async fn stats<C>(&self, consumer: C) -> Result<ConsumerStats>
+    where
+        C: TryInto<ConsumerName, Error: Into<Error>>,
+    {
+        let consumer = &parsed(consumer)?;
         let queue = consumer.queue()?;
         let found = self.backend.find_queues(std::slice::from_ref(&queue)).await?.pop();
         if found.is_none() && self.get(consumer).await?.is_none() {
             return Err(unknown(consumer));
         }
         let count = |state| found.as_ref().map_or(0, |found| found.counts.of_state(state).value);
-        let limit = PageSize::new(RECENT)?;
         let mut recent = Vec::new();
         for status in [Status::Completed, Status::Dead] {
-            let filter = JobFilter::default().queue(queue.clone()).status(status).limit(limit);
+            let filter = JobFilter::default().queue(queue.clone()).status(status).limit(RECENT);
             recent.extend(self.backend.list_jobs(&filter).await?.items);
         }
         let (failure_rate, latency) = rates(recent);
@@ -207,7 +244,7 @@ impl<'a> Consumers<'a> {
             if is_done && mine.is_none_or(|mine| mine == wanted) {
                 return Ok(());
             }
-            admin.configure(&queue, &wanted.patch()?).await?;
+            admin.configure(&queue, &wanted.patch()).await?;
             mine = Some(wanted);
             settings.served.insert(consumer.clone(), wanted);
             // Whether others were first, the next turn sees.
@@ -231,7 +268,7 @@ impl<'a> Consumers<'a> {
         for (consumer, subscription) in &settings.subscriptions {
             let keys = subscription.keys();
             if keys == Keys::InOrder && !settings.served.contains_key(consumer) {
-                admin.configure(&consumer.queue()?, &keys.patch()?).await?;
+                admin.configure(&consumer.queue()?, &keys.patch()).await?;
             }
         }
         Ok(())
@@ -284,7 +321,7 @@ pub(super) fn unknown(consumer: &ConsumerName) -> Error {
     Error::new(ErrorKind::NotFound, message).on(consumer)
 }
 
-/// Of the last that ended: the share that died, and how long the others took.
+/// The share that died among the deliveries that ended last, and how long the others took.
 fn rates(mut ended: Vec<Job>) -> (f64, Option<(Duration, Duration)>) {
     ended.sort_by_key(|job| std::cmp::Reverse(job.finished_at));
     ended.truncate(RECENT);
@@ -333,7 +370,7 @@ mod tests {
         consumers.declare(&ordered).await.unwrap_err();
         assert_eq!(per_key(&store).await, 1, "order is there before it is wanted");
         consumers.declare(&ordered).await.unwrap();
-        let late = Keys::InTurn.patch().unwrap();
+        let late = Keys::InTurn.patch();
         let queue = ordered.consumer().queue().unwrap();
         store.capabilities().admin.unwrap().configure(&queue, &late).await.unwrap();
         consumers.declare(&ordered).await.unwrap();

@@ -91,7 +91,8 @@ impl EventDraft {
     }
 
     /// Small facts that travel with it and with its deliveries (default none).
-    pub fn metadata(self, metadata: Metadata) -> Self {
+    pub fn metadata(self, metadata: impl Into<Metadata>) -> Self {
+        let metadata = metadata.into();
         self.check(|event| {
             event.metadata = metadata;
             Ok(())
@@ -188,8 +189,8 @@ impl NewEvent {
         self.merged
     }
 
-    /// Whether its id was made earlier. The event that had it may have gone, and deliveries of that
-    /// one may still be stored, also such as have ended: they are not made again (R14.2).
+    /// Whether its id was made earlier. The event that had it may be gone while deliveries of it
+    /// are still stored, also ended ones: they are not made again (R14.2).
     pub fn is_repeat(&self) -> bool {
         self.repeat
     }

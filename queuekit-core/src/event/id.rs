@@ -1,6 +1,6 @@
 //! The identity of an event.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use uuid::{Builder, Uuid};
 
 use crate::clock::Timestamp;
@@ -8,8 +8,8 @@ use crate::uuid_like::uuid_like;
 
 /// A UUIDv7, made by the client before the call, so that a call whose reply was lost can be
 /// repeated.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(into = "String")]
 pub struct EventId(Uuid);
 
 impl EventId {

@@ -3,20 +3,20 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, read_checked};
 use crate::names::Kind;
 
 /// One type (`order.paid`), all that begin with some parts (`order.*`), or all (`*`).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(into = "String")]
 pub enum EventPattern {
     /// Of every type.
     All,
     /// Of types that begin with this, which ends in a dot.
     Below(String),
-    /// Of this type.
+    /// Events of this type.
     Only(Kind),
 }
 
@@ -57,6 +57,12 @@ impl fmt::Display for EventPattern {
             Self::Below(prefix) => write!(f, "{prefix}*"),
             Self::Only(kind) => fmt::Display::fmt(kind, f),
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for EventPattern {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        read_checked::<D, String, Self>(from)
     }
 }
 

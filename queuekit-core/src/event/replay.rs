@@ -46,6 +46,7 @@ pub enum ReplayFrom {
 
 /// What a step did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReplayReport {
     /// Events that the consumer wants.
     pub matched: usize,

@@ -41,7 +41,7 @@ pub struct EventSettings {
     /// is still to be done.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) served: BTreeMap<ConsumerName, Keys>,
-    /// Of the log.
+    /// How long the log keeps events.
     pub retention: EventRetention,
 }
 
@@ -71,8 +71,8 @@ impl Default for EventRetention {
 }
 
 impl EventRetention {
-    /// Events stay for this long, at least 10 min, and at most so many of them; the number spares
-    /// those that were emitted less than 60 s ago.
+    /// Events stay for this long, at least 10 min, and at most this number of them; the number
+    /// never removes an event that was emitted less than 60 s ago.
     ///
     /// # Errors
     /// `Invalid` if the age is under 10 min, the number 0, or either more than a store counts.

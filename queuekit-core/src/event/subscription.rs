@@ -48,14 +48,12 @@ pub(super) enum Keys {
 
 impl Keys {
     /// The settings of a queue by which it is so.
-    pub(super) fn patch(self) -> Result<QueuePatch> {
+    pub(super) fn patch(self) -> QueuePatch {
         let patch = QueuePatch::default();
         match self {
-            Self::Unused => Ok(patch.order(Order::Strict)),
-            Self::InTurn => {
-                Ok(patch.order(Order::Fair).per_key(BESIDE)?.key_on_wait(KeyOnWait::Skip))
-            }
-            Self::InOrder => Ok(patch.order(Order::Fair).per_key(1)?.key_on_wait(KeyOnWait::Block)),
+            Self::Unused => patch.order(Order::Strict),
+            Self::InTurn => patch.order(Order::Fair).per_key(BESIDE).key_on_wait(KeyOnWait::Skip),
+            Self::InOrder => patch.order(Order::Fair).per_key(1).key_on_wait(KeyOnWait::Block),
         }
     }
 }
@@ -183,6 +181,20 @@ impl SubscriptionDraft {
             self.subscription = Err(error);
         }
         self
+    }
+}
+
+impl TryFrom<SubscriptionDraft> for Subscription {
+    type Error = Error;
+
+    fn try_from(draft: SubscriptionDraft) -> Result<Self> {
+        draft.build()
+    }
+}
+
+impl From<&Self> for Subscription {
+    fn from(subscription: &Self) -> Self {
+        subscription.clone()
     }
 }
 

@@ -18,6 +18,23 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 ///
 /// A setter that is given something invalid remembers it until then, so that calls can be
 /// chained without `?`.
+///
+/// ```
+/// use std::time::Duration;
+/// use queuekit_core::{JobDraft, Priority};
+///
+/// let job = JobDraft::new("resize", r#"{"image": 7}"#)
+///     .queue("images")
+///     .priority(Priority::HIGH)
+///     .delay(Duration::from_secs(60))
+///     .metadata([("tenant", "acme")])
+///     .build()?;
+/// assert_eq!(job.queue().as_str(), "images");
+///
+/// let error = JobDraft::new("resize", "").max_attempts(0).build().unwrap_err();
+/// assert_eq!(error.to_string(), "max_attempts must be 1..=1000; got 0");
+/// # Ok::<_, queuekit_core::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[must_use = "a draft enqueues nothing"]
 pub struct JobDraft {
@@ -56,9 +73,12 @@ impl JobDraft {
         self.try_set(queue, |job, queue| job.queue = queue)
     }
 
-    /// The priority (default normal).
-    pub fn priority(self, priority: Priority) -> Self {
-        self.set(|job| job.priority = priority)
+    /// The priority (default normal): [`Priority::HIGH`], or a level 0..=31 as `u8`.
+    pub fn priority<P>(self, priority: P) -> Self
+    where
+        P: TryInto<Priority, Error: Into<Error>>,
+    {
+        self.try_set(priority, |job, priority| job.priority = priority)
     }
 
     /// How many leases may be granted before the job is dead (default 3); 1..=1000.
@@ -115,7 +135,8 @@ impl JobDraft {
         self.try_set(key, |job, key| job.idempotency_key = Some(key))
     }
 
-    /// The idempotency key is free again as soon as the job has ended.
+    /// The [idempotency key](Self::idempotency_key), which the job must have, is free again as soon
+    /// as the job has ended.
     pub fn unique_until_done(self) -> Self {
         self.set(|job| job.unique_until_done = true)
     }
@@ -128,8 +149,9 @@ impl JobDraft {
         self.try_set(key, |job, key| job.partition_key = Some(key))
     }
 
-    /// Small facts that travel with the job (default none).
-    pub fn metadata(self, metadata: Metadata) -> Self {
+    /// Small facts that travel with the job (default none), such as `[("tenant", "acme")]`.
+    pub fn metadata(self, metadata: impl Into<Metadata>) -> Self {
+        let metadata = metadata.into();
         self.set(|job| job.metadata = metadata)
     }
 
@@ -153,6 +175,9 @@ impl JobDraft {
         let queue = &job.queue;
         let open = !queue.is_reserved();
         within("queue", open, "outside the reserved prefixes event. and queuekit.", queue)?;
+        let keyed = job.idempotency_key.is_some() || !job.unique_until_done;
+        let limit = "set together with an idempotency key";
+        within("unique_until_done", keyed, limit, "a job without one")?;
         job.id = match (self.id, job.moved_from) {
             (Some(id), _) => {
                 within("id", id.belongs_to(queue), "an id of the job's queue", id)?;
@@ -214,6 +239,14 @@ fn within(
     if valid { Ok(()) } else { Err(Error::invalid(field, limit, got)) }
 }
 
+impl TryFrom<JobDraft> for NewJob {
+    type Error = Error;
+
+    fn try_from(draft: JobDraft) -> Result<Self> {
+        draft.build()
+    }
+}
+
 impl<P: Payload> From<P> for JobDraft {
     fn from(payload: P) -> Self {
         Self::of(&payload)
@@ -223,5 +256,19 @@ impl<P: Payload> From<P> for JobDraft {
 impl From<NewJob> for JobDraft {
     fn from(job: NewJob) -> Self {
         Self { id: Some(job.id), job: Ok(job) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r2_5_a_job_is_unique_until_done_only_by_a_key() {
+        let draft = || JobDraft::new("work", "").unique_until_done();
+        let error = draft().build().unwrap_err();
+        let wanted = "unique_until_done must be set together with an idempotency key";
+        assert!(error.to_string().starts_with(wanted), "{error}");
+        assert!(draft().idempotency_key("k").build().unwrap().unique_until_done());
     }
 }

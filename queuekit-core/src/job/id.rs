@@ -1,6 +1,6 @@
 //! The identity of a job.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 use uuid::{Builder, Uuid};
 
@@ -13,8 +13,8 @@ use crate::uuid_like::uuid_like;
 ///
 /// The client makes it before the call, so that a call whose reply was lost can be repeated; the
 /// tag lets a store find a job by id alone.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(into = "String")]
 pub struct JobId(Uuid);
 
 impl JobId {

@@ -41,3 +41,9 @@ impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Metadata {
         Self(pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
     }
 }
+
+impl<N: Into<String>, V: Into<String>, const PAIRS: usize> From<[(N, V); PAIRS]> for Metadata {
+    fn from(pairs: [(N, V); PAIRS]) -> Self {
+        pairs.into_iter().collect()
+    }
+}

@@ -3,6 +3,7 @@
 mod draft;
 mod error_text;
 mod id;
+mod json;
 mod metadata;
 mod new_job;
 mod payload;
@@ -12,6 +13,7 @@ mod state;
 
 pub use draft::JobDraft;
 pub use error_text::ErrorText;
+pub(crate) use error_text::storable;
 pub use id::JobId;
 pub use metadata::Metadata;
 pub use new_job::{NewJob, Start};

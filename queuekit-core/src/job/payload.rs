@@ -1,5 +1,7 @@
 //! What a job carries, typed.
 
+use std::fmt::Display;
+
 use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -25,10 +27,12 @@ use crate::error::{Error, ErrorKind, Result};
 ///     const KIND: &'static str = "greet";
 /// }
 /// ```
+///
+/// The crate `queuekit` derives the same: `#[derive(Payload)] #[payload(kind = "greet")]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a job payload",
-    note = "derive `serde::Serialize` and `serde::Deserialize`, then write \
-            `impl Payload for {Self} {{ const KIND: &'static str = \"..\"; }}`"
+    note = "derive `serde::Serialize`, `serde::Deserialize` and `queuekit::Payload`, the latter \
+            with `#[payload(kind = \"..\")]`"
 )]
 pub trait Payload: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// The kind: it picks the handler, in this process or in another language.
@@ -57,14 +61,18 @@ pub trait Payload: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// # Errors
     /// `Corrupt`, with a message that names the place where the bytes do not fit.
     fn decode(bytes: &[u8]) -> Result<Self> {
-        serde_json::from_slice(bytes).or_else(|_| {
-            // Only what failed is parsed again, by the slower parser that knows where it is.
-            let parser = &mut serde_json::Deserializer::from_slice(bytes);
-            serde_path_to_error::deserialize(parser).map_err(|error| {
-                let message =
-                    format!("payload of {} at {}: {}", Self::KIND, error.path(), error.inner());
-                Error::new(ErrorKind::Corrupt, message).caused_by(error)
-            })
-        })
+        json(bytes, format_args!("payload of {}", Self::KIND))
     }
+}
+
+/// The value of these bytes of JSON, which an error calls by this name.
+pub(super) fn json<T: DeserializeOwned>(bytes: &[u8], name: impl Display) -> Result<T> {
+    serde_json::from_slice(bytes).or_else(|_| {
+        // Only what failed is parsed again, by the slower parser that knows where it is.
+        let parser = &mut serde_json::Deserializer::from_slice(bytes);
+        serde_path_to_error::deserialize(parser).map_err(|error| {
+            let message = format!("{name} at {}: {}", error.path(), error.inner());
+            Error::new(ErrorKind::Corrupt, message).caused_by(error)
+        })
+    })
 }

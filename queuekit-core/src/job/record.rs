@@ -4,8 +4,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::{ErrorText, JobId, Metadata, Priority, State, Status};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::{ErrorText, JobId, Metadata, Payload, Priority, State, Status};
 use crate::clock::Timestamp;
+use crate::error::{Error, ErrorKind, Result};
 use crate::job::error_text::storable;
 use crate::limits::LOG_LINE_BYTES;
 use crate::names::{IdempotencyKey, Kind, PartitionKey, QueueName, WorkerId};
@@ -36,7 +40,7 @@ pub struct Job {
     /// When the last lease was granted.
     pub started_at: Option<Timestamp>,
     pub finished_at: Option<Timestamp>,
-    /// Of the present lease.
+    /// The time left of the present lease.
     pub lease_expires_in: Option<Duration>,
     /// Who holds the lease, or held the last one.
     pub worker: Option<WorkerId>,
@@ -95,16 +99,71 @@ impl Job {
             moved_from: None,
         }
     }
+
+    /// The payload, decoded; its bytes are in the field of the same name.
+    ///
+    /// # Errors
+    /// `Invalid` if the job is of another kind than the payload; `Corrupt` if the bytes do not fit
+    /// the type, as [`Payload::decode`] says.
+    ///
+    /// ```
+    /// # use queuekit_core::{Client, Payload, memory::MemoryStore};
+    /// # #[derive(serde::Serialize, serde::Deserialize)]
+    /// # struct Greet { name: String }
+    /// # impl Payload for Greet { const KIND: &'static str = "greet"; }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> queuekit_core::Result<()> {
+    /// # let client = Client::new(MemoryStore::new());
+    /// let id = client.enqueue(Greet { name: "Ada".into() }).await?;
+    /// let job = client.jobs().get(id).await?.expect("the job is stored");
+    /// assert_eq!(job.payload::<Greet>()?.name, "Ada");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn payload<P: Payload>(&self) -> Result<P> {
+        if self.kind.as_str() != P::KIND {
+            let limit = format!("{} to decode its payload as such", P::KIND);
+            return Err(Error::invalid("kind", limit, &self.kind).on(self.id));
+        }
+        P::decode(&self.payload).map_err(|error| error.on(self.id))
+    }
+
+    /// The result of a completed job, decoded from JSON; its bytes are in the field of the same
+    /// name.
+    ///
+    /// A handler that returns `()` stores no result, which decodes as `()` and as `None`.
+    ///
+    /// # Errors
+    /// `Conflict` if the job has not completed: the message has its status, and why it is dead;
+    /// `Corrupt` if the result does not fit the type.
+    ///
+    /// ```no_run
+    /// # async fn receipt(client: queuekit_core::Client, id: queuekit_core::JobId)
+    /// # -> queuekit_core::Result<String> {
+    /// let receipt: String = client.jobs().wait(id).await?.result()?;
+    /// # Ok(receipt)
+    /// # }
+    /// ```
+    pub fn result<T: DeserializeOwned>(&self) -> Result<T> {
+        if self.state != State::Completed {
+            let why = self.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+            let message = format!("the job is {}, not completed{why}", self.status);
+            return Err(Error::new(ErrorKind::Conflict, message).on(self.id));
+        }
+        let bytes = self.result.as_deref().unwrap_or(b"null");
+        super::payload::json(bytes, "result").map_err(|error| error.on(self.id))
+    }
 }
 
 /// One failed attempt (contract R4.5).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Failure {
     /// 1 for the first.
     pub attempt: u32,
     /// The lease it failed under.
     pub lease_seq: u64,
     /// Store time.
+    #[serde(deserialize_with = "super::json::instant")]
     pub at: Timestamp,
     /// Who ran it.
     pub worker: Option<WorkerId>,
@@ -113,7 +172,7 @@ pub struct Failure {
 }
 
 /// How far a run has come; [`new`](Self::new) makes it storable.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[non_exhaustive]
 pub struct Progress {
     /// 0.0..=1.0.
@@ -131,9 +190,10 @@ impl Progress {
 }
 
 /// One line a run has logged.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct LogLine {
     /// Store time at which the line was reported.
+    #[serde(deserialize_with = "super::json::instant")]
     pub at: Timestamp,
     /// At most 1 KiB.
     pub text: String,
@@ -143,5 +203,60 @@ impl LogLine {
     /// A line as it is stored: NUL replaced, cut at 1 KiB on a char boundary.
     pub fn new(at: Timestamp, line: &str) -> Self {
         Self { at, text: storable(line, LOG_LINE_BYTES) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::{Deserialize, Serialize};
+
+    use super::*;
+
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Greet {
+        name: String,
+    }
+
+    impl Payload for Greet {
+        const KIND: &'static str = "greet";
+    }
+
+    fn job(kind: &str, payload: &'static str) -> Job {
+        let id: JobId = "019b76da-a800-7000-8000-0000000037a8".parse().unwrap();
+        let kind = Kind::new(kind).unwrap();
+        let job = Job::pending(id, QueueName::default(), kind, Timestamp::default());
+        Job { payload: payload.into(), ..job }
+    }
+
+    #[test]
+    fn a_payload_is_decoded_only_as_the_kind_it_is() {
+        let name = r#"{"name":"Ada"}"#;
+        assert_eq!(job("greet", name).payload::<Greet>().unwrap().name, "Ada");
+        let error = job("other", name).payload::<Greet>().unwrap_err();
+        assert_eq!(error.kind().as_str(), "invalid", "{error}");
+        let error = job("greet", r#"{"name":1}"#).payload::<Greet>().unwrap_err();
+        assert_eq!(error.kind(), &ErrorKind::Corrupt);
+        assert!(error.to_string().contains("payload of greet at name"), "{error}");
+    }
+
+    #[test]
+    fn a_result_is_decoded_only_of_a_job_that_has_completed() {
+        let ended = |state, status, result: Option<&'static str>| Job {
+            state,
+            status,
+            result: result.map(Bytes::from),
+            reason: Some("out of attempts".into()),
+            ..job("greet", "")
+        };
+        let done = |result| ended(State::Completed, Status::Completed, result);
+        assert_eq!(done(Some("7")).result::<u8>().unwrap(), 7);
+        done(None).result::<()>().unwrap();
+        assert_eq!(done(None).result::<Option<u8>>().unwrap(), None);
+        let error = done(Some("[1, true]")).result::<Vec<u8>>().unwrap_err();
+        assert_eq!(error.kind(), &ErrorKind::Corrupt);
+        assert!(error.to_string().contains("result at [1]"), "{error}");
+        let error = ended(State::Dead, Status::Dead, Some("7")).result::<u8>().unwrap_err();
+        assert_eq!(error.kind(), &ErrorKind::Conflict);
+        assert!(error.to_string().contains("dead, not completed: out of attempts"), "{error}");
     }
 }

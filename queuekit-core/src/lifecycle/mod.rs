@@ -1,9 +1,18 @@
 //! The life of a job: one table of transitions and the pure rules that pick among them.
 //!
-//! Stores write these rules as one `CASE` (SQL) or one `if` (Lua); the memory store calls them.
+//! Stores write these rules as one `CASE` (SQL) or one `if` (Lua). A store that keeps a job as one
+//! value, such as the memory store, keeps a [`Record`], which has them all.
 
+mod budget;
+mod changes;
+mod record;
+mod stored;
 mod transition;
 mod verdict;
 
+pub use budget::Budget;
+pub use record::Record;
 pub use transition::Transition;
-pub use verdict::{bury, cancel, delete, expired, nack, nack_outcome, retry, waiting_status};
+pub use verdict::{
+    cancel, dead_letter, delete, expired, nack, nack_outcome, retry, waiting_status,
+};

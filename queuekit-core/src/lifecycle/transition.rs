@@ -1,4 +1,4 @@
-//! The only ways a job changes its state (contract R1.3).
+//! All transitions of a job (contract R1.3).
 
 use crate::job::State;
 
@@ -24,19 +24,19 @@ pub enum Transition {
     RetryLater,
     /// The run failed on the final attempt.
     Exhaust,
-    /// The run was given back unfinished.
+    /// The run was released.
     Release,
-    /// The run failed for good.
+    /// The run failed, and no retry can help.
     Fatal,
     /// The run ended cancelled: by its handler, or because a cancel was requested meanwhile.
     CancelRunning,
-    /// Buried by its lease.
-    BuryLease,
-    /// Buried by id while it waited.
-    BuryPending,
-    /// Buried by id while it ran, by force.
-    BuryForced,
-    /// Called off while it waited.
+    /// Dead-lettered by its lease.
+    DeadLetterLease,
+    /// Dead-lettered by id while it waited.
+    DeadLetterPending,
+    /// Dead-lettered by id while it ran, by force.
+    DeadLetterForced,
+    /// Cancelled while it waited.
     CancelPending,
     /// Asked to stop while it ran.
     RequestCancel,
@@ -73,9 +73,9 @@ impl Transition {
         Self::Release,
         Self::Fatal,
         Self::CancelRunning,
-        Self::BuryLease,
-        Self::BuryPending,
-        Self::BuryForced,
+        Self::DeadLetterLease,
+        Self::DeadLetterPending,
+        Self::DeadLetterForced,
         Self::CancelPending,
         Self::RequestCancel,
         Self::Delete,
@@ -88,14 +88,14 @@ impl Transition {
         Self::Reschedule,
     ];
 
-    /// The states it can start from; empty where the job comes to exist.
+    /// The states it can start from; empty if it creates the job.
     pub const fn from(self) -> &'static [State] {
         use State::{Cancelled, Completed, Dead, Pending, Running};
         match self {
             Self::Enqueue => &[],
             Self::Reserve
             | Self::MissDeadline
-            | Self::BuryPending
+            | Self::DeadLetterPending
             | Self::CancelPending
             | Self::Reschedule => &[Pending],
             Self::Delete => &[Pending, Completed, Dead, Cancelled],
@@ -111,8 +111,8 @@ impl Transition {
             | Self::Release
             | Self::Fatal
             | Self::CancelRunning
-            | Self::BuryLease
-            | Self::BuryForced
+            | Self::DeadLetterLease
+            | Self::DeadLetterForced
             | Self::RequestCancel
             | Self::DeleteForced
             | Self::Extend
@@ -120,7 +120,7 @@ impl Transition {
         }
     }
 
-    /// The state it ends in; none where the job ceases to exist.
+    /// The state it ends in; none if it removes the job.
     pub const fn to(self) -> Option<State> {
         match self {
             Self::Enqueue
@@ -140,9 +140,9 @@ impl Transition {
             | Self::MissDeadline
             | Self::Exhaust
             | Self::Fatal
-            | Self::BuryLease
-            | Self::BuryPending
-            | Self::BuryForced
+            | Self::DeadLetterLease
+            | Self::DeadLetterPending
+            | Self::DeadLetterForced
             | Self::Quarantine => Some(State::Dead),
             Self::Delete | Self::DeleteForced | Self::Prune => None,
         }

@@ -1,4 +1,4 @@
-//! Which transition an operation takes: pure functions of what is stored.
+//! Which transition an operation takes, as pure functions of the stored job.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub fn nack(kind: NackKind, attempts: u32, max: u32, cancel_requested: bool) -> 
     }
 }
 
-/// What a nack is answered that took this transition.
+/// The outcome of a nack that took this transition.
 pub fn nack_outcome(transition: Transition, after: Duration) -> NackOutcome {
     match transition {
         Transition::RetryLater => NackOutcome::Retrying { after },
@@ -29,7 +29,7 @@ pub fn nack_outcome(transition: Transition, after: Duration) -> NackOutcome {
     }
 }
 
-/// What reserve does with a lease that ran out (contract R1.3, R1.6).
+/// What reserve does with an expired lease (contract R1.3, R1.6).
 pub fn expired(attempts: u32, max: u32, cancel_requested: bool) -> Transition {
     if cancel_requested {
         Transition::ExpireCancelled
@@ -40,7 +40,7 @@ pub fn expired(attempts: u32, max: u32, cancel_requested: bool) -> Transition {
     }
 }
 
-/// What `cancel` does (contract R6.6); none where the state forbids or needs nothing.
+/// What `cancel` does (contract R6.6); none if the state forbids it or needs no change.
 pub fn cancel(state: State) -> Option<Transition> {
     match state {
         State::Pending => Some(Transition::CancelPending),
@@ -49,16 +49,16 @@ pub fn cancel(state: State) -> Option<Transition> {
     }
 }
 
-/// What a burial by id does (contract R6.1); none where the state forbids or needs nothing.
-pub fn bury(state: State, force: bool) -> Option<Transition> {
+/// What dead-letter by id does (contract R6.1); none if the state forbids it or needs no change.
+pub fn dead_letter(state: State, force: bool) -> Option<Transition> {
     match state {
-        State::Pending => Some(Transition::BuryPending),
-        State::Running if force => Some(Transition::BuryForced),
+        State::Pending => Some(Transition::DeadLetterPending),
+        State::Running if force => Some(Transition::DeadLetterForced),
         State::Running | State::Completed | State::Dead | State::Cancelled => None,
     }
 }
 
-/// What `delete_job` does (contract R6.2); none where the state forbids it.
+/// What `delete_job` does (contract R6.2); none if the state forbids it.
 pub fn delete(state: State, force: bool) -> Option<Transition> {
     match state {
         State::Running if force => Some(Transition::DeleteForced),
@@ -69,7 +69,7 @@ pub fn delete(state: State, force: bool) -> Option<Transition> {
     }
 }
 
-/// What `retry` does (contract R6.3); none where the state forbids it.
+/// What `retry` does (contract R6.3); none if the state forbids it.
 pub fn retry(state: State) -> Option<Transition> {
     match state {
         State::Dead | State::Cancelled => Some(Transition::Retry),
@@ -104,7 +104,7 @@ mod tests {
     fn every_verdict_starts_where_the_table_says() {
         for state in State::ALL {
             for force in [false, true] {
-                let verdicts = [cancel(state), bury(state, force), delete(state, force)];
+                let verdicts = [cancel(state), dead_letter(state, force), delete(state, force)];
                 for transition in verdicts.into_iter().chain([retry(state)]).flatten() {
                     assert!(transition.from().contains(&state), "{transition:?} from {state}");
                 }

@@ -88,17 +88,17 @@ impl Tables {
         let Some(record) = self.jobs.get(&id) else {
             return CancelOutcome::NotFound;
         };
-        match lifecycle::cancel(record.state) {
-            Some(transition @ Transition::RequestCancel) => {
+        match record.check_cancel() {
+            Ok(transition @ Transition::RequestCancel) => {
+                self.cancel_requested.insert(record.queue.clone());
                 self.apply(id, transition, |record| record.cancel_requested = true);
                 CancelOutcome::Requested
             }
-            Some(transition) => {
+            Ok(transition) => {
                 self.apply(id, transition, |_| {});
                 CancelOutcome::Cancelled
             }
-            None if record.state == State::Cancelled => CancelOutcome::AlreadyDone,
-            None => CancelOutcome::Conflict,
+            Err(outcome) => outcome,
         }
     }
 
@@ -115,14 +115,7 @@ impl Tables {
             return RetryOutcome::Conflict;
         }
         let now = self.now;
-        self.apply(id, transition, |record| {
-            record.attempts = 0;
-            record.releases = 0;
-            record.scheduled_at = now;
-            record.deadline_at = record.deadline.map(|deadline| now + deadline);
-            record.cancel_requested = false;
-            record.reason = None;
-        });
+        self.apply(id, transition, |record| record.retry(now));
         RetryOutcome::Retried
     }
 

@@ -3,12 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::queue::QueueTable;
-use super::record::Record;
 use super::tables::Tables;
-use crate::backend::Nonce;
 use crate::error::Result;
 use crate::job::{ErrorText, JobId, State};
-use crate::lifecycle::{self, Transition};
+use crate::lifecycle::{Record, Transition};
 use crate::limits::Limits;
 use crate::names::QueueName;
 
@@ -41,11 +39,9 @@ impl Tables {
         }
         let was = record.state;
         if let Some(state) = transition.to() {
-            record.state = state;
+            record.enter(state, fresh_seq, now);
             if state.is_terminal() {
                 self.seq = fresh_seq;
-                record.end_seq = fresh_seq;
-                record.finished_at = now;
             }
             queue.enter(record, now);
         }
@@ -80,29 +76,16 @@ impl Tables {
     }
 
     /// Moves a job to the dead-letter queue.
-    pub(super) fn bury(&mut self, id: JobId, transition: Transition, reason: ErrorText) {
-        self.apply(id, transition, |record| {
-            record.reason = Some(reason);
-            if transition != Transition::BuryLease {
-                // The lease was broken: its holder did not do this.
-                record.nonce = Nonce::from_bytes([0; 16]);
-            }
-        });
+    pub(super) fn end_dead(&mut self, id: JobId, transition: Transition, reason: ErrorText) {
+        self.apply(id, transition, |record| record.die(transition, reason));
     }
 
     /// Takes a lease back as if it had run out; what became of the job.
     pub(super) fn expire(&mut self, id: JobId) -> Option<Transition> {
         let now = self.now;
         let record = self.jobs.get(&id).filter(|record| record.state == State::Running)?;
-        let cancelled = record.cancel_requested;
-        let transition = lifecycle::expired(record.attempts, record.max_attempts, cancelled);
-        self.apply(id, transition, |record| {
-            let text = ErrorText::from("lease expired");
-            record.add_failure(now, text.clone());
-            record.reason = (transition == Transition::ExpireDead).then_some(text);
-            // The nonce goes too, so that nothing can match the old lease.
-            record.nonce = Nonce::from_bytes([0; 16]);
-        });
+        let transition = record.on_expiry();
+        self.apply(id, transition, |record| record.expire(transition, now));
         Some(transition)
     }
 

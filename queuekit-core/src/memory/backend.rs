@@ -42,12 +42,12 @@ impl Backend for MemoryStore {
         self.step(Operation::Nack, |tables| Ok(self.nack_in(tables, nacks)))
     }
 
-    async fn move_to_dlq(&self, burials: &[Burial]) -> Result<Vec<BuryOutcome>> {
-        if burials.is_empty() {
+    async fn dead_letter(&self, dead_letters: &[DeadLetter]) -> Result<Vec<DeadLetterOutcome>> {
+        if dead_letters.is_empty() {
             return Ok(Vec::new());
         }
-        self.step(Operation::MoveToDlq, |tables| {
-            Ok(burials.iter().map(|burial| tables.move_to_dlq(burial)).collect())
+        self.step(Operation::DeadLetter, |tables| {
+            Ok(dead_letters.iter().map(|dead_letter| tables.dead_letter(dead_letter)).collect())
         })
     }
 
@@ -103,6 +103,7 @@ impl Backend for MemoryStore {
             migrations: Some(self),
             schedules: Some(self),
             outbox: Some(self),
+            audit: Some(self),
             atomic_across_queues: true,
             calls_at_once: 1,
             limits: self.shared.limits,
@@ -113,6 +114,10 @@ impl Backend for MemoryStore {
 impl Wakeups for MemoryStore {
     fn subscribe(&self, queues: &[QueueName]) -> Result<Wakeup> {
         self.step(Operation::Subscribe, |_| Ok(self.shared.wakeups.subscribe(queues)))
+    }
+
+    fn subscribe_cancels(&self, queues: &[QueueName]) -> Result<Wakeup> {
+        self.step(Operation::Subscribe, |_| Ok(self.shared.wakeups.subscribe_cancels(queues)))
     }
 }
 
@@ -152,13 +157,8 @@ impl MemoryStore {
         Ok(reserved)
     }
 
-    /// Checks all before the first takes effect: an Invalid call changes nothing.
     fn ack_in(&self, tables: &mut Tables, acks: &[Ack]) -> Result<Vec<AckOutcome>> {
-        let result_bytes = |ack: &Ack| ack.result.as_ref().map_or(0, bytes::Bytes::len);
-        for (item, ack) in acks.iter().enumerate() {
-            let admitted = self.shared.limits.admit_result(result_bytes(ack));
-            admitted.map_err(|error| error.at_item(item).on(ack.lease.id))?;
-        }
+        self.shared.limits.admit_results(acks)?;
         Ok(acks.iter().map(|ack| tables.ack(ack, &self.shared.faults)).collect())
     }
 

@@ -20,12 +20,14 @@ impl Tables {
         let Self {
             now: _,
             stirred: _,
+            cancel_requested: _,
             jobs,
             queues,
             keys,
             workers,
             schedules,
             events,
+            acts,
             closed,
             seq,
         } = self;
@@ -37,6 +39,7 @@ impl Tables {
             format!("{workers:?}"),
             format!("{schedules:?}"),
             format!("{events:?}"),
+            format!("{acts:?}"),
             format!("closed: {closed}, seq: {seq}"),
         ];
         let queues = queues.iter().map(|queue| format!("{queue:?}"));

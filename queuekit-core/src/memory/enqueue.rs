@@ -1,11 +1,11 @@
 //! Storing new jobs (contract R2).
 
-use super::record::Record;
 use super::tables::Tables;
 use crate::backend::EnqueueOutcome;
 use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::job::{NewJob, State};
+use crate::lifecycle::Record;
 use crate::limits::Limits;
 use crate::retry::queue_full_retry_after;
 
@@ -30,7 +30,7 @@ impl Tables {
     pub(super) fn enqueue_one(&mut self, job: &NewJob, scheduled_at: Timestamp) -> EnqueueOutcome {
         if let Some(stored) = self.jobs.get(&job.id()) {
             let existing = stored.id;
-            let same = stored.kind == *job.kind() && stored.payload == *job.payload();
+            let same = stored.is_same(job);
             return if same {
                 EnqueueOutcome::Duplicate { existing }
             } else {

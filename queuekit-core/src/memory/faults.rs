@@ -35,7 +35,7 @@ pub enum Operation {
     Reserve,
     Ack,
     Nack,
-    MoveToDlq,
+    DeadLetter,
     ListQueues,
     FindQueues,
     ListJobs,
@@ -63,6 +63,8 @@ pub enum Operation {
     StoreEvents,
     ListEvents,
     DeliverAgain,
+    RecordAct,
+    ListActs,
 }
 
 impl Operation {
@@ -72,7 +74,7 @@ impl Operation {
             Self::Reserve => "reserve",
             Self::Ack => "ack",
             Self::Nack => "nack",
-            Self::MoveToDlq => "move_to_dlq",
+            Self::DeadLetter => "dead_letter",
             Self::ListQueues => "list_queues",
             Self::FindQueues => "find_queues",
             Self::ListJobs => "list_jobs",
@@ -100,6 +102,8 @@ impl Operation {
             Self::StoreEvents => "store_events",
             Self::ListEvents => "list_events",
             Self::DeliverAgain => "deliver_again",
+            Self::RecordAct => "record_act",
+            Self::ListActs => "list_acts",
         }
     }
 }
@@ -107,15 +111,15 @@ impl Operation {
 /// On which side of the effect a call fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum When {
-    /// Nothing took effect: the caller is told `Unavailable`.
+    /// Nothing took effect: the caller gets `Unavailable`.
     Before,
-    /// It took effect and the reply was lost: the caller is told `Indeterminate`.
+    /// It took effect and the reply was lost: the caller gets `Indeterminate`.
     After,
 }
 
 impl Faults {
     /// The next ack is lost with the process that made it: nothing is recorded, the lease runs out
-    /// at once, and the caller is told `LeaseLost`.
+    /// at once, and the caller gets `LeaseLost`.
     pub fn crash_before_ack(&self) {
         self.pending().crashes_before_ack += 1;
     }

@@ -7,9 +7,8 @@ use super::{Faults, MemoryStore, Operation};
 use crate::backend::{LeaseToken, LeaseTtl};
 use crate::capability::{Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo};
 use crate::error::Result;
-use crate::job::LogLine;
 use crate::lifecycle::Transition;
-use crate::limits::{LOG_LINES_KEPT, Limits};
+use crate::limits::Limits;
 use crate::names::WorkerId;
 
 #[async_trait]
@@ -34,14 +33,14 @@ impl Leases for MemoryStore {
     async fn forget_worker(&self, worker: &WorkerId) -> Result<bool> {
         self.step(Operation::ForgetWorker, |tables| {
             let gone = tables.workers.remove(worker);
-            Ok(gone.is_some_and(|(beat, at)| is_live(&beat, at, tables.now)))
+            Ok(gone.is_some_and(|(beat, at)| beat.is_listed(at, tables.now)))
         })
     }
 
     async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {
         self.step(Operation::ListWorkers, |tables| {
             let now = tables.now;
-            let live = tables.workers.values().filter(|(beat, at)| is_live(beat, *at, now));
+            let live = tables.workers.values().filter(|(beat, at)| beat.is_listed(*at, now));
             Ok(live
                 .map(|(beat, at)| WorkerInfo { beat: beat.clone(), age: now.since(*at) })
                 .collect())
@@ -51,7 +50,7 @@ impl Leases for MemoryStore {
 
 impl Tables {
     pub(super) fn live_workers(&self) -> impl Iterator<Item = &Beat> {
-        let live = self.workers.values().filter(|(beat, at)| is_live(beat, *at, self.now));
+        let live = self.workers.values().filter(|(beat, at)| beat.is_listed(*at, self.now));
         live.map(|(beat, _)| beat)
     }
 
@@ -59,7 +58,7 @@ impl Tables {
     fn beat(&mut self, beat: &Beat, limits: &Limits) -> Result<()> {
         let now = self.now;
         if !self.workers.contains_key(&beat.id) {
-            self.workers.retain(|_, (beat, at)| is_live(beat, *at, now));
+            self.workers.retain(|_, (beat, at)| beat.is_listed(*at, now));
             limits.admit_worker(self.workers.len()).map_err(|error| error.on(&beat.id))?;
         }
         self.workers.insert(beat.id.clone(), (beat.clone(), now));
@@ -90,19 +89,7 @@ impl Tables {
         if !record.is_held_by(&report.lease) {
             return ReportOutcome::LeaseLost;
         }
-        if report.progress.is_some() {
-            record.progress.clone_from(&report.progress);
-        }
-        for line in &report.lines {
-            record.logs.push_back(LogLine::new(self.now, line));
-        }
-        while record.logs.len() > LOG_LINES_KEPT {
-            record.logs.pop_front();
-        }
+        record.report(report, self.now);
         ReportOutcome::Reported
     }
-}
-
-fn is_live(beat: &Beat, at: crate::clock::Timestamp, now: crate::clock::Timestamp) -> bool {
-    now.since(at) < beat.ttl.listed_for()
 }

@@ -5,13 +5,13 @@ use std::ops::Bound::{Excluded, Included, Unbounded};
 
 use serde::{Deserialize, Serialize};
 
-use super::queue::{QueueTable, serving_place};
-use super::record::Record;
+use super::queue::QueueTable;
 use super::tables::Tables;
-use crate::backend::{JobFilter, Listed, Page};
+use crate::backend::{JobFilter, Page};
 use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::{Job, JobId, State, Status, StatusSet};
+use crate::lifecycle::Record;
 use crate::names::{PartitionKey, QueueName};
 use crate::queue::Order;
 
@@ -56,7 +56,7 @@ impl Tables {
                     examined += 1;
                     if let Some(record) = self.jobs.get(&id) {
                         let status = self.status(record, queue, &mut frontiers);
-                        if statuses.contains(status) && matches(filter, record, status) {
+                        if statuses.contains(status) && record.is_listed_by(filter, status) {
                             page.items.push(record.view(status, self.now));
                         }
                     }
@@ -206,20 +206,6 @@ fn newest_first(
     Box::new(entries.map(|((at, seq), id)| (Place::Time(*at, *seq), *id)))
 }
 
-fn matches(filter: &JobFilter, record: &Record, status: Status) -> bool {
-    let listed = Listed {
-        status,
-        kind: record.kind.as_str(),
-        partition_key: record.partition_key.as_ref().map(|key| key.as_str()),
-        worker: record.worker.as_ref().map(|worker| worker.as_str()),
-        created_at: record.created_at,
-        finished_at: record.state.is_terminal().then_some(record.finished_at),
-    };
-    let last = record.errors.back().map(|failure| failure.error.as_str());
-    let reason = record.reason.as_ref().map(|reason| reason.as_str());
-    filter.admits(&listed) && filter.admits_error(status, [last, reason])
-}
-
 fn position_of(bytes: &[u8]) -> Result<Position> {
     serde_json::from_slice(bytes).map_err(|error| {
         Error::invalid("cursor", "the text a page answered", "an altered one").caused_by(error)
@@ -235,7 +221,7 @@ pub(super) fn jobs_before(queue: &QueueTable, record: &Record, now: Timestamp) -
     if queue.settings.order == Order::Fair {
         return None;
     }
-    let place = serving_place(record);
+    let place = record.serving_place();
     let levels = queue.levels.iter().rev().enumerate();
     let due = levels.flat_map(|(level, jobs)| {
         let due = jobs.keys().take_while(|(at, _)| *at <= now);

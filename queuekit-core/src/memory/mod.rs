@@ -22,6 +22,7 @@
 
 mod admin;
 mod apply;
+mod audit;
 mod backend;
 mod dump;
 mod enqueue;
@@ -32,7 +33,6 @@ mod listing;
 mod outbox;
 mod partition;
 mod queue;
-mod record;
 mod reserve;
 mod schedules;
 mod settle;
@@ -41,7 +41,6 @@ mod tables;
 mod upkeep;
 mod why;
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -52,7 +51,6 @@ use crate::clock::{Clock, SystemClock};
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::JobId;
 use crate::limits::Limits;
-use crate::names::QueueName;
 use tables::Tables;
 
 /// A store in this process's memory; clones share it.
@@ -104,29 +102,27 @@ impl MemoryStore {
     }
 
     /// One step on the tables: everything that happens inside is one instant. Rings for the
-    /// queues that gained work, after the lock is released.
+    /// queues that gained work, and for cancels of running jobs, after the lock is released.
     fn step<T>(
         &self,
         operation: Operation,
         step: impl FnOnce(&mut Tables) -> Result<T>,
     ) -> Result<T> {
         self.shared.faults.before(operation)?;
-        let (answer, stirred) = {
+        let (answer, stirred, cancels) = {
             let mut tables = self.shared.tables.lock().unwrap_or_else(PoisonError::into_inner);
             if tables.closed {
                 return Err(closed(operation));
             }
             tables.now = self.shared.clock.now();
             let answer = step(&mut tables);
-            (answer, std::mem::take(&mut tables.stirred))
+            let cancels = std::mem::take(&mut tables.cancel_requested);
+            (answer, std::mem::take(&mut tables.stirred), cancels)
         };
-        self.ring(&stirred);
+        stirred.iter().for_each(|queue| self.shared.wakeups.ring(queue));
+        cancels.iter().for_each(|queue| self.shared.wakeups.ring_cancel(queue));
         self.shared.faults.after(operation)?;
         answer.map_err(|error| error.during(operation.as_str()))
-    }
-
-    fn ring(&self, stirred: &BTreeSet<QueueName>) {
-        stirred.iter().for_each(|queue| self.shared.wakeups.ring(queue));
     }
 }
 

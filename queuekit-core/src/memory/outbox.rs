@@ -149,7 +149,7 @@ impl Tables {
     }
 
     /// Removes events beyond the retention of which no delivery is to be made any more; looks at
-    /// so many at most. How many went, and whether there is more to look at.
+    /// `most` events. Returns how many were removed, and whether there are more to look at.
     pub(super) fn prune_events(&mut self, most: usize) -> Result<(usize, bool)> {
         let retention = EventSettings::read(&self.events.settings.body)?.retention;
         let beyond = self.events.log.len().saturating_sub(retention.events() as usize);

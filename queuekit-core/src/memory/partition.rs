@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::record::Record;
 use crate::clock::Timestamp;
 use crate::job::JobId;
+use crate::lifecycle::Record;
 use crate::queue::{KeyOnDead, KeyOnWait, QueueSettings};
 
 /// Jobs that share a key, by sequence. At most one of them stands in the queue's serving
@@ -108,7 +108,7 @@ impl Partition {
 
     /// The job to lease next, now or at its time; none while the key lets no lease start.
     pub(super) fn next(&mut self, settings: &QueueSettings, now: Timestamp) -> Option<Waiting> {
-        if self.free_leases(settings) == 0 {
+        if settings.free_leases(!self.held_by.is_empty(), self.running.len()) == 0 {
             return None;
         }
         match settings.key_on_wait {
@@ -131,21 +131,9 @@ impl Partition {
     /// The last sequence that is not blocked: the unblocked jobs are always the first few. None
     /// if all are blocked.
     pub(super) fn frontier(&self, settings: &QueueSettings, now: Timestamp) -> Option<u64> {
-        let mut free = self.free_leases(settings);
-        let mut frontier = None;
-        for waiting in self.waiting.values() {
-            if free == 0 {
-                break;
-            }
-            frontier = Some(waiting.seq);
-            let is_due = waiting.scheduled_at <= now;
-            match settings.key_on_wait {
-                KeyOnWait::Block if !is_due => break,
-                KeyOnWait::Skip if !is_due => {}
-                KeyOnWait::Block | KeyOnWait::Skip => free -= 1,
-            }
-        }
-        frontier
+        let due = self.waiting.values().map(|waiting| waiting.scheduled_at <= now);
+        let unblocked = settings.unblocked(!self.held_by.is_empty(), self.running.len(), due);
+        self.waiting.keys().nth(unblocked.checked_sub(1)?).copied()
     }
 
     pub(super) fn waiting(&self) -> &BTreeMap<u64, Waiting> {
@@ -157,13 +145,6 @@ impl Partition {
         let held = self.held_by.values().next().copied();
         let running = self.running.values().next().copied();
         held.or(running).or_else(|| self.waiting.values().next().map(|waiting| waiting.id))
-    }
-
-    fn free_leases(&self, settings: &QueueSettings) -> usize {
-        if settings.key_on_dead == KeyOnDead::Hold && !self.held_by.is_empty() {
-            return 0;
-        }
-        (settings.per_key as usize).saturating_sub(self.running.len())
     }
 
     /// Sorts the waiting jobs by whether their time has come. Each moves once, unless the clock

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::partition::{Entry, Partition, Waiting};
-use super::record::Record;
 use crate::clock::Timestamp;
 use crate::job::{JobId, Priority, State};
+use crate::lifecycle::Record;
 use crate::limits::HEALTH_WINDOW;
 use crate::names::PartitionKey;
 use crate::queue::{Order, QueueSettings, Totals};
@@ -72,13 +72,13 @@ impl QueueTable {
                 self.fair.plain.by_seq.remove(&record.seq);
             }
             (State::Pending, Some(_)) => {
-                self.keyed.remove(&serving_place(record));
+                self.keyed.remove(&record.serving_place());
             }
             (State::Running, _) => {
                 self.leased.remove(&(record.lease_expires_at, record.seq));
             }
             (ended, _) => {
-                self.ended(ended).remove(&(record.finished_at, record.end_seq));
+                self.ended(ended).remove(&(record.finished_at.unwrap_or_default(), record.end_seq));
             }
         }
         if let Some(partition) = key.and_then(|key| self.partitions.get_mut(key)) {
@@ -96,7 +96,8 @@ impl QueueTable {
         self.counts[record.state as usize] += 1;
         self.bytes[record.state as usize] += record.bytes();
         if record.state.is_terminal() {
-            self.ended(record.state).insert((record.finished_at, record.end_seq), record.id);
+            self.ended(record.state)
+                .insert((record.finished_at.unwrap_or_default(), record.end_seq), record.id);
             self.remember_end(record.state);
         } else if record.state == State::Running {
             self.leased.insert((record.lease_expires_at, record.seq), record.id);
@@ -108,7 +109,7 @@ impl QueueTable {
                 match state {
                     State::Pending => {
                         partition.add_waiting(Waiting::of(record), now);
-                        self.keyed.insert(serving_place(record), (record.id, key.clone()));
+                        self.keyed.insert(record.serving_place(), (record.id, key.clone()));
                     }
                     State::Running => partition.add_running(record.seq, record.id),
                     State::Dead => partition.add_dead(record.seq, record.id, settings),
@@ -275,11 +276,7 @@ impl QueueTable {
     }
 
     fn remember_end(&mut self, state: State) {
-        match state {
-            State::Dead => self.totals.dead += 1,
-            State::Cancelled => self.totals.cancelled += 1,
-            State::Pending | State::Running | State::Completed => self.totals.completed += 1,
-        }
+        self.totals.count(state);
         let died = state == State::Dead;
         self.last_dead += usize::from(died);
         self.last_ended.push_back(died);
@@ -314,9 +311,4 @@ impl Fair {
             Entry::Level(_) => false,
         };
     }
-}
-
-/// Highest priority first.
-pub(super) fn serving_place(record: &Record) -> (u8, Timestamp, u64) {
-    (Priority::LEVELS as u8 - 1 - record.priority.level(), record.scheduled_at, record.seq)
 }

@@ -4,15 +4,9 @@ use super::tables::Tables;
 use crate::backend::{Lease, Reserve, Reserved};
 use crate::error::Result;
 use crate::job::{ErrorText, JobId};
-use crate::lifecycle::Transition;
-use crate::limits::{BURIALS_PER_RESERVE, Limits, reclaims_per_reserve};
+use crate::lifecycle::{Budget, Transition};
+use crate::limits::Limits;
 use crate::names::QueueName;
-
-/// What one call may still do.
-struct Budget {
-    reclaims: usize,
-    burials: usize,
-}
 
 impl Tables {
     pub(super) fn reserve(&mut self, request: &Reserve, limits: &Limits) -> Result<Reserved> {
@@ -21,17 +15,14 @@ impl Tables {
         if request.limit == 0 {
             return Ok(reserved);
         }
-        let reclaims = reclaims_per_reserve(request.limit);
-        let mut budget = Budget { reclaims, burials: BURIALS_PER_RESERVE };
+        let mut budget = Budget::of(request.limit);
         for name in request.queues.names() {
             self.reclaim(name, &mut budget);
         }
         request.queues.divide(request.limit, |name, most| {
             Ok(self.lease_from(name, most, request, &mut budget, &mut reserved.leases))
         })?;
-        let buried = budget.burials < BURIALS_PER_RESERVE;
-        let full = reserved.leases.len() == request.limit;
-        reserved.more = full || budget.burials == 0 || (buried && reserved.leases.is_empty());
+        reserved.more = budget.more(&reserved);
         reserved.next_due_in = self.next_due_in(request.queues.names());
         Ok(reserved)
     }
@@ -43,23 +34,13 @@ impl Tables {
             return;
         };
         let due = queue.leased.iter().take_while(|((expires_at, _), _)| *expires_at <= now);
-        let expired: Vec<JobId> = due.map(|(_, id)| *id).take(budget.reclaims).collect();
+        let expired: Vec<JobId> = due.map(|(_, id)| *id).take(budget.reclaims()).collect();
         for id in expired {
-            budget.reclaims -= 1;
-            let Some(record) = self.jobs.get(&id) else {
-                continue;
-            };
-            let (corrupt, last) = (record.corrupt, record.attempts >= record.max_attempts);
-            let dies = corrupt || (last && !record.cancel_requested);
-            if dies && budget.burials == 0 {
-                continue;
+            match self.jobs.get(&id).and_then(|record| budget.reclaim(record)) {
+                Some(Transition::Quarantine) => self.quarantine(id),
+                Some(_) => drop(self.expire(id)),
+                None => {}
             }
-            if corrupt {
-                self.quarantine(id, budget);
-                continue;
-            }
-            budget.burials -= usize::from(dies);
-            self.expire(id);
         }
     }
 
@@ -87,14 +68,14 @@ impl Tables {
                 break;
             };
             if record.corrupt || record.is_past_deadline(now) {
-                if budget.burials == 0 {
+                let corrupt = record.corrupt;
+                if !budget.dead_letter() {
                     break;
                 }
-                if record.corrupt {
-                    self.quarantine(id, budget);
+                if corrupt {
+                    self.quarantine(id);
                 } else {
-                    budget.burials -= 1;
-                    self.bury(id, Transition::MissDeadline, ErrorText::from("deadline"));
+                    self.end_dead(id, Transition::MissDeadline, ErrorText::from("deadline"));
                 }
                 continue;
             }
@@ -106,26 +87,17 @@ impl Tables {
 
     fn grant(&mut self, id: JobId, request: &Reserve) -> Option<Lease> {
         let now = self.now;
-        self.apply(id, Transition::Reserve, |record| {
-            record.attempts += 1;
-            record.lease_seq += 1;
-            record.nonce = request.nonce;
-            record.lease_expires_at = now + request.ttl.get();
-            record.started_at = Some(now);
-            record.worker = Some(request.worker.clone());
-            record.lease(now)
-        })
+        self.apply(id, Transition::Reserve, |record| record.grant(request, now))
     }
 
-    fn quarantine(&mut self, id: JobId, budget: &mut Budget) {
-        budget.burials -= 1;
+    fn quarantine(&mut self, id: JobId) {
         let Some(record) = self.jobs.get(&id) else {
             return;
         };
         if let Some(queue) = self.queues.get_mut(&record.queue) {
             queue.corrupt += 1;
         }
-        self.bury(id, Transition::Quarantine, ErrorText::from("corrupt"));
+        self.end_dead(id, Transition::Quarantine, ErrorText::from("corrupt"));
     }
 
     fn next_due_in(&self, names: &[QueueName]) -> Option<std::time::Duration> {

@@ -9,7 +9,7 @@ use crate::capability::{
 };
 use crate::error::Result;
 use crate::job::{NewJob, State};
-use crate::limits::{Limits, admit_schedule};
+use crate::limits::Limits;
 use crate::retry::queue_full_retry_after;
 
 #[async_trait]
@@ -59,7 +59,7 @@ impl Tables {
             return Ok(ScheduleChanged::Stale);
         }
         if stored.is_none() && change.to.is_some() {
-            admit_schedule(self.schedules.len()).map_err(|error| error.on(&change.name))?;
+            limits.admit_schedule(self.schedules.len()).map_err(|error| error.on(&change.name))?;
         }
         if !self.has_room_for(&change.jobs) {
             return Ok(ScheduleChanged::QueueFull { retry_after: queue_full_retry_after() });

@@ -2,29 +2,23 @@
 
 use super::Faults;
 use super::tables::Tables;
-use crate::backend::{
-    Ack, AckOutcome, Burial, BurialTarget, BuryOutcome, LeaseToken, Nack, NackKind, NackOutcome,
-    Nonce,
-};
-use crate::job::{ErrorText, JobId, State};
-use crate::lifecycle::{self, Transition};
+use crate::backend::{Ack, AckOutcome, DeadLetter, DeadLetterOutcome, Nack, NackOutcome};
+use crate::lifecycle;
 
 impl Tables {
     pub(super) fn ack(&mut self, ack: &Ack, faults: &Faults) -> AckOutcome {
         let Some(record) = self.jobs.get(&ack.lease.id) else {
             return AckOutcome::NotFound;
         };
-        if record.state == State::Completed && record.was_last_held_by(&ack.lease) {
-            return AckOutcome::AlreadyDone;
-        }
-        if !record.is_held_by(&ack.lease) {
-            return AckOutcome::LeaseLost;
-        }
+        let transition = match record.check_ack(ack) {
+            Ok(transition) => transition,
+            Err(outcome) => return outcome,
+        };
         if faults.take_crash_before_ack() || faults.take_lost_lease() {
             self.expire(ack.lease.id);
             return AckOutcome::LeaseLost;
         }
-        self.apply(ack.lease.id, Transition::Ack, |record| record.result = ack.result.clone());
+        self.apply(ack.lease.id, transition, |record| record.result = ack.result.clone());
         AckOutcome::Acked
     }
 
@@ -32,71 +26,30 @@ impl Tables {
         let Some(record) = self.jobs.get(&nack.lease.id) else {
             return NackOutcome::NotFound;
         };
-        if !record.is_held_by(&nack.lease) {
-            return NackOutcome::LeaseLost;
-        }
+        let transition = match record.check_nack(nack) {
+            Ok(transition) => transition,
+            Err(outcome) => return outcome,
+        };
         if faults.take_lost_lease() {
             self.expire(nack.lease.id);
             return NackOutcome::LeaseLost;
         }
-        let cancelled = record.cancel_requested;
-        let transition =
-            lifecycle::nack(nack.kind, record.attempts, record.max_attempts, cancelled);
-        let (now, after) = (self.now, nack.delay());
-        self.apply(nack.lease.id, transition, |record| {
-            record.nonce = Nonce::from_bytes([0; 16]);
-            if matches!(nack.kind, NackKind::Retry | NackKind::Fatal) {
-                record.add_failure(now, nack.error.clone());
-            }
-            match transition {
-                Transition::RetryLater => record.scheduled_at = now + after,
-                Transition::Release => {
-                    record.attempts -= 1;
-                    record.releases += 1;
-                    record.scheduled_at = now + after;
-                }
-                Transition::Exhaust | Transition::Fatal => {
-                    record.reason = Some(nack.error.clone());
-                }
-                _ => {}
-            }
-        });
-        lifecycle::nack_outcome(transition, after)
+        let now = self.now;
+        self.apply(nack.lease.id, transition, |record| record.nack(nack, transition, now));
+        lifecycle::nack_outcome(transition, nack.delay())
     }
 
-    pub(super) fn move_to_dlq(&mut self, burial: &Burial) -> BuryOutcome {
-        match &burial.target {
-            BurialTarget::Lease(lease) => self.bury_lease(lease, &burial.reason),
-            BurialTarget::Job { id, force } => self.bury_job(*id, *force, &burial.reason),
-        }
-    }
-
-    fn bury_lease(&mut self, lease: &LeaseToken, reason: &ErrorText) -> BuryOutcome {
-        let Some(record) = self.jobs.get(&lease.id) else {
-            return BuryOutcome::NotFound;
+    pub(super) fn dead_letter(&mut self, dead_letter: &DeadLetter) -> DeadLetterOutcome {
+        let id = dead_letter.target.id();
+        let Some(record) = self.jobs.get(&id) else {
+            return DeadLetterOutcome::NotFound;
         };
-        if record.state == State::Dead && record.was_last_held_by(lease) {
-            return BuryOutcome::AlreadyDone;
-        }
-        if !record.is_held_by(lease) {
-            return BuryOutcome::LeaseLost;
-        }
-        self.bury(lease.id, Transition::BuryLease, reason.clone());
-        BuryOutcome::Buried
-    }
-
-    fn bury_job(&mut self, id: JobId, force: bool, reason: &ErrorText) -> BuryOutcome {
-        let state = match self.jobs.get(&id).map(|record| record.state) {
-            None => return BuryOutcome::NotFound,
-            Some(State::Dead) => return BuryOutcome::AlreadyDone,
-            Some(state) => state,
-        };
-        match lifecycle::bury(state, force) {
-            None => BuryOutcome::Conflict,
-            Some(transition) => {
-                self.bury(id, transition, reason.clone());
-                BuryOutcome::Buried
+        match record.check_dead_letter(dead_letter) {
+            Ok(transition) => {
+                self.end_dead(id, transition, dead_letter.reason.clone());
+                DeadLetterOutcome::DeadLettered
             }
+            Err(outcome) => outcome,
         }
     }
 }

@@ -57,7 +57,8 @@ impl Tables {
         queue.corrupt = table.corrupt;
         queue.health = health(HealthInput {
             oldest_ready_age: queue.oldest_ready_age,
-            dead_share: table.last_dead as f64 / table.last_ended.len().max(1) as f64,
+            last_ended: table.last_ended.len(),
+            last_dead: table.last_dead,
             has_live_worker: queue.workers > 0,
         });
         queue

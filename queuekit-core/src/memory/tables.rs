@@ -1,15 +1,15 @@
 //! Everything the store keeps.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use super::idempotency::Keys;
 use super::outbox::EventTable;
 use super::queue::QueueTable;
-use super::record::Record;
-use crate::capability::{Beat, ScheduleRow};
+use crate::capability::{AuditEntry, Beat, ScheduleRow};
 use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::job::JobId;
+use crate::lifecycle::Record;
 use crate::limits::Limits;
 use crate::names::{QueueName, ScheduleName, WorkerId};
 
@@ -23,8 +23,11 @@ pub(super) struct Tables {
     pub(super) workers: BTreeMap<WorkerId, (Beat, Timestamp)>,
     pub(super) schedules: BTreeMap<ScheduleName, ScheduleRow>,
     pub(super) events: EventTable,
+    pub(super) acts: VecDeque<AuditEntry>,
     /// Queues that gained work in the present step.
     pub(super) stirred: BTreeSet<QueueName>,
+    /// Queues of running jobs that were asked to stop in the present step.
+    pub(super) cancel_requested: BTreeSet<QueueName>,
     pub(super) closed: bool,
     /// The last sequence given out.
     pub(super) seq: u64,

@@ -45,10 +45,14 @@ impl Ends {
         };
     }
 
-    /// The share of them that died, 0.0..=1.0.
-    pub fn dead_share(&self) -> f64 {
-        let dead: u32 = self.bits.iter().map(|byte| byte.count_ones()).sum();
-        f64::from(dead) / (self.seen as usize).clamp(1, HEALTH_WINDOW) as f64
+    /// How many ends are remembered: at most the last 1,000.
+    pub fn ended(&self) -> usize {
+        (self.seen as usize).min(HEALTH_WINDOW)
+    }
+
+    /// How many of them were deaths.
+    pub fn dead(&self) -> usize {
+        self.bits.iter().map(|byte| byte.count_ones() as usize).sum()
     }
 }
 
@@ -66,10 +70,12 @@ mod tests {
     fn r8_3_only_the_last_1000_ends_count() {
         let mut ends = Ends::NONE;
         (0..10).for_each(|at| ends.push(at < 5));
-        assert_eq!(ends.dead_share(), 0.5);
+        assert_eq!((ends.dead(), ends.ended()), (5, 10));
         (0..3000).for_each(|_| ends.push(true));
-        assert_eq!(Ends::from_bytes(&ends.to_bytes()).dead_share(), 1.0);
+        let read = Ends::from_bytes(&ends.to_bytes());
+        assert_eq!((read.dead(), read.ended()), (1000, 1000));
         (0..750).for_each(|_| ends.push(false));
-        assert_eq!(Ends::from_bytes(&ends.to_bytes()).dead_share(), 0.25);
+        let read = Ends::from_bytes(&ends.to_bytes());
+        assert_eq!((read.dead(), read.ended()), (250, 1000));
     }
 }

@@ -2,13 +2,17 @@
 
 use std::time::Duration;
 
+use crate::limits::HEALTH_SAMPLES_MIN;
+
 /// What health is a function of.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HealthInput {
     /// Age of the oldest job that could run now.
     pub oldest_ready_age: Option<Duration>,
-    /// Of the last 1,000 ended jobs, how many died: 0.0..=1.0.
-    pub dead_share: f64,
+    /// How many ended jobs are remembered: at most the last 1,000.
+    pub last_ended: usize,
+    /// How many of those died.
+    pub last_dead: usize,
     /// Whether a live worker serves the queue.
     pub has_live_worker: bool,
 }
@@ -24,6 +28,9 @@ pub struct Health {
 
 /// 100 - min(40, oldest ready age / 300 s x 40) - min(40, dead share x 100) - 20 if ready jobs
 /// and no live worker; each part in whole points, so that the reasons add up to what is lost.
+///
+/// The dead share is of the last ended jobs, or of [`HEALTH_SAMPLES_MIN`] if fewer have ended: one
+/// bad address among the first three mails of a new queue is no illness.
 pub fn health(input: HealthInput) -> Health {
     let mut health = Health { score: 100, reasons: Vec::new() };
     if let Some(age) = input.oldest_ready_age {
@@ -34,8 +41,10 @@ pub fn health(input: HealthInput) -> Health {
             health.lose(20.0, "jobs are ready and no live worker serves the queue".to_owned());
         }
     }
-    let percent = input.dead_share * 100.0;
-    health.lose(percent.clamp(0.0, 40.0), format!("{percent:.1} % of the last ended jobs died"));
+    let HealthInput { last_ended, last_dead, .. } = input;
+    let dead_share = last_dead as f64 / last_ended.max(HEALTH_SAMPLES_MIN) as f64;
+    let why = format!("{last_dead} of the last {last_ended} ended jobs died");
+    health.lose((dead_share * 100.0).min(40.0), why);
     health
 }
 
@@ -53,26 +62,39 @@ impl Health {
 mod tests {
     use super::*;
 
-    fn score(age_s: Option<u64>, dead_share: f64, has_live_worker: bool) -> u8 {
+    fn score(age_s: Option<u64>, last_dead: usize, has_live_worker: bool) -> u8 {
         let oldest_ready_age = age_s.map(Duration::from_secs);
-        health(HealthInput { oldest_ready_age, dead_share, has_live_worker }).score
+        let last_ended = 100;
+        health(HealthInput { oldest_ready_age, last_ended, last_dead, has_live_worker }).score
     }
 
     #[test]
     fn r8_3_health_takes_each_point_for_its_reason() {
-        assert_eq!(score(None, 0.0, false), 100);
-        assert_eq!(score(Some(0), 0.0, true), 100);
-        assert_eq!(score(Some(0), 0.0, false), 80);
-        assert_eq!(score(Some(150), 0.0, true), 80);
-        assert_eq!(score(Some(300), 0.0, true), 60);
-        assert_eq!(score(Some(9000), 0.0, true), 60);
-        assert_eq!(score(None, 0.25, true), 75);
-        assert_eq!(score(Some(9000), 1.0, false), 0);
+        assert_eq!(score(None, 0, false), 100);
+        assert_eq!(score(Some(0), 0, true), 100);
+        assert_eq!(score(Some(0), 0, false), 80);
+        assert_eq!(score(Some(150), 0, true), 80);
+        assert_eq!(score(Some(300), 0, true), 60);
+        assert_eq!(score(Some(9000), 0, true), 60);
+        assert_eq!(score(None, 25, true), 75);
+        assert_eq!(score(Some(9000), 100, false), 0);
         let input = HealthInput {
             oldest_ready_age: Some(Duration::from_secs(300)),
-            dead_share: 0.5,
+            last_ended: 100,
+            last_dead: 50,
             has_live_worker: false,
         };
         assert_eq!(health(input).reasons.len(), 3);
+    }
+
+    #[test]
+    fn r8_3_few_ends_count_as_twenty() {
+        let of = |last_dead, last_ended| {
+            health(HealthInput { last_dead, last_ended, ..HealthInput::default() })
+        };
+        assert_eq!(of(1, 1).score, 95);
+        assert_eq!(of(1, 3).reasons, ["-5: 1 of the last 3 ended jobs died"]);
+        assert_eq!((of(2, 20).score, of(2, 21).score), (90, 90));
+        assert_eq!(of(10, 40).score, 75);
     }
 }

@@ -5,6 +5,7 @@ mod health;
 mod patch;
 mod policy;
 mod retention;
+mod scale;
 mod settings;
 mod stats;
 
@@ -13,5 +14,6 @@ pub use health::{Health, HealthInput, health};
 pub use patch::QueuePatch;
 pub use policy::{KeyOnDead, KeyOnWait, Order};
 pub use retention::{Keep, Retention};
+pub use scale::Scale;
 pub use settings::QueueSettings;
 pub use stats::{Count, Counts, Queue, Totals};

@@ -12,7 +12,8 @@ use crate::{ms, object};
 /// A change of some settings; what is `None` stays.
 ///
 /// In JSON the names and values are those of [`QueueSettings`]; what is absent stays, and what no
-/// setting is named is refused. What was read so has not been [checked](Self::check) yet.
+/// setting is named is refused. Neither setters nor JSON are checked against limits before the
+/// patch is applied, or [`check`](Self::check) is called.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[must_use = "a patch changes nothing until it is applied"]
@@ -69,19 +70,16 @@ impl QueuePatch {
         self
     }
 
-    /// Sets or lifts the limit of pending jobs.
-    pub fn max_pending(mut self, jobs: Option<u64>) -> Self {
-        self.max_pending = Some(jobs.map(|jobs| jobs.min(COUNT)));
+    /// Sets the limit of pending jobs, or lifts it: `max_pending(10_000)`, `max_pending(None)`.
+    pub fn max_pending(mut self, jobs: impl Into<Option<u64>>) -> Self {
+        self.max_pending = Some(jobs.into().map(|jobs| jobs.min(COUNT)));
         self
     }
 
     /// Sets how many live leases a key may have; 1..=10,000.
-    ///
-    /// # Errors
-    /// `Invalid` outside that range.
-    pub fn per_key(mut self, leases: u32) -> Result<Self> {
+    pub fn per_key(mut self, leases: u32) -> Self {
         self.per_key = Some(leases);
-        self.check().map(|()| self)
+        self
     }
 
     /// Sets what a waiting head does to its key.
@@ -116,12 +114,9 @@ impl QueuePatch {
 
     /// Sets what the queue is for, as text for people: at most 1 KiB, without control characters
     /// but newline and tab.
-    ///
-    /// # Errors
-    /// `Invalid` if it is longer, or has other control characters.
-    pub fn description(mut self, text: impl Into<String>) -> Result<Self> {
+    pub fn description(mut self, text: impl Into<String>) -> Self {
         self.description = Some(text.into());
-        self.check().map(|()| self)
+        self
     }
 
     /// Whether it would change nothing.
@@ -129,8 +124,7 @@ impl QueuePatch {
         *self == Self::default()
     }
 
-    /// Whether all it sets is within its limits, as of a patch that the setters have made. A store
-    /// asks this before it applies one.
+    /// Whether all it sets is within its limits. A store asks this before it applies one.
     ///
     /// # Errors
     /// `Invalid`, naming the setting and its limit.
@@ -185,19 +179,17 @@ mod tests {
 
     #[test]
     fn r6_7_a_patch_is_read_as_it_is_written() {
-        let keep = super::super::Keep::new(Some(Duration::from_secs(600)), Some(7), None).unwrap();
+        let keep = super::super::Keep::ALL.max_age(Duration::from_secs(600)).max_jobs(7);
         let patch = QueuePatch::default()
             .paused(true)
             .max_pending(None)
             .per_key(3)
-            .unwrap()
             .key_on_wait(KeyOnWait::Skip)
             .key_on_dead(KeyOnDead::Hold)
             .order(Order::Fair)
             .dedup_window(Duration::from_secs(1))
-            .retention(Retention { done: keep, ..Retention::ALL })
-            .description("a\tb")
-            .unwrap();
+            .retention(Retention::ALL.done(keep))
+            .description("a\tb");
         let json = concat!(
             r#"{"paused":true,"max_pending":null,"per_key":3,"key_on_wait":"skip","#,
             r#""key_on_dead":"hold","order":"fair","dedup_window_ms":1000,"retention":"#,
@@ -252,7 +244,7 @@ mod tests {
         ] {
             read(json).unwrap().check().unwrap();
         }
-        let most = QueuePatch::default().max_pending(Some(u64::MAX)).dedup_window(Duration::MAX);
+        let most = QueuePatch::default().max_pending(u64::MAX).dedup_window(Duration::MAX);
         most.check().unwrap();
     }
 }

@@ -3,6 +3,7 @@
 use crate::words::words;
 
 /// What a head that is scheduled, failed or released does to the later jobs of its key.
+// Exhaustive: a store has to act on each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum KeyOnWait {
     /// They wait for it.
@@ -15,6 +16,7 @@ pub enum KeyOnWait {
 words!(KeyOnWait "key_on_wait" { Block = "block", Skip = "skip" });
 
 /// What a head that died does to the later jobs of its key.
+// Exhaustive: a store has to act on each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum KeyOnDead {
     /// The next one goes.
@@ -27,6 +29,7 @@ pub enum KeyOnDead {
 words!(KeyOnDead "key_on_dead" { Continue = "continue", Hold = "hold" });
 
 /// In which order a queue serves its jobs.
+// Exhaustive: a store has to act on each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {
     /// By priority, then time, then sequence (R7.1).

@@ -9,8 +9,19 @@ use crate::limits::{RETENTION_AGE_MIN, RETENTION_GRACE, countable};
 use crate::{ms, object};
 
 /// How long ended jobs are kept.
+///
+/// ```
+/// use std::time::Duration;
+/// use queuekit_core::QueuePatch;
+/// use queuekit_core::queue::{Keep, Retention};
+///
+/// let hour = Duration::from_secs(3600);
+/// let retention = Retention::default().done(Keep::ALL.max_age(hour).max_jobs(1_000));
+/// let patch = QueuePatch::default().retention(retention);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Retention {
     /// Completed and cancelled jobs, together (default 24 h, 100,000 jobs).
     #[serde(deserialize_with = "object::deserialize")]
@@ -23,6 +34,20 @@ pub struct Retention {
 impl Retention {
     /// Everything, until deleted.
     pub const ALL: Self = Self { done: Keep::ALL, dead: Keep::ALL };
+
+    /// Sets what is kept of completed and cancelled jobs.
+    #[must_use]
+    pub const fn done(mut self, keep: Keep) -> Self {
+        self.done = keep;
+        self
+    }
+
+    /// Sets what is kept of dead jobs.
+    #[must_use]
+    pub const fn dead(mut self, keep: Keep) -> Self {
+        self.dead = keep;
+        self
+    }
 }
 
 impl Default for Retention {
@@ -50,18 +75,33 @@ impl Keep {
     /// Everything, until deleted.
     pub const ALL: Self = Self { age: None, jobs: None, bytes: None };
 
-    /// Bounds by age (at least 10 min), number and bytes of payloads and results; none is no
-    /// bound. Number and bytes spare jobs that ended less than 60 s ago.
-    ///
-    /// # Errors
-    /// `Invalid` if the age is under 10 min, or a bound is more than a store counts.
-    pub fn new(age: Option<Duration>, jobs: Option<u64>, bytes: Option<u64>) -> Result<Self> {
-        let keep = Self { age: age.map(ms::whole), jobs, bytes };
-        keep.check()?;
-        Ok(keep)
+    /// Bounds the time since the end, or lifts that bound; at least 10 min.
+    #[must_use]
+    pub fn max_age(mut self, age: impl Into<Option<Duration>>) -> Self {
+        self.age = age.into().map(ms::whole);
+        self
     }
 
-    /// Whether the bounds are those that [`Keep::new`] takes: what was read may have others.
+    /// Bounds the number of jobs, or lifts that bound. Jobs that ended less than 60 s ago are
+    /// spared.
+    #[must_use]
+    pub fn max_jobs(mut self, jobs: impl Into<Option<u64>>) -> Self {
+        self.jobs = jobs.into();
+        self
+    }
+
+    /// Bounds the bytes of payloads and results, or lifts that bound. Jobs that ended less than
+    /// 60 s ago are spared.
+    #[must_use]
+    pub fn max_bytes(mut self, bytes: impl Into<Option<u64>>) -> Self {
+        self.bytes = bytes.into();
+        self
+    }
+
+    /// Whether the age is at least 10 min, and no bound more than a store counts.
+    ///
+    /// # Errors
+    /// `Invalid`, naming the bound.
     pub(super) fn check(&self) -> Result<()> {
         if let Some(age) = self.age.filter(|age| *age < RETENTION_AGE_MIN) {
             return Err(Error::invalid("retention age", "at least 10 min", format!("{age:?}")));
@@ -71,7 +111,8 @@ impl Keep {
         countable("retention bytes", self.bytes)
     }
 
-    /// Whether the job that ended so long ago, the oldest of so many with so many bytes, goes.
+    /// Whether the oldest of `jobs` ended jobs is to be removed. They have `bytes` in all, and it
+    /// ended `age` ago.
     pub fn lets_go(&self, age: Duration, jobs: u64, bytes: u64) -> bool {
         let too_old = self.age.is_some_and(|most| age >= most);
         let too_many = self.jobs.is_some_and(|most| jobs > most)

@@ -57,6 +57,39 @@ impl Default for QueueSettings {
 }
 
 impl QueueSettings {
+    /// How many of a partition key's waiting jobs, from the first, are not blocked (contract R7.3).
+    /// `held` is whether a dead head holds the key, `running` how many of its jobs run, and `due`
+    /// says of each waiting job, by sequence, whether its time has come.
+    pub fn unblocked(
+        &self,
+        held: bool,
+        running: usize,
+        due: impl IntoIterator<Item = bool>,
+    ) -> usize {
+        let mut free = self.free_leases(held, running);
+        let mut unblocked = 0;
+        for is_due in due {
+            if free == 0 {
+                break;
+            }
+            unblocked += 1;
+            match self.key_on_wait {
+                KeyOnWait::Block if !is_due => break,
+                KeyOnWait::Skip if !is_due => {}
+                KeyOnWait::Block | KeyOnWait::Skip => free -= 1,
+            }
+        }
+        unblocked
+    }
+
+    /// How many more leases a partition key may have now.
+    pub(crate) fn free_leases(&self, held: bool, running: usize) -> usize {
+        if held && self.key_on_dead == KeyOnDead::Hold {
+            return 0;
+        }
+        (self.per_key as usize).saturating_sub(running)
+    }
+
     /// The settings of a stored document.
     ///
     /// What is absent is at its default, so that `{}` is the document of a new queue. What cannot
@@ -120,9 +153,8 @@ mod tests {
     fn r12_settings_survive_being_stored() {
         let patch = QueuePatch::default()
             .paused(true)
-            .max_pending(Some(u64::MAX))
+            .max_pending(u64::MAX)
             .per_key(3)
-            .unwrap()
             .key_on_wait(KeyOnWait::Skip)
             .key_on_dead(KeyOnDead::Hold)
             .order(Order::Fair)

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Health, QueueSettings};
 use crate::clock::Timestamp;
 use crate::job::{State, Status};
@@ -77,7 +79,7 @@ impl Default for Count {
 
 /// How jobs have ended since their queue came to exist, those that are gone included. One that is
 /// retried ends again, and counts again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
     /// How many completed.
     pub completed: u64,
@@ -88,7 +90,17 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Of so many that have ended these died and were cancelled; the others completed.
+    /// One more job ended in this state.
+    pub fn count(&mut self, ended: State) {
+        match ended {
+            State::Dead => self.dead += 1,
+            State::Cancelled => self.cancelled += 1,
+            State::Pending | State::Running | State::Completed => self.completed += 1,
+        }
+    }
+
+    /// The totals of `ended` jobs, of which `dead` died and `cancelled` were cancelled; the others
+    /// completed.
     pub fn of_ends(ended: u64, dead: u64, cancelled: u64) -> Self {
         Self { completed: ended.saturating_sub(dead + cancelled), dead, cancelled }
     }

@@ -74,7 +74,7 @@ impl ScheduleDraft {
         Self::new(name, When::Cron(expression.into()), job.into())
     }
 
-    /// Enqueues the job every so often; see [`Interval`].
+    /// Enqueues the job at an interval; see [`Interval`].
     pub fn every<N>(name: N, interval: Duration, job: impl Into<JobDraft>) -> Self
     where
         N: TryInto<ScheduleName, Error: Into<Error>>,
@@ -146,6 +146,20 @@ impl ScheduleDraft {
     }
 }
 
+impl TryFrom<ScheduleDraft> for Definition {
+    type Error = Error;
+
+    fn try_from(draft: ScheduleDraft) -> Result<Self> {
+        draft.build()
+    }
+}
+
+impl From<&Self> for Definition {
+    fn from(definition: &Self) -> Self {
+        definition.clone()
+    }
+}
+
 impl Rest {
     pub(super) fn jitter(&self) -> Duration {
         Duration::from_millis(self.jitter_ms)
@@ -212,7 +226,7 @@ impl Definition {
         self.parts.rest.term.next_after(&self.parts.timing, after)
     }
 
-    /// The next so many nominal times after an instant.
+    /// The nominal times after an instant.
     pub fn upcoming(&self, after: Timestamp) -> impl Iterator<Item = Timestamp> {
         std::iter::successors(self.next_after(after), |last| self.next_after(*last))
     }

@@ -18,7 +18,7 @@ pub enum CatchUp {
     /// The latest of them runs, unless one that is on time runs anyway.
     #[default]
     Once,
-    /// Each runs, the latest so many of them; at most 1,000.
+    /// The latest n run, at most 1,000.
     All(u32),
 }
 
@@ -54,7 +54,7 @@ impl Term {
     }
 }
 
-/// Of the nominal times from `due`, the first that is owed, to `now`, those that run, in order.
+/// The nominal times from `due`, the first that is owed, to `now` that run, in order.
 ///
 /// They are found from the latest back, so that a schedule nobody has looked at for a year costs
 /// no more than what it catches up with.

@@ -11,7 +11,7 @@ use crate::capability::{
 };
 use crate::clock::Timestamp;
 use crate::declared::{Declared, digest_of};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, parsed};
 use crate::job::{JobId, NewJob};
 use crate::names::ScheduleName;
 
@@ -53,9 +53,14 @@ impl<'a> Scheduler<'a> {
     /// pauses holds until the code changes (R15.1).
     ///
     /// # Errors
-    /// `Invalid` if it has no occurrence any more, or if there would be too many schedules;
-    /// `Unavailable`, `Indeterminate` (declare it again), `Closed`.
-    pub async fn declare(&self, definition: &Definition) -> Result<Declared> {
+    /// `Invalid`, naming the field that breaks its limit, if it has no occurrence any more, or if
+    /// there would be too many schedules; `Unavailable`, `Indeterminate` (declare it again),
+    /// `Closed`.
+    pub async fn declare<D>(&self, schedule: D) -> Result<Declared>
+    where
+        D: TryInto<Definition, Error: Into<Error>>,
+    {
+        let definition = &parsed(schedule)?;
         self.admit(definition)?;
         let digest = digest_of(&definition.parts, definition.job().payload())?;
         let declare = |found: &Found| match &found.schedule {
@@ -76,7 +81,11 @@ impl<'a> Scheduler<'a> {
     ///
     /// # Errors
     /// Those of [`declare`](Self::declare); `Invalid` also if it ends before its next occurrence.
-    pub async fn put(&self, definition: &Definition) -> Result<bool> {
+    pub async fn put<D>(&self, schedule: D) -> Result<bool>
+    where
+        D: TryInto<Definition, Error: Into<Error>>,
+    {
+        let definition = &parsed(schedule)?;
         self.admit(definition)?;
         let put = |found: &Found| {
             let new = found.put(definition)?;
@@ -93,11 +102,15 @@ impl<'a> Scheduler<'a> {
     ///
     /// # Errors
     /// `Corrupt` if it cannot be read; `Unavailable`, `Closed`.
-    pub async fn get(&self, name: &ScheduleName) -> Result<Option<Schedule>> {
+    pub async fn get<N>(&self, name: N) -> Result<Option<Schedule>>
+    where
+        N: TryInto<ScheduleName, Error: Into<Error>>,
+    {
+        let name = &parsed(name)?;
         self.find(name).await?.schedule.transpose()
     }
 
-    /// Schedules by name, from the first one after this, at most so many.
+    /// Schedules by name, from the first after this name, at most `limit`.
     ///
     /// # Errors
     /// `Unavailable`, `Closed`.
@@ -119,7 +132,11 @@ impl<'a> Scheduler<'a> {
     ///
     /// # Errors
     /// `Unavailable`, `Indeterminate`, `Closed`.
-    pub async fn delete(&self, name: &ScheduleName) -> Result<bool> {
+    pub async fn delete<N>(&self, name: N) -> Result<bool>
+    where
+        N: TryInto<ScheduleName, Error: Into<Error>>,
+    {
+        let name = &parsed(name)?;
         let delete = |found: &Found| match found.row {
             Some(_) => Ok((Edit::Remove, true)),
             None => Ok((Edit::Keep, false)),
@@ -131,7 +148,11 @@ impl<'a> Scheduler<'a> {
     ///
     /// # Errors
     /// `NotFound`; `Unavailable`, `Indeterminate`, `Closed`.
-    pub async fn pause(&self, name: &ScheduleName) -> Result<()> {
+    pub async fn pause<N>(&self, name: N) -> Result<()>
+    where
+        N: TryInto<ScheduleName, Error: Into<Error>>,
+    {
+        let name = &parsed(name)?;
         self.set_paused(name, true).await
     }
 
@@ -139,7 +160,11 @@ impl<'a> Scheduler<'a> {
     ///
     /// # Errors
     /// Those of [`pause`](Self::pause).
-    pub async fn resume(&self, name: &ScheduleName) -> Result<()> {
+    pub async fn resume<N>(&self, name: N) -> Result<()>
+    where
+        N: TryInto<ScheduleName, Error: Into<Error>>,
+    {
+        let name = &parsed(name)?;
         self.set_paused(name, false).await
     }
 
@@ -148,7 +173,11 @@ impl<'a> Scheduler<'a> {
     /// # Errors
     /// `NotFound`; `QueueFull`; `Unavailable`, `Closed`; `Indeterminate`: then look at its
     /// [`last`](Schedule::last) occurrence before you ask again, or it may run twice.
-    pub async fn run_now(&self, name: &ScheduleName) -> Result<JobId> {
+    pub async fn run_now<N>(&self, name: N) -> Result<JobId>
+    where
+        N: TryInto<ScheduleName, Error: Into<Error>>,
+    {
+        let name = &parsed(name)?;
         let run = |found: &Found| {
             let mut schedule = found.present(name)?;
             let job = schedule.definition.job().now(name)?;
@@ -160,11 +189,15 @@ impl<'a> Scheduler<'a> {
         self.change(name, run).await
     }
 
-    /// Its next nominal times from now on, at most so many; none while it is paused.
+    /// Its next nominal times from now on, at most `count`; none while it is paused.
     ///
     /// # Errors
     /// `NotFound`, `Corrupt`; `Unavailable`, `Closed`.
-    pub async fn upcoming(&self, name: &ScheduleName, count: usize) -> Result<Vec<Timestamp>> {
+    pub async fn upcoming<N>(&self, name: N, count: usize) -> Result<Vec<Timestamp>>
+    where
+        N: TryInto<ScheduleName, Error: Into<Error>>,
+    {
+        let name = &parsed(name)?;
         let found = self.find(name).await?;
         let (now, schedule) = (found.now, found.present(name)?);
         let later = |at: Timestamp| schedule.definition.upcoming(at);

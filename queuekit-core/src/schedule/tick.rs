@@ -41,7 +41,7 @@ pub struct Ticked {
 impl Scheduler<'_> {
     /// Enqueues the occurrences that are due (R15.2). Each exists once, however many processes
     /// tick, are killed or restarted: the first that changes the schedule's row has enqueued its
-    /// jobs in the same step, and all others are told that it has changed.
+    /// jobs in the same step, and all others find that it has changed.
     ///
     /// # Errors
     /// `Unavailable`, `Indeterminate`, `Closed`: what was not done is due at the next tick.
@@ -194,7 +194,7 @@ impl Ticked {
     }
 }
 
-/// The schedule after the first so many of these nominal times have run, and their jobs.
+/// The schedule after the first of these nominal times have run, and their jobs.
 fn advanced(
     mut schedule: Schedule,
     run: &[Timestamp],

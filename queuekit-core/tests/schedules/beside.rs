@@ -74,7 +74,7 @@ async fn a_store_that_is_away_ends_the_tick() {
 #[tokio::test]
 async fn r15_7_a_thousand_that_find_their_queue_full_hide_no_other() {
     let stage = Stage::new();
-    let patch = QueuePatch::default().max_pending(Some(1));
+    let patch = QueuePatch::default().max_pending(1);
     stage.store.configure(&QueueName::new("full").unwrap(), &patch).await.unwrap();
     for n in 0..1001 {
         stage.put(hourly(&format!("full-{n}"), job("full"))).await;

@@ -20,7 +20,7 @@ use crate::session::Session;
 use crate::statements::Sql;
 use crate::step::{Change, push_ends};
 
-/// Jobs up to which each is counted.
+/// Up to this many jobs are counted exactly.
 const EXAMINED: i32 = EXACT_COUNT as i32;
 
 /// The counters of one queue.
@@ -47,7 +47,7 @@ struct Waiting {
 }
 
 impl PostgresStore {
-    /// Those of these names, or all.
+    /// The queues of these names, or all.
     pub(crate) async fn queues_shown(&self, names: Option<&[QueueName]>) -> Result<Vec<Queue>> {
         let operation = if names.is_some() { "find_queues" } else { "list_queues" };
         let shown = self.call(operation, Call::Repeatable, names, |names, session| {
@@ -94,7 +94,7 @@ async fn show(session: &Session<'_>, names: Option<&[QueueName]>) -> Outcome<Vec
     let mut listed = Vec::with_capacity(rows.len());
     for row in rows {
         let waiting = waiting.remove(&row.id);
-        // One that was removed is there only if a producer stored jobs in it at that moment.
+        // A removed queue exists only if a producer stored jobs in it at that moment.
         if !row.removed || waiting.is_some() {
             let figures = figures.get(&row.id);
             listed.push(queue(session, row, figures, waiting, &workers, now).await?);
@@ -131,13 +131,14 @@ async fn queue(
     queue.corrupt = figures.map_or(0, |of| unsigned(of.corrupt));
     queue.health = health(HealthInput {
         oldest_ready_age: queue.oldest_ready_age,
-        dead_share: figures.map_or(0.0, |of| of.ends.dead_share()),
+        last_ended: figures.map_or(0, |of| of.ends.ended()),
+        last_dead: figures.map_or(0, |of| of.ends.dead()),
         has_live_worker: queue.workers > 0,
     });
     Ok(queue)
 }
 
-/// Sets the counts of waiting jobs; since when the oldest is ready.
+/// Sets the counts of waiting jobs. Returns since when the oldest is ready.
 async fn count_waiting(
     session: &Session<'_>,
     row: &QueueRow,
@@ -178,7 +179,7 @@ async fn count_waiting(
     Ok(oldest)
 }
 
-/// Looks at each job with a partition key; since when the oldest of them is ready.
+/// Looks at each job with a partition key. Returns since when the oldest of them is ready.
 async fn count_keyed(
     session: &Session<'_>,
     queue: i32,
@@ -203,8 +204,8 @@ async fn count_keyed(
     Ok(oldest)
 }
 
-/// Of sizes that were counted up to a bound, the one that reached it is what the others leave of
-/// the whole; if several did, they share it, and false says that they are estimates.
+/// Corrects counts that stopped at a bound. If one count reached it, it becomes the whole less the
+/// others. If several did, they share the rest, and the result is false: they are estimates.
 fn fill_up(sizes: &mut [i64], whole: i64) -> bool {
     let (many, few): (Vec<_>, Vec<_>) =
         sizes.iter_mut().partition(|size| **size > i64::from(EXAMINED));

@@ -19,16 +19,16 @@ use crate::session::Session;
 use crate::statements::Sql;
 use crate::step::Change;
 
-/// Jobs a page looks at, whether they match or not.
+/// The most jobs that one page looks at, whether they match or not.
 const EXAMINED: usize = 10_000;
 /// Entries of an index that are read at once.
 const SLICE: usize = 500;
 
-/// Queues that a page looks into, whether they have jobs or not.
+/// The most queues that one page looks into, whether they have jobs or not.
 const QUEUES: usize = 500;
 
-/// Where a page ended: the last job it looked at, by its place in its section; or the queue that it
-/// did not look into any more.
+/// Where a page ended: the last job it looked at, by its place in its section; or the first queue
+/// that it did not look into.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Position {
     queue: QueueName,
@@ -38,11 +38,11 @@ struct Position {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Place {
-    /// Running and ended jobs: when, and which of that time.
+    /// Running and ended jobs: the time, and the sequence within that time.
     Time(i64, i64),
     /// Waiting jobs in serving order: rank, when due, sequence.
     Serving(i64, i64, i64),
-    /// Blocked jobs, and all that wait in a fair queue: lane, sequence.
+    /// Blocked jobs, and all waiting jobs of a fair queue: lane, sequence.
     Lane(String, i64),
 }
 
@@ -110,7 +110,7 @@ async fn listed_queues(
 }
 
 impl Pager<'_> {
-    /// Adds the jobs of queues to the page; where the page ended, if it is full.
+    /// Adds the jobs of queues to the page. Returns where the page ended, if it is full.
     async fn queues(
         &mut self,
         session: &Session<'_>,
@@ -119,7 +119,7 @@ impl Pager<'_> {
     ) -> Outcome<Option<Position>> {
         let mut within = position.and_then(|at| Some((at, at.place.clone()?)));
         while let Some(first) = queues.first() {
-            // In the middle of a queue: it comes alone, to its end.
+            // The page continues in the middle of a queue: read that queue alone, to its end.
             if let Some((at, place)) = within.take()
                 && at.queue == first.name
             {
@@ -147,7 +147,7 @@ impl Pager<'_> {
         Ok(None)
     }
 
-    /// Likewise the rest of one queue, after a place in a section.
+    /// Does the same for the rest of one queue, after a place in a section.
     async fn queue(
         &mut self,
         session: &Session<'_>,
@@ -176,7 +176,7 @@ impl Pager<'_> {
         Ok(None)
     }
 
-    /// Adds those of these jobs that the filter wants; where the page ended, if it is full.
+    /// Adds the jobs that match the filter. Returns where the page ended, if it is full.
     async fn take(
         &mut self,
         session: &Session<'_>,

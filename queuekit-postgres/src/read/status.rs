@@ -15,7 +15,7 @@ use crate::statements::Sql;
 pub(super) struct Frontiers(HashMap<(i32, String), i64>);
 
 impl Frontiers {
-    /// Finds what is not known yet of the keys of these jobs.
+    /// Looks up the keys of these jobs that are not known yet.
     pub(super) async fn learn(
         &mut self,
         session: &Session<'_>,

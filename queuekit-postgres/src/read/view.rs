@@ -58,7 +58,8 @@ struct StoredLine {
     text: String,
 }
 
-/// Shows jobs. What cannot be read is left out: a list never fails on one record (contract R5.8).
+/// Shows jobs. Leaves out fields that cannot be read: a list never fails on one record (contract
+/// R5.8).
 pub(super) async fn views(
     session: &Session<'_>,
     now: Timestamp,
@@ -68,8 +69,8 @@ pub(super) async fn views(
     let mut rests: HashMap<JobId, Rest> = HashMap::new();
     for row in session.query(Sql::Views, params![ids]).await? {
         if row.try_get(8)? {
-            // It has a copy by now, which this transaction does not see.
-            return Err(Failure::transient("the events of deliveries go just now"));
+            // The delivery has a copy by now, which this transaction does not see.
+            return Err(Failure::transient("events of deliveries are being removed"));
         }
         rests.entry(job_id(row.try_get(0)?)).or_insert(Rest::read(&row)?);
     }

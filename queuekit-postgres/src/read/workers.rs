@@ -12,7 +12,7 @@ use crate::row::unsigned;
 use crate::session::Session;
 use crate::statements::Sql;
 
-/// A row that is no worker's is passed over.
+/// Skips a row that cannot be read as a worker.
 pub(crate) async fn workers(session: &Session<'_>) -> Outcome<Vec<WorkerInfo>> {
     let rows = session.query(Sql::Workers, params![]).await?;
     let mut workers = Vec::with_capacity(rows.len());
@@ -27,14 +27,10 @@ fn worker(row: &Row) -> Result<Option<WorkerInfo>, tokio_postgres::Error> {
         return Ok(None);
     };
     let ttl = Duration::from_millis(unsigned(row.try_get(6)?));
-    let beat = Beat {
-        id,
-        name: row.try_get(1)?,
-        queues: Served::from_text(row.try_get(2)?),
-        kinds: Served::from_text(row.try_get(3)?),
-        slots: row.try_get::<_, i32>(4)?.cast_unsigned(),
-        running: row.try_get::<_, i32>(5)?.cast_unsigned(),
-        ttl: LeaseTtl::for_tests(ttl).into(),
-    };
-    Ok(Some(WorkerInfo { beat, age: Duration::from_millis(unsigned(row.try_get(7)?)) }))
+    let (queues, kinds) = (Served::from_text(row.try_get(2)?), Served::from_text(row.try_get(3)?));
+    let mut beat = Beat::new(id, queues, kinds, LeaseTtl::for_tests(ttl));
+    beat.name = row.try_get(1)?;
+    beat.slots = row.try_get::<_, i32>(4)?.cast_unsigned();
+    beat.running = row.try_get::<_, i32>(5)?.cast_unsigned();
+    Ok(Some(WorkerInfo::new(beat, Duration::from_millis(unsigned(row.try_get(7)?)))))
 }

@@ -1,6 +1,6 @@
-//! What an operator does (contract R6), inside a transaction.
+//! Operations of an operator (contract R6), inside a transaction.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
 use queuekit_core::capability::{CancelOutcome, RescheduleOutcome, RetryOutcome};
@@ -18,7 +18,7 @@ use crate::row::{job_id, job_uuid, millis};
 use crate::session::Session;
 use crate::statements::Sql;
 
-/// Jobs that one step of removing a queue deletes.
+/// The most jobs that one step of removing a queue deletes.
 const SLICE: i32 = 500;
 
 pub(crate) async fn configure(
@@ -44,7 +44,7 @@ pub(crate) async fn configure(
     Ok(row)
 }
 
-/// The queue, with its lock.
+/// The queue, after taking its lock.
 async fn locked(
     store: &PostgresStore,
     session: &Session<'_>,
@@ -59,8 +59,8 @@ async fn locked(
     Ok(queues::named(session, names).await?.into_iter().find(|row| !row.removed))
 }
 
-/// Removes some of a queue's jobs, or the queue if it has none. True when it is gone; none if
-/// there is no such queue.
+/// Removes some of a queue's jobs, or the queue if it has none. Returns true when the queue is
+/// gone; none if there is no such queue.
 pub(crate) async fn remove_queue(
     store: &PostgresStore,
     session: &Session<'_>,
@@ -92,14 +92,15 @@ pub(crate) async fn remove_queue(
     Ok(Some(false))
 }
 
-/// A producer that saw the queue before may store jobs in it all the same. Those that it has
-/// stored by now are as if they had come before, and the queue is looked at again; the others are
-/// as if they had come when it was gone: they are served, and who enqueues next makes it anew.
+/// A producer that saw the queue earlier may still store jobs in it. If it has stored some by now,
+/// they count as stored before the removal, and the queue is looked at again. Jobs that it stores
+/// later count as stored after the removal: they are served, and the next enqueue creates the queue
+/// anew.
 async fn remove_empty(store: &PostgresStore, session: &Session<'_>, row: &QueueRow) -> Outcome<()> {
     super::fold::hold(session, store.shared.lock_class).await?;
     session.query(Sql::QueueRemove, params![row.id]).await?;
     if !some_jobs(session, row.id).await?.is_empty() {
-        return Err(Failure::transient("jobs were stored in it meanwhile"));
+        return Err(Failure::transient("jobs were stored in the queue meanwhile"));
     }
     session.commit().await
 }
@@ -119,18 +120,31 @@ async fn in_use(session: &Session<'_>, row: &QueueRow) -> Outcome<Failure> {
     Ok(Error::new(ErrorKind::Conflict, message).on(&row.name).into())
 }
 
+/// The effects of a cancel.
+pub(crate) struct Cancelled {
+    pub(crate) outcomes: Vec<CancelOutcome>,
+    /// The queues of running jobs that were asked to stop.
+    pub(crate) requested: BTreeSet<QueueName>,
+    pub(crate) stirred: Vec<QueueRow>,
+}
+
 pub(crate) async fn cancel(
     store: &PostgresStore,
     session: &Session<'_>,
     ids: &[JobId],
-) -> Outcome<(Vec<CancelOutcome>, Vec<QueueRow>)> {
+) -> Outcome<Cancelled> {
     let lock_class = store.shared.lock_class;
     let mut change = Change::of_jobs(session, lock_class, ids.iter().copied(), true).await?;
     let mut outcomes = Vec::with_capacity(ids.len());
+    let mut requested = BTreeSet::new();
     for id in ids {
-        outcomes.push(cancel_one(&mut change, *id).await?);
+        let outcome = cancel_one(&mut change, *id).await?;
+        if let (CancelOutcome::Requested, Some(record)) = (outcome, change.record(*id)) {
+            requested.insert(change.queue_of(record)?.name.clone());
+        }
+        outcomes.push(outcome);
     }
-    Ok((outcomes, change.finish().await?))
+    Ok(Cancelled { outcomes, requested, stirred: change.finish().await? })
 }
 
 async fn cancel_one(change: &mut Change<'_>, id: JobId) -> Outcome<CancelOutcome> {

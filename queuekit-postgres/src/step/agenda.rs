@@ -1,4 +1,4 @@
-//! Looks at the partition keys of a queue that something happened to.
+//! Looks at the partition keys of a queue whose jobs have changed.
 
 use crate::PostgresStore;
 use crate::error::{Outcome, unreadable};
@@ -7,9 +7,9 @@ use crate::queues::QueueRow;
 use crate::session::Session;
 use crate::statements::Sql;
 
-/// Entries of the agenda that one statement looks at.
+/// The most entries of the agenda that one statement looks at.
 const ENTRIES: i32 = 1000;
-/// Entries that one call looks at before it takes what it has found.
+/// After this many entries one call leases what it has found, and leaves the rest to the next call.
 const ENTRIES_PER_CALL: i64 = 20_000;
 
 pub(super) async fn lock(

@@ -9,10 +9,11 @@ use crate::row::millis;
 use crate::session::Session;
 use crate::statements::Sql;
 
-/// The advisory lock of those who are new, of the schema's class: they are counted one by one.
-const LOCK: i32 = -3;
+/// The advisory lock, in the schema's class, for adding workers: they are added one by one, so that
+/// the limit holds.
+const LOCK: i32 = -4;
 
-/// A worker that is listed looks at nothing but its own row.
+/// A beat of a listed worker touches its own row only.
 pub(crate) async fn beat(
     session: &Session<'_>,
     beat: &Beat,
@@ -22,7 +23,7 @@ pub(crate) async fn beat(
     let (queues, kinds) = (beat.queues.to_text(), beat.kinds.to_text());
     let (id, ttl_ms) = (beat.id.as_str(), millis(beat.ttl.get()));
     let (slots, running) = (beat.slots.cast_signed(), beat.running.cast_signed());
-    // NUL has no place in a text of Postgres.
+    // A text in Postgres cannot contain NUL.
     let name = beat.name.replace('\0', "\u{fffd}");
     let row = params![id, name, queues, kinds, slots, running, ttl_ms];
     if !session.settle(Sql::Beat, row).await?.is_empty() {
@@ -38,7 +39,7 @@ pub(crate) async fn beat(
     Ok(())
 }
 
-/// Whether it was listed.
+/// Returns whether the worker was listed.
 pub(crate) async fn forget_worker(session: &Session<'_>, worker: &WorkerId) -> Outcome<bool> {
     let gone = session.settle(Sql::WorkerForget, params![worker.as_str()]).await?;
     Ok(!gone.is_empty())

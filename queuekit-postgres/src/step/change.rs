@@ -1,5 +1,5 @@
-//! Changes that core decides: jobs are read and locked, core says what becomes of each, and what
-//! it said is written, all in one transaction.
+//! Changes that core decides. One transaction reads and locks jobs, asks core what becomes of each,
+//! and writes that.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -18,7 +18,7 @@ use crate::row::{Record, job_id, job_uuid, millis};
 use crate::session::Session;
 use crate::statements::Sql;
 
-/// Jobs under change, and what is to be written of them.
+/// Jobs under change, and the writes that were decided.
 pub(crate) struct Change<'s> {
     pub(super) session: &'s Session<'s>,
     pub(crate) now: Timestamp,
@@ -60,7 +60,7 @@ pub(super) struct KeyWrite {
 }
 
 impl<'s> Change<'s> {
-    /// Jobs whose leases are named: those are locked.
+    /// Reads the jobs of these leases, and locks the leases.
     pub(crate) async fn of_leases(
         session: &'s Session<'s>,
         ids: impl Iterator<Item = JobId>,
@@ -70,9 +70,9 @@ impl<'s> Change<'s> {
         Self::read(session, ids).await
     }
 
-    /// Jobs that are named by their ids, whatever state they are in: nobody leases or settles
-    /// them until the transaction ends. Those that wait are `taken` out of reserve's reach, if
-    /// the caller changes every one of them.
+    /// Reads the jobs with these ids, in any state: nobody can lease or settle them until the
+    /// transaction ends. With `taken`, waiting jobs are taken out of reserve's reach, for a caller
+    /// that changes every one of them.
     pub(crate) async fn of_jobs(
         session: &'s Session<'s>,
         lock_class: i32,
@@ -94,7 +94,7 @@ impl<'s> Change<'s> {
         Ok(change)
     }
 
-    /// Jobs whose leases the caller has locked.
+    /// Reads jobs whose leases the caller has locked.
     pub(crate) async fn read(session: &'s Session<'s>, ids: Vec<Uuid>) -> Outcome<Self> {
         let (now, rows) =
             try_join(session.query(Sql::Now, params![]), session.query(Sql::Records, params![ids]))
@@ -103,7 +103,7 @@ impl<'s> Change<'s> {
         let mut records = HashMap::new();
         for row in &rows {
             let record = Record::read(row)?;
-            // A job that waits or runs goes before one that ended under the same id.
+            // A job that waits or runs takes precedence over an ended one with the same id.
             records.entry(record.id).or_insert(record);
         }
         let ids: BTreeSet<i32> = records.values().map(|record| record.queue).collect();
@@ -128,7 +128,7 @@ impl<'s> Change<'s> {
         queue.ok_or_else(|| unreadable("the queue of a job").on(record.id).into())
     }
 
-    /// The job of a lease, and whether it is of the lease's queue.
+    /// The job of a lease, and whether it is in the lease's queue.
     pub(crate) fn job_of_lease(&self, lease: &LeaseToken) -> Outcome<Option<(&Record, bool)>> {
         let Some(record) = self.records.get(&lease.id) else {
             return Ok(None);
@@ -136,7 +136,7 @@ impl<'s> Change<'s> {
         Ok(Some((record, self.queue_of(record)?.name == lease.queue)))
     }
 
-    /// Takes a job through a transition; `change` sets what the transition says of the record.
+    /// Takes a job through a transition; `change` sets the fields of the record that go with it.
     pub(crate) async fn apply(
         &mut self,
         id: JobId,
@@ -184,7 +184,8 @@ impl<'s> Change<'s> {
         Ok(())
     }
 
-    /// Removes a job that nobody runs, as if on request; written with the others.
+    /// Removes a job that does not run, like a delete on request. It is written with the other
+    /// changes.
     pub(crate) fn remove(&mut self, id: JobId) -> Outcome<()> {
         if let Some(state) = self.records.get(&id).map(|record| record.state) {
             self.settle_key(id, state, Transition::Delete)?;
@@ -193,7 +194,7 @@ impl<'s> Change<'s> {
         Ok(())
     }
 
-    /// A lease ended without its holder: by the clock.
+    /// Expires a lease: the clock ended it, not its holder.
     pub(crate) async fn expire(&mut self, id: JobId) -> Outcome<()> {
         let Some(record) = self.records.get(&id) else {
             return Ok(());
@@ -212,7 +213,7 @@ impl<'s> Change<'s> {
     }
 
     /// Moves a job to the dead-letter queue.
-    pub(crate) async fn bury(
+    pub(crate) async fn dead_letter(
         &mut self,
         id: JobId,
         transition: Transition,
@@ -220,15 +221,15 @@ impl<'s> Change<'s> {
     ) -> Outcome<()> {
         self.apply(id, transition, |record| {
             record.reason = Some(reason.as_str().to_owned());
-            if transition != Transition::BuryLease {
-                // The lease was broken: its holder did not do this.
+            if transition != Transition::DeadLetterLease {
+                // The nonce goes too: the lease was broken without its holder.
                 record.nonce = None;
             }
         })
         .await
     }
 
-    /// A lease that was granted and that nobody was told of does not count.
+    /// Undoes the count of a lease that was granted but not returned to anybody.
     pub(crate) fn take_back(&mut self, id: JobId) {
         if let Some(record) = self.records.get_mut(&id)
             && record.state == State::Running
@@ -238,7 +239,7 @@ impl<'s> Change<'s> {
         }
     }
 
-    /// A job that was leased and that nobody was told of waits again, as it did.
+    /// Lets a job wait again as before, if it was leased but the lease was not returned to anybody.
     pub(crate) fn give_back(&mut self, id: JobId) {
         if let Some(record) = self.records.get_mut(&id) {
             record.attempts = record.attempts.saturating_sub(1);
@@ -264,15 +265,15 @@ impl<'s> Change<'s> {
         }
     }
 
-    /// Writes all that was decided; the queues that gained work.
+    /// Writes all changes. Returns the queues that gained work.
     pub(crate) async fn finish(mut self) -> Outcome<Vec<QueueRow>> {
         self.flush().await?;
         let stirred = std::mem::take(&mut self.stirred);
         Ok(stirred.iter().filter_map(|queue| self.queues.remove(queue)).collect())
     }
 
-    /// Takes the waiting jobs out of reserve's reach. A reserve that was quicker makes the whole
-    /// call begin anew: it then finds the job running.
+    /// Takes the waiting jobs out of reserve's reach. If a reserve was quicker, the whole call
+    /// begins anew, and finds the job running.
     async fn take_waiting(&self) -> Outcome<()> {
         let mut waiting: Vec<&Record> =
             self.records.values().filter(|record| record.state == State::Pending).collect();
@@ -297,7 +298,7 @@ impl<'s> Change<'s> {
         let taken =
             self.session.query(Sql::TakeReady, params![ids, queues, ranks, ats, seqs]).await?;
         if taken.len() < plain.len() {
-            return Err(Failure::transient("workers lease the jobs of the call again and again"));
+            return Err(Failure::transient("workers keep leasing the jobs of the call"));
         }
         Ok(())
     }
@@ -314,13 +315,13 @@ impl<'s> Change<'s> {
             return Ok(false);
         }
         let (queue, seq) = (record.queue, record.seq);
-        // What ended before it in the same call is out of its way.
+        // Writes the ends of earlier jobs of the same call, which no longer come before this one.
         self.flush().await?;
         let rows = self.session.query(Sql::IsHead, params![queue, lane, seq]).await?;
         Ok(rows.first().map_or(Ok(false), |row| row.try_get(0))?)
     }
 
-    /// What a transition means for the job's idempotency key (contract R2.5).
+    /// Notes what becomes of the job's idempotency key in a transition (contract R2.5).
     fn settle_key(&mut self, id: JobId, was: State, transition: Transition) -> Outcome<()> {
         let Some(record) = self.records.get(&id) else {
             return Ok(());
@@ -356,8 +357,8 @@ impl<'s> Change<'s> {
         Ok(!taken.is_empty())
     }
 
-    /// Leases of queues that ran out, earliest first, so many of each at most: they are locked.
-    /// None if there are none.
+    /// Reads and locks leases that ran out, earliest first, up to a number per queue. None if there
+    /// are none.
     pub(crate) async fn overdue(
         session: &'s Session<'s>,
         queues: Vec<&str>,
@@ -379,7 +380,7 @@ impl<'s> Change<'s> {
     }
 }
 
-/// What a look at leases that ran out came to.
+/// The result of a look for leases that ran out.
 pub(crate) enum Overdue<'s> {
     None { as_of: Timestamp },
     Some(Vec<JobId>, Change<'s>),

@@ -9,7 +9,7 @@ use crate::params::{Typed, not_at_all, once, params};
 use crate::queues::QueueRow;
 use crate::row::{job_uuid, millis, to_small};
 
-/// Data of events up to so many bytes is copied into each delivery.
+/// Data of events up to this many bytes is copied into each delivery.
 const COPIED: usize = 1024;
 
 /// Jobs as the statements take them, sorted by id.
@@ -26,9 +26,9 @@ pub(super) struct Columns<'a> {
     timeouts: Vec<i64>,
     deadlines: Vec<Option<i64>>,
     metadata: Vec<Option<String>>,
-    /// Empty where it stands with an event.
+    /// Empty where the event has the payload.
     payloads: Vec<&'a [u8]>,
-    /// Whether it does.
+    /// Whether the event has the payload.
     refers: Vec<bool>,
     moved_from: Vec<Option<Uuid>>,
     partition_keys: Vec<Option<&'a str>>,
@@ -50,7 +50,7 @@ impl<'a> Columns<'a> {
         columns.shrunk()
     }
 
-    /// What all jobs have in common is sent once: the server unpacks every column.
+    /// Sends a value that all jobs share only once: the server unpacks every column.
     fn shrunk(self) -> Self {
         Self {
             queues: once(self.queues),
@@ -69,7 +69,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// The parameters that both statements begin with.
+    /// The parameters with which both statements begin.
     pub(super) fn of_every_job(&self) -> Vec<Typed<'_>> {
         params![
             self.ids,
@@ -90,7 +90,7 @@ impl<'a> Columns<'a> {
         .to_vec()
     }
 
-    /// Those of deliveries; their places are those of their events.
+    /// The parameters of deliveries; their places are those of their events.
     pub(super) fn of_deliveries(&self) -> Vec<Typed<'_>> {
         params![
             self.ids,
@@ -109,7 +109,7 @@ impl<'a> Columns<'a> {
         .to_vec()
     }
 
-    /// Those that follow if jobs may have idempotency keys.
+    /// The parameters that follow if jobs may have idempotency keys.
     pub(super) fn of_keyed_jobs(&self) -> Vec<Typed<'_>> {
         params![self.idempotency_keys, self.unique_until_done].to_vec()
     }
@@ -140,14 +140,14 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// Whether the payload of a job stands with the event of which it is a delivery.
+/// Whether a job is a delivery whose payload is stored with its event.
 pub(super) fn refers(job: &NewJob) -> bool {
     job.event().is_some() && job.payload().len() > COPIED
 }
 
-/// As it is stored, if there is any.
+/// The metadata as stored; none if it is empty.
 pub(super) fn metadata(of: &Metadata) -> Option<String> {
-    // A map of texts: there is nothing in it that cannot be written.
+    // A map of texts, so serialization cannot fail.
     (!of.is_empty()).then(|| serde_json::to_string(of).unwrap_or_default())
 }
 

@@ -1,4 +1,5 @@
-//! History, and the log of events, by days: partitions that nothing keeps are dropped as a whole.
+//! History and the log of events are partitioned by days: a partition that no retention keeps is
+//! dropped as a whole.
 
 use crate::call::Call;
 use crate::error::Outcome;
@@ -10,7 +11,7 @@ use queuekit_core::Result;
 use queuekit_core::capability::UpkeepReport;
 use tokio_postgres::Row;
 
-/// Partitions that are there before their day comes.
+/// How many days ahead partitions are made.
 const AHEAD: i32 = 7;
 /// The number of the lock of the schema.
 pub(crate) const SCHEMA: i32 = 0;
@@ -25,7 +26,7 @@ pub(super) struct Day {
     is_attached: bool,
 }
 
-/// Makes the partitions of history that are missing.
+/// Makes the missing partitions of history and of the log of events.
 pub(crate) async fn add_days(session: &Session<'_>, lock_class: i32) -> Outcome<()> {
     session.begin().await?;
     session.query(Sql::LockQueue, params![SCHEMA, lock_class]).await?;
@@ -34,7 +35,7 @@ pub(crate) async fn add_days(session: &Session<'_>, lock_class: i32) -> Outcome<
 }
 
 impl PostgresStore {
-    /// As [`add_days`], as a call of its own.
+    /// Does the same as [`add_days`], as a call of its own.
     pub(crate) async fn add_days(&self) -> Result<()> {
         let lock_class = self.shared.lock_class;
         let added = self.call("add_days", Call::Repeatable, lock_class, |lock_class, session| {
@@ -43,9 +44,9 @@ impl PostgresStore {
         added.await
     }
 
-    /// Drops the days that no queue keeps any more, and takes their jobs off the counters. One that
-    /// is in use is left for the next time, and so are those after it: a day is detached when no
-    /// transaction is open that uses the history, whichever day it is.
+    /// Drops the days that no queue keeps any more, and takes their jobs off the counters. A day
+    /// that is in use and all later ones are left for the next time: a day can be detached only
+    /// while no open transaction uses the history, whichever day it reads.
     pub(crate) async fn drop_days(&self) -> Result<UpkeepReport> {
         let mut report = UpkeepReport::default();
         let old = self.call("prune", Call::Upkeep, (), |(), session| Box::pin(old(session)));
@@ -112,13 +113,13 @@ pub(super) async fn days(session: &Session<'_>, table: &str) -> Outcome<Vec<Day>
     session.query(Sql::Days, params![table]).await?.iter().map(day).collect()
 }
 
-/// Detached, counted, and dropped. Whatever stops it in the middle, the next time goes on from
-/// there.
+/// Detaches, counts and drops a day. If it is interrupted, the next time continues from there.
 async fn drop_day(store: &PostgresStore, session: &Session<'_>, day: &Day) -> Outcome<u64> {
     let detach = of_day(store, Sql::DayDetach, day);
     if store.shared.prepared == Prepared::Off {
-        // Behind a pooler no setting may outlive a transaction, and none detaches concurrently:
-        // it waits for those who read the history, and others for it, but not for long.
+        // Behind a pooler no setting may outlive a transaction, and no transaction can detach
+        // concurrently. So this waits for readers of the history, and others wait for it, but not
+        // for long.
         session.begin().await?;
         if day.is_attached {
             let end = if day.is_pending { " FINALIZE" } else { "" };
@@ -141,7 +142,7 @@ async fn count_and_drop(store: &PostgresStore, session: &Session<'_>, day: &Day)
     Ok(jobs.unsigned_abs())
 }
 
-/// A statement in which the table `day` stands for this partition.
+/// A statement with the table name `day` replaced by this partition's.
 pub(super) fn of_day(store: &PostgresStore, sql: Sql, day: &Day) -> String {
     let schema = store.shared.schema.as_str();
     let text = store.shared.statements.text(sql).trim_end();

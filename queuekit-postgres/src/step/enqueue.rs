@@ -20,20 +20,21 @@ use crate::session::Session;
 use crate::statements::Sql;
 use crate::tx::undone_if_failed;
 
-/// Rounds of one call before it is taken that its queues are gone.
+/// The most rounds of one call; after them its queues count as gone.
 pub(crate) const ROUNDS: usize = 8;
 
 /// A call that was checked, with the queues it is for.
 pub(crate) struct Asked<'a> {
     jobs: &'a [NewJob],
     queues: HashMap<QueueName, QueueRow>,
-    /// It was merged of several calls: that one has to wait is told after the first try.
+    /// It was merged from several calls. If one of them has to wait, it fails after the first try,
+    /// so that the others do not wait with it.
     hasty: bool,
 }
 
 impl PostgresStore {
-    /// Checks a call, and makes sure that its queues exist: on a connection of the store's own,
-    /// also for a transaction of the application's.
+    /// Checks a call, and creates its queues if they do not exist. This runs on a connection of the
+    /// store's own, also for a transaction of the application.
     pub(crate) async fn ask<'a>(&self, jobs: &'a [NewJob]) -> Result<Asked<'a>> {
         self.shared.limits.admit_jobs(jobs)?;
         if jobs.iter().any(|job| matches!(job.start(), Start::At(_))) {
@@ -47,7 +48,7 @@ impl PostgresStore {
         Ok(Asked { jobs, queues, hasty })
     }
 
-    /// The queues that these jobs are for, which come to exist if need be.
+    /// The queues of these jobs; creates those that do not exist.
     pub(crate) async fn queues_of(
         &self,
         jobs: impl Iterator<Item = &NewJob>,
@@ -74,8 +75,8 @@ impl PostgresStore {
         Ok(queues)
     }
 
-    /// The queues of these names, which come to exist if need be; some of them may hold jobs with
-    /// partition keys from now on.
+    /// The queues of these names; creates those that do not exist, and marks those that may hold
+    /// jobs with partition keys from now on.
     pub(crate) async fn open_queues(
         &self,
         names: Vec<QueueName>,
@@ -164,7 +165,7 @@ pub(crate) fn gone() -> Error {
     Error::new(ErrorKind::Unavailable, message)
 }
 
-/// The outcomes; none if what was known of the queues is out of date.
+/// The outcomes; none if the cached rows of the queues are out of date.
 async fn enqueue(asked: &Asked<'_>, session: &Session<'_>) -> Outcome<Option<Vec<EnqueueOutcome>>> {
     match asked.store(session).await {
         Err(failure) if failure.class == Class::HeldUp && asked.hasty => {
@@ -181,13 +182,13 @@ async fn enqueue_in(
 ) -> Outcome<Option<Vec<EnqueueOutcome>>> {
     let queues = asked.queue_ids();
     let hold = async { session.query(Sql::QueueHold, params![queues]).await };
-    // Sent together: one way there and back.
+    // Both are sent together, in one round trip.
     let (_, outcomes) = try_join(hold, asked.store_any(session)).await?;
     Ok(outcomes)
 }
 
 impl Asked<'_> {
-    /// Whether the quick statement will do.
+    /// Whether the quick statement can store these jobs.
     fn is_plain(&self) -> bool {
         let plain = |job: &NewJob| job.idempotency_key().is_none() && !job.repeat();
         let bounded = |row: &QueueRow| row.settings.max_pending.is_some();
@@ -196,7 +197,7 @@ impl Asked<'_> {
             && self.jobs.iter().map(NewJob::id).collect::<HashSet<_>>().len() == self.jobs.len()
     }
 
-    /// In a transaction of its own.
+    /// Stores the jobs in a transaction of their own.
     async fn store(&self, session: &Session<'_>) -> Outcome<Option<Vec<EnqueueOutcome>>> {
         if self.is_plain()
             && let Some(outcomes) = self.store_plain(session).await?
@@ -211,7 +212,7 @@ impl Asked<'_> {
         Ok(outcomes)
     }
 
-    /// What is known of its queues is out of date.
+    /// Forgets the cached rows of its queues, which are out of date.
     pub(crate) fn forget_queues(self, store: &PostgresStore) {
         store.shared.known.forget(self.queues.into_keys());
     }
@@ -220,7 +221,8 @@ impl Asked<'_> {
         self.queues.values().map(|row| row.id).collect()
     }
 
-    /// The quick statement, as a transaction of its own; none if it found out that it will not do.
+    /// Runs the quick statement as a transaction of its own; none if the statement cannot store
+    /// these jobs.
     async fn store_plain(&self, session: &Session<'_>) -> Outcome<Option<Vec<EnqueueOutcome>>> {
         let columns = Columns::of(self.jobs.iter().enumerate(), &self.queues);
         let queues = self.queue_ids();
@@ -235,8 +237,8 @@ impl Asked<'_> {
         Ok(all.then(|| self.jobs.iter().map(created).collect()))
     }
 
-    /// Items act in order: of those with the same id or the same key only the first is tried in
-    /// a round, the next in the next one.
+    /// Stores the jobs in rounds, because items act in order: of jobs with the same id or key, each
+    /// round tries the first that is left.
     pub(crate) async fn store_any(
         &self,
         session: &Session<'_>,
@@ -313,7 +315,7 @@ impl Asked<'_> {
                 (None, None) if bounded() => {
                     Some(EnqueueOutcome::QueueFull { retry_after: queue_full_retry_after() })
                 }
-                // Who took its key has rolled back or gone: it is tried again.
+                // The holder of its key has rolled back or is gone: the next round tries again.
                 (None, None) => None,
             };
         }
@@ -325,7 +327,7 @@ fn created(job: &NewJob) -> EnqueueOutcome {
     EnqueueOutcome::Created { id: job.id() }
 }
 
-/// What is stored under an id.
+/// The kind and payload stored under an id.
 struct Content {
     kind: String,
     payload: Vec<u8>,

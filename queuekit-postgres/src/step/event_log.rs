@@ -11,10 +11,10 @@ use crate::params::params;
 use crate::session::Session;
 use crate::statements::Sql;
 
-/// Events that one listing looks at.
+/// The most events that one listing looks at.
 const EXAMINED: usize = 10_000;
 const DAY_MS: i64 = 86_400_000;
-/// Below the day in a place.
+/// Bits of the number in a place, below the day.
 const NUMBER_BITS: u32 = 44;
 
 /// The place at which a day of the log begins.
@@ -35,7 +35,7 @@ pub(super) fn event_id(uuid: Uuid) -> EventId {
     EventId::from_bytes(uuid.into_bytes())
 }
 
-/// In a transaction that sees one instant.
+/// Lists events, in a transaction that sees one instant.
 pub(crate) async fn list_events(session: &Session<'_>, filter: &EventFilter) -> Outcome<EventPage> {
     crate::read::snapshot(session).await?;
     let now = session.query(Sql::Now, params![]).await?;
@@ -75,7 +75,7 @@ pub(crate) async fn list_events(session: &Session<'_>, filter: &EventFilter) -> 
     finish(session, wanted, page).await
 }
 
-/// The place behind which to begin.
+/// The place after which to begin.
 async fn begin(session: &Session<'_>, filter: &EventFilter) -> Outcome<i64> {
     if let Some(cursor) = filter.cursor {
         return Ok(i64::try_from(cursor).unwrap_or(i64::MAX));
@@ -103,7 +103,7 @@ async fn finish(
     Ok(page)
 }
 
-/// One that cannot be read is passed over.
+/// Skips an event that cannot be read.
 fn event(row: &Row) -> Result<Option<Event>, tokio_postgres::Error> {
     let Ok(kind) = Kind::new(row.try_get::<_, &str>(2)?) else { return Ok(None) };
     let emitted_at = Timestamp::from_millis(row.try_get(3)?);

@@ -1,5 +1,5 @@
-//! Retention of the log of events (contract R14.6). Whatever goes, deliveries that wait or run have
-//! a copy of it first; dead ones have had theirs since they died.
+//! Retention of the log of events (contract R14.6). Before an event is removed, its deliveries that
+//! wait or run get a copy of its data; dead ones got theirs when they died.
 
 use queuekit_core::capability::UpkeepReport;
 use queuekit_core::event::{EventRetention, EventSettings};
@@ -15,11 +15,11 @@ use crate::session::Session;
 use crate::statements::Sql;
 use crate::upkeep::{all, unless_held};
 
-/// Events, ids or deliveries that one statement changes.
+/// The most events, ids or deliveries that one statement changes.
 const STEP: i32 = 1000;
-/// Likewise while nobody else comes near the log: those that came since the last look.
+/// The same while nobody else can reach the log: all deliveries made since the last look.
 const ALL: i64 = i64::MAX;
-/// Statements of one call that copy.
+/// The most copying statements of one call.
 const COPIES: usize = 20;
 
 impl PostgresStore {
@@ -33,7 +33,7 @@ impl PostgresStore {
             match unless_held(self.drop_event_day(day).await) {
                 Ok(dropped) => report = all([report, dropped]),
                 Err(error) => {
-                    tracing::warn!(%error, day = day.name, "a day of the event log is there still");
+                    tracing::warn!(%error, day = day.name, "a day of events was not removed");
                 }
             }
         }
@@ -89,14 +89,14 @@ async fn forget_ids(session: &Session<'_>, first: &Day) -> Outcome<()> {
     Ok(())
 }
 
-/// Copies what deliveries need of a day, a few at a time, while all others go on; how many events
-/// the day has, or none if there are more to copy.
+/// Copies the data that deliveries need of a day, in small steps, while others use the log. Returns
+/// how many events the day has, or none if there is more to copy.
 async fn copy_ahead(session: &Session<'_>, day: &Day) -> Outcome<Option<u64>> {
     let (first, end) = (day_begins(day.from_ms), day_begins(day.to_ms));
     for _ in 0..COPIES {
         let copied = session.write(Sql::EventsCopy, params![first, end, i64::from(STEP)]).await?;
         if copied.len() < STEP as usize {
-            // Before the log is closed to all others for it.
+            // Checks this before the log is closed to others.
             check_copied(session, first, end).await?;
             let count = session.query(Sql::EventsCount, params![first, end]).await?;
             let count: i64 = count.first().map_or(Ok(0), |row| row.try_get(0))?;
@@ -106,18 +106,18 @@ async fn copy_ahead(session: &Session<'_>, day: &Day) -> Outcome<Option<u64>> {
     Ok(None)
 }
 
-/// What was not copied though all was, open transactions hold.
+/// Fails if deliveries still need this part of the log: then open transactions hold them.
 async fn check_copied(session: &Session<'_>, first: i64, end: i64) -> Outcome<()> {
     let needed = session.query(Sql::EventsNeeded, params![first, end]).await?;
     if needed.first().map_or(Ok(false), |row| row.try_get(0))? {
-        let message = "an open transaction settles deliveries of a day that is to go; end it";
+        let message = "an open transaction holds deliveries of an expired day; end it";
         return Err(Failure::held_up(message));
     }
     Ok(())
 }
 
-/// Nobody comes near the log meanwhile: what is read there, and who makes deliveries of it or moves
-/// them, waits, no longer than these few statements take.
+/// Drops a day while the log is closed to others: readers of the log, and those who make or change
+/// deliveries of it, wait as long as these few statements take.
 async fn drop_day(store: &PostgresStore, session: &Session<'_>, day: &Day) -> Outcome<()> {
     session.begin().await?;
     session.control(Sql::EventsClose).await?;
@@ -135,13 +135,14 @@ async fn beyond_number(session: &Session<'_>, retention: EventRetention) -> Outc
         let (place, at): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
         let last: i64 = row.try_get(2)?;
         let is_beyond = number(place) <= last.saturating_sub_unsigned(retention.events());
-        // Those beyond the age go by days.
+        // Events beyond the age are dropped by days.
         if is_beyond && retention.lets_go(now.since(Timestamp::from_millis(at)), true) {
             beyond.push(place);
         }
     }
     session.begin().await?;
-    // Before all else: what is seen then of deliveries that others have made is all there is.
+    // First of all: after this lock nobody makes further deliveries, so the next statement sees all
+    // of them.
     let mut locked: Vec<i64> = Vec::new();
     for row in session.query(Sql::EventsLock, params![beyond]).await? {
         locked.push(row.try_get(0)?);

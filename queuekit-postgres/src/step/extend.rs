@@ -15,7 +15,8 @@ use crate::row::{job_id, job_uuid, millis, nonce_uuid};
 use crate::session::Session;
 use crate::statements::Sql;
 
-/// No lease waits for another: one that somebody is settling is told as such.
+/// Extends leases without waiting for any: a lease that a transaction is settling is answered as
+/// `Settling`.
 pub(crate) async fn extend(
     session: &Session<'_>,
     leases: &[LeaseToken],
@@ -44,7 +45,7 @@ pub(crate) async fn extend(
 
 fn ids_of(leases: &[LeaseToken], others: Vec<Uuid>) -> Vec<Uuid> {
     if others.is_empty() {
-        // An older lease of a job beside the one that was extended.
+        // The call has an older lease of a job that another lease of the call has extended.
         return leases.iter().map(|lease| job_uuid(lease.id)).collect();
     }
     others.into_iter().chain(leases.iter().map(|lease| job_uuid(lease.id))).collect()
@@ -93,7 +94,7 @@ async fn report_one(session: &Session<'_>, report: &Report) -> Outcome<ReportOut
     let message = report.progress.as_ref().map(|progress| progress.message.as_str());
     let line = |line: &String| LogLine::new(Timestamp::default(), line).text;
     let lines: Vec<String> = report.lines.iter().map(line).collect();
-    // Texts: there is nothing in them that cannot be written.
+    // Texts only, so serialization cannot fail.
     let lines = serde_json::to_string(&lines).unwrap_or_default();
     let kept = LOG_LINES_KEPT as i32;
     let queue = lease.queue.as_str();

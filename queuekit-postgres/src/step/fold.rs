@@ -10,7 +10,7 @@ use crate::params::{params, typed};
 use crate::session::Session;
 use crate::statements::Sql;
 
-/// Deltas that one step folds.
+/// The most deltas that one step folds.
 const DELTAS: i32 = 20_000;
 /// The number of the lock of folding.
 const LOCK: i32 = -1;
@@ -18,9 +18,9 @@ const LOCK: i32 = -1;
 /// The numbers of a delta, in the order of their columns: pending, running, completed, dead,
 /// cancelled; bytes of completed, dead, cancelled; corrupt.
 const NUMBERS: usize = 9;
-/// Behind these what the ends among them add to the totals: ended, dead, cancelled.
+/// The same, followed by what the delta's ends add to the totals: ended, dead, cancelled.
 const ALL_NUMBERS: usize = NUMBERS + 3;
-/// The place of those cancelled.
+/// The index of `cancelled` among them.
 const CANCELLED: usize = 4;
 
 #[derive(Default)]
@@ -30,7 +30,7 @@ struct Sum {
     turn: i64,
 }
 
-/// Nothing if somebody else folds.
+/// Folds deltas into the counters; does nothing if another process is folding.
 pub(crate) async fn fold(session: &Session<'_>, lock_class: i32) -> Outcome<()> {
     session.begin_settling().await?;
     let lock = session.query(Sql::TryLock, params![LOCK, lock_class]).await?;
@@ -52,7 +52,7 @@ pub(crate) async fn fold(session: &Session<'_>, lock_class: i32) -> Outcome<()> 
     session.commit().await
 }
 
-/// Nobody folds until the transaction ends.
+/// Takes the lock of folding: nobody folds until the transaction ends.
 pub(super) async fn hold(session: &Session<'_>, lock_class: i32) -> Outcome<()> {
     session.query(Sql::LockQueue, params![LOCK, lock_class]).await.map(drop)
 }
@@ -104,7 +104,7 @@ impl Sum {
     }
 }
 
-/// Of jobs that ended in one statement it is not known which came first.
+/// Adds the ends of one statement to the ring. The order of ends within a statement is not known.
 pub(crate) fn push_ends(ring: &mut Ends, ended: i32, died: i32) {
     (0..ended).for_each(|at| ring.push(at >= ended - died));
 }

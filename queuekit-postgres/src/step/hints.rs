@@ -1,8 +1,8 @@
 //! Where to look for work when vacuum cannot keep up.
 //!
-//! While a transaction is open for long, rows that were deleted stay at the head of the indexes,
-//! and every reserve would walk over them. A handle then remembers how far it has come, and looks
-//! from there; once a second it looks at everything (contract R5.9, R7.2).
+//! While a transaction is open for long, deleted rows stay at the head of the indexes, and every
+//! reserve would walk over them. A handle then remembers the place up to which it has taken jobs,
+//! and looks from there; once a second it looks at everything (contract R5.9, R7.2).
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use queuekit_core::{QueueName, Timestamp};
 
-/// Dead rows below which walking over them costs nothing that could be told.
+/// Below this many dead rows, walking over them costs nothing measurable.
 const DEAD_ROWS: i64 = 2000;
 
-/// How long a job that appeared behind a hint may be passed over.
+/// How long a job that appears before the place of a hint may be missed.
 const TRUSTED: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
@@ -22,12 +22,12 @@ pub(crate) struct Hints(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     on: bool,
-    /// When everything was looked at last.
+    /// When a look last covered everything.
     began: Option<Instant>,
     places: HashMap<(i32, i16), (i64, i64)>,
-    /// Of each queue, all leases that ran out before it were taken back.
+    /// By queue: all leases that ran out before this time were taken back.
     expired: HashMap<QueueName, i64>,
-    /// Of each queue, all entries of the agenda before it were looked at.
+    /// By queue: all entries of the agenda before this time were looked at.
     visited: HashMap<i32, i64>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Places {
     pub(crate) ranks: Vec<i16>,
     pub(crate) ats: Vec<i64>,
     pub(crate) seqs: Vec<i64>,
-    /// Of each queue that is asked for.
+    /// One time for each requested queue.
     pub(crate) expired: Vec<i64>,
 }
 
@@ -56,12 +56,12 @@ impl Hints {
         places
     }
 
-    /// After which time, in ms, leases of each queue may have run out that were not taken back.
+    /// For each queue, the time in ms after which leases may have run out without being taken back.
     pub(crate) fn expired<'a>(&self, names: impl Iterator<Item = &'a QueueName>) -> Vec<i64> {
         self.fresh().expired(names)
     }
 
-    /// A look at these queues found no lease that has run out.
+    /// Notes that a look at these queues found no lease that has run out.
     pub(crate) fn none_expired<'a>(
         &self,
         names: impl Iterator<Item = &'a QueueName>,
@@ -69,27 +69,29 @@ impl Hints {
     ) {
         let mut state = self.state();
         if state.on {
-            // A lease that was granted meanwhile by a clock read before is still to be found.
+            // A margin, so that a lease is still found if it was granted meanwhile by an earlier
+            // reading of the clock.
             let before = as_of.as_millis() - 1000;
             state.expired.extend(names.map(|name| (name.clone(), before)));
         }
     }
 
-    /// After which time, in ms, there may be entries on a queue's agenda.
+    /// The time in ms after which there may be entries on a queue's agenda.
     pub(crate) fn visited(&self, queue: i32) -> i64 {
         self.fresh().visited.get(&queue).copied().unwrap_or(i64::MIN)
     }
 
-    /// All entries of a queue's agenda were looked at, up to a time in ms.
+    /// Notes that all entries of a queue's agenda were looked at, up to a time in ms.
     pub(crate) fn visited_until(&self, queue: i32, at: i64) {
         let mut state = self.state();
         if state.on {
-            // One that was written meanwhile by a clock read before is still to be found.
+            // A margin, so that an entry is still found if it was written meanwhile by an earlier
+            // reading of the clock.
             state.visited.insert(queue, at - 1000);
         }
     }
 
-    /// Without what is too old to be trusted.
+    /// The hints, after dropping those that are too old to be trusted.
     fn fresh(&self) -> MutexGuard<'_, State> {
         let mut state = self.state();
         if !state.on || state.began.is_none_or(|began| began.elapsed() >= TRUSTED) {
@@ -101,7 +103,8 @@ impl Hints {
         state
     }
 
-    /// A call took these places, in this order, while so many dead rows were about.
+    /// Notes that a call took the jobs at these places, in this order, and how many dead rows it
+    /// saw.
     pub(crate) fn took(&self, dead_rows: i64, places: impl Iterator<Item = (i32, i16, i64, i64)>) {
         let mut state = self.state();
         state.on = dead_rows >= DEAD_ROWS;
@@ -112,15 +115,15 @@ impl Hints {
         }
     }
 
-    /// A job came to this place of a queue and rank, and those before it did not: in a key, the
-    /// next one stands where the one before it stood.
+    /// Notes that a job was placed here, in a queue and rank, and none before it. This happens when
+    /// a key's next job takes over the place of the one before it.
     pub(crate) fn came_back(&self, lane: (i32, i16), (at, seq): (i64, i64)) {
         if let Some(place) = self.state().places.get_mut(&lane) {
             *place = (*place).min((at, seq - 1));
         }
     }
 
-    /// Jobs may have come back to places that were passed.
+    /// Forgets all hints: jobs may have come back to places that were passed.
     pub(crate) fn forget(&self) {
         self.state().began = None;
     }

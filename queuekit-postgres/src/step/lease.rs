@@ -16,7 +16,7 @@ use crate::error::{Outcome, unreadable};
 use crate::params::{Typed, typed};
 use crate::row::{PLAIN, job_id, millis, nonce_uuid, small, unsigned};
 
-/// A reserve as the statement takes it.
+/// The parameters of a reserve, in the form that the statement takes.
 pub(super) struct LeaseCall<'a> {
     store: &'a PostgresStore,
     quotas: &'a [(QueueName, usize)],
@@ -26,7 +26,7 @@ pub(super) struct LeaseCall<'a> {
     nonce: uuid::Uuid,
     ttl_ms: i64,
     worker: &'a str,
-    /// The caller holds the queues' locks, and has looked after leases that ran out.
+    /// The caller holds the queues' locks, and has taken back leases that ran out.
     locked: bool,
     hints: Places,
 }
@@ -88,7 +88,7 @@ impl<'a> LeaseCall<'a> {
 /// What a lease statement answered.
 pub(super) struct Answer {
     pub(super) now: Timestamp,
-    /// It leased nothing, because something is to be done before.
+    /// It leased nothing, because something has to be done first.
     pub(super) unfinished: bool,
     pub(super) dead_rows: i64,
     pub(super) next_due_in: Option<Duration>,
@@ -99,7 +99,7 @@ pub(super) struct Leased {
     pub(super) id: JobId,
     pub(super) keyed: bool,
     pub(super) doom: Option<Doom>,
-    /// Where it stood: queue, rank, time, sequence.
+    /// Its place in ready: queue, rank, time, sequence.
     pub(super) place: (i32, i16, i64, i64),
     pub(super) lease: Option<Lease>,
     pub(super) lease_seq: u64,
@@ -107,7 +107,7 @@ pub(super) struct Leased {
     event: Option<i64>,
 }
 
-/// A lease to be told of.
+/// A lease that the answer returns.
 pub(super) struct Granted {
     pub(super) lease: Lease,
     /// The place of the event that has its payload.
@@ -139,8 +139,8 @@ impl Answer {
         self.rows.iter().filter_map(|row| Some((row.id, row.doom?))).collect()
     }
 
-    /// The doomed jobs that come one after the other from a place on, up to the first with a
-    /// partition key, so many at most.
+    /// The unbroken run of doomed jobs from a place on, up to the first with a partition key, and
+    /// at most `most`.
     pub(super) fn doomed_run(&self, from: usize, most: usize) -> Vec<(JobId, Doom)> {
         let mut doomed = Vec::new();
         for row in &self.rows[from..] {
@@ -194,7 +194,7 @@ impl Leased {
             let (keyed, lease) = (lane.is_some(), None);
             return Ok(Self { id, keyed, doom, place, lease, lease_seq, event: None });
         };
-        // The fence is filled in by whoever knows the call.
+        // The caller fills in the fence, because it knows the call.
         let nonce = queuekit_core::Nonce::from_bytes([0; 16]);
         let token = LeaseToken { queue: name.clone(), id, lease_seq, nonce };
         let payload = Bytes::copy_from_slice(row.try_get(21)?);

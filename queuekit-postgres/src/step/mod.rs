@@ -1,8 +1,9 @@
-//! What calls do, a step on one connection each. Hot calls are one statement; the others read the
-//! jobs, ask core what becomes of them, and write that.
+//! The work of calls, each a step on one connection. Frequent calls are one statement; the others
+//! read the jobs, ask core what becomes of them, and write that.
 
 mod admin;
 mod agenda;
+mod audit;
 mod beat;
 mod change;
 mod columns;
@@ -26,6 +27,7 @@ mod settle;
 mod write;
 
 pub(crate) use admin::*;
+pub(crate) use audit::{list_acts, record_act};
 pub(crate) use beat::{beat, forget_worker};
 pub(crate) use change::Change;
 pub(crate) use days::{SCHEMA, add_days};
@@ -38,4 +40,4 @@ pub(crate) use outbox::*;
 pub(crate) use prune::prune;
 pub(crate) use repair::repair;
 pub(crate) use schedules::{change_schedule, find_schedules};
-pub(crate) use settle::{ack, bury, nack};
+pub(crate) use settle::{ack, dead_letter, nack};

@@ -27,7 +27,7 @@ pub(crate) async fn event_settings(session: &Session<'_>) -> Outcome<StoredSetti
     Ok(StoredSettings { version: version.cast_unsigned(), body })
 }
 
-/// In a transaction of its own.
+/// Changes the settings in a transaction of its own.
 pub(crate) async fn change_event_settings(
     session: &Session<'_>,
     lock_class: i32,
@@ -42,7 +42,7 @@ pub(crate) async fn change_event_settings(
     Ok(changed)
 }
 
-/// Nobody changes the settings until the transaction ends.
+/// Holds the settings as they are until the transaction ends.
 pub(crate) async fn hold_event_settings(
     session: &Session<'_>,
     lock_class: i32,
@@ -58,12 +58,12 @@ pub(crate) struct Emit<'a> {
     pub(crate) lock_class: i32,
 }
 
-/// What became of an emission.
+/// The result of an emission.
 pub(crate) enum Emitted {
     Stored(Vec<EmitOutcome>),
-    /// By other settings now.
+    /// The settings of events have changed since.
     Stale,
-    /// What was known of the queues is out of date.
+    /// The cached rows of the queues are out of date.
     QueuesGone,
 }
 
@@ -75,8 +75,8 @@ enum Put {
 }
 
 impl Emit<'_> {
-    /// In a transaction of its own; one that was merged of several calls is told after the first
-    /// try that it has to wait.
+    /// Stores the events in a transaction of their own. If the emission was merged from several
+    /// calls and has to wait, it fails after the first try.
     pub(crate) async fn store(&self, session: &Session<'_>) -> Outcome<Emitted> {
         match self.try_to_store(session).await {
             Err(failure) if failure.class == Class::HeldUp && self.is_hasty() => {
@@ -91,13 +91,13 @@ impl Emit<'_> {
         let all: Vec<usize> = (0..events.len()).collect();
         let mut outcomes = vec![None; events.len()];
         if self.round(&outcomes).len() == events.len() {
-            // All of it by one statement, or nothing.
+            // One statement stores all of it, or nothing.
             let put = self.put(session, &all, true).await?;
             if let Some(why) = self.note(put, &all, &mut outcomes) {
                 return Ok(why);
             }
             if outcomes.iter().any(Option::is_some) {
-                // Where some were stored, somebody was quicker with the others at that instant.
+                // If only some were stored, another process stored the others at that instant.
                 session.has_applied();
             }
             if let Some(outcomes) = outcomes.iter().copied().collect() {
@@ -112,18 +112,18 @@ impl Emit<'_> {
         Ok(emitted)
     }
 
-    /// In a transaction of the application's.
+    /// Stores the events in a transaction of the application.
     pub(crate) async fn store_in(&self, session: &Session<'_>) -> Outcome<Emitted> {
         let queues: Vec<i32> = self.queues.values().map(|row| row.id).collect();
         let hold = async { session.query(Sql::QueueHold, params![queues]).await };
-        // Sent together: one way there and back.
+        // Both are sent together, in one round trip.
         let nothing = vec![None; self.emission.events.len()];
         let (_, emitted) = try_join(hold, self.rounds(session, nothing)).await?;
         Ok(emitted)
     }
 
-    /// Events act in order: of those with the same id or key the first is tried, and the others are
-    /// told what it means for them.
+    /// Stores the events in rounds, because they act in order: of those with the same id or key the
+    /// first is tried, and its outcome decides those of the others.
     async fn rounds(
         &self,
         session: &Session<'_>,
@@ -140,10 +140,10 @@ impl Emit<'_> {
                 return Ok(Emitted::Stored(outcomes));
             }
         }
-        Err(Failure::transient("others emit and remove the same events again and again"))
+        Err(Failure::transient("other calls keep emitting and removing the same events"))
     }
 
-    /// Notes what was stored of a round; why nothing was, if it was refused.
+    /// Notes what was stored of a round. If it was refused, returns why nothing was.
     fn note(
         &self,
         put: Put,
@@ -219,8 +219,9 @@ impl Emit<'_> {
         Ok(some.map_or(Put::All, |ids| Put::Some(ids.into_iter().collect())))
     }
 
-    /// What the events of the log mean for those that were not stored. Where there are none any
-    /// more, ids and keys are free, and they are tried again.
+    /// Finds the outcomes of events that were not stored, from the events in the log that have
+    /// their ids or keys. If such an event is gone, the id or key is free, and the next round tries
+    /// again.
     async fn explain(
         &self,
         session: &Session<'_>,
@@ -250,7 +251,7 @@ impl Emit<'_> {
     }
 }
 
-/// What an event of the log means for one of the same id or key.
+/// The outcome for an event whose id or key an event of the log has.
 fn means(row: &Row, event: &NewEvent) -> Outcome<EmitOutcome> {
     let existing = event_id(row.try_get(1)?);
     let kind: Option<&str> = row.try_get(2)?;
@@ -278,7 +279,7 @@ pub(crate) struct Again<'a> {
 }
 
 impl Again<'_> {
-    /// Those that were stored, in a transaction of its own.
+    /// Stores the deliveries in a transaction of their own. Returns those that were stored.
     pub(crate) async fn store(&self, session: &Session<'_>) -> Outcome<HashSet<JobId>> {
         session.begin().await?;
         let events: HashSet<Uuid> =

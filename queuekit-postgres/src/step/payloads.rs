@@ -1,4 +1,4 @@
-//! Payloads of deliveries that stand once, with their event (contract R14.6).
+//! Payloads of deliveries that are stored once, with their event (contract R14.6).
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -14,23 +14,23 @@ use crate::row::{job_id, job_uuid};
 use crate::session::Session;
 use crate::statements::Sql;
 
-/// What was found.
+/// The payloads that were found.
 #[derive(Default)]
 struct Payloads {
     of_events: HashMap<i64, Bytes>,
-    /// Of deliveries that were given a copy.
+    /// By delivery, where it has a copy.
     of_jobs: HashMap<JobId, Bytes>,
 }
 
 impl PostgresStore {
-    /// Leases with the payloads of their events. One whose payload cannot be had is not told of:
-    /// it runs out, and the job is met again.
+    /// Adds to leases the payloads of their events. A lease whose payload cannot be read is not
+    /// returned: it runs out, and the job is leased again later.
     pub(super) async fn with_payloads(&self, granted: Vec<Granted>) -> Vec<Lease> {
         if granted.iter().all(|granted| granted.event.is_none()) {
             return granted.into_iter().map(|granted| granted.lease).collect();
         }
         let payloads = self.payloads(&granted).await.unwrap_or_else(|error| {
-            tracing::debug!(%error, "deliveries whose data was not had stay leased for a ttl");
+            tracing::debug!(%error, "unread deliveries stay leased until their leases expire");
             Payloads::default()
         });
         let complete = |granted: Granted| {
@@ -56,7 +56,8 @@ impl PostgresStore {
     }
 }
 
-/// Of each event once. One that went meanwhile has left copies, in the same instant.
+/// Reads the data of each event once. An event that was removed meanwhile has left copies with its
+/// deliveries.
 async fn read(session: &Session<'_>, wanted: &[(i64, JobId)]) -> Outcome<Payloads> {
     let places: BTreeSet<i64> = wanted.iter().map(|(event, _)| *event).collect();
     let places: Vec<i64> = places.into_iter().collect();

@@ -15,15 +15,16 @@ use crate::row::unsigned;
 use crate::session::Session;
 use crate::statements::Sql;
 
-/// Jobs one step removes at most.
+/// The most jobs that one step removes.
 const STEP: usize = 1000;
-/// Queues one step looks at, whether there is something to remove or not.
+/// The most queues that one step looks at, whether there is something to remove or not.
 const QUEUES: usize = 1000;
-/// Queues one step removes jobs of.
+/// The most queues from which one step removes jobs.
 const PRUNED: usize = 50;
 
 /// Removes jobs beyond the retention of their queues, oldest first, and keys whose time is over. It
-/// looks at queues beyond the given one, by number; the last it is done with, or 0 at the end.
+/// looks at queues beyond the given one, by number. Returns the last queue it is done with, or 0 at
+/// the end.
 pub(crate) async fn prune(session: &Session<'_>, after: i32) -> Outcome<(i32, UpkeepReport)> {
     let now = session.query(Sql::Now, params![]).await?;
     let now = now.first().ok_or_else(|| unreadable("the store's clock"))?.try_get(0)?;
@@ -39,7 +40,7 @@ pub(crate) async fn prune(session: &Session<'_>, after: i32) -> Outcome<(i32, Up
         }
         removed += prune_queue(session, of, now, STEP - removed).await?;
         if removed == STEP {
-            // There may be more of it.
+            // The queue may have more to remove.
             done_with = of.queue - 1;
             break;
         }
@@ -51,7 +52,7 @@ pub(crate) async fn prune(session: &Session<'_>, after: i32) -> Outcome<(i32, Up
     Ok((done_with, report))
 }
 
-/// Locked first and looked at then: what was stored before the lock is seen.
+/// Locks first and looks then, so that jobs stored before the lock are seen.
 async fn forget_removed(session: &Session<'_>) -> Outcome<()> {
     session.begin().await?;
     let mut ids: Vec<i32> = Vec::new();
@@ -64,14 +65,14 @@ async fn forget_removed(session: &Session<'_>) -> Outcome<()> {
     session.commit().await
 }
 
-/// A queue with ended jobs of which the oldest is to go.
+/// A queue whose oldest ended job is beyond retention.
 struct Old {
     queue: i32,
     done: Option<Kept>,
     dead: Option<Kept>,
 }
 
-/// A group of ended jobs, and what is kept of it.
+/// A group of ended jobs, and its retention.
 struct Kept {
     keep: Keep,
     jobs: u64,
@@ -79,14 +80,16 @@ struct Kept {
 }
 
 impl Kept {
-    /// Whether the oldest, which ended then, is to go while there are so many.
+    /// Whether retention removes the oldest job of the group, which ended at `finished_at`, with
+    /// these totals left.
     fn lets_go(&self, now: Timestamp, finished_at: i64, jobs: u64, bytes: u64) -> bool {
         let age = now.since(Timestamp::from_millis(finished_at));
         self.keep.lets_go(age, jobs, bytes)
     }
 }
 
-/// Those of the queues that have something to remove: three statements, however many there are.
+/// Those of the queues that have something to remove. It runs three statements, for any number of
+/// queues.
 async fn old(session: &Session<'_>, queues: &[QueueRow], now: Timestamp) -> Outcome<Vec<Old>> {
     let ids = queues.iter().map(|queue| queue.id).collect();
     let figures = crate::read::figures(session, Some(ids)).await?;

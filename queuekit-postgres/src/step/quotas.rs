@@ -12,8 +12,8 @@ use crate::session::Session;
 use crate::statements::Sql;
 
 impl PostgresStore {
-    /// How many jobs of each queue are wanted: as many as there may be in the order listed, or
-    /// shares by weight of what each can give.
+    /// How many jobs of each queue are wanted: the whole limit of each queue in the order listed,
+    /// or, with weights, shares of the limit by what each queue has.
     pub(super) async fn quotas(&self, request: &Reserve) -> Result<Vec<(QueueName, usize)>> {
         let names = request.queues.names();
         let Queues::Weighted(_) = &request.queues else {

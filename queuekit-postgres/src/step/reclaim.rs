@@ -1,7 +1,7 @@
-//! Leases that ran out, and jobs that can be leased no more (contract R5.6 to R5.8).
+//! Leases that ran out, and jobs that cannot be leased any more (contract R5.6 to R5.8).
 
 use queuekit_core::lifecycle::Transition;
-use queuekit_core::limits::{BURIALS_PER_RESERVE, reclaims_per_reserve};
+use queuekit_core::limits::{DEAD_LETTERS_PER_RESERVE, reclaims_per_reserve};
 use queuekit_core::{ErrorText, JobId, QueueName};
 
 use super::change::{Change, Overdue};
@@ -11,11 +11,11 @@ use crate::params::params;
 use crate::session::Session;
 use crate::statements::Sql;
 
-/// What one call of reserve may still do.
+/// The work that one call of reserve may still do.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
     reclaims: usize,
-    burials: usize,
+    dead_letters: usize,
 }
 
 /// Why a job is not leased.
@@ -23,21 +23,21 @@ pub(super) struct Budget {
 pub(super) enum Doom {
     Deadline,
     Corrupt,
-    /// It was due when it was placed, and the server's clock has been set back since.
+    /// The job was due when it was placed, and the server's clock was set back since.
     Early,
 }
 
 impl Budget {
     pub(super) fn new(limit: usize) -> Self {
-        Self { reclaims: reclaims_per_reserve(limit), burials: BURIALS_PER_RESERVE }
+        Self { reclaims: reclaims_per_reserve(limit), dead_letters: DEAD_LETTERS_PER_RESERVE }
     }
 
-    pub(super) fn burials(&self) -> usize {
-        self.burials
+    pub(super) fn dead_letters(&self) -> usize {
+        self.dead_letters
     }
 
-    pub(super) fn has_buried(&self) -> bool {
-        self.burials < BURIALS_PER_RESERVE
+    pub(super) fn has_dead_lettered(&self) -> bool {
+        self.dead_letters < DEAD_LETTERS_PER_RESERVE
     }
 }
 
@@ -65,12 +65,12 @@ pub(super) async fn reclaim(
         let corrupt = record.is_corrupt();
         let last = record.attempts >= record.max_attempts;
         let dies = corrupt || (last && !record.cancel_requested);
-        if dies && budget.burials == 0 {
+        if dies && budget.dead_letters == 0 {
             continue;
         }
-        budget.burials -= usize::from(dies);
+        budget.dead_letters -= usize::from(dies);
         if corrupt {
-            change.bury(id, Transition::Quarantine, &ErrorText::from("corrupt")).await?;
+            change.dead_letter(id, Transition::Quarantine, &ErrorText::from("corrupt")).await?;
         } else {
             change.expire(id).await?;
         }
@@ -80,8 +80,8 @@ pub(super) async fn reclaim(
     Ok(())
 }
 
-/// Buries jobs instead of leasing them, or has them wait for their time. Those that were leased a
-/// moment ago have not been: nobody was told.
+/// Dead-letters jobs instead of leasing them, or lets them wait for their time. A lease granted a
+/// moment ago does not count, because it was not returned to anybody.
 pub(super) async fn refuse(
     mut change: Change<'_>,
     doomed: &[(JobId, Doom)],
@@ -96,18 +96,18 @@ pub(super) async fn refuse(
                 continue;
             }
         };
-        if budget.burials == 0 {
+        if budget.dead_letters == 0 {
             change.give_back(*id);
             continue;
         }
-        budget.burials -= 1;
+        budget.dead_letters -= 1;
         change.take_back(*id);
-        change.bury(*id, transition, &ErrorText::from(reason)).await?;
+        change.dead_letter(*id, transition, &ErrorText::from(reason)).await?;
     }
     change.finish().await.map(drop)
 }
 
-/// The key of a job that was taken out of reserve's reach is looked at anew.
+/// Puts the key of a job that was taken out of ready on the agenda.
 async fn place_anew(change: &Change<'_>, id: JobId) -> Outcome<()> {
     if let Some(record) = change.record(id) {
         let (queue, lane) = (record.queue, record.partition_key());

@@ -1,4 +1,4 @@
-//! Mending what is derived: which jobs of partition keys stand in ready, and the counters.
+//! Repair of derived data: which jobs with partition keys are in ready, and the counters.
 
 use queuekit_core::capability::UpkeepReport;
 
@@ -9,10 +9,10 @@ use crate::queues;
 use crate::session::Session;
 use crate::statements::Sql;
 
-/// Jobs of a queue up to which they are counted: more would take too long.
+/// Queues with up to this many jobs are counted: more would take too long.
 const COUNTED: i64 = 100_000;
 
-/// Mends the queue after the given one; its number, none at the end.
+/// Repairs the queue after the given one. Returns its number, none at the end.
 pub(crate) async fn repair(
     store: &PostgresStore,
     session: &Session<'_>,
@@ -28,8 +28,8 @@ pub(crate) async fn repair(
     let queues = queues::numbered(session, vec![id]).await?;
     if let Some(queue) = queues.first().filter(|queue| queue.keyed) {
         session.query(Sql::LockQueue, params![id, store.shared.lock_class]).await?;
-        // Every key is looked at anew by the next reserve: that is cheaper than to look whether
-        // one of them is wrong.
+        // The next reserve looks at every key anew: that is cheaper than finding the keys that are
+        // wrong.
         session.query(Sql::QueueUnplace, params![queue.id]).await?;
     }
     let figures = crate::read::figures(session, Some(vec![id])).await?;

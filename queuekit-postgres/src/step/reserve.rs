@@ -19,7 +19,7 @@ use crate::row::{millis, nonce_uuid, unsigned};
 use crate::session::Session;
 use crate::statements::Sql;
 
-/// One call: what it settles first, and what it asks for.
+/// One call: the leases it settles first, and the jobs it asks for.
 pub(crate) struct Round<'a> {
     pub(super) store: &'a PostgresStore,
     settlement: Option<&'a Settlement>,
@@ -28,17 +28,17 @@ pub(crate) struct Round<'a> {
     quotas: Vec<(QueueName, usize)>,
 }
 
-/// What a round came to.
+/// The result of a round.
 struct Done {
     settled: Option<(Vec<queuekit_core::AckOutcome>, Vec<queuekit_core::NackOutcome>)>,
     stirred: Vec<QueueRow>,
     leases: Vec<Granted>,
-    /// Jobs that were leased and must not be: nobody is told of them.
+    /// Jobs that were leased and must not be: the answer does not return them.
     doomed: Vec<(JobId, Doom)>,
     budget: Budget,
-    /// It has to be made again the long way.
+    /// It has to be made again in the long way, under locks.
     unfinished: bool,
-    /// When the next is due, if that was found out.
+    /// When the next job is due, if the round found out.
     next_due_in: Option<Option<Duration>>,
 }
 
@@ -66,7 +66,7 @@ impl PostgresStore {
             if !quick.unfinished {
                 return round.answer(quick).await;
             }
-            // What was settled is settled: the rest is a call of its own.
+            // The settlement is committed: the rest is a call of its own.
             round.settlement = None;
             done = Some(quick);
         } else if let Some(acked) = round.settle_apart(operation).await? {
@@ -83,7 +83,7 @@ impl PostgresStore {
                 Box::pin(async move {
                     let done = round.carefully(session, got, budget, savepoints).await;
                     if !matches!(done, Ok(Some(_))) {
-                        // What it took is back where it was.
+                        // The jobs it took are back at their places.
                         round.store.shared.hints.forget();
                     }
                     done
@@ -91,9 +91,9 @@ impl PostgresStore {
             });
             long = match (call.await, &done) {
                 (Ok(long), _) => long,
-                // What was done is told, whatever became of the rest (contract R5.10).
+                // The answer returns what was done, even if the rest failed (contract R5.10).
                 (Err(error), Some(quick)) if quick.has_changed() => {
-                    tracing::debug!(%error, "the rest of a call is left to the next one");
+                    tracing::debug!(%error, "the next call does the rest of this one");
                     break;
                 }
                 (Err(error), _) => return Err(error),
@@ -112,8 +112,8 @@ impl PostgresStore {
         round.answer(long).await
     }
 
-    /// Buries, or gives back, what was leased and must not be. If that fails, the leases run out
-    /// by themselves, and the jobs are met again.
+    /// Dead-letters or releases jobs that were leased and must not be. If that fails, the leases
+    /// run out by themselves, and a later call meets the jobs again.
     async fn refuse_doomed(&self, operation: &'static str, quick: &mut Done) {
         if quick.doomed.is_empty() {
             return;
@@ -132,15 +132,16 @@ impl PostgresStore {
         match refused.await {
             Ok(budget) => {
                 quick.budget = budget;
-                quick.unfinished = budget.burials() > 0;
+                quick.unfinished = budget.dead_letters() > 0;
             }
-            Err(error) => tracing::debug!(%error, "jobs that cannot run stay leased for a ttl"),
+            Err(error) => tracing::debug!(%error, "jobs that cannot run stay leased until expiry"),
         }
     }
 }
 
 impl Round<'_> {
-    /// Whether one statement will do, as far as is known: it finds out itself if not.
+    /// Whether one statement can probably do it, by the cached rows; the statement itself finds out
+    /// if not.
     fn may_be_quick(&self) -> bool {
         let known = |name: &QueueName| self.store.shared.known.get(name);
         let settles_simply = self.settlement.is_none_or(|settlement| settlement.nacks.is_empty());
@@ -148,8 +149,8 @@ impl Round<'_> {
             && !self.quotas.iter().any(|(name, _)| known(name).is_some_and(|row| row.keyed))
     }
 
-    /// Settles before the queues' locks are taken, if there is nothing but acks: meanwhile others
-    /// may hold them.
+    /// Settles before it takes the queues' locks, if there are only acks: so acks do not wait for
+    /// them.
     async fn settle_apart(&self, operation: &'static str) -> Result<Option<Done>> {
         let settlement = self.settlement.filter(|settlement| settlement.nacks.is_empty());
         let Some(settlement) = settlement.filter(|settlement| !settlement.acks.is_empty()) else {
@@ -186,8 +187,8 @@ impl Round<'_> {
         Ok(done)
     }
 
-    /// Everything in one transaction, under the locks of the queues with partition keys. None if
-    /// a job is met that cannot be leased: then it has to be made again with `savepoints`.
+    /// Does everything in one transaction, under the locks of the queues with partition keys. None
+    /// if it meets a job that cannot be leased: then it has to be made again with `savepoints`.
     async fn carefully(
         &self,
         session: &Session<'_>,
@@ -230,7 +231,7 @@ impl Round<'_> {
         Ok(Some(done))
     }
 
-    /// The queues, with the locks of those with partition keys, in the order of their numbers.
+    /// Takes the locks of queues with partition keys, by number. Returns all queues.
     async fn lock_queues(&self, session: &Session<'_>) -> Outcome<Vec<QueueRow>> {
         let known = &self.store.shared.known;
         let names: Vec<QueueName> = self.quotas.iter().map(|(name, _)| name.clone()).collect();
@@ -243,7 +244,7 @@ impl Round<'_> {
             for row in rows.iter().filter(|row| row.keyed) {
                 lock(self.store, session, row).await?;
             }
-            // Settings may have changed while it waited, or since they were learned.
+            // Settings may have changed during the wait, or since they were cached.
             let now = queues::named(session, &names).await?;
             known.learn(&now);
             let is_locked =
@@ -252,9 +253,9 @@ impl Round<'_> {
                 return Ok(now);
             }
             if rows.iter().any(|row| row.keyed) {
-                // Locks are taken in order or not at all.
+                // Locks must be taken in order, so this begins anew.
                 known.forget(names);
-                return Err(Failure::transient("a queue has partition keys from now on"));
+                return Err(Failure::transient("a queue has just begun to use partition keys"));
             }
             rows = now;
         }
@@ -282,8 +283,8 @@ impl Round<'_> {
                 if !savepoints {
                     return Ok(None);
                 }
-                // It dies when its turn comes: the next of its key may go before others.
-                let doomed = answer.doomed_run(before, done.budget.burials());
+                // It dies in its turn: the next job of its key may then go before others.
+                let doomed = answer.doomed_run(before, done.budget.dead_letters());
                 session.control(Sql::SavepointRollback).await?;
                 self.store.shared.hints.forget();
                 if before > 0 {
@@ -342,19 +343,20 @@ impl Round<'_> {
     async fn answer(&self, done: Done) -> Result<Exchanged> {
         let limit = self.request.limit;
         let full = done.leases.len() == limit && limit > 0;
-        let buried = done.budget.has_buried();
-        let more = full || done.budget.burials() == 0 || (buried && done.leases.is_empty());
+        let dead_lettered = done.budget.has_dead_lettered();
+        let more =
+            full || done.budget.dead_letters() == 0 || (dead_lettered && done.leases.is_empty());
         let leased = !done.leases.is_empty();
         let next_due_in = match done.next_due_in {
             _ if full || limit == 0 => None,
-            // It does not know of the leases it granted itself.
+            // The statement does not see the leases it granted itself.
             Some(known) => {
                 let own = leased.then(|| self.request.ttl.get());
                 known.into_iter().chain(own).min()
             }
-            // A hint: without it the caller looks again by itself, and what was done is told.
+            // Only a hint, so its failure does not fail the call: without it the caller polls.
             None => self.next_due_in().await.unwrap_or_else(|error| {
-                tracing::debug!(%error, "when the next job is due was not found out");
+                tracing::debug!(%error, "could not read when the next job is due");
                 None
             }),
         };
@@ -379,7 +381,7 @@ impl Round<'_> {
 }
 
 impl Done {
-    /// Whether the store is not as it was.
+    /// Whether the round has changed anything.
     fn has_changed(&self) -> bool {
         self.settled.is_some() || !self.leases.is_empty()
     }

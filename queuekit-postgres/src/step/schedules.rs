@@ -3,7 +3,7 @@
 use queuekit_core::capability::{
     ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow, ScheduleRows,
 };
-use queuekit_core::limits::{self, admit_schedule};
+use queuekit_core::limits::Limits;
 use queuekit_core::retry::queue_full_retry_after;
 use queuekit_core::{Bytes, EnqueueOutcome, ScheduleName, Timestamp};
 use tokio_postgres::Row;
@@ -14,9 +14,9 @@ use crate::params::params;
 use crate::session::Session;
 use crate::statements::Sql;
 
-/// The number of the lock of whoever creates a schedule.
+/// The number of the lock for creating a schedule.
 const CREATION: i32 = -3;
-/// Transactions that may create schedules at once: a server has fewer connections.
+/// The most transactions that may create schedules at once; a server has fewer connections.
 const AT_ONCE: usize = 1000;
 
 pub(crate) async fn find_schedules(
@@ -46,15 +46,16 @@ pub(crate) async fn find_schedules(
     Ok(found)
 }
 
-/// In a transaction of its own; none if what was known of the queues is out of date.
+/// Changes a schedule in a transaction of its own; none if the cached rows of the queues are out of
+/// date.
 pub(crate) async fn change_schedule(
     session: &Session<'_>,
-    lock_class: i32,
+    (lock_class, limits): (i32, &Limits),
     change: &ScheduleChange,
     asked: &Asked<'_>,
 ) -> Outcome<Option<ScheduleChanged>> {
     session.begin().await?;
-    if !move_row(session, lock_class, change).await? {
+    if !move_row(session, (lock_class, limits), change).await? {
         return Ok(Some(ScheduleChanged::Stale));
     }
     if !change.jobs.is_empty() {
@@ -69,10 +70,10 @@ pub(crate) async fn change_schedule(
     Ok(Some(ScheduleChanged::Changed))
 }
 
-/// False if the row is not the one that was seen.
+/// Writes the row; false if it is no longer the one that was read.
 async fn move_row(
     session: &Session<'_>,
-    lock_class: i32,
+    (lock_class, limits): (i32, &Limits),
     change: &ScheduleChange,
 ) -> Outcome<bool> {
     let name = change.name.as_str();
@@ -80,7 +81,7 @@ async fn move_row(
     let rows = match (seen, &change.to) {
         (None, Some((next_at, body))) => {
             let next_at = next_at.map(Timestamp::as_millis);
-            admit(session, lock_class).await?.map_err(|error| error.on(&change.name))?;
+            admit(session, lock_class, limits).await?.map_err(|error| error.on(&change.name))?;
             session.query(Sql::ScheduleInsert, params![name, next_at, &body[..]]).await?
         }
         (Some(seen), Some((next_at, body))) => {
@@ -97,15 +98,19 @@ async fn move_row(
     Ok(!rows.is_empty())
 }
 
-/// Whether one more schedule may come to exist.
-async fn admit(session: &Session<'_>, lock_class: i32) -> Outcome<queuekit_core::Result<()>> {
+/// Whether there is room for one more schedule.
+async fn admit(
+    session: &Session<'_>,
+    lock_class: i32,
+    limits: &Limits,
+) -> Outcome<queuekit_core::Result<()>> {
     let mut existing = count(session).await?;
-    if existing + AT_ONCE >= limits::SCHEDULES {
-        // One after the other: two that count at once would both find room for the last one.
+    if existing + AT_ONCE >= limits.schedules() {
+        // One after the other: two calls that count at once would both find room for the last one.
         session.query(Sql::LockQueue, params![CREATION, lock_class]).await?;
         existing = count(session).await?;
     }
-    Ok(admit_schedule(existing))
+    Ok(limits.admit_schedule(existing))
 }
 
 async fn count(session: &Session<'_>) -> Outcome<usize> {
@@ -114,7 +119,7 @@ async fn count(session: &Session<'_>) -> Outcome<usize> {
     Ok(usize::try_from(existing).unwrap_or(usize::MAX / 2))
 }
 
-/// None for the row that only tells the time; one that is no schedule's is passed over.
+/// None for the row that has only the time, and for a row that cannot be read as a schedule.
 fn schedule(row: &Row) -> Result<Option<ScheduleRow>, tokio_postgres::Error> {
     let name: Option<&str> = row.try_get(1)?;
     let Some(Ok(name)) = name.map(ScheduleName::new) else { return Ok(None) };

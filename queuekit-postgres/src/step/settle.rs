@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashSet};
 
 use queuekit_core::lifecycle::{self, Transition};
 use queuekit_core::{
-    Ack, AckOutcome, Burial, BurialTarget, BuryOutcome, ErrorText, JobId, LeaseToken, Nack,
-    NackKind, NackOutcome, State,
+    Ack, AckOutcome, DeadLetter, DeadLetterOutcome, DeadLetterTarget, ErrorText, JobId, LeaseToken,
+    Nack, NackKind, NackOutcome, State,
 };
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -19,7 +19,7 @@ use crate::row::{Record, job_id, job_uuid, nonce_uuid};
 use crate::session::Session;
 use crate::statements::Sql;
 
-/// Acks as the statement takes them.
+/// Acks in the form that the statement takes.
 pub(super) struct AckCall<'a> {
     acks: &'a [Ack],
     ids: Vec<Uuid>,
@@ -29,7 +29,7 @@ pub(super) struct AckCall<'a> {
     queues: Vec<&'a str>,
 }
 
-/// Completes jobs. Alone it is a transaction of its own.
+/// Completes jobs. Outside a transaction, the statement is one of its own.
 pub(crate) async fn ack(
     session: &Session<'_>,
     acks: &[Ack],
@@ -83,7 +83,7 @@ impl<'a> AckCall<'a> {
     }
 }
 
-/// What became of each ack, of which the statement completed some: what is stored says why.
+/// The outcome of each ack, if the statement completed only some: the stored jobs show why.
 async fn outcomes(
     session: &Session<'_>,
     acks: &[Ack],
@@ -159,65 +159,68 @@ async fn nack_one(change: &mut Change<'_>, nack: &Nack) -> Outcome<NackOutcome> 
 }
 
 /// In the transaction that was begun.
-pub(crate) async fn bury(
+pub(crate) async fn dead_letter(
     store: &PostgresStore,
     session: &Session<'_>,
-    burials: &[Burial],
-) -> Outcome<(Vec<BuryOutcome>, Vec<QueueRow>)> {
-    let by_lease = |burial: &Burial| matches!(burial.target, BurialTarget::Lease(_));
-    let ids = burials.iter().map(|burial| match &burial.target {
-        BurialTarget::Lease(lease) => lease.id,
-        BurialTarget::Job { id, .. } => *id,
+    dead_letters: &[DeadLetter],
+) -> Outcome<(Vec<DeadLetterOutcome>, Vec<QueueRow>)> {
+    let by_lease =
+        |dead_letter: &DeadLetter| matches!(dead_letter.target, DeadLetterTarget::Lease(_));
+    let ids = dead_letters.iter().map(|dead_letter| match &dead_letter.target {
+        DeadLetterTarget::Lease(lease) => lease.id,
+        DeadLetterTarget::Job { id, .. } => *id,
     });
-    let mut change = if burials.iter().all(by_lease) {
+    let mut change = if dead_letters.iter().all(by_lease) {
         Change::of_leases(session, ids).await?
     } else {
         Change::of_jobs(session, store.shared.lock_class, ids, true).await?
     };
-    let mut outcomes = Vec::with_capacity(burials.len());
-    for burial in burials {
-        outcomes.push(match &burial.target {
-            BurialTarget::Lease(lease) => bury_lease(&mut change, lease, &burial.reason).await?,
-            BurialTarget::Job { id, force } => {
-                bury_job(&mut change, *id, *force, &burial.reason).await?
+    let mut outcomes = Vec::with_capacity(dead_letters.len());
+    for dead_letter in dead_letters {
+        outcomes.push(match &dead_letter.target {
+            DeadLetterTarget::Lease(lease) => {
+                dead_letter_lease(&mut change, lease, &dead_letter.reason).await?
+            }
+            DeadLetterTarget::Job { id, force } => {
+                dead_letter_job(&mut change, *id, *force, &dead_letter.reason).await?
             }
         });
     }
     Ok((outcomes, change.finish().await?))
 }
 
-async fn bury_lease(
+async fn dead_letter_lease(
     change: &mut Change<'_>,
     lease: &LeaseToken,
     reason: &ErrorText,
-) -> Outcome<BuryOutcome> {
+) -> Outcome<DeadLetterOutcome> {
     let Some((record, of_queue)) = change.job_of_lease(lease)? else {
-        return Ok(BuryOutcome::NotFound);
+        return Ok(DeadLetterOutcome::NotFound);
     };
     let last_held = of_queue && record.was_last_held_by(lease);
     match record.state {
-        State::Dead if last_held => return Ok(BuryOutcome::AlreadyDone),
+        State::Dead if last_held => return Ok(DeadLetterOutcome::AlreadyDone),
         State::Running if last_held => {}
-        _ => return Ok(BuryOutcome::LeaseLost),
+        _ => return Ok(DeadLetterOutcome::LeaseLost),
     }
-    change.bury(lease.id, Transition::BuryLease, reason).await?;
-    Ok(BuryOutcome::Buried)
+    change.dead_letter(lease.id, Transition::DeadLetterLease, reason).await?;
+    Ok(DeadLetterOutcome::DeadLettered)
 }
 
-async fn bury_job(
+async fn dead_letter_job(
     change: &mut Change<'_>,
     id: JobId,
     force: bool,
     reason: &ErrorText,
-) -> Outcome<BuryOutcome> {
+) -> Outcome<DeadLetterOutcome> {
     let state = match change.record(id).map(|record: &Record| record.state) {
-        None => return Ok(BuryOutcome::NotFound),
-        Some(State::Dead) => return Ok(BuryOutcome::AlreadyDone),
+        None => return Ok(DeadLetterOutcome::NotFound),
+        Some(State::Dead) => return Ok(DeadLetterOutcome::AlreadyDone),
         Some(state) => state,
     };
-    let Some(transition) = lifecycle::bury(state, force) else {
-        return Ok(BuryOutcome::Conflict);
+    let Some(transition) = lifecycle::dead_letter(state, force) else {
+        return Ok(DeadLetterOutcome::Conflict);
     };
-    change.bury(id, transition, reason).await?;
-    Ok(BuryOutcome::Buried)
+    change.dead_letter(id, transition, reason).await?;
+    Ok(DeadLetterOutcome::DeadLettered)
 }

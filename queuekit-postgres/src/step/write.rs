@@ -1,4 +1,4 @@
-//! Writes what core decided, an array of jobs a statement.
+//! Writes what core decided, with one statement per kind of change.
 
 use queuekit_core::{JobId, Timestamp};
 use uuid::Uuid;
@@ -10,7 +10,7 @@ use crate::row::{Record, job_uuid, to_small};
 use crate::statements::Sql;
 
 impl Change<'_> {
-    /// Writes all that was decided, in the order of ids, so that no two calls wait for each other.
+    /// Writes all changes in the order of ids, so that no two calls wait for each other.
     pub(super) async fn flush(&mut self) -> Outcome<()> {
         let mut writes = std::mem::take(&mut self.writes);
         writes.sort_unstable_by_key(|(id, _)| *id);
@@ -37,7 +37,7 @@ impl Change<'_> {
             let keeps: Vec<bool> = writes.iter().filter_map(keeps).collect();
             let back = self.session.query(Sql::ToWaiting, params![returned, keeps]).await?;
             if back.len() < returned.len() {
-                return Err(Failure::transient("the events of cancelled deliveries go just now"));
+                return Err(Failure::transient("events of cancelled deliveries were just removed"));
             }
         }
         self.write_keys().await
@@ -110,7 +110,7 @@ impl Change<'_> {
     }
 }
 
-/// Ended jobs as the statement takes them.
+/// Ended jobs in the form that the statement takes.
 #[derive(Default)]
 struct Ends<'r> {
     ids: Vec<Uuid>,

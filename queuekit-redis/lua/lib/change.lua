@@ -1,5 +1,5 @@
--- Takes jobs from one state to another, with everything that is derived of them. Needs lib/job.lua
--- and lib/lane.lua. Who has called it concludes in the end.
+-- Takes jobs from one state to another, with all data derived from them. Needs lib/job.lua and
+-- lib/lane.lua. The caller runs conclude() at the end.
 
 -- How many more jobs may wait in a queue that has a bound.
 local function room()
@@ -11,7 +11,7 @@ local function set_of(state)
     return state == 'c' and Q.completed or state == 'x' and Q.dead or Q.cancelled
 end
 
--- What a broken record no longer tells of a waiting job stands in `waiting`.
+-- Restores from `waiting` what the broken record of a waiting job has lost.
 local function mend(job)
     local prefix = job.key .. '\0' .. job.seq .. job.id
     local to = '[' .. prefix .. 'g'
@@ -22,7 +22,7 @@ local function mend(job)
     end
 end
 
--- How its key tells of a waiting job: its entry, time and level.
+-- A waiting job as the sets of its key name it: entry, time and level.
 local function told_as(job)
     return job.seq .. job.id, hex11(job.at), format('%02x', job.level)
 end
@@ -58,7 +58,7 @@ local function leave(job)
     end
 end
 
--- Under hold a dead head keeps its key: no waiting and no running job of it stands before.
+-- Under hold a dead head keeps its key: no waiting or running job of the key comes before it.
 local function hold_key(job)
     local function before(set)
         local first = Lane.first_of(set, job.key)
@@ -97,7 +97,7 @@ local function enter(job, expires_at)
     end
 end
 
--- Remembers whether each of the last 1,000 ended jobs died. Nothing is written while none did.
+-- Remembers whether each of the last 1,000 ended jobs died. Writes nothing while none did.
 local function remember_ends(first, count, died)
     if not died and (call('HGET', Q.meta, 'ends_dead') or '0') == '0' then
         return
@@ -114,7 +114,7 @@ end
 -- The record of an idempotency key: the id of its holder; then, once that has ended, when the key
 -- becomes free, 13 digits; then, once retention has removed it, P.
 
--- What the end of a job means for its idempotency key (contract R2.5).
+-- Frees a job's idempotency key at its end, now or after the deduplication window (contract R2.5).
 local function end_unique(job)
     if call('HGET', Q.unique, job.unique) ~= job.id then
         return
@@ -127,8 +127,8 @@ local function end_unique(job)
     end
 end
 
--- The job that holds an idempotency key now: one whose record was broken could not give it back.
--- `fresh` are jobs that are not stored yet.
+-- The job that holds an idempotency key now. It must still exist, because a job with a broken
+-- record could not free its key. `fresh` are jobs that are not stored yet.
 local function holder(unique, fresh)
     local text = call('HGET', Q.unique, unique)
     if not text or (#text > 16 and tonumber(sub(text, 17, 29)) <= now) then
@@ -136,7 +136,7 @@ local function holder(unique, fresh)
     end
     local id = sub(text, 1, 16)
     if #text > 16 then
-        -- A job that went with its queue, as it was removed, holds nothing.
+        -- A job that was removed with its queue holds nothing.
         return (#text > 29 or call('HEXISTS', Q.data, id) == 1) and id or nil
     elseif fresh and fresh[id] then
         return id
@@ -145,7 +145,7 @@ local function holder(unique, fresh)
     return job and (job.state == 'p' or job.state == 'r') and id or nil
 end
 
--- Retention is about to remove a job that has ended: its key outlives it.
+-- Lets the key of an ended job outlive it: retention is about to remove the job.
 local function outlive(job)
     local text = job.unique ~= '' and call('HGET', Q.unique, job.unique)
     if text and #text == 29 and sub(text, 1, 16) == job.id then
@@ -161,13 +161,13 @@ end
 local function finish(job, state)
     leave(job)
     if job.data == '' then
-        -- One whose data is gone is shown, and counted.
+        -- A job whose data is gone is still shown and counted.
         call('HSETNX', Q.data, job.id, '')
     end
     job.state, job.finished = state, now11
     local ends = call('HINCRBY', Q.meta, 'ends', 1)
     job.end_seq = hex12(ends)
-    -- Those that are neither have completed: the many acks count one number less.
+    -- The rest have completed: so the frequent acks change one counter less.
     call('HINCRBY', Q.meta, 'total_' .. state, 1)
     enter(job)
     remember_ends(ends, 1, state == 'x')
@@ -178,10 +178,10 @@ local function finish(job, state)
     touch(job.key)
 end
 
-local function bury(job, reason, by_holder)
+local function dead_letter(job, reason, by_holder)
     job.reason = reason
     if not by_holder then
-        -- The lease was broken: its holder did not do this.
+        -- The nonce goes too: the lease was broken without its holder.
         job.nonce = NO_NONCE
     end
     finish(job, 'x')
@@ -189,7 +189,7 @@ end
 
 local function quarantine(job)
     call('HINCRBY', Q.meta, 'corrupt', 1)
-    bury(job, 'corrupt')
+    dead_letter(job, 'corrupt')
 end
 
 local function to_pending(job)
@@ -201,8 +201,8 @@ local function to_pending(job)
     stirred = true
 end
 
--- Lines of failures: attempt, lease_seq and time as in the state record, worker, NUL, text; each
--- behind its length of 8 digits. The last 20 are kept (contract R4.5).
+-- Adds a failure: attempt, lease_seq and time as in the state record, worker, NUL, text; each
+-- failure after its length of 8 digits. The last 20 are kept (contract R4.5).
 local function add_failure(job, text)
     local field = job.id .. 'e'
     local old = call('HGET', Q.notes, field) or ''
@@ -210,7 +210,7 @@ local function add_failure(job, text)
     local line = numbers .. now13 .. job.worker .. '\0' .. text
     local count, from = 0, 1
     while from <= #old do
-        -- Broken ones are kept as they are.
+        -- Broken entries are kept as they are.
         count, from = count + 1, from + 8 + (tonumber(sub(old, from, from + 7)) or #old)
     end
     if count >= 20 then
@@ -225,13 +225,13 @@ local function expire(job)
     if job.cancel == '1' then
         finish(job, 'n')
     elseif job.attempts >= job.max then
-        bury(job, 'lease expired')
+        dead_letter(job, 'lease expired')
     else
         to_pending(job)
     end
 end
 
--- Takes all of a job away.
+-- Removes all data of a job.
 local function remove(job)
     leave(job)
     call('HDEL', Q.data, job.id)
@@ -243,6 +243,6 @@ end
 return {
     room = room, set_of = set_of, told_as = told_as, leave = leave, enter = enter,
     remember_ends = remember_ends, end_unique = end_unique, holder = holder, outlive = outlive,
-    take_unique = take_unique, finish = finish, bury = bury, quarantine = quarantine,
+    take_unique = take_unique, finish = finish, dead_letter = dead_letter, quarantine = quarantine,
     to_pending = to_pending, add_failure = add_failure, expire = expire, remove = remove,
 }

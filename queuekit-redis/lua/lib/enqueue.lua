@@ -1,10 +1,10 @@
--- Stores new jobs in the queue that is in use (contract R2). It stands before the scripts that do.
--- Needs lib/queue.lua, lib/job.lua, lib/lane.lua, lib/change.lua.
--- A job is four values: id; + and a delay or @ and an instant, in ms; deadline in ms from now, 0 if
--- none; its data from the version on.
+-- Stores new jobs in the queue that is in use (contract R2). It is put before the scripts that do
+-- so. Needs lib/queue.lua, lib/job.lua, lib/lane.lua, lib/change.lua. A job is four values: id; +
+-- and a delay or @ and an instant, in ms; deadline in ms from now, 0 if none; its data from the
+-- version on.
 
--- Per job that was not created its number, and a reason: `same`, and the present and the data of the job
--- with its id, `key` and the id of the holder of its idempotency key, `full` and nothing.
+-- Per job that was not created, its number and a reason: `same`, the present and the data of the
+-- job with its id; or `key` and the id of the holder of its idempotency key; or `full` and nothing.
 local answer = {}
 
 local function refuse(number, reason, with)
@@ -21,7 +21,7 @@ local function start_of(text)
     return math.max(value, now)
 end
 
--- Of jobs that are due at once, by level.
+-- The scores of jobs that are due at once, by level.
 local scores = {}
 
 local function score_now(level)
@@ -40,7 +40,8 @@ local function keys_of(static)
         sub(static, 21 + partition, 20 + partition + hex(lengths, 4, 6))
 end
 
--- Stores so many jobs of a list, from a place on; the answer calls the first of them `number`.
+-- Stores `count` jobs of a list from a place on; in the answer the first of them has the number
+-- `number`.
 local function enqueue(jobs, from, count, number)
     local ids = {}
     for job = 1, count do
@@ -98,7 +99,8 @@ local function enqueue(jobs, from, count, number)
     end
     stirred = stored_now > 0
     conclude()
-    -- The data last: where a key is not the store's, there is no job that nobody serves.
+    -- The data is written last: if another program's key is in the way, no job is stored that
+    -- nobody serves.
     if stored_now > 0 then
         call('HSET', Q.data, unpack(data))
     end

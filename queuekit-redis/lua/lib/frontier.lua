@@ -1,13 +1,13 @@
 -- Which jobs of a key are blocked (contract R1.1). Needs lib/queue.lua and lib/lane.lua.
--- Looks at this many jobs of a key at once, and at so many in all.
+-- How many jobs of a key are read at once, and how many in all.
 local SLICE, EXAMINED = 200, 10000
--- What this script has looked at: who reads of many keys stops in time.
+-- How many jobs this script has looked at: a script that reads many keys stops in time.
 local examined = 0
--- After every sequence.
+-- Sorts after every sequence.
 local NONE_BLOCKED = 'g'
 
--- Calls `each` with jobs of a key, in their order, until it says false. At first it looks at no
--- more than are likely to be wanted.
+-- Calls `each` with jobs of a key, in their order, until it returns false. It first reads no more
+-- than are likely to be needed.
 local function each_of(set, key, likely, each)
     local from, seen, slice = '[' .. key .. '\0', 0, math.min(SLICE, likely)
     while seen < EXAMINED do
@@ -25,9 +25,9 @@ local function each_of(set, key, likely, each)
     end
 end
 
--- Under skip the last that is not blocked is the last of those that are due and may be leased.
+-- Under skip the last job that is not blocked is the last one that is due and may be leased.
 local function last_due(key, free)
-    -- Some came due since anybody looked.
+    -- Some jobs came due since the last look.
     local to = '(' .. key .. '\0' .. hex11(now + 1)
     local late = call('ZRANGE', Q.later, '[' .. key .. '\0', to, 'BYLEX', 'LIMIT', 0, EXAMINED)
     local due, found = {}, 0
@@ -36,7 +36,7 @@ local function last_due(key, free)
     end
     examined = examined + #late
     each_of(Q.due, key, free, function(waiting)
-        -- Others are not due any more: the clock went back.
+        -- Other jobs are not due any more: the clock went back.
         if waiting.at <= now then
             due[#due + 1], found = sub(waiting.entry, 1, 12), found + 1
         end
@@ -63,7 +63,7 @@ local function frontier(key)
     return last
 end
 
--- Calls `each` with the unblocked jobs of a key, in their order: they are always the first few.
+-- Calls `each` with the unblocked jobs of a key, in their order; they are always its first.
 local function each_unblocked(key, each)
     local last = frontier(key)
     if last ~= '' then
@@ -78,7 +78,7 @@ end
 
 local frontiers = {}
 
--- Whether a waiting job of a key is behind the last one that is not blocked.
+-- Whether a waiting job of a key comes after the last one that is not blocked.
 local function is_blocked(key, seq)
     frontiers[key] = frontiers[key] or frontier(key)
     return frontiers[key] < seq

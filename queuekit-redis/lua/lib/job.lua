@@ -13,21 +13,21 @@
 --   key; 120-122 bytes of the partition key; 123- the partition key, worker, NUL, reason.
 -- Numbers, times in ms among them, are hexadecimal.
 
--- Whether the part that the scripts read has its form.
+-- Whether the part that the scripts read is well-formed.
 local function has_form(data)
     local head = sub(data, 1, 45) .. sub(data, 47, 65)
     return #head == 64 and not head:find('%X')
         and #data >= 65 + hex(data, 53, 55) + hex(data, 56, 58)
 end
 
--- All of its head is hexadecimal digits, the version too.
+-- Whether its whole head is hexadecimal digits, the version too.
 local function is_readable(data)
     local _, digits = data:find('^%x+')
     return byte(data, 46) == 49 and (digits or 0) >= 65
         and #data >= 65 + hex(data, 53, 55) + hex(data, 56, 58)
 end
 
--- Of a state record.
+-- The partition key in a state record.
 local function key_of(state)
     local key = sub(state, 120, 122)
     return key == '000' and '' or sub(state, 123, 122 + tonumber(key, 16))
@@ -47,7 +47,7 @@ local function read_data(job, data)
     job.unique = sub(data, 66 + key, 65 + key + unique)
 end
 
--- Whether a state has its form: hexadecimal digits up to the nonce, and after it up to the key.
+-- Whether a state is well-formed: hexadecimal digits up to the nonce, and from there up to the key.
 local function is_state(state)
     local _, head = state:find('^[prcxn]%x+')
     local _, tail = state:find('^%x+', 43)
@@ -68,8 +68,8 @@ local function read_state(job, state)
     job.worker, job.reason = sub(state, 123 + key, nul - 1), sub(state, nul + 1)
 end
 
--- `member`, where the caller has it, names the sequence and the key of a job of which a record is
--- broken.
+-- If the caller has the job's `member` of a set, it gives the sequence and the key of a job with a
+-- broken record.
 local function job_of(id, data, state, member)
     local job = { id = id }
     read_data(job, data)
@@ -92,13 +92,13 @@ local function job_of(id, data, state, member)
     return job
 end
 
--- None if it is not stored.
+-- Reads a job; none if it is not stored.
 local function load(id)
     local data, state = call('HGET', Q.data, id), call('HGET', Q.state, id)
     return (data or state) and job_of(id, data or '', state)
 end
 
--- What it stores.
+-- The state record of a job, as stored.
 local function save(job)
     local state = table.concat({
         job.state, job.cancel, format('%04x%08x%012x', job.attempts, job.releases, job.lease_seq),

@@ -1,14 +1,13 @@
 -- Partition keys (contract R7.3, R7.4). Needs lib/queue.lua.
 --
--- Of each key one job at most stands where reserve looks: the next one to lease. In a strict queue
--- that is `ready`; in a fair one the key itself stands in `turns`, or in `alarms` until its next
--- job is due. The empty key is the jobs without one, which have a lane in fair queues only.
--- The record of a lane: 1-12 its turn; 13 whether it has an alarm; 14 where it stands (P ready, G
--- turns, T alarms, - nowhere); 15-18 how many of its jobs run; 19- in ready: the entry of its job.
--- A key without a record has no job that waits or runs.
--- A job's entry is its sequence and id. Members of `waiting` are key NUL entry scheduled level; of
--- `due` likewise; of `later` key NUL scheduled entry level; of `held` and `running` key NUL entry.
--- Numbers, times among them, are hexadecimal.
+-- At most one job of each key is where reserve looks: the next one to lease. In a strict queue that
+-- is `ready`; in a fair one the key itself is in `turns`, or in `alarms` until its next job is due.
+-- The empty key stands for the jobs without one, which have a lane in fair queues only. The record
+-- of a lane: 1-12 its turn; 13 whether it has an alarm; 14 where it is (P ready, G turns, T alarms,
+-- - nowhere); 15-18 how many of its jobs run; 19- in ready: the entry of its job. A key without a
+-- record has no waiting or running job. A job's entry is its sequence and id. Members of `waiting`
+-- are key NUL entry scheduled level; of `due` likewise; of `later` key NUL scheduled entry level;
+-- of `held` and `running` key NUL entry. Numbers, times among them, are hexadecimal.
 
 local function read(text)
     if not text then
@@ -29,7 +28,7 @@ local function of(key)
     return it
 end
 
--- Reads those of several keys at once.
+-- Reads the lanes of several keys at once.
 local function fetch(keys)
     local unread = {}
     for key in pairs(keys) do
@@ -45,7 +44,7 @@ local function fetch(keys)
     end
 end
 
--- Writes those that are not as they were read.
+-- Writes the lanes that have changed since they were read.
 local function store()
     local gone = {}
     for key, it in pairs(lanes) do
@@ -78,7 +77,7 @@ local function free_leases(key)
     return per_key - of(key).running
 end
 
--- A job of the key begins to run, and stands nowhere.
+-- A job of the key begins to run, so the key is placed nowhere.
 local function begin_run(key, entry)
     local it = of(key)
     if not fair then
@@ -97,12 +96,12 @@ local function end_run(key, entry)
     write('ZREM', Q.running, key .. '\0' .. entry)
 end
 
--- Whether it runs, as far as its key knows: its record may be broken.
+-- Whether the job runs by the data of its key: its own record may be broken.
 local function runs(key, entry)
     return call('ZSCORE', Q.running, key .. '\0' .. entry)
 end
 
--- Of a member of `waiting` or `due`.
+-- The waiting job in a member of `waiting` or `due`.
 local function waiting_of(member, key)
     local from = #key + 2
     return {
@@ -119,7 +118,7 @@ local function of_later(member, key)
     }
 end
 
--- Time and level are text here, as they stand in a job's data.
+-- Time and level are text here, as in a job's data.
 local function waiting_member(key, entry, at, level)
     return key .. '\0' .. entry .. at .. level
 end
@@ -128,7 +127,7 @@ local function later_member(key, entry, at, level)
     return key .. '\0' .. at .. entry .. level
 end
 
--- A job of the key waits.
+-- A job of the key begins to wait.
 local function wait(key, entry, at, level)
     local member = waiting_member(key, entry, at, level)
     write('ZADD', Q.waiting, 0, member)
@@ -140,7 +139,8 @@ local function wait(key, entry, at, level)
     end
 end
 
--- It waits no more. While keys are placed anew it may still stand as the settings were before.
+-- A job of the key stops waiting. While keys are placed anew, it may still be in the sets of the
+-- old settings.
 local function wait_no_more(key, entry, at, level)
     local member = waiting_member(key, entry, at, level)
     write('ZREM', Q.waiting, member)
@@ -178,8 +178,8 @@ local function look(key)
     end
 end
 
--- The next job of a key to lease, now or at its time; none while it lets no lease start. Then
--- whether none waits.
+-- The next job of a key to lease, now or at its time; none while no lease of the key may start.
+-- Second, whether no job waits.
 local function next_of(key)
     if free_leases(key) <= 0 then
         return nil, false
@@ -201,7 +201,7 @@ local function next_of(key)
     if member then
         return of_later(member, key), false
     end
-    -- While keys are placed anew it may wait, and be in neither.
+    -- While keys are placed anew, a waiting job may be in neither set.
     return nil, not first_of(Q.waiting, key)
 end
 
@@ -226,7 +226,7 @@ local function next_plain()
     return at
 end
 
--- Stands nowhere from now on.
+-- Takes the key out of the place where reserve looks.
 local function leave_stand(key, it)
     if it.stands == 'P' then
         write('ZREM', Q.ready, it.entry .. key)
@@ -250,7 +250,8 @@ local function turn_now()
     return clock
 end
 
--- A newcomer joins the coming round; who waited long is not owed what it missed.
+-- A key that comes new, or after a long wait, joins the coming round: it is not owed turns that it
+-- missed.
 local function take_turn(key, it, at)
     if at > now then
         take_stand(key, it, 'T', '')
@@ -302,8 +303,8 @@ local function refresh_all(keys)
     end
 end
 
--- Jobs were stored: of each of these keys its first is told. Behind others of its key one changes
--- nothing for those before.
+-- Places keys whose jobs were just stored, given the first new job of each. A job that comes after
+-- others of its key changes nothing for those before it.
 local function join(keys)
     fetch(keys)
     for key, first in pairs(keys) do
@@ -317,14 +318,14 @@ local function join(keys)
     end
 end
 
--- The key has no lane any more.
+-- Removes the lane of the key.
 local function give_up(key)
     local it = of(key)
     leave_stand(key, it)
     it.gone = true
 end
 
--- A job of this key was leased: its next turn comes after everybody else's.
+-- A job of this key was leased: its next turn comes after those of all others.
 local function served(key)
     local it = of(key)
     if it.turn > turn_now() then

@@ -1,8 +1,7 @@
--- Puts the data of an event where a delivery names the event (emit.lua). Needs
--- lib/queue.lua.
--- KEYS[24]: the data of events.
+-- Replaces the number of an event in a delivery by the event's data (see emit.lua). Needs
+-- lib/queue.lua. KEYS[24]: the data of events.
 
--- A job's data with its payload; as it is, if the event is gone.
+-- A job's data with its payload; unchanged if the event is gone.
 local function whole(data)
     if sub(data, 49, 49) ~= '2' then
         return data
@@ -15,4 +14,9 @@ local function whole(data)
         .. sub(data, 66, -13) .. payload
 end
 
-return { whole = whole }
+-- The bytes of that payload; 0 if the event is gone.
+local function length(data)
+    return call('HSTRLEN', KEYS[24], sub(data, -12))
+end
+
+return { whole = whole, length = length }

@@ -4,23 +4,23 @@ local sub, byte, format, floor = string.sub, string.byte, string.format, math.fl
 
 -- Scores of `ready` are level x LEVEL + ms: exact in a double, and one set serves all priorities.
 local LEVEL = 8796093022208
--- A time, and a nonce, in the records of a job that is none.
+-- In the records of a job: no time, and no nonce.
 local NOTHING, NO_NONCE = '00000000000', string.rep('\0', 16)
 
--- `now_text` is what a score is told as: the server would print a number at some length.
+-- `now_text` is the present as text for scores: the server would spell a number out at length.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + floor(time[2] / 1000)
 local now11, now13, now_text = format('%011x', now), format('%013.0f', now), format('%.0f', now)
 
--- The names of its keys by part, and its settings.
+-- The names of the queue's keys by part, and its settings.
 local Q, per_key, skip, hold, fair, paused, max_pending, dedup, moving, known
 
--- Partition keys of which something changed; their lanes, as far as they were read; the turn that
--- is served; whether the queue gained work, or a key let another job go.
+-- Partition keys that have changed; the lanes that were read; the turn that is served; whether the
+-- queue gained work, or a key let another job go.
 local touched, lanes, clock, stirred
 
--- Pieces that a script may need: lib/NAME.lua. Making its functions is most of what a small call
--- costs, so that a piece is made when something of it is first asked for.
+-- Pieces that a script may need: lib/NAME.lua. Most of the cost of a small call is creating
+-- functions, so a piece is created at its first use.
 local Job, Lane, Change, Frontier, View, Reserve, Payload
 
 local function piece(make)
@@ -35,7 +35,7 @@ local function piece(make)
     })
 end
 
--- What is to be written, a command for each key, and which keys these are.
+-- Noted writes: a command for each key, and the order of the keys.
 local noted, noted_keys = {}, {}
 
 local function flush(key)
@@ -44,8 +44,8 @@ local function flush(key)
     redis.call(unpack(command, 1, command.size))
 end
 
--- Notes a member to be added or taken out, or a field to be set. It is written in the end, or
--- before its key is read, together with others.
+-- Notes a member to add or remove, or a field to set. It is written with others at the end, or
+-- before its key is read.
 local function write(name, key, first, second)
     local command = noted[key]
     if command and (command[1] ~= name or command.size > 2000) then
@@ -96,7 +96,7 @@ local function use(base)
     moving = settings[9]
 end
 
--- The queue comes to exist. What an earlier one of its name has left (remove.lua) is its own now.
+-- Creates the queue. It takes over what an earlier queue of its name has left (remove.lua).
 local function establish()
     call('HSET', Q.meta, 'known', '1')
     call('PERSIST', Q.unique)
@@ -115,7 +115,7 @@ local function hex12(number)
     return format('%012x', number)
 end
 
--- Lengths, levels and times come again and again.
+-- Caches numbers as text: lengths, levels and times repeat often.
 local numbers = {}
 
 local function hex(text, from, to)
@@ -128,14 +128,14 @@ local function hex(text, from, to)
     return number
 end
 
--- One marker wakes one sleeper; it stays until somebody takes it.
+-- Sets the marker, which wakes one sleeper and stays until one takes it.
 local function wake()
     if call('LLEN', Q.wake) == 0 then
         call('LPUSH', Q.wake, '1')
     end
 end
 
--- Something changed of a key.
+-- Notes that a key has changed.
 local function touch(key)
     touched[key] = true
     stirred = stirred or key ~= ''
@@ -150,7 +150,7 @@ local function refresh_touched()
     end
 end
 
--- Writes all that is noted, in the order in which the keys were first noted.
+-- Writes all notes, in the order in which the keys were first noted.
 local function flush_all()
     for _, key in ipairs(noted_keys) do
         if noted[key] then
@@ -160,7 +160,7 @@ local function flush_all()
     noted_keys = {}
 end
 
--- Ends a script that has changed jobs: writes what is left to be written, and wakes who sleeps.
+-- Ends a script that has changed jobs: writes the rest, and wakes a sleeper.
 local function conclude()
     refresh_touched()
     if next(lanes) then

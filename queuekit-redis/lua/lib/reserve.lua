@@ -1,7 +1,7 @@
 -- Takes back leases that ran out, and grants others (contract R5, R7). Needs lib/queue.lua,
 -- lib/job.lua, lib/lane.lua and lib/change.lua.
--- ARGV: 1 to 6 as exchange.lua has them.
-local limit, reclaims, burials = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+-- ARGV: 1 to 6 as in exchange.lua.
+local limit, reclaims, dead_letters = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local nonce, expires_at, worker = ARGV[4], format('%.0f', now + ARGV[5]), ARGV[6]
 local answer, granted, next_at = {}, 0, nil
 
@@ -21,8 +21,8 @@ local function reclaim()
         local job = Job.job_of(ids[item], data[item] or '', states[item], member)
         job.state = 'r'
         local dies = job.corrupt or (job.attempts >= job.max and job.cancel ~= '1')
-        if not dies or burials > 0 then
-            burials = burials - (dies and 1 or 0)
+        if not dies or dead_letters > 0 then
+            dead_letters = dead_letters - (dies and 1 or 0)
             if job.corrupt then
                 Change.quarantine(job)
             else
@@ -46,7 +46,7 @@ local function grant(id, state, data, key)
     end
 end
 
--- Leases a job that was never leased, the usual one, by what its data says.
+-- Leases a job that was never leased, which is the usual case, by its data alone.
 local function lease_first(member, id, key, data)
     if key == '' then
         write('ZREM', Q.ready, member)
@@ -80,7 +80,7 @@ local function is_late(deadline)
     return deadline ~= NOTHING and tonumber(deadline, 16) <= now
 end
 
--- Takes away what stands in the order of a job that does not wait.
+-- Removes from the serving order the entry of a job that does not wait.
 local function strike(member, level, at)
     call('ZREM', Q.ready, member)
     Change.leave({
@@ -89,17 +89,17 @@ local function strike(member, level, at)
     })
 end
 
--- By id, what this call has met: its record was read before.
+-- By id, the jobs that this call has met: their records were read before.
 local met = {}
 
--- What came to stand in `ready` since it was read, in order: the next jobs of keys.
+-- Jobs that came into `ready` since it was read, in order: the next jobs of keys.
 local newcomers = {}
 
 local function is_before(newcomer, score, member)
     return newcomer.score < score or (newcomer.score == score and newcomer.member < member)
 end
 
--- A key was refreshed: its next job may stand before what is still to be leased.
+-- A key was refreshed: its next job may come before those still to be leased.
 local function join(key)
     local it = Lane.of(key)
     if not (it.stands == 'P' and it.score) then
@@ -117,7 +117,7 @@ local function join(key)
     table.insert(newcomers, place, { score = it.score, member = member })
 end
 
--- Whether a job can be leased by its data alone. What its key is stands there too.
+-- Whether a job can be leased by its data alone; the data has its key too.
 local function is_first(data, state, key)
     return not state and sub(data, 24, 34) == NOTHING and Job.is_readable(data)
         and hex(data, 53, 55) == #key and (key == '' or sub(data, 66, 65 + #key) == key)
@@ -125,13 +125,13 @@ end
 
 -- Takes out a job that must not run, or does not wait.
 local function take_out(job, member, level, at)
-    burials = burials - 1
+    dead_letters = dead_letters - 1
     if job.state ~= 'p' then
         strike(member, level, at)
     elseif job.corrupt then
         Change.quarantine(job)
     else
-        Change.bury(job, 'deadline')
+        Change.dead_letter(job, 'deadline')
     end
     Lane.refresh(sub(member, 29))
 end
@@ -147,7 +147,7 @@ local function meet(member, score, data, state)
         local job = Job.job_of(id, data or '', state or nil, member)
         if job.state == 'p' and not job.corrupt and not is_late(job.deadline) then
             lease(job)
-        elseif burials == 0 then
+        elseif dead_letters == 0 then
             return false
         else
             take_out(job, member, floor(score / LEVEL), score % LEVEL)
@@ -196,15 +196,16 @@ local function walk(window, ids, keys, up_to)
         end
     end
     goes_on = goes_on and meet_newcomers(up_to, '')
-    -- The others stand behind: they are read from there.
+    -- The other newcomers come after the window, and are read with a later one.
     newcomers = {}
     return goes_on
 end
 
--- Keys whose job is not due that one window has looked at again, at most.
+-- The most keys without a due job that one window looks at again.
 local LOOKS = 20
 
--- Under skip a clock that went back lets a job wait again though its key has others that are due.
+-- Under skip, after the clock went back, a key's placed job may wait again though other jobs of the
+-- key are due.
 local function look_again(window, first)
     for item = first, math.min(#window / 2, first + LOOKS - 1) do
         local key = sub(window[item * 2 - 1], 29)
@@ -267,8 +268,8 @@ local function due_of(key)
     end
 end
 
--- Leases a job of each of these keys, as far as one that is taken out: its key has its turn still.
--- False if no more may be taken out in this call.
+-- Leases a job of each of these keys, up to the first job that is taken out: its key still has its
+-- turn. False if no more may be taken out in this call.
 local function serve(keys)
     local ids, found, of_round = {}, {}, {}
     for _, key in ipairs(keys) do
@@ -299,7 +300,7 @@ local function serve(keys)
     return true
 end
 
--- Leases key by key in turn. Who was served has its next turn after all of a round.
+-- Leases key by key in turn. A key that was served has its next turn after the whole round.
 local function fairly()
     while granted < limit do
         local turn = call('ZRANGE', Q.turns, 0, 0, 'WITHSCORES')[2]
@@ -331,7 +332,7 @@ local function next_event()
     return at and format('%.0f', math.max(at - now, 0)) or ''
 end
 
--- Goes on with an answer as exchange.lua has it.
+-- Completes an answer that exchange.lua has begun.
 local function reserve(begun)
     answer = begun
     if reclaims > 0 then
@@ -350,10 +351,11 @@ local function reserve(begun)
     if granted < limit or limit == 0 then
         answer[5] = next_event()
     else
-        -- One marker wakes one sleeper: who took all it could leaves it for the next.
+        -- One marker wakes one sleeper: a call that leased its whole limit sets it again for the
+        -- next.
         stirred = true
     end
-    answer[3], answer[4] = reclaims, burials
+    answer[3], answer[4] = reclaims, dead_letters
 end
 
 return { reserve = reserve }

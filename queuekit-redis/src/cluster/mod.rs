@@ -1,7 +1,7 @@
-//! The nodes of a Redis Cluster, and which of them has what.
+//! The nodes of a Redis Cluster, and the slots that each has.
 //!
-//! A slot that has moved is learned of the node that had it. Where nodes stand is asked anew when
-//! one is lost: another may have taken its place.
+//! A node that no longer has a slot names the node that has it now. When a node is lost, the slots
+//! are asked for anew: another node may have taken its place.
 
 mod slots;
 
@@ -24,18 +24,18 @@ use slots::{Range, SLOTS, ranges, slot_of};
 const ANSWER: Duration = Duration::from_secs(1);
 
 pub(crate) struct Cluster {
-    /// How to connect to a node, but for its address.
+    /// How to connect to a node, without its address.
     server: ConnectionInfo,
     seeds: Vec<Address>,
     io: Handle,
     map: Mutex<Map>,
-    /// Held by who asks where the slots are, so that nobody else does.
+    /// Held while asking for the slots, so that only one call asks.
     asks: tokio::sync::Mutex<()>,
 }
 
-/// What was last heard.
+/// The slots and nodes as last heard.
 struct Map {
-    /// By slot the node that has it.
+    /// The node of each slot.
     owners: Vec<Option<Arc<Node>>>,
     nodes: HashMap<Address, Arc<Node>>,
 }
@@ -54,7 +54,7 @@ impl Cluster {
             return Ok(node);
         }
         let _asks = self.asks.lock().await;
-        // Somebody may have asked meanwhile.
+        // Another call may have asked meanwhile.
         if let Some(node) = self.owner(slot).filter(|node| !node.is_suspect()) {
             return Ok(node);
         }
@@ -64,7 +64,7 @@ impl Cluster {
         })
     }
 
-    /// All that have slots.
+    /// All nodes that have slots.
     pub(crate) async fn masters(&self) -> Outcome<Vec<Arc<Node>>> {
         let _asks = self.asks.lock().await;
         self.ask_anew().await?;
@@ -80,14 +80,14 @@ impl Cluster {
         Arc::clone(map.nodes.entry(address.clone()).or_insert_with(new))
     }
 
-    /// A node says that another one has this slot.
+    /// Notes that a node has named another one for this slot.
     pub(crate) fn moved(&self, slot: u16, to: &Arc<Node>) {
         if let Some(owner) = self.map().owners.get_mut(usize::from(slot)) {
             *owner = Some(Arc::clone(to));
         }
     }
 
-    /// Where the key was last seen.
+    /// The last known address of the node that has the key.
     pub(crate) fn address_of(&self, key: &str) -> Option<Address> {
         self.owner(slot_of(key.as_bytes()))?.address.clone()
     }
@@ -100,7 +100,7 @@ impl Cluster {
         self.map().owners.get(usize::from(slot)).cloned().flatten()
     }
 
-    /// Asks node after node, the good ones first, until one says where the slots are.
+    /// Asks node after node, those without failures first, until one names the slots.
     async fn ask_anew(&self) -> Outcome<()> {
         let mut known: Vec<(bool, u32, Address)> = {
             let map = self.map();
@@ -136,14 +136,14 @@ impl Cluster {
             }
             let answer = answer.map_err(|failure| no_node(failure, address))?;
             ranges(answer, address).filter(|ranges| !ranges.is_empty()).ok_or_else(|| {
-                Failure::for_now(format!("{address} does not tell who has which slot"))
+                Failure::for_now(format!("{address} does not name the nodes of the slots"))
             })
         };
-        let silent = || Failure::for_now(format!("{address} says nothing"));
+        let silent = || Failure::for_now(format!("{address} does not answer"));
         timeout(ANSWER, asked).await.unwrap_or_else(|_| Err(silent()))
     }
 
-    /// Nodes that have no slot any more are forgotten.
+    /// Takes over the slots, and forgets nodes that have none any more.
     fn learn(&self, ranges: &[Range]) {
         let mut owners = vec![None; usize::from(SLOTS)];
         let mut nodes = HashMap::new();
@@ -165,7 +165,8 @@ impl Cluster {
     }
 }
 
-/// What refuses the question for good, and not for want of a right, is of no Cluster.
+/// A server that refuses the question for good, and not for lack of a right, is no node of a
+/// Cluster.
 fn no_node(failure: Failure, address: &Address) -> Failure {
     if failure.class != Class::Final || is_forbidden(&failure.error) {
         return failure;

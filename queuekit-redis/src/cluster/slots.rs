@@ -1,4 +1,4 @@
-//! Slots: of keys, and of nodes.
+//! The slots of keys and of nodes.
 
 use std::ops::RangeInclusive;
 
@@ -7,7 +7,7 @@ use redis::Value;
 use crate::address::Address;
 use crate::codec::{array_of, bytes_of, number_of};
 
-/// How many there are.
+/// The number of slots.
 pub(super) const SLOTS: u16 = 16_384;
 
 /// Slots that one master has.
@@ -17,7 +17,7 @@ pub(super) struct Range {
     pub(super) address: Address,
 }
 
-/// The slot of a key: of what stands in its first braces, if anything does.
+/// The slot of a key: that of the text in its first braces, if there is any, else of the whole key.
 pub(super) fn slot_of(key: &[u8]) -> u16 {
     let tag = || {
         let from = key.iter().position(|byte| *byte == b'{')? + 1;
@@ -27,18 +27,18 @@ pub(super) fn slot_of(key: &[u8]) -> u16 {
     crc16(tag().unwrap_or(key)) % SLOTS
 }
 
-/// What `CLUSTER SLOTS` answers, told by the node at this address.
+/// Reads the answer of the node at this address to `CLUSTER SLOTS`.
 pub(super) fn ranges(answer: Value, teller: &Address) -> Option<Vec<Range>> {
     array_of(answer)?.into_iter().map(|range| read(range, teller)).collect()
 }
 
-/// First and last slot, then the master: host, port, more; then replicas.
+/// Reads first and last slot, then the master: host, port, more; then replicas.
 fn read(range: Value, teller: &Address) -> Option<Range> {
     let mut parts = array_of(range)?.into_iter();
     let mut slot = || number_of(parts.next()?).and_then(|slot| u16::try_from(slot).ok());
     let slots = slot()?..=slot()?;
     let mut master = array_of(parts.next()?)?.into_iter();
-    // It may not know how others call it, or not say so: then by the name by which it was asked.
+    // A node may not know or not say its own host: then it is the one by which it was asked.
     let host = master.next().and_then(bytes_of).and_then(|host| String::from_utf8(host).ok());
     let host = host.filter(|host| !host.is_empty() && host != "?");
     let port = u16::try_from(number_of(master.next()?)?).ok()?;

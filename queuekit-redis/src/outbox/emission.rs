@@ -19,7 +19,7 @@ use crate::scripts::Lua;
 /// Bytes of an event's id.
 const ID: usize = 16;
 
-/// What lua/emit.lua is asked: deliveries by queue, each with the number of its event.
+/// The request to lua/emit.lua: deliveries by queue, each with the number of its event.
 #[derive(Default)]
 struct Deliveries<'a> {
     queues: Vec<&'a QueueName>,
@@ -27,11 +27,11 @@ struct Deliveries<'a> {
     at: HashMap<&'a QueueName, usize>,
 }
 
-/// What it says: of each event, and which deliveries were not stored.
+/// The answer of lua/emit.lua: the outcome of each event, and the deliveries that were not stored.
 struct Answer {
     events: Vec<Vec<u8>>,
     unstored: Vec<usize>,
-    /// How long ago the call was made first, if that answer was lost.
+    /// How long ago the first attempt was made, if its answer was lost.
     repeats: Option<Duration>,
 }
 
@@ -55,19 +55,19 @@ impl RedisStore {
         let mut seen = HashSet::new();
         let outcomes = emission.events.iter().zip(answer.events);
         let outcomes = outcomes.map(|((event, _), said)| {
-            // What one call says twice of an event, it has stored once.
+            // An event that occurs twice in one call is stored once.
             let repeats = answer.repeats.filter(|_| seen.insert(event.id()));
             outcome(event.id(), &said, repeats)
         });
         outcomes.collect::<Option<Vec<_>>>().map(Some).ok_or_else(|| answered("store_events"))
     }
 
-    /// Of an event that is gone nothing is stored.
+    /// Stores deliveries of events in the log again; nothing for an event that is gone.
     pub(super) async fn emit_again(&self, jobs: &[NewJob]) -> Result<Vec<bool>> {
         let (mut of_log, mut numbers) = (Vec::new(), HashMap::new());
         let (mut deliveries, mut called) = (Deliveries::default(), Vec::new());
         for (at, job) in jobs.iter().enumerate() {
-            // A job that is no delivery has no event that could be in the log.
+            // A job that is not a delivery has no event in the log.
             let Some(event) = job.event() else { continue };
             let number = *numbers.entry(event).or_insert_with(|| {
                 of_log.push(event.as_bytes().to_vec());
@@ -76,7 +76,7 @@ impl RedisStore {
             deliveries.add(number, job);
             called.push((deliveries.at[job.queue()], at));
         }
-        // As the script counts them: queue by queue.
+        // In the order in which the script counts them: queue by queue.
         called.sort_by_key(|(queue, _)| *queue);
         of_log.insert(0, of_log.len().to_string().into_bytes());
         let answer = self.deliver("deliver_again", "", &of_log, &deliveries).await?;
@@ -90,7 +90,7 @@ impl RedisStore {
         Ok(stored)
     }
 
-    /// None if the settings are of another version.
+    /// Runs the script; none if the settings have another version.
     async fn deliver(
         &self,
         operation: &'static str,
@@ -148,7 +148,7 @@ impl<'a> Deliveries<'a> {
             for (event, job) in jobs {
                 let delay = match job.start() {
                     Start::After(delay) => millis(delay),
-                    // Core makes none such.
+                    // Core makes no delivery with such a start.
                     Start::At(_) => 0,
                 };
                 args.push(event.to_string().into_bytes());
@@ -160,7 +160,7 @@ impl<'a> Deliveries<'a> {
     }
 }
 
-/// `repeats`: how long ago the call was made first, if that answer was lost.
+/// `repeats`: how long ago the first attempt was made, if its answer was lost.
 fn outcome(id: EventId, said: &[u8], repeats: Option<Duration>) -> Option<EmitOutcome> {
     Some(match said.split_first()? {
         (b'E', _) => EmitOutcome::Emitted { id },
@@ -169,7 +169,7 @@ fn outcome(id: EventId, said: &[u8], repeats: Option<Duration>) -> Option<EmitOu
             let (holder, age) = rest.split_at_checked(ID)?;
             let age = std::str::from_utf8(age).ok()?.parse().ok().map(Duration::from_millis);
             match repeats.zip(age) {
-                // It was stored since the call was made first, and so by that.
+                // It was stored after the first attempt began, and so by that attempt.
                 Some((ago, age)) if may_be_of(ago, age) => EmitOutcome::Emitted { id },
                 _ => EmitOutcome::Duplicate { existing: event_id(holder)? },
             }

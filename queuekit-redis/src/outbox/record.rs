@@ -1,17 +1,17 @@
-//! An event as it is stored. lua/emit.lua has the layout.
+//! The stored form of an event. lua/emit.lua has the layout.
 
 use queuekit_core::event::{Event, EventId, NewEvent};
 use queuekit_core::{Bytes, IdempotencyKey, Kind, PartitionKey, Result, Timestamp};
 use queuekit_core::{Error, ErrorKind};
 
-/// The version of what is written.
+/// The version of new records.
 const VERSION: char = '1';
 
-/// Data of more bytes stands once, with its event, whatever the number of deliveries; a smaller one
-/// is copied into each, where it costs less than a look.
+/// Larger data is stored once, with its event, for any number of deliveries. Smaller data is copied
+/// into each delivery, where it costs less than a look-up.
 const LARGE: usize = 1024;
 
-/// The record from its version on, without the data.
+/// An event's record from its version on, without the data.
 pub(super) fn write(event: &NewEvent) -> Result<Vec<u8>> {
     let key = event.partition_key().map_or("", |key| key.as_str());
     let unique = event.idempotency_key().map_or("", |key| key.as_str());
@@ -34,7 +34,7 @@ pub(super) fn write(event: &NewEvent) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// An event; none if it is not as it was written.
+/// Reads an event; none if it is malformed.
 pub(super) fn read(id: EventId, record: Bytes) -> Option<Event> {
     let text = |from: usize, to: usize| std::str::from_utf8(record.get(from..to)?).ok();
     let hex = |from, to| u64::from_str_radix(text(from, to)?, 16).ok();

@@ -14,24 +14,24 @@ use crate::call::{Call, Request};
 use crate::codec::{array_of, bytes_of, number_of};
 use crate::scripts::Lua;
 
-/// Events that one step looks at, and of these one script; each has at least one delivery to look
-/// at in so many bytes.
+/// The most events that one step and one script look at. A script also stops after this many bytes
+/// of deliveries, because each delivery has to be looked at.
 const STEP: usize = 1000;
 const SLICE: usize = 200;
 const DELIVERY_BYTES: usize = 50_000;
 
-/// An event of which one looks whether it is to go.
+/// An event that retention may remove.
 struct Old {
     number: i64,
     id: Vec<u8>,
     emitted_at: Timestamp,
-    /// Of the deliveries that have no copy of its data.
+    /// The queues of deliveries that have no copy of its data.
     queues: Vec<QueueName>,
 }
 
 struct Slice {
     now: Timestamp,
-    /// How many events there are, and how many stand before these.
+    /// How many events there are, and how many come before these.
     all: u64,
     before: u64,
     more: bool,
@@ -39,8 +39,9 @@ struct Slice {
 }
 
 impl RedisStore {
-    /// A step of retention, which goes on where the last has ended: how many went, and whether
-    /// the next goes on. What deliveries have kept is looked at again once the end was reached.
+    /// Makes a step of retention, from where the last one ended. Returns how many events were
+    /// removed, and whether there is more to do. After the end is reached, it looks again at events
+    /// that deliveries have kept.
     pub(crate) async fn prune_events(&self) -> Result<(u64, bool)> {
         let retention = EventSettings::read(&self.event_settings().await?.body)?.retention;
         let at = &self.shared.pruned_events;
@@ -68,7 +69,7 @@ impl RedisStore {
         array_of(answer).and_then(read).ok_or_else(|| answered("prune"))
     }
 
-    /// Removes those that no delivery needs.
+    /// Removes those of the events that no delivery needs.
     async fn forget(&self, events: &[Old]) -> Result<u64> {
         if events.is_empty() {
             return Ok(0);
@@ -89,7 +90,7 @@ impl RedisStore {
 }
 
 impl Slice {
-    /// Those beyond the retention, and whether more may be behind them.
+    /// The events beyond the retention, and whether more may follow.
     fn beyond(self, retention: &EventRetention) -> (Vec<Old>, bool) {
         let beyond_number = self.all.saturating_sub(retention.events());
         let (mut beyond, mut goes_on) = (Vec::new(), false);
@@ -121,8 +122,8 @@ fn read(parts: Vec<Value>) -> Option<Slice> {
     Some(Slice { now, all, before, more, events })
 }
 
-/// Of deliveries as lua/emit.lua writes them; what cannot be read is looked for nowhere, and keeps
-/// its event.
+/// Reads the queues of deliveries as lua/emit.lua writes them. A delivery that cannot be read is
+/// not searched for, and keeps its event.
 fn queues_of(mut deliveries: &[u8]) -> Vec<QueueName> {
     let mut queues = Vec::new();
     while let Some((length, rest)) = deliveries.split_at_checked(2) {

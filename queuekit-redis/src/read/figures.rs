@@ -14,12 +14,12 @@ use crate::codec::{array_of, bytes_of, number_of};
 use crate::error::unreadable;
 use crate::scripts::Lua;
 
-/// Queues that are asked at once.
+/// The most queues that are asked at once.
 const AT_ONCE: usize = 50;
-/// Keys and jobs of them that one script looks at.
+/// The most jobs of keys that one script looks at.
 const SLICE: u64 = 500;
 
-/// What lua/figures.lua answers.
+/// The answer of lua/figures.lua.
 struct Figures {
     now: Timestamp,
     leased: u64,
@@ -27,7 +27,7 @@ struct Figures {
     completed: u64,
     dead: u64,
     cancelled: u64,
-    /// In `ready`: jobs without a key, and the next one of each key.
+    /// Jobs in `ready`: those without a key, and the next one of each key.
     standing: u64,
     due: u64,
     oldest: Option<i64>,
@@ -41,7 +41,7 @@ struct Figures {
     settings: QueueSettings,
 }
 
-/// What lua/lanes.lua answers, summed up.
+/// The answers of lua/lanes.lua, added up.
 #[derive(Default)]
 struct Lanes {
     ready: u64,
@@ -53,7 +53,7 @@ struct Lanes {
 }
 
 impl RedisStore {
-    /// Those of these that exist.
+    /// The queues with these names that exist.
     pub(crate) async fn queues_shown(&self, names: &[QueueName]) -> Result<Vec<Queue>> {
         let workers = workers(self, "list_queues").await?;
         let mut queues = Vec::with_capacity(names.len());
@@ -80,8 +80,8 @@ impl RedisStore {
         Ok(Some(figures))
     }
 
-    /// None of a queue that is entered in the set of all and does not exist: its first job is about
-    /// to be stored, or its last one was removed with it meanwhile.
+    /// None for a queue that is in the set of all and does not exist: its first job is about to be
+    /// stored, or it was removed meanwhile.
     async fn queue_shown(&self, name: &QueueName, workers: &[WorkerInfo]) -> Result<Option<Queue>> {
         let Some(figures) = self.figures(name).await? else { return Ok(None) };
         let mut queue = Queue::empty(name.clone(), figures.settings.clone(), figures.now);
@@ -112,13 +112,14 @@ impl RedisStore {
         queue.corrupt = figures.corrupt;
         queue.health = health(HealthInput {
             oldest_ready_age: queue.oldest_ready_age,
-            dead_share: figures.dead_share(),
+            last_ended: figures.last_ended(),
+            last_dead: figures.last_dead(),
             has_live_worker: queue.workers > 0,
         });
         Ok(Some(queue))
     }
 
-    /// Of all keys that have waiting jobs, up to a bound; false if it was reached.
+    /// Counts the jobs of all keys with waiting jobs, up to a bound; false if it was reached.
     async fn lanes(&self, name: &QueueName) -> Result<(Lanes, bool)> {
         let mut lanes = Lanes::default();
         let (mut cursor, mut examined) = (Vec::new(), 0);
@@ -189,9 +190,13 @@ impl Figures {
         })
     }
 
-    /// Of the last ended jobs, how many died.
-    fn dead_share(&self) -> f64 {
-        let dead: u32 = self.ends.iter().map(|byte| byte.count_ones()).sum();
-        f64::from(dead) / self.ended.clamp(1, HEALTH_WINDOW as u64) as f64
+    /// How many ends are remembered.
+    fn last_ended(&self) -> usize {
+        usize::try_from(self.ended).unwrap_or(usize::MAX).min(HEALTH_WINDOW)
+    }
+
+    /// How many of the remembered ends were deaths.
+    fn last_dead(&self) -> usize {
+        self.ends.iter().map(|byte| byte.count_ones() as usize).sum()
     }
 }

@@ -1,9 +1,11 @@
 //! Reading jobs, page by page (contract R8.2).
 
+use std::collections::HashMap;
+use std::mem::take;
 use std::time::Instant;
 
 use queuekit_core::backend::Listed;
-use queuekit_core::{Job, JobFilter, Page, QueueName, Result, Status, StatusSet, Timestamp};
+use queuekit_core::{Job, JobFilter, JobId, Page, QueueName, Result, Status, StatusSet, Timestamp};
 
 use super::position::Position;
 use crate::RedisStore;
@@ -12,18 +14,30 @@ use crate::codec::{View, array_of, bytes_of, number_of};
 use crate::error::unreadable;
 use crate::scripts::Lua;
 
-/// Jobs a page looks at, whether they match or not.
+/// The most jobs that one page looks at, whether they match or not.
 const EXAMINED: usize = 10_000;
-/// Jobs that one script reads.
+/// The most jobs that one script reads.
 const SLICE: usize = 200;
-/// Scripts a page runs: one for each section of each queue at least, so that it looks at a bounded
-/// number of queues.
-const SCRIPTS: usize = 400;
+/// The most scripts that one page runs. Each section of each queue takes at least one, so this
+/// bounds the number of queues too.
+const SCRIPTS: usize = 250;
+/// A script that reads large jobs whole ends with the job that reaches this size.
+const SCRIPT_BYTES: u64 = 1024 * 1024;
+/// A page ends with the large jobs that reach this size together.
+const PAGE_BYTES: u64 = 16 * 1024 * 1024;
 
-/// What one script has read.
+/// A job that a script has read, without its payload and the like if they are large.
+struct Head {
+    place: Vec<u8>,
+    /// The bytes of what is left out.
+    left_out: u64,
+    job: Option<Job>,
+}
+
+/// The jobs that one script has read.
 struct Slice {
-    jobs: Vec<(Vec<u8>, Option<Job>)>,
-    /// Where it ended; none at the end of the section.
+    jobs: Vec<Head>,
+    /// The place where it ended; none at the end of the section.
     end: Option<Vec<u8>>,
 }
 
@@ -33,8 +47,10 @@ struct Pager<'f> {
     filter: &'f JobFilter,
     items: Vec<Job>,
     examined: usize,
-    /// How many it has run.
+    /// How many scripts it has run.
     scripts: usize,
+    /// The bytes of the large jobs on it.
+    bytes: u64,
     begun: Instant,
 }
 
@@ -52,6 +68,7 @@ impl RedisStore {
             items: Vec::new(),
             examined: 0,
             scripts: 0,
+            bytes: 0,
             begun: Instant::now(),
         };
         let mut queues = match &filter.queue {
@@ -91,18 +108,20 @@ impl RedisStore {
         let now = parts.next().and_then(number_of).ok_or_else(broken)?;
         let now = Timestamp::from_millis(now);
         let end = parts.next().and_then(bytes_of).ok_or_else(broken)?;
-        let mut jobs = Vec::with_capacity(parts.len() / (View::VALUES + 1));
+        let mut jobs = Vec::with_capacity(parts.len() / (View::VALUES + 2));
         while let Some(place) = parts.next() {
             let place = bytes_of(place).ok_or_else(broken)?;
-            let view = View::read(&mut parts).ok_or_else(broken)?;
-            jobs.push((place, view.job(queue.clone(), now)));
+            let left_out = parts.next().and_then(number_of).ok_or_else(broken)?;
+            let left_out = u64::try_from(left_out).map_err(|_| broken())?;
+            let job = View::read(&mut parts).ok_or_else(broken)?.job(queue.clone(), now);
+            jobs.push(Head { place, left_out, job });
         }
         Ok(Slice { jobs, end: Some(end).filter(|end| !end.is_empty()) })
     }
 }
 
 impl Pager<'_> {
-    /// Adds the jobs of a section to the page; where the page ended, if it is full.
+    /// Adds the jobs of a section to the page. Returns where the page ended, if it is full.
     async fn section(
         &mut self,
         queue: &QueueName,
@@ -116,14 +135,23 @@ impl Pager<'_> {
             let most = SLICE.min(EXAMINED - self.examined);
             let slice = self.store.slice(queue, statuses, after, most).await?;
             self.scripts += 1;
-            for (place, job) in slice.jobs {
+            let (mut matching, mut left_out) = (Vec::new(), 0);
+            for head in slice.jobs {
                 self.examined += 1;
-                let wanted = |job: &Job| statuses.contains(job.status) && self.matches(job);
-                self.items.extend(job.filter(wanted));
-                if self.items.len() == self.filter.limit.get() || self.examined == EXAMINED {
-                    return Ok(Some(place));
+                if let Some(job) = head.job.filter(|job| self.wants(statuses, job)) {
+                    left_out += head.left_out;
+                    matching.push((job, head.left_out > 0));
+                }
+                let found = self.items.len() + matching.len();
+                let is_long = found == self.filter.limit.get() || self.examined == EXAMINED;
+                if is_long || left_out >= SCRIPT_BYTES {
+                    self.add(queue, statuses, take(&mut matching), take(&mut left_out)).await?;
+                    if self.is_full() || self.is_late() {
+                        return Ok(Some(head.place));
+                    }
                 }
             }
+            self.add(queue, statuses, matching, left_out).await?;
             match slice.end {
                 Some(end) => after = end,
                 None => return Ok(None),
@@ -131,10 +159,47 @@ impl Pager<'_> {
         }
     }
 
-    /// It has looked at enough, or half of the call's time is over: the next page goes on.
+    /// Adds jobs that match to the page. Reads those whole of which something is left out: what has
+    /// changed meanwhile and matches no more, is none of them.
+    async fn add(
+        &mut self,
+        queue: &QueueName,
+        statuses: StatusSet,
+        matching: Vec<(Job, bool)>,
+        left_out: u64,
+    ) -> Result<()> {
+        let large = matching.iter().filter(|(_, is_head)| *is_head);
+        let ids: Vec<JobId> = large.map(|(job, _)| job.id).collect();
+        let mut whole = HashMap::new();
+        if !ids.is_empty() {
+            let jobs = self.store.jobs_at("list_jobs", queue, &ids).await?;
+            whole.extend(jobs.into_iter().map(|shown| (shown.job.id, shown.job)));
+            self.scripts += 1;
+            self.bytes += left_out;
+        }
+        for (job, is_head) in matching {
+            let job = if is_head { whole.remove(&job.id) } else { Some(job) };
+            self.items.extend(job.filter(|job| self.wants(statuses, job)));
+        }
+        Ok(())
+    }
+
+    fn is_full(&self) -> bool {
+        self.items.len() == self.filter.limit.get()
+            || self.examined == EXAMINED
+            || self.bytes >= PAGE_BYTES
+    }
+
+    /// Whether the page has looked at enough, or half of the call's time is over: then the next
+    /// page continues.
     fn is_late(&self) -> bool {
         let half = self.store.shared.op_timeout / 2;
-        self.scripts == SCRIPTS || (self.scripts > 0 && self.begun.elapsed() >= half)
+        self.scripts >= SCRIPTS || (self.scripts > 0 && self.begun.elapsed() >= half)
+    }
+
+    /// Whether a job of a section belongs on the page.
+    fn wants(&self, section: StatusSet, job: &Job) -> bool {
+        section.contains(job.status) && self.matches(job)
     }
 
     fn matches(&self, job: &Job) -> bool {
@@ -152,7 +217,7 @@ impl Pager<'_> {
     }
 }
 
-/// Where the jobs stand that can have these statuses.
+/// The section with the jobs that can have these statuses.
 pub(super) fn section_name(statuses: StatusSet) -> &'static str {
     let of = |status| statuses.contains(status);
     match () {

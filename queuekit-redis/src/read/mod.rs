@@ -1,4 +1,4 @@
-//! Reading jobs and queues. Reads change nothing but what is derived.
+//! Reading jobs and queues. Reads change derived data only.
 
 mod figures;
 mod listing;

@@ -1,4 +1,4 @@
-//! Where a page of jobs ended, and what a cursor may say of that (contract R8.2).
+//! The place where a page of jobs ended, and which cursors are valid (contract R8.2).
 
 use queuekit_core::{Error, ErrorKind, QueueName, Result, StatusSet};
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use super::listing::section_name;
 pub(super) struct Position {
     pub(super) queue: QueueName,
     pub(super) section: usize,
-    /// As lua/list.lua says it; empty for the beginning of the section.
+    /// The place in the form of lua/list.lua; empty for the beginning of the section.
     pub(super) place: Vec<u8>,
 }
 
@@ -22,7 +22,7 @@ impl Position {
         })
     }
 
-    /// Refuses what no page has answered and its script could not read.
+    /// Reads a cursor. Refuses one that no page has returned and the script could not read.
     pub(super) fn read(bytes: &[u8]) -> Result<Self> {
         let refused = || Error::invalid("cursor", "the text a page answered", "an altered one");
         let position: Self =
@@ -35,7 +35,7 @@ impl Position {
     }
 }
 
-/// Whether the script can read it: the numbers it counts with are numbers.
+/// Whether the script can read the place: its numbers are numbers.
 fn is_place(section: &str, place: &[u8]) -> bool {
     let digits = |from, to, digit: fn(&u8) -> bool| {
         place.get(from..to).is_some_and(|digits| digits.iter().all(digit))

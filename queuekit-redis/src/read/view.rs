@@ -10,7 +10,7 @@ use crate::codec::{View, array_of, number_of};
 use crate::error::unreadable;
 use crate::scripts::Lua;
 
-/// A job, the instant at which it was so, and for how long its lease has run out.
+/// A job, the instant of the reading, and how long ago its lease ran out.
 pub(super) struct Shown {
     pub(super) now: Timestamp,
     pub(super) job: Job,
@@ -24,18 +24,31 @@ impl RedisStore {
 
     pub(super) async fn job_at(&self, id: JobId) -> Result<Option<Shown>> {
         let ask = |queue: QueueName, _| async move {
-            let ids = [id.as_bytes().to_vec()];
-            let answer = self.on_queue("get_job", Call::Read, Lua::Get, &queue, ids).await?;
-            let mut parts = array_of(answer).ok_or_else(|| unreadable("a job"))?.into_iter();
-            let now = parts.next().and_then(number_of).ok_or_else(|| unreadable("a job"))?;
-            let now = Timestamp::from_millis(now);
-            let shown = View::read(&mut parts).and_then(|view| {
-                let overdue = view.overdue();
-                Some(Shown { now, job: view.job(queue, now)?, overdue })
-            });
-            Ok(vec![shown])
+            let shown = self.jobs_at("get_job", &queue, &[id]).await?;
+            Ok(vec![shown.into_iter().next()])
         };
         let found = self.for_jobs(&[id], ask).await.map_err(|error| error.during("get_job"))?;
         Ok(found.into_iter().next().flatten())
+    }
+    /// Those of these jobs of a queue that are stored and can be shown.
+    pub(super) async fn jobs_at(
+        &self,
+        operation: &'static str,
+        queue: &QueueName,
+        ids: &[JobId],
+    ) -> Result<Vec<Shown>> {
+        let args = ids.iter().map(|id| id.as_bytes().to_vec());
+        let answer = self.on_queue(operation, Call::Read, Lua::Get, queue, args).await?;
+        let broken = || unreadable("a job");
+        let mut parts = array_of(answer).ok_or_else(broken)?.into_iter();
+        let now = parts.next().and_then(number_of).ok_or_else(broken)?;
+        let now = Timestamp::from_millis(now);
+        let mut shown = Vec::with_capacity(ids.len());
+        while parts.len() > 0 {
+            let view = View::read(&mut parts).ok_or_else(broken)?;
+            let overdue = view.overdue();
+            shown.extend(view.job(queue.clone(), now).map(|job| Shown { now, job, overdue }));
+        }
+        Ok(shown)
     }
 }

@@ -1,7 +1,7 @@
 //! Why a job is not running (contract R6.9).
 
-use queuekit_core::capability::Why;
-use queuekit_core::{Job, JobId, Result, Status};
+use queuekit_core::capability::{Why, WhyFacts};
+use queuekit_core::{Job, JobId, Result};
 
 use super::view::Shown;
 use super::workers;
@@ -11,7 +11,7 @@ use crate::codec::{array_of, bytes_of, job_id};
 use crate::error::unreadable;
 use crate::scripts::Lua;
 
-/// Jobs that are counted before one, at most.
+/// The most jobs that are counted before one.
 const EXAMINED: u64 = 10_000;
 
 impl RedisStore {
@@ -20,46 +20,22 @@ impl RedisStore {
         let Some(Shown { now, job, overdue }) = shown else {
             return Ok(None);
         };
-        let queue = job.queue.clone();
-        let in_ = job.scheduled_at.since(now);
-        Ok(Some(match (job.status, job.worker.clone()) {
-            (Status::Running, Some(worker)) => {
-                let lease_expires_in = job.lease_expires_in.unwrap_or_default();
-                Why::Running { worker, lease_expires_in }
-            }
-            (Status::Expired | Status::Ready, _) if self.settings_of(&queue).await?.paused => {
-                Why::Paused { queue }
-            }
-            (Status::Expired, Some(worker)) => Why::Expired { worker, ago: overdue },
-            (Status::Scheduled, _) => Why::Scheduled { in_ },
-            (Status::Failed, _) => {
-                Why::WaitingForRetry { in_, attempts: job.attempts, max_attempts: job.max_attempts }
-            }
-            (Status::Blocked, _) => match job.partition_key.clone() {
-                Some(key) => {
-                    let (behind, _) = self.standing(&job).await?;
-                    Why::Blocked { key, behind: behind.filter(|behind| *behind != job.id) }
-                }
-                None => return Ok(None),
-            },
-            (Status::Ready, _) if !self.is_served(&job).await? => {
-                Why::NoLiveWorker { queue, kind: job.kind }
-            }
-            (Status::Ready, _) => Why::Ready { jobs_before: self.standing(&job).await?.1 },
-            _ => Why::Ended {
-                state: job.state,
-                reason: job.reason.as_ref().map(|reason| reason.as_str().to_owned()),
-            },
-        }))
-    }
-
-    async fn is_served(&self, job: &Job) -> Result<bool> {
+        let paused = self.settings_of(&job.queue).await?.paused;
         let workers = workers(self, "why").await?;
-        let mut beats = workers.iter().map(|worker| &worker.beat);
-        Ok(beats.any(|beat| beat.serves(&job.queue, &job.kind)))
+        let has_live_worker = workers.iter().any(|one| one.beat.serves(&job.queue, &job.kind));
+        let mut why = Why::of(WhyFacts { job: &job, now, overdue, paused, has_live_worker });
+        match &mut why {
+            Why::Blocked { behind, .. } => {
+                *behind = self.standing(&job).await?.0.filter(|behind| *behind != job.id);
+            }
+            Why::Ready { jobs_before } => *jobs_before = self.standing(&job).await?.1,
+            _ => {}
+        }
+        Ok(Some(why))
     }
 
-    /// The job it waits for, and how many stand before it; none if that takes too long to count.
+    /// The job that it waits for, and how many come before it; none if that takes too long to
+    /// count.
     async fn standing(&self, job: &Job) -> Result<(Option<JobId>, Option<u64>)> {
         let id = [job.id.as_bytes().to_vec()];
         let answer = self.on_queue("why", Call::Read, Lua::Why, &job.queue, id).await?;

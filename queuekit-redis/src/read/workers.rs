@@ -12,7 +12,7 @@ use crate::codec::{array_of, bytes_of, millis, number_of};
 use crate::error::unreadable;
 use crate::scripts::Lua;
 
-/// What a worker says of itself.
+/// The stored content of a beat.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct StoredBeat {
     name: String,
@@ -42,19 +42,18 @@ impl StoredBeat {
     }
 
     fn beat(self, id: WorkerId) -> Beat {
-        Beat {
-            id,
-            name: self.name,
-            queues: Served::first(self.queues).or_more(self.more_queues),
-            kinds: Served::first(self.kinds).or_more(self.more_kinds),
-            slots: self.slots,
-            running: self.running,
-            ttl: LeaseTtl::for_tests(Duration::from_millis(self.ttl_ms)).into(),
-        }
+        let queues = Served::first(self.queues).or_more(self.more_queues);
+        let kinds = Served::first(self.kinds).or_more(self.more_kinds);
+        let ttl = LeaseTtl::for_tests(Duration::from_millis(self.ttl_ms));
+        let mut beat = Beat::new(id, queues, kinds, ttl);
+        beat.name = self.name;
+        beat.slots = self.slots;
+        beat.running = self.running;
+        beat
     }
 }
 
-/// The live ones, by id. What is no worker's is passed over.
+/// The live workers, by id. Skips a beat that cannot be read.
 pub(crate) async fn workers(
     store: &RedisStore,
     operation: &'static str,
@@ -75,7 +74,7 @@ pub(crate) async fn workers(
             continue;
         };
         let age = now.since(Timestamp::from_millis(at));
-        workers.push(WorkerInfo { beat: said.beat(id), age });
+        workers.push(WorkerInfo::new(said.beat(id), age));
     }
     workers.sort_by(|one, other| one.beat.id.cmp(&other.beat.id));
     Ok(workers)

@@ -1,4 +1,4 @@
-//! A schedule's row as it is stored: its revision, then fields, each behind its length.
+//! The stored form of a schedule's row: its revision, then fields, each after its length.
 
 use bytes::Bytes;
 use queuekit_core::{QueueName, Timestamp};
@@ -9,21 +9,21 @@ pub(super) enum Record {
     Noted(Noted),
 }
 
-/// What the row says.
+/// The content of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct State {
     pub(super) next_at: Option<Timestamp>,
     pub(super) body: Bytes,
 }
 
-/// A change whose jobs are to be stored first.
+/// A noted change: its jobs have to be stored before the row takes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Noted {
-    /// What the row says until then, if there is one.
+    /// The content of the row until then, if there is one.
     pub(super) from: Option<State>,
-    /// Its revision then.
+    /// The revision of that content.
     pub(super) seen: Option<u64>,
-    /// What it says after it, if it is not removed.
+    /// The content after the change; none if the change removes the row.
     pub(super) to: Option<State>,
     pub(super) queue: QueueName,
     /// The arguments of enqueue.lua, from its second on.
@@ -43,7 +43,8 @@ impl State {
         [is_there.into_bytes(), next_at.into_bytes(), body]
     }
 
-    /// None if the fields are no state's; none within if they tell of none.
+    /// Reads a state; none if the fields are malformed, an inner none if they say that there is no
+    /// state.
     fn read(fields: &mut impl Iterator<Item = Bytes>) -> Option<Option<Self>> {
         let [is_there, next_at, body] = [fields.next()?, fields.next()?, fields.next()?];
         let next_at = match &next_at[..] {
@@ -55,7 +56,7 @@ impl State {
 }
 
 impl Record {
-    /// When somebody is to look at it, in ms: at a note at once.
+    /// When the row has to be looked at, in ms: at once if it has a note.
     pub(super) fn due(&self) -> Option<i64> {
         match self {
             Self::Settled(state) => state.next_at.map(Timestamp::as_millis),
@@ -63,7 +64,7 @@ impl Record {
         }
     }
 
-    /// The record behind the revision.
+    /// The record after the revision.
     pub(super) fn write(&self) -> Vec<u8> {
         let mut fields = Vec::new();
         match self {
@@ -85,7 +86,7 @@ impl Record {
         record
     }
 
-    /// A record with its revision; none if it is not one.
+    /// Reads a record and its revision; none if it is malformed.
     pub(super) fn read(record: Vec<u8>) -> Option<(u64, Self)> {
         let digits = record.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let revision = std::str::from_utf8(&record[..digits]).ok()?.parse().ok()?;

@@ -1,4 +1,4 @@
-//! What an operator does to jobs, by id.
+//! An operator's actions on jobs, by id.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,23 +12,23 @@ use crate::codec::{array_of, bytes_of, token};
 use crate::doubt::in_part;
 use crate::scripts::Lua;
 
-/// Jobs that one script changes.
+/// The most jobs that one script changes.
 const SLICE: usize = 100;
-/// Members of a set that one script looks at, to find a job.
+/// About how many members of a set one script looks at, to find a job.
 const SCAN: usize = 1000;
 
-/// One thing to do to one job.
+/// One action on one job.
 #[derive(Clone, Debug)]
 pub(crate) struct Act {
     id: JobId,
     what: &'static str,
     text: Vec<u8>,
     reason: Vec<u8>,
-    /// That of a lease: ids of two queues may end alike.
+    /// The queue of a lease. It is needed because the ids of two queues may end in the same bytes.
     queue: Option<QueueName>,
 }
 
-/// What came of it.
+/// The result of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Acted {
     Done,
@@ -49,8 +49,8 @@ impl Act {
         self
     }
 
-    pub(crate) fn bury_lease(lease: &LeaseToken, reason: &str) -> Self {
-        Self { reason: reason.into(), ..Self::of_lease("bury_lease", lease) }
+    pub(crate) fn dead_letter_lease(lease: &LeaseToken, reason: &str) -> Self {
+        Self { reason: reason.into(), ..Self::of_lease("dead_letter_lease", lease) }
     }
 
     pub(crate) fn quarantine(lease: &LeaseToken) -> Self {
@@ -67,7 +67,7 @@ impl Act {
 }
 
 impl RedisStore {
-    /// Does each thing where its job is; a job that is nowhere is `Unknown`.
+    /// Runs each action in the queue that has the job; a job in no queue is `Unknown`.
     pub(crate) async fn act(&self, operation: &'static str, acts: Vec<Act>) -> Result<Vec<Acted>> {
         let ids: Vec<JobId> = acts.iter().map(|act| act.id).collect();
         let changed = AtomicBool::new(false);
@@ -93,7 +93,7 @@ impl RedisStore {
         Ok(acted.into_iter().map(|acted| acted.unwrap_or(Acted::Unknown)).collect())
     }
 
-    /// Tells `changed` once it has changed something, as what follows may fail.
+    /// Sets `changed` once it has changed something, because a later part may fail.
     pub(crate) async fn act_on(
         &self,
         operation: &'static str,
@@ -107,7 +107,7 @@ impl RedisStore {
                 let id = act.id.as_bytes().to_vec();
                 [act.what.into(), id, act.text.clone(), act.reason.clone()]
             });
-            // Made again, it would change a job that somebody has changed meanwhile.
+            // A repetition could change a job that another call has changed meanwhile.
             let answer = self.on_queue(operation, Call::Once, Lua::Act, queue, args).await?;
             let answer = array_of(answer).ok_or_else(|| answered(operation))?;
             for (act, word) in slice.iter().zip(answer) {
@@ -119,11 +119,14 @@ impl RedisStore {
             }
         }
         self.stir(std::iter::once(queue));
+        if all.contains(&Acted::Requested) {
+            self.tell_cancel(queue);
+        }
         Ok(all)
     }
 
-    /// Deletes a dead job of which both records are garbage, so that nothing tells where it stands;
-    /// false if it is no dead one.
+    /// Deletes a dead job with two unreadable records, whose place cannot be computed; false if the
+    /// job is not dead.
     pub(crate) async fn clear(&self, id: JobId) -> Result<bool> {
         let ask = |queue: QueueName, _| async move {
             self.clear_from(&queue, id, "held").await?;

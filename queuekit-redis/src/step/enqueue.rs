@@ -19,20 +19,20 @@ use crate::doubt::may_be_of;
 use crate::error::unreadable;
 use crate::scripts::Lua;
 
-/// As the limit of how far ahead a job may be: none.
+/// The value for no limit of how far ahead a job may be scheduled.
 const ANY_TIME_MS: &[u8] = b"9000000000000000";
 
-/// Bytes of the present before the data of a job that is there already.
+/// Bytes of the present time before the data of a job that is stored already.
 const NOW: usize = 11;
 
-/// What the script says of the jobs that were not created.
+/// The reasons that the script gives for jobs that were not created.
 struct Refusals {
     answer: Vec<Value>,
-    /// How long ago the call was made first, if that answer was lost.
+    /// How long ago the first attempt was made, if its answer was lost.
     repeats: Option<Duration>,
 }
 
-/// The jobs of a call by queue, and where each stood.
+/// The jobs of a call by queue, and the position of each in the call.
 #[derive(Default)]
 struct Grouped<'a> {
     queues: Vec<&'a QueueName>,
@@ -40,7 +40,7 @@ struct Grouped<'a> {
 }
 
 impl RedisStore {
-    /// One step; in a Cluster one for each slot.
+    /// Stores jobs in one step; in a Cluster, in one step per slot.
     pub(crate) async fn enqueue_jobs(&self, jobs: &[NewJob]) -> Result<Vec<EnqueueOutcome>> {
         self.shared.limits.admit_jobs(jobs)?;
         let created = jobs.iter().map(|job| EnqueueOutcome::Created { id: job.id() });
@@ -55,7 +55,7 @@ impl RedisStore {
         Ok(outcomes)
     }
 
-    /// What the script says of the jobs that were not created.
+    /// The reasons that the script gives for jobs that were not created.
     async fn enqueue_part(&self, jobs: &[NewJob], part: &Grouped<'_>) -> Result<Refusals> {
         let Answered { value, repeats } =
             self.in_queues(&part.queues, |anew| self.store(jobs, part, anew)).await?;
@@ -85,8 +85,8 @@ impl RedisStore {
         parts.into_values().collect()
     }
 
-    /// What enqueue.lua is called with to store these jobs of one queue, whatever
-    /// happens meanwhile: their queue comes to exist, and none is too far ahead.
+    /// The arguments of enqueue.lua that store these jobs of one queue in any case: their queue may
+    /// be created, and no job is too far ahead.
     pub(crate) fn job_args(&self, jobs: &[NewJob]) -> Vec<Vec<u8>> {
         let mut args = vec![b"1".to_vec(), ANY_TIME_MS.to_vec()];
         push_jobs(&mut args, jobs.iter());
@@ -97,7 +97,7 @@ impl RedisStore {
         let shared = &*self.shared;
         let mut keys = Vec::with_capacity(grouped.queues.len());
         let mut args = vec![
-            // A queue that nobody knows yet comes to exist with its first job.
+            // A new queue is created with its first job.
             u8::from(anew).to_string().into_bytes(),
             millis(DELAY).to_string().into_bytes(),
         ];
@@ -112,7 +112,7 @@ impl RedisStore {
     }
 }
 
-/// Of one queue: how many jobs, and what enqueue.lua takes of each.
+/// Adds one queue: the number of its jobs, and the arguments of each.
 fn push_jobs<'a>(args: &mut Vec<Vec<u8>>, jobs: impl ExactSizeIterator<Item = &'a NewJob>) {
     args.push(jobs.len().to_string().into_bytes());
     for job in jobs {
@@ -141,7 +141,7 @@ impl<'a> Grouped<'a> {
         grouped
     }
 
-    /// Where a job stood in the call, by its number in the script's.
+    /// The position of a job in the call, by its number in the script.
     fn position(&self, number: usize) -> Option<usize> {
         self.jobs.iter().flatten().nth(number).copied()
     }
@@ -153,7 +153,7 @@ impl<'a> Grouped<'a> {
         jobs.get(item).map_or_else(|| answered("enqueue"), |job| error.on(job.id()))
     }
 
-    /// What became of those that were not created.
+    /// Puts the outcomes of jobs that were not created.
     fn put(
         &self,
         jobs: &[NewJob],
@@ -171,7 +171,7 @@ impl<'a> Grouped<'a> {
                 return Err(answered("enqueue"));
             };
             let at = *positions.get(number).ok_or_else(|| answered("enqueue"))?;
-            // What one call says twice of a job, it has stored once.
+            // A job that occurs twice in one call is stored once.
             let repeats = repeats.filter(|_| seen.insert(jobs[at].id()));
             let refused = refused(&jobs[at], &reason, with, repeats);
             outcomes[at] = refused.ok_or_else(|| answered("enqueue"))?;
@@ -180,7 +180,7 @@ impl<'a> Grouped<'a> {
     }
 }
 
-/// `repeats`: how long ago the call was made first, if that answer was lost.
+/// `repeats`: how long ago the first attempt was made, if its answer was lost.
 fn refused(
     job: &NewJob,
     reason: &[u8],
@@ -194,7 +194,7 @@ fn refused(
             let now = instant(with.get(..NOW)?)?;
             let same = |it: &Data| it.kind == *job.kind() && it.payload == job.payload();
             match Data::read(with.slice(NOW..)).filter(same) {
-                // It was stored since the call was made first, and so by that.
+                // It was stored after the first attempt began, and so by that attempt.
                 Some(it) if repeats.is_some_and(|ago| may_be_of(ago, now.since(it.created_at))) => {
                     EnqueueOutcome::Created { id: existing }
                 }

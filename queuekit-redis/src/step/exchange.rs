@@ -22,18 +22,18 @@ use crate::codec::{array_of, bytes_of, job_id, lease, millis, number_of, token};
 use crate::doubt::in_part;
 use crate::scripts::Lua;
 
-/// Outcomes that one script takes: it passes several values of each on Lua's stack, which holds
-/// 8,000.
+/// The most outcomes that one script takes: it puts several values of each on Lua's stack, which
+/// holds 8,000.
 const MOST: usize = 1000;
 
-/// What of a settlement is of one queue, and where it stood.
+/// The part of a settlement for one queue, with the positions in the call.
 #[derive(Default)]
 pub(super) struct Part<'a> {
     acks: Vec<(usize, &'a Ack)>,
     nacks: Vec<(usize, &'a Nack)>,
 }
 
-/// What one script answered.
+/// The answer of one script.
 pub(super) struct Answer {
     pub(super) outcomes: Outcomes,
     pub(super) leases: Vec<Lease>,
@@ -43,14 +43,14 @@ pub(super) struct Answer {
     pub(super) moving: bool,
 }
 
-/// What it said of the leases that were to end, in the order of their part.
+/// The outcomes of the leases that the script ended, in the order of their part.
 pub(super) struct Outcomes {
     acks: Vec<AckOutcome>,
     nacks: Vec<NackOutcome>,
 }
 
 impl RedisStore {
-    /// Each queue's part is a step of its own.
+    /// Settles each queue's part in a step of its own.
     pub(crate) async fn settle(
         &self,
         operation: &'static str,
@@ -61,7 +61,7 @@ impl RedisStore {
             return self.settle_in_slices(operation, acks, nacks).await;
         }
         let parts = parts(acks, nacks);
-        // Acks can be told twice; leases and nacks cannot. Nobody waits for another's node.
+        // Acks can be repeated; leases and nacks cannot. No queue waits for the node of another.
         let call = match operation {
             _ if parts.len() > 1 && self.shared.topology.is_cluster() => Call::Glance,
             "ack" => Call::Repeatable,
@@ -104,7 +104,7 @@ impl RedisStore {
         Ok(exchanged.reserved)
     }
 
-    /// With one queue all is one step; else what is settled goes before.
+    /// With one queue all is one step; else the settlement goes first.
     pub(crate) async fn exchange_jobs(
         &self,
         operation: &'static str,
@@ -136,7 +136,7 @@ impl RedisStore {
         }
         match self.go_round(operation, &mut round).await {
             Ok(()) => {}
-            // What was settled is told, whatever became of the rest.
+            // The answer returns what was settled, even if the rest failed.
             Err(error) if settled => {
                 tracing::debug!(%error, "nothing is reserved");
                 return Ok(exchanged);
@@ -168,7 +168,7 @@ impl RedisStore {
                 vec![
                     number(ask.most),
                     number(ask.budget.reclaims),
-                    number(ask.budget.burials),
+                    number(ask.budget.dead_letters),
                     ask.request.nonce.as_bytes().to_vec(),
                     millis(ask.request.ttl.get()).to_string().into_bytes(),
                     ask.request.worker.as_str().into(),
@@ -190,13 +190,14 @@ impl RedisStore {
         if !unreadable.is_empty()
             && let Err(error) = self.quarantine(queue, &unreadable).await
         {
-            // What was granted is told; these are met again when their leases have run out.
+            // The answer returns what was granted; these jobs are met again when their leases have
+            // run out.
             tracing::debug!(%error, %queue, "jobs that cannot be read are left to a later call");
         }
         Ok(answer)
     }
 
-    /// Their data has the form that scripts check, and is broken beyond it.
+    /// Quarantines jobs whose data passes the checks of the scripts, and is broken elsewhere.
     async fn quarantine(&self, queue: &QueueName, leases: &[LeaseToken]) -> Result<()> {
         let acts = leases.iter().map(Act::quarantine).collect();
         self.act_on("reserve", queue, acts, &AtomicBool::new(false)).await.map(drop)
@@ -206,7 +207,7 @@ impl RedisStore {
         let again = |nack: &NackOutcome| {
             matches!(nack, NackOutcome::Retrying { .. } | NackOutcome::Released { .. })
         };
-        // Whether an ack lets another job of its key go only the script knows.
+        // Only the script knows whether an ack lets another job of its key go.
         if !part.acks.is_empty() || outcomes.nacks.iter().any(again) {
             self.stir(std::iter::once(queue));
         }
@@ -272,7 +273,7 @@ impl Part<'_> {
 }
 
 impl Answer {
-    /// What it granted that cannot be read comes beside it.
+    /// Reads an answer. Returns apart the leases whose jobs cannot be read.
     fn read(
         answer: Value,
         queue: &QueueName,
@@ -282,7 +283,7 @@ impl Answer {
         let outcomes = bytes_of(parts.next()?)?;
         let now = Timestamp::from_millis(number_of(parts.next()?)?);
         let mut number = || number_of(parts.next()?).and_then(|left| usize::try_from(left).ok());
-        let budget = Budget { reclaims: number()?, burials: number()? };
+        let budget = Budget { reclaims: number()?, dead_letters: number()? };
         let next = String::from_utf8(bytes_of(parts.next()?)?).ok()?;
         let (mut acks, mut nacks) = (Vec::new(), Vec::new());
         for outcome in outcomes {

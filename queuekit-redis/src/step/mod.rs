@@ -1,4 +1,4 @@
-//! What the scripts are asked, and what they answer.
+//! Requests to the scripts, and their answers.
 
 mod act;
 mod enqueue;

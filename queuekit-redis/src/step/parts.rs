@@ -1,9 +1,9 @@
-//! Calls of which each part is a step of its own.
+//! Calls with several parts, each a step of its own.
 
 use queuekit_core::{Error, ErrorKind, Result};
 
-/// The answers of all parts. Where some took effect and others failed, what became of the whole is
-/// in doubt: whoever repeats it finds done what is done (contract R2.3).
+/// The answers of all parts. If some took effect and others failed, the whole is in doubt: a
+/// repetition finds the finished parts done (contract R2.3).
 pub(super) fn joined<T>(answers: Vec<Result<T>>) -> Result<Vec<T>> {
     let count = answers.len();
     let (mut done, mut failed): (Vec<T>, Option<Error>) = (Vec::with_capacity(count), None);
@@ -13,7 +13,8 @@ pub(super) fn joined<T>(answers: Vec<Result<T>>) -> Result<Vec<T>> {
             Ok(answer) => done.push(answer),
             Err(error) => {
                 failures += 1;
-                // One that may have taken effect says more than one that has not.
+                // The error of a part that may have taken effect says more than that of one that
+                // has not.
                 let says_more = *error.kind() == ErrorKind::Indeterminate;
                 failed = Some(failed.filter(|_| !says_more).unwrap_or(error));
             }
@@ -32,7 +33,7 @@ pub(super) fn joined<T>(answers: Vec<Result<T>>) -> Result<Vec<T>> {
     }
 }
 
-/// Repeating the call does not help.
+/// Whether repeating the call does not help.
 fn stays(kind: &ErrorKind) -> bool {
     matches!(kind, ErrorKind::Closed | ErrorKind::Corrupt)
 }

@@ -11,7 +11,7 @@ use crate::keys::QueueKeys;
 use crate::scripts::Lua;
 
 impl RedisStore {
-    /// Runs a script on a queue, with the present as its first argument.
+    /// Runs a script on a queue.
     pub(crate) async fn on_queue(
         &self,
         operation: &'static str,
@@ -24,7 +24,7 @@ impl RedisStore {
         self.on_queue_within(time, operation, call, script, queue, rest).await
     }
 
-    /// Likewise in the time that is left of a call of several steps.
+    /// The same, in the time that is left of a call with several steps.
     pub(crate) async fn on_queue_within(
         &self,
         time: Duration,

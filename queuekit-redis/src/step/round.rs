@@ -1,10 +1,10 @@
-//! A reserve on its way over queues (contract R5.10, R7.5).
+//! A reserve that goes from queue to queue (contract R5.10, R7.5).
 
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use queuekit_core::backend::Division;
-use queuekit_core::limits::{BURIALS_PER_RESERVE, reclaims_per_reserve};
+use queuekit_core::limits::{DEAD_LETTERS_PER_RESERVE, reclaims_per_reserve};
 use queuekit_core::{Error, Lease, QueueName, Reserve, Reserved, Result};
 
 use super::exchange::{Answer, Outcomes, Part};
@@ -12,14 +12,14 @@ use crate::RedisStore;
 use crate::address::Address;
 use crate::call::Call;
 
-/// What one call may still do.
+/// The work that one call may still do.
 #[derive(Clone, Copy)]
 pub(super) struct Budget {
     pub(super) reclaims: usize,
-    pub(super) burials: usize,
+    pub(super) dead_letters: usize,
 }
 
-/// What is asked of one queue.
+/// The request to one queue.
 pub(super) struct Ask<'a> {
     pub(super) request: &'a Reserve,
     pub(super) most: usize,
@@ -27,26 +27,26 @@ pub(super) struct Ask<'a> {
     until: Instant,
 }
 
-/// How long a reserve places the keys of a queue anew, before it goes on.
+/// How long a reserve places the keys of a queue anew before it continues.
 const PLACING: Duration = Duration::from_millis(500);
 
 pub(super) struct Round<'a> {
     request: &'a Reserve,
     division: Division<'a>,
-    /// When its time is over.
+    /// The end of its time.
     until: Instant,
     budget: Budget,
     leases: Vec<Lease>,
-    /// By queue that was asked, when to look again.
+    /// For each queue that was asked, when to look again.
     next_in: Vec<(QueueName, Option<Duration>)>,
     moving: bool,
-    /// What the first queue is to settle; and what came of it.
+    /// The settlement for the first queue.
     pub(super) settles: Option<Part<'a>>,
     pub(super) settled: Option<(Part<'a>, Outcomes)>,
 }
 
 impl RedisStore {
-    /// Where one node of a Cluster is away, the queues of the others are served nevertheless.
+    /// Serves the queues of reachable nodes even if one node of a Cluster is unreachable.
     pub(super) async fn go_round<'a>(
         &self,
         operation: &'static str,
@@ -58,7 +58,7 @@ impl RedisStore {
             return self.ask_in_turn(operation, round).await;
         }
         match self.glance_at_all(operation, round).await {
-            // None has answered, and there is time to wait for one that does.
+            // No node has answered, and there is time left to wait for one.
             Err(_) if begun.elapsed() < Duration::from_secs(1) => {
                 *round = Round::new(round.request, self.shared.op_timeout);
                 self.ask_in_turn(operation, round).await
@@ -77,7 +77,7 @@ impl RedisStore {
             let ask = round.ask(most);
             match self.exchange_on(operation, Call::Once, queue, settles, Some(ask)).await {
                 Ok(answer) => self.took(round, queue, part, answer).await,
-                // What was leased is told, whatever became of the other queues.
+                // The answer returns what was leased, even if other queues failed.
                 Err(error) if round.leases.is_empty() => return Err(error),
                 Err(error) => {
                     tracing::debug!(%error, "the other queues are left to the next call");
@@ -135,14 +135,14 @@ impl RedisStore {
     ) {
         let moving = answer.moving;
         round.took(queue, part, answer);
-        // What was granted is told, whatever becomes of that.
+        // The answer returns what was granted, even if this fails.
         if moving && let Err(error) = self.place(queue, round.time_left().min(PLACING)).await {
-            tracing::debug!(%error, %queue, "its keys are left to the next call to place anew");
+            tracing::debug!(%error, %queue, "the next call places the rest of its keys");
         }
     }
 
-    /// A full batch may come of the first queues alone; leases of the others that ran out are
-    /// taken back all the same (contract R5.6).
+    /// Takes back leases of the other queues that ran out: a full batch may come from the first
+    /// queues alone (contract R5.6).
     async fn reclaim_elsewhere(&self, operation: &'static str, call: Call, round: &Round<'_>) {
         let mut left: Vec<&QueueName> =
             round.request.queues.names().iter().filter(|name| !round.visited(name)).collect();
@@ -168,17 +168,17 @@ impl Ask<'_> {
 }
 
 impl Budget {
-    /// The same for each of these, so that it is kept by all together; if they are too many, for
-    /// some of them, others each time. None if nothing is left.
+    /// Shares the budget among these queues so that all together keep it. If they are too many, it
+    /// covers some of them, others each time. None if nothing is left.
     fn shared_by(self, queues: &mut Vec<&QueueName>) -> Option<Self> {
-        let most = self.reclaims.min(self.burials).min(queues.len());
+        let most = self.reclaims.min(self.dead_letters).min(queues.len());
         if most == 0 {
             return None;
         }
         let from = fastrand::usize(..queues.len());
         queues.rotate_left(from);
         queues.truncate(most);
-        Some(Self { reclaims: self.reclaims / most, burials: self.burials / most })
+        Some(Self { reclaims: self.reclaims / most, dead_letters: self.dead_letters / most })
     }
 }
 
@@ -189,7 +189,7 @@ impl<'a> Round<'a> {
             request,
             division: request.queues.division(request.limit),
             until: Instant::now() + time,
-            budget: Budget { reclaims, burials: BURIALS_PER_RESERVE },
+            budget: Budget { reclaims, dead_letters: DEAD_LETTERS_PER_RESERVE },
             leases: Vec::new(),
             next_in: Vec::new(),
             moving: false,
@@ -220,17 +220,19 @@ impl<'a> Round<'a> {
         self.settled = part.map(|part| (part, answer.outcomes)).or(self.settled.take());
     }
 
-    /// It has not answered.
+    /// Notes that a queue has not answered.
     fn passed(&mut self, queue: &QueueName) {
         self.division.got(0);
         self.next_in.push((queue.clone(), None));
     }
 
     pub(super) fn reserved(self) -> Reserved {
-        let buried = self.budget.burials < BURIALS_PER_RESERVE;
+        let dead_lettered = self.budget.dead_letters < DEAD_LETTERS_PER_RESERVE;
         let full = self.leases.len() == self.request.limit;
-        let more =
-            full || self.moving || self.budget.burials == 0 || (buried && self.leases.is_empty());
+        let more = full
+            || self.moving
+            || self.budget.dead_letters == 0
+            || (dead_lettered && self.leases.is_empty());
         let next_due_in = self.next_in.into_iter().filter_map(|(_, next)| next).min();
         Reserved { leases: self.leases, next_due_in: next_due_in.filter(|_| !full), more }
     }

@@ -1,57 +1,43 @@
-//! What all routes share.
+//! State that all routes share.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use queuekit::capability::{Admin, Leases};
-use queuekit::{
-    Backend, Client, Clock, ErrorKind, Job, JobFilter, JobId, PageSize, SystemClock, Timestamp,
-};
+use queuekit::store::capability::{Admin, Leases};
+use queuekit::store::{Backend, Clock, SystemClock};
+use queuekit::{Client, ErrorKind, Job, JobFilter, JobId, Timestamp};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use super::metrics::Metrics;
-use super::portion::{Lately, ROOM};
-use super::wire::QueueBody;
-use super::work::beating::Beating;
-use crate::http::bound::Place;
-use crate::http::json::Intake;
-use crate::http::keys::Keys;
-use crate::http::limits::LiveLimits;
-use crate::http::room::Room;
-use crate::http::{Caller, Problem};
+use super::batching::{BUDGET_BYTES, RecentSizes};
+use super::figures::{Figures, FiguresCache};
+use super::work::worker_limit::WorkerLimit;
+use crate::web::fair_share::SharePermit;
+use crate::web::json::BodyReader;
+use crate::web::keys::Keys;
+use crate::web::limits::LiveLimits;
+use crate::web::memory_budget::RequestBudget;
+use crate::web::{Caller, Problem};
 
-/// The store, and what bounds the work on it; clones share it.
+/// The store, and the bounds of the work on it; clones share them.
 #[derive(Clone)]
 pub(crate) struct App(Arc<Shared>);
 
-/// How old figures may be that are shared.
+/// For how long it is believed that the store is ready, or not.
 const FRESH: Duration = Duration::from_millis(900);
-/// The store is given this long to say that it is there.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// A queue, and a number that is another one when something has changed but time alone.
-pub(crate) struct Figure {
-    pub(crate) fingerprint: u64,
-    pub(crate) queue: QueueBody,
-}
-
-struct Figures {
-    at: Instant,
-    queues: Arc<Vec<Figure>>,
-}
+/// How long the store may take to answer a health check.
+const READY_TIMEOUT: Duration = Duration::from_secs(5);
 
 struct Shared {
     client: Client,
-    intake: Arc<Intake>,
+    body_reader: Arc<BodyReader>,
     limits: Arc<LiveLimits>,
-    figures: Mutex<Option<Figures>>,
-    /// Why the store took no writes, if it took none, and when that was.
+    figures: FiguresCache,
+    /// When the store was last asked, and why it accepted no writes, if it did not.
     ready: Mutex<Option<(Instant, Option<&'static str>)>>,
-    lately: Lately,
-    beating: Beating,
+    recent_sizes: RecentSizes,
+    worker_limit: WorkerLimit,
     keys: Keys,
-    metrics: Metrics,
     clock: SystemClock,
     stopping: CancellationToken,
 }
@@ -64,15 +50,14 @@ impl App {
         stopping: CancellationToken,
     ) -> Self {
         Self(Arc::new(Shared {
+            figures: FiguresCache::new(client.clone(), stopping.clone()),
             client,
-            intake: Arc::new(Intake::new(Arc::clone(&limits))),
+            body_reader: Arc::new(BodyReader::new(Arc::clone(&limits))),
             limits,
-            figures: Mutex::new(None),
             ready: Mutex::new(None),
-            lately: Lately::unknown(),
-            beating: Beating::default(),
+            recent_sizes: RecentSizes::unknown(),
+            worker_limit: WorkerLimit::default(),
             keys,
-            metrics: Metrics::install(),
             clock: SystemClock::default(),
             stopping,
         }))
@@ -87,38 +72,28 @@ impl App {
     }
 
     /// # Errors
-    /// 501 if the store has none.
+    /// 501 if the store does not support it.
     pub(crate) fn admin(&self) -> Result<&dyn Admin, Problem> {
         self.store().capabilities().admin.ok_or_else(|| Problem::unsupported("administration"))
     }
 
     /// # Errors
-    /// 501 if the store has none.
+    /// 501 if the store does not support it.
     pub(crate) fn leases(&self) -> Result<&dyn Leases, Problem> {
         self.store().capabilities().leases.ok_or_else(|| Problem::unsupported("leases to extend"))
     }
 
-    /// The figures of all queues, at most a second old: however many watch,
-    /// the store is asked once a second.
+    /// The figures of all queues and workers, a second or two old. However many ask, the store is
+    /// asked once a second.
     ///
     /// # Errors
     /// Those of the store.
-    pub(crate) async fn figures(&self) -> Result<Arc<Vec<Figure>>, Problem> {
-        let mut figures = self.0.figures.lock().await;
-        let fresh = figures.as_ref().filter(|figures| figures.at.elapsed() < FRESH);
-        if let Some(fresh) = fresh {
-            return Ok(Arc::clone(&fresh.queues));
-        }
-        let queues = self.store().list_queues().await?;
-        let bodies = queues.iter().map(QueueBody::of);
-        let figure = |queue: QueueBody| Figure { fingerprint: queue.fingerprint(), queue };
-        let queues = Arc::new(bodies.map(figure).collect());
-        *figures = Some(Figures { at: Instant::now(), queues: Arc::clone(&queues) });
-        Ok(queues)
+    pub(crate) async fn figures(&self) -> Result<Arc<Figures>, Problem> {
+        Ok(self.0.figures.get().await?)
     }
 
-    /// Why the store takes no writes, if it takes none, as it was at most a second ago: whoever
-    /// asks, and however often, it is asked once at a time.
+    /// Why the store accepts no writes, if it does not, as it was at most a second ago. However
+    /// many clients ask, the store is asked once at a time.
     pub(crate) async fn why_not_ready(&self) -> Option<&'static str> {
         let mut ready = self.0.ready.lock().await;
         if let Some((at, why_not)) = *ready
@@ -126,14 +101,14 @@ impl App {
         {
             return why_not;
         }
-        let why_not = match tokio::time::timeout(PATIENCE, self.check_writes()).await {
+        let why_not = match tokio::time::timeout(READY_TIMEOUT, self.check_writes()).await {
             Ok(Ok(())) => None,
-            // Anybody may ask: paths and addresses are for the log.
+            // Anybody may ask, so paths and addresses go to the log only.
             Ok(Err(error)) => {
                 tracing::warn!(%error, "not ready");
                 Some(match error.kind() {
-                    ErrorKind::StorageFull => "the store has no room left and takes no writes",
-                    _ => "the store takes no writes; the server's log says why",
+                    ErrorKind::StorageFull => "the store has no room left and accepts no writes",
+                    _ => "the store accepts no writes; the server's log says why",
                 })
             }
             Err(_) => Some("the store does not answer"),
@@ -146,9 +121,8 @@ impl App {
         if let Some(inspect) = self.store().capabilities().inspect {
             return inspect.check_writes().await;
         }
-        // One page of one job: what every store has, at a bounded cost.
-        let limit = PageSize::new(1).unwrap_or_default();
-        let filter = JobFilter { limit, ..JobFilter::default() };
+        // Read a page of one job, which every store can do at a bounded cost.
+        let filter = JobFilter::default().limit(1);
         self.store().list_jobs(&filter).await.map(drop)
     }
 
@@ -156,21 +130,17 @@ impl App {
         &self.0.limits
     }
 
-    /// How large the jobs are that are reserved.
-    pub(super) fn lately(&self) -> &Lately {
-        &self.0.lately
+    /// How large the jobs reserved lately were.
+    pub(super) fn recent_sizes(&self) -> &RecentSizes {
+        &self.0.recent_sizes
     }
 
-    pub(super) fn beating(&self) -> &Beating {
-        &self.0.beating
+    pub(super) fn worker_limit(&self) -> &WorkerLimit {
+        &self.0.worker_limit
     }
 
     pub(super) fn keys(&self) -> &Keys {
         &self.0.keys
-    }
-
-    pub(crate) fn metrics(&self) -> &Metrics {
-        &self.0.metrics
     }
 
     /// By this server's clock: for display only.
@@ -178,66 +148,70 @@ impl App {
         self.0.clock.now()
     }
 
-    /// Is cancelled when the server stops: who waits then comes to an end.
+    /// Cancelled when the server stops, so that waiting calls end.
     pub(crate) fn stopping(&self) -> &CancellationToken {
         &self.0.stopping
     }
 
-    /// A place among those who wait for work.
+    /// A place among long polls.
     ///
     /// # Errors
     /// 429 if the key has too many; 503 if there are too many.
-    pub(crate) fn poll(&self, caller: &Caller) -> Result<Place, Problem> {
+    pub(crate) fn poll(&self, caller: &Caller) -> Result<SharePermit, Problem> {
         self.0.limits.polls.take(caller)
     }
 
-    /// A place among those who look for work once.
+    /// A place among reserve calls that do not wait.
     ///
     /// # Errors
     /// 429 if the key has too many; 503 if there are too many.
-    pub(crate) fn look(&self, caller: &Caller) -> Result<Place, Problem> {
+    pub(crate) fn look(&self, caller: &Caller) -> Result<SharePermit, Problem> {
         self.0.limits.looks.take(caller)
     }
 
-    /// A place among those who watch.
+    /// A place among streams.
     ///
     /// # Errors
     /// 429 if the key has too many; 503 if there are too many.
-    pub(crate) fn watch(&self, caller: &Caller) -> Result<Place, Problem> {
+    pub(crate) fn watch(&self, caller: &Caller) -> Result<SharePermit, Problem> {
         self.0.limits.streams.take(caller)
     }
 
-    /// Room for a page, which is to be taken before the store is asked for it.
+    /// Memory for a page, taken before the page is read.
     ///
     /// # Errors
     /// 429 or 503 if there is none for a while.
-    pub(super) async fn room(&self, caller: &Caller) -> Result<Room, Problem> {
-        self.room_for(caller, ROOM).await
+    pub(super) async fn budget(&self, caller: &Caller) -> Result<RequestBudget, Problem> {
+        self.room_for(caller, BUDGET_BYTES).await
     }
 
-    /// The same, for so many bytes.
+    /// The same, for a number of bytes.
     ///
     /// # Errors
     /// 429 or 503 if there is none for a while.
-    pub(super) async fn room_for(&self, caller: &Caller, bytes: usize) -> Result<Room, Problem> {
-        let mut room = self.0.intake.room(caller);
-        room.wait_for(bytes).await?;
-        Ok(room)
+    pub(super) async fn room_for(
+        &self,
+        caller: &Caller,
+        bytes: usize,
+    ) -> Result<RequestBudget, Problem> {
+        let mut budget = self.0.body_reader.budget(caller);
+        budget.wait_for(bytes).await?;
+        Ok(budget)
     }
 
-    /// The job of this id, if there is one for the eyes of this caller.
+    /// The job of this id.
     ///
     /// # Errors
-    /// 404 if not.
+    /// 404 if it does not exist, or if the caller may not see it.
     pub(crate) async fn job(&self, caller: &Caller, id: JobId) -> Result<Job, Problem> {
         let job = self.client().jobs().get(id).await?.filter(|job| caller.sees(job));
         job.ok_or_else(|| Problem::not_found("job"))
     }
 
-    /// Looks at the job only where some are hidden from the caller.
+    /// Checks that the caller may see the job; reads it only for a restricted key.
     ///
     /// # Errors
-    /// 404 if this one is.
+    /// 404 if the caller may not see it.
     pub(crate) async fn need_job(&self, caller: &Caller, id: JobId) -> Result<(), Problem> {
         if caller.is_bound() {
             self.job(caller, id).await?;
@@ -246,9 +220,9 @@ impl App {
     }
 }
 
-impl AsRef<Arc<Intake>> for App {
-    fn as_ref(&self) -> &Arc<Intake> {
-        &self.0.intake
+impl AsRef<Arc<BodyReader>> for App {
+    fn as_ref(&self) -> &Arc<BodyReader> {
+        &self.0.body_reader
     }
 }
 

@@ -1,29 +1,109 @@
-//! Who changed what, and what came of it (S14).
+//! The audit log: who changed what, with which outcome (S14, contract R8.6).
 
-use std::fmt::Display;
+use axum::extract::State;
+use axum::response::Response;
+use queuekit::store::PageSize;
+use queuekit::store::capability::Act;
+use queuekit::store::limits::COUNT;
+use serde::{Deserialize, Serialize};
+use utoipa::IntoParams;
 
-use serde::Serialize;
+use super::app::App;
+use super::params::Params;
+use super::quota_charge::run_to_end;
+use crate::web::{Caller, Problem, Scope, response_budget};
+use crate::wire::{AuditBody, AuditEntryBody};
 
-use crate::http::{Caller, Problem};
-
-/// Logs that this caller did this to that, when it is known how it ended.
-pub(super) fn audit(caller: &Caller, action: &str, target: impl Display, outcome: &str) {
-    let (key, peer, on) = (caller.id(), caller.peer(), target.to_string());
-    tracing::info!(target: "queuekit::audit", key, peer, action, on, outcome);
-}
-
-/// The same of what is done or refused.
-pub(super) fn audited<T>(
+/// Acts for a caller and records the act. Both run to their end even if the client disconnects, so
+/// that nobody hides an act by disconnecting.
+pub(super) fn audited<T: Send + 'static>(
+    app: &App,
     caller: &Caller,
     action: &str,
-    target: impl Display,
-    answer: Result<T, Problem>,
-) -> Result<T, Problem> {
-    audit(caller, action, target, answer.as_ref().map_or_else(Problem::kind, |_| "done"));
-    answer
+    target: String,
+    acting: impl Future<Output = Result<T, Problem>> + Send + 'static,
+) -> impl Future<Output = Result<T, Problem>> + Send + 'static {
+    audited_as(app, caller, Act::new(caller.who(), action, &target), acting, |act, _| act)
 }
 
-/// What was asked for, as it was written: filters and settings, never a payload.
+/// Does the same, and adds to the entry what the answer says.
+pub(super) fn audited_as<T: Send + 'static>(
+    app: &App,
+    caller: &Caller,
+    act: Act,
+    acting: impl Future<Output = Result<T, Problem>> + Send + 'static,
+    describe: impl FnOnce(Act, &T) -> Act + Send + 'static,
+) -> impl Future<Output = Result<T, Problem>> + Send + 'static {
+    let (app, caller, acting) = (app.clone(), caller.clone(), Box::pin(acting));
+    run_to_end(async move {
+        let answer = acting.await;
+        let act = match &answer {
+            Ok(done) => describe(act, done),
+            Err(problem) => act.with_outcome(problem.kind()),
+        };
+        record(&app, &caller, &act).await;
+        answer
+    })
+}
+
+/// Writes an entry to the log, and to the store. No act fails because of its entry.
+async fn record(app: &App, caller: &Caller, act: &Act) {
+    let (key, peer) = (caller.id(), caller.peer());
+    let Act { action, target: on, matched, changed, outcome, .. } = act;
+    tracing::info!(target: "queuekit::audit", key, peer, action, on, matched, changed, outcome);
+    // A worker that is not listed any more has stopped by itself. A key that may do no more than
+    // work must not be able to push the acts of others out of the store's log.
+    if !(caller.has(Scope::Admin) || caller.has(Scope::Manage)) {
+        return;
+    }
+    let Some(audit) = app.store().capabilities().audit else { return };
+    if let Err(error) = audit.record_act(act).await {
+        tracing::warn!(%error, action, on, "the store's audit log may lack an entry for this act");
+    }
+}
+
+/// The requested change as JSON: filters and settings, never a payload.
 pub(super) fn json(asked: &impl Serialize) -> String {
     serde_json::to_string(asked).unwrap_or_default()
+}
+
+/// Which entries.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct AuditQuery {
+    /// Only entries with a lower number: the `before` of the page before.
+    before: Option<u64>,
+    #[param(minimum = 1, maximum = 1000, default = 100)]
+    limit: Option<usize>,
+}
+
+/// Lists what administrators did, the latest first.
+#[utoipa::path(
+    get, path = "/v1/audit", tag = "audit", security(("key" = [])), params(AuditQuery),
+    responses((status = 200, description = "A page.", body = AuditBody))
+)]
+pub(super) async fn list_acts(
+    State(app): State<App>,
+    caller: Caller,
+    Params(query): Params<AuditQuery>,
+) -> Result<Response, Problem> {
+    caller.need(Scope::Admin)?;
+    if caller.is_bound() {
+        let detail = "the key is restricted, and the audit log names queues and jobs of others";
+        return Err(Problem::forbidden(detail));
+    }
+    if query.before.is_some_and(|before| before > COUNT) {
+        return Err(Problem::invalid("before", format!("before must be at most {COUNT}")));
+    }
+    let limit = query.limit.map(PageSize::new).transpose()?.unwrap_or_default();
+    let budget = app.budget(&caller).await?;
+    let audit = app.store().capabilities().audit;
+    let audit = audit.ok_or_else(|| Problem::unsupported("an audit log"))?;
+    let entries = audit.list_acts(query.before, limit).await?;
+    let is_full = entries.len() == limit.get();
+    let before = entries.last().filter(|_| is_full).map(|entry| entry.seq);
+    let entries = entries.into_iter().map(AuditEntryBody::of).collect();
+    let body = AuditBody { entries, before };
+    response_budget::answer(budget, serde_json::to_vec(&body).unwrap_or_default()).await
 }

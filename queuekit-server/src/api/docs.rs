@@ -1,4 +1,4 @@
-//! `/openapi.json`, and the same for people at `/docs`: one page that loads nothing.
+//! `/openapi.json`, and the same for people at `/docs`: one page that loads nothing else.
 
 mod page;
 
@@ -12,11 +12,11 @@ use utoipa::openapi::OpenApi;
 
 use super::app::App;
 
-/// There is nothing to load, and nothing to run.
+/// The page loads nothing and runs no scripts.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; \
                       base-uri 'none'; form-action 'none'";
 
-/// Both, made once.
+/// Both pages, rendered once.
 pub(super) struct Pages {
     json: Bytes,
     html: Bytes,

@@ -1,94 +1,40 @@
-//! Events: emitting them.
+//! Emitting events.
 
 pub(super) mod log;
-
-use std::time::Duration;
 
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use queuekit::capability::EmitOutcome;
-use queuekit::event::NewEvent;
-use queuekit::{EventDraft, EventId, Metadata};
-use serde::{Deserialize, Serialize};
+use queuekit::EventDraft;
+use queuekit::store::capability::EmitOutcome;
+use queuekit::store::event::NewEvent;
+use serde::Deserialize;
 use serde_json::value::RawValue;
-use utoipa::ToSchema;
 
 use super::app::App;
-use super::creating::to_its_end;
-use super::trace;
-use super::wire::{Given, bounded, metadata, one_of};
-use crate::http::json::{self, Raw};
-use crate::http::{Caller, Problem, ToEnqueue};
+use super::quota_charge::run_to_end;
+use super::trace_context;
+use crate::web::json::{self, Raw};
+use crate::web::{Caller, EnqueueScope, Problem};
+use crate::wire::{
+    EmittedBody, EmittedManyBody, NewEventBody, NewEventsBody, bounded, one_of_schema,
+};
 
 const CLOUD_EVENT: &str = "application/cloudevents+json";
 const CLOUD_EVENTS: &str = "application/cloudevents-batch+json";
 
-/// An event to store.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(as = NewEvent)]
-pub(super) struct EventBody {
-    #[schema(value_type = Option<String>, format = Uuid)]
-    id: Option<EventId>,
-    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$", example = "order.paid")]
-    r#type: String,
-    /// Any JSON; stored byte for byte.
-    #[schema(value_type = Option<serde_json::Value>)]
-    data: Option<Box<RawValue>>,
-    #[schema(format = Byte)]
-    data_base64: Option<String>,
-    /// Ordered consumers get the events of one key one after the other.
-    #[schema(min_length = 1, max_length = 256)]
-    partition_key: Option<String>,
-    /// Only one event of a type has it, as long as it is in the log.
-    #[schema(min_length = 1, max_length = 256)]
-    idempotency_key: Option<String>,
-    #[schema(value_type = Option<std::collections::BTreeMap<String, String>>)]
-    #[serde(default, deserialize_with = "metadata")]
-    metadata: Option<Metadata>,
-    /// Its deliveries wait so long.
-    #[schema(maximum = 31622400000_u64)]
-    delay_ms: Option<u64>,
-}
-
-/// Several events to store in one atomic step.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(as = NewEvents)]
-pub(super) struct EventsBody {
-    #[schema(max_items = 1000)]
-    #[serde(deserialize_with = "bounded")]
-    events: Vec<EventBody>,
-}
-
-/// What became of an event.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Emitted)]
-pub(super) struct EmittedBody {
-    #[schema(value_type = String, format = Uuid)]
-    id: EventId,
-    /// emitted, duplicate or conflict.
-    outcome: &'static str,
-}
-
 /// One event, or several.
 pub(super) enum GivenBody {}
 
-one_of! { GivenBody, "Emit" = EventBody, "NewEvent" | EventsBody, "NewEvents" }
+one_of_schema! { GivenBody, "Emit" = NewEventBody, "NewEvent" | NewEventsBody, "NewEvents" }
 
-/// The answer for one, or for several.
+/// The answer for one event, or for several.
 pub(super) enum AnswerBody {}
 
-one_of! { AnswerBody, "EmitAnswer" = EmittedBody, "Emitted" | EmittedManyBody, "EmittedMany" }
-
-/// What became of several.
-#[derive(Serialize, ToSchema)]
-#[schema(as = EmittedMany)]
-pub(super) struct EmittedManyBody {
-    outcomes: Vec<EmittedBody>,
+one_of_schema! {
+    AnswerBody, "EmitAnswer" = EmittedBody, "Emitted" | EmittedManyBody, "EmittedMany"
 }
 
 /// Stores an event, or several in one atomic step, with a delivery for each subscription.
@@ -99,14 +45,14 @@ pub(super) struct EmittedManyBody {
     responses(
         (status = 201, description = "Stored; of several, at least one.", body = AnswerBody),
         (status = 200, description = "It was there before.", body = AnswerBody),
-        (status = 409, description = "Its id is taken by another event."),
+        (status = 409, description = "Another event has the id."),
     )
 )]
 pub(super) async fn emit(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
-    Raw(body, ..): Raw<ToEnqueue>,
+    Raw(body, ..): Raw<EnqueueScope>,
 ) -> Result<Response, Problem> {
     caller.need_events()?;
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -119,7 +65,7 @@ pub(super) async fn emit(
             true => error,
             false => error.at_item(item),
         })?;
-        caller.need_type(event.kind().as_str())?;
+        caller.need_kind(event.kind().as_str())?;
         events.push(event);
     }
     let outcomes = emitted(&app, caller, events).await?;
@@ -134,8 +80,8 @@ pub(super) async fn emit(
             Ok((status, Answer(EmittedManyBody { outcomes })).into_response())
         }
         mut outcomes => match outcomes.next() {
-            Some(EmittedBody { outcome: "conflict", id }) => {
-                let detail = format!("id {id} is taken by an event of another type or other data");
+            Some(EmittedBody { outcome, id }) if outcome == "conflict" => {
+                let detail = format!("an event with another type or other data has the id {id}");
                 Err(Problem::conflict(detail))
             }
             Some(outcome) => Ok((status, Answer(outcome)).into_response()),
@@ -144,7 +90,7 @@ pub(super) async fn emit(
     }
 }
 
-/// Stores events; the key has paid for each, and owes for what is delivered of them.
+/// Stores events. The key has paid for each event, and is charged for their deliveries afterwards.
 async fn emitted(
     app: &App,
     caller: Caller,
@@ -159,10 +105,10 @@ async fn emitted(
         caller.owe(outcomes.iter().map(|(_, deliveries)| deliveries).sum());
         Ok(outcomes.into_iter().map(|(outcome, _)| outcome).collect())
     };
-    to_its_end(emitting).await
+    run_to_end(emitting).await
 }
 
-/// What is to be emitted, and whether it is one event.
+/// The events to emit, and whether it is a single event.
 fn drafts(
     kind: &str,
     headers: &HeaderMap,
@@ -175,7 +121,8 @@ fn drafts(
     }
     let key = super::jobs::enqueue::idempotency_key(headers)?;
     let for_one = || {
-        let detail = "the header Idempotency-Key is for one event; give each its own";
+        let detail = "the header Idempotency-Key is for one event; give each event its own \
+                      idempotency_key";
         Problem::invalid("Idempotency-Key", detail)
     };
     if kind.starts_with(CLOUD_EVENTS) {
@@ -186,7 +133,7 @@ fn drafts(
     }
     if kind.starts_with(CLOUD_EVENT) {
         let draft = EventDraft::from_cloud_event(body)?;
-        // Its own key is of its id and source: whoever sends another one means that.
+        // By default its key is made of its id and source; the header overrides that.
         let draft = match key {
             Some(key) => draft.idempotency_key(key),
             None => draft,
@@ -195,20 +142,20 @@ fn drafts(
     }
     let many = serde_json::from_slice::<Probe<'_>>(body).is_ok_and(|probe| probe.events.is_some());
     if !many {
-        let mut event: EventBody = json::read(body)?;
+        let mut event: NewEventBody = json::read(body)?;
         if key.is_some() && event.idempotency_key.is_some() && key != event.idempotency_key {
             let detail = "the header Idempotency-Key and the field idempotency_key differ";
             return Err(Problem::invalid("idempotency_key", detail));
         }
         event.idempotency_key = key.or(event.idempotency_key);
-        return Ok((vec![event.draft(headers)?], true));
+        return Ok((vec![draft(event, headers)?], true));
     }
     if key.is_some() {
         return Err(for_one());
     }
-    let EventsBody { events } = json::read(body)?;
-    let build = |(item, event): (usize, EventBody)| {
-        event.draft(headers).map_err(|problem| problem.at_item(item))
+    let NewEventsBody { events } = json::read(body)?;
+    let build = |(item, event): (usize, NewEventBody)| {
+        draft(event, headers).map_err(|problem| problem.at_item(item))
     };
     let drafts: Result<_, Problem> = events.into_iter().enumerate().map(build).collect();
     Ok((drafts?, false))
@@ -226,34 +173,7 @@ fn cloud_events(body: &[u8]) -> Result<Vec<EventDraft>, Problem> {
     each.into_iter().enumerate().map(read).collect()
 }
 
-impl EventBody {
-    fn draft(self, headers: &HeaderMap) -> Result<EventDraft, Problem> {
-        let given = Given { json: self.data, base64: self.data_base64 };
-        let data = given.bytes("data")?.unwrap_or_else(|| "null".into());
-        let metadata = trace::adopt(headers, self.metadata).unwrap_or_default();
-        let mut draft = EventDraft::new(self.r#type, data).metadata(metadata);
-        if let Some(key) = self.partition_key {
-            draft = draft.partition_key(key);
-        }
-        if let Some(key) = self.idempotency_key {
-            draft = draft.idempotency_key(key);
-        }
-        if let Some(delay_ms) = self.delay_ms {
-            draft = draft.delay(Duration::from_millis(delay_ms));
-        }
-        Ok(match self.id {
-            Some(id) => draft.id(id),
-            None => draft,
-        })
-    }
-}
-
-impl EmittedBody {
-    fn of(outcome: EmitOutcome) -> Self {
-        match outcome {
-            EmitOutcome::Emitted { id } => Self { id, outcome: "emitted" },
-            EmitOutcome::Duplicate { existing: id } => Self { id, outcome: "duplicate" },
-            EmitOutcome::Conflict { existing: id } => Self { id, outcome: "conflict" },
-        }
-    }
+fn draft(mut event: NewEventBody, headers: &HeaderMap) -> Result<EventDraft, Problem> {
+    event.metadata = trace_context::adopt(headers, event.metadata);
+    event.draft()
 }

@@ -1,25 +1,28 @@
-//! Whether it is there, and whether it can work.
+//! Health checks.
 
 use axum::extract::State;
 use axum::http::StatusCode;
 
 use super::app::App;
 
-/// Whether the process is there.
+/// Checks that the process runs.
 #[utoipa::path(
     get, path = "/healthz", tag = "health",
-    responses((status = 200, description = "It is.", body = String, content_type = "text/plain"))
+    responses((status = 200, description = "The process runs.", body = String,
+        content_type = "text/plain"))
 )]
 pub(super) async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// Whether the store takes writes, and the server is not about to end.
+/// Checks that the store accepts writes, and that the server is not stopping.
 #[utoipa::path(
     get, path = "/readyz", tag = "health",
     responses(
-        (status = 200, description = "Yes.", body = String, content_type = "text/plain"),
-        (status = 503, description = "Not now.", body = String, content_type = "text/plain"),
+        (status = 200, description = "The server is ready.", body = String,
+            content_type = "text/plain"),
+        (status = 503, description = "The server is not ready; the line says why.", body = String,
+            content_type = "text/plain"),
     )
 )]
 pub(super) async fn readyz(State(app): State<App>) -> (StatusCode, String) {

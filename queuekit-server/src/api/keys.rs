@@ -1,4 +1,4 @@
-//! The keys that open this server, as an operator looks at them before one is taken away.
+//! Lists the API keys of this server, for operators who want to remove one.
 
 use axum::Json as Answer;
 use axum::extract::State;
@@ -8,9 +8,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::app::App;
-use super::wire::Time;
-use crate::http::keys::Key;
-use crate::http::{Caller, Problem, Scope};
+use crate::web::keys::Key;
+use crate::web::{Caller, Problem, Scope};
+use crate::wire::Time;
 
 /// All keys.
 #[derive(Serialize, ToSchema)]
@@ -19,33 +19,32 @@ pub(super) struct KeysBody {
     keys: Vec<KeyBody>,
 }
 
-/// A key, without anything that opens.
+/// An API key, without anything that could be used as a key.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Key)]
 struct KeyBody {
     id: String,
     scopes: Vec<Scope>,
-    /// The queues it is for, with `*` for any text; all if there are none.
+    /// Queues that the key is for; `*` matches any text. Empty: all.
     queues: Vec<String>,
-    /// The types of jobs it is for, likewise.
-    types: Vec<String>,
-    /// How many requests, jobs, events and deliveries it may make in a second; as many as it likes
-    /// if missing.
+    /// Kinds of jobs that the key is for, likewise.
+    kinds: Vec<String>,
+    /// How many requests, jobs, events and deliveries it may make in a second; missing: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     per_second: Option<u32>,
-    /// From when on it opens nothing.
+    /// When the key expires.
     #[schema(value_type = Option<String>, format = DateTime)]
     #[serde(skip_serializing_if = "Option::is_none")]
     expires: Option<Time>,
-    /// When it was last sent to this process, also for what it does not open; missing if never.
+    /// When the key was last sent to this process, even if it was refused; missing: never.
     #[schema(value_type = Option<String>, format = DateTime)]
     #[serde(skip_serializing_if = "Option::is_none")]
     last_used: Option<Time>,
 }
 
-/// The keys that open this server, and when each was last used.
+/// Lists the API keys of this server, and when each was last used.
 ///
-/// Each process counts for itself, from its start.
+/// Each process knows only its own requests, since its start.
 #[utoipa::path(
     get, path = "/v1/keys", tag = "watching", security(("key" = [])),
     responses((status = 200, description = "In the order of the configuration.", body = KeysBody))
@@ -56,8 +55,8 @@ pub(super) async fn list_keys(
 ) -> Result<Answer<KeysBody>, Problem> {
     caller.need(Scope::Admin)?;
     if caller.is_bound() {
-        let detail = "the key is bound, and keys are of the whole server; send one that is for all \
-                      queues and types";
+        let detail = "the key is restricted, and the list has the keys of all queues and kinds; \
+                      send a key that is not restricted";
         return Err(Problem::forbidden(detail));
     }
     Ok(Answer(KeysBody { keys: app.keys().all().iter().map(|key| KeyBody::of(key)).collect() }))
@@ -70,7 +69,7 @@ impl KeyBody {
             id: entry.id.clone(),
             scopes: entry.scopes.clone(),
             queues: entry.queues.iter().cloned().map(String::from).collect(),
-            types: entry.types.iter().cloned().map(String::from).collect(),
+            kinds: entry.kinds.iter().cloned().map(String::from).collect(),
             per_second: entry.per_second.map(Into::into),
             expires: entry.expires.map(time),
             last_used: key.last_used().map(time),

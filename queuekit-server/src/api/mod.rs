@@ -1,28 +1,29 @@
-//! The routes: what each asks of the store, and how it answers. `docs/http.md` says what they
-//! mean; the descriptions here make `/openapi.json`.
+//! The routes: what each asks of the store, and how it answers. `docs/http.md` documents them, and
+//! the descriptions here make `/openapi.json`.
 
 #![allow(unused_qualifications, reason = "the macros that describe routes qualify names")]
 
 mod app;
 mod audit;
-mod creating;
+mod batching;
 mod docs;
 mod event_retention;
 mod events;
+mod figures;
 mod health;
 mod jobs;
 mod keys;
 mod metrics;
 mod params;
-mod portion;
-mod problems;
-mod queries;
+mod problem_responses;
 mod queues;
+mod quota_charge;
+mod scale;
 mod schedules;
 mod stream;
 mod subscriptions;
-mod trace;
-mod wire;
+mod trace_context;
+mod unknown_params;
 mod work;
 
 use std::sync::Arc;
@@ -38,14 +39,15 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use app::App;
-use queries::Queries;
+use unknown_params::KnownParams;
 
-use crate::http::door::{Door, pass};
-use crate::http::keys::Keys;
-use crate::http::limits::LiveLimits;
-use crate::http::{Caller, HttpLimits, HttpOptions, Problem, ProblemBody};
+use crate::monitor::exporter;
+use crate::web::keys::Keys;
+use crate::web::limits::LiveLimits;
+use crate::web::middleware::{Middleware, handle};
+use crate::web::{Caller, HttpLimits, HttpOptions, Problem, ProblemBody};
 
-/// Everything that is answered, behind the door.
+/// Everything that is answered, behind the middleware.
 pub(crate) fn routes(
     client: Client,
     options: &HttpOptions,
@@ -53,30 +55,29 @@ pub(crate) fn routes(
     stopping: CancellationToken,
 ) -> Router {
     let app = App::new(client, options.keys.clone(), Arc::clone(&limits), stopping);
-    tokio::spawn(metrics::keep_tidy(app.clone()));
+    exporter::install();
     let (router, mut api) = described().split_for_parts();
-    problems::describe(&mut api);
-    let door = Arc::new(Door::new(options, limits));
-    let queries = Arc::new(Queries::of(&api));
+    problem_responses::describe(&mut api);
+    let shared = Arc::new(Middleware::new(options, limits));
+    let queries = Arc::new(KnownParams::of(&api));
     let pages = docs::Pages::of(&api);
     router
         .merge(docs::router(pages))
         .fallback(async || {
-            let detail = "there is no such route; /docs lists them";
+            let detail = "this route does not exist; /docs lists all routes";
             Problem::new(StatusCode::NOT_FOUND, "not_found", detail)
         })
         .method_not_allowed_fallback(async || {
-            let detail = "this route has no such method; /docs lists those it has";
+            let detail = "this route does not have this method; /docs lists its methods";
             Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail)
         })
-        .layer(middleware::from_fn_with_state(queries, queries::check))
-        .layer(middleware::from_fn_with_state(door, pass))
+        .layer(middleware::from_fn_with_state(queries, unknown_params::check))
+        .layer(middleware::from_fn_with_state(shared, handle))
         .layer(middleware::from_fn(metrics::observe))
         .with_state(app)
 }
 
-/// The same for the process itself, which may do everything: what it asks comes through no door,
-/// and nobody else hears the answers.
+/// The same routes for the process itself, which may do everything: its calls pass no middleware.
 pub(crate) fn own_routes(client: Client) -> Router {
     let limits = LiveLimits::new(&HttpLimits::default());
     let app = App::new(client, Keys::default(), limits, CancellationToken::new());
@@ -103,12 +104,12 @@ fn described() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(api)
         .routes(routes!(jobs::enqueue::enqueue, jobs::list::list_jobs))
         .routes(routes!(jobs::create_job::create_job))
-        .routes(routes!(jobs::list::get_job, jobs::act::delete_job))
+        .routes(routes!(jobs::list::get_job, jobs::actions::delete_job))
         .routes(routes!(jobs::list::why))
-        .routes(routes!(jobs::act::retry))
-        .routes(routes!(jobs::act::cancel))
-        .routes(routes!(jobs::act::reschedule))
-        .routes(routes!(jobs::act::bury))
+        .routes(routes!(jobs::actions::retry))
+        .routes(routes!(jobs::actions::cancel))
+        .routes(routes!(jobs::actions::reschedule))
+        .routes(routes!(jobs::actions::dead_letter))
         .routes(routes!(jobs::bulk::bulk_jobs))
         .routes(routes!(queues::list_queues))
         .routes(routes!(queues::get_queue, queues::configure, queues::remove_queue))
@@ -142,8 +143,10 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(schedules::resume_schedule))
         .routes(routes!(schedules::run_schedule))
         .routes(routes!(schedules::next_runs))
+        .routes(routes!(audit::list_acts))
         .routes(routes!(keys::list_keys))
         .routes(routes!(stream::stream))
+        .routes(routes!(scale::scale))
         .routes(routes!(metrics::metrics))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))

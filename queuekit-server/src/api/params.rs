@@ -1,17 +1,17 @@
-//! What stands in paths and queries.
+//! Parameters in paths and queries.
 
 use axum::extract::{FromRequestParts, Query};
 use axum::http::request::Parts;
-use queuekit::{Cursor, Error, JobFilter, JobId, Kind, PageSize, QueueName, StatusSet};
+use queuekit::{Error, JobFilter, JobId};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::IntoParams;
 
-use super::wire::{Time, given};
-use crate::http::Problem;
-use crate::http::unsaid::without_values;
+use crate::web::Problem;
+use crate::web::redact::redact_values;
+use crate::wire::{FilterBody, Time};
 
-/// The one name in the path, read as what it is.
+/// The name in the path, parsed.
 #[derive(Debug)]
 pub(super) struct Named<T>(pub(super) T);
 
@@ -41,12 +41,12 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
         let path = axum::extract::Path::<String>::from_request_parts(parts, state).await;
         let axum::extract::Path(text) =
             path.map_err(|error| Problem::bad_request(error.body_text()))?;
-        // What is no id is the id of no job.
+        // Text that is not an id is the id of no job.
         text.parse().map(Self).map_err(|_| Problem::not_found("job"))
     }
 }
 
-/// The query; what is not known in it is refused.
+/// The query; unknown parameters are refused.
 #[derive(Debug)]
 pub(super) struct Params<T>(pub(super) T);
 
@@ -57,105 +57,64 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Params<T> {
         match Query::<T>::try_from_uri(&parts.uri) {
             Ok(Query(params)) => Ok(Self(params)),
             Err(error) => {
-                let said = without_values(&error.body_text());
+                let said = redact_values(&error.body_text());
                 Err(Problem::bad_request(format!("the query: {said}")))
             }
         }
     }
 }
 
-/// Whether to do it though a worker holds the job, or the queue is not empty.
+/// Whether to act on a running job, or a queue with jobs.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Force {
-    /// Do it though it is in use.
+    /// Act even if the job is running, or the queue has jobs.
     #[serde(default)]
     pub(super) force: bool,
 }
 
-/// Which jobs, in a query.
+/// A filter of jobs, in a query.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct JobQuery {
-    /// Only of this queue.
+    /// Only jobs in this queue.
     #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
     pub(super) queue: Option<String>,
-    /// A status or state, or several joined by commas.
+    /// A status or state, or several, joined by commas.
     #[param(pattern = "^[a-z]+(,[a-z]+)*$", example = "dead,failed")]
     pub(super) status: Option<String>,
-    /// Only of this type.
+    /// Only of this kind.
+    #[serde(alias = "type")]
     #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
-    pub(super) r#type: Option<String>,
-    /// Only of this partition key.
+    pub(super) kind: Option<String>,
+    /// Only jobs with this partition key.
     #[param(min_length = 1, max_length = 256)]
     pub(super) partition_key: Option<String>,
-    /// Only held, or last held, by this worker.
+    /// Only jobs held, or last held, by this worker.
     #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
     pub(super) worker: Option<String>,
-    /// Only dead or failed ones whose error contains this.
+    /// Only dead or failed jobs whose error contains this text.
     pub(super) error: Option<String>,
-    /// Only enqueued at this instant or later.
+    /// Only jobs enqueued at this time or later.
     #[param(value_type = Option<String>, format = DateTime)]
     pub(super) created_from: Option<Time>,
-    /// Only enqueued before this instant.
+    /// Only jobs enqueued before this time.
     #[param(value_type = Option<String>, format = DateTime)]
     pub(super) created_to: Option<Time>,
-    /// Only ended at this instant or later.
+    /// Only jobs that ended at this time or later.
     #[param(value_type = Option<String>, format = DateTime)]
     pub(super) finished_from: Option<Time>,
-    /// Only ended before this instant.
+    /// Only jobs that ended before this time.
     #[param(value_type = Option<String>, format = DateTime)]
     pub(super) finished_to: Option<Time>,
-    /// At most so many on a page.
+    /// Most jobs on the page.
     #[param(minimum = 1, maximum = 1000, default = 100)]
     pub(super) limit: Option<usize>,
-    /// From where the last page ended.
+    /// `cursor` of the previous page.
     #[param(pattern = "^([0-9a-f]{2})+$")]
     pub(super) cursor: Option<String>,
-}
-
-/// Which jobs, in a body. Null is refused: a value that its program had forgotten would stand for
-/// all jobs.
-#[derive(Debug, Default, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(as = Filter)]
-pub(super) struct FilterBody {
-    /// Every job of every queue: then it is to name nothing else.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(super) all: bool,
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
-    pub(super) queue: Option<String>,
-    /// A status or state, or several joined by commas.
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    #[schema(example = "dead")]
-    pub(super) status: Option<String>,
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
-    pub(super) r#type: Option<String>,
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    #[schema(min_length = 1, max_length = 256)]
-    pub(super) partition_key: Option<String>,
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
-    pub(super) worker: Option<String>,
-    /// Only dead or failed ones whose error contains this.
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    pub(super) error: Option<String>,
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = DateTime)]
-    pub(super) created_from: Option<Time>,
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = DateTime)]
-    pub(super) created_to: Option<Time>,
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = DateTime)]
-    pub(super) finished_from: Option<Time>,
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = DateTime)]
-    pub(super) finished_to: Option<Time>,
 }
 
 impl JobQuery {
@@ -165,7 +124,7 @@ impl JobQuery {
             all: false,
             queue: self.queue,
             status: self.status,
-            r#type: self.r#type,
+            kind: self.kind,
             partition_key: self.partition_key,
             worker: self.worker,
             error: self.error,
@@ -175,52 +134,5 @@ impl JobQuery {
             finished_to: self.finished_to,
         };
         body.filter(limit, cursor)
-    }
-}
-
-impl FilterBody {
-    /// # Errors
-    /// 422 if it names no jobs and does not say that all are meant, or if it says both.
-    pub(super) fn need_meant(&self) -> Result<(), Problem> {
-        let names_some = *self != Self { all: self.all, ..Self::default() };
-        match (self.all, names_some) {
-            (true, true) => Err(Problem::invalid(
-                "filter.all",
-                "the filter says all, and names some; leave out the one or the other",
-            )),
-            (false, false) => Err(Problem::invalid(
-                "filter",
-                "the filter names nothing: name a queue, a status or the like, or say \
-                 {\"all\": true} if every job of every queue is meant",
-            )),
-            _ => Ok(()),
-        }
-    }
-
-    pub(super) fn filter(
-        self,
-        limit: Option<usize>,
-        cursor: Option<Cursor>,
-    ) -> queuekit::Result<JobFilter> {
-        let mut filter = JobFilter::default().after(cursor);
-        filter.queue = self.queue.map(QueueName::new).transpose()?;
-        filter.kind = self.r#type.map(Kind::new).transpose()?;
-        filter.partition_key = self.partition_key.map(TryInto::try_into).transpose()?;
-        filter.worker = self.worker.map(TryInto::try_into).transpose()?;
-        filter.error_contains = self.error;
-        filter.created.from = self.created_from.map(|time| time.0);
-        filter.created.to = self.created_to.map(|time| time.0);
-        filter.finished.from = self.finished_from.map(|time| time.0);
-        filter.finished.to = self.finished_to.map(|time| time.0);
-        if let Some(limit) = limit {
-            filter.limit = PageSize::new(limit)?;
-        }
-        if let Some(status) = self.status {
-            let each = status.split(',').map(|status| status.trim().parse::<StatusSet>());
-            filter.statuses = each
-                .reduce(|all, one| Ok(all?.union(one?)))
-                .unwrap_or_else(|| Ok(StatusSet::default()))?;
-        }
-        Ok(filter)
     }
 }

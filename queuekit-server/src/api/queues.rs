@@ -10,11 +10,11 @@ use utoipa::ToSchema;
 
 use super::app::App;
 use super::audit::{audited, json};
-use super::creating::Counted;
 use super::jobs::list::{PageBody, page};
 use super::params::{Force, JobQuery, Named, Params};
-use super::wire::{PatchBody, QueueBody, SettingsBody};
-use crate::http::{Caller, Json, Problem, Scope, ToAdmin, held};
+use super::quota_charge::QuotaCounted;
+use crate::web::{AdminScope, Caller, Json, Problem, Scope, response_budget};
+use crate::wire::{PatchBody, QueueBody, SettingsBody};
 
 /// All queues.
 #[derive(Serialize, ToSchema)]
@@ -23,7 +23,7 @@ pub(super) struct QueuesBody {
     queues: Vec<QueueBody>,
 }
 
-/// Every queue ever used or configured, with its figures.
+/// Lists all queues with their figures.
 #[utoipa::path(
     get, path = "/v1/queues", tag = "queues", security(("key" = [])),
     responses((status = 200, description = "By name.", body = QueuesBody))
@@ -33,18 +33,18 @@ pub(super) async fn list_queues(
     caller: Caller,
 ) -> Result<Response, Problem> {
     caller.need(Scope::Read)?;
-    let room = app.room(&caller).await?;
+    let budget = app.budget(&caller).await?;
     let body = QueuesBody { queues: figures(&app, &caller).await? };
-    held::answer(room, serde_json::to_vec(&body).unwrap_or_default()).await
+    response_budget::answer(budget, serde_json::to_vec(&body).unwrap_or_default()).await
 }
 
-/// A queue with its figures.
+/// Gets a queue with its figures.
 #[utoipa::path(
     get, path = "/v1/queues/{name}", tag = "queues", security(("key" = [])),
     params(("name" = String, Path)),
     responses(
         (status = 200, description = "The queue.", body = QueueBody),
-        (status = 404, description = "Nobody has used it."),
+        (status = 404, description = "The queue does not exist."),
     )
 )]
 pub(super) async fn get_queue(
@@ -59,7 +59,7 @@ pub(super) async fn get_queue(
     found.map(Answer).ok_or_else(|| Problem::not_found("queue"))
 }
 
-/// The jobs of a queue, a page at a time.
+/// Lists the jobs of a queue, a page at a time.
 #[utoipa::path(
     get, path = "/v1/queues/{name}/jobs", tag = "queues", security(("key" = [])),
     params(("name" = String, Path), JobQuery),
@@ -72,16 +72,16 @@ pub(super) async fn jobs_of_queue(
     Params(query): Params<JobQuery>,
 ) -> Result<Response, Problem> {
     if query.queue.is_some() {
-        return Err(Problem::invalid("queue", "the queue stands in the path"));
+        return Err(Problem::invalid("queue", "leave out `queue`: the path names it"));
     }
     page(&app, &caller, query.filter()?.queue(name)).await
 }
 
-/// Nothing is reserved in it until it is resumed.
+/// Pauses a queue: nothing is reserved in it until it is resumed.
 #[utoipa::path(
     post, path = "/v1/queues/{name}/pause", tag = "queues", security(("key" = [])),
     params(("name" = String, Path)),
-    responses((status = 200, description = "The settings that hold now.", body = SettingsBody))
+    responses((status = 200, description = "The settings that now apply.", body = SettingsBody))
 )]
 pub(super) async fn pause(
     State(app): State<App>,
@@ -91,11 +91,11 @@ pub(super) async fn pause(
     change(&app, &caller, &name, QueuePatch::default().paused(true)).await
 }
 
-/// Ends a pause.
+/// Resumes a paused queue.
 #[utoipa::path(
     post, path = "/v1/queues/{name}/resume", tag = "queues", security(("key" = [])),
     params(("name" = String, Path)),
-    responses((status = 200, description = "The settings that hold now.", body = SettingsBody))
+    responses((status = 200, description = "The settings that now apply.", body = SettingsBody))
 )]
 pub(super) async fn resume(
     State(app): State<App>,
@@ -105,30 +105,30 @@ pub(super) async fn resume(
     change(&app, &caller, &name, QueuePatch::default().paused(false)).await
 }
 
-/// Changes settings, and creates the queue if there is none.
+/// Changes settings of a queue, and creates it if it does not exist.
 #[utoipa::path(
     patch, path = "/v1/queues/{name}", tag = "queues", security(("key" = [])),
     params(("name" = String, Path)),
     request_body(content = PatchBody, content_type = "application/json"),
-    responses((status = 200, description = "The settings that hold now.", body = SettingsBody))
+    responses((status = 200, description = "The settings that now apply.", body = SettingsBody))
 )]
 pub(super) async fn configure(
     State(app): State<App>,
     caller: Caller,
     Named(name): Named<QueueName>,
-    Json(PatchBody(patch), ..): Json<ToAdmin, PatchBody>,
+    Json(PatchBody(patch), ..): Json<AdminScope, PatchBody>,
 ) -> Result<Answer<SettingsBody>, Problem> {
     change(&app, &caller, &name, patch).await
 }
 
-/// Removes an empty queue; with force, one with jobs of which none runs.
+/// Removes an empty queue; with `force` also one with jobs, unless any of them is running.
 #[utoipa::path(
     delete, path = "/v1/queues/{name}", tag = "queues", security(("key" = [])),
     params(("name" = String, Path), Force),
     responses(
-        (status = 204, description = "It is gone."),
-        (status = 404, description = "There is none."),
-        (status = 409, description = "It is not empty, or jobs run."),
+        (status = 204, description = "The queue was removed."),
+        (status = 404, description = "The queue does not exist."),
+        (status = 409, description = "The queue is not empty, or jobs are running."),
     )
 )]
 pub(super) async fn remove_queue(
@@ -138,16 +138,18 @@ pub(super) async fn remove_queue(
     Params(Force { force }): Params<Force>,
 ) -> Result<StatusCode, Problem> {
     admit(&caller, &name)?;
-    let removing = async {
+    let (here, target) = (app.clone(), format!("queue {name}"));
+    let removing = async move {
         let removed = app.admin()?.remove_queue(&name, force).await?;
-        if removed { Ok(StatusCode::NO_CONTENT) } else { Err(Problem::not_found("queue")) }
+        let removed =
+            if removed { Ok(StatusCode::NO_CONTENT) } else { Err(Problem::not_found("queue")) };
+        name.removed_if(&app, &removed);
+        removed
     };
-    let removed = removing.await;
-    name.removed_if(&app, &removed);
-    audited(&caller, "remove", format_args!("queue {name}"), removed)
+    audited(&here, &caller, "remove", target, removing).await
 }
 
-/// The figures of those that the caller may see.
+/// The figures of the queues that the caller may see.
 pub(super) async fn figures(app: &App, caller: &Caller) -> Result<Vec<QueueBody>, Problem> {
     let queues = app.store().list_queues().await?;
     let seen = queues.iter().filter(|queue| caller.sees_queue(queue.name.as_str()));
@@ -163,15 +165,19 @@ async fn change(
     admit(caller, name)?;
     patch.check()?;
     let target = format!("queue {name} {}", json(&patch));
-    let settings = app.admin()?.configure(name, &patch).await.map_err(Problem::from);
-    audited(caller, "configure", target, settings).map(SettingsBody).map(Answer)
+    let (here, name) = (app.clone(), name.clone());
+    let configuring =
+        async move { here.admin()?.configure(&name, &patch).await.map_err(Problem::from) };
+    let settings = audited(app, caller, "configure", target, configuring).await?;
+    Ok(Answer(SettingsBody(settings)))
 }
 
-/// Settings bear on jobs of every type.
+/// Settings affect jobs of every kind, so a key for some kinds cannot change them.
 fn admit(caller: &Caller, name: &QueueName) -> Result<(), Problem> {
     caller.need(Scope::Admin)?;
-    if caller.is_bound_to_types() {
-        return Err(Problem::forbidden("the key is bound to types, and a queue is of them all"));
+    if caller.is_bound_to_kinds() {
+        let detail = "the key is restricted to kinds, and queue settings affect jobs of all kinds";
+        return Err(Problem::forbidden(detail));
     }
     caller.need_queue(name.as_str())
 }
@@ -186,7 +192,7 @@ mod tests {
 
     use super::*;
     use crate::config::{HttpFlags, Sources};
-    use crate::http::limits::LiveLimits;
+    use crate::web::limits::LiveLimits;
 
     #[tokio::test]
     async fn s6_who_asks_for_one_queue_has_no_others_looked_at() {

@@ -1,6 +1,5 @@
-//! Jobs at the times of a cron expression, or every so often.
+//! Schedules: jobs at the times of a cron expression, or at an interval.
 
-mod body;
 mod put;
 mod rate;
 
@@ -8,34 +7,35 @@ use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use queuekit::schedule::{Definition, ScheduleEntry};
-use queuekit::{Schedule, ScheduleName, Scheduler};
+use queuekit::store::schedule::{Definition, ScheduleEntry};
+use queuekit::store::{Schedule, ScheduleName, Scheduler};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::app::App;
 use super::audit::audited;
-use super::creating::{Counted, Creating, creating, to_its_end};
+use super::batching::BatchSizer;
 use super::params::{Named, Params};
-use super::portion::Portion;
-use super::wire::Time;
-use crate::http::{Caller, Json, Problem, Scope, ToManage, held};
-use body::{Answered, GivenBody, NextBody, RunBody, SchedulesBody};
+use super::quota_charge::{QuotaCharge, QuotaCounted, with_quota};
+use crate::web::{Caller, Json, ManageScope, Problem, Scope, response_budget};
+use crate::wire::{
+    NewScheduleBody, NextRunsBody, ScheduleBody, ScheduleRunBody, SchedulesBody, Time,
+};
 
-/// Schedules that a page shows.
+/// Most schedules on a page.
 const PAGE: usize = 1000;
 
-/// Where a page begins.
+/// The start of a page.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct AfterQuery {
-    /// Behind this name.
+    /// `after` of the previous page: schedules behind this name.
     #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
     after: Option<String>,
 }
 
-/// How many.
+/// The number of occurrences.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -44,7 +44,7 @@ pub(super) struct CountQuery {
     count: Option<usize>,
 }
 
-/// Schedules by name.
+/// Lists schedules by name.
 #[utoipa::path(
     get, path = "/v1/schedules", tag = "schedules", security(("key" = [])), params(AfterQuery),
     responses((status = 200, description = "A page.", body = SchedulesBody))
@@ -56,22 +56,22 @@ pub(super) async fn list_schedules(
 ) -> Result<Response, Problem> {
     caller.need(Scope::Read)?;
     let mut after = query.after.map(ScheduleName::new).transpose()?;
-    let room = app.room(&caller).await?;
+    let budget = app.budget(&caller).await?;
     let (scheduler, mut schedules) = (app.client().schedules(), Vec::new());
-    let mut portion = Portion::new(PAGE);
+    let mut sizer = BatchSizer::new(PAGE);
     'page: loop {
-        let part = portion.part();
+        let part = sizer.part();
         let page = scheduler.list(after.as_ref(), part).await?;
         let is_last = page.len() < part;
         for entry in page {
             after = Some(entry.name.clone());
             if !sees(&caller, &entry) {
-                portion.passed(size(&entry));
+                sizer.passed(size(&entry));
                 continue;
             }
-            let is_enough = portion.took([size(&entry)]);
-            schedules.push(Answered::of(entry, true));
-            // The name behind which to go on is of one that the caller may see.
+            let is_enough = sizer.took([size(&entry)]);
+            schedules.push(ScheduleBody::of(entry, true));
+            // A page ends only at a schedule that the caller may see, because `after` names it.
             if is_enough {
                 break 'page;
             }
@@ -82,7 +82,7 @@ pub(super) async fn list_schedules(
         }
     }
     let body = SchedulesBody { schedules, after: after.map(String::from) };
-    held::answer(room, serde_json::to_vec(&body).unwrap_or_default()).await
+    response_budget::answer(budget, serde_json::to_vec(&body).unwrap_or_default()).await
 }
 
 fn size(entry: &ScheduleEntry) -> usize {
@@ -91,72 +91,70 @@ fn size(entry: &ScheduleEntry) -> usize {
     job.payload().len() + job.metadata().bytes()
 }
 
-/// A schedule.
+/// Gets a schedule.
 #[utoipa::path(
     get, path = "/v1/schedules/{name}", tag = "schedules", security(("key" = [])),
     params(("name" = String, Path)),
     responses(
-        (status = 200, description = "The schedule.", body = Answered),
-        (status = 404, description = "There is none."),
+        (status = 200, description = "The schedule.", body = ScheduleBody),
+        (status = 404, description = "The schedule does not exist."),
     )
 )]
 pub(super) async fn get_schedule(
     State(app): State<App>,
     caller: Caller,
     Named(name): Named<ScheduleName>,
-) -> Result<Answer<Answered>, Problem> {
+) -> Result<Answer<ScheduleBody>, Problem> {
     let (_, schedule) = found(&app, &caller, Scope::Read, &name).await?;
-    Ok(Answer(Answered::of(ScheduleEntry { name, schedule: Ok(schedule) }, true)))
+    Ok(Answer(ScheduleBody::of(ScheduleEntry { name, schedule: Ok(schedule) }, true)))
 }
 
-/// Creates a schedule, or replaces what it says.
+/// Creates or replaces a schedule.
 #[utoipa::path(
     put, path = "/v1/schedules/{name}", tag = "schedules", security(("key" = [])),
     params(("name" = String, Path)),
-    request_body(content = GivenBody, content_type = "application/json"),
+    request_body(content = NewScheduleBody, content_type = "application/json"),
     responses(
-        (status = 201, description = "There was none.", body = Answered),
-        (status = 200, description = "It was replaced.", body = Answered),
-        (status = 409, description = "The key has created as many as it may, or its schedules run \
-            as often; or the queue is new, and the key or the store has as many as it may."),
+        (status = 201, description = "The schedule was created.", body = ScheduleBody),
+        (status = 200, description = "The schedule was replaced.", body = ScheduleBody),
+        (status = 409, description = "The key has created as many schedules as it may, or they \
+            would exceed its `per_second`; or the queue does not exist, and the key or the store \
+            has as many queues as it may."),
     )
 )]
 pub(super) async fn put_schedule(
     State(app): State<App>,
     caller: Caller,
     Named(name): Named<ScheduleName>,
-    Json(body, ..): Json<ToManage, GivenBody>,
-) -> Result<(StatusCode, Answer<Answered>), Problem> {
+    Json(body, ..): Json<ManageScope, NewScheduleBody>,
+) -> Result<(StatusCode, Answer<ScheduleBody>), Problem> {
     caller.need(Scope::Manage)?;
     let scheduler = app.client().schedules();
     if caller.is_bound()
         && let Some(old) = scheduler.get(&name).await?
     {
-        // Not whose it is.
+        // Do not reveal whose it is.
         target(&caller, &old.definition)
-            .map_err(|_| Problem::forbidden("this name is taken by a schedule of others"))?;
+            .map_err(|_| Problem::forbidden("a schedule that the key is not for has this name"))?;
     }
     let paused = body.paused;
     let definition = body.build(&name)?;
     target(&caller, &definition)?;
-    let (by, target) = (caller.clone(), format!("schedule {name}"));
-    let putting = async move {
-        let put = put::put(app, by.clone(), definition, paused).await;
-        audited(&by, "put", target, put)
-    };
-    let (is_new, schedule) = to_its_end(putting).await?;
+    let putting = put::put(app.clone(), caller.clone(), definition, paused);
+    let target = format!("schedule {name}");
+    let (is_new, schedule) = audited(&app, &caller, "put", target, putting).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     let entry = ScheduleEntry { name, schedule: Ok(schedule) };
-    Ok((status, Answer(Answered::of(entry, caller.has(Scope::Read)))))
+    Ok((status, Answer(ScheduleBody::of(entry, caller.has(Scope::Read)))))
 }
 
-/// Removes a schedule; jobs that it has enqueued stay.
+/// Deletes a schedule; jobs that it has enqueued stay.
 #[utoipa::path(
     delete, path = "/v1/schedules/{name}", tag = "schedules", security(("key" = [])),
     params(("name" = String, Path)),
     responses(
-        (status = 204, description = "It is gone."),
-        (status = 404, description = "There is none."),
+        (status = 204, description = "The schedule was deleted."),
+        (status = 404, description = "The schedule does not exist."),
     )
 )]
 pub(super) async fn delete_schedule(
@@ -165,63 +163,66 @@ pub(super) async fn delete_schedule(
     Named(name): Named<ScheduleName>,
 ) -> Result<StatusCode, Problem> {
     caller.need(Scope::Manage)?;
-    let scheduler = app.client().schedules();
-    // One that cannot be read can be removed by who may remove all.
+    // An unreadable schedule can be deleted only with a key that is not restricted.
     if caller.is_bound() {
         found(&app, &caller, Scope::Manage, &name).await?;
     }
-    let removing = async {
-        let removed = scheduler.delete(&name).await?;
-        if removed { Ok(StatusCode::NO_CONTENT) } else { Err(Problem::not_found("schedule")) }
+    let (here, target) = (app.clone(), format!("schedule {name}"));
+    let removing = async move {
+        let _turn = app.limits().rates.turn(&name).await;
+        let removed = match app.client().schedules().delete(&name).await? {
+            true => Ok(StatusCode::NO_CONTENT),
+            false => Err(Problem::not_found("schedule")),
+        };
+        name.removed_if(&app, &removed);
+        removed
     };
-    let removed = removing.await;
-    name.removed_if(&app, &removed);
-    audited(&caller, "delete", format_args!("schedule {name}"), removed)
+    audited(&here, &caller, "delete", target, removing).await
 }
 
-/// Enqueues nothing until it is resumed.
+/// Pauses a schedule: it enqueues nothing until it is resumed.
 #[utoipa::path(
     post, path = "/v1/schedules/{name}/pause", tag = "schedules", security(("key" = [])),
     params(("name" = String, Path)),
     responses(
-        (status = 200, description = "The schedule as it is now.", body = Answered),
-        (status = 404, description = "There is none."),
+        (status = 200, description = "The schedule.", body = ScheduleBody),
+        (status = 404, description = "The schedule does not exist."),
     )
 )]
 pub(super) async fn pause_schedule(
     State(app): State<App>,
     caller: Caller,
     Named(name): Named<ScheduleName>,
-) -> Result<Answer<Answered>, Problem> {
+) -> Result<Answer<ScheduleBody>, Problem> {
     turn(&app, &caller, name, true).await
 }
 
-/// Ends a pause.
+/// Resumes a paused schedule.
 #[utoipa::path(
     post, path = "/v1/schedules/{name}/resume", tag = "schedules", security(("key" = [])),
     params(("name" = String, Path)),
     responses(
-        (status = 200, description = "The schedule as it is now.", body = Answered),
-        (status = 404, description = "There is none."),
+        (status = 200, description = "The schedule.", body = ScheduleBody),
+        (status = 404, description = "The schedule does not exist."),
     )
 )]
 pub(super) async fn resume_schedule(
     State(app): State<App>,
     caller: Caller,
     Named(name): Named<ScheduleName>,
-) -> Result<Answer<Answered>, Problem> {
+) -> Result<Answer<ScheduleBody>, Problem> {
     turn(&app, &caller, name, false).await
 }
 
-/// Enqueues its job at once.
+/// Enqueues the job of a schedule at once.
 #[utoipa::path(
     post, path = "/v1/schedules/{name}/run", tag = "schedules", security(("key" = [])),
     params(("name" = String, Path)),
     responses(
-        (status = 201, description = "The job.", body = RunBody),
-        (status = 404, description = "There is none."),
-        (status = 409, description = "The queue is new, and the key or the store has as many as it \
-            may."),
+        (status = 201, description = "The job.", body = ScheduleRunBody),
+        (status = 404, description = "The schedule does not exist."),
+        (status = 409, description = "The queue does not exist, and the key or the store has as \
+            many queues as it may."),
         (status = 429, description = "The queue is full."),
     )
 )]
@@ -229,25 +230,25 @@ pub(super) async fn run_schedule(
     State(app): State<App>,
     caller: Caller,
     Named(name): Named<ScheduleName>,
-) -> Result<(StatusCode, Answer<RunBody>), Problem> {
+) -> Result<(StatusCode, Answer<ScheduleRunBody>), Problem> {
     let (_, schedule) = found(&app, &caller, Scope::Manage, &name).await?;
     let queue = schedule.definition.job().queue();
-    let new_queue = Creating::admit(&app, &caller, std::iter::once(queue)).await?;
-    let running = async move {
-        let id = app.client().schedules().run_now(&name).await.map_err(Problem::from);
-        audited(&caller, "run", format_args!("schedule {name}"), id)
-    };
-    let id = creating(new_queue, running).await?;
-    Ok((StatusCode::CREATED, Answer(RunBody { id })))
+    let new_queue = QuotaCharge::admit(&app, &caller, std::iter::once(queue)).await?;
+    let (here, target) = (app.clone(), format!("schedule {name}"));
+    let running =
+        async move { app.client().schedules().run_now(&name).await.map_err(Problem::from) };
+    let audited = async move { audited(&here, &caller, "run", target, running).await };
+    let id = with_quota(new_queue, audited).await?;
+    Ok((StatusCode::CREATED, Answer(ScheduleRunBody { id })))
 }
 
-/// Its next nominal times.
+/// Lists the next occurrences of a schedule.
 #[utoipa::path(
     get, path = "/v1/schedules/{name}/next", tag = "schedules", security(("key" = [])),
     params(("name" = String, Path), CountQuery),
     responses(
-        (status = 200, description = "The earliest first.", body = NextBody),
-        (status = 404, description = "There is none."),
+        (status = 200, description = "The earliest first.", body = NextRunsBody),
+        (status = 404, description = "The schedule does not exist."),
     )
 )]
 pub(super) async fn next_runs(
@@ -255,14 +256,14 @@ pub(super) async fn next_runs(
     caller: Caller,
     Named(name): Named<ScheduleName>,
     Params(CountQuery { count }): Params<CountQuery>,
-) -> Result<Answer<NextBody>, Problem> {
+) -> Result<Answer<NextRunsBody>, Problem> {
     let count = count.unwrap_or(5);
     if !(1..=100).contains(&count) {
         return Err(Problem::invalid("count", "count must be 1..=100"));
     }
     let (scheduler, _) = found(&app, &caller, Scope::Read, &name).await?;
     let next = scheduler.upcoming(&name, count).await?.into_iter().map(Time).collect();
-    Ok(Answer(NextBody { next }))
+    Ok(Answer(NextRunsBody { next }))
 }
 
 async fn turn(
@@ -270,9 +271,11 @@ async fn turn(
     caller: &Caller,
     name: ScheduleName,
     paused: bool,
-) -> Result<Answer<Answered>, Problem> {
-    let (scheduler, _) = found(app, caller, Scope::Manage, &name).await?;
-    let turning = async {
+) -> Result<Answer<ScheduleBody>, Problem> {
+    found(app, caller, Scope::Manage, &name).await?;
+    let (here, turned) = (app.clone(), name.clone());
+    let turning = async move {
+        let (scheduler, name) = (here.client().schedules(), turned);
         if paused {
             scheduler.pause(&name).await?
         } else {
@@ -280,10 +283,10 @@ async fn turn(
         }
         scheduler.get(&name).await?.ok_or_else(|| Problem::not_found("schedule"))
     };
-    let (turned, action) = (turning.await, if paused { "pause" } else { "resume" });
-    let schedule = audited(caller, action, format_args!("schedule {name}"), turned)?;
+    let (action, target) = (if paused { "pause" } else { "resume" }, format!("schedule {name}"));
+    let schedule = audited(app, caller, action, target, turning).await?;
     let entry = ScheduleEntry { name, schedule: Ok(schedule) };
-    Ok(Answer(Answered::of(entry, caller.has(Scope::Read))))
+    Ok(Answer(ScheduleBody::of(entry, caller.has(Scope::Read))))
 }
 
 async fn found<'a>(
@@ -296,15 +299,15 @@ async fn found<'a>(
     let scheduler = app.client().schedules();
     let schedule = scheduler.get(name).await?.filter(|found| {
         let job = found.definition.job();
-        caller.sees_queue(job.queue().as_str()) && caller.sees_type(job.kind().as_str())
+        caller.sees_queue(job.queue().as_str()) && caller.sees_kind(job.kind().as_str())
     });
     Ok((scheduler, schedule.ok_or_else(|| Problem::not_found("schedule"))?))
 }
 
-/// A schedule writes where its job goes.
+/// Checks the key against the queue and kind of the schedule's job.
 fn target(caller: &Caller, definition: &Definition) -> Result<(), Problem> {
     caller.need_queue(definition.job().queue().as_str())?;
-    caller.need_type(definition.job().kind().as_str())
+    caller.need_kind(definition.job().kind().as_str())
 }
 
 fn sees(caller: &Caller, entry: &ScheduleEntry) -> bool {

@@ -1,4 +1,4 @@
-//! `GET /v1/stream`: what changes, as server-sent events.
+//! `GET /v1/stream`: changes of queues and a job, as server-sent events.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -15,34 +15,36 @@ use serde::Deserialize;
 use tokio::time::{Instant, sleep_until};
 use utoipa::IntoParams;
 
-use super::app::{App, Figure};
+use super::app::App;
+use super::figures::{Figure, Figures};
 use super::params::Params;
-use super::wire::JobBody;
-use crate::http::bound::Place;
-use crate::http::{Caller, Problem, Scope};
+use crate::web::fair_share::SharePermit;
+use crate::web::{Caller, Problem, Scope};
+use crate::wire::JobBody;
 
-/// Between two looks at the figures of queues.
+/// How often the figures of queues are read.
 const QUEUES_EVERY: Duration = Duration::from_secs(1);
-/// Between two looks at a job.
+/// How often the job is read.
 const JOB_EVERY: Duration = Duration::from_millis(500);
 
-/// What to watch beside queues.
+/// What to watch besides queues.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Watched {
-    /// Tell also whenever this job has changed.
+    /// Also watch this job.
     #[param(value_type = Option<String>, format = Uuid)]
     job: Option<JobId>,
 }
 
-/// Figures of queues, whenever they have changed, and a job.
+/// Watches changes of queues and of a job.
 ///
-/// `queue` is the figures of a queue, at most once a second; `job` a job as it stands then; `gone`
-/// is the id of a job that is no longer stored.
+/// The event `queue` has a queue with its figures, whenever they have changed, at most once a
+/// second. `job` has the job, whenever it has changed. `gone` has the id of the job when it is no
+/// longer stored.
 #[utoipa::path(
     get, path = "/v1/stream", tag = "watching", security(("key" = [])), params(Watched),
-    responses((status = 200, description = "Events, until somebody hangs up.", body = String,
+    responses((status = 200, description = "Events, until the client disconnects.", body = String,
         content_type = "text/event-stream"))
 )]
 pub(super) async fn stream(
@@ -67,20 +69,20 @@ struct Watch {
     app: App,
     caller: Caller,
     job: Option<JobId>,
-    /// Fingerprints of queues as they were last told.
+    /// Fingerprints of queues as they were last sent.
     queues: HashMap<String, u64>,
-    /// Of the job as it was last told.
+    /// Hash of the job as it was last sent.
     told: u64,
-    /// Figures of which those from this place on are still to be looked at.
-    figures: Option<(Arc<Vec<Figure>>, usize)>,
+    /// The figures, and the index of the next one to check.
+    figures: Option<(Arc<Figures>, usize)>,
     waiting: Option<Event>,
     queues_at: Instant,
     job_at: Instant,
-    _place: Place,
+    _place: SharePermit,
 }
 
 impl Watch {
-    fn new(app: &App, caller: Caller, job: Option<JobId>, place: Place) -> Self {
+    fn new(app: &App, caller: Caller, job: Option<JobId>, place: SharePermit) -> Self {
         let now = Instant::now();
         Self {
             app: app.clone(),
@@ -96,7 +98,7 @@ impl Watch {
         }
     }
 
-    /// The next change; none when the server stops, or the key opens nothing any more.
+    /// The next change; `None` when the server stops, or the key is no longer valid.
     async fn next(&mut self) -> Option<Event> {
         let stopping = self.app.stopping().clone();
         loop {
@@ -121,10 +123,10 @@ impl Watch {
         }
     }
 
-    /// The next queue that has changed, written when it is its turn.
+    /// The next queue that has changed.
     fn next_queue(&mut self) -> Option<Event> {
         let (figures, at) = self.figures.as_mut()?;
-        while let Some(Figure { fingerprint, queue }) = figures.get(*at) {
+        while let Some(Figure { fingerprint, queue }) = figures.bodies().get(*at) {
             *at += 1;
             let known = self.queues.get(&queue.name) == Some(fingerprint);
             if known || !self.caller.sees_queue(&queue.name) {
@@ -144,7 +146,7 @@ impl Watch {
             self.waiting = Some(Event::default().event("gone").data(id.to_string()));
             return;
         };
-        // The time that is left of its lease and its deadline changes by itself.
+        // The time left of its lease and its deadline changes by itself.
         let mut still = job.clone();
         (still.lease_expires_in, still.deadline_in) = (None, None);
         let mut hasher = DefaultHasher::new();

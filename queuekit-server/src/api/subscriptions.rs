@@ -1,4 +1,4 @@
-//! Who wants which events.
+//! Subscriptions: which events a consumer gets.
 
 use std::iter::once;
 use std::time::Duration;
@@ -6,127 +6,21 @@ use std::time::Duration;
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::StatusCode;
-use queuekit::event::{ConsumerStats, Consumers, Replay, ReplayFrom};
-use queuekit::{ConsumerName, EventId, RetryPolicy, Subscription, SubscriptionDraft};
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use queuekit::store::event::{ConsumerStats, Consumers, Replay, ReplayFrom};
+use queuekit::store::{ConsumerName, Subscription};
+use queuekit::{RetryPolicy, SubscriptionDraft};
 
 use super::app::App;
 use super::audit::audited;
-use super::creating::{Counted, Creating, creating, to_its_end};
 use super::params::Named;
-use super::wire::{Time, TotalsBody, millis};
-use crate::http::{Caller, Json, Problem, Scope, ToManage};
+use super::quota_charge::{QuotaCharge, QuotaCounted, with_quota};
+use crate::web::{Caller, Json, ManageScope, Problem, Scope};
+use crate::wire::{
+    ConsumerStatsBody, NewSubscriptionBody, ReplayBody, ReplayedBody, SubscriptionBody,
+    SubscriptionsBody, Time, TotalsBody, millis,
+};
 
-/// All subscriptions.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Subscriptions)]
-pub(super) struct SubscriptionsBody {
-    subscriptions: Vec<SubscriptionBody>,
-}
-
-/// A subscription.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Subscription)]
-pub(super) struct SubscriptionBody {
-    consumer: String,
-    /// Where its deliveries are worked.
-    queue: String,
-    events: String,
-    ordered: bool,
-    fair: bool,
-    enabled: bool,
-    max_attempts: u32,
-    timeout_ms: u64,
-    delay_ms: u64,
-    /// When a failed delivery is tried again, where it is not left to the worker.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    retry: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stats: Option<StatsBody>,
-}
-
-/// How a consumer does.
-#[derive(Serialize, ToSchema)]
-#[schema(as = ConsumerStats)]
-struct StatsBody {
-    depth: u64,
-    in_flight: u64,
-    dead: u64,
-    totals: TotalsBody,
-    /// Of the last 100 that ended.
-    failure_rate: f64,
-    /// From emit to completion: the median.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    latency_p50_ms: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    latency_p95_ms: Option<u64>,
-}
-
-/// What a subscription is to be.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(as = SubscriptionGiven)]
-pub(super) struct GivenBody {
-    /// A type, what begins with some parts (`order.*`), or `*`.
-    #[schema(example = "order.*")]
-    events: String,
-    /// Deliveries of one partition key run one after the other.
-    #[serde(default)]
-    ordered: bool,
-    /// Partition keys are served in turn; those of one still run beside each other.
-    #[serde(default)]
-    fair: bool,
-    /// While it is not, events make no deliveries for it; a replay fills the gap. Without it a
-    /// subscription stays as it is, and a new one is enabled.
-    enabled: Option<bool>,
-    #[schema(minimum = 1, maximum = 1000, default = 3)]
-    max_attempts: Option<u32>,
-    #[schema(minimum = 1, maximum = 31622400000_u64)]
-    timeout_ms: Option<u64>,
-    #[schema(maximum = 31622400000_u64)]
-    delay_ms: Option<u64>,
-    /// `exponential BASE_MS CAP_MS JITTER`, `fixed MS` or `list MS MS ..`.
-    #[schema(example = "fixed 5000")]
-    retry: Option<String>,
-}
-
-/// One step of a replay.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(as = Replay)]
-pub(super) struct ReplayBody {
-    /// Tells one replay from another: a step that is repeated delivers nothing twice.
-    #[schema(min_length = 1)]
-    name: String,
-    /// Events stored at this instant or later; without it and `after`, all.
-    #[schema(value_type = Option<String>, format = DateTime)]
-    from: Option<Time>,
-    /// Events behind this one.
-    #[schema(value_type = Option<String>, format = Uuid)]
-    after: Option<EventId>,
-    /// What the first step answered.
-    #[schema(pattern = "^[0-9]{1,18}$")]
-    to: Option<String>,
-    /// What the last step answered.
-    #[schema(pattern = "^[0-9]{1,18}$")]
-    cursor: Option<String>,
-}
-
-/// What a step did.
-#[derive(Serialize, ToSchema)]
-#[schema(as = ReplayReport)]
-pub(super) struct ReplayedBody {
-    matched: usize,
-    delivered: usize,
-    /// Where the replay ends: the end of the log when it began.
-    to: String,
-    /// Call again with it and `to`; without one this was the last step.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cursor: Option<String>,
-}
-
-/// All subscriptions.
+/// Lists all subscriptions.
 #[utoipa::path(
     get, path = "/v1/subscriptions", tag = "events", security(("key" = [])),
     responses((status = 200, description = "By consumer.", body = SubscriptionsBody))
@@ -142,13 +36,13 @@ pub(super) async fn list_subscriptions(
     Ok(Answer(SubscriptionsBody { subscriptions }))
 }
 
-/// The subscription of a consumer, and how it does.
+/// Gets the subscription of a consumer, with its figures.
 #[utoipa::path(
     get, path = "/v1/subscriptions/{consumer}", tag = "events", security(("key" = [])),
     params(("consumer" = String, Path)),
     responses(
         (status = 200, description = "The subscription.", body = SubscriptionBody),
-        (status = 404, description = "It has none."),
+        (status = 404, description = "The consumer has no subscription."),
     )
 )]
 pub(super) async fn get_subscription(
@@ -163,38 +57,36 @@ pub(super) async fn get_subscription(
     Ok(Answer(SubscriptionBody::of(&found, Some(stats))))
 }
 
-/// Creates the subscription of a consumer, or replaces it.
+/// Creates or replaces the subscription of a consumer.
 #[utoipa::path(
     put, path = "/v1/subscriptions/{consumer}", tag = "events", security(("key" = [])),
     params(("consumer" = String, Path)),
-    request_body(content = GivenBody, content_type = "application/json"),
+    request_body(content = NewSubscriptionBody, content_type = "application/json"),
     responses(
-        (status = 201, description = "There was none.", body = SubscriptionBody),
-        (status = 200, description = "It was replaced.", body = SubscriptionBody),
-        (status = 409, description = "The key has created as many as it may, or the key or the \
-            store has as many queues."),
+        (status = 201, description = "The subscription was created.", body = SubscriptionBody),
+        (status = 200, description = "The subscription was replaced.", body = SubscriptionBody),
+        (status = 409, description = "The key has created as many subscriptions as it may, or the \
+            key or the store has as many queues as it may."),
     )
 )]
 pub(super) async fn put_subscription(
     State(app): State<App>,
     caller: Caller,
     Named(consumer): Named<ConsumerName>,
-    Json(body, ..): Json<ToManage, GivenBody>,
+    Json(body, ..): Json<ManageScope, NewSubscriptionBody>,
 ) -> Result<(StatusCode, Answer<SubscriptionBody>), Problem> {
     admitted(&app, &caller, Scope::Manage, &consumer)?;
     let keeps_enabled = body.enabled.is_none();
     let target = format!("subscription {consumer}");
     let given = body.build(consumer)?;
-    let putting = async move {
-        let put = put(app, &caller, given, keeps_enabled).await;
-        audited(&caller, "put", target, put)
-    };
-    let (stored, is_new) = to_its_end(putting).await?;
+    let (here, by) = (app.clone(), caller.clone());
+    let putting = async move { put(here, &by, given, keeps_enabled).await };
+    let (stored, is_new) = audited(&app, &caller, "put", target, putting).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Answer(SubscriptionBody::of(&stored, None))))
 }
 
-/// What is stored then, and whether it is new.
+/// The stored subscription, and whether it is new.
 async fn put(
     app: App,
     caller: &Caller,
@@ -202,8 +94,8 @@ async fn put(
     keeps_enabled: bool,
 ) -> Result<(Subscription, bool), Problem> {
     let queue = given.consumer().queue()?;
-    let new = Creating::admit(&app, caller, once(given.consumer())).await?;
-    let new_queue = Creating::admit(&app, caller, once(&queue)).await?;
+    let new = QuotaCharge::admit(&app, caller, once(given.consumer())).await?;
+    let new_queue = QuotaCharge::admit(&app, caller, once(&queue)).await?;
     let putting = async move {
         let consumers = app.client().consumers();
         if keeps_enabled {
@@ -212,16 +104,16 @@ async fn put(
         let is_new = consumers.put(&given).await?;
         Ok((given, is_new))
     };
-    creating(new, creating(new_queue, putting)).await
+    with_quota(new, with_quota(new_queue, putting)).await
 }
 
-/// Events make no more deliveries for this consumer; those there are stay.
+/// Deletes the subscription of a consumer; deliveries that are stored stay.
 #[utoipa::path(
     delete, path = "/v1/subscriptions/{consumer}", tag = "events", security(("key" = [])),
     params(("consumer" = String, Path)),
     responses(
-        (status = 204, description = "It is gone."),
-        (status = 404, description = "It has none."),
+        (status = 204, description = "The subscription was deleted."),
+        (status = 404, description = "The consumer has no subscription."),
     )
 )]
 pub(super) async fn delete_subscription(
@@ -229,42 +121,45 @@ pub(super) async fn delete_subscription(
     caller: Caller,
     Named(consumer): Named<ConsumerName>,
 ) -> Result<StatusCode, Problem> {
-    let consumers = admitted(&app, &caller, Scope::Manage, &consumer)?;
-    let removing = async {
-        let removed = consumers.remove(&consumer).await?;
-        if removed { Ok(StatusCode::NO_CONTENT) } else { Err(Problem::not_found("subscription")) }
+    admitted(&app, &caller, Scope::Manage, &consumer)?;
+    let (here, target) = (app.clone(), format!("subscription {consumer}"));
+    let removing = async move {
+        let removed = match app.client().consumers().remove(&consumer).await? {
+            true => Ok(StatusCode::NO_CONTENT),
+            false => Err(Problem::not_found("subscription")),
+        };
+        consumer.removed_if(&app, &removed);
+        removed
     };
-    let removed = removing.await;
-    consumer.removed_if(&app, &removed);
-    audited(&caller, "delete", format_args!("subscription {consumer}"), removed)
+    audited(&here, &caller, "delete", target, removing).await
 }
 
-/// Delivers events of the log once more: one step.
+/// Delivers events of the log again: one step of a replay.
 #[utoipa::path(
     post, path = "/v1/subscriptions/{consumer}/replay", tag = "events", security(("key" = [])),
     params(("consumer" = String, Path)),
     request_body(content = ReplayBody, content_type = "application/json"),
     responses(
-        (status = 200, description = "What it did.", body = ReplayedBody),
-        (status = 404, description = "No subscription, or no such event."),
+        (status = 200, description = "What the step did.", body = ReplayedBody),
+        (status = 404, description = "The subscription or the event does not exist."),
     )
 )]
 pub(super) async fn replay(
     State(app): State<App>,
     caller: Caller,
     Named(consumer): Named<ConsumerName>,
-    Json(body, ..): Json<ToManage, ReplayBody>,
+    Json(body, ..): Json<ManageScope, ReplayBody>,
 ) -> Result<Answer<ReplayedBody>, Problem> {
     admitted(&app, &caller, Scope::Manage, &consumer)?;
     let replay = body.build(consumer)?;
+    let (here, by) = (app.clone(), caller.clone());
+    let target = format!("subscription {}", replay.consumer);
     let replaying = async move {
-        let report = app.client().consumers().replay(&replay).await.map_err(Problem::from);
-        let target = format_args!("subscription {}", replay.consumer);
-        let report = audited(&caller, "replay", target, report)?;
-        caller.owe(report.delivered);
+        let report = app.client().consumers().replay(&replay).await?;
+        by.owe(report.delivered);
         Ok(report)
     };
-    let report = to_its_end(replaying).await?;
+    let report = audited(&here, &caller, "replay", target, replaying).await?;
     Ok(Answer(ReplayedBody {
         matched: report.matched,
         delivered: report.delivered,
@@ -273,7 +168,7 @@ pub(super) async fn replay(
     }))
 }
 
-/// A subscription writes to the queue of its consumer.
+/// Checks the key against the queue of the consumer, which a subscription writes to.
 fn admitted<'a>(
     app: &'a App,
     caller: &Caller,
@@ -282,8 +177,10 @@ fn admitted<'a>(
 ) -> Result<Consumers<'a>, Problem> {
     caller.need(scope)?;
     caller.need_queue(&queue_of(consumer))?;
-    if caller.is_bound_to_types() && scope != Scope::Read {
-        return Err(Problem::forbidden("the key is bound to types, and a consumer is not"));
+    if caller.is_bound_to_kinds() && scope != Scope::Read {
+        let detail = "the key is restricted to kinds, and a subscription is not; use a key that \
+                      is restricted to queues";
+        return Err(Problem::forbidden(detail));
     }
     Ok(app.client().consumers())
 }
@@ -305,12 +202,12 @@ impl SubscriptionBody {
             timeout_ms: millis(subscription.timeout()),
             delay_ms: millis(subscription.delay()),
             retry: subscription.retry().and_then(|policy| policy.written()),
-            stats: stats.map(StatsBody::of),
+            stats: stats.map(ConsumerStatsBody::of),
         }
     }
 }
 
-impl StatsBody {
+impl ConsumerStatsBody {
     fn of(stats: ConsumerStats) -> Self {
         Self {
             depth: stats.depth,
@@ -324,7 +221,7 @@ impl StatsBody {
     }
 }
 
-impl GivenBody {
+impl NewSubscriptionBody {
     fn build(self, consumer: ConsumerName) -> Result<Subscription, Problem> {
         let mut draft = SubscriptionDraft::new(consumer, &self.events);
         draft = draft.enabled(self.enabled.unwrap_or(true));
@@ -367,7 +264,7 @@ impl ReplayBody {
         };
         let place = |name: &'static str, text: Option<String>| {
             let place = text.map(|text| text.parse()).transpose();
-            let detail = format!("{name} must be one that a step answered");
+            let detail = format!("{name} must be one from the answer of a step");
             place.map_err(|_| Problem::invalid(name, detail))
         };
         Ok(Replay {

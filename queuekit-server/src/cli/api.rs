@@ -1,5 +1,5 @@
-//! The routes of the HTTP API, of a server or of a store that this process has opened: commands
-//! ask them and do not see the difference.
+//! The routes of the HTTP API, of a server or of a store that this process has opened. Commands
+//! call them without knowing which.
 
 mod connect;
 mod local;
@@ -8,8 +8,7 @@ mod remote;
 use anyhow::Result;
 use axum::http::{Method, StatusCode};
 use bytes::Bytes;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::config::StoreAddress;
 use local::Local;
@@ -17,7 +16,7 @@ use remote::Remote;
 
 pub(crate) use remote::ServerAddress;
 
-/// Whoever answers.
+/// What answers the routes.
 pub(crate) enum Api {
     /// A store, opened here: the routes are called as functions.
     Local(Local),
@@ -25,18 +24,18 @@ pub(crate) enum Api {
     Remote(Box<Remote>),
 }
 
-/// An answer that is no refusal.
+/// A successful answer.
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     body: Bytes,
 }
 
-/// The refusal of a request: what a problem says.
+/// A refused request: the contents of a problem.
 #[derive(Debug)]
 pub(crate) struct Refused {
     status: StatusCode,
     detail: String,
-    /// Whether it is a problem of queuekit's, and not of a proxy or another server.
+    /// Whether queuekit answered it, and not a proxy or another server.
     is_ours: bool,
 }
 
@@ -46,24 +45,24 @@ impl Api {
         Ok(Self::Local(Local::open(address).await?))
     }
 
-    /// Will ask a server.
+    /// Uses a server.
     pub(crate) fn ask(server: ServerAddress) -> Result<Self> {
         Ok(Self::Remote(Box::new(Remote::new(server)?)))
     }
 
-    /// Reads. The path begins with a slash, and needs no escapes: names have none.
+    /// A GET. The path begins with a slash, and needs no escapes, as names have none.
     pub(crate) async fn get(&self, path: &str) -> Result<Answer> {
         self.send(Method::GET, path, Bytes::new()).await
     }
 
-    /// Reads what a query wants.
+    /// A GET with a query.
     pub(crate) async fn find(&self, path: &str, query: &impl Serialize) -> Result<Answer> {
         let query = serde_urlencoded::to_string(query)?;
         let joint = if query.is_empty() { "" } else { "?" };
         self.get(&format!("{path}{joint}{query}")).await
     }
 
-    /// Changes.
+    /// A call with a body.
     pub(crate) async fn call(
         &self,
         method: Method,
@@ -73,7 +72,7 @@ impl Api {
         self.send(method, path, serde_json::to_vec(body)?.into()).await
     }
 
-    /// Changes, with nothing to say but where.
+    /// A call without a body.
     pub(crate) async fn act(&self, method: Method, path: &str) -> Result<Answer> {
         self.send(method, path, Bytes::new()).await
     }
@@ -89,7 +88,7 @@ impl Api {
         Err(Refused::read(status, &body).into())
     }
 
-    /// Gives the store back.
+    /// Closes the store.
     pub(crate) async fn close(self) -> Result<()> {
         match self {
             Self::Local(local) => local.close().await,
@@ -99,19 +98,19 @@ impl Api {
 }
 
 impl Answer {
-    /// The JSON as it came: no number of it has gone through a float.
+    /// The JSON as it was answered: no number has gone through a float.
     pub(crate) fn json(&self) -> &str {
         std::str::from_utf8(&self.body).unwrap_or_default()
     }
 
-    /// The parts that a command shows.
+    /// The fields that a command shows.
     ///
     /// # Errors
-    /// If the server is of another version, or is no queuekit.
-    pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T> {
+    /// If the server has another version, or is not queuekit.
+    pub(crate) fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T> {
         serde_json::from_slice(&self.body).map_err(|error| {
             anyhow::anyhow!(
-                "the answer is not one of a queuekit server of this version ({error}); compare \
+                "the server is not queuekit, or has another version ({error}); compare \
                  `queuekit --version` on both sides"
             )
         })
@@ -119,12 +118,12 @@ impl Answer {
 }
 
 impl Refused {
-    /// The status, if it is queuekit that says it.
+    /// The status, if queuekit answered it.
     pub(crate) fn said(&self) -> Option<StatusCode> {
         self.is_ours.then_some(self.status)
     }
 
-    /// Whether there is no such thing in the store.
+    /// Whether the store has no such thing.
     pub(crate) fn is_not_found(&self) -> bool {
         self.said() == Some(StatusCode::NOT_FOUND)
     }
@@ -140,8 +139,8 @@ impl Refused {
         let is_ours = ours.is_some();
         let foreign = || {
             format!(
-                "what answered {status} is no queuekit server: see the address, and any proxy \
-                 before it"
+                "the answer {status} is not from a queuekit server: check the address, and any \
+                 proxy in front of it"
             )
         };
         let detail = ours.map_or_else(foreign, |problem| problem.detail);
@@ -153,7 +152,7 @@ impl std::fmt::Display for Refused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.detail)?;
         match self.status {
-            StatusCode::UNAUTHORIZED => f.write_str("; this command sends QUEUEKIT_API_KEY"),
+            StatusCode::UNAUTHORIZED => f.write_str("; set it as QUEUEKIT_API_KEY"),
             _ => Ok(()),
         }
     }
@@ -161,8 +160,7 @@ impl std::fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// Whether the same call may be answered later: nobody answered, or a server or the proxy before it
-/// that has no time.
+/// Whether the same call may succeed later: there was no answer, or the server or a proxy was busy.
 pub(crate) fn is_passing(error: &anyhow::Error) -> bool {
     match error.downcast_ref::<Refused>() {
         Some(refused) => matches!(refused.status.as_u16(), 429 | 502..=504),
@@ -170,7 +168,7 @@ pub(crate) fn is_passing(error: &anyhow::Error) -> bool {
     }
 }
 
-/// A server could not be asked, or its answer did not arrive: what was asked may be done.
+/// A server could not be reached, or its answer did not arrive: the call may have taken effect.
 #[derive(Debug)]
 pub(crate) struct NoAnswer {
     pub(crate) server: String,
@@ -178,7 +176,7 @@ pub(crate) struct NoAnswer {
 
 impl std::fmt::Display for NoAnswer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} cannot be asked; see that it runs, and for its address", self.server)
+        write!(f, "no answer from {}; check that it runs, and its address", self.server)
     }
 }
 
@@ -210,7 +208,7 @@ mod tests {
         for body in ["", "<html>", r#"{"type": "about:blank", "detail": "Not Found"}"#] {
             let error = refused(404, body);
             assert_eq!(Exit::of(&error), Exit::Failed, "{body}");
-            assert!(error.to_string().contains("is no queuekit server"), "{error}");
+            assert!(error.to_string().contains("is not from a queuekit server"), "{error}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One action on all jobs of a filter: counted first, then done in steps.
+//! One action on all jobs that match a filter: counts them first, then changes them in steps.
 
 use std::io::{IsTerminal, Write};
 
@@ -6,71 +6,37 @@ use anyhow::Result;
 use axum::http::Method;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use queuekit::{State, StatusSet};
-use serde::{Deserialize, Serialize};
+use queuekit::store::BulkActionName;
+use queuekit::{BulkAction, State, StatusSet};
+use serde::Serialize;
 
 use super::api::Api;
-use super::filter::Filter;
 use super::output::{Output, remark};
-use crate::cli::Usage;
+use crate::error::Usage;
+use crate::wire::{BulkBody, BulkReportBody, FilterBody};
 
-/// Jobs that a step examines.
+/// Jobs that one step examines.
 const STEP: usize = 1000;
 
-/// Flags of whatever acts on many jobs.
+/// Flags of commands that change many jobs.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct BulkFlags {
     /// Count the jobs that match, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Do not ask before many jobs are changed
+    /// Do not ask for confirmation before many jobs are changed
     #[arg(long, short)]
     yes: bool,
-}
-
-/// What is done with each.
-#[derive(Clone, Debug, Serialize)]
-#[serde(tag = "action", rename_all = "snake_case")]
-pub(crate) enum Action {
-    Retry,
-    Cancel,
-    Delete,
-    Bury { reason: String },
-    Reschedule { delay_ms: u64 },
 }
 
 /// One action on the jobs of a filter.
 #[derive(Debug)]
 pub(crate) struct Bulk {
-    pub(crate) action: Action,
-    pub(crate) filter: Filter,
+    pub(crate) action: BulkAction,
+    pub(crate) filter: FilterBody,
 }
 
-/// A step, as the route takes it.
-#[derive(Serialize)]
-struct Step<'a> {
-    #[serde(flatten)]
-    action: &'a Action,
-    filter: &'a Filter,
-    dry_run: bool,
-    limit: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cursor: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    since: Option<String>,
-}
-
-/// What a step did.
-#[derive(Deserialize)]
-struct Report {
-    matched: u64,
-    changed: u64,
-    skipped: u64,
-    cursor: Option<String>,
-    since: Option<String>,
-}
-
-/// What all of them did.
+/// What all steps did.
 #[derive(Default, Serialize)]
 struct Total {
     dry_run: bool,
@@ -81,24 +47,25 @@ struct Total {
 
 impl BulkFlags {
     /// # Errors
-    /// A usage error where it makes no sense, for this reason.
+    /// A usage error with this reason, if `--dry-run` was given.
     pub(crate) fn refuse_dry_run(self, why: &str) -> Result<()> {
         if self.dry_run { Err(Usage::error(why)) } else { Ok(()) }
     }
 }
 
 impl Bulk {
-    /// Counts, asks, and does it.
+    /// Counts the jobs, asks for confirmation, and changes them.
     pub(crate) async fn run(mut self, api: &Api, flags: BulkFlags, output: Output) -> Result<()> {
-        self.filter.keep_statuses(self.action.statuses())?;
-        let verb = self.action.verb();
+        let name = self.action.name();
+        let (verb, done) = (name.as_str(), done(name));
+        self.filter.keep_statuses(statuses(name))?;
         let counting = spinner("counting");
         let counted = self.steps(api, true, &counting).await;
         counting.finish_and_clear();
         let counted = counted?;
         let jobs = jobs(counted.matched);
         if flags.dry_run {
-            let text = format!("{jobs} would be {}; nothing was changed", self.action.done());
+            let text = format!("{jobs} would be {done}; nothing was changed");
             return output.answer(&counted, text);
         }
         if counted.matched > 0 && !flags.yes {
@@ -108,9 +75,9 @@ impl Bulk {
         let total = self.steps(api, false, &bar).await;
         bar.finish_and_clear();
         let total = total?;
-        let mut text = format!("{} {}", self::jobs(total.changed), self.action.done());
+        let mut text = format!("{} {done}", self::jobs(total.changed));
         if total.skipped > 0 {
-            text += &format!(", {} left as they are: their state forbids it", total.skipped);
+            text += &format!(", {} skipped: their state has changed", total.skipped);
         }
         output.answer(&total, text)
     }
@@ -119,17 +86,22 @@ impl Bulk {
         let mut total = Total { dry_run, ..Total::default() };
         let (mut cursor, mut since) = (None, None);
         loop {
-            let (action, filter) = (&self.action, &self.filter);
-            let step = Step { action, filter, dry_run, limit: STEP, cursor, since };
+            let step = BulkBody {
+                dry_run,
+                limit: Some(STEP),
+                cursor,
+                since,
+                ..BulkBody::new(&self.action, self.filter.clone())
+            };
             let answer = api.call(Method::POST, "/v1/jobs/bulk", &step).await;
             if answer.is_err() && total.changed > 0 {
                 remark(format_args!(
                     "{} {} before this failed:",
                     jobs(total.changed),
-                    action.done()
+                    done(self.action.name())
                 ));
             }
-            let report: Report = answer?.read()?;
+            let report: BulkReportBody = answer?.read()?;
             total.matched += report.matched;
             total.changed += report.changed;
             total.skipped += report.skipped;
@@ -142,46 +114,37 @@ impl Bulk {
     }
 }
 
-impl Action {
-    fn verb(&self) -> &'static str {
-        match self {
-            Self::Retry => "retry",
-            Self::Cancel => "cancel",
-            Self::Delete => "delete",
-            Self::Bury { .. } => "bury",
-            Self::Reschedule { .. } => "reschedule",
-        }
-    }
-
-    fn done(&self) -> &'static str {
-        match self {
-            Self::Retry => "retried",
-            Self::Cancel => "cancelled",
-            Self::Delete => "deleted",
-            Self::Bury { .. } => "buried",
-            Self::Reschedule { .. } => "rescheduled",
-        }
-    }
-
-    /// In which it can be done: others are not counted.
-    fn statuses(&self) -> StatusSet {
-        let states: &[State] = match self {
-            Self::Retry => &[State::Dead, State::Cancelled],
-            Self::Cancel => &[State::Running, State::Pending],
-            Self::Delete => &[State::Pending, State::Dead, State::Cancelled, State::Completed],
-            Self::Bury { .. } | Self::Reschedule { .. } => &[State::Pending],
-        };
-        states.iter().fold(StatusSet::NONE, |all, state| all.union(state.statuses()))
+/// What the action has done to each job.
+fn done(action: BulkActionName) -> &'static str {
+    match action {
+        BulkActionName::Retry => "retried",
+        BulkActionName::Cancel => "cancelled",
+        BulkActionName::Delete => "deleted",
+        BulkActionName::DeadLetter => "dead-lettered",
+        BulkActionName::Reschedule => "rescheduled",
     }
 }
 
-/// Asks whoever sits at the terminal; `look` says how to see what it is about.
+/// Statuses in which the action is possible; other jobs are not counted.
+fn statuses(action: BulkActionName) -> StatusSet {
+    let states: &[State] = match action {
+        BulkActionName::Retry => &[State::Dead, State::Cancelled],
+        BulkActionName::Cancel => &[State::Running, State::Pending],
+        BulkActionName::Delete => {
+            &[State::Pending, State::Dead, State::Cancelled, State::Completed]
+        }
+        BulkActionName::DeadLetter | BulkActionName::Reschedule => &[State::Pending],
+    };
+    states.iter().fold(StatusSet::NONE, |all, state| all.union(state.statuses()))
+}
+
+/// Asks for confirmation at the terminal; `look` says how to see the jobs first.
 ///
 /// # Errors
-/// A usage error if nobody does, or if the answer is no.
+/// A usage error if stdin is not a terminal; a failure if the answer is no.
 pub(crate) fn confirm(question: &str, look: &str) -> Result<()> {
     if !std::io::stdin().is_terminal() {
-        return Err(Usage::error(format!("{question} Say --yes, or look first {look}")));
+        return Err(Usage::error(format!("{question} Pass --yes, or look first {look}")));
     }
     let mut terminal = std::io::stderr();
     write!(terminal, "{question} [y/N] ").and_then(|()| terminal.flush())?;
@@ -193,7 +156,7 @@ pub(crate) fn confirm(question: &str, look: &str) -> Result<()> {
     }
 }
 
-/// Shown on a terminal only.
+/// A progress bar, shown on a terminal only.
 pub(crate) fn progress(length: u64, doing: &'static str) -> ProgressBar {
     let template = "{msg} {wide_bar} {human_pos}/{human_len}  {eta}";
     let bar = ProgressBar::new(length).with_message(doing);

@@ -11,11 +11,11 @@ use serde_json::json;
 use super::context::Context;
 use super::exit::Exit;
 
-/// Print what makes a shell complete commands and flags
+/// Print a completion script for a shell
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Completions {
-    /// For which shell
+    /// Name of the shell
     shell: Shell,
 }
 
@@ -25,10 +25,10 @@ Examples:
   queuekit completions zsh > ~/.zfunc/_queuekit
   queuekit completions fish > ~/.config/fish/completions/queuekit.fish";
 
-/// Write manual pages: one for each command
+/// Write manual pages, one for each command
 #[derive(Args, Debug)]
 pub(crate) struct Man {
-    /// The directory to write to, made if it is missing, such as /usr/local/share/man/man1
+    /// Directory to write to, such as /usr/local/share/man/man1; created if it does not exist
     #[arg(value_name = "DIRECTORY")]
     directory: PathBuf,
 }
@@ -37,7 +37,7 @@ impl Completions {
     pub(crate) fn run(self, context: &Context, mut command: clap::Command) -> Result<Exit> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut command, "queuekit", &mut script);
-        let script = String::from_utf8(script).context("the script is no text")?;
+        let script = String::from_utf8(script).context("the script is not UTF-8")?;
         context.output.line(script.trim_end())?;
         Ok(Exit::Success)
     }

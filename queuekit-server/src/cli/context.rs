@@ -1,4 +1,4 @@
-//! What every command is handed.
+//! The settings, the output and the store or server that every command gets.
 
 use anyhow::Result;
 use queuekit::Client;
@@ -10,7 +10,7 @@ use crate::config::{Sources, StoreAddress, store_address};
 
 const KEY: &str = "QUEUEKIT_API_KEY";
 
-/// The settings and where to answer. Debug is left out: the URL may hold a password.
+/// The settings and the output. It has no `Debug`, because the URL may hold a password.
 pub(crate) struct Context {
     pub(crate) url: Option<String>,
     pub(crate) server: Option<String>,
@@ -18,12 +18,12 @@ pub(crate) struct Context {
     pub(crate) output: Output,
 }
 
-/// What a command does to a store that may not be there yet.
+/// Whether a command may create the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// It shows or changes what is there: nothing is made for it.
+    /// It reads or changes what exists, and creates nothing.
     Existing,
-    /// It stores something: a new SQLite file is made for it, tables in a server are not.
+    /// It stores something: creates a new SQLite file, but no tables in a database server.
     Creating,
 }
 
@@ -33,12 +33,12 @@ impl Context {
         store_address(self.url.as_deref(), &self.sources)
     }
 
-    /// Opens the store and brings its schema up to date, for what runs on: `serve`, `work`, `dev`.
+    /// Opens the store and updates its schema, for `serve`, `work` and `dev`.
     pub(crate) async fn connect(&self) -> Result<Client> {
         Ok(queuekit::connect(self.address().to_open()?).await?)
     }
 
-    /// Does something with the routes: of the server that is named, or of the store.
+    /// Runs `act` with the routes of the server, if one is named, or else of the store.
     pub(crate) async fn with_api<T>(
         &self,
         access: Access,
@@ -56,25 +56,26 @@ impl Context {
         Ok(done)
     }
 
-    /// A flag goes before the environment, whichever of both is named.
+    /// The server to use, if any. A flag overrides the environment, even if it names the other one.
     ///
     /// # Errors
-    /// Usage if the environment alone names both: the wrong one would be changed silently.
+    /// Usage if the environment names both: the command could silently change the wrong one.
     fn server(&self) -> Result<Option<ServerAddress>> {
         let environment = &self.sources.environment;
         let variable = environment.get("QUEUEKIT_SERVER").filter(|_| self.url.is_none());
         if self.server.is_none() && variable.is_some() && environment.get("QUEUEKIT_URL").is_some()
         {
             return Err(Usage::error(
-                "QUEUEKIT_URL and QUEUEKIT_SERVER are both set, and a command asks one of them; \
-                 unset one, or say --url or --server",
+                "QUEUEKIT_URL and QUEUEKIT_SERVER are both set, and a command uses only one; \
+                 unset one, or pass --url or --server",
             ));
         }
         let Some(url) = self.server.as_deref().or(variable) else { return Ok(None) };
         ServerAddress::new(url, self.key()).map(Some)
     }
 
-    /// The key for the server: one that was exported is not for a server that only `.env` names.
+    /// The key for the server. An exported key is not sent to a server that only `.env` names:
+    /// that file may be someone else's.
     fn key(&self) -> Option<&str> {
         let environment = &self.sources.environment;
         let exported = environment.get(KEY);
@@ -84,8 +85,8 @@ impl Context {
         let key = environment.secret_for("QUEUEKIT_SERVER", KEY);
         if key.is_none() && exported.is_some() {
             remark(
-                "warning: .env names the server, and QUEUEKIT_API_KEY is not of .env, so it is \
-                 not sent; name the server by --server, or export QUEUEKIT_SERVER too",
+                "warning: QUEUEKIT_API_KEY is not sent, because only .env names the server and \
+                 the key is not from .env; pass --server, or export QUEUEKIT_SERVER too",
             );
         }
         key

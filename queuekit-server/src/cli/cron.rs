@@ -1,42 +1,43 @@
 //! `queuekit cron`
 
-use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::Result;
 use axum::http::{Method, StatusCode};
 use clap::{ArgGroup, Args, Subcommand};
-use jiff::Timestamp;
-use queuekit::{Kind, Overlap, QueueName, ScheduleName};
-use serde::{Deserialize, Serialize};
+
+use queuekit::store::{Kind, ScheduleName};
+use queuekit::{CatchUp, Overlap, QueueName};
+use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::api::Api;
 use super::bulk::confirm;
 use super::context::{Access, Context};
+use super::duration::{Instant, Span, millis};
 use super::exit::Exit;
+use super::format::{ago, brief, or_dash, span};
+use super::one_of_flag::one_of;
 use super::output::Output;
 use super::payload;
-use super::quantity::{Instant, Span, millis};
-use super::shown::{ago, brief, or_dash, span};
 use super::table::{Cell, Table};
-use super::words::one_of;
+use crate::wire::{NewJobBody, NewScheduleBody, NextRunsBody, ScheduleBody, ScheduleRunBody, Time};
 
 const LETTERS: usize = 50;
 
-/// Schedules: jobs at the times of a cron expression, or every so often
+/// Manage schedules, which enqueue jobs at the times of a cron expression or at an interval
 #[derive(Subcommand, Debug)]
 pub(crate) enum Cron {
-    /// List schedules, with when they run next
+    /// List schedules and their next occurrences
     List,
     Put(Box<Put>),
-    /// Enqueue nothing until it is resumed
+    /// Pause a schedule: it enqueues nothing until it is resumed
     Pause(Named),
-    /// End a pause
+    /// Resume a paused schedule
     Resume(Named),
     Delete(Delete),
-    /// Enqueue the job of a schedule now, beside its times
+    /// Enqueue the job of a schedule now, regardless of its times
     Run(Named),
     Next(Next),
 }
@@ -44,74 +45,75 @@ pub(crate) enum Cron {
 /// A schedule.
 #[derive(Args, Debug)]
 pub(crate) struct Named {
-    /// Of the schedule
+    /// Name of the schedule
     name: ScheduleName,
 }
 
-/// Remove a schedule; jobs that it has enqueued stay
+/// Delete a schedule; jobs that it has enqueued stay
 #[derive(Args, Debug)]
 pub(crate) struct Delete {
-    /// Of the schedule
+    /// Name of the schedule
     name: ScheduleName,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
 }
 
-/// Tell when a schedule runs next
+/// Print the next occurrences of a schedule
 #[derive(Args, Debug)]
 pub(crate) struct Next {
-    /// Of the schedule
+    /// Name of the schedule
     name: ScheduleName,
-    /// How many times
+    /// Number of occurrences
     #[arg(long, default_value = "5", value_parser = clap::value_parser!(u8).range(1..=100))]
     count: u8,
 }
 
-/// Store a schedule, or replace the one of this name
+/// Create or replace a schedule
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 #[command(group = ArgGroup::new("when").args(["cron", "every"]).required(true))]
 pub(crate) struct Put {
-    /// Of the schedule
+    /// Name of the schedule
     name: ScheduleName,
-    /// The type of its jobs: it picks the handler
-    #[arg(value_name = "TYPE")]
+    /// Kind of its jobs; picks the handler
+    #[arg(value_name = "KIND")]
     kind: Kind,
-    /// When: five to seven fields, as '30 2 * * *', or @daily and the like
+    /// Cron expression: five to seven fields, such as '30 2 * * *', or @daily and the like
     #[arg(long, value_name = "EXPRESSION")]
     cron: Option<String>,
-    /// Of the expression, as Europe/Berlin
+    /// Time zone of the expression, such as Europe/Berlin [default: UTC]
     #[arg(long, value_name = "ZONE", conflicts_with = "every")]
     zone: Option<String>,
-    /// Every so often, as 5m
+    /// Interval, such as 5m, instead of a cron expression
     #[arg(long, value_name = "DURATION")]
     every: Option<Span>,
-    /// What the handler is given: JSON, or the file it is in, or - for stdin
+    /// Data for the handler: JSON, @FILE to read it from a file, or - for stdin
     #[arg(long, value_name = "JSON|@FILE|-", default_value = "null", allow_hyphen_values = true)]
     payload: String,
-    /// The queue of its jobs
+    /// Queue of its jobs
     #[arg(long, default_value = "default")]
     queue: QueueName,
-    /// How often each of its jobs may be tried
+    /// Attempts before one of its jobs is dead-lettered [default: 3]
     #[arg(long, value_name = "N")]
     max_attempts: Option<u32>,
-    /// What becomes of times that nobody was there for: skip, once, or the latest N
-    #[arg(long, value_name = "skip|once|N")]
+    /// Missed occurrences to enqueue: none (skip), the latest (once), or the latest N
+    /// [default: once]
+    #[arg(long, value_name = "skip|once|N", value_parser = catch_up)]
     catch_up: Option<CatchUp>,
-    /// Whether a job is enqueued though the one before has not ended
+    /// Whether to enqueue a job while the last one has not ended [default: allow]
     #[arg(long, value_name = "POLICY", value_parser = one_of::<Overlap>(Overlap::WORDS))]
     overlap: Option<Overlap>,
-    /// Spread runs over this long
+    /// Delay each job by up to this time, to spread the load
     #[arg(long, value_name = "DURATION")]
     jitter: Option<Span>,
-    /// No run before: RFC 3339, or a duration from now
+    /// No occurrence before this time: RFC 3339, or a duration from now
     #[arg(long, value_name = "TIME")]
     start: Option<Instant>,
-    /// No run from then on: RFC 3339, or a duration from now
+    /// No occurrence after this time: RFC 3339, or a duration from now
     #[arg(long, value_name = "TIME")]
     end: Option<Instant>,
-    /// Enqueue nothing until it is resumed; without it a pause stays as it is
+    /// Pause the schedule; without this flag, a pause stays as it is
     #[arg(long)]
     paused: bool,
 }
@@ -121,48 +123,13 @@ Examples:
   queuekit cron put nightly report --cron '30 2 * * *' --zone Europe/Berlin
   queuekit cron put ping http --every 5m --payload '{\"url\": \"https://example.com/ping\"}'
 
-An expression that never matches is refused. Who enqueues what is due: `queuekit serve`, `work` and
-every worker.";
-
-/// As the route takes it.
-#[derive(Clone, Copy, Debug, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum CatchUp {
-    Skip,
-    Once,
-    All(u32),
-}
+An expression that never matches is refused. `queuekit serve`, `queuekit work` and all other workers
+enqueue the jobs that are due.";
 
 #[derive(Deserialize)]
 struct Page {
     schedules: Vec<Box<RawValue>>,
     after: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct ScheduleView {
-    name: String,
-    error: Option<String>,
-    cron: Option<String>,
-    zone: Option<String>,
-    every_ms: Option<u64>,
-    job: Option<JobView>,
-    #[serde(default)]
-    paused: bool,
-    next_at: Option<Timestamp>,
-    #[serde(default)]
-    enqueued: u64,
-}
-
-#[derive(Deserialize)]
-struct JobView {
-    queue: String,
-    r#type: String,
-}
-
-#[derive(Deserialize)]
-struct NextView {
-    next: Vec<Timestamp>,
 }
 
 impl Cron {
@@ -177,10 +144,8 @@ impl Cron {
             Self::Delete(delete) => delete.run(api, output).await,
             Self::Run(Named { name }) => {
                 let answer = api.act(Method::POST, &format!("{}/run", path(&name))).await?;
-                output.forward(answer.json(), || {
-                    let value: serde_json::Value = answer.read()?;
-                    Ok(value["id"].as_str().unwrap_or_default().to_owned())
-                })
+                output
+                    .forward(answer.json(), || Ok(answer.read::<ScheduleRunBody>()?.id.to_string()))
             }
             Self::Next(next) => next.run(api, output).await,
         };
@@ -196,7 +161,7 @@ fn path(name: &ScheduleName) -> String {
 async fn turn(api: &Api, name: &ScheduleName, action: &str, output: Output) -> Result<()> {
     let answer = api.act(Method::POST, &format!("{}/{action}", path(name))).await?;
     output.forward(answer.json(), || {
-        Ok(format!("{name} runs: {}", answer.read::<ScheduleView>()?.next()))
+        Ok(format!("{name} runs: {}", answer.read::<ScheduleBody>()?.next()))
     })
 }
 
@@ -215,24 +180,24 @@ async fn list(api: &Api, output: Output) -> Result<()> {
 }
 
 fn table(schedules: &[Box<RawValue>]) -> Result<Table> {
-    let names = ["NAME", "WHEN", "TYPE", "QUEUE", "NEXT", "#ENQUEUED"];
-    let mut table = Table::new(&names, "there are no schedules: `queuekit cron put` makes one");
+    let names = ["NAME", "WHEN", "KIND", "QUEUE", "NEXT", "#ENQUEUED"];
+    let mut table = Table::new(&names, "no schedules: `queuekit cron put` creates one");
     for schedule in schedules {
-        let schedule: ScheduleView = serde_json::from_str(schedule.get())?;
+        let schedule: ScheduleBody = serde_json::from_str(schedule.get())?;
         let job = schedule.job.as_ref();
         table.row([
             Cell::from(&schedule.name),
             Cell::from(brief(&schedule.when(), LETTERS)),
-            or_dash(job.map(|job| &job.r#type)),
+            or_dash(job.map(|job| &job.kind)),
             or_dash(job.map(|job| &job.queue)),
             Cell::from(schedule.next()),
-            Cell::from(schedule.enqueued),
+            Cell::from(schedule.enqueued.unwrap_or_default()),
         ]);
     }
     Ok(table)
 }
 
-impl ScheduleView {
+impl ScheduleBody {
     fn when(&self) -> String {
         match (&self.cron, self.every_ms, &self.error) {
             (Some(cron), ..) => format!("{cron} {}", self.zone.as_deref().unwrap_or("UTC")),
@@ -243,22 +208,19 @@ impl ScheduleView {
 
     fn next(&self) -> String {
         match self.next_at {
-            _ if self.paused => "paused".to_owned(),
+            _ if self.paused == Some(true) => "paused".to_owned(),
             Some(at) => ago(at),
             None => "never".to_owned(),
         }
     }
 }
 
-impl FromStr for CatchUp {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "skip" => Ok(Self::Skip),
-            "once" => Ok(Self::Once),
-            number => number.parse().map(Self::All).map_err(|_| "write skip, once or a number"),
-        }
+/// The word of a flag.
+fn catch_up(text: &str) -> Result<CatchUp, &'static str> {
+    match text {
+        "skip" => Ok(CatchUp::Skip),
+        "once" => Ok(CatchUp::Once),
+        number => number.parse().map(CatchUp::All).map_err(|_| "write skip, once or a number"),
     }
 }
 
@@ -269,15 +231,15 @@ impl Next {
         if output.json {
             return output.raw(answer.json());
         }
-        let NextView { next } = answer.read()?;
+        let NextRunsBody { next } = answer.read()?;
         if !next.is_empty() {
             let lines: Vec<_> = next.into_iter().map(|at| format!("{at}  {}", ago(at))).collect();
             return output.line(lines.join("\n"));
         }
-        let schedule: ScheduleView = api.get(&schedule).await?.read()?;
+        let schedule: ScheduleBody = api.get(&schedule).await?.read()?;
         match schedule.paused {
-            true => output.line("it is paused: `queuekit cron resume` lets it run"),
-            false => output.line("it will not run again"),
+            Some(true) => output.line("the schedule is paused: `queuekit cron resume` resumes it"),
+            _ => output.line("the schedule has no more occurrences"),
         }
     }
 }
@@ -287,13 +249,13 @@ impl Delete {
         let Self { name, yes } = self;
         let path = path(&name);
         if !yes {
-            let schedule: ScheduleView = api.get(&path).await?.read()?;
+            let schedule: ScheduleBody = api.get(&path).await?.read()?;
             let question = format!("delete the schedule {name}, {}?", schedule.when());
             confirm(&question, "with `cron list`")?;
         }
         api.act(Method::DELETE, &path).await?;
         let value = json!({ "schedule": name.as_str(), "outcome": "deleted" });
-        output.answer(&value, format_args!("{name} is gone"))
+        output.answer(&value, format_args!("{name} was deleted"))
     }
 }
 
@@ -301,62 +263,37 @@ impl Put {
     async fn run(self, api: &Api, output: Output) -> Result<()> {
         let payload = payload::read("--payload", &self.payload)?;
         let ms = |Span(span): Span| millis(span);
-        let mut job = serde_json::Map::new();
-        job.insert("type".into(), json!(self.kind.as_str()));
-        job.insert("queue".into(), json!(self.queue.as_str()));
-        job.extend(self.max_attempts.map(|attempts| ("max_attempts".into(), json!(attempts))));
-        let body = Body {
-            cron: self.cron.as_deref(),
-            zone: self.zone.as_deref(),
+        let job = NewJobBody {
+            kind: self.kind.into(),
+            payload: Some(payload),
+            queue: Some(self.queue.into()),
+            max_attempts: self.max_attempts,
+            ..NewJobBody::default()
+        };
+        let body = NewScheduleBody {
+            cron: self.cron,
+            zone: self.zone,
             every_ms: self.every.map(ms),
-            job: JobBody { about: job, payload: &payload },
+            job,
             catch_up: self.catch_up,
             overlap: self.overlap,
             jitter_ms: self.jitter.map_or(0, ms),
-            start: self.start.map(|Instant(at)| at.to_string()),
-            end: self.end.map(|Instant(at)| at.to_string()),
+            start: self.start.map(|Instant(at)| Time::from(at)),
+            end: self.end.map(|Instant(at)| Time::from(at)),
             paused: self.paused.then_some(true),
         };
         let answer = api.call(Method::PUT, &path(&self.name), &body).await?;
         let is_new = answer.status == StatusCode::CREATED;
         output.forward(answer.json(), || {
-            let schedule: ScheduleView = answer.read()?;
-            let done = if is_new { "is stored" } else { "was replaced" };
+            let schedule: ScheduleBody = answer.read()?;
+            let done = if is_new { "was created" } else { "was replaced" };
             let next = match schedule.next_at {
-                Some(at) if !schedule.paused => format!("; it runs {}, at {at}", ago(at)),
+                Some(at) if schedule.paused != Some(true) => {
+                    format!("; it runs {}, at {at}", ago(at))
+                }
                 _ => format!("; it runs: {}", schedule.next()),
             };
             Ok(format!("{} {done}{next}", schedule.name))
         })
     }
-}
-
-/// As the route takes it.
-#[derive(Serialize)]
-struct Body<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cron: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    zone: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    every_ms: Option<u64>,
-    job: JobBody<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    catch_up: Option<CatchUp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    overlap: Option<Overlap>,
-    jitter_ms: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    start: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    end: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    paused: Option<bool>,
-}
-
-#[derive(Serialize)]
-struct JobBody<'a> {
-    #[serde(flatten)]
-    about: serde_json::Map<String, serde_json::Value>,
-    payload: &'a RawValue,
 }

@@ -10,16 +10,16 @@ use super::context::Context;
 use super::exit::Exit;
 use super::output::remark;
 use super::serve::{announce, serve};
-use super::stop::{Hangups, Stop};
+use super::shutdown::{Hangups, Stop};
 use super::{reload, work};
 use crate::config::{HttpFlags, WorkFlags, WorkSettings};
 use crate::handlers::add_demo;
-use crate::http::Server;
+use crate::listen::Server;
 
-/// Neither the environment nor a file names the store: demo jobs are not for one that is in use.
+/// Neither the environment nor a file sets the store, so that demo jobs never reach one in use.
 const DEFAULT: &str = "sqlite://queuekit-dev.db";
 
-/// Look around: store, server, worker and demo jobs in one process, without set-up
+/// Try queuekit: store, server, worker and demo jobs in one process, without setup
 #[derive(Args, Debug)]
 #[command(after_help = AFTER)]
 pub(crate) struct Dev {
@@ -28,9 +28,10 @@ pub(crate) struct Dev {
 }
 
 const AFTER: &str = "\
-The store is ./queuekit-dev.db, or what --url says; QUEUEKIT_URL and queuekit.toml do not name it.
-The demo jobs succeed, fail at first, die, wait for their time, and run in the order of a key; they
-are enqueued once, however often this is started. Delete the file to begin anew.";
+The store is ./queuekit-dev.db, or the one of --url; QUEUEKIT_URL and queuekit.toml do not set it.
+The demo jobs succeed, fail and are retried, die, wait for their time, and run in the order of a
+partition key. They are enqueued once, however often you start the command. Delete the file to start
+over.";
 
 impl Dev {
     pub(crate) async fn run(self, mut context: Context) -> Result<Exit> {
@@ -55,7 +56,7 @@ impl Dev {
     }
 }
 
-/// One for each fate; the keys see to it that there is one only.
+/// Enqueues a demo job for each way a job can end. Their idempotency keys keep them unique.
 async fn enqueue_demo_jobs(client: &Client) -> Result<()> {
     let job = |kind: &str, payload: &'static str| JobDraft::new(kind, payload).queue("demo");
     let mut jobs = vec![
@@ -80,9 +81,9 @@ Seven demo jobs are in the queue `demo`. Try, in another terminal:
 
   curl -s '{url}/v1/jobs?queue=demo'{key}
   curl -s {url}/v1/jobs{key} -H 'Content-Type: application/json' \\
-    -d '{{\"type\": \"echo\", \"payload\": {{\"hello\": \"you\"}}}}'
+    -d '{{\"kind\": \"echo\", \"payload\": {{\"hello\": \"you\"}}}}'
   curl -s {url}/v1/queues/demo{key}
 
-{url}/docs has the whole API. Ctrl-C ends it."
+{url}/docs describes the whole API. Press Ctrl-C to stop."
     )
 }

@@ -4,25 +4,28 @@ use std::num::NonZeroUsize;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use queuekit::QueueName;
+use queuekit::{BulkAction, QueueName, Status};
 use serde_json::value::RawValue;
 
 use super::api::Api;
-use super::bulk::{Action, Bulk, BulkFlags};
+use super::bulk::{Bulk, BulkFlags};
 use super::context::{Access, Context};
 use super::exit::Exit;
-use super::filter::{self, FILTERS, Filter};
+use super::filter::{self, FILTERS};
 use super::output::Output;
 use super::{job, queue};
-use crate::cli::Usage;
+use crate::error::Usage;
+use crate::wire::{FilterBody, QueueBody};
 
-/// Dead-letter queues: jobs that will not be tried again until somebody says so
+/// Show, retry and purge dead-letter queues
 #[derive(Subcommand, Debug)]
 pub(crate) enum Dlq {
     /// List the queues that have dead jobs
     List,
     Show(Show),
+    /// Retry the dead jobs of a queue, with all their attempts
     Retry(Change),
+    /// Delete the dead jobs of a queue
     Purge(Change),
 }
 
@@ -30,23 +33,23 @@ pub(crate) enum Dlq {
 #[derive(Args, Debug)]
 #[command(after_help = FILTERS)]
 pub(crate) struct Show {
-    /// Of the queue
+    /// Queue name
     name: QueueName,
-    /// Only those that match, as kind:email error:timeout
+    /// Show only the jobs that match, such as kind:email error:timeout
     #[arg(value_name = "FILTER", value_parser = filter::word)]
     filter: Vec<String>,
-    /// Show this many at most
+    /// Maximum number of jobs to show
     #[arg(long, value_name = "N", default_value = "50")]
     limit: NonZeroUsize,
 }
 
-/// Of the dead jobs of a queue: `retry` brings them back, `purge` deletes them
+/// Arguments of `retry` and `purge`.
 #[derive(Args, Debug)]
 #[command(after_help = FILTERS)]
 pub(crate) struct Change {
-    /// Of the queue
+    /// Queue name
     name: QueueName,
-    /// Only those that match, as kind:email error:timeout
+    /// Change only the jobs that match, such as kind:email error:timeout
     #[arg(value_name = "FILTER", value_parser = filter::word)]
     filter: Vec<String>,
     #[command(flatten)]
@@ -62,8 +65,8 @@ impl Dlq {
                 let filter = dead(api, &name, &filter).await?;
                 job::list(api, &filter, limit.get(), output).await.map(drop)
             }
-            Self::Retry(change) => change.run(api, Action::Retry, output).await,
-            Self::Purge(change) => change.run(api, Action::Delete, output).await,
+            Self::Retry(change) => change.run(api, BulkAction::Retry, output).await,
+            Self::Purge(change) => change.run(api, BulkAction::Delete, output).await,
         };
         context.with_api(Access::Existing, run).await?;
         Ok(Exit::Success)
@@ -71,7 +74,7 @@ impl Dlq {
 }
 
 impl Change {
-    async fn run(self, api: &Api, action: Action, output: Output) -> Result<()> {
+    async fn run(self, api: &Api, action: BulkAction, output: Output) -> Result<()> {
         let filter = dead(api, &self.name, &self.filter).await?;
         Bulk { action, filter }.run(api, self.flags, output).await
     }
@@ -80,8 +83,8 @@ impl Change {
 async fn list(api: &Api, output: Output) -> Result<()> {
     let queues = queue::all(api).await?;
     let rows = queue::rows(&queues)?;
-    let dead: Vec<(Box<RawValue>, queue::QueueView)> =
-        queues.into_iter().zip(rows).filter(|(_, queue)| queue.value("dead") > 0).collect();
+    let dead: Vec<(Box<RawValue>, QueueBody)> =
+        queues.into_iter().zip(rows).filter(|(_, queue)| queue.value(Status::Dead) > 0).collect();
     let (queues, rows): (Vec<_>, Vec<_>) = dead.into_iter().unzip();
     if rows.is_empty() && !output.json {
         return output.line("no queue has dead jobs");
@@ -89,11 +92,12 @@ async fn list(api: &Api, output: Output) -> Result<()> {
     output.list(&queues, queue::table(&rows))
 }
 
-/// The dead jobs of a queue that is there.
-async fn dead(api: &Api, name: &QueueName, filter: &[String]) -> Result<Filter> {
-    let mut filter = Filter::read(filter.iter().map(String::as_str))?;
+/// A filter for the dead jobs of a queue that exists.
+async fn dead(api: &Api, name: &QueueName, filter: &[String]) -> Result<FilterBody> {
+    let mut filter = FilterBody::read(filter.iter().map(String::as_str))?;
     if filter.queue.is_some() || filter.status.is_some() {
-        return Err(Usage::error("a dead-letter queue is of one queue, and all in it is dead"));
+        let told = "leave out queue: and status: in the filter: this is one dead-letter queue";
+        return Err(Usage::error(told));
     }
     api.get(&format!("/v1/queues/{name}")).await?;
     filter.queue = Some(name.to_string());

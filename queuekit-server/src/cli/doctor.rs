@@ -5,26 +5,27 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use queuekit::capability::{Durability, Finding, ScheduleQuery, Severity};
-use queuekit::{Backend, Clock, ErrorKind, JobFilter, Queue, Status, SystemClock, Timestamp};
+use queuekit::store::capability::{Durability, Finding, ScheduleQuery, Severity};
+use queuekit::store::{Backend, Clock, Queue, SystemClock};
+use queuekit::{ErrorKind, JobFilter, Status, Timestamp};
 use serde::Serialize;
 
 use super::context::Context;
 use super::exit::Exit;
+use super::format::{span, survived};
 use super::migrate;
 use super::output::with_causes;
 use super::production::Checklist;
-use super::shown::{span, survived};
-use crate::config::{StoreAddress, exposed};
+use crate::config::{StoreAddress, file_permissions};
 
-/// A queue that has lost more points than this is worth a warning.
+/// A lower health score of a queue is worth a warning.
 const HEALTH_WANTED: u8 = 80;
 
-/// Look for what is wrong with the store, and say what to do
+/// Check the store for problems, and explain how to fix them
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Doctor {
-    /// Also go through what production is asked for, item by item
+    /// Also check each item of the production checklist
     #[arg(long)]
     production: bool,
 }
@@ -33,19 +34,19 @@ const EXAMPLES: &str = "\
 Examples:
   queuekit doctor --url postgres://localhost/jobs
   queuekit doctor --json | jq .findings
-  queuekit doctor --production                        the list of docs/hardening.md
+  queuekit doctor --production                        the checklist of docs/hardening.md
 
-It changes nothing. Findings are notes, warnings or errors; errors put jobs at risk, and make the
-exit code 4.";
+It changes nothing. Findings are notes, warnings or errors. An error puts jobs at risk, and sets the
+exit code to 4.";
 
-/// Clocks that differ by more are worth a warning.
+/// A larger difference of clocks is worth a warning.
 const CLOCKS_APART: Duration = Duration::from_secs(2);
 const LATELY: Duration = Duration::from_secs(3600);
 
 /// What was found.
 #[derive(Default, Serialize)]
 struct Report {
-    /// Of this program.
+    /// Version of this program.
     version: &'static str,
     store: String,
     healthy: bool,
@@ -100,15 +101,15 @@ impl Doctor {
                 }
                 report.refusal(&address).await?;
             }
-            // What is wrong is the command, not the store.
+            // The command is wrong, not the store.
             Err(error) if matches!(error.kind(), ErrorKind::Invalid { .. }) => {
                 return Err(error.into());
             }
             Err(error) => report.failed(&error),
         }
-        for file in exposed::exposed(&context.sources) {
-            let message = format!("{}: {}", file.display(), exposed::FOUND);
-            report.find(Severity::Warning, message, exposed::REMEDY);
+        for file in file_permissions::exposed(&context.sources) {
+            let message = format!("{}: {}", file.display(), file_permissions::FOUND);
+            report.find(Severity::Warning, message, file_permissions::REMEDY);
         }
         if self.production && report.production.is_none() {
             report.production = Some(Checklist::look(&context, None).await);
@@ -130,14 +131,14 @@ const fn severity(severity: Severity) -> &'static str {
 }
 
 impl Report {
-    /// Asks the store; what of its schema is not of this build cannot be asked further.
+    /// Checks the store; a schema of another version cannot be read further.
     async fn examine(&mut self, store: &dyn Backend) -> queuekit::Result<()> {
         let can = store.capabilities();
         if let Some(migrations) = can.migrations {
             let status = migrations.status().await?;
             self.schema = Some(Schema { stored: status.stored, wanted: status.wanted });
             if status.stored == 0 {
-                // What can be told without the schema is; what cannot is no other fault.
+                // Report what is known without the schema. A failure here is no further problem.
                 let _ = self.inspect(store).await;
                 return Ok(());
             }
@@ -157,8 +158,8 @@ impl Report {
         self.examine_queues(store).await
     }
 
-    /// Where there is no queuekit, why not, in the words in which `serve` would refuse it: it may
-    /// be another application's file, or a replica.
+    /// If there is no schema, reports why `serve` would refuse the store: it may be another
+    /// application's file, or a replica.
     async fn refusal(&mut self, address: &StoreAddress) -> Result<()> {
         if self.schema.as_ref().is_some_and(|schema| schema.stored == 0)
             && let Err(error) = queuekit::connect(address.only_looking().to_open()?).await
@@ -168,7 +169,7 @@ impl Report {
         Ok(())
     }
 
-    /// Where nothing can be written, the rest may still tell why.
+    /// Reports if nothing can be written; the other checks may still show why.
     async fn check_writes(&mut self, store: &dyn Backend) {
         if let Some(inspect) = store.capabilities().inspect
             && let Err(error) = inspect.check_writes().await
@@ -203,7 +204,7 @@ impl Report {
         Ok(())
     }
 
-    /// Rows of schedules come with the time of the store, also where there are none.
+    /// Reads the store's clock: a query for schedules answers it, even if there are none.
     async fn ask_clock(&mut self, store: &dyn Backend) -> queuekit::Result<()> {
         let Some(schedules) = store.capabilities().schedules else { return Ok(()) };
         let asked = SystemClock::default().now();
@@ -212,7 +213,8 @@ impl Report {
         Ok(())
     }
 
-    /// The store's clock decides about every time; that of this machine only about what is shown.
+    /// Compares the clocks. All times are decided by the store's clock; this machine's clock is for
+    /// display only.
     fn examine_clock(&mut self, asked: Timestamp, told: Timestamp, answered: Timestamp) {
         let apart = match told {
             told if told > answered => told.since(answered),
@@ -220,18 +222,18 @@ impl Report {
         };
         let side = if told > answered { "ahead of" } else { "behind" };
         let value = match apart {
-            Duration::ZERO => "as that of this machine".to_owned(),
-            apart => format!("{} {side} that of this machine", span(apart)),
+            Duration::ZERO => "the same as this machine's".to_owned(),
+            apart => format!("{} {side} this machine's", span(apart)),
         };
         let message = format!("the store's clock is {value}");
         self.facts.push(Fact { name: "clock", value });
         if apart > CLOCKS_APART {
-            let remedy = "let both ask a time server: `run_at` and ages are off by as much";
+            let remedy = "synchronize both with a time server: `run_at` and ages are off by it";
             self.find(Severity::Warning, message, remedy);
         }
     }
 
-    /// Whether more jobs die.
+    /// Reports a queue in which jobs have died lately.
     async fn examine_dead(&mut self, store: &dyn Backend, queue: &Queue) -> queuekit::Result<()> {
         let name = &queue.name;
         if queue.counts.get(Status::Dead).value == 0 {
@@ -243,7 +245,7 @@ impl Report {
         let (died, more) = (page.items.len(), if page.next.is_some() { " or more" } else { "" });
         if died > 0 {
             let message = format!("queue {name}: {died}{more} jobs died within the last hour");
-            let remedy = format!("read why, and decide: queuekit dlq show {name}");
+            let remedy = format!("read why, then retry or purge them: queuekit dlq show {name}");
             self.find(Severity::Warning, message, remedy);
         }
         Ok(())
@@ -253,30 +255,30 @@ impl Report {
         let name = &queue.name;
         let ready = queue.counts.get(Status::Ready).value;
         if ready > 0 && queue.workers == 0 && !queue.settings.paused {
-            let message = format!("queue {name}: no worker serves it; ready jobs: {ready}");
+            let message = format!("queue {name}: {ready} jobs are ready, and no worker serves it");
             self.find(
                 Severity::Warning,
                 message,
-                format!("start one: queuekit work --queues {name}"),
+                format!("start a worker: queuekit work --queues {name}"),
             );
         }
         if queue.corrupt > 0 {
             let message = format!("queue {name}: {} records could not be read", queue.corrupt);
-            let remedy = "look at its dead jobs of the reason `corrupt`, and at the disk";
+            let remedy = "check its dead jobs with the reason `corrupt`, and the disk";
             self.find(Severity::Warning, message, remedy);
         }
         if queue.health.score < HEALTH_WANTED {
             let why = queue.health.reasons.join("; ");
             let message = format!("queue {name}: health {} of 100: {why}", queue.health.score);
             let remedy = format!(
-                "start more workers if jobs wait; if they die, read why: queuekit dlq show {name}"
+                "if jobs wait, start more workers; if jobs die, read why: queuekit dlq show {name}"
             );
             self.find(Severity::Warning, message, remedy);
         }
     }
 
     fn failed(&mut self, error: &queuekit::Error) {
-        let remedy = "see to what it names, then ask again";
+        let remedy = "fix the cause, then run this command again";
         self.find(Severity::Error, with_causes(error), remedy);
     }
 
@@ -293,7 +295,7 @@ impl fmt::Display for Report {
         if let Some(Schema { stored, wanted }) = self.schema {
             rows.push(("schema", format!("version {stored} of {wanted}")));
         }
-        rows.extend(self.survived.map(|survived| ("an Ok survives", survived.to_owned())));
+        rows.extend(self.survived.map(|what| ("a successful call survives", what.to_owned())));
         rows.extend(self.facts.iter().map(|fact| (fact.name, fact.value.clone())));
         let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
         for (name, value) in rows {

@@ -7,67 +7,65 @@ use std::time::Duration;
 use anyhow::{Result, anyhow};
 use axum::http::Method;
 use clap::Args;
-use queuekit::{
-    Bytes, Clock, IdempotencyKey, JobDraft, JobId, Kind, Metadata, NewJob, PartitionKey, Priority,
-    QueueName, Start, SystemClock, Timestamp,
-};
-use serde::{Deserialize, Serialize};
+use queuekit::store::{Clock, IdempotencyKey, Kind, PartitionKey, SystemClock};
+use queuekit::{Bytes, JobDraft, JobId, Metadata, NewJob, Priority, QueueName, Timestamp};
 use serde_json::value::RawValue;
 
 use super::api::Api;
 use super::bulk::progress;
 use super::context::{Access, Context};
+use super::duration::{Instant, Span};
 use super::exit::Exit;
+use super::format::span;
 use super::output::{Output, remark};
-use super::patience::Patience;
 use super::payload;
-use super::quantity::{Instant, Span, millis};
-use super::shown::span;
+use super::retry::Retry;
+use crate::wire::{EnqueueOutcomeBody, EnqueueOutcomesBody, NewJobBody, NewJobsBody};
 
-/// Room for all of a job that is not its payload.
+/// Room for the fields of a job other than its payload.
 const BESIDE_PAYLOAD: usize = 8 * 1024;
-/// What every store takes at once.
+/// The most that every store accepts in one call.
 const STEP_JOBS: usize = 1000;
 const STEP_BYTES: usize = 8 * 1024 * 1024;
 
-/// Store a job, and print its id as soon as it is stored
+/// Enqueue a job, and print its id as soon as it is stored
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Enqueue {
-    /// The type of the job: it picks the handler
-    #[arg(value_name = "TYPE")]
+    /// Kind of the job; picks the handler
+    #[arg(value_name = "KIND")]
     kind: Kind,
-    /// What the handler is given: JSON, or the file it is in, or - for stdin
+    /// Data for the handler: JSON, @FILE to read it from a file, or - for stdin
     #[arg(long, value_name = "JSON|@FILE|-", default_value = "null", allow_hyphen_values = true)]
     payload: String,
-    /// The queue
+    /// Queue of the job
     #[arg(long, default_value = "default")]
     queue: QueueName,
-    /// How urgent: 0 to 31, or low, normal, high, critical
+    /// Priority: 0 to 31, or low, normal, high, critical; higher runs first
     #[arg(long, default_value = "normal")]
     priority: Priority,
-    /// Wait this long before the first run, as 10s, 5m, 2d
+    /// Delay before the first run, such as 10s, 5m, 2d
     #[arg(long, value_name = "DURATION", conflicts_with = "run_at")]
     delay: Option<Span>,
-    /// Do not run before: RFC 3339, as 2027-01-31T12:00:00Z
+    /// Time before which the job does not run: RFC 3339, such as 2027-01-31T12:00:00Z
     #[arg(long, value_name = "TIME")]
     run_at: Option<Instant>,
-    /// Store only one job of the queue with this key
+    /// Idempotency key: the queue accepts one job with this key
     #[arg(long, value_name = "KEY", conflicts_with = "count")]
     idempotency_key: Option<IdempotencyKey>,
-    /// Run in order with the other jobs of this key
+    /// Partition key: jobs with the same key run in order
     #[arg(long, value_name = "KEY")]
     partition_key: Option<PartitionKey>,
-    /// How often it may be tried
+    /// Attempts before the job is dead-lettered [default: 3]
     #[arg(long, value_name = "N")]
     max_attempts: Option<u32>,
-    /// How long one run may take, as 30s, 10m
+    /// Longest time of one run, such as 30s, 10m [default: 30m]
     #[arg(long, value_name = "DURATION")]
     timeout: Option<Span>,
-    /// A fact that travels with the job; may be repeated
+    /// Metadata that travels with the job; may be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     metadata: Vec<Fact>,
-    /// Store this many equal jobs
+    /// Number of equal jobs to store
     #[arg(long, value_name = "N", default_value = "1")]
     count: NonZeroU64,
 }
@@ -79,8 +77,8 @@ Examples:
   jq -n '{ms: 500}' | queuekit enqueue sleep --payload - --count 100
   queuekit enqueue invoice --idempotency-key invoice-42 --json
 
-With --json the answer is a line of JSON for each job: {\"outcome\":\"created\",\"id\":\"..\"}, or
-the outcome `duplicate`, which is no failure.";
+With --json it prints a line for each job: {\"outcome\":\"created\",\"id\":\"..\"}. The outcome
+`duplicate` is not a failure.";
 
 /// One `--metadata`.
 #[derive(Clone, Debug)]
@@ -89,63 +87,21 @@ struct Fact {
     value: String,
 }
 
-/// A job, as the route takes it.
-#[derive(Clone, Copy, Serialize)]
-struct Body<'a> {
-    /// Made here, so that a call whose answer was lost can be repeated.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<JobId>,
-    r#type: &'a str,
-    payload: &'a RawValue,
-    queue: &'a str,
-    priority: u8,
-    max_attempts: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    delay_ms: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    run_at: Option<jiff::Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    idempotency_key: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    partition_key: Option<&'a str>,
-    timeout_ms: u64,
-    metadata: &'a Metadata,
-}
-
-#[derive(Serialize)]
-struct Jobs<'a> {
-    jobs: Vec<Body<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Outcomes {
-    outcomes: Vec<Outcome>,
-}
-
-/// What became of one.
-#[derive(Deserialize, Serialize)]
-struct Outcome {
-    outcome: String,
-    id: Option<String>,
-    #[serde(skip_serializing)]
-    retry_after_ms: Option<u64>,
-}
-
 impl Enqueue {
     pub(crate) async fn run(self, context: Context) -> Result<Exit> {
         let count = self.count.get();
         let payload = payload::read("--payload", &self.payload)?;
-        // What is wrong with it is told before the store is opened.
+        // Report invalid input before the store is opened.
         let job = self.draft(&payload).build()?;
-        let body = Body::of(&job, &payload);
         let output = context.output;
-        let enqueue = async |api: &Api| store(api, &body, count, output).await;
+        let enqueue = async |api: &Api| store(api, &job, count, output).await;
         context.with_api(Access::Creating, enqueue).await?;
         Ok(Exit::Success)
     }
 
     fn draft(self, payload: &RawValue) -> JobDraft {
-        let metadata = self.metadata.into_iter().map(|fact| (fact.name, fact.value)).collect();
+        let metadata = self.metadata.into_iter().map(|fact| (fact.name, fact.value));
+        let metadata: Metadata = metadata.collect();
         let draft = JobDraft::new(self.kind, Bytes::copy_from_slice(payload.get().as_bytes()))
             .queue(self.queue)
             .priority(self.priority)
@@ -172,40 +128,17 @@ fn with<T>(
     }
 }
 
-impl<'a> Body<'a> {
-    fn of(job: &'a NewJob, payload: &'a RawValue) -> Self {
-        let (delay_ms, run_at) = match job.start() {
-            Start::After(delay) => (Some(millis(delay)), None),
-            Start::At(at) => (None, jiff::Timestamp::from_millisecond(at.as_millis()).ok()),
-        };
-        Self {
-            id: None,
-            r#type: job.kind().as_str(),
-            payload,
-            queue: job.queue().as_str(),
-            priority: job.priority().level(),
-            max_attempts: job.max_attempts(),
-            delay_ms,
-            run_at,
-            idempotency_key: job.idempotency_key().map(IdempotencyKey::as_str),
-            partition_key: job.partition_key().map(PartitionKey::as_str),
-            timeout_ms: millis(job.timeout()),
-            metadata: job.metadata(),
-        }
-    }
-}
-
-/// Stores them in steps that every store takes, and tells what became of each.
-async fn store(api: &Api, body: &Body<'_>, count: u64, output: Output) -> Result<()> {
-    let bytes = body.payload.get().len() + BESIDE_PAYLOAD;
+/// Stores the jobs in steps that every store accepts, and prints the outcome of each.
+async fn store(api: &Api, job: &NewJob, count: u64, output: Output) -> Result<()> {
+    let bytes = job.payload().len() + BESIDE_PAYLOAD;
     let most = STEP_JOBS.min(STEP_BYTES / bytes).max(1);
     let bar = progress(count, "enqueue");
     let mut left = count;
-    // Whether somebody reads the answers decides about no job.
+    // All jobs are stored, even if nobody reads the answers.
     let mut told = Ok(());
     while left > 0 {
         let step = usize::try_from(left).unwrap_or(usize::MAX).min(most);
-        let (outcomes, refused) = ask(api, &Jobs::new(body, step)?).await;
+        let (outcomes, refused) = ask(api, &jobs(job, step)).await;
         left -= outcomes.len() as u64;
         bar.set_position(count - left);
         told = told.and_then(|()| tell(&outcomes, output));
@@ -220,20 +153,20 @@ async fn store(api: &Api, body: &Body<'_>, count: u64, output: Output) -> Result
     told
 }
 
-/// Those that are stored, and why the next one is not.
-async fn ask(api: &Api, jobs: &Jobs<'_>) -> (Vec<Outcome>, Option<anyhow::Error>) {
-    // Under the ids that were sent nothing is stored twice.
+/// The jobs that were stored, and why the next one was not.
+async fn ask(api: &Api, jobs: &NewJobsBody) -> (Vec<EnqueueOutcomeBody>, Option<anyhow::Error>) {
+    // The ids make a repeated call safe: no job is stored twice.
     let ask = async || api.call(Method::POST, "/v1/jobs", jobs).await;
-    let answer = Patience::SHORT.ask(ask).await;
-    let outcomes = answer.and_then(|answer| answer.read::<Outcomes>());
+    let answer = Retry::SHORT.ask(ask).await;
+    let outcomes = answer.and_then(|answer| answer.read::<EnqueueOutcomesBody>());
     let mut outcomes = match outcomes {
         Ok(outcomes) => outcomes.outcomes,
         Err(error) => return (Vec::new(), Some(error)),
     };
     for (outcome, job) in outcomes.iter_mut().zip(&jobs.jobs) {
-        let is_own = job.id.is_some_and(|id| outcome.id.as_deref() == Some(&*id.to_string()));
+        let is_own = job.id.is_some() && job.id == outcome.id;
         if is_own && outcome.outcome == "duplicate" {
-            "created".clone_into(&mut outcome.outcome);
+            outcome.outcome = "created".into();
         }
     }
     let refused = outcomes.iter().position(|outcome| !outcome.is_stored());
@@ -241,40 +174,40 @@ async fn ask(api: &Api, jobs: &Jobs<'_>) -> (Vec<Outcome>, Option<anyhow::Error>
     (outcomes, refused.flatten().map(|outcome| outcome.failure()))
 }
 
-impl<'a> Jobs<'a> {
-    fn new(body: &Body<'a>, number: usize) -> Result<Self> {
-        let queue = QueueName::new(body.queue)?;
-        let id = || Some(JobId::generate(&queue, SystemClock::default().now()));
-        Ok(Self { jobs: (0..number).map(|_| Body { id: id(), ..*body }).collect() })
-    }
+/// Equal jobs. Each gets an id here, so that a call whose answer was lost can be repeated.
+fn jobs(job: &NewJob, number: usize) -> NewJobsBody {
+    let body = NewJobBody::of(job);
+    let id = || JobId::generate(job.queue(), SystemClock::default().now());
+    let body = || NewJobBody { id: Some(id()), ..body.clone() };
+    NewJobsBody { jobs: (0..number).map(|_| body()).collect() }
 }
 
-impl Outcome {
+impl EnqueueOutcomeBody {
     fn is_stored(&self) -> bool {
-        matches!(self.outcome.as_str(), "created" | "duplicate")
+        matches!(&*self.outcome, "created" | "duplicate")
     }
 
     fn failure(&self) -> anyhow::Error {
-        match (self.retry_after_ms, &self.id) {
+        match (self.retry_after_ms, self.id) {
             (Some(ms), _) => anyhow!(
-                "the queue is full (its max_pending is reached); try again in {}, or start more \
+                "the queue is full (max_pending is reached); try again in {}, or start more \
                  workers",
                 span(Duration::from_millis(ms))
             ),
-            (None, Some(id)) => anyhow!("its id is taken by another job, {id}"),
-            (None, None) => anyhow!("the answer for it was `{}`", self.outcome),
+            (None, Some(id)) => anyhow!("another job has the same id, {id}"),
+            (None, None) => anyhow!("the server answered `{}`", self.outcome),
         }
     }
 }
 
-/// A line for each.
-fn tell(outcomes: &[Outcome], output: Output) -> Result<()> {
+/// Prints a line for each job.
+fn tell(outcomes: &[EnqueueOutcomeBody], output: Output) -> Result<()> {
     if outcomes.iter().any(|outcome| outcome.outcome == "duplicate") {
-        remark("nothing was stored: the queue has a job with this idempotency key already");
+        remark("nothing was stored: the queue already has a job with this idempotency key");
     }
-    let line = |outcome: &Outcome| match output.json {
+    let line = |outcome: &EnqueueOutcomeBody| match output.json {
         true => serde_json::to_string(outcome),
-        false => Ok(outcome.id.clone().unwrap_or_default()),
+        false => Ok(outcome.id.map(|id| id.to_string()).unwrap_or_default()),
     };
     let lines: Vec<String> = outcomes.iter().map(line).collect::<Result<_, _>>()?;
     if lines.is_empty() { Ok(()) } else { output.raw(&lines.join("\n")) }
@@ -286,7 +219,7 @@ impl FromStr for Fact {
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, value) = text.split_once('=').unwrap_or_default();
         if name.is_empty() {
-            return Err("a fact is NAME=VALUE".to_owned());
+            return Err("metadata must be NAME=VALUE".to_owned());
         }
         Ok(Self { name: name.to_owned(), value: value.to_owned() })
     }

@@ -5,26 +5,26 @@ use std::num::NonZeroUsize;
 use anyhow::Result;
 use axum::http::Method;
 use clap::{Args, Subcommand};
-use jiff::Timestamp;
-use queuekit::{IdempotencyKey, Kind, PartitionKey};
+use queuekit::store::{IdempotencyKey, Kind, PartitionKey};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::api::Api;
 use super::context::{Access, Context};
+use super::duration::{Since, Span, millis};
 use super::event_retention::Retention;
 use super::exit::Exit;
+use super::format::{ago, brief, or_dash};
 use super::output::{Output, remark};
 use super::payload;
-use super::quantity::{Since, Span, millis};
-use super::shown::{ago, brief, or_dash};
 use super::table::{Cell, Table};
+use crate::wire::{EmittedBody, EventBody, NewEventBody, Time};
 
 const LETTERS: usize = 60;
 const PAGE: usize = 500;
 
-/// Events: emit them, read the log, and say how long it is kept
+/// Emit events, read the log, and set its retention
 #[derive(Subcommand, Debug)]
 pub(crate) enum Event {
     Emit(Emit),
@@ -36,19 +36,19 @@ pub(crate) enum Event {
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Emit {
-    /// What has happened, as order.paid
+    /// Event type, such as order.paid
     #[arg(value_name = "TYPE")]
     kind: Kind,
-    /// What is told of it: JSON, or the file it is in, or - for stdin
+    /// Data of the event: JSON, @FILE to read it from a file, or - for stdin
     #[arg(long, value_name = "JSON|@FILE|-", default_value = "null", allow_hyphen_values = true)]
     data: String,
-    /// Ordered consumers get the events of one key one after the other
+    /// Partition key: ordered consumers get the events of one key one after the other
     #[arg(long, value_name = "KEY")]
     partition_key: Option<PartitionKey>,
-    /// Store only one event of the type with this key
+    /// Idempotency key: the log holds one event of the type with this key
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<IdempotencyKey>,
-    /// Its deliveries wait this long, as 10s, 5m, 2d
+    /// Delay of its deliveries, such as 10s, 5m, 2d
     #[arg(long, value_name = "DURATION")]
     delay: Option<Span>,
 }
@@ -61,40 +61,22 @@ Examples:
 /// List the events of the log, oldest first
 #[derive(Args, Debug)]
 pub(crate) struct List {
-    /// A type, what begins with some parts (order.*), or all
+    /// One type, all types below a prefix (order.*), or all (*)
     #[arg(value_name = "TYPES", default_value = "*")]
     kind: String,
-    /// Only those that were stored since, as 1h, or an instant (RFC 3339)
+    /// Show only events stored since this time: a duration ago, such as 1h, or RFC 3339
     #[arg(long, value_name = "TIME")]
     since: Option<Since>,
-    /// Show this many at most
+    /// Maximum number of events to show
     #[arg(long, value_name = "N", default_value = "50")]
     limit: NonZeroUsize,
-}
-
-#[derive(Serialize)]
-struct Body<'a> {
-    r#type: &'a str,
-    data: &'a RawValue,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    partition_key: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    idempotency_key: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    delay_ms: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct Emitted {
-    id: String,
-    outcome: String,
 }
 
 #[derive(Serialize)]
 struct Query<'a> {
     r#type: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    from: Option<String>,
+    from: Option<Time>,
     limit: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<String>,
@@ -104,15 +86,6 @@ struct Query<'a> {
 struct Page {
     events: Vec<Box<RawValue>>,
     cursor: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct EventView {
-    id: String,
-    r#type: String,
-    data: Option<Box<RawValue>>,
-    partition_key: Option<String>,
-    emitted_at: Timestamp,
 }
 
 impl Event {
@@ -135,27 +108,28 @@ impl Event {
 impl Emit {
     async fn run(self, api: &Api, output: Output) -> Result<()> {
         let data = payload::read("--data", &self.data)?;
-        let body = Body {
-            r#type: self.kind.as_str(),
-            data: &data,
-            partition_key: self.partition_key.as_ref().map(PartitionKey::as_str),
-            idempotency_key: self.idempotency_key.as_ref().map(IdempotencyKey::as_str),
+        let body = NewEventBody {
+            r#type: self.kind.into(),
+            data: Some(data),
+            partition_key: self.partition_key.map(String::from),
+            idempotency_key: self.idempotency_key.map(String::from),
             delay_ms: self.delay.map(|Span(delay)| millis(delay)),
+            ..NewEventBody::default()
         };
-        let emitted: Emitted = api.call(Method::POST, "/v1/events", &body).await?.read()?;
+        let emitted: EmittedBody = api.call(Method::POST, "/v1/events", &body).await?.read()?;
         if emitted.outcome == "duplicate" {
-            remark("nothing was stored: the log has an event with this idempotency key already");
+            remark("nothing was stored: the log already has an event with this idempotency key");
         }
         let value = json!({ "outcome": emitted.outcome, "id": emitted.id });
-        output.answer(&value, &emitted.id)
+        output.answer(&value, emitted.id)
     }
 }
 
-/// How many events of these types there are since.
-pub(crate) async fn count(api: &Api, types: &str, from: Option<&str>) -> Result<usize> {
+/// Counts the events of these types since a time.
+pub(crate) async fn count(api: &Api, types: &str, from: Option<Time>) -> Result<usize> {
     let (mut number, mut cursor) = (0, None);
     loop {
-        let query = Query { r#type: types, from: from.map(str::to_owned), limit: PAGE, cursor };
+        let query = Query { r#type: types, from, limit: PAGE, cursor };
         let page: Page = api.find("/v1/events", &query).await?.read()?;
         number += page.events.len();
         cursor = page.cursor;
@@ -168,11 +142,11 @@ pub(crate) async fn count(api: &Api, types: &str, from: Option<&str>) -> Result<
 impl List {
     async fn run(self, api: &Api, output: Output) -> Result<()> {
         let (mut events, mut cursor) = (Vec::new(), None);
-        let from = self.since.map(|Since(at)| format!("{at:.3}"));
+        let from = self.since.map(|Since(at)| Time::from(at));
         let most = self.limit.get();
         loop {
             let limit = PAGE.min(most - events.len() + 1);
-            let query = Query { r#type: &self.kind, from: from.clone(), limit, cursor };
+            let query = Query { r#type: &self.kind, from, limit, cursor };
             let page: Page = api.find("/v1/events", &query).await?.read()?;
             events.extend(page.events);
             cursor = page.cursor;
@@ -193,9 +167,9 @@ impl List {
 fn table(events: &[Box<RawValue>]) -> Result<Table> {
     let mut table = Table::new(&["ID", "TYPE", "KEY", "EMITTED", "DATA"], "no events match");
     for event in events {
-        let event: EventView = serde_json::from_str(event.get())?;
+        let event: EventBody<'_> = serde_json::from_str(event.get())?;
         table.row([
-            Cell::from(&event.id),
+            Cell::from(event.id),
             Cell::from(&event.r#type),
             or_dash(event.partition_key),
             Cell::from(ago(event.emitted_at)),

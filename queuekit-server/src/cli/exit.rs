@@ -1,14 +1,14 @@
-//! How the process ends.
+//! Exit codes.
 
-use std::fmt;
 use std::process::ExitCode;
 
 use queuekit::ErrorKind;
 
 use super::api::Refused;
 use super::output::OutputClosed;
+use crate::error::Usage;
 
-/// What scripts learn of a command.
+/// The exit codes of commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     Success = 0,
@@ -18,12 +18,8 @@ pub(crate) enum Exit {
     Unhealthy = 4,
 }
 
-/// Something that was asked for in the wrong way: the message says what to write instead.
-#[derive(Debug)]
-pub(crate) struct Usage(String);
-
 impl Exit {
-    /// How a command ends that fails with this.
+    /// The exit code of a command that fails with this error.
     pub(crate) fn of(error: &anyhow::Error) -> Self {
         if error.is::<OutputClosed>() {
             return Self::Success;
@@ -51,21 +47,6 @@ impl From<Exit> for ExitCode {
         Self::from(exit as u8)
     }
 }
-
-impl Usage {
-    /// As the error of a command.
-    pub(crate) fn error(message: impl Into<String>) -> anyhow::Error {
-        Self(message.into()).into()
-    }
-}
-
-impl fmt::Display for Usage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Usage {}
 
 #[cfg(test)]
 mod tests {

@@ -1,67 +1,46 @@
-//! Which jobs, in words: `state:dead kind:email error:timeout older:1h`.
+//! Filters of jobs on the command line: `status:dead kind:email error:timeout older:1h`.
 
 use std::str::FromStr;
 
 use anyhow::Result;
-use queuekit::{Kind, PartitionKey, QueueName, Status, StatusSet, WorkerId};
-use serde::Serialize;
+use queuekit::store::{Kind, PartitionKey, WorkerId};
+use queuekit::{QueueName, Status, StatusSet};
 
-use super::quantity::Since;
-use crate::cli::Usage;
+use super::duration::Since;
 use crate::config::nearest;
+use crate::error::Usage;
+use crate::wire::{FilterBody, Time};
 
-/// How the language is explained in the help of commands.
+/// Explains filters in the help of commands.
 pub(crate) const FILTERS: &str = "\
-Filters are NAME:VALUE, joined by spaces; a job has to match all of them:
+A filter is NAME:VALUE. Several are separated by spaces, and a job must match all of them:
   queue:emails         in this queue
-  state:dead,failed    of these states or statuses: pending, running, expired, ready, failed,
-                       scheduled, blocked, dead, cancelled, completed
-  kind:email           of this type
-  key:customer-7       of this partition key
+  status:dead,failed   in these statuses: ready, scheduled, failed, blocked (together: pending),
+                       running, expired, dead, cancelled, completed
+  kind:email           of this kind
+  key:customer-7       with this partition key
   worker:mailer-1      held, or last held, by this worker
-  error:timeout        dead or failed with an error that contains this; error:\"timed out\"
-  older:1h newer:2d    enqueued longer ago, or less long; or an instant: older:2027-01-31T12:00:00Z
-  ended:1h             ended longer ago";
-
-/// The filter as routes take it: instants are absolute, so that all pages are of the same one.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Filter {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) queue: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) status: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none", rename = "type")]
-    kind: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    partition_key: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    worker: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    created_from: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    created_to: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    finished_to: Option<String>,
-}
+  error:timeout        dead or failed with an error that contains this text; error:\"timed out\"
+  older:1h             enqueued more than 1 h ago, or before a time: older:2027-01-31T12:00:00Z
+  newer:2d             enqueued less than 2 days ago, or since a time
+  ended:1h             ended more than 1 h ago, or before a time";
 
 const NAMES: [&str; 9] =
-    ["queue", "state", "kind", "key", "worker", "error", "older", "newer", "ended"];
+    ["queue", "status", "kind", "key", "worker", "error", "older", "newer", "ended"];
 
-/// Looks at one word of a command line, before any store is opened.
+/// Checks one word of a command line, before any store is opened.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Why the word is not a filter.
 pub(crate) fn word(word: &str) -> Result<String, String> {
-    Filter::read([word]).map(|_| word.to_owned()).map_err(|error| error.to_string())
+    FilterBody::read([word]).map(|_| word.to_owned()).map_err(|error| error.to_string())
 }
 
-impl Filter {
-    /// Reads the words of a command line: each may hold several terms.
+impl FilterBody {
+    /// Parses the words of a command line; each may hold several terms.
     ///
     /// # Errors
-    /// A usage error that names the term and what it should have been.
+    /// A usage error that names the term and the expected form.
     pub(crate) fn read<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Self> {
         let mut filter = Self::default();
         for term in words.into_iter().map(terms).collect::<Result<Vec<_>>>()?.concat() {
@@ -70,10 +49,10 @@ impl Filter {
         Ok(filter)
     }
 
-    /// Only of these statuses, of those it wants.
+    /// Keeps only these statuses.
     ///
     /// # Errors
-    /// A usage error if it wants none of them.
+    /// A usage error if the filter names none of them.
     pub(crate) fn keep_statuses(&mut self, those: StatusSet) -> Result<()> {
         let wanted = self.status.as_deref().unwrap_or_default().split(',');
         let wanted = wanted.filter_map(|status| StatusSet::from_str(status).ok());
@@ -82,48 +61,54 @@ impl Filter {
             those.iter().filter(|status| wanted.contains(*status)).map(Status::as_str).collect();
         if kept.is_empty() {
             let names: Vec<&str> = those.iter().map(Status::as_str).collect();
-            let told = format!("this can be done to jobs that are {} only", names.join(", "));
+            let told = format!("this action is only for jobs that are {}", names.join(", "));
             return Err(Usage::error(told));
         }
         self.status = Some(kept.join(","));
         Ok(())
     }
 
-    /// Whether it wants all jobs there are.
+    /// Whether the filter matches all jobs.
     pub(crate) fn is_all(&self) -> bool {
         *self == Self::default()
     }
 
     fn add(&mut self, term: &str) -> Result<()> {
         let Some((name, value)) = term.split_once(':') else {
-            let told = format!("{term} is no filter: they are NAME:VALUE, as state:dead");
+            let told = format!("{term} is not a filter: write NAME:VALUE, such as status:dead");
             return Err(Usage::error(told));
         };
         let value = value.to_owned();
-        let (slot, value) = match name {
-            "queue" => (&mut self.queue, checked::<QueueName>(term, value)?),
-            "state" | "status" => (&mut self.status, statuses(term, value)?),
-            "kind" | "type" => (&mut self.kind, checked::<Kind>(term, value)?),
+        let is_new = match name {
+            "queue" => set(&mut self.queue, checked::<QueueName>(term, value)?),
+            "status" => set(&mut self.status, statuses(term, value)?),
+            "kind" => set(&mut self.kind, checked::<Kind>(term, value)?),
             "key" | "partition_key" => {
-                (&mut self.partition_key, checked::<PartitionKey>(term, value)?)
+                set(&mut self.partition_key, checked::<PartitionKey>(term, value)?)
             }
-            "worker" => (&mut self.worker, checked::<WorkerId>(term, value)?),
-            "error" => (&mut self.error, some_text(term, value)?),
-            "older" => (&mut self.created_to, instant(term, &value)?),
-            "newer" => (&mut self.created_from, instant(term, &value)?),
-            "ended" => (&mut self.finished_to, instant(term, &value)?),
+            "worker" => set(&mut self.worker, checked::<WorkerId>(term, value)?),
+            "error" => set(&mut self.error, some_text(term, value)?),
+            "older" => set(&mut self.created_to, instant(term, &value)?),
+            "newer" => set(&mut self.created_from, instant(term, &value)?),
+            "ended" => set(&mut self.finished_to, instant(term, &value)?),
             _ => return Err(unknown(name)),
         };
-        if slot.replace(value).is_some() {
-            let told = format!("there are two filters `{name}`; state takes several: state:a,b");
+        if !is_new {
+            let told =
+                format!("the filter `{name}` is given twice; for several statuses: status:a,b");
             return Err(Usage::error(told));
         }
         Ok(())
     }
 }
 
-/// Splits at spaces that do not stand in double quotes, which are left out; a backslash makes a
-/// quote, a space or another one a letter like others.
+/// Sets a value; whether there was none before.
+fn set<T>(slot: &mut Option<T>, value: T) -> bool {
+    slot.replace(value).is_none()
+}
+
+/// Splits at spaces outside double quotes, and removes the quotes. A backslash escapes a quote, a
+/// space or a backslash.
 fn terms(words: &str) -> Result<Vec<String>> {
     let (mut terms, mut term, mut quoted) = (Vec::new(), String::new(), false);
     let mut letters = words.chars().peekable();
@@ -139,17 +124,17 @@ fn terms(words: &str) -> Result<Vec<String>> {
         }
     }
     if quoted {
-        return Err(Usage::error(format!("a quote of {words} is not closed")));
+        return Err(Usage::error(format!("a quote in {words} is not closed")));
     }
     terms.push(term);
     terms.retain(|term| !term.is_empty());
     Ok(terms)
 }
 
-/// No text at all would be in every error.
+/// Refuses an empty text, which every error would contain.
 fn some_text(term: &str, value: String) -> Result<String> {
     if value.trim().is_empty() {
-        return Err(Usage::error(format!("{term} names no text: write error:timeout")));
+        return Err(Usage::error(format!("{term} has no text: write error:timeout")));
     }
     Ok(value)
 }
@@ -177,66 +162,67 @@ fn statuses(term: &str, value: String) -> Result<String> {
     Ok(value)
 }
 
-/// So long ago, or an instant as it is.
-fn instant(term: &str, value: &str) -> Result<String> {
+/// A time, written as a duration ago or in RFC 3339.
+fn instant(term: &str, value: &str) -> Result<Time> {
     let Since(at) = value.parse().map_err(|error| Usage::error(format!("{term}: {error}")))?;
-    Ok(format!("{at:.3}"))
+    Ok(at.into())
 }
 
 fn unknown(name: &str) -> anyhow::Error {
     let meant = nearest(name, NAMES);
     let hint = meant.map_or_else(
-        || format!("there are {}", NAMES.join(", ")),
+        || format!("the filters are {}", NAMES.join(", ")),
         |meant| format!("did you mean `{meant}`?"),
     );
-    Usage::error(format!("there is no filter `{name}`; {hint}"))
+    Usage::error(format!("the filter `{name}` is unknown; {hint}"))
 }
 
 #[cfg(test)]
 mod tests {
-    use queuekit::{Clock, SystemClock};
+    use queuekit::store::{Clock, SystemClock};
 
     use super::*;
 
     fn refused(words: &str) -> String {
-        Filter::read([words]).unwrap_err().to_string()
+        FilterBody::read([words]).unwrap_err().to_string()
     }
 
     #[test]
     fn terms_are_read_from_one_word_or_several() {
-        let one = Filter::read(["state:dead kind:email", "error:\"timed out\""]).unwrap();
+        let one = FilterBody::read(["status:dead kind:email", "error:\"timed out\""]).unwrap();
         assert_eq!(one.status.as_deref(), Some("dead"));
         assert_eq!(one.kind.as_deref(), Some("email"));
         assert_eq!(one.error.as_deref(), Some("timed out"));
-        let other = Filter::read(["status:dead", "type:email", "error:timed\" \"out"]).unwrap();
+        let other = FilterBody::read(["status:dead", "kind:email", "error:timed\" \"out"]).unwrap();
         assert_eq!(one, other);
-        let quoted = Filter::read([r#"error:said\ \"no\"\n"#]).unwrap();
+        let quoted = FilterBody::read([r#"error:said\ \"no\"\n"#]).unwrap();
         assert_eq!(quoted.error.as_deref(), Some(r#"said "no"\n"#));
-        assert!(Filter::read(["", "  "]).unwrap().is_all());
+        assert!(FilterBody::read(["", "  "]).unwrap().is_all());
     }
 
     #[test]
     fn times_are_absolute_at_once() {
-        let filter = Filter::read(["older:2027-01-31T12:00:00+01:00 newer:1h"]).unwrap();
-        assert_eq!(filter.created_to.as_deref(), Some("2027-01-31T11:00:00.000Z"));
-        let from: jiff::Timestamp = filter.created_from.unwrap().parse().unwrap();
+        let filter = FilterBody::read(["older:2027-01-31T12:00:00+01:00 newer:1h"]).unwrap();
+        let to: jiff::Timestamp = "2027-01-31T11:00:00Z".parse().unwrap();
+        assert_eq!(filter.created_to, Some(to.into()));
+        let from = filter.created_from.unwrap().0.as_millis();
         let now = SystemClock::default().now().as_millis();
-        assert!((now - 3_660_000..=now - 3_600_000).contains(&from.as_millisecond()));
+        assert!((now - 3_660_000..=now - 3_600_000).contains(&from));
     }
 
     #[test]
     fn what_is_wrong_is_told_with_what_was_meant() {
         for (words, said) in [
-            ("sate:dead", "did you mean `state`?"),
-            ("colour:red", "there are queue, state,"),
-            ("state:daed", "did you mean dead?"),
-            ("dead", "they are NAME:VALUE"),
-            ("older:yesterday", "write how long ago"),
+            ("staus:dead", "did you mean `status`?"),
+            ("colour:red", "the filters are queue, status,"),
+            ("status:daed", "did you mean dead?"),
+            ("dead", "write NAME:VALUE"),
+            ("older:yesterday", "write a duration ago"),
             ("error:\"a", "not closed"),
-            ("state:dead state:failed", "state:a,b"),
+            ("status:dead status:failed", "status:a,b"),
             ("queue:a/b", "queue must be"),
-            ("error:", "names no text"),
-            ("error:\" \"", "names no text"),
+            ("error:", "has no text"),
+            ("error:\" \"", "has no text"),
         ] {
             let error = refused(words);
             assert!(error.contains(said), "{words}: {error}");

@@ -4,41 +4,41 @@ use std::str::FromStr;
 
 use anyhow::{Context as _, Result};
 use clap::{Args, Subcommand};
-use queuekit::{Clock, SystemClock};
+use queuekit::store::{Clock, SystemClock};
 use serde::Serialize;
 
 use super::context::Context;
+use super::duration::Instant;
 use super::exit::Exit;
 use super::output::remark;
-use super::quantity::Instant;
-use crate::cli::Usage;
-use crate::http::glob::Glob;
-use crate::http::keys::{KeyEntry, NewKey, Scope};
+use crate::error::Usage;
+use crate::web::glob::Glob;
+use crate::web::keys::{KeyEntry, NewKey, Scope};
 
-/// Keys for the HTTP API
+/// Create API keys for the HTTP API
 #[derive(Subcommand, Debug)]
 pub(crate) enum Key {
     New(New),
 }
 
-/// Make a key: print it once, and the lines of queuekit.toml that let it in
+/// Create an API key, and print it once, with its entry for queuekit.toml
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct New {
-    /// What it is called, in logs too: letters, digits and -
+    /// Name of the key, shown in logs: letters, digits and -
     #[arg(long, default_value = "key")]
     id: Id,
-    /// What it opens: read, enqueue, work, manage, admin; may be repeated
+    /// What the key allows: read, enqueue, work, manage, admin; may be repeated
     #[arg(long = "scope", value_name = "SCOPE,..", value_delimiter = ',')]
     #[arg(default_values = ["read", "enqueue"])]
     scopes: Vec<Scope>,
-    /// The queues it is for, * stands for any text; may be repeated [default: all]
+    /// Queues that the key is for; * matches any text; may be repeated [default: all]
     #[arg(long = "queue", value_name = "GLOB")]
     queues: Vec<Glob>,
-    /// The types of jobs it is for; may be repeated [default: all]
-    #[arg(long = "type", value_name = "GLOB")]
-    types: Vec<Glob>,
-    /// When it ends: RFC 3339, or a duration from now, as 90d [default: never]
+    /// Kinds of jobs that the key is for; may be repeated [default: all]
+    #[arg(long = "kind", value_name = "GLOB")]
+    kinds: Vec<Glob>,
+    /// When the key expires: RFC 3339, or a duration from now, such as 90d [default: never]
     #[arg(long, value_name = "TIME")]
     expires: Option<Instant>,
 }
@@ -53,7 +53,7 @@ Examples:
 #[derive(Clone, Debug)]
 struct Id(String);
 
-/// As it stands in `queuekit.toml`.
+/// As `queuekit.toml` has it.
 #[derive(Serialize)]
 struct Lines {
     keys: [KeyEntry; 1],
@@ -73,21 +73,21 @@ impl Key {
         let now = SystemClock::default().now().as_millis();
         if new.expires.is_some_and(|Instant(at)| at.as_millisecond() <= now) {
             return Err(Usage::error(
-                "--expires must be later than now: this key would open nothing",
+                "--expires must be in the future: this key would never be accepted",
             ));
         }
         let NewKey { secret, mut entry } =
-            NewKey::draw(&id, new.scopes).context("the system gave no random bytes")?;
+            NewKey::draw(&id, new.scopes).context("cannot get random bytes from the system")?;
         entry.queues = new.queues;
-        entry.types = new.types;
+        entry.kinds = new.kinds;
         entry.expires = new.expires.map(|Instant(at)| at);
         if context.output.json {
             context.output.json(&Answer { key: &secret, entry: &entry })?;
             return Ok(Exit::Success);
         }
-        remark("The key, which is shown now and stored nowhere:");
+        remark("The key. It is shown only once and stored nowhere:");
         context.output.line(&secret)?;
-        remark("\nWhat lets it in, for queuekit.toml of the server, which reads it at SIGHUP too:");
+        remark("\nAdd these lines to queuekit.toml of the server, and send it SIGHUP:");
         context.output.line(toml::to_string(&Lines { keys: [entry] })?.trim_end())?;
         Ok(Exit::Success)
     }
@@ -99,7 +99,7 @@ impl FromStr for Id {
     fn from_str(text: &str) -> Result<Self, String> {
         let valid = |c: char| c.is_ascii_alphanumeric() || c == '-';
         if text.is_empty() || text.len() > 32 || !text.chars().all(valid) {
-            return Err("1 to 32 letters, digits and -".to_owned());
+            return Err("the name must have 1 to 32 letters, digits and -".to_owned());
         }
         Ok(Self(text.to_owned()))
     }

@@ -15,12 +15,13 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use super::Usage;
-use super::shown::on_a_line;
+use super::format::on_a_line;
 
-/// Our own steps, and only the complaints of what we are built of.
+/// Information from queuekit, and only warnings from libraries.
 const FILTER: &str = "warn,queuekit=info";
 
-/// Who did and asked what is told whatever else is not, unless it is named.
+/// The audit and access logs are written whatever the level of the rest, unless `RUST_LOG` names
+/// them.
 const RECORDS: [&str; 2] = ["queuekit::audit", "queuekit::access"];
 
 /// For people, coloured on a terminal, or for programs.
@@ -30,10 +31,10 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// Of commands that answer and end.
+/// For commands that print an answer and end.
 const BRIEF_FILTER: &str = "error";
 
-/// Begins to log what `RUST_LOG` asks for.
+/// Starts logging, as `RUST_LOG` asks for.
 pub(crate) fn init(format: LogFormat, filter: Option<&str>, runs_on: bool) -> Result<()> {
     let default = if runs_on { FILTER } else { BRIEF_FILTER };
     let mut filter = filter.unwrap_or(default).to_owned();
@@ -41,9 +42,9 @@ pub(crate) fn init(format: LogFormat, filter: Option<&str>, runs_on: bool) -> Re
         filter = with_records(&filter);
     }
     let filter = parse(&filter).map_err(|error| {
-        Usage::error(format!("RUST_LOG: {error}; write it as in RUST_LOG=info,queuekit=debug"))
+        Usage::error(format!("RUST_LOG: {error}; write RUST_LOG=info,queuekit=debug"))
     })?;
-    // A stderr that nobody reads is no reason to fail.
+    // A closed stderr is no reason to fail.
     let logs = tracing_subscriber::fmt::layer().log_internal_errors(false);
     let logs = logs.with_writer(io::stderr);
     let logs = match format {
@@ -53,16 +54,17 @@ pub(crate) fn init(format: LogFormat, filter: Option<&str>, runs_on: bool) -> Re
             logs.with_ansi(io::stderr().is_terminal() && !plain).fmt_fields(Fields).boxed()
         }
     };
-    tracing_subscriber::registry().with(logs).with(filter).init();
+    // A program that runs several commands keeps the logs of the first, or its own.
+    let _ = tracing_subscriber::registry().with(logs).with(filter).try_init();
     Ok(())
 }
 
-/// A level for all targets, and levels for some. `EnvFilter`, which also knows spans and fields,
-/// would bring regular expressions, which take long to build.
+/// Parses a level for all targets, and levels for some. `EnvFilter` also knows spans and fields,
+/// but depends on regular expressions, which take long to build.
 fn parse(filter: &str) -> Result<Targets, String> {
     let directives = filter.split(',').map(str::trim).filter(|directive| !directive.is_empty());
     let directives: Vec<_> = directives.collect();
-    // `Targets` would accept any text as a target, one that nobody logs to.
+    // `Targets` would accept any text as a target, even one that nothing logs to.
     let is_known = |c: char| c.is_alphanumeric() || "_-.:=".contains(c);
     let is_written = |text: &&str| !text.starts_with('=') && text.chars().all(is_known);
     if !directives.iter().all(is_written) {
@@ -71,7 +73,8 @@ fn parse(filter: &str) -> Result<Targets, String> {
     directives.join(",").parse().map_err(|error: ParseError| error.to_string())
 }
 
-/// `warn` is of what the program does, and not to end the records of what others did.
+/// Adds the audit and access logs: `warn` is about the program's own steps, and must not silence
+/// the records of what callers did.
 fn with_records(filter: &str) -> String {
     let is_named =
         |record: &str| filter.split(',').any(|directive| directive.trim().starts_with(record));
@@ -79,8 +82,8 @@ fn with_records(filter: &str) -> String {
     unnamed.fold(filter.to_owned(), |filter, record| format!("{filter},{record}=info"))
 }
 
-/// Texts of jobs, commands and servers stand in the log: none of them steers a terminal, begins a
-/// line of its own, or looks like another field.
+/// Writes fields so that texts of jobs, commands and servers cannot control the terminal, start a
+/// new line, or look like another field.
 struct Fields;
 
 impl<'writer> FormatFields<'writer> for Fields {
@@ -126,7 +129,7 @@ impl Visit for Line<'_> {
     }
 }
 
-/// Between quotes; those in it, and backslashes, behind a backslash.
+/// The text in quotes, with quotes and backslashes in it escaped.
 fn quoted(text: &str) -> String {
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{}\"", on_a_line(&escaped))

@@ -3,37 +3,37 @@
 use anyhow::{Result, anyhow};
 use clap::{Args, Subcommand};
 use queuekit::Client;
-use queuekit::capability::{Migration, Migrations, SchemaStatus};
+use queuekit::store::capability::{Migration, Migrations, SchemaStatus};
 use serde::Serialize;
 
 use super::context::Context;
 use super::exit::Exit;
 
-/// Bring the store's schema up to date, or see where it stands
+/// Show or update the store schema
 #[derive(Subcommand, Debug)]
 #[command(after_help = AFTER)]
 pub(crate) enum Migrate {
-    /// Bring the schema to the version of this program; safe while others run and do the same
+    /// Update the schema to the version of this program; safe while other programs run
     Up,
-    /// Tell the version there is and the one this program needs; exit code 4 if they differ
+    /// Show the schema version of the store and of this program; exit code 4 if they do not match
     Status,
-    /// Tell what `up` would do, and change nothing
+    /// Show what `up` would do, and change nothing
     Plan,
-    /// Print what `up` would run on an empty store, for migration tools of your own
+    /// Print the SQL that `up` would run on an empty store, for your own migration tool
     Sql(Sql),
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Sql {
-    /// Only what this store still lacks
+    /// Print only the steps that this store lacks
     #[arg(long)]
     pending: bool,
 }
 
 const AFTER: &str = "\
-`serve`, `work` and `dev` bring the schema of a store up to date when they open it, unless its URL
-says migrate=off. No other command does. A program works with a newer schema that says so: `plan`
-tells since which version.";
+`serve`, `work` and `dev` update the schema of a store when they open it, unless its URL has
+migrate=off. No other command does. Older programs can work with a newer schema if it allows them
+to: `plan` shows from which version on.";
 
 /// As JSON.
 #[derive(Serialize)]
@@ -57,7 +57,7 @@ impl Migrate {
             Self::Sql(Sql { pending: false }) if address.is_sqlite() => {
                 return sql(&queuekit::sqlite::SqliteStore::migrations(), &context);
             }
-            // As `serve` does it, and refuses it.
+            // Migrates, and refuses, as `serve` does.
             Self::Up => queuekit::connect(address.migrating().to_open()?).await?,
             _ => queuekit::connect_unchecked(address.only_looking().to_open()?).await?,
         };
@@ -71,7 +71,8 @@ impl Migrate {
     async fn on(&self, client: &Client, context: &Context) -> Result<Exit> {
         let address = context.address();
         let migrations: Option<&dyn Migrations> = client.backend().capabilities().migrations;
-        let migrations = migrations.ok_or_else(|| anyhow!("{address}: it has no schema"))?;
+        let migrations =
+            migrations.ok_or_else(|| anyhow!("{address}: this store has no schema"))?;
         let status = migrations.status().await?;
         match self {
             Self::Up | Self::Status => tell(status, context),
@@ -84,10 +85,10 @@ impl Migrate {
 
 fn plan(status: SchemaStatus, steps: &[Migration], context: &Context) -> Result<Exit> {
     let text = match steps.last() {
-        None => format!("schema version {}: there is nothing to do", status.stored),
+        None => format!("schema version {}: nothing to do", status.stored),
         Some(last) => format!(
-            "schema version {} -> {}, in one step; programs that need version {} or later go on \
-             working with it, older ones are refused when they start",
+            "schema version {} -> {}, in one step; programs that need version {} or later \
+             continue to work with it, older ones are refused when they start",
             status.stored, last.version, last.compatible_from
         ),
     };

@@ -1,6 +1,7 @@
-//! The command line: one file per command, and what they share.
+//! The command line: one file per command, and the code that commands share.
 
 mod api;
+mod audit;
 mod bench;
 mod bulk;
 mod completions;
@@ -9,36 +10,37 @@ mod cron;
 mod dev;
 mod dlq;
 mod doctor;
+mod duration;
 mod enqueue;
 mod event;
 mod event_retention;
 mod exit;
 mod filter;
+mod format;
+mod hardening;
 mod job;
 mod key;
 mod logs;
 mod migrate;
+mod one_of_flag;
 mod output;
-mod patience;
 mod payload;
 mod production;
-mod quantity;
 mod queue;
 #[cfg(test)]
 mod reference;
 mod reload;
+mod retry;
 mod serve;
-mod shown;
+mod shutdown;
 mod stats;
-mod stop;
 mod subscription;
 mod systemd;
 mod table;
-mod unreadable;
-mod words;
 mod work;
 mod worker;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -47,11 +49,10 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::config::{Sources, nearest};
+use crate::error::Usage;
 use context::Context;
 use exit::Exit;
 use output::Output;
-
-pub(crate) use exit::Usage;
 
 /// Durable background jobs: a server, workers and tools over SQLite, Postgres or Redis.
 #[derive(Parser, Debug)]
@@ -65,35 +66,35 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  queuekit dev                              look around: server, worker and demo jobs, no set-up
+  queuekit dev                              try it: server, worker and demo jobs, without setup
   queuekit serve --url postgres://localhost/jobs   the HTTP API
-  queuekit work --queues emails,default     run jobs with the handlers that are built in
+  queuekit work --queues emails,default     run jobs with the built-in handlers
   queuekit enqueue echo --payload '{\"a\": 1}'
-  queuekit job list state:dead older:1h     what died, and of what
-  queuekit job retry state:dead error:timeout --server https://jobs.example.com
-  queuekit doctor                           what is wrong with the store, and what to do
+  queuekit job list status:dead older:1h    dead jobs, with their errors
+  queuekit job retry status:dead error:timeout --server https://jobs.example.com
+  queuekit doctor                           what is wrong with the store, and how to fix it
 
-Settings: a flag goes before the environment (and .env), that before queuekit.toml.
+A flag overrides the environment (and .env), and the environment overrides queuekit.toml.
 Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 unhealthy.";
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Everywhere")]
 struct GlobalFlags {
-    /// The store: sqlite://PATH, postgres://.., redis://.. or memory: [env: QUEUEKIT_URL] [default:
-    /// sqlite://queuekit.db]
+    /// URL of the store: sqlite://PATH, postgres://.., redis://.. or memory: [env: QUEUEKIT_URL]
+    /// [default: sqlite://queuekit.db]
     #[arg(long, global = true, value_name = "URL")]
     url: Option<String>,
-    /// A server instead of a store: http://.. or https://.. [env: QUEUEKIT_SERVER]; its key is
-    /// taken from QUEUEKIT_API_KEY
+    /// URL of a server to use instead of a store: http://.. or https://.. [env: QUEUEKIT_SERVER].
+    /// The API key is read from QUEUEKIT_API_KEY
     #[arg(long, global = true, value_name = "URL", conflicts_with = "url")]
     server: Option<String>,
-    /// The file of settings [default: ./queuekit.toml if there is one]
+    /// Settings file [default: ./queuekit.toml if it exists]
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Answer in JSON
+    /// Print JSON
     #[arg(long, global = true)]
     json: bool,
-    /// How to log, to stderr; RUST_LOG says how much
+    /// Format of logs on stderr; RUST_LOG sets the level
     #[arg(long, global = true, value_name = "FORMAT", default_value = "text")]
     log_format: logs::LogFormat,
 }
@@ -118,6 +119,7 @@ enum Command {
     Subscription(subscription::Subscription),
     #[command(subcommand)]
     Worker(worker::Worker),
+    Audit(audit::Audit),
     Stats(stats::Stats),
     Doctor(doctor::Doctor),
     Bench(bench::Bench),
@@ -129,18 +131,19 @@ enum Command {
     Man(completions::Man),
 }
 
-/// Runs the command that the arguments name.
-pub(crate) fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+/// Runs the command that the arguments name; the first of them is the program.
+pub(crate) fn run(arguments: impl IntoIterator<Item = impl Into<OsString>>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
-        // Help and version are told this way too. A reader that has gone away misses nothing.
+        // clap reports `--help` and `--version` as errors too. If nobody reads them, that is fine.
         Err(mut error) => {
-            suggest(&mut error);
+            suggest(&mut error, &arguments);
             let _ = error.print();
             return if error.use_stderr() { Exit::Usage } else { Exit::Success }.into();
         }
     };
-    let exit = run(cli).unwrap_or_else(|error| {
+    let exit = execute(cli).unwrap_or_else(|error| {
         let exit = Exit::of(&error);
         if exit != Exit::Success {
             output::complain(&error);
@@ -150,8 +153,8 @@ pub(crate) fn main() -> ExitCode {
     exit.into()
 }
 
-/// The command that was meant, where clap finds none: letters that changed places, say.
-fn suggest(error: &mut clap::Error) {
+/// Suggests a command where clap finds none, for example if two letters changed places.
+fn suggest(error: &mut clap::Error, arguments: &[OsString]) {
     let Some(ContextValue::String(written)) = error.get(ContextKind::InvalidSubcommand) else {
         return;
     };
@@ -159,8 +162,7 @@ fn suggest(error: &mut clap::Error) {
         return;
     }
     let mut command = &Cli::command();
-    let arguments = std::env::args_os().skip(1).map(|argument| argument.into_string());
-    let arguments = arguments.map_while(Result::ok);
+    let arguments = arguments.iter().skip(1).map_while(|argument| argument.to_str());
     for argument in arguments.take_while(|argument| argument != written) {
         command = command.find_subcommand(argument).unwrap_or(command);
     }
@@ -171,23 +173,23 @@ fn suggest(error: &mut clap::Error) {
     }
 }
 
-fn run(cli: Cli) -> Result<Exit> {
+fn execute(cli: Cli) -> Result<Exit> {
     let Cli { global, command } = cli;
     let sources = Sources::read(global.config.as_deref())?;
     logs::init(global.log_format, sources.environment.get("RUST_LOG"), command.runs_on())?;
-    // The others end soon, and start nothing.
+    // Other commands end soon and start no processes.
     if command.runs_on() {
-        unreadable::make_unreadable();
+        hardening::forbid_memory_reads();
         sources.announce();
     }
     let GlobalFlags { url, server, json, .. } = global;
     if server.is_some() && command.needs_store() {
-        let told = "this command works on a store: name it with --url instead of --server";
+        let told = "this command needs a store: pass --url instead of --server";
         return Err(Usage::error(told));
     }
     let context = Context { url, server, sources, output: Output { json } };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.context("the system gave no threads")?;
+    let runtime = runtime.context("cannot start threads")?;
     runtime.block_on(command.run(context))
 }
 
@@ -205,6 +207,7 @@ impl Command {
             Self::Event(event) => event.run(context).await,
             Self::Subscription(subscription) => subscription.run(context).await,
             Self::Worker(worker) => worker.run(context).await,
+            Self::Audit(audit) => audit.run(context).await,
             Self::Stats(stats) => stats.run(context).await,
             Self::Doctor(doctor) => doctor.run(context).await,
             Self::Bench(bench) => bench.run(context).await,
@@ -219,8 +222,8 @@ impl Command {
         self.runs_on() || matches!(self, Self::Doctor(_) | Self::Bench(_) | Self::Migrate(_))
     }
 
-    /// Whether it runs until it is stopped: then its log tells what it does. The others say what
-    /// there is to say themselves.
+    /// Whether the command runs until it is stopped. It then logs what it does, while other
+    /// commands print their answer.
     fn runs_on(&self) -> bool {
         matches!(self, Self::Dev(_) | Self::Serve(_) | Self::Work(_))
     }

@@ -1,4 +1,4 @@
-//! What a command answers, on stdout; what it says beside that, on stderr.
+//! Output of commands: the answer on stdout, everything else on stderr.
 
 use std::fmt;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -8,23 +8,23 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::exit::Exit;
-use super::shown::{escaped, printable};
+use super::format::{escaped, printable};
 
-/// Where answers go.
+/// How answers are printed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output {
-    /// In JSON, for programs.
+    /// As JSON, for programs.
     pub(crate) json: bool,
 }
 
-/// Nobody reads any more, as after `| head`: no fault of the command.
+/// The reader has closed stdout, as after `| head`. This is not a failure of the command.
 #[derive(Debug)]
 pub(crate) struct OutputClosed;
 
 impl Output {
-    /// Writes a line, or several.
+    /// Writes one or more lines.
     pub(crate) fn line(&self, text: impl fmt::Display) -> Result<()> {
-        // Colours are for terminals that want them: NO_COLOR and TERM are obeyed.
+        // Colours are for terminals that support them; NO_COLOR and TERM are respected.
         let mut out = anstream::stdout().lock();
         written(writeln!(out, "{text}").and_then(|()| out.flush()))
     }
@@ -34,8 +34,8 @@ impl Output {
         self.raw(&serde_json::to_string(value)?)
     }
 
-    /// Writes a line of JSON as it is, byte for byte: for programs. On a terminal letters that
-    /// would steer it are escaped.
+    /// Writes a line of JSON byte for byte, for programs. On a terminal, control characters are
+    /// escaped.
     pub(crate) fn raw(&self, line: &str) -> Result<()> {
         let mut out = io::stdout().lock();
         let escaped = out.is_terminal().then(|| escaped(line));
@@ -43,12 +43,12 @@ impl Output {
         written(writeln!(out, "{line}").and_then(|()| out.flush()))
     }
 
-    /// Writes what came as JSON, byte for byte, or the same for people.
+    /// Writes an answer of the server as JSON, byte for byte, or formatted for people.
     pub(crate) fn forward(&self, json: &str, text: impl FnOnce() -> Result<String>) -> Result<()> {
         if self.json { self.raw(json) } else { self.line(text()?) }
     }
 
-    /// Writes a line of JSON for each, or all of them for people.
+    /// Writes a line of JSON for each item, or a table of them for people.
     pub(crate) fn list(&self, items: &[Box<RawValue>], text: impl fmt::Display) -> Result<()> {
         if !self.json {
             return self.line(text);
@@ -56,7 +56,7 @@ impl Output {
         items.iter().try_for_each(|item| self.raw(item.get()))
     }
 
-    /// The same value for programs or, as text, for people.
+    /// Writes a value as JSON for programs, or as text for people.
     pub(crate) fn answer(&self, value: &impl Serialize, text: impl fmt::Display) -> Result<()> {
         if self.json { self.json(value) } else { self.line(text) }
     }
@@ -65,17 +65,17 @@ impl Output {
 fn written(result: io::Result<()>) -> Result<()> {
     match result {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(OutputClosed.into()),
-        result => result.context("stdout cannot be written to"),
+        result => result.context("cannot write to stdout"),
     }
 }
 
-/// Says something beside the answer; whoever does not read it misses nothing.
+/// Writes a remark to stderr, and ignores errors: the answer is on stdout.
 pub(crate) fn remark(text: impl fmt::Display) {
     let _ = writeln!(io::stderr(), "{}", printable(&text.to_string()));
 }
 
-/// Tells why a command failed, with what caused it unless that was told already, or may repeat
-/// what was wrong, such as a URL with its password.
+/// Prints why a command failed, with its causes. A cause is left out if it was printed already, or
+/// if it may repeat a secret of the input, such as a URL with its password.
 pub(crate) fn complain(error: &anyhow::Error) {
     if Exit::of(error) == Exit::Usage {
         return remark(format_args!("error: {error}"));
@@ -83,7 +83,7 @@ pub(crate) fn complain(error: &anyhow::Error) {
     remark(format_args!("error: {}", with_causes(error.as_ref())));
 }
 
-/// What went wrong, with what caused it unless that was told already.
+/// An error with its causes, except those that its text contains already.
 pub(crate) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let causes = std::iter::successors(error.source(), |cause| cause.source());
@@ -97,7 +97,7 @@ pub(crate) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
 
 impl fmt::Display for OutputClosed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("nobody reads the output any more")
+        f.write_str("the reader has closed the output")
     }
 }
 

@@ -1,11 +1,11 @@
-//! SIGHUP: read the settings again, and go on.
+//! SIGHUP: reads the settings again without a restart.
 
-use super::stop::Hangups;
+use super::shutdown::Hangups;
 use crate::config::{HttpFlags, Sources};
-use crate::http::Reloader;
+use crate::listen::Reloader;
 
-/// Lets a server take its keys, its certificate and its limits anew at each SIGHUP. What is wrong
-/// is told, and what held before holds on.
+/// Makes a server read its keys, its certificate and its limits again at each SIGHUP. If they are
+/// wrong, it logs why and keeps all settings as they were.
 pub(crate) fn on_hangup(
     mut hangups: Hangups,
     reloader: Reloader,
@@ -21,19 +21,19 @@ pub(crate) fn on_hangup(
                 Ok(()) => tracing::info!("SIGHUP: keys, certificate and limits were read again"),
                 Err(error) => tracing::error!(
                     error = format!("{error:#}"),
-                    "SIGHUP: the settings stay as they were"
+                    "SIGHUP: the new settings are wrong; all settings stay as they were"
                 ),
             }
         }
     });
 }
 
-/// A worker has nothing that could be read anew, and what it runs goes on.
+/// Keeps a worker running at SIGHUP: it has no settings that it could read again.
 pub(crate) fn ignore_hangups(mut hangups: Hangups) {
     tokio::spawn(async move {
         loop {
             hangups.next().await;
-            tracing::info!("SIGHUP: a worker takes its settings when it starts; restart it");
+            tracing::info!("SIGHUP: a worker reads its settings only at its start; restart it");
         }
     });
 }

@@ -2,23 +2,24 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
-use queuekit::{Caretaker, Client, RunningWorker};
+use queuekit::worker::Caretaker;
+use queuekit::{Client, RunningWorker};
 
 use super::context::Context;
 use super::exit::Exit;
-use super::stop::{Hangups, Stop};
+use super::shutdown::{Hangups, Stop};
 use super::{reload, systemd, work};
-use crate::cli::Usage;
 use crate::config::{HttpFlags, WorkFlags, WorkSettings};
-use crate::http::Server;
+use crate::error::Usage;
+use crate::listen::Server;
 
-/// Offer the store to other programs by HTTP
+/// Serve the HTTP API in front of a store
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Serve {
     #[command(flatten)]
     http: HttpFlags,
-    /// Run jobs too, with the handlers that are built in
+    /// Also run jobs, with the built-in handlers
     #[arg(long)]
     work: bool,
     #[command(flatten)]
@@ -31,19 +32,19 @@ Examples:
   QUEUEKIT_API_KEY=.. queuekit serve --listen 0.0.0.0:8080
   queuekit serve --url postgres://localhost/jobs --tls-cert cert.pem --tls-key key.pem
 
-The server also enqueues what schedules say is due, and removes what is past its retention.
-SIGTERM or Ctrl-C ends it: requests that are under way are answered first, within 10 s; a second
-signal ends it at once. SIGHUP makes it read its keys, its certificate and `[limits]` again.
-`queuekit key new` makes keys.";
+The server also enqueues the jobs of schedules, and removes jobs and events whose retention is over.
+SIGTERM or Ctrl-C stops it: requests in progress have 10 s to finish. A second signal stops it at
+once. On SIGHUP it reads its keys, its certificate and `[limits]` again. `queuekit key new` creates
+a key.";
 
 impl Serve {
     pub(crate) async fn run(self, context: Context) -> Result<Exit> {
         if !self.work && !self.flags.is_empty() {
-            let message = "--queues and --concurrency are of the worker: add --work to run one";
+            let message = "--queues and --concurrency need --work: they are settings of the worker";
             return Err(Usage::error(message));
         }
         let options = self.http.clone().resolve(&context.sources)?;
-        // Without a worker there is nobody for the handlers that the file turns on.
+        // Without a worker, nothing runs the handlers that the file enables.
         let settings = self.work.then(|| WorkSettings::resolve(self.flags, &context.sources));
         let settings = settings.transpose()?;
         let client = context.connect().await?;
@@ -61,28 +62,28 @@ impl Serve {
     }
 }
 
-/// Says where the server listens; nobody need read it.
+/// Prints where the server listens; it is fine if nobody reads it.
 pub(crate) fn announce(context: &Context, url: &str, text: impl std::fmt::Display) {
     let told = context.output.answer(&serde_json::json!({ "url": url }), text);
     if let Err(error) = told {
-        tracing::debug!(%error, "nobody was told where the server listens");
+        tracing::debug!(%error, "cannot print where the server listens");
     }
 }
 
-/// Serves, beside the worker if one runs, until both are asked to stop; closes the store.
+/// Serves, next to the worker if one runs, until both are asked to stop; then closes the store.
 pub(crate) async fn serve(
     server: Server,
     worker: Option<RunningWorker>,
     client: &Client,
     stop: &Stop,
 ) -> Result<()> {
-    // A worker takes care of the store itself.
+    // A worker does the upkeep of the store itself.
     let caretaker = if worker.is_none() { Some(Caretaker::start(client)?) } else { None };
     systemd::ready();
     let working = async {
         let Some(worker) = &worker else { return Ok(()) };
         let ended = stop.run_until(worker).await;
-        // Whatever ended the worker, the server alone is not what was asked for.
+        // If the worker ends, the server stops too: both were asked for.
         stop.asked.cancel();
         ended.map(drop)
     };
@@ -92,7 +93,7 @@ pub(crate) async fn serve(
                 stop.asked.cancel();
                 served
             }
-            () = stop.forced.cancelled() => bail!("ended by the second signal, with requests open"),
+            () = stop.forced.cancelled() => bail!("stopped by a second signal, with open requests"),
         }
     };
     let (served, worked) = tokio::join!(serving, working);

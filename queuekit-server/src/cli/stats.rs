@@ -8,23 +8,24 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use queuekit::Status;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::api::Api;
 use super::context::{Access, Context};
 use super::exit::Exit;
 use super::output::Output;
-use super::patience::Patience;
 use super::queue;
+use super::retry::Retry;
+use crate::wire::WorkersBody;
 
 const BETWEEN: Duration = Duration::from_secs(1);
-/// To the first place, and all behind it away.
+/// Moves the cursor to the top left, and clears the screen below it.
 const REDRAW: &str = "\u{1b}[H\u{1b}[J";
 
-/// Figures of the whole store: jobs by status, queues, workers
+/// Show jobs by status, queues and workers of the whole store
 #[derive(Args, Debug)]
 pub(crate) struct Stats {
-    /// Go on, once a second, until Ctrl-C
+    /// Refresh every second, until Ctrl-C
     #[arg(long, short)]
     watch: bool,
 }
@@ -36,7 +37,7 @@ impl Stats {
             let mut last = String::new();
             loop {
                 let ask = async || told(api, output).await;
-                let told = if self.watch { Patience::LONG.ask(ask).await? } else { ask().await? };
+                let told = if self.watch { Retry::LONG.ask(ask).await? } else { ask().await? };
                 if told != last {
                     let redraw = self.watch && !output.json && std::io::stdout().is_terminal();
                     output.line(format_args!("{}{told}", if redraw { REDRAW } else { "" }))?;
@@ -53,7 +54,7 @@ impl Stats {
     }
 }
 
-/// What is told of the store.
+/// The figures of the store.
 #[derive(Serialize)]
 struct Figures {
     jobs: BTreeMap<&'static str, u64>,
@@ -64,31 +65,20 @@ struct Figures {
     running: u64,
 }
 
-#[derive(Deserialize)]
-struct Workers {
-    workers: Vec<WorkerView>,
-}
-
-#[derive(Deserialize)]
-struct WorkerView {
-    slots: u64,
-    running: u64,
-}
-
 async fn told(api: &Api, output: Output) -> Result<String> {
     let queues = queue::rows(&queue::all(api).await?)?;
-    let Workers { workers } = api.get("/v1/workers").await?.read()?;
+    let WorkersBody { workers } = api.get("/v1/workers").await?.read()?;
     let jobs = Status::ALL.iter().map(|status| {
         let name = status.as_str();
-        (name, queues.iter().map(|queue| queue.value(name)).sum())
+        (name, queues.iter().map(|queue| queue.value(*status)).sum())
     });
     let figures = Figures {
         jobs: jobs.collect(),
         queues: queues.len(),
         paused: queues.iter().filter(|queue| queue.paused).count(),
         workers: workers.len(),
-        slots: workers.iter().map(|worker| worker.slots).sum(),
-        running: workers.iter().map(|worker| worker.running).sum(),
+        slots: workers.iter().map(|worker| u64::from(worker.slots)).sum(),
+        running: workers.iter().map(|worker| u64::from(worker.running)).sum(),
     };
     if output.json {
         return Ok(serde_json::to_string(&figures)?);

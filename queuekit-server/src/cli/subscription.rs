@@ -5,30 +5,31 @@ use std::time::Duration;
 use anyhow::Result;
 use axum::http::{Method, StatusCode};
 use clap::{Args, Subcommand};
-use queuekit::ConsumerName;
-use serde::{Deserialize, Serialize};
+use queuekit::store::ConsumerName;
+use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::api::Api;
 use super::bulk::{confirm, progress};
 use super::context::{Access, Context};
+use super::duration::{Since, Span, millis};
 use super::event;
 use super::exit::Exit;
+use super::format::{or_dash, span};
 use super::output::Output;
-use super::quantity::{Since, Span, millis};
-use super::shown::{or_dash, span};
 use super::table::{Cell, Table};
+use crate::wire::{NewSubscriptionBody, ReplayBody, ReplayedBody, SubscriptionBody, Time};
 
-/// Who gets which events
+/// Manage subscriptions: which events each consumer gets
 #[derive(Subcommand, Debug)]
 pub(crate) enum Subscription {
-    /// List subscriptions, with how their consumers do
+    /// List subscriptions, with the figures of their consumers
     List,
     Put(Put),
-    /// Make deliveries again, from now on; a replay fills the gap
+    /// Enable a subscription: events make deliveries again; a replay makes up for missed ones
     Enable(Named),
-    /// Make no deliveries until it is enabled again
+    /// Disable a subscription: events make no deliveries until it is enabled
     Disable(Named),
     Delete(Delete),
     Replay(Replay),
@@ -37,49 +38,49 @@ pub(crate) enum Subscription {
 /// A consumer.
 #[derive(Args, Debug)]
 pub(crate) struct Named {
-    /// Of the consumer
+    /// Name of the consumer
     consumer: ConsumerName,
 }
 
-/// Remove a subscription; deliveries that are stored stay
+/// Delete a subscription; deliveries that are stored stay
 #[derive(Args, Debug)]
 pub(crate) struct Delete {
-    /// Of the consumer
+    /// Name of the consumer
     consumer: ConsumerName,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
 }
 
-/// Store the subscription of a consumer, or replace it
+/// Create or replace the subscription of a consumer
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Put {
-    /// Of the consumer; its deliveries are jobs of the queue event.CONSUMER
+    /// Name of the consumer; its deliveries are jobs in the queue event.CONSUMER
     consumer: ConsumerName,
-    /// A type, what begins with some parts (order.*), or all (*)
+    /// One event type, all types below a prefix (order.*), or all (*)
     #[arg(value_name = "TYPES")]
     events: String,
-    /// Deliveries of one partition key run one after the other
+    /// Run deliveries of one partition key one after the other
     #[arg(long)]
     ordered: bool,
-    /// Partition keys are served in turn; those of one still run beside each other
+    /// Let partition keys take turns; deliveries of one key may run at the same time
     #[arg(long, conflicts_with = "ordered")]
     fair: bool,
-    /// Make no deliveries until it is enabled; without it that stays as it is
+    /// Disable the subscription; without this flag, that stays as it is
     #[arg(long)]
     disabled: bool,
-    /// How often a delivery is tried
+    /// Attempts before a delivery is dead-lettered [default: 3]
     #[arg(long, value_name = "N")]
     max_attempts: Option<u32>,
-    /// How long one run may take, as 30s, 10m
+    /// Longest time of one run, such as 30s, 10m [default: 30m]
     #[arg(long, value_name = "DURATION")]
     timeout: Option<Span>,
-    /// Each delivery waits this long
+    /// Delay of each delivery, such as 10s, 5m
     #[arg(long, value_name = "DURATION")]
     delay: Option<Span>,
-    /// When a failed delivery is tried again: `fixed MS`, `list MS MS ..` or `exponential BASE_MS
-    /// CAP_MS JITTER`
+    /// Retry policy of failed deliveries: `fixed MS`, `list MS MS ..` or `exponential BASE_MS
+    /// CAP_MS JITTER` [default: that of the worker]
     #[arg(long, value_name = "POLICY")]
     retry: Option<String>,
 }
@@ -89,15 +90,15 @@ Examples:
   queuekit subscription put shipping 'order.*' --ordered
   queuekit subscription replay shipping --name 'after the fix' --from 2h";
 
-/// Deliver events of the log once more to a consumer
+/// Deliver events of the log to a consumer again
 #[derive(Args, Debug)]
 pub(crate) struct Replay {
-    /// Of the consumer
+    /// Name of the consumer
     consumer: ConsumerName,
-    /// Under one name each event is delivered once: begun again, a replay goes on
+    /// Name of the replay. It delivers each event once: started again, it continues
     #[arg(long)]
     name: String,
-    /// Only events that were stored since, as 1h, or an instant (RFC 3339); all if left out
+    /// Replay only events stored since this time: a duration ago, such as 1h, or RFC 3339
     #[arg(long, value_name = "TIME")]
     from: Option<Since>,
     /// Count the events that match, and deliver nothing
@@ -108,73 +109,6 @@ pub(crate) struct Replay {
 #[derive(Deserialize)]
 struct Subscriptions {
     subscriptions: Vec<Box<RawValue>>,
-}
-
-#[derive(Deserialize)]
-struct Name {
-    consumer: String,
-}
-
-#[derive(Deserialize)]
-struct SubscriptionView {
-    consumer: String,
-    events: String,
-    ordered: bool,
-    fair: bool,
-    enabled: bool,
-    stats: Option<Stats>,
-}
-
-#[derive(Deserialize)]
-struct Stats {
-    depth: u64,
-    in_flight: u64,
-    dead: u64,
-    totals: Totals,
-    failure_rate: f64,
-    latency_p50_ms: Option<u64>,
-}
-
-/// As the route takes it, and shows it beside other things.
-#[derive(Deserialize, Serialize)]
-struct PutBody {
-    events: String,
-    ordered: bool,
-    fair: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    enabled: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_attempts: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    timeout_ms: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    delay_ms: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    retry: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Totals {
-    completed: u64,
-}
-
-#[derive(Serialize)]
-struct ReplayBody<'a> {
-    name: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    from: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    to: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cursor: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Step {
-    matched: u64,
-    delivered: u64,
-    to: String,
-    cursor: Option<String>,
 }
 
 impl Subscription {
@@ -198,22 +132,31 @@ fn path(consumer: &str) -> String {
     format!("/v1/subscriptions/{consumer}")
 }
 
-/// Changes nothing else of the subscription.
+/// Enables or disables a subscription, and changes nothing else of it.
 async fn turn(api: &Api, consumer: &ConsumerName, enabled: bool, output: Output) -> Result<()> {
     let path = path(consumer.as_str());
-    let known: PutBody = api.get(&path).await?.read()?;
-    let body = PutBody { enabled: Some(enabled), ..known };
+    let known: SubscriptionBody = api.get(&path).await?.read()?;
+    let body = NewSubscriptionBody {
+        events: known.events,
+        ordered: known.ordered,
+        fair: known.fair,
+        enabled: Some(enabled),
+        max_attempts: Some(known.max_attempts),
+        timeout_ms: Some(known.timeout_ms),
+        delay_ms: Some(known.delay_ms),
+        retry: known.retry,
+    };
     let answer = api.call(Method::PUT, &path, &body).await?;
-    let done = if enabled { "gets" } else { "gets no more" };
-    output.forward(answer.json(), || Ok(format!("{consumer} {done} events")))
+    let done = if enabled { "enabled" } else { "disabled" };
+    output.forward(answer.json(), || Ok(format!("the subscription of {consumer} is {done}")))
 }
 
-/// Figures are told of one at a time.
+/// Lists all subscriptions; the route answers figures of one at a time.
 async fn list(api: &Api, output: Output) -> Result<()> {
     let all: Subscriptions = api.get("/v1/subscriptions").await?.read()?;
     let mut subscriptions = Vec::with_capacity(all.subscriptions.len());
     for one in all.subscriptions {
-        let Name { consumer } = serde_json::from_str(one.get())?;
+        let SubscriptionBody { consumer, .. } = serde_json::from_str(one.get())?;
         subscriptions.push(api.get(&path(&consumer)).await?.read()?);
     }
     output.list(&subscriptions, table(&subscriptions)?)
@@ -231,10 +174,10 @@ fn table(subscriptions: &[Box<RawValue>]) -> Result<Table> {
         "LATENCY",
         "",
     ];
-    let none = "there are no subscriptions: `queuekit subscription put` makes one";
+    let none = "no subscriptions: `queuekit subscription put` creates one";
     let mut table = Table::new(&names, none);
     for one in subscriptions {
-        let one: SubscriptionView = serde_json::from_str(one.get())?;
+        let one: SubscriptionBody = serde_json::from_str(one.get())?;
         let stats = one.stats.as_ref();
         let latency = stats.and_then(|stats| stats.latency_p50_ms).map(Duration::from_millis);
         let order = match (one.ordered, one.fair) {
@@ -262,20 +205,20 @@ impl Delete {
         let Self { consumer, yes } = self;
         let path = path(consumer.as_str());
         if !yes {
-            let events = api.get(&path).await?.read::<SubscriptionView>()?.events;
+            let events = api.get(&path).await?.read::<SubscriptionBody>()?.events;
             let question = format!("delete the subscription of {consumer} to {events}?");
             confirm(&question, "with `subscription list`")?;
         }
         api.act(Method::DELETE, &path).await?;
         let value = json!({ "consumer": consumer.as_str(), "outcome": "deleted" });
-        output.answer(&value, format_args!("{consumer} gets no more events"))
+        output.answer(&value, format_args!("the subscription of {consumer} was deleted"))
     }
 }
 
 impl Put {
     async fn run(self, api: &Api, output: Output) -> Result<()> {
         let ms = |Span(span): Span| millis(span);
-        let body = PutBody {
+        let body = NewSubscriptionBody {
             events: self.events,
             ordered: self.ordered,
             fair: self.fair,
@@ -288,9 +231,9 @@ impl Put {
         let answer = api.call(Method::PUT, &path(self.consumer.as_str()), &body).await?;
         let is_new = answer.status == StatusCode::CREATED;
         output.forward(answer.json(), || {
-            let done = if is_new { "gets" } else { "now gets" };
-            let enabled = answer.read::<SubscriptionView>()?.enabled;
-            let when = if enabled { "" } else { " once it is enabled" };
+            let done = if is_new { "is subscribed to" } else { "is now subscribed to" };
+            let enabled = answer.read::<SubscriptionBody>()?.enabled;
+            let when = if enabled { "" } else { ", but disabled" };
             Ok(format!("{} {done} {}{when}", self.consumer, body.events))
         })
     }
@@ -299,24 +242,24 @@ impl Put {
 impl Replay {
     async fn run(self, api: &Api, output: Output) -> Result<()> {
         let path = format!("{}/replay", path(self.consumer.as_str()));
-        let from = self.from.map(|Since(at)| format!("{at:.3}"));
+        let from = self.from.map(|Since(at)| Time::from(at));
         if self.dry_run {
             let subscription = api.get(&self::path(self.consumer.as_str())).await?;
-            let types = subscription.read::<SubscriptionView>()?.events;
-            let matched = event::count(api, &types, from.as_deref()).await?;
-            let text = format!("events that match: {matched}; nothing was delivered");
+            let types = subscription.read::<SubscriptionBody>()?.events;
+            let matched = event::count(api, &types, from).await?;
+            let text = format!("{matched} events match; nothing was delivered");
             return output.answer(&json!({ "matched": matched, "delivered": 0 }), text);
         }
-        let (mut matched, mut delivered) = (0, 0);
+        let (mut matched, mut delivered) = (0_usize, 0_usize);
         let (mut to, mut cursor) = (None, None);
         let bar = progress(0, "replay");
         loop {
-            let body = ReplayBody { name: &self.name, from: from.clone(), to, cursor };
-            let step: Step = api.call(Method::POST, &path, &body).await?.read()?;
+            let body = ReplayBody { name: self.name.clone(), from, after: None, to, cursor };
+            let step: ReplayedBody = api.call(Method::POST, &path, &body).await?.read()?;
             matched += step.matched;
             delivered += step.delivered;
-            bar.set_length(matched);
-            bar.set_position(matched);
+            bar.set_length(matched as u64);
+            bar.set_position(matched as u64);
             (to, cursor) = (Some(step.to), step.cursor);
             if cursor.is_none() {
                 break;
@@ -324,7 +267,7 @@ impl Replay {
         }
         bar.finish_and_clear();
         let value = json!({ "matched": matched, "delivered": delivered });
-        let text = format!("events that match: {matched}; delivered once more: {delivered}");
+        let text = format!("{matched} events match; {delivered} were delivered again");
         output.answer(&value, text)
     }
 }

@@ -1,17 +1,17 @@
-//! Rows for people: columns as wide as what is in them, numbers at the right.
+//! Tables for people: columns fit their contents, and numbers are aligned to the right.
 
 use std::fmt;
 
 use anstyle::Style;
 use unicode_width::UnicodeWidthStr;
 
-use super::shown::on_a_line;
+use super::format::on_a_line;
 
 /// A table without lines.
 pub(crate) struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<Cell>>,
-    /// What is said instead of no rows.
+    /// Printed instead if there are no rows.
     empty: &'static str,
 }
 
@@ -20,7 +20,7 @@ struct Column {
     is_number: bool,
 }
 
-/// What stands in a row.
+/// A cell of a row.
 pub(crate) struct Cell {
     text: String,
     style: Style,
@@ -36,7 +36,7 @@ impl Table {
         Self { columns: names.iter().map(column).collect(), rows: Vec::new(), empty }
     }
 
-    /// Adds one.
+    /// Adds a row.
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
         self.rows.push(cells.into_iter().collect());
     }
@@ -76,7 +76,7 @@ impl fmt::Display for Table {
 }
 
 impl Cell {
-    /// In this style.
+    /// A cell in this style.
     pub(crate) fn styled(text: impl fmt::Display, style: Style) -> Self {
         Self { text: on_a_line(&text.to_string()), style }
     }

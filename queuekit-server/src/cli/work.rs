@@ -4,40 +4,47 @@ use std::fmt;
 
 use anyhow::Result;
 use clap::Args;
-use queuekit::{Client, RunSummary, Worker};
+use queuekit::worker::RunSummary;
+use queuekit::{Client, Worker};
 use serde::Serialize;
 
 use super::context::Context;
 use super::exit::Exit;
-use super::stop::{Hangups, Stop};
+use super::shutdown::{Hangups, Stop};
 use super::{reload, systemd};
-use crate::config::{WorkFlags, WorkSettings};
+use crate::config::{Listen, WorkFlags, WorkSettings};
 use crate::handlers::Handler;
+use crate::monitor::listener::Listener;
 
-/// Run jobs with the handlers that are built in: echo, sleep, http, email, exec
+/// Run jobs with the built-in handlers: echo, sleep, http, email, exec
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Work {
     #[command(flatten)]
     flags: WorkFlags,
-    /// The name under which the worker is listed
+    /// Name of the worker, shown in lists
     #[arg(long, default_value = "worker")]
     name: String,
-    /// End when nothing is left that can run now, rather than wait for more
+    /// Stop when no job can run now, instead of waiting for more
     #[arg(long)]
     until_idle: bool,
+    /// Serve /metrics, /healthz and /readyz here, without a key; port 0: any free port
+    /// [env: QUEUEKIT_METRICS_LISTEN]
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "until_idle")]
+    metrics_listen: Option<Listen>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   queuekit work
   queuekit work --queues critical,default --concurrency 50 --name mailer-1
-  queuekit work --until-idle --json          what there is now, then the figures
+  queuekit work --metrics-listen 0.0.0.0:9090     metrics and health, for Prometheus and probes
+  queuekit work --until-idle --json          run the jobs that are ready, then print a summary
 
-SIGTERM or Ctrl-C ends it: what runs may finish within 30 s, the rest is handed on to other workers
-without counting an attempt. A second signal hands on at once.";
+SIGTERM or Ctrl-C stops it: running jobs have 30 s to finish, the rest is released to other workers
+without counting an attempt. After a second signal, they are released at once.";
 
-/// What a worker did: how many runs ended in which way.
+/// How many runs ended in which way.
 #[derive(Serialize)]
 struct Figures {
     completed: u64,
@@ -51,6 +58,10 @@ struct Figures {
 impl Work {
     pub(crate) async fn run(self, context: Context) -> Result<Exit> {
         let settings = WorkSettings::resolve(self.flags, &context.sources)?;
+        let listener = match self.until_idle {
+            true => None,
+            false => bind(self.metrics_listen, &context)?,
+        };
         reload::ignore_hangups(Hangups::listen()?);
         let client = context.connect().await?;
         let queues: Vec<&str> = settings.queues.iter().map(AsRef::as_ref).collect();
@@ -61,6 +72,11 @@ impl Work {
         } else {
             let stop = Stop::listen()?;
             let running = worker.start().await?;
+            if let Some(listener) = listener {
+                let address = listener.address()?;
+                listener.serve(running.probe())?;
+                tracing::info!(%address, "serving metrics and health");
+            }
             let address = context.address();
             tracing::info!(worker = %running.id(), %queues, store = %address, "working");
             systemd::ready();
@@ -73,12 +89,19 @@ impl Work {
     }
 }
 
-/// A worker with these handlers; says which they are.
+/// Where metrics and health are served, if anywhere.
+fn bind(flag: Option<Listen>, context: &Context) -> Result<Option<Listener>> {
+    let variable = || context.sources.environment.parse("QUEUEKIT_METRICS_LISTEN");
+    let address = flag.map_or_else(variable, |flag| Ok(Some(flag)))?;
+    address.map(|address: Listen| Listener::bind(address.address())).transpose()
+}
+
+/// A worker with these handlers; logs which they are.
 pub(crate) fn worker(client: Client, settings: WorkSettings) -> Worker {
     let WorkSettings { queues, concurrency, lease, handlers } = settings;
     let kinds: Vec<&str> = handlers.iter().map(Handler::kind).collect();
-    tracing::info!(handlers = kinds.join(", "), "handlers that are on");
-    let worker = Worker::new(client).queues(queues).concurrency(concurrency).lease_ttl(lease);
+    tracing::info!(handlers = kinds.join(", "), "handlers enabled");
+    let worker = Worker::new(client).queues(queues).concurrency(concurrency).lease_ttl(lease.get());
     handlers.into_iter().fold(worker, |worker, handler| handler.add_to(worker))
 }
 
@@ -93,11 +116,11 @@ impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} completed", self.completed)?;
         let others = [
-            (self.failed, "failed, to be tried again"),
+            (self.failed, "failed and will be retried"),
             (self.dead, "dead"),
-            (self.released, "handed on"),
+            (self.released, "released"),
             (self.cancelled, "cancelled"),
-            (self.lease_lost, "taken over by others"),
+            (self.lease_lost, "lost to other workers"),
         ];
         others
             .iter()

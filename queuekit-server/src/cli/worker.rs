@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use axum::http::Method;
 use clap::{Args, Subcommand};
-use queuekit::WorkerId;
+use queuekit::store::WorkerId;
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -13,40 +13,31 @@ use serde_json::value::RawValue;
 use super::api::Api;
 use super::context::{Access, Context};
 use super::exit::Exit;
+use super::format::{brief, span};
 use super::output::Output;
-use super::shown::{brief, span};
 use super::table::{Cell, Table};
+use crate::wire::WorkerBody;
 
 const LETTERS: usize = 40;
 
-/// Look at who works, and take off the list who has died
+/// List and remove workers
 #[derive(Subcommand, Debug)]
 pub(crate) enum Worker {
-    /// List the workers that said lately that they are there
+    /// List the workers that have sent a beat lately
     List,
     Remove(Remove),
 }
 
-/// Take a worker that has died off the list; one that still works comes back
+/// Remove a worker that has died from the list; one that still runs is listed again
 #[derive(Args, Debug)]
 pub(crate) struct Remove {
-    /// Of the worker, as `worker list` shows it
+    /// Id of the worker, as `worker list` shows it
     id: WorkerId,
 }
 
 #[derive(Deserialize)]
 struct Workers {
     workers: Vec<Box<RawValue>>,
-}
-
-#[derive(Deserialize)]
-struct WorkerView {
-    id: String,
-    queues: Vec<String>,
-    types: Vec<String>,
-    slots: u32,
-    running: u32,
-    age_ms: u64,
 }
 
 impl Worker {
@@ -69,20 +60,20 @@ async fn list(api: &Api, output: Output) -> Result<()> {
 async fn remove(api: &Api, id: &WorkerId, output: Output) -> Result<()> {
     api.act(Method::DELETE, &format!("/v1/workers/{id}")).await?;
     let value = json!({ "worker": id, "outcome": "removed" });
-    output.answer(&value, format_args!("{id} is gone; if it still works, it comes back"))
+    output.answer(&value, format_args!("{id} was removed; if it still runs, it is listed again"))
 }
 
 fn table(workers: &[Box<RawValue>]) -> Result<Table> {
-    let names = ["WORKER", "#RUNNING", "#SLOTS", "QUEUES", "TYPES", "SEEN"];
-    let mut table = Table::new(&names, "nobody works: `queuekit work` starts a worker");
+    let names = ["WORKER", "#RUNNING", "#SLOTS", "QUEUES", "KINDS", "SEEN"];
+    let mut table = Table::new(&names, "no workers: `queuekit work` starts one");
     for worker in workers {
-        let worker: WorkerView = serde_json::from_str(worker.get())?;
+        let worker: WorkerBody = serde_json::from_str(worker.get())?;
         table.row([
             Cell::from(&worker.id),
             Cell::from(worker.running),
             Cell::from(worker.slots),
             Cell::from(brief(&worker.queues.join(","), LETTERS)),
-            Cell::from(brief(&worker.types.join(","), LETTERS)),
+            Cell::from(brief(&worker.kinds.join(","), LETTERS)),
             Cell::from(format_args!("{} ago", span(Duration::from_millis(worker.age_ms)))),
         ]);
     }

@@ -1,4 +1,4 @@
-//! The environment, and the file `.env` behind it.
+//! The environment, and the file `.env`, which it overrides.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -6,16 +6,16 @@ use std::str::FromStr;
 
 use anyhow::{Result, anyhow};
 
-use crate::cli::Usage;
+use crate::error::Usage;
 
-/// The file that is read behind the variables of the process.
+/// The file whose variables the environment of the process overrides.
 pub(crate) const FILE: &str = ".env";
 
 /// Variables whose values are secret as a whole.
 const SECRETS: [&str; 4] =
     ["QUEUEKIT_API_KEY", "QUEUEKIT_WEBHOOK_SECRET", "SMTP_PASSWORD", "GMAIL_APP_PASSWORD"];
 
-/// Variables by name: those of the process go before those of `.env`.
+/// Variables by name; those of the process override those of `.env`.
 #[derive(Default)]
 pub(crate) struct Environment {
     exported: HashMap<String, String>,
@@ -23,8 +23,9 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
-    /// The process' own, and those of `.env` in the current directory if there is one. The process
-    /// is not changed: what it starts sees of `.env` what the configuration hands it by name.
+    /// Reads the environment of the process, and `.env` in the current directory if it exists. The
+    /// environment is not changed: child processes see only variables of `.env` that the
+    /// configuration passes to them by name.
     pub(crate) fn read() -> Result<Self> {
         let file = Self::of_file(Path::new(FILE))?;
         let mut exported = HashMap::new();
@@ -32,7 +33,7 @@ impl Environment {
             let Ok(name) = name.into_string() else { continue };
             match value.into_string() {
                 Ok(value) => drop(exported.insert(name, value)),
-                // A key that is passed over would leave the door open.
+                // A key that is ignored would leave the server open.
                 Err(_) if name.starts_with("QUEUEKIT_") => {
                     return Err(Usage::error(format!("the variable {name} is not UTF-8")));
                 }
@@ -42,36 +43,36 @@ impl Environment {
         Ok(Self { exported, file })
     }
 
-    /// The value of this variable; an empty one counts as none, as files for containers set them.
+    /// The value of this variable. An empty value counts as none, because container files set them.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         some(self.exported.get(name).or_else(|| self.file.get(name)))
     }
 
-    /// The value of a variable that is secret, for the server that the variable `server` names. A
-    /// `.env` lies in a directory that others may have written: the server that it names is told
-    /// what it holds itself, and nothing that was exported for another one.
+    /// The value of a secret variable, for the server that the variable `server` names. Others may
+    /// have written `.env`, so a server that it names gets only secrets from `.env` itself, and
+    /// none that were exported for another server.
     pub(crate) fn secret_for(&self, server: &str, name: &str) -> Option<&str> {
         if self.is_of_file(server) { some(self.file.get(name)) } else { self.get(name) }
     }
 
-    /// Whether it is `.env` that sets this variable.
+    /// Whether `.env` sets this variable.
     pub(crate) fn is_of_file(&self, name: &str) -> bool {
         !self.exported.contains_key(name) && self.get(name).is_some()
     }
 
-    /// Whether a secret of ours stands in `.env`.
+    /// Whether `.env` holds one of our secrets.
     pub(crate) fn file_holds_secret(&self) -> bool {
         let has_password = |url: &String| *url != queuekit::redacted(url);
         SECRETS.iter().any(|name| some(self.file.get(*name)).is_some())
             || self.file.get("QUEUEKIT_URL").is_some_and(has_password)
     }
 
-    /// Whether `.env` was there, with something in it.
+    /// Whether `.env` exists and sets something.
     pub(crate) fn has_file(&self) -> bool {
         !self.file.is_empty()
     }
 
-    /// The same, read as something else.
+    /// The value of this variable, parsed.
     pub(crate) fn parse<T: FromStr<Err: std::fmt::Display>>(
         &self,
         name: &str,
@@ -86,15 +87,15 @@ impl Environment {
         match dotenvy::from_path_iter(path).and_then(Iterator::collect) {
             Ok(variables) => Ok(variables),
             Err(error) if error.not_found() => Ok(HashMap::new()),
-            // What is in the file may be secret, and the error repeats it.
+            // The file may hold secrets, and the parser's error repeats its lines.
             Err(dotenvy::Error::LineParse(line, _)) => {
                 let text = std::fs::read_to_string(path).unwrap_or_default();
                 let at = text.lines().position(|found| found.contains(line.trim()));
                 let at = at.map_or_else(|| "a line".to_owned(), |at| format!("line {}", at + 1));
-                let rule = "each is NAME=value, in quotes if it holds spaces";
-                Err(Usage::error(format!("{}: {at} cannot be read: {rule}", path.display())))
+                let rule = "write NAME=value, with quotes around a value with spaces";
+                Err(Usage::error(format!("{}: cannot read {at}: {rule}", path.display())))
             }
-            Err(error) => Err(anyhow!("{} cannot be read: {error}", path.display())),
+            Err(error) => Err(anyhow!("cannot read {}: {error}", path.display())),
         }
     }
 

@@ -14,11 +14,11 @@ use serde::{Deserialize, Deserializer};
 use super::handlers::HandlersEntry;
 use super::http::{Host, Listen};
 use super::nearest;
-use crate::cli::Usage;
-use crate::http::HttpLimits;
-use crate::http::keys::KeyEntry;
+use crate::error::Usage;
+use crate::web::HttpLimits;
+use crate::web::keys::KeyEntry;
 
-/// Everything that can stand in the file. Debug is left out: the URL may hold a password.
+/// All settings of the file. It has no `Debug`, because the URL may hold a password.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct FileSettings {
@@ -68,14 +68,14 @@ pub(crate) struct LimitsEntry {
 }
 
 impl FileSettings {
-    /// Whether a secret stands in it. A digest of a key is none: it has 256 bits of chance in it.
+    /// Whether the file holds a secret. The digest of a key is none: the key has 256 random bits.
     pub(crate) fn holds_secret(&self) -> bool {
         let has_password = |url: &String| *url != queuekit::redacted(url);
         self.url.as_ref().is_some_and(has_password) || self.handlers.holds_secret()
     }
 
     /// # Errors
-    /// What is wrong, by file and line; no value of the file is repeated.
+    /// A usage error with file and line, which repeats no value of the file.
     pub(crate) fn parse(path: &Path, text: &str) -> Result<Self> {
         toml::from_str(text).map_err(|error| {
             let start = error.span().map_or(0, |span| span.start).min(text.len());
@@ -87,7 +87,7 @@ impl FileSettings {
 
 impl LimitsEntry {
     /// # Errors
-    /// If a body that is allowed would never find room.
+    /// If a body of the largest allowed size would never fit.
     pub(crate) fn limits(&self) -> Result<HttpLimits> {
         let default = HttpLimits::default();
         let number = |own: Option<NonZeroUsize>, default| own.map_or(default, NonZeroUsize::get);
@@ -119,16 +119,16 @@ impl LimitsEntry {
         let HttpLimits { body_bytes: body, buffered_bytes: buffered, .. } = limits;
         if buffered < body {
             return Err(Usage::error(format!(
-                "[limits]: max_buffered_bytes, {buffered}, is smaller than max_body_bytes, {body}, \
-                 so that such a body would never be let in; raise the one or lower the other"
+                "[limits]: max_buffered_bytes ({buffered}) is smaller than max_body_bytes \
+                 ({body}), so a body of that size would never fit; raise the one or lower the other"
             )));
         }
         Ok(limits)
     }
 }
 
-/// What the parser says, without the values of the file, any of which may be a secret that stands
-/// in the wrong place, and with the name that was meant.
+/// The message of the parser without values of the file, which may be misplaced secrets, and with a
+/// suggestion for a misspelled name.
 fn explain(message: &str) -> String {
     if message.starts_with("invalid type: ") || message.starts_with("invalid value: ") {
         let (_, expected) = message.rsplit_once(", expected ").unwrap_or_default();
@@ -139,11 +139,11 @@ fn explain(message: &str) -> String {
         return message.to_owned();
     };
     let (written, expected) = rest.split_once('`').unwrap_or_default();
-    // Every other part stands between backticks.
+    // Every other part is in backticks.
     let names: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
     match nearest(written, names.iter().copied()) {
         Some(name) => format!("`{written}` is unknown; did you mean `{name}`?"),
-        None => format!("`{written}` is unknown; there are {}", names.join(", ")),
+        None => format!("`{written}` is unknown; known are {}", names.join(", ")),
     }
 }
 
@@ -162,7 +162,7 @@ fn proxies<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<IpNet>, D::
 fn queues<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<QueueName>, D::Error> {
     let names = Vec::<String>::deserialize(deserializer)?;
     if names.is_empty() {
-        let rule = "`queues` names at least one; leave it out for `default`";
+        let rule = "`queues` must name at least one queue; leave it out for `default`";
         return Err(serde::de::Error::custom(rule));
     }
     names.iter().map(|name| QueueName::new(name).map_err(serde::de::Error::custom)).collect()
@@ -194,12 +194,12 @@ mod tests {
     fn an_unknown_name_is_refused_by_line_with_what_was_meant() {
         for (text, said) in [
             ("# a\nulr = 'x'", "queuekit.toml line 2: `ulr` is unknown; did you mean `url`?"),
-            ("[limits]\nmax_body = 1", "line 2: `max_body` is unknown; there are max_body_bytes,"),
-            ("[tls]\nkey = 'a'\ncert = 'b'", "line 3: `cert` is unknown; there are certificate"),
+            ("[limits]\nmax_body = 1", "line 2: `max_body` is unknown; known are max_body_bytes,"),
+            ("[tls]\nkey = 'a'\ncert = 'b'", "line 3: `cert` is unknown; known are certificate"),
             ("[handlers]\nenabled = ['ecko']", "line 2: `ecko` is unknown; did you mean `echo`?"),
             ("queues = ['a b']", "line 1: queue must be"),
-            ("listen = '8080'", "line 1: it must be ADDRESS:PORT"),
-            ("queues = []", "line 1: `queues` names at least one"),
+            ("listen = '8080'", "line 1: the address must be ADDRESS:PORT"),
+            ("queues = []", "line 1: `queues` must name at least one"),
             ("concurrency = 0", "line 1: this value must be a nonzero"),
             ("[[keys]]\nid = 'a'\nscopes = []\nsha256 = 'x'", "line 4: sha256 must be 64 hex"),
         ] {

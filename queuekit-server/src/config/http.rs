@@ -1,4 +1,4 @@
-//! How the server listens, and to whom.
+//! Settings of the HTTP server: where it listens, TLS, keys and limits.
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -10,30 +10,31 @@ use clap::Args;
 use serde::Deserialize;
 
 use super::{Sources, weak_key};
-use crate::cli::Usage;
-use crate::http::csrf::{ANY_HOST, name_of};
-use crate::http::keys::{KeyEntry, Keys};
-use crate::http::{HttpOptions, TlsFiles, is_this_machine};
+use crate::error::Usage;
+use crate::loopback::is_this_machine;
+use crate::web::csrf::{ANY_HOST, host_name};
+use crate::web::keys::{KeyEntry, Keys};
+use crate::web::{HttpOptions, TlsFiles};
 
-/// Flags of whatever listens.
+/// Flags of commands that run a server.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct HttpFlags {
-    /// Where to listen; port 0 is any that is free [env: QUEUEKIT_LISTEN] [default: 127.0.0.1:8080]
+    /// Address to listen on; port 0: any free port [env: QUEUEKIT_LISTEN] [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<Listen>,
-    /// Listen beyond this machine though no key is set: whoever can reach it may do everything
+    /// Listen on other interfaces without a key: anybody who can reach the server may do everything
     #[arg(long)]
     insecure_no_auth: bool,
-    /// Another name under which a server without keys may be addressed, * for any; may be repeated
+    /// Accept this name in the Host header of a server without keys; *: any name; may be repeated
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<Host>,
-    /// Encrypt connections: the certificate and those that lead to its authority, as PEM
+    /// Certificate chain for TLS, as PEM
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
-    /// The key of the certificate, as PEM
+    /// Private key of the certificate, as PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// Log each request: method, route, status, time, bytes, key and address, never what was sent
+    /// Log each request: method, route, status, time, bytes, key and address, but no contents
     #[arg(long)]
     access_log: bool,
 }
@@ -43,16 +44,22 @@ pub(crate) struct HttpFlags {
 #[serde(try_from = "String")]
 pub(crate) struct Host(String);
 
-/// An address to listen at; `localhost` is 127.0.0.1.
+/// An address to listen on; `localhost` is 127.0.0.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub(crate) struct Listen(SocketAddr);
 
+impl Listen {
+    pub(crate) fn address(self) -> SocketAddr {
+        self.0
+    }
+}
+
 impl HttpFlags {
-    /// With what the environment and the file say.
+    /// The options, from these flags, the environment and the file.
     ///
     /// # Errors
-    /// A wrong setting; or one that opens the store to everybody who can reach this machine (S1).
+    /// A wrong setting, or one that opens the store to everybody who can reach this machine (S1).
     pub(crate) fn resolve(self, sources: &Sources) -> Result<HttpOptions> {
         let Sources { environment, file, directory, .. } = sources;
         let listen = match self.listen {
@@ -89,22 +96,21 @@ impl HttpFlags {
     }
 }
 
-/// The keys that let somebody in.
+/// The API keys.
 fn keys(entries: &[KeyEntry], admin: Option<&str>) -> Result<Keys> {
     let repeated = |(at, key): (usize, &KeyEntry)| entries[..at].iter().any(|e| e.id == key.id);
     if let Some((at, _)) = entries.iter().enumerate().find(|(at, key)| repeated((*at, key))) {
         let id = &entries[at].id;
         return Err(Usage::error(format!(
-            "two [[keys]] have the id {id:?}, and the log could not tell them apart: give each its \
-             own"
+            "two [[keys]] have the id {id:?}: give each its own, so that logs can tell them apart"
         )));
     }
-    // Files that are read into variables end in a new line.
+    // A variable that was read from a file ends in a newline.
     let admin = admin.map(str::trim);
     if admin.is_some_and(|key| key.is_empty() || key.contains(|c: char| !c.is_ascii_graphic())) {
         return Err(Usage::error(
-            "QUEUEKIT_API_KEY is blank, or has white space or other characters in it that no \
-             header can carry: `queuekit key new` makes one",
+            "QUEUEKIT_API_KEY is blank, or contains white space or characters that a header \
+             cannot have: create a key with `queuekit key new`",
         ));
     }
     Ok(Keys::new(entries.to_vec(), admin))
@@ -112,16 +118,16 @@ fn keys(entries: &[KeyEntry], admin: Option<&str>) -> Result<Keys> {
 
 fn unreadable(file: &Path, error: &std::io::Error) -> anyhow::Error {
     Usage::error(format!(
-        "{} cannot be read: {error}; name the PEM files by --tls-cert and --tls-key, or in [tls]",
+        "cannot read {}: {error}; name the PEM files with --tls-cert and --tls-key, or in [tls]",
         file.display()
     ))
 }
 
 fn open_to_all(listen: SocketAddr) -> anyhow::Error {
     Usage::error(format!(
-        "{listen} can be reached from other machines, and no key is set: anybody could enqueue, \
-         read and delete jobs. Set QUEUEKIT_API_KEY, or add to queuekit.toml what `queuekit key \
-         new` prints; or listen at 127.0.0.1; or, if something else guards this port, say \
+        "other machines can reach {listen}, and no key is set: anybody could enqueue, read and \
+         delete jobs. Set QUEUEKIT_API_KEY, or add the lines that `queuekit key new` prints to \
+         queuekit.toml; or listen on 127.0.0.1; or, if something else guards this port, pass \
          --insecure-no-auth"
     ))
 }
@@ -144,8 +150,8 @@ impl FromStr for Listen {
     fn from_str(text: &str) -> Result<Self, String> {
         let numeric = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
         let address = numeric.as_deref().unwrap_or(text).parse().map_err(|_| {
-            "it must be ADDRESS:PORT, such as 127.0.0.1:8080, 0.0.0.0:8080 (all of IPv4) or \
-             [::]:8080 (all)"
+            "the address must be ADDRESS:PORT, such as 127.0.0.1:8080, 0.0.0.0:8080 (all of \
+             IPv4) or [::]:8080 (all)"
         })?;
         Ok(Self(address))
     }
@@ -157,11 +163,11 @@ impl FromStr for Host {
     fn from_str(text: &str) -> Result<Self, String> {
         let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
         let is_bare = |name: &String| name.eq_ignore_ascii_case(bare);
-        match name_of(text).filter(is_bare) {
+        match host_name(text).filter(is_bare) {
             Some(name) => Ok(Self(name)),
             None if text == ANY_HOST => Ok(Self(text.to_owned())),
-            None => Err("it must be a name as jobs.example.com or an address, without scheme and \
-                         port; or * for any"
+            None => Err("the host must be a name such as jobs.example.com or an address, without \
+                         scheme and port; or * for any"
                 .to_owned()),
         }
     }

@@ -1,12 +1,12 @@
-//! Settings: a flag goes before the environment, that before `queuekit.toml`, that before a
+//! Settings. A flag overrides the environment, which overrides `queuekit.toml`, which overrides a
 //! default. Each group of settings has a file with its flags and how they are resolved.
 
+mod did_you_mean;
 mod environment;
-pub(crate) mod exposed;
 mod file;
+pub(crate) mod file_permissions;
 mod handlers;
 mod http;
-mod nearest;
 mod plain_text;
 mod secret;
 mod sources;
@@ -14,9 +14,9 @@ mod store;
 mod weak_key;
 mod work;
 
+pub(crate) use did_you_mean::nearest;
 pub(crate) use environment::Environment;
-pub(crate) use http::HttpFlags;
-pub(crate) use nearest::nearest;
+pub(crate) use http::{HttpFlags, Listen};
 pub(crate) use secret::StoreAddress;
 pub(crate) use sources::Sources;
 pub(crate) use store::store_address;

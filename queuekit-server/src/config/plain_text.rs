@@ -1,22 +1,23 @@
-//! Passwords and payloads cross a network in plain text only where that was asked for.
+//! Refuses URLs of stores that would send passwords and payloads over a network in plain text,
+//! unless the URL asks for that.
 
 use anyhow::{Result, bail};
-use queuekit::percent_decoded;
 use queuekit::postgres::tokio_postgres::Config;
 use queuekit::postgres::tokio_postgres::config::Host;
+use queuekit::store::percent_decoded;
 
-use crate::http::{is_this_host, is_this_machine};
+use crate::loopback::{is_this_host, is_this_machine};
 
-/// Checks the URL of a store: Postgres on another machine is to say how it encrypts, and Redis that
-/// it does not.
+/// Checks the URL of a store on another machine: for Postgres it must say how the connection is
+/// encrypted, for Redis that it is not.
 ///
 /// # Errors
-/// If it leaves open whether a connection is encrypted.
+/// If the URL does not say whether the connection is encrypted.
 pub(crate) fn refuse_silent_plain_text(url: &str) -> Result<()> {
     let Some((scheme, rest)) = url.split_once("://") else { return Ok(()) };
     let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
     let settings = Settings::of(query);
-    // Of a setting that stands there twice the last one counts.
+    // If a setting is given twice, the last one counts.
     let says = settings.all("sslmode").last().is_some_and(|mode| mode != "prefer");
     match scheme.to_ascii_lowercase().as_str() {
         _ if says => Ok(()),
@@ -32,12 +33,12 @@ fn postgres(servers: &[Config]) -> Result<()> {
     }
     bail!(
         "the URL of the store does not say whether the connection is encrypted: add \
-         sslmode=verify-full, or sslmode=require if the server's certificate is its own, or \
-         sslmode=disable where nobody else is on the network"
+         sslmode=verify-full, or sslmode=require if the server's certificate is self-signed, or \
+         sslmode=disable on a network that you trust"
     )
 }
 
-/// Hosts in a row, those of a Cluster or of sentinels.
+/// The hosts of a URL; a Cluster or sentinels have several.
 fn redis(place: &str) -> Result<()> {
     let authority = place.split_once('/').map_or(place, |(authority, _)| authority);
     let hosts = authority.rsplit_once('@').map_or(authority, |(_, hosts)| hosts);
@@ -45,9 +46,9 @@ fn redis(place: &str) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "the URL of the store sends passwords and payloads to another machine in plain text: \
-         begin it with rediss: (docs/redis.md, Encryption), or add sslmode=disable where nobody \
-         else is on the network"
+        "the URL of the store would send passwords and payloads to another machine in plain \
+         text: use rediss: (docs/redis.md, Encryption), or add sslmode=disable on a network that \
+         you trust"
     )
 }
 
@@ -58,7 +59,7 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// The settings of a URL: names, and values as they stand there.
+/// The settings of a URL: names, and values as they are written.
 struct Settings<'a>(Vec<(String, &'a str)>);
 
 impl<'a> Settings<'a> {
@@ -72,8 +73,8 @@ impl<'a> Settings<'a> {
         of_name.filter_map(|(_, value)| percent_decoded(value))
     }
 
-    /// The server of the store, and the one that tells of new jobs, as the driver reads them. What
-    /// it cannot read it will not connect to either: it says so when the store is opened.
+    /// The server of the store, and the one that it listens to for new jobs, as the driver parses
+    /// them. What the driver cannot parse it refuses when the store is opened.
     fn servers(&self, place: &str) -> Vec<Config> {
         let is_host = |(name, _): &&(String, &str)| ["host", "hostaddr"].contains(&name.as_str());
         let hosts = self.0.iter().filter(is_host).map(|(name, value)| format!("{name}={value}"));
@@ -83,7 +84,7 @@ impl<'a> Settings<'a> {
     }
 }
 
-/// This machine: loopback, or a socket in its file system.
+/// Whether a server is on this machine: loopback, or a Unix socket.
 fn is_here(server: &Config) -> bool {
     let hosts = server.get_hosts().iter().all(|host| match host {
         Host::Tcp(name) => name.is_empty() || is_this_host(name),

@@ -1,4 +1,4 @@
-//! A text that is shown nowhere whole.
+//! The URL of a store, which is shown only without its secrets.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::plain_text::refuse_silent_plain_text;
 
-/// The URL of a store: Debug and Display leave out what may be secret.
+/// The URL of a store. `Debug` and `Display` leave out what may be secret.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct StoreAddress(String);
 
@@ -15,28 +15,27 @@ impl StoreAddress {
         Self(url)
     }
 
-    /// For whoever connects.
+    /// The whole URL, to connect.
     ///
     /// # Errors
-    /// If it does not say whether what crosses a network is encrypted.
+    /// If the URL does not say whether connections over a network are encrypted.
     pub(crate) fn to_open(&self) -> Result<&str> {
         refuse_silent_plain_text(&self.0)?;
         Ok(&self.0)
     }
 
-    /// The same store as it is: nothing is made that is not there, and an older schema stays.
+    /// The same store, opened without creating anything and without updating its schema.
     pub(crate) fn only_looking(&self) -> Self {
         let existing = if self.is_sqlite() { self.with("create=nothing") } else { self.clone() };
         existing.not_migrating()
     }
 
-    /// The same store, of which an older schema stays; a new SQLite file is still made for whoever
-    /// stores something.
+    /// The same store, opened without updating its schema; a new SQLite file is still created.
     pub(crate) fn not_migrating(&self) -> Self {
         self.migrates("off")
     }
 
-    /// The same store, brought up to date whatever the URL says of that.
+    /// The same store, opened with an update of its schema, whatever the URL says.
     pub(crate) fn migrating(&self) -> Self {
         self.migrates("on")
     }
@@ -53,7 +52,7 @@ impl StoreAddress {
         self.with(&format!("migrate={value}"))
     }
 
-    /// With one setting more, which goes before one of the same name.
+    /// The URL with one more setting, which overrides one of the same name.
     fn with(&self, setting: &str) -> Self {
         let joint = if self.0.contains('?') { '&' } else { '?' };
         Self(format!("{}{joint}{setting}", self.0))

@@ -1,4 +1,4 @@
-//! Which store.
+//! The URL of the store.
 
 use super::{Sources, StoreAddress};
 

@@ -1,32 +1,33 @@
-//! What a worker runs, and how much of it at once.
+//! Settings of a worker: its queues, concurrency, leases and handlers.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use queuekit::{LeaseTtl, QueueName};
+use queuekit::QueueName;
+use queuekit::store::LeaseTtl;
 
 use super::Sources;
 use super::handlers::handlers;
-use crate::cli::Usage;
+use crate::error::Usage;
 use crate::handlers::Handler;
 
 const CONCURRENCY: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9);
 
-/// Flags of whatever runs jobs.
+/// Flags of commands that run jobs.
 #[derive(Args, Debug, Default)]
 pub(crate) struct WorkFlags {
-    /// Queues to serve, in this order: a later one when the earlier ones have nothing to run
+    /// Queues to serve, in this order: a later one only when the earlier ones have nothing to run
     /// [default: default]
     #[arg(long, value_name = "QUEUE,..", value_delimiter = ',')]
     queues: Vec<QueueName>,
-    /// Jobs to run at once [env: QUEUEKIT_CONCURRENCY, WORKER_COUNT] [default: 10]
+    /// Maximum jobs to run at once [env: QUEUEKIT_CONCURRENCY, WORKER_COUNT] [default: 10]
     #[arg(long, value_name = "N")]
     concurrency: Option<NonZeroUsize>,
 }
 
-/// What they come to.
+/// The resolved settings.
 #[derive(Debug)]
 pub(crate) struct WorkSettings {
     pub(crate) queues: Vec<QueueName>,
@@ -36,7 +37,7 @@ pub(crate) struct WorkSettings {
 }
 
 impl WorkFlags {
-    /// Whether none was given.
+    /// Whether no flag was given.
     pub(crate) fn is_empty(&self) -> bool {
         self.queues.is_empty() && self.concurrency.is_none()
     }

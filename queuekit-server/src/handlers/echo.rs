@@ -1,4 +1,4 @@
-//! Answers what it is given.
+//! The handler `echo`, which returns its payload.
 
 use queuekit::{Bytes, Ctx, JobResult};
 

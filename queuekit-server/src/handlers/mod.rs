@@ -1,4 +1,4 @@
-//! What the binary can run without Rust of one's own: a file or a folder each.
+//! The built-in handlers, which need no Rust code: a file or folder for each.
 
 mod echo;
 pub(crate) mod email;
@@ -14,7 +14,7 @@ use email::Mailer;
 use exec::Exec;
 use http::Webhook;
 
-/// The name of a handler that is built in, as the configuration writes it.
+/// The name of a built-in handler, as in the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum BuiltIn {
@@ -25,24 +25,24 @@ pub(crate) enum BuiltIn {
     Exec,
 }
 
-/// One of them with its settings, ready to run jobs.
+/// A handler with its settings, ready to run jobs.
 #[derive(Debug)]
 pub(crate) enum Handler {
     Echo,
     Sleep,
     Http(Box<Webhook>),
     Email(Box<Mailer>),
-    /// Of one command; there is one for each.
+    /// The handler of one command.
     Exec(Exec),
 }
 
 impl BuiltIn {
-    /// Those that reach nothing outside: they run unless the configuration names others.
+    /// Handlers that reach nothing outside; they are enabled unless the configuration names others.
     pub(crate) const HARMLESS: &[Self] = &[Self::Echo, Self::Sleep];
 }
 
 impl Handler {
-    /// The type of its jobs.
+    /// The kind of its jobs.
     pub(crate) fn kind(&self) -> &str {
         match self {
             Self::Echo => "echo",
@@ -65,7 +65,7 @@ impl Handler {
     }
 }
 
-/// Those that fail, for `queuekit dev`.
+/// Adds the handlers that fail, for `queuekit dev`.
 pub(crate) fn add_demo(worker: Worker) -> Worker {
     worker.handle_raw(fail::FLAKY, fail::flaky).handle_raw(fail::FAIL, fail::fail)
 }

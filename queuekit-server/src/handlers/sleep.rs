@@ -1,4 +1,4 @@
-//! Takes its time, and not too much of it: whoever may enqueue says how long a slot is held.
+//! The handler `sleep`. Its time is bounded, because callers decide how long it holds a slot.
 
 use std::time::Duration;
 
@@ -19,25 +19,27 @@ impl Payload for Sleep {
 
 const MOST: Duration = Duration::from_secs(60);
 
-/// Answers how long it has slept; stops when it is asked to.
+/// Sleeps, and returns for how long; stops when the run is cancelled.
 pub(crate) async fn sleep(job: Sleep, ctx: Ctx) -> JobResult<Sleep> {
     let time = Duration::from_millis(job.ms);
     if time > MOST {
         let most = MOST.as_millis();
-        return Err(JobError::fatal(format!("`ms` must be at most {most}: a sleep holds a slot")));
+        return Err(JobError::fatal(format!(
+            "`ms` must be at most {most}, because a sleep holds a slot"
+        )));
     }
     let begun = Instant::now();
     tokio::select! {
         () = tokio::time::sleep(time) => Ok(job),
-        () = ctx.cancelled() => Err(format!("woken after {:?}", begun.elapsed()).into()),
+        () = ctx.cancelled() => Err(format!("cancelled after {:?}", begun.elapsed()).into()),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use queuekit::capability::CancelOutcome;
+    use queuekit::CancelOutcome;
     use queuekit::memory::MemoryStore;
-    use queuekit::{Client, LeaseTtl, State, Worker};
+    use queuekit::{Client, State, Worker};
 
     use super::*;
 
@@ -58,8 +60,7 @@ mod tests {
         let client = Client::new(MemoryStore::new());
         let id = client.enqueue(Sleep { ms: 60_000 }).await.unwrap();
         // It hears of it at a third of its lease.
-        let ttl = LeaseTtl::new(Duration::from_secs(3)).unwrap();
-        let worker = Worker::new(client.clone()).handle(sleep).lease_ttl(ttl);
+        let worker = Worker::new(client.clone()).handle(sleep).lease_ttl(Duration::from_secs(3));
         let worker = worker.start().await.unwrap();
         let job = async || client.jobs().get(id).await.unwrap().unwrap();
         while job().await.state != State::Running {

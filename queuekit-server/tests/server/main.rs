@@ -16,6 +16,7 @@ mod authority;
 mod cli;
 mod commands;
 mod common;
+mod deploy;
 mod handlers;
 mod http;
 mod sandbox;

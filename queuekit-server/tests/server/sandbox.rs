@@ -20,7 +20,7 @@ pub(crate) struct Ran {
     pub(crate) stderr: String,
 }
 
-/// A command that runs until it is told to stop, or the test ends.
+/// A command that runs until it is stopped, or the test ends.
 pub(crate) struct Running {
     child: Child,
     stdout: BufReader<std::process::ChildStdout>,
@@ -123,13 +123,14 @@ impl Running {
         line
     }
 
-    /// Waits until it says this on stderr.
-    pub(crate) fn says(&mut self, text: &str) {
+    /// The first line in which it says this on stderr: waits for it.
+    pub(crate) fn says(&mut self, text: &str) -> String {
         let mut line = String::new();
         while !line.contains(text) {
             line.clear();
             assert_ne!(self.stderr.read_line(&mut line).unwrap(), 0, "it never said {text:?}");
         }
+        line
     }
 
     pub(crate) fn signal(&self, signal: &str) {

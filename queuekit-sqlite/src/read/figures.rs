@@ -13,12 +13,12 @@ use crate::row::unsigned;
 use crate::statements::*;
 use crate::step::{QueueRow, Step};
 
-/// Jobs up to which each is looked at.
+/// Up to this many jobs, each is looked at.
 const EXAMINED: i64 = EXACT_COUNT as i64;
-/// Of more, so many stand for all.
+/// If there are more, a sample of this size represents all.
 const SAMPLE: usize = 1000;
 
-/// What is known of the jobs that wait.
+/// The counts of waiting jobs.
 #[derive(Default)]
 struct Waiting {
     counts: Counts,
@@ -69,14 +69,15 @@ impl Step<'_> {
         queue.corrupt = unsigned(row.corrupt);
         queue.health = health(HealthInput {
             oldest_ready_age: queue.oldest_ready_age,
-            dead_share: row.ends.dead_share(),
+            last_ended: row.ends.ended(),
+            last_dead: row.ends.dead(),
             has_live_worker: workers > 0,
         });
         Ok(queue)
     }
 
-    /// The waiting jobs by status. The open jobs that are due are counted in the index; the others
-    /// are looked at, and where they are many, some stand for all.
+    /// The waiting jobs by status. Counts the due open jobs in the index and looks at the others;
+    /// if they are many, a sample represents them.
     fn waiting(&mut self, row: &QueueRow) -> Result<Waiting> {
         let pending = row.counts[State::Pending as usize];
         let mut waiting = Waiting::default();
@@ -97,7 +98,8 @@ impl Step<'_> {
         Ok(waiting)
     }
 
-    /// How many open jobs are due, and which are not, each up to a bound.
+    /// The number of open jobs that are due, and the keys of those that are not, each up to a
+    /// bound.
     fn open_jobs(&self, row: &QueueRow, waiting: &mut Waiting) -> Result<(i64, Vec<i64>)> {
         let (now, bound) = (self.now.as_millis(), EXAMINED + 1);
         let (mut due, mut future, mut rank) = (0, Vec::new(), -1);
@@ -113,7 +115,7 @@ impl Step<'_> {
         Ok((due, future))
     }
 
-    /// Looks at jobs, or at some that stand for so many.
+    /// Looks at all of `jobs` jobs, or at a sample that represents them.
     fn tell(&mut self, keys: &[i64], jobs: i64, exact: bool, waiting: &mut Waiting) -> Result<()> {
         let looked_at = if jobs <= EXAMINED { keys } else { &keys[..SAMPLE.min(keys.len())] };
         let mut frontiers = Frontiers::default();
@@ -148,8 +150,8 @@ impl Waiting {
     }
 }
 
-/// Of sizes that were counted up to a bound, the one that reached it is what the others leave of
-/// the whole; if several did, they share it, and false says that they are estimates.
+/// Corrects counts that stopped at a bound. If one count reached it, it becomes the whole less the
+/// others. If several did, they share the rest, and the result is false: they are estimates.
 fn fill_up(sizes: &mut [i64], whole: i64) -> bool {
     let (many, few): (Vec<_>, Vec<_>) = sizes.iter_mut().partition(|size| **size > EXAMINED);
     let left = whole - few.into_iter().map(|size| *size).sum::<i64>();

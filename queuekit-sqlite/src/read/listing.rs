@@ -12,7 +12,7 @@ use crate::row::{PLAIN, Record};
 use crate::statements::*;
 use crate::step::{QueueRow, Step};
 
-/// Jobs a page looks at, whether they match or not.
+/// The most jobs that one page looks at, whether they match or not.
 const EXAMINED: usize = 10_000;
 /// Entries of an index that are read at once.
 const SLICE: usize = 500;
@@ -27,11 +27,11 @@ struct Position {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Place {
-    /// Running and ended jobs: when, and which of that time.
+    /// Running and ended jobs: the time, and the sequence within that time.
     Time(i64, i64),
     /// Waiting jobs in serving order: rank, when due, sequence.
     Serving(i64, i64, i64),
-    /// Blocked jobs, and all that wait in a fair queue: lane, sequence.
+    /// Blocked jobs, and all waiting jobs of a fair queue: lane, sequence.
     Lane(String, i64),
 }
 
@@ -84,7 +84,7 @@ impl Step<'_> {
         Ok(queues)
     }
 
-    /// Adds the jobs of a section to the page; where the page ended, if it is full.
+    /// Adds the jobs of a section to the page. Returns where the page ended, if it is full.
     fn list_section(
         &mut self,
         queue: &QueueRow,

@@ -20,7 +20,8 @@ impl Step<'_> {
         self.view(&record, status).map(Some)
     }
 
-    /// What cannot be read is left out: a list never fails on one record (contract R5.8).
+    /// Shows a job. Leaves out fields that cannot be read: a list never fails on one record
+    /// (contract R5.8).
     pub(super) fn view(&mut self, record: &Record, status: Status) -> Result<Job> {
         let queue = self.queue_of(record)?;
         let name = self.queue_at(queue).name.clone();

@@ -1,7 +1,7 @@
 //! Why a job is not running (contract R6.9).
 
-use queuekit_core::capability::Why;
-use queuekit_core::{JobId, Kind, PartitionKey, Result, Status, WorkerId};
+use queuekit_core::capability::{Why, WhyFacts};
+use queuekit_core::{JobId, Result};
 use rusqlite::params;
 
 use super::status::Frontiers;
@@ -9,7 +9,7 @@ use crate::row::Record;
 use crate::statements::{COUNT_BEFORE, LANE_BLOCKER, NEXT_RANK};
 use crate::step::Step;
 
-/// Jobs that are counted before one, at most.
+/// The most jobs that are counted before one.
 const EXAMINED: i64 = 10_000;
 
 impl Step<'_> {
@@ -18,56 +18,30 @@ impl Step<'_> {
             return Ok(None);
         };
         let at = self.queue_of(&record)?;
-        let queue = self.queue_at(at).name.clone();
-        let paused = self.queue_at(at).settings.paused;
-        let in_ = record.scheduled_at.since(self.now);
-        let worker = record.worker.as_deref().and_then(|id| WorkerId::new(id).ok());
-        let expires_at = record.lease_expires_at.unwrap_or_default();
-        let why = match (self.status(&record, &mut Frontiers::default())?, worker) {
-            (Status::Running, Some(worker)) => {
-                Why::Running { worker, lease_expires_in: expires_at.since(self.now) }
-            }
-            (Status::Expired | Status::Ready, _) if paused => Why::Paused { queue },
-            (Status::Expired, Some(worker)) => {
-                Why::Expired { worker, ago: self.now.since(expires_at) }
-            }
-            (Status::Scheduled, _) => Why::Scheduled { in_ },
-            (Status::Failed, _) => Why::WaitingForRetry {
-                in_,
-                attempts: record.attempts,
-                max_attempts: record.max_attempts,
-            },
-            (Status::Blocked, _) => return self.blocked(at, &record),
-            (Status::Ready, _) => match self.unserved(&record)? {
-                Some(kind) => Why::NoLiveWorker { queue, kind },
-                None => Why::Ready { jobs_before: self.jobs_before(at, &record)? },
-            },
-            _ => Why::Ended { state: record.state, reason: record.reason },
-        };
+        let status = self.status(&record, &mut Frontiers::default())?;
+        let job = self.view(&record, status)?;
+        let overdue = record.lease_expires_at.map(|at| self.now.since(at)).unwrap_or_default();
+        let workers = self.list_workers()?;
+        let mut why = Why::of(WhyFacts {
+            job: &job,
+            now: self.now,
+            overdue,
+            paused: self.queue_at(at).settings.paused,
+            has_live_worker: workers.iter().any(|one| one.beat.serves(&job.queue, &job.kind)),
+        });
+        match &mut why {
+            Why::Blocked { behind, .. } => *behind = self.blocker(at, &record)?,
+            Why::Ready { jobs_before } => *jobs_before = self.jobs_before(at, &record)?,
+            _ => {}
+        }
         Ok(Some(why))
     }
 
-    fn blocked(&self, queue: usize, record: &Record) -> Result<Option<Why>> {
-        let Some(key) = record.partition_key() else {
-            return Ok(None);
-        };
-        let place = params![self.queue_at(queue).id, key];
-        let behind = self.row(LANE_BLOCKER, place, |row| row.get(0))?;
-        let behind = behind.map(JobId::from_bytes).filter(|behind| *behind != record.id);
-        Ok(PartitionKey::new(key).ok().map(|key| Why::Blocked { key, behind }))
-    }
-
-    /// The job's kind, if no live worker serves it in the job's queue.
-    fn unserved(&mut self, record: &Record) -> Result<Option<Kind>> {
-        let queue = self.queue_of(record)?;
-        let name = &self.queue_at(queue).name;
-        let Ok(kind) = Kind::new(&record.kind) else {
-            return Ok(None);
-        };
-        let workers = self.list_workers()?;
-        let mut beats = workers.iter().map(|worker| &worker.beat);
-        let served = beats.any(|beat| beat.serves(name, &kind));
-        Ok((!served).then_some(kind))
+    /// The job that this one waits for; none if its key has all the leases it may have.
+    fn blocker(&self, queue: usize, record: &Record) -> Result<Option<JobId>> {
+        let place = params![self.queue_at(queue).id, record.partition_key()];
+        let blocker = self.row(LANE_BLOCKER, place, |row| row.get(0))?;
+        Ok(blocker.map(JobId::from_bytes).filter(|blocker| *blocker != record.id))
     }
 
     /// How many jobs of the queue are served before this one; none if it takes too long to count.

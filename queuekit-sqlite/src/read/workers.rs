@@ -11,7 +11,7 @@ use crate::statements::WORKERS;
 use crate::step::Step;
 
 impl Step<'_> {
-    /// A row that is no worker's is passed over.
+    /// Skips a row that cannot be read as a worker.
     pub(crate) fn list_workers(&self) -> Result<Vec<WorkerInfo>> {
         let now = self.now;
         let read = |row: &Row<'_>| worker(row, now);
@@ -26,15 +26,11 @@ fn worker(row: &Row<'_>, now: Timestamp) -> rusqlite::Result<Option<WorkerInfo>>
         return Ok(None);
     };
     let ttl = Duration::from_millis(unsigned(row.get(6)?));
-    let beat = Beat {
-        id,
-        name: text(1)?,
-        queues: Served::from_text(&text(2)?),
-        kinds: Served::from_text(&text(3)?),
-        slots: row.get(4)?,
-        running: row.get(5)?,
-        ttl: LeaseTtl::for_tests(ttl).into(),
-    };
+    let (queues, kinds) = (Served::from_text(&text(2)?), Served::from_text(&text(3)?));
+    let mut beat = Beat::new(id, queues, kinds, LeaseTtl::for_tests(ttl));
+    beat.name = text(1)?;
+    beat.slots = row.get(4)?;
+    beat.running = row.get(5)?;
     let age = now.since(Timestamp::from_millis(row.get(7)?));
-    Ok(Some(WorkerInfo { beat, age }))
+    Ok(Some(WorkerInfo::new(beat, age)))
 }

@@ -1,4 +1,4 @@
-//! What an operator does (contract R6).
+//! Operations of an operator (contract R6).
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::Step;
 use crate::row::PLAIN;
 use crate::statements::*;
 
-/// Jobs that one step of removing a queue deletes.
+/// The most jobs that one step of removing a queue deletes.
 const SLICE: usize = 1000;
 
 impl Step<'_> {
@@ -36,8 +36,8 @@ impl Step<'_> {
         Ok(settings)
     }
 
-    /// Removes up to a slice of a queue's jobs, and the queue once it has none. True when it is
-    /// gone; none if there is no such queue.
+    /// Removes up to a slice of a queue's jobs, and the queue once it has none. Returns true when
+    /// the queue is gone; none if there is no such queue.
     pub(crate) fn remove_queue(&mut self, name: &QueueName, force: bool) -> Result<Option<bool>> {
         let Some(at) = self.queue(name)? else {
             return Ok(None);
@@ -94,6 +94,8 @@ impl Step<'_> {
         match lifecycle::cancel(record.state) {
             Some(transition @ Transition::RequestCancel) => {
                 self.apply(&mut record, transition, |record| record.cancel_requested = true)?;
+                let queue = self.queue_of(&record)?;
+                self.cancel_requested.insert(self.queues[queue].name.clone());
                 Ok(CancelOutcome::Requested)
             }
             Some(transition) => {

@@ -11,8 +11,8 @@ use crate::row::{PLAIN, Record};
 use crate::statements::*;
 
 impl Step<'_> {
-    /// Takes a job through a transition: its row, its place in the queue, its keys and the
-    /// counters change together. `change` sets what the transition says of the record itself.
+    /// Takes a job through a transition: its row, its place in the queue, its keys and the counters
+    /// change together. `change` sets the fields of the record that go with it.
     pub(super) fn apply(
         &mut self,
         record: &mut Record,
@@ -48,7 +48,7 @@ impl Step<'_> {
         if let Some(lane) = &mut lane {
             self.refresh(lane)?;
         }
-        // A job that stays in its state, as one whose lease is extended, lets no other go.
+        // A job that stays in its state, such as one whose lease is extended, lets no other job go.
         let lets_go = lane.is_some() && transition.to() != Some(was);
         if transition.to() == Some(State::Pending) || lets_go {
             self.stir(queue);
@@ -60,7 +60,7 @@ impl Step<'_> {
     }
 
     /// Moves a job to the dead-letter queue.
-    pub(super) fn bury(
+    pub(super) fn end_dead(
         &mut self,
         record: &mut Record,
         transition: Transition,
@@ -68,8 +68,8 @@ impl Step<'_> {
     ) -> Result<()> {
         self.apply(record, transition, |record| {
             record.reason = Some(reason.as_str().to_owned());
-            if transition != Transition::BuryLease {
-                // The lease was broken: its holder did not do this.
+            if transition != Transition::DeadLetterLease {
+                // The nonce goes too: the lease was broken without its holder.
                 record.nonce = None;
             }
         })
@@ -122,8 +122,8 @@ impl Step<'_> {
         record.holds = false;
     }
 
-    /// Puts a record into the structures of its new state; its lane must be refreshed after it
-    /// is written.
+    /// Enters a record into the structures of its new state. Its lane must be refreshed after the
+    /// record is written.
     pub(super) fn enter(
         &mut self,
         queue: usize,
@@ -170,7 +170,7 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// A job without a key waits again: in a fair queue it shares the turn of those.
+    /// Lets a job without a key wait again: in a fair queue such jobs share one turn.
     fn share_turn(
         &self,
         queue: usize,
@@ -181,7 +181,7 @@ impl Step<'_> {
         record.lane = fair.then(|| PLAIN.to_owned());
         match (fair, lane.is_some()) {
             (true, false) => *lane = Some(self.lane(queue, PLAIN)?),
-            // Its row went when the queue ceased to be fair.
+            // The row of the shared turn was removed when the queue ceased to be fair.
             (false, true) => *lane = None,
             _ => {}
         }

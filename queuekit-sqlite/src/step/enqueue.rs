@@ -12,8 +12,8 @@ use super::Step;
 use crate::row::{PLAIN, millis};
 use crate::statements::{CONTENT, JOB_INSERT, PAYLOAD_INSERT};
 
-/// A larger payload stands apart from its job: a quarter of a page, so that the pages of jobs
-/// that wait and run stay few, and that a large payload is written only once.
+/// A larger payload is stored apart from its job. The bound is a quarter of a page, so that the
+/// pages of waiting and running jobs stay few; and a large payload is written only once.
 const INLINE_BYTES: usize = 1024;
 
 impl Step<'_> {
@@ -32,7 +32,7 @@ impl Step<'_> {
         let queue = self.open_queue(job.queue())?;
         let settings = &self.queues[queue].settings;
         let max_pending = settings.max_pending;
-        // What else could refuse the job comes after an equal id, so that is looked for first.
+        // An equal id takes precedence over all other refusals, so it is looked for first.
         if job.idempotency_key().is_some() || max_pending.is_some() {
             if let Some(stored) = self.job(job.id())? {
                 return self.taken(job, stored.key);
@@ -49,7 +49,7 @@ impl Step<'_> {
         self.add(queue, job, scheduled_at, None)
     }
 
-    /// `event` is the number of the event of which it is a delivery.
+    /// Stores a job; `event` is the number of the event of which it is a delivery.
     pub(super) fn add(
         &mut self,
         queue: usize,
@@ -131,7 +131,7 @@ fn rank(priority: Priority) -> i64 {
     Priority::LEVELS as i64 - 1 - i64::from(priority.level())
 }
 
-/// None if there is none. `of` is whose it is.
+/// The text of metadata; none if it is empty. `of` names its owner in the error.
 pub(super) fn metadata_text(metadata: &Metadata, of: impl Display) -> Result<Option<String>> {
     let text = (!metadata.is_empty()).then(|| serde_json::to_string(metadata)).transpose();
     text.map_err(|error| {

@@ -15,13 +15,13 @@ impl Step<'_> {
         self.row(KEY_HOLDER, scoped, |row| Ok(JobId::from_bytes(row.get(0)?)))
     }
 
-    /// The job holds its key until told otherwise.
+    /// Lets a job hold its key, without an end.
     pub(super) fn take_key(&self, queue: usize, key: &str, id: JobId) -> Result<()> {
         let hold = params![self.queues[queue].name.as_str(), key, id.as_bytes()];
         self.execute(KEY_TAKE, hold).map(drop)
     }
 
-    /// What a transition means for the job's key.
+    /// Frees or takes the job's key, as its transition requires.
     pub(super) fn settle_key(
         &self,
         queue: usize,

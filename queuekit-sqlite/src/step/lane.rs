@@ -1,8 +1,8 @@
 //! The jobs of one partition key (contract R7.3).
 //!
-//! A key has a row of its own, which says how many of its jobs wait, run, or hold it dead, and
-//! where it stands in its queue's serving structures: in a strict queue its next job is open, as
-//! jobs without a key are; in a fair one the row itself has a turn.
+//! A key has a row of its own. It counts the jobs that wait, run, or hold the key dead, and has the
+//! key's place in the serving structures: in a strict queue its next job is open, as jobs without a
+//! key are; in a fair one the row itself has a turn.
 
 use queuekit_core::{Result, State, Timestamp};
 use rusqlite::{Row, params};
@@ -11,12 +11,12 @@ use super::Step;
 use crate::row::{PLAIN, Record};
 use crate::statements::*;
 
-/// Jobs of one key that are marked as due in one look.
+/// The most jobs of one key that are marked as due in one look.
 const LOOK: i64 = 1000;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Lane {
-    /// Place of its queue among those of the step.
+    /// The index of its queue among those of the step.
     pub(super) queue: usize,
     pub(super) name: String,
     pub(super) waiting: i64,
@@ -71,7 +71,7 @@ impl Lane {
         self.name == PLAIN
     }
 
-    /// A job leaves the state that its record still says.
+    /// Takes a job out of the state that its record still has.
     pub(super) fn leave(&mut self, record: &Record) {
         match record.state {
             State::Pending => {
@@ -91,7 +91,7 @@ impl Lane {
 }
 
 impl Step<'_> {
-    /// The key of this name, which comes to exist if need be.
+    /// The key of this name; a new one if it does not exist.
     pub(crate) fn lane(&self, queue: usize, name: &str) -> Result<Lane> {
         let read = |row: &Row<'_>| Lane::read(queue, name, row);
         let stored = self.row(LANE, params![self.queues[queue].id, name], read)?;
@@ -119,7 +119,7 @@ impl Step<'_> {
         self.write_lane(lane)
     }
 
-    /// Another job of a key is its next.
+    /// Makes another job of a key its next.
     fn move_opening(&mut self, from: Option<i64>, to: Option<i64>) -> Result<()> {
         if let Some(key) = from {
             self.execute(JOB_OPEN, params![key, false])?;
@@ -131,7 +131,7 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// The job to lease next, now or at its time; none while the key lets no lease start.
+    /// The job to lease next, now or at its time; none while no lease of the key may start.
     pub(super) fn next(&self, lane: &Lane) -> Result<Option<Next>> {
         if lane.waiting == 0 || self.free_leases(lane) <= 0 {
             return Ok(None);
@@ -158,8 +158,8 @@ impl Step<'_> {
         Ok(before == Some(false))
     }
 
-    /// Strict, where waiting jobs are passed: when the time of the next job comes, which may then
-    /// go before the head.
+    /// In a strict queue where waiting jobs are passed: when the time of the next job comes, which
+    /// may then go before the head.
     fn next_alarm(&self, lane: &Lane) -> Result<Option<Timestamp>> {
         if lane.head.is_none() || !self.queues[lane.queue].skips() {
             return Ok(None);
@@ -186,7 +186,7 @@ impl Step<'_> {
 
     fn write_lane(&self, lane: &mut Lane) -> Result<()> {
         let id = self.queues[lane.queue].id;
-        // The jobs without a key keep their turn though none of them waits.
+        // The jobs without a key keep their turn even if none of them waits.
         let gone =
             if lane.is_plain() { !self.queues[lane.queue].is_fair() } else { lane.is_empty() };
         if gone {

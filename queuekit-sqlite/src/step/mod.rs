@@ -1,11 +1,12 @@
-//! One step: what a transaction does, told in terms of the contract.
+//! One step: the work of a transaction, in terms of the contract.
 //!
 //! The store's writer runs many steps in one transaction (group commit), and an application runs
-//! one inside its own. A step holds the file's write lock, so that what it has read stays true
-//! until it writes.
+//! one inside its own. A step holds the file's write lock, so that the data it has read stays the
+//! same until it writes.
 
 mod admin;
 mod apply;
+mod audit;
 mod enqueue;
 mod idempotency;
 mod lane;
@@ -20,6 +21,7 @@ mod upkeep;
 
 use std::collections::{BTreeSet, HashMap};
 
+use queuekit_core::capability::WakeupHub;
 use queuekit_core::queue::{Ends, QueueSettings};
 use queuekit_core::{JobId, Limits, QueueName, Result, Timestamp};
 use rusqlite::types::FromSql;
@@ -35,15 +37,30 @@ use crate::statements::{JOB, NUMBER, QUEUE, QUEUE_COUNT, QUEUE_COUNT_UP, QUEUE_I
 pub(crate) struct Step<'c> {
     pub(crate) conn: &'c Connection,
     pub(crate) limits: &'c Limits,
-    /// The instant of the present call.
+    /// The time of the present call.
     pub(crate) now: Timestamp,
     /// The queues touched so far; their counters are written at the end.
     queues: Vec<QueueRow>,
     by_name: HashMap<QueueName, usize>,
-    /// A job of a key was opened since this was last reset.
+    /// Whether a job of a key was opened since this was last reset.
     opened: bool,
     /// Queues that gained work.
     pub(crate) stirred: BTreeSet<QueueName>,
+    /// Queues of running jobs that were asked to stop.
+    pub(crate) cancel_requested: BTreeSet<QueueName>,
+}
+
+/// For which queues to ring once the step is committed.
+pub(crate) struct Rings {
+    work: BTreeSet<QueueName>,
+    cancels: BTreeSet<QueueName>,
+}
+
+impl Rings {
+    pub(crate) fn ring(&self, wakeups: &WakeupHub) {
+        self.work.iter().for_each(|queue| wakeups.ring(queue));
+        self.cancels.iter().for_each(|queue| wakeups.ring_cancel(queue));
+    }
 }
 
 impl<'c> Step<'c> {
@@ -56,12 +73,12 @@ impl<'c> Step<'c> {
             by_name: HashMap::new(),
             opened: false,
             stirred: BTreeSet::new(),
+            cancel_requested: BTreeSet::new(),
         }
     }
 
-    /// Writes the counters of the queues whose jobs changed; what they are for is whose work
-    /// was stirred.
-    pub(crate) fn finish(mut self) -> Result<BTreeSet<QueueName>> {
+    /// Writes the counters of the queues whose jobs changed.
+    pub(crate) fn finish(self) -> Result<Rings> {
         for queue in self.queues.iter().filter(|queue| queue.changed) {
             let ends = queue.ends_changed.then(|| queue.ends.to_bytes());
             let [pending, running, completed, dead, cancelled] = queue.counts;
@@ -86,10 +103,10 @@ impl<'c> Step<'c> {
             ];
             self.execute(QUEUE_COUNT_UP, counters)?;
         }
-        Ok(std::mem::take(&mut self.stirred))
+        Ok(Rings { work: self.stirred, cancels: self.cancel_requested })
     }
 
-    /// The queue of this name, if it exists: its place among those of this step.
+    /// The queue of this name, if it exists: its index among those of this step.
     pub(crate) fn queue(&mut self, name: &QueueName) -> Result<Option<usize>> {
         if let Some(at) = self.by_name.get(name) {
             return Ok(Some(*at));
@@ -115,7 +132,7 @@ impl<'c> Step<'c> {
         }
     }
 
-    /// The queue of this name, which comes to exist if need be.
+    /// The queue of this name; creates it if it does not exist.
     pub(crate) fn open_queue(&mut self, name: &QueueName) -> Result<usize> {
         if let Some(at) = self.queue(name)? {
             return Ok(at);
@@ -143,12 +160,12 @@ impl<'c> Step<'c> {
         }))
     }
 
-    /// A number that nobody had.
+    /// A number that was never used before.
     fn number(&self) -> Result<i64> {
         Ok(self.row(NUMBER, [], |row| row.get(0))?.unwrap_or_default())
     }
 
-    /// Makes every queue one of this step; how many there are.
+    /// Reads every queue into this step. Returns how many there are.
     fn touch_all_queues(&mut self) -> Result<usize> {
         for queue in self.all_queues()? {
             if !self.by_name.contains_key(&queue.name) {
@@ -208,7 +225,7 @@ impl<'c> Step<'c> {
         rows.collect::<rusqlite::Result<_>>().map_err(failed)
     }
 
-    /// Runs a statement that answers nothing; how many rows it changed.
+    /// Runs a statement that answers nothing. Returns how many rows it changed.
     pub(crate) fn execute(&self, sql: &str, params: impl Params) -> Result<usize> {
         self.prepare(sql)?.execute(params).map_err(failed)
     }
@@ -217,7 +234,7 @@ impl<'c> Step<'c> {
         self.conn.prepare_cached(sql).map_err(failed)
     }
 
-    /// The queue has ceased to exist.
+    /// Forgets a queue that was removed.
     fn forget(&mut self, at: usize) {
         self.by_name.remove(&self.queues[at].name);
         self.queues[at].changed = false;

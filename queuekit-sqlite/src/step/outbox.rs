@@ -13,9 +13,9 @@ use crate::statements::{
     EVENT_PLACE, EVENT_SETTINGS, EVENT_SETTINGS_PUT, EVENTS_AFTER,
 };
 
-/// Events that one listing looks at.
+/// The most events that one listing looks at.
 const EXAMINED: usize = 10_000;
-/// Events that one step of retention looks at.
+/// The most events that one step of retention looks at.
 const PRUNED: usize = 1000;
 
 impl Step<'_> {
@@ -47,7 +47,7 @@ impl Step<'_> {
     }
 
     fn store_event(&mut self, event: &NewEvent, deliveries: &[NewJob]) -> Result<EmitOutcome> {
-        // An insert that is refused would use up a number, by which retention counts.
+        // A refused insert would use up a number, and retention counts by numbers.
         if let Some(taken) = self.taken_by(event)? {
             return Ok(taken);
         }
@@ -71,7 +71,7 @@ impl Step<'_> {
         Ok(EmitOutcome::Emitted { id })
     }
 
-    /// What an event that is stored already means for this one.
+    /// The outcome for an event if another has its id or key.
     fn taken_by(&self, event: &NewEvent) -> Result<Option<EmitOutcome>> {
         let existing = event.id();
         let same = self.row(EVENT, [existing.as_bytes()], |row| {
@@ -89,7 +89,8 @@ impl Step<'_> {
         Ok(holder.map(|id| EmitOutcome::Duplicate { existing: EventId::from_bytes(id) }))
     }
 
-    /// Whether it was stored now. It is not bound by `max_pending` (R14.7).
+    /// Stores a delivery, without the bound of `max_pending` (R14.7). Returns whether it was stored
+    /// now.
     fn deliver(&mut self, delivery: &NewJob, event: i64) -> Result<bool> {
         let queue = self.open_queue(delivery.queue())?;
         let scheduled_at = delivery.scheduled_at(self.now)?;
@@ -148,8 +149,8 @@ impl Step<'_> {
         Ok(page)
     }
 
-    /// Removes events beyond the retention, from behind the number on to which a step has looked
-    /// before: how many went, and where to go on, if anywhere.
+    /// Removes events beyond the retention, after the number up to which a step has looked before.
+    /// Returns how many were removed, and where the next step begins, if anywhere.
     pub(crate) fn prune_events(&mut self, after: i64) -> Result<(u64, Option<i64>)> {
         let retention = EventSettings::read(&self.event_settings()?.body)?.retention;
         let looked = self.rows(EVENT_AGES, params![after, PRUNED], |row| {
@@ -170,9 +171,9 @@ impl Step<'_> {
         Ok((removed, next))
     }
 
-    /// Of the events behind a number, of which one is the first, how many are more than these.
-    /// Schedules take numbers from the same row: of events there may be far fewer than numbers, so
-    /// they are counted where the numbers do not say that there are few enough.
+    /// By how many the events after the number `after`, the first of which is `first`, exceed
+    /// `most`. Schedules take numbers from the same row, so there may be far fewer events than
+    /// numbers. So it counts events, unless the numbers already show that there are few enough.
     fn beyond_number(&self, after: i64, first: i64, most: u64) -> Result<u64> {
         let last: i64 = self.row(EVENT_LAST, [], |row| row.get(0))?.unwrap_or(0);
         if last.abs_diff(first) < most {
@@ -183,7 +184,7 @@ impl Step<'_> {
     }
 }
 
-/// An event that the filter wants; one that cannot be read is passed over.
+/// An event that matches the filter; none if it cannot be read.
 fn event(row: &Row<'_>, filter: &EventFilter) -> rusqlite::Result<Option<Event>> {
     let mut read = Reader::of(row);
     let emitted_at = Timestamp::from_millis(row.get(6)?);

@@ -13,25 +13,25 @@ pub(crate) struct QueueRow {
     pub(crate) settings: QueueSettings,
     /// Jobs by state, in the order of `State::ALL`.
     pub(crate) counts: [i64; State::ALL.len()],
-    /// Bytes of payloads and results, likewise; of ended jobs only.
+    /// Bytes of payloads and results, in the same order; of ended jobs only.
     pub(crate) sizes: [i64; State::ALL.len()],
     pub(crate) last_seq: i64,
     pub(crate) last_end_seq: i64,
     pub(crate) last_turn: i64,
     pub(crate) corrupt: i64,
-    /// How many have died and been cancelled since it came to exist.
+    /// How many jobs have died and been cancelled since the queue was created.
     pub(crate) total_dead: i64,
     pub(crate) total_cancelled: i64,
     pub(crate) ends: Ends,
     pub(crate) ends_changed: bool,
-    /// The counters differ from what is stored.
+    /// Whether the counters differ from the stored ones.
     pub(crate) changed: bool,
 }
 
 impl QueueRow {
     pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Option<Self>> {
         let name: String = row.get(1)?;
-        // Nobody but this crate writes here: a name that is none belongs to no job.
+        // Only this crate writes here: an invalid name belongs to no job.
         let Ok(name) = QueueName::new(name) else {
             return Ok(None);
         };
@@ -81,7 +81,7 @@ impl QueueRow {
         self.last_seq
     }
 
-    /// A job of this size leaves a state (`by` -1) or enters it (+1).
+    /// Counts a job of this size that leaves a state (`by` -1) or enters it (+1).
     pub(crate) fn count_job(&mut self, state: State, size: i64, by: i64) {
         self.changed = true;
         self.counts[state as usize] += by;
@@ -90,7 +90,7 @@ impl QueueRow {
         }
     }
 
-    /// Remembers an end; its place among the ended.
+    /// Counts an end. Returns its place among the ended jobs.
     pub(crate) fn add_end(&mut self, state: State) -> i64 {
         self.changed = true;
         self.ends.push(state == State::Dead);
@@ -101,7 +101,8 @@ impl QueueRow {
         self.last_end_seq
     }
 
-    /// Where the job of an oldest end is beyond retention, told by states that share a bound.
+    /// Whether the job with the oldest end of these states, which share a bound, is beyond
+    /// retention.
     pub(crate) fn is_beyond(
         &self,
         states: &[State],

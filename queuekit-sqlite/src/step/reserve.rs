@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use queuekit_core::lifecycle::Transition;
-use queuekit_core::limits::{BURIALS_PER_RESERVE, reclaims_per_reserve};
+use queuekit_core::limits::{DEAD_LETTERS_PER_RESERVE, reclaims_per_reserve};
 use queuekit_core::{
     ErrorText, Kind, Lease, LeaseToken, Metadata, PartitionKey, Priority, QueueName, Reserve,
     Reserved, Result, Timestamp,
@@ -15,10 +15,10 @@ use super::Step;
 use crate::row::{RECORD_COLUMNS, Reader, Record};
 use crate::statements::*;
 
-/// Candidates that are looked up at once, at most.
+/// The most candidates that are looked up at once.
 const SLICE: usize = 100;
 
-/// A job that may be leased, with what a worker needs of it beside its record.
+/// A job that may be leased, with the fields that a worker needs beside its record.
 pub(super) struct Candidate {
     record: Record,
     payload: Option<Bytes>,
@@ -35,10 +35,10 @@ impl Candidate {
     }
 }
 
-/// What one call may still do.
+/// The work that one call may still do.
 struct Budget {
     reclaims: usize,
-    burials: usize,
+    dead_letters: usize,
 }
 
 impl Step<'_> {
@@ -49,7 +49,7 @@ impl Step<'_> {
             return Ok(reserved);
         }
         let reclaims = reclaims_per_reserve(request.limit);
-        let mut budget = Budget { reclaims, burials: BURIALS_PER_RESERVE };
+        let mut budget = Budget { reclaims, dead_letters: DEAD_LETTERS_PER_RESERVE };
         for name in request.queues.names() {
             if let Some(queue) = self.awake(name)? {
                 self.reclaim(queue, &mut budget)?;
@@ -59,9 +59,10 @@ impl Step<'_> {
             Some(queue) => self.lease_from(queue, most, request, &mut budget, &mut reserved.leases),
             None => Ok(0),
         })?;
-        let buried = budget.burials < BURIALS_PER_RESERVE;
+        let dead_lettered = budget.dead_letters < DEAD_LETTERS_PER_RESERVE;
         let full = reserved.leases.len() == request.limit;
-        reserved.more = full || budget.burials == 0 || (buried && reserved.leases.is_empty());
+        reserved.more =
+            full || budget.dead_letters == 0 || (dead_lettered && reserved.leases.is_empty());
         reserved.next_due_in = self.next_due_in(request.queues.names())?;
         Ok(reserved)
     }
@@ -82,14 +83,14 @@ impl Step<'_> {
             };
             let last = record.attempts >= record.max_attempts;
             let dies = record.corrupt || (last && !record.cancel_requested);
-            if dies && budget.burials == 0 {
+            if dies && budget.dead_letters == 0 {
                 continue;
             }
             if record.corrupt {
                 self.quarantine(&mut record, budget)?;
                 continue;
             }
-            budget.burials -= usize::from(dies);
+            budget.dead_letters -= usize::from(dies);
             self.expire(&mut record)?;
         }
         Ok(())
@@ -119,12 +120,12 @@ impl Step<'_> {
                         leases.push(lease);
                         got += 1;
                     }
-                    None if budget.burials == 0 => return Ok(got),
+                    None if budget.dead_letters == 0 => return Ok(got),
                     None => self.refuse(&mut candidate.record, budget)?,
                 }
                 // The next job of its key may go before the other candidates.
                 if self.opened {
-                    // Most likely it will happen again as soon.
+                    // It will most likely happen again as soon.
                     slice = SLICE.min(2 * used);
                     break;
                 }
@@ -184,7 +185,7 @@ impl Step<'_> {
         })
     }
 
-    /// The lease on a job as it will stand once granted; none if it must not be leased.
+    /// The lease on a job as it will be once granted; none if the job must not be leased.
     fn lease(
         &self,
         queue: usize,
@@ -231,20 +232,20 @@ impl Step<'_> {
         Ok(Some(lease))
     }
 
-    /// Buries a job that cannot be leased any more.
+    /// Dead-letters a job that cannot be leased any more.
     fn refuse(&mut self, record: &mut Record, budget: &mut Budget) -> Result<()> {
         if !record.corrupt && record.is_past_deadline(self.now) {
-            budget.burials -= 1;
-            return self.bury(record, Transition::MissDeadline, &ErrorText::from("deadline"));
+            budget.dead_letters -= 1;
+            return self.end_dead(record, Transition::MissDeadline, &ErrorText::from("deadline"));
         }
         self.quarantine(record, budget)
     }
 
     fn quarantine(&mut self, record: &mut Record, budget: &mut Budget) -> Result<()> {
-        budget.burials -= 1;
+        budget.dead_letters -= 1;
         let queue = self.queue_of(record)?;
         self.queues[queue].corrupt += 1;
-        self.bury(record, Transition::Quarantine, &ErrorText::from("corrupt"))
+        self.end_dead(record, Transition::Quarantine, &ErrorText::from("corrupt"))
     }
 
     /// When the next job becomes ready or the next lease runs out.

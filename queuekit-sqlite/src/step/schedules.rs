@@ -3,7 +3,6 @@
 use queuekit_core::capability::{
     ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow, ScheduleRows,
 };
-use queuekit_core::limits::admit_schedule;
 use queuekit_core::retry::queue_full_retry_after;
 use queuekit_core::{Bytes, NewJob, Result, ScheduleName, State, Timestamp};
 use rusqlite::{Row, params};
@@ -52,7 +51,7 @@ impl Step<'_> {
         };
         if stored.is_none() {
             let existing = self.row(SCHEDULE_COUNT, [], |row| row.get(0))?.unwrap_or(0);
-            admit_schedule(existing).map_err(|error| error.on(&change.name))?;
+            self.limits.admit_schedule(existing).map_err(|error| error.on(&change.name))?;
         }
         let next_at = next_at.map(Timestamp::as_millis);
         let row = params![name, self.number()?, next_at, &body[..]];
@@ -60,7 +59,7 @@ impl Step<'_> {
         Ok(ScheduleChanged::Changed)
     }
 
-    /// Whether none of these jobs of one queue would find it full (R2.8).
+    /// Whether the queue of these jobs has room for all of them (R2.8).
     fn has_room_for(&mut self, jobs: &[NewJob]) -> Result<bool> {
         let Some(first) = jobs.first() else { return Ok(true) };
         let Some(queue) = self.queue(first.queue())? else { return Ok(true) };
@@ -74,7 +73,7 @@ impl Step<'_> {
     }
 }
 
-/// A row that is no schedule's is passed over.
+/// Reads a row; none if it cannot be read as a schedule.
 fn read(row: &Row<'_>) -> rusqlite::Result<Option<ScheduleRow>> {
     let Ok(name) = ScheduleName::new(row.get::<_, String>(0)?) else {
         return Ok(None);

@@ -2,21 +2,16 @@
 
 use queuekit_core::lifecycle::{self, Transition};
 use queuekit_core::{
-    Ack, AckOutcome, Burial, BurialTarget, BuryOutcome, Error, ErrorKind, ErrorText, JobId,
-    LeaseToken, Nack, NackKind, NackOutcome, Result, State,
+    Ack, AckOutcome, DeadLetter, DeadLetterOutcome, DeadLetterTarget, Error, ErrorKind, ErrorText,
+    JobId, LeaseToken, Nack, NackKind, NackOutcome, Result, State,
 };
 
 use super::Step;
 use crate::row::Record;
 
 impl Step<'_> {
-    /// Checks all before the first takes effect: an Invalid call changes nothing.
     pub(crate) fn ack(&mut self, acks: &[Ack]) -> Result<Vec<AckOutcome>> {
-        for (item, ack) in acks.iter().enumerate() {
-            let bytes = ack.result.as_ref().map_or(0, bytes::Bytes::len);
-            let admitted = self.limits.admit_result(bytes);
-            admitted.map_err(|error| error.at_item(item).on(ack.lease.id))?;
-        }
+        self.limits.admit_results(acks)?;
         acks.iter().map(|ack| self.ack_one(ack)).collect()
     }
 
@@ -24,12 +19,17 @@ impl Step<'_> {
         nacks.iter().map(|nack| self.nack_one(nack)).collect()
     }
 
-    pub(crate) fn move_to_dlq(&mut self, burials: &[Burial]) -> Result<Vec<BuryOutcome>> {
-        let bury = |burial: &Burial| match &burial.target {
-            BurialTarget::Lease(lease) => self.bury_lease(lease, &burial.reason),
-            BurialTarget::Job { id, force } => self.bury_job(*id, *force, &burial.reason),
+    pub(crate) fn dead_letter(
+        &mut self,
+        dead_letters: &[DeadLetter],
+    ) -> Result<Vec<DeadLetterOutcome>> {
+        let dead_letter = |dead_letter: &DeadLetter| match &dead_letter.target {
+            DeadLetterTarget::Lease(lease) => self.dead_letter_lease(lease, &dead_letter.reason),
+            DeadLetterTarget::Job { id, force } => {
+                self.dead_letter_job(*id, *force, &dead_letter.reason)
+            }
         };
-        burials.iter().map(bury).collect()
+        dead_letters.iter().map(dead_letter).collect()
     }
 
     pub(crate) fn delete_job(&mut self, id: JobId, force: bool) -> Result<bool> {
@@ -44,7 +44,7 @@ impl Step<'_> {
         Ok(true)
     }
 
-    /// The job of a lease; none if another queue's job has its id.
+    /// The job of a lease, and whether it is in the lease's queue.
     pub(super) fn job_of_lease(&mut self, lease: &LeaseToken) -> Result<Option<(Record, bool)>> {
         let Some(record) = self.job(lease.id)? else {
             return Ok(None);
@@ -106,31 +106,40 @@ impl Step<'_> {
         Ok(lifecycle::nack_outcome(transition, after))
     }
 
-    fn bury_lease(&mut self, lease: &LeaseToken, reason: &ErrorText) -> Result<BuryOutcome> {
+    fn dead_letter_lease(
+        &mut self,
+        lease: &LeaseToken,
+        reason: &ErrorText,
+    ) -> Result<DeadLetterOutcome> {
         let Some((mut record, of_queue)) = self.job_of_lease(lease)? else {
-            return Ok(BuryOutcome::NotFound);
+            return Ok(DeadLetterOutcome::NotFound);
         };
         let last_held = of_queue && record.was_last_held_by(lease);
         match record.state {
-            State::Dead if last_held => return Ok(BuryOutcome::AlreadyDone),
+            State::Dead if last_held => return Ok(DeadLetterOutcome::AlreadyDone),
             State::Running if last_held => {}
-            _ => return Ok(BuryOutcome::LeaseLost),
+            _ => return Ok(DeadLetterOutcome::LeaseLost),
         }
-        self.bury(&mut record, Transition::BuryLease, reason)?;
-        Ok(BuryOutcome::Buried)
+        self.end_dead(&mut record, Transition::DeadLetterLease, reason)?;
+        Ok(DeadLetterOutcome::DeadLettered)
     }
 
-    fn bury_job(&mut self, id: JobId, force: bool, reason: &ErrorText) -> Result<BuryOutcome> {
+    fn dead_letter_job(
+        &mut self,
+        id: JobId,
+        force: bool,
+        reason: &ErrorText,
+    ) -> Result<DeadLetterOutcome> {
         let Some(mut record) = self.job(id)? else {
-            return Ok(BuryOutcome::NotFound);
+            return Ok(DeadLetterOutcome::NotFound);
         };
         if record.state == State::Dead {
-            return Ok(BuryOutcome::AlreadyDone);
+            return Ok(DeadLetterOutcome::AlreadyDone);
         }
-        let Some(transition) = lifecycle::bury(record.state, force) else {
-            return Ok(BuryOutcome::Conflict);
+        let Some(transition) = lifecycle::dead_letter(record.state, force) else {
+            return Ok(DeadLetterOutcome::Conflict);
         };
-        self.bury(&mut record, transition, reason)?;
-        Ok(BuryOutcome::Buried)
+        self.end_dead(&mut record, transition, reason)?;
+        Ok(DeadLetterOutcome::DeadLettered)
     }
 }

@@ -10,12 +10,12 @@ use super::reserve::Candidate;
 use crate::row::PLAIN;
 use crate::statements::{CANDIDATE, LANES_DUE, LANES_LATER, TURN_FIRST};
 
-/// Keys whose time has come that one call looks at: as many as it may lease.
+/// The most keys whose time has come that one call looks at: as many as it may lease.
 const LOOK: usize = 1000;
 
 impl Step<'_> {
-    /// Puts keys whose time has come where their next job is served. What is left is due when
-    /// the caller is told to look again: at once.
+    /// Puts keys whose time has come where their next job is served. Keys beyond the bound are due
+    /// at once, so the caller looks again.
     pub(super) fn wake_keys(&mut self, queue: usize) -> Result<()> {
         let due = params![self.queues[queue].id, self.now.as_millis(), LOOK];
         for name in self.column::<String>(LANES_DUE, due)? {
@@ -25,7 +25,7 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// When the time of the next key comes.
+    /// The time of the next key.
     pub(super) fn next_woken(&self, queue: usize) -> Result<Option<Timestamp>> {
         let later = self.row(LANES_LATER, [self.queues[queue].id], |row| row.get(0))?;
         Ok(later.map(Timestamp::from_millis))
@@ -61,7 +61,7 @@ impl Step<'_> {
         Ok(ready.map(|()| self.now))
     }
 
-    /// A job of this key is leased: its next turn comes after everybody else's.
+    /// Notes that a job of this key was leased: its next turn comes after those of all others.
     pub(super) fn served(&mut self, lane: &mut Lane) {
         let queue = &mut self.queues[lane.queue];
         queue.last_turn = queue.last_turn.max(lane.turn);
@@ -75,7 +75,8 @@ impl Step<'_> {
         lane.ready = at.map(|at| at <= self.now);
         lane.next_at = at.filter(|at| *at > self.now);
         if lane.ready == Some(true) {
-            // A newcomer joins the coming round; who waited long is not owed what it missed.
+            // A key that comes new, or after a long wait, joins the coming round: it is not owed
+            // turns that it missed.
             let last = queue.last_turn;
             lane.turn = if lane.turn == 0 { last + 1 } else { lane.turn.max(last) };
         }

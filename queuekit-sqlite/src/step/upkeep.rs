@@ -1,4 +1,4 @@
-//! Retention (contract R12), and mending what is derived.
+//! Retention (contract R12), and repair of derived data.
 
 use queuekit_core::capability::UpkeepReport;
 use queuekit_core::lifecycle::Transition;
@@ -11,7 +11,7 @@ use crate::error::failed;
 use crate::row::{PLAIN, Record};
 use crate::statements::*;
 
-/// Jobs one step removes at most.
+/// The most jobs that one step removes.
 const STEP: usize = 1000;
 
 impl Step<'_> {
@@ -36,7 +36,7 @@ impl Step<'_> {
         })
     }
 
-    /// The pragma frees a page per step: it is stepped to its end.
+    /// Frees pages. The pragma frees one page per row, so all its rows are read.
     fn vacuum(&self) -> Result<()> {
         let mut statement = self.prepare(VACUUM)?;
         let mut pages = statement.query([]).map_err(failed)?;
@@ -44,7 +44,7 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// A job that retention no longer covers: the oldest of its kind.
+    /// The oldest job of its kind, if retention no longer keeps it.
     fn beyond_retention(&self, queue: usize) -> Result<Option<i64>> {
         let retention = self.queues[queue].settings.retention;
         let groups: [(&[State], _); 2] = [
@@ -70,8 +70,8 @@ impl Step<'_> {
         Ok(None)
     }
 
-    /// Which of some partition keys of a queue differ from their jobs, and the last key looked
-    /// at; none at the end of the queue.
+    /// Compares some partition keys of a queue with their jobs. Returns those that differ, and the
+    /// last key looked at; none at the end of the queue.
     pub(crate) fn crooked_lanes(
         &mut self,
         name: &QueueName,
@@ -114,7 +114,7 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// The key as its jobs say it is.
+    /// The key as counted from its jobs.
     fn counted(&self, lane: &Lane) -> Result<Lane> {
         let mut counted = lane.clone();
         let place = params![self.queues[lane.queue].id, lane.name];
@@ -127,8 +127,8 @@ impl Step<'_> {
         Ok(counted)
     }
 
-    /// Whether a key's row says what its jobs say, and the key stands somewhere if and only if it
-    /// has a job to give.
+    /// Whether a key's row agrees with its jobs, and the key is in a serving structure if and only
+    /// if it has a job to lease.
     fn is_straight(&self, queue: usize, name: &str) -> Result<bool> {
         let lane = &self.lane(queue, name)?;
         let counted = &self.counted(lane)?;
@@ -154,8 +154,8 @@ impl Step<'_> {
         Ok(head.as_ref().is_some_and(stands))
     }
 
-    /// Some waiting jobs that are open and not the next of their key, or the other way round; of
-    /// a queue with more waiting jobs than this, none.
+    /// Some waiting jobs that are open and not the next of their key, or the other way round; none
+    /// for a queue with more than `most` waiting jobs.
     pub(crate) fn wrongly_open(&mut self, name: &QueueName, most: u64) -> Result<Vec<i64>> {
         match self.queue(name)? {
             Some(queue) if self.queues[queue].count(State::Pending) <= most => {
@@ -165,7 +165,7 @@ impl Step<'_> {
         }
     }
 
-    /// Opens or closes jobs as their keys say.
+    /// Opens or closes jobs that disagree with their keys.
     pub(crate) fn repair_open(&mut self, name: &QueueName, jobs: &[i64]) -> Result<u64> {
         let Some(queue) = self.queue(name)? else {
             return Ok(0);
@@ -173,7 +173,7 @@ impl Step<'_> {
         let mended: usize =
             jobs.iter().map(|key| self.execute(OPEN_MEND, [key])).sum::<Result<_>>()?;
         if self.queues[queue].is_fair() {
-            // Where those without a key stand in turn depends on which of them are open.
+            // The turn of the jobs without a key depends on which of them are open.
             let mut plain = self.lane(queue, PLAIN)?;
             self.refresh(&mut plain)?;
         }
@@ -181,7 +181,7 @@ impl Step<'_> {
         Ok(mended as u64)
     }
 
-    /// The queue after this one, or this one itself where its keys are not done.
+    /// The queue after this one, or this one itself if it has keys left.
     pub(crate) fn next_to_repair(
         &mut self,
         after: Option<&QueueName>,
@@ -197,7 +197,7 @@ impl Step<'_> {
             let Some(next) = self.row(QUEUE_AFTER, [last], |row| row.get::<_, String>(0))? else {
                 return Ok(None);
             };
-            // A name that is none belongs to no job.
+            // An invalid name belongs to no job.
             if let Ok(name) = QueueName::new(next.as_str()) {
                 return Ok(Some(name));
             }
@@ -205,7 +205,8 @@ impl Step<'_> {
         }
     }
 
-    /// How far a queue's counters are off; of a queue with more jobs than this, not at all.
+    /// How far a queue's counters are off; zero for a queue with more than `most` jobs, which is
+    /// not counted.
     pub(crate) fn drift(&mut self, name: &QueueName, most: u64) -> Result<Drift> {
         let mut drift = Drift::default();
         let Some(queue) = self.queue(name)? else {
@@ -227,7 +228,7 @@ impl Step<'_> {
         Ok(drift)
     }
 
-    /// Sets a queue's counters to what is there; how many were off.
+    /// Sets a queue's counters to the true counts; returns how many were wrong.
     pub(crate) fn repair_counts(&mut self, name: &QueueName, most: u64) -> Result<u64> {
         let drift = self.drift(name, most)?;
         let Some(queue) = self.queue(name)?.filter(|_| drift.is_some()) else {

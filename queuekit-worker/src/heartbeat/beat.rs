@@ -7,8 +7,8 @@ use queuekit_core::capability::{Beat, BeatTtl, Served};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::beat_every;
-use crate::shared::Shared;
+use super::beat_interval;
+use crate::state::shared::Shared;
 
 /// How long a worker that ends may take to say so; one that is not heard is listed a while longer.
 pub(super) const FAREWELL: Duration = Duration::from_secs(1);
@@ -20,7 +20,7 @@ pub(super) async fn beat(shared: &Arc<Shared>, stopped: &CancellationToken) {
         // A beat that is under way comes to its end first: it might arrive behind the farewell.
         beat_until(stopped, shared).await;
         if let Some(leases) = shared.leases() {
-            let _ = leases.forget_worker(&shared.id).await;
+            let _ = leases.forget_worker(shared.id()).await;
         }
     };
     let late = async {
@@ -35,28 +35,27 @@ pub(super) async fn beat(shared: &Arc<Shared>, stopped: &CancellationToken) {
 
 async fn beat_until(stopped: &CancellationToken, shared: &Arc<Shared>) {
     // Listed for three of it, however long the leases are.
-    let ttl = BeatTtl::from(shared.ttl);
+    let ttl = BeatTtl::from(shared.settings.ttl);
     loop {
         if let Some(leases) = shared.leases() {
             // Nothing depends on presence: the next beat is soon enough.
-            if let Err(error) = leases.beat(&present(shared, ttl)).await {
-                shared.store_error(&error);
+            match leases.beat(&present(shared, ttl)).await {
+                Ok(()) => shared.vitals.store_answered(),
+                Err(error) => shared.store_error(&error),
             }
         }
-        if stopped.run_until_cancelled(sleep(beat_every(ttl.get()))).await.is_none() {
+        if stopped.run_until_cancelled(sleep(beat_interval(shared.settings.ttl))).await.is_none() {
             return;
         }
     }
 }
 
 fn present(shared: &Arc<Shared>, ttl: BeatTtl) -> Beat {
-    Beat {
-        id: shared.id.clone(),
-        name: shared.name.clone(),
-        queues: Served::first(shared.queues.iter().cloned()),
-        kinds: Served::first(shared.kinds.names()),
-        slots: u32::try_from(shared.slots).unwrap_or(u32::MAX),
-        running: u32::try_from(shared.registry.busy()).unwrap_or(u32::MAX),
-        ttl,
-    }
+    let queues = Served::first(shared.settings.queues.iter().cloned());
+    let kinds = Served::first(shared.settings.kinds.names());
+    let mut beat = Beat::new(shared.id().clone(), queues, kinds, ttl);
+    beat.name.clone_from(&shared.settings.name);
+    beat.slots = u32::try_from(shared.settings.slots).unwrap_or(u32::MAX);
+    beat.running = u32::try_from(shared.registry.busy()).unwrap_or(u32::MAX);
+    beat
 }

@@ -9,12 +9,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use queuekit_core::{Error, ErrorKind, Result};
+use queuekit_core::capability::{BeatTtl, Wakeup};
+use queuekit_core::{Error, ErrorKind, LeaseTtl, Result};
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use crate::shared::Shared;
+use crate::state::shared::Shared;
 
 /// How often leases and timeouts are looked at, at least.
 pub(crate) const LOOK: Duration = Duration::from_millis(250);
@@ -33,7 +34,7 @@ impl Heartbeat {
     ///
     /// # Errors
     /// `Unavailable` if the system gives no thread.
-    pub(crate) fn start(shared: Arc<Shared>) -> Result<Self> {
+    pub(crate) fn start(shared: Arc<Shared>, cancels: Option<Wakeup>) -> Result<Self> {
         let stop = CancellationToken::new();
         let (ending, ended) = oneshot::channel();
         let unavailable = |error: std::io::Error| {
@@ -46,7 +47,7 @@ impl Heartbeat {
             while !stopped.is_cancelled() {
                 let beating = async {
                     tokio::join!(
-                        stopped.run_until_cancelled(keep(&shared)),
+                        stopped.run_until_cancelled(keep(&shared, cancels.as_ref())),
                         beat::beat(&shared, &stopped),
                     )
                 };
@@ -81,8 +82,9 @@ impl Drop for Heartbeat {
     }
 }
 
-async fn keep(shared: &Arc<Shared>) {
-    tokio::join!(watch::watch(shared), extend::extend(shared), report::report(shared));
+async fn keep(shared: &Arc<Shared>, cancels: Option<&Wakeup>) {
+    let extend = extend::extend(shared, cancels);
+    tokio::join!(watch::watch(shared), extend, report::report(shared));
 }
 
 /// How often to look at leases of this length.
@@ -90,7 +92,12 @@ fn look_every(ttl: Duration) -> Duration {
     (ttl / 12).clamp(SHORTEST, LOOK)
 }
 
-/// How often to beat: three times per lease.
+/// How often a worker with leases of this length beats: three times while the beat counts.
+pub(crate) fn beat_interval(ttl: LeaseTtl) -> Duration {
+    beat_every(BeatTtl::from(ttl).get())
+}
+
+/// Three times per lease.
 fn beat_every(ttl: Duration) -> Duration {
     (ttl / 3).max(SHORTEST)
 }

@@ -7,20 +7,20 @@ use queuekit_core::capability::{Report, ReportOutcome};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::beat_every;
-use crate::notices::lose;
-use crate::run::Run;
-use crate::shared::Shared;
+use crate::run::run::Run;
+use crate::state::run_events::lose;
+use crate::state::shared::Shared;
 
 const EVERY: Duration = Duration::from_millis(500);
 /// Most reports told in one call.
 const MOST: usize = 1000;
 
 pub(super) async fn report(shared: &Arc<Shared>) {
-    let mut ticks = interval(EVERY.min(beat_every(shared.ttl.get())));
+    let mut ticks = interval(EVERY.min(beat_every(shared.settings.ttl.get())));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        if shared.registry.take_report_soon() {
+        if shared.context.take_report_soon() {
             let said = said(shared);
             for told in said.chunks(MOST) {
                 tell(shared, told).await;
@@ -52,8 +52,8 @@ async fn tell(shared: &Shared, told: &[(Arc<Run>, Report)]) {
         Err(error) => {
             shared.store_error(&error);
             told.iter().for_each(|(run, report)| run.reports.sent(Some(report.clone())));
-            shared.registry.report_soon();
-            return shared.inbox.nudge();
+            shared.context.report_soon();
+            return shared.inbox().nudge();
         }
     };
     for (at, (run, _)) in told.iter().enumerate() {
@@ -63,5 +63,5 @@ async fn tell(shared: &Shared, told: &[(Arc<Run>, Report)]) {
         }
     }
     // Outcomes wait for the reports of their runs.
-    shared.inbox.nudge();
+    shared.inbox().nudge();
 }

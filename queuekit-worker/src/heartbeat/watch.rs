@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::look_every;
-use crate::inbox::Event;
-use crate::notices::stuck;
-use crate::registry::Entry;
-use crate::run::{Flag, Run};
-use crate::shared::Shared;
-use crate::verdict::Verdict;
+use crate::run::inbox::RunEvent;
+use crate::run::result::RunResult;
+use crate::run::run::{Flag, Run};
+use crate::state::registry::Entry;
+use crate::state::run_events::stuck;
+use crate::state::shared::Shared;
 
 /// A future that was let go is gone after this long; a handler that is not, is stuck.
 const GONE_AFTER: Duration = Duration::from_millis(50);
@@ -27,7 +27,7 @@ enum Due {
 pub(super) async fn watch(shared: &Arc<Shared>) {
     loop {
         let now = Instant::now();
-        let mut next = now + look_every(shared.ttl.get());
+        let mut next = now + look_every(shared.settings.ttl.get());
         let due = look(shared, now, &mut next);
         for due in due {
             act(shared, due);
@@ -60,7 +60,7 @@ fn look(shared: &Shared, now: Instant, next: &mut Instant) -> Vec<Due> {
 fn steps(shared: &Shared, entry: &Entry) -> impl Iterator<Item = (Instant, Due)> {
     let run = &entry.run;
     let times_out = run.times_out_at().filter(|_| !entry.returned);
-    let give_up = times_out.and_then(|at| at.checked_add(shared.timeout_grace));
+    let give_up = times_out.and_then(|at| at.checked_add(shared.settings.timeout_grace));
     let timeout = times_out
         .filter(|_| !run.has(Flag::TimedOut))
         .map(|at| (at, Due::Cancel(Arc::clone(run), Flag::TimedOut)));
@@ -70,7 +70,7 @@ fn steps(shared: &Shared, entry: &Entry) -> impl Iterator<Item = (Instant, Due)>
         .filter(|_| run.is_abandoned() && !run.has(Flag::Stuck))
         .map(|at| (at + GONE_AFTER, Due::Stuck(Arc::clone(run))));
     let doubted = (!entry.returned && !run.is_abandoned() && !run.has(Flag::Doubted)).then(|| {
-        let at = entry.held_since + shared.ttl.get().mul_f64(0.9);
+        let at = entry.held_since + shared.settings.ttl.get().mul_f64(0.9);
         (at, Due::Cancel(Arc::clone(run), Flag::Doubted))
     });
     [timeout, given_up, stuck, doubted].into_iter().flatten()
@@ -81,12 +81,13 @@ fn act(shared: &Shared, due: Due) {
         Due::Cancel(run, reason) => {
             if run.cancel(reason) {
                 tracing::warn!(job = %run.lease.id(), ?reason, "a run was asked to stop");
+                shared.inbox().nudge();
             }
         }
         Due::GiveUp(run) => {
             if run.abandon() {
-                let verdict = Verdict::of_timeout(&run);
-                shared.inbox.push(Event::GivenUp(run, verdict));
+                let result = RunResult::of_timeout(&run);
+                shared.inbox().push(RunEvent::GivenUp(run, result));
             }
         }
         Due::Stuck(run) => {

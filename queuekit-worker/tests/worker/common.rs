@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use queuekit_core::memory::MemoryStore;
 use queuekit_core::{
-    Backend, Client, Job, JobDraft, JobId, LeaseTtl, Nonce, Payload, QueueName, Reserve, Reserved,
+    Backend, Client, Job, JobDraft, JobId, LeaseTtl, Payload, QueueName, Reserve, Reserved,
     RetryPolicy, WorkerId,
 };
 use queuekit_worker::{Ctx, Hooks, Outcome, Worker};
@@ -56,28 +56,23 @@ impl Fixture {
 
     /// What another worker would get now.
     pub(crate) async fn steal(&self) -> Reserved {
-        let request = Reserve {
-            queues: QueueName::default().into(),
-            limit: 10,
-            ttl: LeaseTtl::default(),
-            worker: WorkerId::new("thief").unwrap(),
-            nonce: Nonce::draw().unwrap(),
-        };
+        let (ttl, thief) = (LeaseTtl::default(), WorkerId::new("thief").unwrap());
+        let request = Reserve::new(QueueName::default(), 10, ttl, thief).unwrap();
         self.store.reserve(&request).await.unwrap()
     }
 }
 
-pub(crate) fn ttl(millis: u64) -> LeaseTtl {
-    LeaseTtl::for_tests(Duration::from_millis(millis))
+pub(crate) fn ttl(millis: u64) -> Duration {
+    Duration::from_millis(millis)
 }
 
 /// Long enough for anything that will happen, short enough for a test that fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Hooks that send what they are told.
+/// Hooks that send on each event.
 pub(crate) struct Told(mpsc::UnboundedSender<&'static str>);
 
-/// What hooks were told, to wait for.
+/// Events of hooks, to wait for.
 pub(crate) struct Telling(mpsc::UnboundedReceiver<&'static str>);
 
 pub(crate) fn telling() -> (Told, Telling) {
@@ -100,7 +95,7 @@ impl Hooks for Told {
 }
 
 impl Telling {
-    /// Waits until this was told so many times more.
+    /// Waits until this event has come this many times more.
     pub(crate) async fn told(&mut self, what: &str, times: usize) {
         let mut left = times;
         while left > 0 {

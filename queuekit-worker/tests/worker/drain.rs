@@ -131,7 +131,7 @@ async fn nothing_of_a_worker_is_left_but_a_handler_that_blocks() {
     client.enqueue(greet("Ada")).await.unwrap();
     let (started, mut starts) = mpsc::unbounded_channel();
     let (unblock, unblocked) = std::sync::mpsc::channel::<()>();
-    let unblocked = Mutex::new(unblocked);
+    let unblocked = Arc::new(Mutex::new(unblocked));
     let handler = move |_: Greet, _: Ctx| {
         started.send(()).unwrap();
         unblocked.lock().unwrap().recv_timeout(PATIENCE).unwrap();

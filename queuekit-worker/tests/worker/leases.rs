@@ -1,4 +1,4 @@
-//! Leases hold while handlers run, and outcomes are told until they are answered.
+//! Leases hold while handlers run, and outcomes are reported until they are answered.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,14 +25,14 @@ async fn a_handler_that_blocks_its_thread_keeps_its_lease() {
         }
         unblock.send(()).unwrap();
     });
-    let unblocked = std::sync::Mutex::new(unblocked);
+    let unblocked = Arc::new(std::sync::Mutex::new(unblocked));
     let handler = move |_: Greet, ctx: Ctx| {
         blocked.send(Instant::now()).unwrap();
         unblocked.lock().unwrap().recv_timeout(PATIENCE).unwrap();
         let cancelled = ctx.is_cancelled();
         async move { JobResult::Ok(cancelled) }
     };
-    let worker = fixture.worker().lease_ttl(ttl(3000)).handle(handler);
+    let worker = fixture.worker().lease_ttl_for_tests(ttl(3000)).handle(handler);
     let summary = worker.run_until_idle().await.unwrap();
     thief.join().unwrap();
     assert_eq!((summary.completed, summary.total()), (1, 1));
@@ -83,7 +83,7 @@ async fn a_lost_lease_stops_the_handler_and_drops_its_outcome() {
         ctx.cancelled().await;
         JobResult::Ok(())
     };
-    let worker = fixture.worker().hooks(told).lease_ttl(ttl(300)).handle(handler);
+    let worker = fixture.worker().hooks(told).lease_ttl_for_tests(ttl(300)).handle(handler);
     let running = worker.start().await.unwrap();
     telling.told("started", 1).await;
     fixture.client.backend().delete_job(id, true).await.unwrap();
@@ -101,7 +101,7 @@ async fn a_requested_cancel_reaches_the_handler() {
         ctx.cancelled().await;
         JobResult::<()>::Err(JobError::retry("stopped"))
     };
-    let worker = fixture.worker().hooks(told).lease_ttl(ttl(300)).handle(handler);
+    let worker = fixture.worker().hooks(told).lease_ttl_for_tests(ttl(300)).handle(handler);
     let running = worker.start().await.unwrap();
     telling.told("started", 1).await;
     let admin = fixture.client.backend().capabilities().admin.unwrap();
@@ -132,7 +132,7 @@ async fn a_handler_that_never_yields_holds_its_slot_and_no_lease() {
     let waits = fixture.enqueue(greet("waits")).await;
     let (told, mut telling) = telling();
     let (unblock, unblocked) = std::sync::mpsc::channel::<()>();
-    let unblocked = std::sync::Mutex::new(unblocked);
+    let unblocked = Arc::new(std::sync::Mutex::new(unblocked));
     let handler = move |job: Greet, _: Ctx| {
         if job.name == "blocks" {
             unblocked.lock().unwrap().recv_timeout(PATIENCE).unwrap();

@@ -3,5 +3,8 @@
 
 mod common;
 mod drain;
+mod kind_limits;
 mod leases;
 mod outcomes;
+#[cfg(feature = "tower")]
+mod tower;

@@ -167,7 +167,7 @@ impl Hooks for Seen {
 }
 
 impl Middleware for Seen {
-    fn call<'a>(&'a self, ctx: Ctx, next: Next<'a>) -> BoxFuture<'a, JobResult<Option<Bytes>>> {
+    fn call<'a>(&'a self, ctx: Ctx, next: Next) -> BoxFuture<'a, JobResult<Option<Bytes>>> {
         Box::pin(async move {
             self.add("before");
             let result = next.run(ctx).await;

@@ -46,16 +46,16 @@ impl RunQueue {
         }
         let name = format!("{prefix}{:016x}", RandomState::new().hash_one(0));
         let name = QueueName::new(name)?;
-        let keep_all = Retention { done: Keep::ALL, ..Retention::default() };
+        let keep_all = Retention::default().done(Keep::ALL);
         let settings = QueuePatch::default().retention(keep_all).dedup_window(RESUMABLE);
-        client.queues().configure(name.clone(), &settings).await?;
+        client.queues().configure(&name, &settings).await?;
         Ok(Self { name, resumed: None })
     }
 
     /// Says that the run is over: the next one of this directory starts afresh.
     pub(crate) async fn close(self, client: &Client) -> Result<()> {
-        let done = Keep::new(Some(DAY), None, None)?;
-        let for_a_day = Retention { done, ..Retention::default() };
+        let done = Keep::ALL.max_age(DAY);
+        let for_a_day = Retention::default().done(done);
         let settings = QueuePatch::default().retention(for_a_day);
         client.queues().configure(self.name, &settings).await?;
         Ok(())
@@ -73,7 +73,7 @@ fn ended(run: &Queue) -> u64 {
 
 /// Removes what a finished run has left, unless another process is still at it.
 async fn remove(client: &Client, queue: &QueueName) -> Result<()> {
-    match client.queues().remove_with_jobs(queue.clone()).await {
+    match client.queues().remove_with_jobs(queue).await {
         Err(error) if *error.kind() != ErrorKind::Conflict => Err(error.into()),
         _ => Ok(()),
     }

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use indicatif::HumanCount;
 use queuekit::prelude::*;
-use queuekit::{Job, JobFilter, JobId, PageSize, QueueName, Status, StatusSet};
+use queuekit::store::PageSize;
+use queuekit::{Job, JobFilter, JobId, QueueName, State, Status, StatusSet};
 
 use super::Result;
 use super::directory::Directory;
@@ -23,7 +24,7 @@ pub(crate) struct Report {
     /// Every file with its digest, if they are to be printed; the store holds them otherwise.
     digests: Vec<(PathBuf, String)>,
     bytes: u64,
-    /// Of the jobs, by earlier processes of the run.
+    /// The jobs that earlier processes of the run have hashed.
     pub(crate) hashed_before: u64,
     /// By this process.
     pub(crate) bytes_hashed: u64,
@@ -48,8 +49,8 @@ impl Report {
     ) -> Result<Self> {
         let ended = [Status::Dead, Status::Cancelled, Status::Completed];
         let ended: StatusSet = ended.into_iter().collect();
-        let mut filter = JobFilter::default().queue(queue.clone()).status(ended);
-        filter.limit = PageSize::MAX;
+        let most = PageSize::MAX.get();
+        let mut filter = JobFilter::default().queue(queue).status(ended).limit(most);
         let mut report = Self::default();
         loop {
             let page = client.backend().list_jobs(&filter).await?;
@@ -64,17 +65,17 @@ impl Report {
     }
 
     fn add(&mut self, job: &Job, print: bool) -> Result<()> {
-        let Checksum { path } = Checksum::decode(&job.payload)?;
+        let Checksum { path } = job.payload::<Checksum>()?;
         self.jobs += 1;
-        match &job.result {
-            Some(result) => {
-                let Hashed { digest, bytes } = serde_json::from_slice(result)?;
+        match job.state {
+            State::Completed => {
+                let Hashed { digest, bytes } = job.result()?;
                 self.bytes += bytes;
                 if print {
                     self.digests.push((path, digest));
                 }
             }
-            None => self.failures.push(Failure { path, reason: reason(job) }),
+            _ => self.failures.push(Failure { path, reason: reason(job) }),
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use queuekit::prelude::*;
-use queuekit::{JobDraft, JobId, LeaseTtl, QueueName};
+use queuekit::{JobDraft, JobId, QueueName};
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
@@ -46,7 +46,7 @@ pub(crate) async fn run(
         .name("checksum")
         .queue(queue.name.clone())
         .concurrency(options.workers)
-        .lease_ttl(LeaseTtl::new(LEASE)?)
+        .lease_ttl(LEASE)
         .handle_with(hasher.clone(), KindOptions::new().retry(retry))
         .start()
         .await?;

@@ -6,7 +6,7 @@ use super::list::List;
 use super::scratch::below;
 use crate::error::{Error, Result};
 
-const CASES: &str = "integration-tests/src/cases";
+const CASES: &str = "queuekit-conformance/src/cases";
 
 /// Every rule whose cases name a guard has a mutant in the list, or the list says where that
 /// guard is; and it says so of no other.

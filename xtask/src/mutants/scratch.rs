@@ -90,8 +90,8 @@ impl Scratch {
 }
 
 /// The workspace's manifest with another version, which meets the same requirements. In one target
-/// directory packages are told apart by name and version, and not by where they are: without this
-/// cargo takes a mutant's library for that of the tree.
+/// directory cargo identifies packages by name and version, not by where they are: without this it
+/// takes a mutant's library for that of the tree.
 fn of_another_version(manifest: &str) -> Vec<u8> {
     const VERSION: &str = "[workspace.package]\nversion = \"";
     let versioned = manifest.split_once(VERSION).and_then(|(before, rest)| {

@@ -36,7 +36,7 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
-    /// Of the cases of its rule; none if they let it through.
+    /// The verdict of the cases of its rule; none if they did not catch it.
     pub(super) fn of_rule(outcome: &Outcome) -> Option<Self> {
         Self::of(outcome, Self::ByRule)
     }

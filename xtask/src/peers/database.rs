@@ -8,7 +8,7 @@ use crate::peers::postgres::Postgres;
 #[derive(Debug)]
 pub(crate) struct Database<'a> {
     programs: &'a Postgres,
-    /// Of a database that is there already, from which others are created and dropped.
+    /// The URL of an existing database, from which others are created and dropped.
     server: &'a str,
     name: String,
     url: String,

@@ -71,7 +71,7 @@ impl Place {
 }
 
 impl Fresh<'_> {
-    /// As the programs want to be told.
+    /// The arguments by which the programs get it.
     pub(crate) fn args(&self) -> [&str; 2] {
         match self {
             Self::Directory(directory) => ["--dir", directory],

@@ -40,7 +40,7 @@ impl Postgres {
     }
 }
 
-/// Of the directories that are named by a version, the one with the highest.
+/// The directory with the highest version, among those named by a version.
 fn newest(directory: &Path) -> Option<PathBuf> {
     let entries = fs::read_dir(directory).ok()?.flatten();
     let versions = entries.filter_map(|entry| {

@@ -13,8 +13,8 @@ use crate::peers::start::{free_port, wait};
 /// Postgres refuses to run as root; by its packages this account is there for it.
 const ACCOUNT: &str = "postgres";
 
-/// What differs from a server as it comes: room for what is measured, so that it is not a
-/// measurement of evictions and checkpoints. Durability is as it comes, and named to be seen.
+/// The settings that differ from the defaults: room for the data, so that evictions and
+/// checkpoints are not measured. Durability has its default, and is named to be seen.
 const SETTINGS: [&str; 6] = [
     "fsync=on",
     "synchronous_commit=on",
@@ -62,7 +62,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Of a database that every server has.
+    /// The URL of a database that every server has.
     pub(crate) fn url(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
     }

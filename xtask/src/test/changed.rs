@@ -14,18 +14,22 @@ use crate::workspace::Workspace;
 /// does, is left to the whole run, which is named at the end.
 const NEEDS: &[Needs] = &[
     Needs::new("queuekit-core/", &["queuekit-core"], &["suite", "sqlite", "schedules", "worker"]),
+    Needs::new("queuekit-derive/", &["queuekit-derive"], &[]),
     Needs::new("queuekit-sqlite/", &["queuekit-sqlite"], &["sqlite"]),
     Needs::new("queuekit-postgres/", &["queuekit-postgres"], &["postgres"]),
     Needs::new("queuekit-redis/", &["queuekit-redis"], &["redis"]),
     Needs::new("queuekit-worker/", &["queuekit-worker"], &["suite", "worker"]),
-    Needs::new("queuekit-server/", &["bin queuekit"], &["server"]),
+    Needs::new("queuekit-server/", &["queuekit-server"], &["server"]),
     Needs::new("queuekit/", &["queuekit"], &["checksum"]),
+    Needs::new("queuekit-conformance/", &["queuekit-conformance"], &["suite", "sqlite"]),
     Needs::new("integration-tests/tests/suite/", &[], &["suite"]),
     Needs::new("integration-tests/tests/sqlite/", &[], &["sqlite"]),
     Needs::new("integration-tests/tests/postgres/", &[], &["postgres"]),
     Needs::new("integration-tests/tests/redis/", &[], &["redis"]),
     Needs::new("integration-tests/tests/common/", &[], &["sqlite", "postgres", "redis"]),
     Needs::new("integration-tests/", &["queuekit-integration-tests"], &["suite", "sqlite"]),
+    Needs::new("templates/queuekit-store-json/", &[], &["conformance"]),
+    Needs::new("examples/shop/", &["bin shop"], &[]),
     Needs::new("xtask/", &["bin xtask"], &[]),
 ];
 
@@ -152,8 +156,12 @@ mod tests {
     fn every_crate_has_a_row() {
         let workspace = Workspace::load().unwrap();
         for krate in workspace.crates.iter().filter(|krate| krate.name != "queuekit-benches") {
-            let name = krate.name.replace("queuekit-integration-tests", "integration-tests");
-            let below = format!("{name}/");
+            let below = match krate.name.as_str() {
+                "queuekit-integration-tests" => "integration-tests/".to_owned(),
+                "queuekit-store-json" => "templates/queuekit-store-json/".to_owned(),
+                "shop" => "examples/shop/".to_owned(),
+                name => format!("{name}/"),
+            };
             assert!(NEEDS.iter().any(|needs| needs.below == below), "{below} has no row");
         }
     }

@@ -48,6 +48,7 @@ const LONG: &[(&str, &[&str])] = &[(
         "pooler::pooled::slots",
         "pooler::pooled::states",
         "pooler::pooled::time",
+        "pooler::pooled::why",
     ],
 )];
 
@@ -80,7 +81,7 @@ impl Extent {
     }
 }
 
-/// So many tests that wait fit where one that computes does.
+/// This number of tests that wait takes the place of one that computes.
 const WAITERS_PER_CORE: usize = 8;
 
 /// Programs whose tests wait for their server half of the time, though not for a clock.

@@ -64,7 +64,7 @@ pub(crate) fn run_steps(
     all([tests, steps.run("doctests", &environment.of(doctests)), examples::run(workspace, steps)])
 }
 
-/// What tests are told, and where their output goes.
+/// The variables that tests get, and where their output goes.
 #[derive(Debug)]
 pub(crate) struct Environment {
     pub variables: Vec<(&'static str, String)>,

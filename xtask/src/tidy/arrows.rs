@@ -9,6 +9,7 @@ const HERE: &str = "xtask/src/tidy/arrows.rs";
 /// be written, tested or replaced by itself.
 const ARROWS: &[(&str, May)] = &[
     ("queuekit-core", May::Only(&[])),
+    ("queuekit-derive", May::Only(&[])),
     ("queuekit-sqlite", May::Only(&["queuekit-core"])),
     ("queuekit-postgres", May::Only(&["queuekit-core"])),
     ("queuekit-redis", May::Only(&["queuekit-core"])),
@@ -17,6 +18,7 @@ const ARROWS: &[(&str, May)] = &[
         "queuekit",
         May::Only(&[
             "queuekit-core",
+            "queuekit-derive",
             "queuekit-worker",
             "queuekit-sqlite",
             "queuekit-postgres",
@@ -24,6 +26,9 @@ const ARROWS: &[(&str, May)] = &[
         ]),
     ),
     ("queuekit-server", May::Only(&["queuekit", "queuekit-core", "queuekit-worker"])),
+    ("queuekit-conformance", May::Only(&["queuekit-core", "queuekit-worker"])),
+    ("queuekit-store-json", May::Only(&["queuekit-core"])),
+    ("shop", May::Only(&["queuekit"])),
     ("queuekit-integration-tests", May::Anything),
     ("queuekit-benches", May::Anything),
     ("xtask", May::Anything),

@@ -1,24 +1,29 @@
-//! The rules of this project that no compiler checks, one per file.
+//! The rules of this project that neither the compiler nor clippy checks, one per file.
 //!
 //! The checks read text, not syntax trees: a rule is short enough to be read beside its reason, and
 //! needs no parser that lags behind the language. Comments and the inside of strings are blanked
 //! first ([`source`]), so that prose about a rule does not break it.
 
 mod arrows;
-mod clock;
+mod commits;
+mod contents;
 mod delays;
 mod finding;
 mod headers;
-mod leftovers;
+mod ignored;
+mod image;
 mod lexer;
+mod monitoring;
 mod rules;
 mod size;
 mod source;
 mod statements;
 mod tree;
+mod tutorial;
+mod words;
 
 use finding::{Finding, Severity};
-use tree::Tree;
+use tree::{SEMANTICS, SEMANTICS_TESTS, Tree};
 
 use crate::error::{Error, Result};
 use crate::workspace::Workspace;
@@ -45,14 +50,19 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
 
 fn findings(workspace: &Workspace, tree: &Tree) -> Vec<Finding> {
     [
+        commits::check(&workspace.root),
         arrows::check(&workspace.crates),
         statements::check(&tree.rust),
         headers::check(&tree.scripts),
-        clock::check(&tree.rust),
         delays::check(&tree.rust),
         size::check(&tree.rust),
-        leftovers::check(&tree.rust),
-        rules::check(tree.semantics.as_deref(), &tree.rust),
+        ignored::check(&tree.rust),
+        image::check(&workspace.root, &workspace.crates),
+        monitoring::check(&workspace.root, tree),
+        contents::check(&tree.pages),
+        tutorial::check(&tree.pages, &tree.rust),
+        words::check(&tree.pages, &tree.rust),
+        rules::check(tree.page(SEMANTICS), tree.page(SEMANTICS_TESTS), &tree.rust),
     ]
     .concat()
 }

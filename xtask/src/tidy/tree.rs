@@ -4,8 +4,10 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::tidy::source::Source;
 
-/// Where the project's copy of the contract stands.
+/// The contract, a heading per rule.
 pub(crate) const SEMANTICS: &str = "docs/semantics.md";
+/// The tests of each rule of the contract.
+pub(crate) const SEMANTICS_TESTS: &str = "docs/semantics-tests.md";
 
 /// Cargo puts this file into every target directory, wherever it is and whatever its name.
 const CACHE_MARK: &str = "CACHEDIR.TAG";
@@ -15,13 +17,19 @@ const CACHE_MARK: &str = "CACHEDIR.TAG";
 pub(crate) struct Tree {
     pub rust: Vec<Source>,
     pub scripts: Vec<Script>,
-    /// The text of [`SEMANTICS`], once it exists.
-    pub semantics: Option<String>,
+    pub pages: Vec<Page>,
 }
 
 /// A statement for a store, in a file of its own: `.sql` or `.lua`.
 #[derive(Debug)]
 pub(crate) struct Script {
+    pub path: String,
+    pub text: String,
+}
+
+/// A page of documentation: `.md`.
+#[derive(Debug)]
+pub(crate) struct Page {
     pub path: String,
     pub text: String,
 }
@@ -32,6 +40,11 @@ impl Tree {
         let mut tree = Self::default();
         tree.read_directory(root, "")?;
         Ok(tree)
+    }
+
+    /// The text of a page, by its path.
+    pub(crate) fn page(&self, path: &str) -> Option<&str> {
+        self.pages.iter().find(|page| page.path == path).map(|page| page.text.as_str())
     }
 
     /// `prefix` is the path below the root, with `/` on every system, so that rules can name files.
@@ -65,7 +78,10 @@ impl Tree {
                 let text = read()?;
                 self.scripts.push(Script { path, text });
             }
-            _ if path == SEMANTICS => self.semantics = Some(read()?),
+            Some("md") => {
+                let text = read()?;
+                self.pages.push(Page { path, text });
+            }
             _ => {}
         }
         Ok(())

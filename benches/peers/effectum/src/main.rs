@@ -50,7 +50,7 @@ async fn noop(_job: RunningJob, worked: Arc<Worked>) -> Result<()> {
 impl Peer for Effectum {
     const NAME: &'static str = "effectum";
 
-    /// As it comes it runs with `journal=delete` and `synchronous=normal`.
+    /// By default it runs with `journal=delete` and `synchronous=normal`.
     const SETTINGS: &'static [(&'static str, &'static str)] = &[
         ("concurrency", "200"),
         ("fetch_below", "150"),

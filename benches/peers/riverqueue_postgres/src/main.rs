@@ -51,7 +51,7 @@ impl Peer for River {
     const NAME: &'static str = "riverqueue";
 
     /// Poll interval and cooldown as in its own benchmark. That has 2,000 workers and up to 50
-    /// connections; with so many workers it drains some 10 % faster.
+    /// connections; with 2,000 workers it drains some 10 % faster.
     const SETTINGS: &'static [(&'static str, &'static str)] = &[
         ("connections", "16"),
         ("cooldown_ms", "2"),

@@ -1,4 +1,4 @@
-//! A directory, and what of it survives a power cut.
+//! A directory, and the part of it that survives a power cut.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 const SOURCE: &str = include_str!("../../../power_loss/shim.c");
-/// What a disk writes in one piece.
+/// The bytes that a disk writes in one piece.
 const SECTOR: usize = 512;
 
-/// The library that is preloaded into a process so that its disk remembers what was synced. What
-/// it does stands at the top of its source.
+/// The library that is preloaded into a process so that its disk remembers what was synced. The top
+/// of its source describes it.
 #[derive(Debug)]
 pub struct Shim(PathBuf);
 

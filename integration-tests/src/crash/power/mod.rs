@@ -1,4 +1,4 @@
-//! Power cuts: what a store has synced is all that it can count on.
+//! Power cuts: a store can count only on data that it has synced.
 //!
 //! The power goes when the one process on a [`Disk`] is killed: what survives is what it had
 //! synced, and of the rest any part.
@@ -28,7 +28,7 @@ const PENDING: u64 = 200;
 /// What a process tells at most before its power goes: some hundred jobs.
 const TOLD_BYTES: usize = 300_000;
 
-/// What power cuts took.
+/// The losses by power cuts.
 #[derive(Debug, Default)]
 pub struct Losses {
     /// Power cuts.
@@ -72,8 +72,8 @@ pub fn shim(test: &str, scratch: &Scratch) -> Option<Shim> {
         Err(why) => why,
     };
     assert!(!super::is_long(), "{test}: {why}");
-    crate::lacks(test, "cc");
-    crate::skip(test, &why);
+    queuekit_conformance::lacks(test, "cc");
+    queuekit_conformance::skip(test, &why);
     None
 }
 
@@ -153,7 +153,7 @@ impl<'a> Cutting<'a> {
         std::fs::create_dir(&image).expect("a directory");
         let store = self.site.open(&self.site.create(&image).await).await;
         let admin = store.capabilities().admin.expect("the store has Admin");
-        let patch = QueuePatch::default().max_pending(Some(PENDING));
+        let patch = QueuePatch::default().max_pending(PENDING);
         admin.configure(&queue(), &patch).await.expect("configure");
         store.close().await.expect("close");
         image

@@ -10,7 +10,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use super::{Result, address, background};
 use switch::Switch;
 
-/// What a [`Proxy`] does to what it is given.
+/// What a [`Proxy`] does to the traffic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// It forwards everything.
@@ -20,10 +20,10 @@ pub enum Mode {
     /// until the mode is another: then it goes on where it stopped.
     BlackHole,
     /// What clients send does not arrive, as with a black hole for one direction; what the server
-    /// sends does. A connection of which something was lost stays as it is for good: nothing more
-    /// of that direction is forwarded in any mode, and nobody is told.
+    /// sends does. A connection that has lost something stays as it is for good: nothing more of
+    /// that direction is forwarded in any mode, and neither end gets an error.
     LoseRequests,
-    /// Likewise what the server sends: requests take effect, and no client learns of it.
+    /// The same for the other direction: requests take effect, and no client learns of it.
     LoseReplies,
     /// Connections are closed, and new ones are closed at once. The server sees its end closed too.
     Cut,
@@ -34,8 +34,8 @@ pub enum Mode {
         /// a server sends until the client speaks again: one trip to it and back.
         after: u64,
     },
-    /// Once: so many bytes of replies arrive, on all connections together; then one is cut within
-    /// what the server sends, as [`Mode::LoseReply`] loses a whole reply.
+    /// Once: `after` bytes of replies arrive, on all connections together; then a connection is cut
+    /// in the middle of a reply, as [`Mode::LoseReply`] loses a whole one.
     CutReply {
         /// How many bytes arrive.
         after: u64,

@@ -112,9 +112,9 @@ async fn replies(
     }
 }
 
-/// The server was told that no more requests come, when the half for them was dropped. It does what
-/// it was asked and then closes; only after that is the client to notice anything, so that a test
-/// that goes on then finds the effect.
+/// The server knows that no more requests come, because the half for them was dropped. It answers
+/// the last request and then closes. The client notices only after that, so that a test that
+/// continues then finds the effect.
 async fn lose(mut rest: Rest, switch: &Switch) -> Result<()> {
     copy(&mut rest.from_server, &mut sink()).await?;
     drop(rest.to_client);

@@ -2,7 +2,7 @@ use tokio::sync::watch;
 
 use super::{Counts, Mode};
 
-/// What a proxy and its connections share.
+/// The shared state of a proxy and its connections.
 #[derive(Debug)]
 pub(super) struct Switch {
     state: watch::Sender<State>,
@@ -16,7 +16,7 @@ struct State {
     counts: Counts,
 }
 
-/// What becomes of a reply.
+/// The fate of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Arrives,
@@ -82,7 +82,7 @@ impl Switch {
         }
     }
 
-    /// How many of so many bytes from the server arrive; if not all, the connection is to be cut.
+    /// How many of `length` bytes from the server arrive; if not all, the connection has to be cut.
     pub(super) fn arrive(&self, length: usize) -> usize {
         let mut arrive = length;
         self.state.send_if_modified(|state| {

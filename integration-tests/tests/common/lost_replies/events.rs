@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use queuekit_conformance::kit::{consumer, deliveries_of};
 use queuekit_core::capability::EmitOutcome;
 use queuekit_core::event::{Consumers, Replay, ReplayFrom};
 use queuekit_core::{Backend, Bytes, Client, EventDraft, SubscriptionDraft};
-use queuekit_integration_tests::kit::{consumer, deliveries_of};
 
 use super::super::stage::all_jobs;
 use super::{Lossy, LossyStage};
@@ -16,7 +16,7 @@ fn keeps_events<S: LossyStage>(lossy: &Lossy<S>) -> bool {
     lossy.store.capabilities().outbox.is_some()
 }
 
-/// Deletes the deliveries; their payloads, in order.
+/// Deletes the deliveries. Returns their payloads, in order.
 async fn take<S: LossyStage>(lossy: &Lossy<S>) -> Vec<Vec<u8>> {
     let mut taken = Vec::new();
     for job in all_jobs(lossy.stage.store()).await {
@@ -93,7 +93,7 @@ pub(crate) async fn r14_5_a_replay_whose_reply_was_lost_is_repeated<S: LossyStag
         let replay = Replay::new(consumer("c"), format!("{n}"), ReplayFrom::Beginning);
         let replayed = lossy.call(Consumers::of(&lossy.store).replay(&replay)).await;
         let more = direct.replay(&replay).await.unwrap().delivered;
-        // A store that has repeated it by itself has found them there.
+        // A store that has repeated the call by itself has found them stored.
         let is_right = |delivered| [0, 2].contains(&(delivered + more));
         assert!(replayed.is_none_or(|report| is_right(report.delivered)), "{more} more");
         assert_eq!(direct.replay(&replay).await.unwrap().delivered, 0, "once under one name");
@@ -103,7 +103,7 @@ pub(crate) async fn r14_5_a_replay_whose_reply_was_lost_is_repeated<S: LossyStag
     Lossy::<S>::each_reply(test, case).await;
 }
 
-/// Of a store that knows again what it has repeated by itself.
+/// For stores that recognize their own repeated calls.
 pub(crate) async fn r14_4_a_change_of_subscriptions_whose_reply_was_lost_is_repeated<
     S: LossyStage,
 >(

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
+use queuekit_conformance::kit::{HOUR, build, draft, schedule_name};
 use queuekit_core::capability::{ScheduleChange, ScheduleChanged, ScheduleQuery, Schedules};
 use queuekit_core::{Backend, ErrorKind, ScheduleDraft, Scheduler};
-use queuekit_integration_tests::kit::{HOUR, build, draft, schedule_name};
 
 use super::super::stage::all_jobs;
 use super::{Lossy, LossyStage};
@@ -32,7 +32,7 @@ pub(crate) async fn r15_2_a_change_of_a_schedule_whose_reply_was_lost_is_repeate
         if let Some(changed) = lossy.call(lossy.store.change_schedule(&moved)).await {
             assert_eq!(changed, ScheduleChanged::Changed);
         }
-        // Whoever asks next finds it finished, and repeating it does nothing.
+        // The next call finds the change finished, and repeating it does nothing.
         let again = lossy.stage.store().change_schedule(&moved).await.unwrap();
         assert!([ScheduleChanged::Stale, ScheduleChanged::Changed].contains(&again), "{again:?}");
         let rows = lossy.stage.store().find_schedules(&query).await.unwrap().rows;
@@ -52,7 +52,7 @@ pub(crate) async fn r15_2_a_tick_whose_replies_were_lost_is_repeated<S: LossySta
         let direct = Scheduler::of(lossy.stage.store());
         let hourly = ScheduleDraft::every(name.clone(), HOUR, draft()).build().unwrap();
         assert!(direct.put(&hourly).await.unwrap());
-        // The latest full hour is one that nobody was there for.
+        // The latest full hour was missed.
         let query = ScheduleQuery::Named(name.clone());
         let row = lossy.stage.store().find_schedules(&query).await.unwrap().rows.remove(0);
         let missed = row.next_at.expect("a next time").minus(HOUR);

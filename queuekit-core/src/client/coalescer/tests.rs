@@ -185,7 +185,7 @@ async fn r2_3_a_call_is_never_split_over_flushes() {
     assert_eq!(*lock(&gate.flushed), [1, 600, 900]);
 }
 
-/// R10.2: who has waited behind a flush that got no answer is told with it.
+/// R10.2: a call that has waited behind a flush without an answer fails with it.
 /// Guard: `give_up_behind`.
 #[tokio::test]
 async fn r10_2_who_waited_behind_a_silent_store_does_not_wait_for_it_again() {

@@ -7,13 +7,13 @@ use serde_json::Value;
 const STYLE: &str = include_str!("page.css");
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 
-/// The whole page. Writing to a string does not fail.
+/// The whole page. Writing to a `String` cannot fail.
 pub(super) fn render(api: &Value) -> String {
     let mut html = String::from("<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">");
     html.push_str("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">");
     let _ = write!(html, "<title>queuekit HTTP API</title><style>{STYLE}</style><main>");
     html.push_str("<h1>queuekit HTTP API</h1><p>For programs: <a href=\"/openapi.json\">");
-    html.push_str("/openapi.json</a>. A key is sent as <code>Authorization: Bearer qk_..</code>");
+    html.push_str("/openapi.json</a>. Send a key as <code>Authorization: Bearer qk_..</code>");
     html.push_str("; errors are <a href=\"#schema-Problem\">problem+json</a>.</p>");
     contents(&mut html, api);
     for (path, method, operation) in operations(api) {
@@ -106,7 +106,7 @@ fn fields(html: &mut String, schema: &Value) {
     html.push_str("</table>");
 }
 
-/// What a schema allows, in a few words.
+/// The type and limits of a schema, in a few words.
 fn kind(schema: &Value) -> String {
     if let Some(name) = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
         return format!("<a href=\"#schema-{0}\">{0}</a>", escaped(name));

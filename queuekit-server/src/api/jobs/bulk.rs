@@ -1,88 +1,30 @@
 //! `POST /v1/jobs/bulk`.
 
-use std::time::Duration;
-
 use axum::Json as Answer;
 use axum::extract::State;
-use queuekit::{BulkAction, BulkReport, BulkRequest, PageSize, bulk};
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use queuekit::store::capability::Act;
+use queuekit::store::{BulkReport, BulkRequest, PageSize, bulk};
 
 use crate::api::app::App;
-use crate::api::audit::{audit, json};
-use crate::api::params::FilterBody;
-use crate::api::wire::Time;
-use crate::http::{Caller, Json, Problem, ToAdmin};
+use crate::api::audit::{audited_as, json};
+use crate::web::{AdminScope, Caller, Json, Problem};
+use crate::wire::{BulkBody, BulkReportBody, Time};
 
-/// Jobs that are examined at once.
+/// Jobs that are read at once.
 const PART: usize = 64;
 
-/// One step of an action on the jobs of a filter.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(as = Bulk)]
-pub(crate) struct BulkBody {
-    action: ActionBody,
-    /// Why, for bury.
-    reason: Option<String>,
-    /// From now on, for reschedule.
-    #[schema(maximum = 31622400000_u64)]
-    delay_ms: Option<u64>,
-    filter: FilterBody,
-    /// Count what would match, change nothing.
-    #[serde(default)]
-    dry_run: bool,
-    /// Most jobs that this step examines.
-    #[schema(minimum = 1, maximum = 1000, default = 100)]
-    limit: Option<usize>,
-    /// What the last step answered.
-    #[schema(pattern = "^([0-9a-f]{2})+$")]
-    cursor: Option<String>,
-    /// What the first step answered.
-    #[schema(value_type = Option<String>, format = DateTime)]
-    since: Option<Time>,
-}
-
-/// What is done with each.
-#[derive(Clone, Copy, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = BulkAction)]
-enum ActionBody {
-    Retry,
-    Cancel,
-    Delete,
-    Bury,
-    Reschedule,
-}
-
-/// What a step did.
-#[derive(Serialize, ToSchema)]
-#[schema(as = BulkReport)]
-pub(crate) struct ReportBody {
-    matched: u64,
-    changed: u64,
-    /// Those whose state forbade it when their turn came.
-    skipped: u64,
-    /// Call again with it; without one this was the last step.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cursor: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = DateTime)]
-    since: Option<Time>,
-}
-
-/// One step of an action on many jobs.
+/// Does one step of an action on many jobs.
 #[utoipa::path(
     post, path = "/v1/jobs/bulk", tag = "jobs", security(("key" = [])),
     request_body(content = BulkBody, content_type = "application/json"),
-    responses((status = 200, description = "What it did.", body = ReportBody))
+    responses((status = 200, description = "What the step did.", body = BulkReportBody))
 )]
 pub(crate) async fn bulk_jobs(
     State(app): State<App>,
     caller: Caller,
-    Json(body, ..): Json<ToAdmin, BulkBody>,
-) -> Result<Answer<ReportBody>, Problem> {
-    let action = body.action(&caller)?;
+    Json(body, ..): Json<AdminScope, BulkBody>,
+) -> Result<Answer<BulkReportBody>, Problem> {
+    let action = body.action(format!("dead-lettered by {}", caller.id()))?;
     let cursor = body.cursor.as_deref().map(str::parse).transpose()?;
     let told = format!("jobs {}", json(&body.filter));
     let is_meant = body.filter.need_meant();
@@ -91,16 +33,17 @@ pub(crate) async fn bulk_jobs(
     is_meant?;
     let since = body.since.map(|time| time.0);
     let request = BulkRequest { dry_run: body.dry_run, since, ..BulkRequest::new(action, filter) };
-    let report = in_parts(&app, &request).await.map_err(Problem::from);
-    let outcome = match &report {
-        Ok(report) => format!("changed {}", report.changed),
-        Err(problem) => problem.kind().to_owned(),
+    let here = app.clone();
+    let doing = async move { in_parts(&here, &request).await.map_err(Problem::from) };
+    let report = match body.dry_run {
+        true => doing.await?,
+        false => {
+            let act = Act::new(caller.who(), &format!("bulk {}", body.action), &told);
+            let count = |act: Act, report: &BulkReport| act.counted(report.matched, report.changed);
+            audited_as(&app, &caller, act, doing, count).await?
+        }
     };
-    let action = body.action.name();
-    let action = format!("bulk {action}{}", if body.dry_run { " dry run" } else { "" });
-    audit(&caller, &action, told, &outcome);
-    let report = report?;
-    Ok(Answer(ReportBody {
+    Ok(Answer(BulkReportBody {
         matched: report.matched,
         changed: report.changed,
         skipped: report.skipped,
@@ -109,8 +52,8 @@ pub(crate) async fn bulk_jobs(
     }))
 }
 
-/// Jobs are looked at with their payloads, so only some at once. What was done is told even if it
-/// does not go on from there.
+/// Reads only some jobs at once, because they come with their payloads. If a later part fails, the
+/// report says what the parts before it did.
 async fn in_parts(app: &App, request: &BulkRequest) -> queuekit::Result<BulkReport> {
     let mut left = request.filter.limit.get();
     let mut request = request.clone();
@@ -134,36 +77,4 @@ async fn in_parts(app: &App, request: &BulkRequest) -> queuekit::Result<BulkRepo
         left = left.saturating_sub(PART);
     }
     Ok(all)
-}
-
-impl ActionBody {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Retry => "retry",
-            Self::Cancel => "cancel",
-            Self::Delete => "delete",
-            Self::Bury => "bury",
-            Self::Reschedule => "reschedule",
-        }
-    }
-}
-
-impl BulkBody {
-    fn action(&self, caller: &Caller) -> Result<BulkAction, Problem> {
-        Ok(match self.action {
-            ActionBody::Retry => BulkAction::Retry,
-            ActionBody::Cancel => BulkAction::Cancel,
-            ActionBody::Delete => BulkAction::Delete,
-            ActionBody::Bury => {
-                let by = format!("buried by {}", caller.id());
-                BulkAction::Bury(self.reason.clone().unwrap_or(by))
-            }
-            ActionBody::Reschedule => {
-                let delay_ms = self.delay_ms.ok_or_else(|| {
-                    Problem::invalid("delay_ms", "reschedule needs delay_ms; 0 is at once")
-                })?;
-                BulkAction::Reschedule(Duration::from_millis(delay_ms))
-            }
-        })
-    }
 }

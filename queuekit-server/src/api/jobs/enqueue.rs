@@ -12,74 +12,57 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use crate::api::app::App;
-use crate::api::creating::{Creating, creating};
-use crate::api::trace;
-use crate::api::wire::{EnqueueBody, JobBody, NewJobBody, millis, one_of};
-use crate::http::json::{self, Raw};
-use crate::http::room::Room;
-use crate::http::{Caller, Problem, Scope, ToEnqueue, held};
+use crate::api::quota_charge::{QuotaCharge, with_quota};
+use crate::api::trace_context;
+use crate::web::json::{self, Raw};
+use crate::web::memory_budget::RequestBudget;
+use crate::web::{Caller, EnqueueScope, Problem, Scope, response_budget};
+use crate::wire::{
+    EnqueueBody, EnqueueOutcomeBody, EnqueueOutcomesBody, JobBody, NewJobBody, one_of_schema,
+};
 
-/// What became of one job.
+/// The outcome for one job.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Enqueued)]
 pub(crate) struct EnqueuedBody<'a> {
     #[schema(value_type = String, format = Uuid)]
     id: JobId,
-    /// created or duplicate.
+    /// `created` or `duplicate`.
     outcome: &'static str,
-    /// Of a duplicate, if it is still stored.
+    /// Status of a duplicate that is still stored, if the key is for its queue and kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     status: Option<Status>,
-    /// What was stored, or the job there is, if the key may read it.
+    /// The job that was stored; for a duplicate the job that exists, if the key may read it.
     #[serde(skip_serializing_if = "Option::is_none")]
     job: Option<JobBody<'a>>,
 }
 
-/// The answer for one, or for several.
+/// The answer for one job, or for several.
 pub(crate) enum AnswerBody {}
 
-one_of! {
-    AnswerBody, "EnqueueAnswer" = EnqueuedBody<'static>, "Enqueued" | OutcomesBody, "EnqueuedMany"
+one_of_schema! {
+    AnswerBody, "EnqueueAnswer" =
+        EnqueuedBody<'static>, "Enqueued" | EnqueueOutcomesBody, "EnqueuedMany"
 }
 
-/// What became of several.
-#[derive(Serialize, ToSchema)]
-#[schema(as = EnqueuedMany)]
-pub(crate) struct OutcomesBody {
-    outcomes: Vec<OutcomeBody>,
-}
-
-/// What became of one of them.
-#[derive(Serialize, ToSchema)]
-#[schema(as = EnqueueOutcome)]
-pub(crate) struct OutcomeBody {
-    /// created, duplicate, conflict or queue_full.
-    outcome: &'static str,
-    /// Of the job, or of the one that has its place.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = Uuid)]
-    id: Option<JobId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    retry_after_ms: Option<u64>,
-}
-
-/// Stores a job, or several in one atomic step.
+/// Enqueues a job, or several in one atomic step.
 ///
-/// It is durably stored when this answers, as far as the store promises.
+/// When this answers 201, the jobs are stored as durably as the store promises.
 #[utoipa::path(
     post, path = "/v1/jobs", tag = "jobs", security(("key" = [])),
     params(
         ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 256,
-            description = "Only one job of a queue has it; for one job"),
+            description = "The queue accepts one job with this key; refused for several jobs"),
         ("traceparent" = Option<String>, Header, description = "W3C trace context"),
     ),
     request_body(content = EnqueueBody, content_type = "application/json"),
     responses(
-        (status = 201, description = "Stored; of several, at least one.", body = AnswerBody),
-        (status = 200, description = "It was there before.", body = AnswerBody),
-        (status = 409, description = "Its id is taken by another job; or the queue is new, and the \
-            key or the store has as many as it may."),
+        (status = 201, description = "The job was stored; of several jobs, at least one.",
+            body = AnswerBody),
+        (status = 200, description = "The job was stored before.", body = AnswerBody),
+        (status = 409, description = "Another job has the id; or the queue does not exist, and the \
+            key or the store has as many queues as it may."),
         (status = 429, description = "The queue is full; nothing was stored.",
             headers(("Retry-After" = u64, description = "Seconds"))),
     )
@@ -88,17 +71,18 @@ pub(crate) async fn enqueue(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
-    Raw(body, room, _): Raw<ToEnqueue>,
+    Raw(body, budget, _): Raw<EnqueueScope>,
 ) -> Result<Response, Problem> {
     let key = idempotency_key(&headers)?;
     match json::off_the_runtime(&body, || EnqueueBody::read(&body))? {
         EnqueueBody::One(mut job) => {
             job.adopt_key(key)?;
             let job = prepared(&caller, &headers, *job)?;
-            one(&app, &caller, job, room).await
+            one(&app, &caller, job, budget).await
         }
         EnqueueBody::Many(_) if key.is_some() => {
-            let detail = "the header Idempotency-Key is for one job; give each its own";
+            let detail = "the header Idempotency-Key is for one job; give each job its own \
+                          idempotency_key";
             Err(Problem::invalid("Idempotency-Key", detail))
         }
         EnqueueBody::Many(jobs) => {
@@ -112,32 +96,33 @@ pub(crate) async fn enqueue(
     }
 }
 
-/// Stores one job, and says what became of it.
+/// Stores one job; its id, and whether it is new.
 pub(super) async fn stored(
     app: &App,
     caller: &Caller,
     job: NewJob,
 ) -> Result<(JobId, bool), Problem> {
-    let new_queue = Creating::admit(app, caller, std::iter::once(job.queue())).await?;
+    let new_queue = QuotaCharge::admit(app, caller, std::iter::once(job.queue())).await?;
     let client = app.client().clone();
     let storing = async move { Ok(client.enqueue(job).outcome().await?) };
-    match creating(new_queue, storing).await? {
+    match with_quota(new_queue, storing).await? {
         EnqueueOutcome::Created { id } => Ok((id, true)),
         EnqueueOutcome::Duplicate { existing } => Ok((existing, false)),
         EnqueueOutcome::Conflict { existing } => {
-            let detail = format!("id {existing} is taken by a job of another type or payload");
+            let detail = format!("a job with another kind or payload has the id {existing}");
             Err(Problem::conflict(detail))
         }
         EnqueueOutcome::QueueFull { retry_after } => Err(Problem::queue_full(retry_after)),
     }
 }
 
-/// The job that was there before; it may be gone already, and was there all the same.
-pub(super) async fn found(app: &App, id: JobId) -> Option<Job> {
-    app.client().jobs().get(id).await.ok().flatten()
+/// The job that a duplicate refers to. It may be removed already, or have a kind that the caller is
+/// not for: an idempotency key is of the queue.
+pub(super) async fn found(app: &App, caller: &Caller, id: JobId) -> Option<Job> {
+    app.job(caller, id).await.ok()
 }
 
-/// The key in the header, if there is one.
+/// The idempotency key in the header, if there is one.
 pub(in crate::api) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
     let key = std::str::from_utf8(value.as_bytes()).map_err(|_| {
@@ -146,43 +131,48 @@ pub(in crate::api) fn idempotency_key(headers: &HeaderMap) -> Result<Option<Stri
     Ok(Some(key.to_owned()))
 }
 
-/// The job, checked, if the caller may store it.
+/// The checked job, if the caller may store it.
 pub(super) fn prepared(
     caller: &Caller,
     headers: &HeaderMap,
     mut body: NewJobBody,
 ) -> Result<NewJob, Problem> {
-    body.metadata = trace::adopt(headers, body.metadata);
+    body.metadata = trace_context::adopt(headers, body.metadata);
     let job = body.build()?;
     caller.need_queue(job.queue().as_str())?;
-    caller.need_type(job.kind().as_str())?;
+    caller.need_kind(job.kind().as_str())?;
     Ok(job)
 }
 
-async fn one(app: &App, caller: &Caller, job: NewJob, room: Room) -> Result<Response, Problem> {
+async fn one(
+    app: &App,
+    caller: &Caller,
+    job: NewJob,
+    budget: RequestBudget,
+) -> Result<Response, Problem> {
     let (id, created) = stored(app, caller, job.clone()).await?;
     if created {
         let job = Some(JobBody::of_new(&job, app.now()));
         let body = EnqueuedBody { id, outcome: "created", status: None, job };
-        let mut response = answer(body, room).await;
+        let mut response = answer(body, budget).await;
         *response.status_mut() = StatusCode::CREATED;
         return Ok(response);
     }
-    let found = found(app, id).await;
-    let readable = found.as_ref().filter(|job| caller.has(Scope::Read) && caller.sees(job));
+    let found = found(app, caller, id).await;
+    let readable = found.as_ref().filter(|_| caller.has(Scope::Read));
     let body = EnqueuedBody {
         id,
         outcome: "duplicate",
         status: found.as_ref().map(|job| job.status),
         job: readable.map(JobBody::of),
     };
-    Ok(answer(body, room).await)
+    Ok(answer(body, budget).await)
 }
 
-/// What is stored is told, and if there is no room for all of it, without the job.
-async fn answer(mut body: EnqueuedBody<'_>, room: Room) -> Response {
+/// Answers the outcome, and leaves out the job if there is no memory for it: the job is stored.
+async fn answer(mut body: EnqueuedBody<'_>, budget: RequestBudget) -> Response {
     let json = serde_json::to_vec(&body).unwrap_or_default();
-    match held::answer(room, json).await {
+    match response_budget::answer(budget, json).await {
         Ok(response) => response,
         Err(_) => {
             body.job = None;
@@ -192,17 +182,19 @@ async fn answer(mut body: EnqueuedBody<'_>, room: Room) -> Response {
 }
 
 async fn many(app: &App, caller: &Caller, jobs: Vec<NewJob>) -> Result<Response, Problem> {
-    let new_queues = Creating::admit(app, caller, jobs.iter().map(NewJob::queue)).await?;
+    let new_queues = QuotaCharge::admit(app, caller, jobs.iter().map(NewJob::queue)).await?;
     let client = app.client().clone();
     let storing = async move { Ok(client.enqueue_all(jobs).await?) };
-    let outcomes = creating(new_queues, storing).await?;
+    let outcomes = with_quota(new_queues, storing).await?;
     let created = outcomes.iter().any(|outcome| outcome.is_created());
     let wait = outcomes.iter().filter_map(|outcome| match outcome {
         EnqueueOutcome::QueueFull { retry_after } => Some(*retry_after),
         _ => None,
     });
     let wait: Option<Duration> = wait.max();
-    let body = OutcomesBody { outcomes: outcomes.into_iter().map(OutcomeBody::of).collect() };
+    let body = EnqueueOutcomesBody {
+        outcomes: outcomes.into_iter().map(EnqueueOutcomeBody::of).collect(),
+    };
     match wait.filter(|_| !created) {
         None if created => Ok((StatusCode::CREATED, Answer(body)).into_response()),
         None => Ok(Answer(body).into_response()),
@@ -214,23 +206,8 @@ async fn many(app: &App, caller: &Caller, jobs: Vec<NewJob>) -> Result<Response,
     }
 }
 
-impl OutcomeBody {
-    fn of(outcome: EnqueueOutcome) -> Self {
-        let named = |outcome, id| Self { outcome, id: Some(id), retry_after_ms: None };
-        match outcome {
-            EnqueueOutcome::Created { id } => named("created", id),
-            EnqueueOutcome::Duplicate { existing } => named("duplicate", existing),
-            EnqueueOutcome::Conflict { existing } => named("conflict", existing),
-            EnqueueOutcome::QueueFull { retry_after } => {
-                let retry_after_ms = Some(millis(retry_after));
-                Self { outcome: "queue_full", id: None, retry_after_ms }
-            }
-        }
-    }
-}
-
 impl NewJobBody {
-    /// The key of the header; one in the body must be the same.
+    /// Sets the key of the header; one in the body must be the same.
     pub(super) fn adopt_key(&mut self, key: Option<String>) -> Result<(), Problem> {
         let Some(key) = key else { return Ok(()) };
         if self.idempotency_key.as_ref().is_some_and(|own| *own != key) {

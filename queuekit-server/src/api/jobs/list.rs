@@ -3,42 +3,32 @@
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::response::Response;
-use queuekit::capability::Why;
-use queuekit::{Cursor, Job, JobFilter, Page, PageSize};
+use queuekit::store::capability::Why;
+use queuekit::store::{Cursor, Page, PageSize};
+use queuekit::{Job, JobFilter};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::api::app::App;
+use crate::api::batching::BatchSizer;
 use crate::api::params::{Id, JobQuery, Params};
-use crate::api::portion::Portion;
-use crate::api::wire::JobBody;
-use crate::http::{Caller, Problem, Scope, held};
+use crate::web::{Caller, Problem, Scope, response_budget};
+use crate::wire::{JobBody, WhyBody};
 
 /// One page of jobs.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Jobs)]
 pub(crate) struct PageBody<'a> {
     jobs: Vec<JobBody<'a>>,
-    /// Where the next page begins; without it this was the last.
+    /// Cursor of the next page; missing on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<String>,
 }
 
-/// Why a job is not running.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Why)]
-pub(crate) struct WhyBody {
-    /// paused, blocked, scheduled, waiting_for_retry, no_live_worker, ready, running, expired or
-    /// ended.
-    reason: &'static str,
-    /// The same in words.
-    sentence: String,
-}
-
-/// Jobs, a page at a time.
+/// Lists jobs, a page at a time.
 ///
-/// Queue by queue, and in each running, ready, failed, scheduled, blocked, dead, cancelled,
-/// completed. A page may be short or empty and still have a cursor.
+/// The order is queue by queue, and in each queue running, ready, failed, scheduled, blocked, dead,
+/// cancelled, completed. A page may be short or empty and still have a cursor.
 #[utoipa::path(
     get, path = "/v1/jobs", tag = "jobs", security(("key" = [])), params(JobQuery),
     responses((status = 200, description = "A page.", body = PageBody))
@@ -51,13 +41,13 @@ pub(crate) async fn list_jobs(
     page(&app, &caller, query.filter()?).await
 }
 
-/// A job.
+/// Gets a job.
 #[utoipa::path(
     get, path = "/v1/jobs/{id}", tag = "jobs", security(("key" = [])),
     params(("id" = String, Path, format = Uuid)),
     responses(
         (status = 200, description = "The job.", body = JobBody),
-        (status = 404, description = "It is not stored."),
+        (status = 404, description = "The job does not exist."),
     )
 )]
 pub(crate) async fn get_job(
@@ -66,18 +56,19 @@ pub(crate) async fn get_job(
     Id(id): Id,
 ) -> Result<Response, Problem> {
     caller.need(Scope::Read)?;
-    let room = app.room(&caller).await?;
+    let budget = app.budget(&caller).await?;
     let job = app.job(&caller, id).await?;
-    held::answer(room, serde_json::to_vec(&JobBody::of(&job)).unwrap_or_default()).await
+    response_budget::answer(budget, serde_json::to_vec(&JobBody::of(&job)).unwrap_or_default())
+        .await
 }
 
-/// Why a job is not running.
+/// Explains why a job is not running.
 #[utoipa::path(
     get, path = "/v1/jobs/{id}/why", tag = "jobs", security(("key" = [])),
     params(("id" = String, Path, format = Uuid)),
     responses(
         (status = 200, description = "The reason.", body = WhyBody),
-        (status = 404, description = "It is not stored."),
+        (status = 404, description = "The job does not exist."),
     )
 )]
 pub(crate) async fn why(
@@ -88,10 +79,16 @@ pub(crate) async fn why(
     caller.need(Scope::Read)?;
     app.need_job(&caller, id).await?;
     let why = app.admin()?.why(id).await?.ok_or_else(|| Problem::not_found("job"))?;
-    Ok(Answer(WhyBody { reason: reason(&why), sentence: why.to_string() }))
+    let sentence = match &why {
+        Why::Blocked { key, behind: Some(id) } if app.need_job(&caller, *id).await.is_err() => {
+            format!("blocked behind another job of partition key {key}")
+        }
+        why => why.to_string(),
+    };
+    Ok(Answer(WhyBody { reason: reason(&why).into(), sentence }))
 }
 
-/// What the caller may see of a page: it may come out short, as every page may.
+/// The jobs of a page that the caller may see; the page may be short, as any page may be.
 pub(in crate::api) async fn page(
     app: &App,
     caller: &Caller,
@@ -99,23 +96,23 @@ pub(in crate::api) async fn page(
 ) -> Result<Response, Problem> {
     caller.need(Scope::Read)?;
     caller.need_named(filter.queue.as_ref(), filter.kind.as_ref())?;
-    let room = app.room(caller).await?;
+    let budget = app.budget(caller).await?;
     let page = parts(app, filter).await?;
     let jobs = page.items.iter().filter(|job| caller.sees(job)).map(JobBody::of).collect();
     let cursor = page.next.as_ref().map(Cursor::to_string);
     let json = serde_json::to_vec(&PageBody { jobs, cursor }).unwrap_or_default();
-    held::answer(room, json).await
+    response_budget::answer(budget, json).await
 }
 
-/// A page, which ends when it is long enough or large enough.
+/// Reads a page in parts, until it is long enough or large enough.
 async fn parts(app: &App, mut filter: JobFilter) -> Result<Page<Job>, Problem> {
-    let (mut portion, mut items) = (Portion::new(filter.limit.get()), Vec::new());
+    let (mut sizer, mut items) = (BatchSizer::new(filter.limit.get()), Vec::new());
     loop {
-        let part = portion.part();
+        let part = sizer.part();
         filter.limit = PageSize::new(part)?;
         let page = app.store().list_jobs(&filter).await?;
         let is_short = page.items.len() < part;
-        let is_enough = portion.took(page.items.iter().map(size));
+        let is_enough = sizer.took(page.items.iter().map(size));
         items.extend(page.items);
         if page.next.is_none() || is_short || is_enough {
             return Ok(Page { items, next: page.next });

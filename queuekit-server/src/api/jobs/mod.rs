@@ -1,6 +1,6 @@
 //! Jobs: storing, reading, and what an operator does with them.
 
-pub(super) mod act;
+pub(super) mod actions;
 pub(super) mod bulk;
 pub(super) mod create_job;
 pub(super) mod enqueue;

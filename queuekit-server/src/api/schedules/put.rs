@@ -1,34 +1,38 @@
-//! Putting a schedule, within what its key may have.
+//! Stores a schedule, within the quotas and the rate of its key.
 
 use std::iter::once;
 
-use queuekit::schedule::Definition;
-use queuekit::{ErrorKind, QueueName, QueuePatch, Schedule};
+use queuekit::store::Schedule;
+use queuekit::store::schedule::Definition;
+use queuekit::{ErrorKind, QueueName, QueuePatch};
 
 use super::rate;
 use crate::api::app::App;
-use crate::api::creating::{Creating, creating};
-use crate::http::{Caller, Problem};
+use crate::api::quota_charge::{QuotaCharge, run_to_end, with_quota};
+use crate::web::{Caller, Problem};
 
-/// What is stored then, and whether it is new.
+/// The stored schedule, and whether it is new. Runs to its end even if the client disconnects: a
+/// rate that is no longer counted might be stored a moment later.
 ///
 /// # Errors
-/// 409 if the key has as many schedules or queues as it may, or if its schedules enqueue as often;
-/// those of the store.
+/// 409 if the key has as many schedules or queues as it may, or if its schedules would exceed its
+/// `per_second`; those of the store.
 pub(super) async fn put(
     app: App,
     caller: Caller,
     definition: Definition,
     paused: Option<bool>,
 ) -> Result<(bool, Schedule), Problem> {
-    let new = Creating::admit(&app, &caller, once(definition.name())).await?;
+    let turn = app.limits().rates.turn(definition.name()).await;
+    let new = QuotaCharge::admit(&app, &caller, once(definition.name())).await?;
     let rate = rate::charge(&app, &caller, &definition).await?;
     let queue = definition.job().queue();
-    // It would come to exist with the first occurrence: it exists, and counts, from now on.
-    if let Some(new_queue) = Creating::admit(&app, &caller, once(queue)).await? {
-        creating(Some(new_queue), create(app.clone(), queue.clone())).await?;
+    // The first occurrence would create the queue. Create it now, so that it counts.
+    if let Some(new_queue) = QuotaCharge::admit(&app, &caller, once(queue)).await? {
+        with_quota(Some(new_queue), create(app.clone(), queue.clone())).await?;
     }
     let putting = async move {
+        let _turn = turn;
         let (scheduler, name) = (app.client().schedules(), definition.name());
         let put = scheduler.put(&definition).await;
         let is_refused = |error: &queuekit::Error| *error.kind() != ErrorKind::Indeterminate;
@@ -44,10 +48,109 @@ pub(super) async fn put(
         let schedule = scheduler.get(name).await?.ok_or_else(|| Problem::not_found("schedule"))?;
         Ok((is_new, schedule))
     };
-    creating(new, putting).await
+    run_to_end(with_quota(new, putting)).await
 }
 
 async fn create(app: App, queue: QueueName) -> Result<(), Problem> {
     app.admin()?.configure(&queue, &QueuePatch::default()).await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use queuekit::memory::MemoryStore;
+    use queuekit::store::Backend;
+    use queuekit::store::capability::{ScheduleChange, ScheduleChanged};
+    use queuekit::store::schedule::Timing;
+    use queuekit::{Client, JobDraft, ScheduleDraft};
+    use queuekit_conformance::{Layer, Wrapped};
+    use tokio::sync::Semaphore;
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::config::{HttpFlags, Sources};
+    use crate::web::auth::tests::caller_of;
+    use crate::web::limits::LiveLimits;
+
+    /// The first change waits for a permit before it is stored.
+    #[derive(Debug)]
+    struct SlowFirst {
+        inner: Arc<dyn Backend>,
+        changes: AtomicUsize,
+        gate: Arc<Semaphore>,
+    }
+
+    #[queuekit::store::async_trait]
+    impl Layer for SlowFirst {
+        fn inner(&self) -> &Arc<dyn Backend> {
+            &self.inner
+        }
+
+        async fn change_schedule(
+            &self,
+            change: &ScheduleChange,
+        ) -> queuekit::Result<ScheduleChanged> {
+            if self.changes.fetch_add(1, Ordering::SeqCst) == 0 {
+                self.gate.acquire().await.expect("open").forget();
+            }
+            let schedules = self.inner.capabilities().schedules.expect("memory has schedules");
+            schedules.change_schedule(change).await
+        }
+    }
+
+    fn app(gate: &Arc<Semaphore>) -> App {
+        let inner: Arc<dyn Backend> = Arc::new(MemoryStore::new());
+        let store = SlowFirst { inner, changes: AtomicUsize::new(0), gate: Arc::clone(gate) };
+        let options = HttpFlags::default().resolve(&Sources::default()).unwrap();
+        let limits = LiveLimits::new(&options.limits);
+        App::new(Client::new(Wrapped(store)), options.keys, limits, CancellationToken::new())
+    }
+
+    async fn put_every(app: App, caller: Caller, every: Duration) -> bool {
+        let draft = ScheduleDraft::every("s", every, JobDraft::new("t", "null"));
+        put(app, caller, draft.build().unwrap(), None).await.is_ok()
+    }
+
+    async fn settle() {
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn s6_of_two_puts_at_once_the_one_counted_last_is_the_one_stored_last() {
+        let gate = Arc::new(Semaphore::new(0));
+        let (app, caller) = (app(&gate), caller_of("a", 1));
+        let (often, seldom) = (Duration::from_secs(1), Duration::from_secs(10));
+        let first = tokio::spawn(put_every(app.clone(), caller.clone(), often));
+        settle().await;
+        let second = tokio::spawn(put_every(app.clone(), caller.clone(), seldom));
+        settle().await;
+        gate.add_permits(1);
+        assert!(first.await.unwrap() && second.await.unwrap());
+        let name = ScheduleDraft::every("s", seldom, JobDraft::new("t", "null")).build().unwrap();
+        let stored = app.client().schedules().get(name.name()).await.unwrap().unwrap();
+        let Timing::Every(stored) = stored.definition.timing() else { panic!("an interval") };
+        assert_eq!(stored.duration(), seldom, "its rate is the one that counts");
+    }
+
+    #[tokio::test]
+    async fn s6_a_put_whose_client_hangs_up_is_stored_and_counted() {
+        let gate = Arc::new(Semaphore::new(0));
+        let (app, caller) = (app(&gate), caller_of("a", 1));
+        gate.add_permits(1);
+        let (seldom, often) = (Duration::from_secs(10), Duration::from_secs(1));
+        assert!(put_every(app.clone(), caller.clone(), seldom).await);
+        let mut putting = Box::pin(put_every(app.clone(), caller.clone(), often));
+        assert!(futures_util::FutureExt::now_or_never(putting.as_mut()).is_none());
+        drop(putting);
+        settle().await;
+        let other = ScheduleDraft::every("o", often, JobDraft::new("t", "null"));
+        let refused = put(app, caller, other.build().unwrap(), None).await;
+        assert_eq!(refused.unwrap_err().kind(), "quota_exceeded");
+    }
 }

@@ -1,30 +1,30 @@
-//! How many jobs a second a schedule enqueues at most.
+//! The rate of a schedule: how many jobs it enqueues in a second at most.
 
 use std::time::{Duration, Instant};
 
 use queuekit::Timestamp;
-use queuekit::schedule::{Definition, Timing};
+use queuekit::store::schedule::{Definition, Timing};
 
 use crate::api::app::App;
-use crate::api::creating::forget_removed;
-use crate::http::rates::RateCharge;
-use crate::http::{Caller, Problem};
+use crate::api::quota_charge::forget_removed;
+use crate::web::schedule_rates::RateCharge;
+use crate::web::{Caller, Problem};
 
-/// Occurrences of a cron expression that are looked at: every minute of an hour, and every hour of
-/// a day.
+/// Occurrences of a cron expression that are examined: enough for every minute of an hour, or every
+/// hour of a day.
 const LOOKED_AT: usize = 100;
 
-/// Counts it against what the key may do in a second.
+/// Counts the schedule against the key's `per_second`.
 ///
 /// # Errors
-/// 409 if that would be too much; those of the store.
+/// 409 if that is exceeded; those of the store.
 pub(super) async fn charge(
     app: &App,
     caller: &Caller,
     definition: &Definition,
 ) -> Result<RateCharge, Problem> {
     let (rates, name) = (&app.limits().rates, definition.name());
-    // Of a key that is bound by nothing no rate is asked.
+    // A key without `per_second` needs no rate.
     let rate = caller.per_second().map_or(0.0, |_| per_second(definition, app.now()));
     match rates.charge(caller, name, rate) {
         Ok(charge) => Ok(charge),
@@ -36,7 +36,7 @@ pub(super) async fn charge(
     }
 }
 
-/// As if each of its gaps were as short as the shortest.
+/// The rate, as if every gap were as short as the shortest.
 fn per_second(definition: &Definition, now: Timestamp) -> f64 {
     let gap = match definition.timing() {
         Timing::Every(interval) => Some(interval.duration()),
@@ -45,7 +45,7 @@ fn per_second(definition: &Definition, now: Timestamp) -> f64 {
             times.windows(2).map(|pair| pair[1].since(pair[0])).min()
         }
     };
-    // One that runs once more has no rate.
+    // A schedule that runs only once more has no gap.
     gap.map_or(0.0, |gap| 1.0 / gap.max(Duration::from_millis(1)).as_secs_f64())
 }
 

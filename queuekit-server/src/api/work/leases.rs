@@ -1,18 +1,19 @@
-//! Keeping leases alive, and saying what runs are at.
+//! Extending leases, and reporting progress of runs.
 
 use axum::Json as Answer;
 use axum::extract::State;
-use queuekit::Progress;
-use queuekit::capability::{ExtendOutcome, Report, ReportOutcome};
-use serde::Deserialize;
+use queuekit::store::Progress;
+use queuekit::store::capability::{ExtendOutcome, Report, ReportOutcome};
+use queuekit::store::limits::LOG_LINES_KEPT;
+use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
 
-use super::{OutcomeBody, OutcomesBody, token, ttl};
+use super::{OutcomeBody, OutcomesBody, lease, ttl};
 use crate::api::app::App;
-use crate::api::wire::{bounded, millis};
-use crate::http::{Caller, Json, Problem, ToSettle, ToWork};
+use crate::web::{Caller, Json, Problem, SettleScope, WorkScope};
+use crate::wire::{bounded, millis};
 
-/// Leases to keep.
+/// Leases to extend.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Extend)]
@@ -20,12 +21,12 @@ pub(crate) struct ExtendBody {
     #[schema(max_items = 1000)]
     #[serde(deserialize_with = "bounded")]
     tokens: Vec<String>,
-    /// From now on.
+    /// How long the leases last from now on.
     #[schema(minimum = 1000, maximum = 43200000)]
     lease_ms: u64,
 }
 
-/// What runs have to say.
+/// Reports of runs.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Reports)]
@@ -35,20 +36,29 @@ pub(crate) struct ReportsBody {
     reports: Vec<ReportBody>,
 }
 
-/// What a run has to say.
+/// A report of a run.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Report)]
 struct ReportBody {
     token: String,
     progress: Option<ProgressBody>,
-    /// Appended to its log; the last 100 of 1 KiB are kept.
+    /// Appended to the job's log, which keeps the last 100 lines, each cut at 1 KiB.
     #[schema(max_items = 1000)]
-    #[serde(default, deserialize_with = "bounded")]
+    #[serde(default, deserialize_with = "last_lines")]
     lines: Vec<String>,
 }
 
-/// How far a run has come.
+/// Drops the lines that the log would not keep before the next report is read: short ones take far
+/// more memory than the bytes that a caller pays for.
+fn last_lines<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    let mut lines: Vec<String> = bounded(from)?;
+    lines.drain(..lines.len().saturating_sub(LOG_LINES_KEPT));
+    lines.shrink_to_fit();
+    Ok(lines)
+}
+
+/// Progress of a run.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = ProgressGiven)]
@@ -68,22 +78,22 @@ impl ProgressBody {
     }
 }
 
-/// Keeps leases for another while.
+/// Extends leases.
 #[utoipa::path(
     post, path = "/v1/extend", tag = "work", security(("key" = [])),
     request_body(content = ExtendBody, content_type = "application/json"),
     responses((status = 200,
-        description = "extended (with lease_ms and cancel_requested), settling, unknown, \
-                       lease_lost or not_found.",
+        description = "`extended` with `lease_ms` and `cancel_requested`, `settling`, `unknown`, \
+                       `lease_lost` or `not_found`.",
         body = OutcomesBody))
 )]
 pub(crate) async fn extend(
     State(app): State<App>,
     caller: Caller,
-    Json(body, ..): Json<ToSettle, ExtendBody>,
+    Json(body, ..): Json<SettleScope, ExtendBody>,
 ) -> Result<Answer<OutcomesBody>, Problem> {
     let ttl = ttl("lease_ms", body.lease_ms)?;
-    let tokens = body.tokens.iter().enumerate().map(|(item, text)| token(&caller, item, text));
+    let tokens = body.tokens.iter().enumerate().map(|(item, text)| lease(&caller, item, text));
     let tokens: Result<Vec<_>, Problem> = tokens.collect();
     let outcomes = app.leases()?.extend(&tokens?, ttl).await?;
     let outcome = |outcome| match outcome {
@@ -104,16 +114,16 @@ pub(crate) async fn extend(
 #[utoipa::path(
     post, path = "/v1/report", tag = "work", security(("key" = [])),
     request_body(content = ReportsBody, content_type = "application/json"),
-    responses((status = 200, description = "reported, lease_lost or not_found.",
+    responses((status = 200, description = "`reported`, `lease_lost` or `not_found`.",
         body = OutcomesBody))
 )]
 pub(crate) async fn report(
     State(app): State<App>,
     caller: Caller,
-    Json(body, ..): Json<ToWork, ReportsBody>,
+    Json(body, ..): Json<WorkScope, ReportsBody>,
 ) -> Result<Answer<OutcomesBody>, Problem> {
     let build = |(item, report): (usize, ReportBody)| {
-        let lease = token(&caller, item, &report.token)?;
+        let lease = lease(&caller, item, &report.token)?;
         let progress = report.progress.map(ProgressBody::checked).transpose();
         let progress = progress.map_err(|problem| problem.at_item(item))?;
         Ok(Report { lease, progress, lines: report.lines })
@@ -127,4 +137,20 @@ pub(crate) async fn report(
         ReportOutcome::NotFound => "not_found".into(),
     };
     Ok(Answer(OutcomesBody { outcomes: outcomes.into_iter().map(outcome).collect() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s6_of_the_lines_of_a_report_no_more_are_held_than_the_log_keeps() {
+        let lines: Vec<String> = (0..1000).map(|n| n.to_string()).collect();
+        let report = serde_json::json!({"token": "t", "lines": lines});
+        let report: ReportBody = serde_json::from_value(report).unwrap();
+        assert_eq!(report.lines, lines[900..]);
+        assert_eq!(report.lines.capacity(), LOG_LINES_KEPT);
+        let refused = serde_json::json!({"token": "t", "lines": vec![""; 1001]});
+        assert!(serde_json::from_value::<ReportBody>(refused).is_err());
+    }
 }

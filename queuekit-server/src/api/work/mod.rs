@@ -1,39 +1,40 @@
-//! Working jobs from any language.
+//! Working jobs over HTTP, from any language.
 
-pub(super) mod beating;
 pub(super) mod leases;
 pub(super) mod reserve;
 pub(super) mod settle;
-mod unsent;
+mod undelivered;
+pub(super) mod worker_limit;
 pub(super) mod workers;
 
 use std::time::Duration;
 
-use queuekit::{Error, LeaseToken, LeaseTtl};
+use queuekit::store::{LeaseToken, LeaseTtl};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::http::{Caller, Problem};
+use crate::web::{Caller, Problem};
+use crate::wire::TokenBody;
 
-/// An outcome per item, in the order of the batch.
+/// The outcomes, one per item in the order of the batch.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Outcomes)]
 pub(super) struct OutcomesBody {
     outcomes: Vec<OutcomeBody>,
 }
 
-/// What became of one item.
+/// The outcome for one item.
 #[derive(Clone, Copy, Debug, Default, Serialize, ToSchema)]
 #[schema(as = Outcome)]
 pub(super) struct OutcomeBody {
     outcome: &'static str,
-    /// When it runs again.
+    /// When the job runs again.
     #[serde(skip_serializing_if = "Option::is_none")]
     in_ms: Option<u64>,
-    /// How long the lease holds from now on.
+    /// How long the lease lasts from now on.
     #[serde(skip_serializing_if = "Option::is_none")]
     lease_ms: Option<u64>,
-    /// Somebody asked for the run to stop.
+    /// Whether the run was asked to stop.
     #[serde(skip_serializing_if = "Option::is_none")]
     cancel_requested: Option<bool>,
 }
@@ -44,18 +45,22 @@ impl From<&'static str> for OutcomeBody {
     }
 }
 
-/// The lease of the item at this place.
+/// The lease of the item at this position.
 ///
 /// # Errors
-/// 422 if it is none; 403 if it is of a queue that the key is not for.
-fn token(caller: &Caller, item: usize, text: &str) -> Result<LeaseToken, Problem> {
-    let parsed: Result<LeaseToken, Error> = text.parse();
-    let token = parsed.map_err(|error| Problem::from(error.at_item(item)))?;
-    caller.need_queue(token.queue.as_str()).map_err(|problem| problem.at_item(item))?;
+/// 422 if it is not a token; 403 if the key is not for its queue.
+fn lease(caller: &Caller, item: usize, text: &str) -> Result<LeaseToken, Problem> {
+    token(caller, item, text).map(|token| token.lease)
+}
+
+/// The same with what the delay of a retry depends on.
+fn token(caller: &Caller, item: usize, text: &str) -> Result<TokenBody, Problem> {
+    let token = TokenBody::read(text).map_err(|error| Problem::from(error.at_item(item)))?;
+    caller.need_queue(token.lease.queue.as_str()).map_err(|problem| problem.at_item(item))?;
     Ok(token)
 }
 
-/// How long a lease or a beat holds, as this field says.
+/// The duration of a lease or a beat, in this field.
 ///
 /// # Errors
 /// 422 if it is too short or too long.

@@ -1,4 +1,4 @@
-//! `POST /v1/reserve`: asking for work, and waiting for it.
+//! `POST /v1/reserve`: reserves jobs, and waits for them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use axum::extract::State;
 use axum::response::Response;
-use queuekit::retry::{chance, jittered};
-use queuekit::{QueueName, Queues, Reserve, Reserved, WeightedQueues, WorkerId};
+use queuekit::QueueName;
+use queuekit::store::retry::{chance, jittered};
+use queuekit::store::{Queues, Reserve, Reserved, WeightedQueues, WorkerId};
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use tokio::time::Instant;
@@ -16,16 +17,16 @@ use utoipa::openapi::schema::{OneOfBuilder, Type};
 use utoipa::openapi::{ArrayBuilder, ObjectBuilder, Schema};
 
 use super::ttl;
-use super::unsent::{self, Unsent};
+use super::undelivered::{self, UndeliveredLeases};
 use crate::api::app::App;
-use crate::api::portion::ROOM;
-use crate::api::wire::{BATCH, LeasedBody, entries, items, millis};
-use crate::http::room::Room;
-use crate::http::{Caller, Json, Problem, ToWork};
+use crate::api::batching::BUDGET_BYTES;
+use crate::web::memory_budget::RequestBudget;
+use crate::web::{Caller, Json, Problem, WorkScope};
+use crate::wire::{BATCH, LeasedBody, entries, items, millis};
 
-/// How often a waiting call looks for itself: wake-ups may be lost.
+/// How often a waiting call asks the store, because wake-ups may be lost.
 const POLL: Duration = Duration::from_secs(1);
-/// What names look like.
+/// The pattern of names.
 const NAME: &str = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$";
 
 /// A request for work.
@@ -36,41 +37,41 @@ pub(crate) struct ReserveBody {
     #[schema(schema_with = queues_schema)]
     queues: QueuesBody,
     #[serde(default = "one")]
-    #[schema(minimum = 0, maximum = 1000, default = 1)]
+    #[schema(minimum = 1, maximum = 1000, default = 1)]
     limit: usize,
     #[serde(default = "half_a_minute")]
     #[schema(minimum = 1000, maximum = 43200000, default = 30000)]
     lease_ms: u64,
-    /// How long to wait for work if there is none.
+    /// How long to wait if no job can run now.
     #[serde(default)]
     #[schema(maximum = 60000, default = 0)]
     wait_ms: u64,
-    /// Who asks; shown with the jobs.
+    /// Id of the worker; shown with the jobs.
     #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$", example = "mailer-1")]
     worker: String,
 }
 
-/// Names in the order in which they are served, or weights from 1 to 100 by name.
+/// Names in the order in which they are served, or weights of 1 to 100 by name.
 enum QueuesBody {
     Strict(Vec<String>),
     Weighted(BTreeMap<String, u8>),
 }
 
-/// What a reserve call got.
+/// The jobs that were leased.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Reserved)]
 pub(crate) struct ReservedBody<'a> {
     leases: Vec<LeasedBody<'a>>,
-    /// Look again at once: there may be more.
+    /// Whether there may be more jobs that can run now: reserve again at once.
     more: bool,
-    /// When the next job becomes due, as far as it is known.
+    /// When the next job becomes due, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_due_in_ms: Option<u64>,
 }
 
 /// Leases jobs that can run now, or waits for some.
 ///
-/// Who hangs up meanwhile leaves no lease behind.
+/// If the client disconnects while waiting, nothing is leased.
 #[utoipa::path(
     post, path = "/v1/reserve", tag = "work", security(("key" = [])),
     request_body(content = ReserveBody, content_type = "application/json"),
@@ -79,10 +80,11 @@ pub(crate) struct ReservedBody<'a> {
 pub(crate) async fn reserve(
     State(app): State<App>,
     caller: Caller,
-    Json(body, room, _): Json<ToWork, ReserveBody>,
+    Json(body, budget, _): Json<WorkScope, ReserveBody>,
 ) -> Result<Response, Problem> {
-    if caller.is_bound_to_types() {
-        let detail = "the key is bound to types, and work is reserved by queue; bind it to queues";
+    if caller.is_bound_to_kinds() {
+        let detail = "the key is restricted to kinds, but jobs are reserved by queue; use a key \
+                      that is restricted to queues";
         return Err(Problem::forbidden(detail));
     }
     if body.wait_ms > 60_000 {
@@ -99,15 +101,15 @@ pub(crate) async fn reserve(
     if !(1..=BATCH).contains(&limit) {
         return Err(Problem::invalid("limit", format!("limit must be 1..={BATCH}")));
     }
-    // What follows may take a minute.
-    drop(room);
+    // Give back the memory of the body: the wait may take a minute.
+    drop(budget);
     for queue in queues.names() {
         caller.need_queue(queue.as_str())?;
     }
-    // Each call has a nonce of its own.
+    // Each call has its own nonce.
     let request = |part| Reserve::new(queues.clone(), part, ttl, worker.clone());
-    let (reserved, room) = first(&app, &caller, queues.names(), limit, request, wait).await?;
-    unsent::respond(reserved, room, |reserved| {
+    let (reserved, budget) = first(&app, &caller, queues.names(), limit, request, wait).await?;
+    undelivered::respond(reserved, budget, |reserved| {
         let body = ReservedBody {
             leases: reserved.leases.iter().map(LeasedBody::of).collect(),
             more: reserved.more,
@@ -118,7 +120,7 @@ pub(crate) async fn reserve(
     .await
 }
 
-/// The first that there is to do until the wait is over.
+/// The first jobs that can run before the wait is over.
 async fn first(
     app: &App,
     caller: &Caller,
@@ -126,26 +128,26 @@ async fn first(
     limit: usize,
     request: impl Fn(usize) -> queuekit::Result<Reserve>,
     wait: Duration,
-) -> Result<(Unsent, Room), Problem> {
-    // Who does not wait takes no place of those who do.
+) -> Result<(UndeliveredLeases, RequestBudget), Problem> {
+    // A call that does not wait does not count as a long poll.
     let _place = if wait.is_zero() { app.look(caller)? } else { app.poll(caller)? };
-    // From before the first look, so that nothing comes unseen in between.
+    // Subscribe before the first look, so that no job is missed in between.
     let wakeups = app.store().capabilities().wakeups.filter(|_| !wait.is_zero());
     let wakeup = wakeups.map(|wakeups| wakeups.subscribe(queues)).transpose()?;
     let end = Instant::now() + wait;
     loop {
-        let (reserved, room) = parts(app, caller, limit, &request).await?;
+        let (reserved, budget) = parts(app, caller, limit, &request).await?;
         let left = end.saturating_duration_since(Instant::now());
         if !reserved.is_empty() || left.is_zero() || app.stopping().is_cancelled() {
-            return Ok((reserved, room));
+            return Ok((reserved, budget));
         }
         if reserved.more() {
             continue;
         }
         let due = reserved.next_due_in().unwrap_or(POLL);
         let pause = jittered(POLL, chance()).min(due).min(left);
-        // Who waits takes up nothing.
-        drop((reserved, room));
+        // Hold no memory while waiting.
+        drop((reserved, budget));
         let rung = async {
             match &wakeup {
                 Some(wakeup) => wakeup.rung().await,
@@ -160,49 +162,48 @@ async fn first(
     }
 }
 
-/// As many as were asked for, or as one answer should hold: there may be more then.
+/// Reserves in parts, up to the limit or to the size of an answer; there may be more then.
 async fn parts(
     app: &App,
     caller: &Caller,
     limit: usize,
     request: impl Fn(usize) -> queuekit::Result<Reserve>,
-) -> Result<(Unsent, Room), Problem> {
-    let mut portion = app.lately().portion(limit);
-    let mut part = portion.part();
-    let mut room = app.room_for(caller, app.lately().room(part)).await?;
-    let mut all = held(app, request(part)?).await?;
+) -> Result<(UndeliveredLeases, RequestBudget), Problem> {
+    let mut sizer = app.recent_sizes().sizer(limit);
+    let mut part = sizer.part();
+    let mut budget = app.room_for(caller, app.recent_sizes().budget(part)).await?;
+    let mut all = reserve_detached(app, request(part)?).await?;
     let mut taken = all.sizes().count();
-    let mut is_enough = portion.took(all.sizes());
+    let mut is_enough = sizer.took(all.sizes());
     while taken == part && !is_enough {
-        part = portion.part();
-        // What has been leased is to be answered, whatever becomes of the rest.
-        let Ok(()) = room.wait_for(ROOM).await else { break };
-        let Ok(next) = held(app, request(part)?).await else { break };
+        part = sizer.part();
+        // If a later part fails, answer the jobs that are leased already.
+        let Ok(()) = budget.wait_for(BUDGET_BYTES).await else { break };
+        let Ok(next) = reserve_detached(app, request(part)?).await else { break };
         taken = next.sizes().count();
-        is_enough = portion.took(next.sizes());
+        is_enough = sizer.took(next.sizes());
         all.join(next);
     }
-    app.lately().saw(all.sizes());
-    if portion.is_large() {
+    app.recent_sizes().saw(all.sizes());
+    if sizer.is_large() {
         all.leave_some();
     }
-    Ok((all, room))
+    Ok((all, budget))
 }
 
-/// Reserves beside the request: should the client hang up in the middle, what the store grants is
-/// given back.
-async fn held(app: &App, request: Reserve) -> Result<Unsent, Problem> {
-    let held = app.clone();
+/// Reserves in its own task: if the client disconnects meanwhile, the leases are released.
+async fn reserve_detached(app: &App, request: Reserve) -> Result<UndeliveredLeases, Problem> {
+    let own = app.clone();
     let reserving = tokio::spawn(async move {
-        let reserved: queuekit::Result<Reserved> = held.store().reserve(&request).await;
-        reserved.map(|reserved| Unsent::new(&held, reserved))
+        let reserved: queuekit::Result<Reserved> = own.store().reserve(&request).await;
+        reserved.map(|reserved| UndeliveredLeases::new(&own, reserved))
     });
-    // Nobody aborts it, and it does not panic: else the leases end with their ttl.
+    // The task is not aborted and does not panic; if it did, the leases would expire.
     let reserved = reserving.await.map_err(|_| Problem::overloaded("calls of the store"))?;
     Ok(reserved?)
 }
 
-/// `untagged` would first read whatever is sent into memory.
+/// Written by hand, because `untagged` would first read any input into memory.
 impl<'de> Deserialize<'de> for QueuesBody {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct Either;
@@ -246,7 +247,7 @@ impl QueuesBody {
     }
 }
 
-/// Either of both, with the bounds that are told nowhere else.
+/// The schema of both forms, with their bounds.
 fn queues_schema() -> Schema {
     let name = || ObjectBuilder::new().schema_type(Type::String).pattern(Some(NAME));
     let list = ArrayBuilder::new().items(name()).min_items(Some(1)).max_items(Some(1000));

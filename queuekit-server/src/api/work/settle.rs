@@ -1,27 +1,23 @@
-//! Ending leases: ack and nack.
+//! Ack and nack, which end leases.
 
 use std::time::Duration;
 
 use axum::Json as Answer;
 use axum::extract::State;
-use futures_util::{StreamExt, TryStreamExt, stream};
-use queuekit::event::retry_of_delivery;
-use queuekit::retry::chance;
-use queuekit::{Ack, AckOutcome, LeaseToken, Nack, NackKind, NackOutcome, RetryPolicy};
+use queuekit::store::retry::chance;
+use queuekit::store::{Nack, NackKind, NackOutcome};
+use queuekit::{Ack, AckOutcome};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use utoipa::openapi::Object;
 
-use super::{OutcomeBody, OutcomesBody, token};
+use super::{OutcomeBody, OutcomesBody, lease, token};
 use crate::api::app::App;
-use crate::api::wire::{Given, bounded, millis, words};
-use crate::http::{Caller, Json, Problem, ToSettle};
+use crate::web::{Caller, Json, Problem, SettleScope};
+use crate::wire::{GivenBytes, bounded, enum_schema, millis};
 
-/// Jobs that are looked up at once, to know which attempt failed.
-const LOOKED_UP_AT_ONCE: usize = 16;
-
-/// 30 days (contract R4.7).
+/// 30 days (R4.7).
 const MOST_DELAY_MS: u64 = 2_592_000_000;
 
 /// Successes.
@@ -40,7 +36,7 @@ pub(crate) struct AcksBody {
 #[schema(as = Ack)]
 struct AckBody {
     token: String,
-    /// Any JSON; stored with the job.
+    /// Any JSON value; stored with the job.
     #[schema(value_type = Option<serde_json::Value>)]
     result: Option<Box<RawValue>>,
     #[schema(format = Byte)]
@@ -63,14 +59,15 @@ pub(crate) struct NacksBody {
 #[schema(as = Nack)]
 struct NackBody {
     token: String,
-    /// What becomes of the job.
+    /// What happens to the job.
     #[serde(default = "retry")]
     #[schema(schema_with = kinds)]
     kind: NackKind,
-    /// What went wrong; kept with the job, except on release.
+    /// What went wrong; kept with the job, except for `release`.
     #[serde(default)]
     error: String,
-    /// How long it waits; without it a retry waits as the default policy says.
+    /// How long the job waits. Default: for a retry as the subscription's `retry` or the default
+    /// policy says, else 0.
     #[schema(maximum = 2592000000_u64)]
     delay_ms: Option<u64>,
 }
@@ -80,27 +77,27 @@ fn retry() -> NackKind {
 }
 
 fn kinds() -> Object {
-    let text = "`retry` runs it again, unless this was its last attempt; `release` gives it back \
-                unfinished, and no attempt is spent; after `fatal` it is dead at once; \
-                `cancelled`: it was called off.";
-    words(NackKind::WORDS, text)
+    let text = "`retry`: run the job again, unless this was its last attempt. `release`: give it \
+                back unfinished, without spending an attempt. `fatal`: dead-letter it at once. \
+                `cancelled`: the job was cancelled.";
+    enum_schema(NackKind::WORDS, text)
 }
 
 /// Records successes.
 #[utoipa::path(
     post, path = "/v1/ack", tag = "work", security(("key" = [])),
     request_body(content = AcksBody, content_type = "application/json"),
-    responses((status = 200, description = "acked, already_done, lease_lost or not_found.",
+    responses((status = 200, description = "`acked`, `already_done`, `lease_lost` or `not_found`.",
         body = OutcomesBody))
 )]
 pub(crate) async fn ack(
     State(app): State<App>,
     caller: Caller,
-    Json(body, ..): Json<ToSettle, AcksBody>,
+    Json(body, ..): Json<SettleScope, AcksBody>,
 ) -> Result<Answer<OutcomesBody>, Problem> {
     let build = |(item, ack): (usize, AckBody)| {
-        let lease = token(&caller, item, &ack.token)?;
-        let given = Given { json: ack.result, base64: ack.result_base64 };
+        let lease = lease(&caller, item, &ack.token)?;
+        let given = GivenBytes { json: ack.result, base64: ack.result_base64 };
         let result = given.bytes("result").map_err(|problem| problem.at_item(item))?;
         Ok(Ack { lease, result })
     };
@@ -120,26 +117,30 @@ pub(crate) async fn ack(
     post, path = "/v1/nack", tag = "work", security(("key" = [])),
     request_body(content = NacksBody, content_type = "application/json"),
     responses((status = 200,
-        description = "retrying, released (with in_ms), dead, cancelled, lease_lost or not_found.",
+        description = "`retrying` or `released` with `in_ms`, `dead`, `cancelled`, `lease_lost` or \
+                       `not_found`.",
         body = OutcomesBody))
 )]
 pub(crate) async fn nack(
     State(app): State<App>,
     caller: Caller,
-    Json(body, ..): Json<ToSettle, NacksBody>,
+    Json(body, ..): Json<SettleScope, NacksBody>,
 ) -> Result<Answer<OutcomesBody>, Problem> {
     let build = |(item, nack): (usize, NackBody)| {
-        let lease = token(&caller, item, &nack.token)?;
+        let token = token(&caller, item, &nack.token)?;
         if nack.delay_ms.is_some_and(|delay_ms| delay_ms > MOST_DELAY_MS) {
             let detail = format!("delay_ms must be at most {MOST_DELAY_MS}");
             return Err(Problem::invalid("delay_ms", detail).at_item(item));
         }
-        Ok((lease, nack))
+        let delay = match nack.delay_ms {
+            Some(delay_ms) => Duration::from_millis(delay_ms),
+            None if nack.kind == NackKind::Retry => token.delay(chance()),
+            None => Duration::ZERO,
+        };
+        Ok(Nack::new(token.lease, nack.kind, nack.error, delay))
     };
     let nacks: Result<Vec<_>, Problem> = body.nacks.into_iter().enumerate().map(build).collect();
-    let complete = nacks?.into_iter().map(|(lease, nack)| completed(&app, lease, nack));
-    let nacks: Vec<Nack> = stream::iter(complete).buffered(LOOKED_UP_AT_ONCE).try_collect().await?;
-    let outcomes = app.client().nack(nacks).await?;
+    let outcomes = app.client().nack(nacks?).await?;
     let outcome = |outcome| match outcome {
         NackOutcome::Retrying { after } => OutcomeBody::after("retrying", after),
         NackOutcome::Released { after } => OutcomeBody::after("released", after),
@@ -149,22 +150,6 @@ pub(crate) async fn nack(
         NackOutcome::NotFound => "not_found".into(),
     };
     Ok(Answer(OutcomesBody { outcomes: outcomes.into_iter().map(outcome).collect() }))
-}
-
-/// Where a retry names no delay, with that of the subscription's policy or of the default one: it
-/// depends on the attempt.
-async fn completed(app: &App, lease: LeaseToken, nack: NackBody) -> Result<Nack, Problem> {
-    let delay = match nack.delay_ms {
-        Some(delay_ms) => Duration::from_millis(delay_ms),
-        None if nack.kind == NackKind::Retry => {
-            let job = app.client().jobs().get(lease.id).await?;
-            let policy = job.as_ref().and_then(|job| retry_of_delivery(&job.queue, &job.metadata));
-            let attempt = job.map_or(1, |job| job.attempts.max(1));
-            policy.unwrap_or(RetryPolicy::DEFAULT).delay(attempt, chance())
-        }
-        None => Duration::ZERO,
-    };
-    Ok(Nack::new(lease, nack.kind, nack.error, delay))
 }
 
 impl OutcomeBody {

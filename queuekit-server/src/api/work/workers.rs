@@ -1,110 +1,92 @@
-//! Who is there.
+//! Presence of workers: beats, and the list of workers.
 
 use std::time::Instant;
 
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use queuekit::capability::{Beat, Served, WorkerInfo};
-use queuekit::{Kind, QueueName, WorkerId};
-use serde::{Deserialize, Serialize};
+use queuekit::QueueName;
+use queuekit::store::capability::{Beat, Served, WorkerInfo};
+use queuekit::store::{Kind, WorkerId};
+use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::ttl;
 use crate::api::app::App;
 use crate::api::audit::audited;
 use crate::api::params::Named;
-use crate::api::wire::{bounded, millis};
-use crate::http::{Caller, Json, Problem, Scope, ToWork, held};
+use crate::web::{Caller, Json, Problem, Scope, WorkScope, response_budget};
+use crate::wire::{WorkerBody, WorkersBody, bounded, millis};
 
-/// Nobody has as many, and no store has to count further.
+/// More slots than any worker has; stores need not count further.
 const MOST: u32 = 1_000_000;
 
-/// A worker says that it is there.
+/// A beat, which announces a worker.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Beat)]
 pub(crate) struct BeatBody {
-    /// Of this incarnation: the `worker` of its reserve calls.
+    /// Id of this process or incarnation: the `worker` of its reserve calls.
     #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
     id: String,
-    /// Several may share one.
+    /// Name for people; several workers may share it.
     #[schema(max_length = 128)]
     name: String,
     #[schema(max_items = 100)]
     #[serde(deserialize_with = "bounded")]
     queues: Vec<String>,
-    /// It serves more queues than it names.
+    /// Whether it serves more queues than it names.
     #[serde(default)]
     more_queues: bool,
-    /// The types it has handlers for.
+    /// The kinds it has handlers for.
     #[schema(max_items = 100)]
-    #[serde(deserialize_with = "bounded")]
-    types: Vec<String>,
-    /// It has handlers for more types than it names.
-    #[serde(default)]
-    more_types: bool,
-    /// Jobs it can run at once.
+    #[serde(alias = "types", deserialize_with = "bounded")]
+    kinds: Vec<String>,
+    /// It has handlers for more kinds than it names.
+    #[serde(default, alias = "more_types")]
+    more_kinds: bool,
+    /// Jobs that it can run at once.
     #[schema(maximum = 1000000)]
     slots: u32,
-    /// Jobs it runs.
+    /// Jobs that it runs.
     #[schema(maximum = 1000000)]
     running: u32,
-    /// It is listed for three times this long, which counts as at most 10 minutes.
+    /// The worker is listed for three times this long; more than 10 minutes counts as 10 minutes.
     #[schema(minimum = 1000, maximum = 43200000)]
     ttl_ms: u64,
 }
 
-/// Who has beaten lately.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Workers)]
-pub(crate) struct WorkersBody {
-    workers: Vec<WorkerBody>,
-}
-
-/// A worker that is there.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Worker)]
-struct WorkerBody {
-    id: String,
-    name: String,
-    queues: Vec<String>,
-    /// It serves more queues than it names.
-    more_queues: bool,
-    types: Vec<String>,
-    /// It has handlers for more types than it names.
-    more_types: bool,
-    slots: u32,
-    running: u32,
-    /// Since its last beat.
-    age_ms: u64,
-}
-
-/// Says that a worker is there; nothing else depends on it.
+/// Announces a worker, so that it is listed. Nothing else depends on it.
 #[utoipa::path(
     post, path = "/v1/beat", tag = "work", security(("key" = [])),
     request_body(content = BeatBody, content_type = "application/json"),
-    responses((status = 204, description = "It is listed."))
+    responses((status = 204, description = "The worker is listed."))
 )]
 pub(crate) async fn beat(
     State(app): State<App>,
     caller: Caller,
-    Json(body, ..): Json<ToWork, BeatBody>,
+    Json(body, ..): Json<WorkScope, BeatBody>,
 ) -> Result<StatusCode, Problem> {
     let beat = body.build()?;
     for queue in beat.queues.names() {
         caller.need_queue(queue.as_str())?;
     }
+    for kind in beat.kinds.names() {
+        caller.need_kind(kind.as_str())?;
+    }
     if caller.is_bound() && (beat.queues.names().is_empty() || beat.queues.has_more()) {
-        return Err(Problem::forbidden("the key is bound: name all queues of the worker"));
+        return Err(Problem::forbidden("the key is restricted: name all queues of the worker"));
+    }
+    if caller.is_bound_to_kinds() && beat.kinds.has_more() {
+        return Err(Problem::forbidden("the key is restricted: name all kinds of the worker"));
     }
     need_worker(&app, &caller, &beat.id).await?;
-    app.beating().admit(&caller, &beat, app.limits().workers_of_key(), Instant::now())?;
+    app.worker_limit().admit(&caller, &beat, app.limits().workers_of_key(), Instant::now())?;
     app.leases()?.beat(&beat).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The workers that have beaten lately.
+/// Lists the workers that have sent a beat lately.
 #[utoipa::path(
     get, path = "/v1/workers", tag = "work", security(("key" = [])),
     responses((status = 200, description = "By id.", body = WorkersBody))
@@ -114,20 +96,21 @@ pub(crate) async fn list_workers(
     caller: Caller,
 ) -> Result<Response, Problem> {
     caller.need(Scope::Read)?;
-    let room = app.room(&caller).await?;
+    let budget = app.budget(&caller).await?;
     let workers = app.leases()?.list_workers().await?;
     let workers = workers.into_iter().filter_map(|worker| WorkerBody::of(worker, &caller));
     let body = WorkersBody { workers: workers.collect() };
-    held::answer(room, serde_json::to_vec(&body).unwrap_or_default()).await
+    response_budget::answer(budget, serde_json::to_vec(&body).unwrap_or_default()).await
 }
 
-/// Takes a worker off the list, as one does that ends. One that still beats comes back.
+/// Removes a worker from the list, as a worker does when it stops. One that still sends beats is
+/// listed again.
 #[utoipa::path(
     delete, path = "/v1/workers/{id}", tag = "work", security(("key" = [])),
     params(("id" = String, Path)),
     responses(
-        (status = 204, description = "It is gone."),
-        (status = 404, description = "There is none."),
+        (status = 204, description = "The worker was removed."),
+        (status = 404, description = "The worker is not listed."),
     )
 )]
 pub(crate) async fn remove_worker(
@@ -136,17 +119,17 @@ pub(crate) async fn remove_worker(
     Named(id): Named<WorkerId>,
 ) -> Result<StatusCode, Problem> {
     caller.need(Scope::Work)?;
-    let removing = async {
-        need_worker(&app, &caller, &id).await?;
+    let (here, by, target) = (app.clone(), caller.clone(), format!("worker {id}"));
+    let removing = async move {
+        need_worker(&app, &by, &id).await?;
         let removed = app.leases()?.forget_worker(&id).await?;
-        app.beating().forget(&caller, &id);
+        app.worker_limit().forget(&by, &id);
         if removed { Ok(StatusCode::NO_CONTENT) } else { Err(Problem::not_found("worker")) }
     };
-    let removed = removing.await;
-    audited(&caller, "remove", format_args!("worker {id}"), removed)
+    audited(&here, &caller, "remove", target, removing).await
 }
 
-/// A key for some queues does not speak for a worker of others.
+/// A key for some queues or kinds cannot replace or remove a worker of others.
 async fn need_worker(app: &App, caller: &Caller, id: &WorkerId) -> Result<(), Problem> {
     if !caller.is_bound() {
         return Ok(());
@@ -154,12 +137,17 @@ async fn need_worker(app: &App, caller: &Caller, id: &WorkerId) -> Result<(), Pr
     let known = app.leases()?.list_workers().await?;
     let other = known.into_iter().find(|worker| worker.beat.id == *id);
     let hidden = other.is_some_and(|worker| {
-        let Beat { queues, .. } = &worker.beat;
-        let sees = |queue: &QueueName| caller.sees_queue(queue.as_str());
-        queues.has_more() || !queues.names().iter().all(sees)
+        let Beat { queues, kinds, .. } = &worker.beat;
+        let queue = |queue: &QueueName| caller.sees_queue(queue.as_str());
+        let kind = |kind: &Kind| caller.sees_kind(kind.as_str());
+        queues.has_more()
+            || !queues.names().iter().all(queue)
+            || (caller.is_bound_to_kinds() && kinds.has_more())
+            || !kinds.names().iter().all(kind)
     });
     if hidden {
-        return Err(Problem::forbidden("this id is of a worker that the key is not for"));
+        let detail = "this worker serves queues or kinds that the key is not for";
+        return Err(Problem::forbidden(detail));
     }
     Ok(())
 }
@@ -174,24 +162,23 @@ impl BeatBody {
             return Err(Problem::invalid("slots", detail));
         }
         let queues: queuekit::Result<_> = self.queues.into_iter().map(QueueName::new).collect();
-        let kinds: queuekit::Result<_> = self.types.into_iter().map(Kind::new).collect();
+        let kinds: queuekit::Result<_> = self.kinds.into_iter().map(Kind::new).collect();
         let queues = queues.and_then(|queues| Served::new(queues, self.more_queues));
-        let kinds = kinds.and_then(|kinds| Served::new(kinds, self.more_types));
+        let kinds = kinds.and_then(|kinds| Served::new(kinds, self.more_kinds));
         let wrong = |field| move |error| Problem::from(error).in_field(field);
-        Ok(Beat {
-            id: WorkerId::new(self.id).map_err(wrong("id"))?,
-            name: self.name,
-            queues: queues.map_err(wrong("queues"))?,
-            kinds: kinds.map_err(wrong("types"))?,
-            slots: self.slots,
-            running: self.running,
-            ttl: ttl("ttl_ms", self.ttl_ms)?.into(),
-        })
+        let id = WorkerId::new(self.id).map_err(wrong("id"))?;
+        let queues = queues.map_err(wrong("queues"))?;
+        let kinds = kinds.map_err(wrong("kinds"))?;
+        let mut beat = Beat::new(id, queues, kinds, ttl("ttl_ms", self.ttl_ms)?);
+        beat.name = self.name;
+        beat.slots = self.slots;
+        beat.running = self.running;
+        Ok(beat)
     }
 }
 
 impl WorkerBody {
-    /// With the queues that the caller may see; none if it serves others only.
+    /// The worker with the queues that the caller may see; `None` if it serves only others.
     fn of(worker: WorkerInfo, caller: &Caller) -> Option<Self> {
         let Beat { id, name, queues, kinds, slots, running, .. } = worker.beat;
         let seen = queues.names().iter().filter(|queue| caller.sees_queue(queue.as_str()));
@@ -199,14 +186,14 @@ impl WorkerBody {
         if seen.is_empty() && !queues.names().is_empty() && !queues.has_more() {
             return None;
         }
-        let types = kinds.names().iter().filter(|kind| caller.sees_type(kind.as_str()));
+        let seen_kinds = kinds.names().iter().filter(|kind| caller.sees_kind(kind.as_str()));
         Some(Self {
             id: id.into(),
             name,
             queues: seen,
             more_queues: queues.has_more(),
-            types: types.map(ToString::to_string).collect(),
-            more_types: kinds.has_more(),
+            kinds: seen_kinds.map(ToString::to_string).collect(),
+            more_kinds: kinds.has_more(),
             slots,
             running,
             age_ms: millis(worker.age),

@@ -1,4 +1,4 @@
-//! The way to a server.
+//! Connections to a server.
 
 use std::time::Duration;
 
@@ -10,26 +10,26 @@ use tokio_rustls::TlsConnector;
 use tower::util::BoxCloneSyncService;
 use tower::{BoxError, Service, service_fn};
 
-use crate::tls::{self, Stream};
+use crate::tls_client::{self, Stream};
 
-/// For a connection to be made, encrypted if it is to be.
+/// Time to connect, TLS included.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// Makes connections to the server of a URL.
+/// Opens connections to the server of a URL.
 pub(super) type Connector = BoxCloneSyncService<Uri, TokioIo<Box<dyn Stream>>, BoxError>;
 
-/// Connects to the server itself: variables that name a proxy are not read, for the key is not for
-/// a proxy.
+/// Connects to the server directly. Variables that name a proxy are not read, because a proxy must
+/// not get the key.
 ///
 /// # Errors
-/// If connections cannot be encrypted.
+/// If TLS cannot be set up.
 pub(super) fn connector() -> Result<Connector, rustls::Error> {
-    let tls = tls::connector()?;
+    let tls = tls_client::connector()?;
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
-    // Small requests, which wait for an answer.
+    // Requests are small, and each waits for an answer.
     tcp.set_nodelay(true);
-    // A name of many addresses: one that is silent leaves time for the others.
+    // A name may have many addresses: one that does not answer leaves time for the others.
     tcp.set_connect_timeout(Some(CONNECT));
     Ok(BoxCloneSyncService::new(service_fn(move |server: Uri| {
         let opened = timeout(CONNECT, open(tcp.clone(), tls.clone(), server));
@@ -48,7 +48,7 @@ async fn open(
     if !encrypts {
         return Ok(TokioIo::new(Box::new(stream)));
     }
-    let encrypted = tls.connect(tls::server_name(&host)?, stream).await?;
+    let encrypted = tls.connect(tls_client::server_name(&host)?, stream).await?;
     Ok(TokioIo::new(Box::new(encrypted)))
 }
 

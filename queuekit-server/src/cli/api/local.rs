@@ -1,4 +1,4 @@
-//! The routes over a store that is opened here.
+//! The routes over a store that this process opens.
 
 use anyhow::{Context as _, Result};
 use axum::Router;
@@ -34,13 +34,13 @@ impl Local {
     ) -> Result<(StatusCode, Bytes)> {
         let request = Request::builder().method(method).uri(path);
         let request = request.header(CONTENT_TYPE, "application/json").body(Body::from(body));
-        let request = request.with_context(|| format!("{path} is no path of the API"))?;
+        let request = request.with_context(|| format!("{path} is not a path of the API"))?;
         let response = match self.routes.clone().oneshot(request).await {
             Ok(response) => response,
             Err(never) => match never {},
         };
         let status = response.status();
-        let body = response.into_body().collect().await.context("the answer broke off")?;
+        let body = response.into_body().collect().await.context("the answer is incomplete")?;
         Ok((status, body.to_bytes()))
     }
 

@@ -15,21 +15,21 @@ use url::Url;
 
 use super::NoAnswer;
 use super::connect::{Connector, connector};
-use crate::cli::Usage;
 use crate::cli::output::remark;
-use crate::http::is_this_host;
+use crate::error::Usage;
+use crate::loopback::is_this_host;
 
-/// For a whole call: longer than a store may take.
+/// Time for a whole call; longer than a store may take.
 const CALL: Duration = Duration::from_secs(60);
 
-/// Where a server is, and the key to it. Debug leaves out the key.
+/// The URL of a server, and the key for it. `Debug` leaves out the key.
 #[derive(Clone)]
 pub(crate) struct ServerAddress {
     base: Url,
     key: Option<String>,
 }
 
-/// A server. Its connection is kept between calls: a listing has many pages.
+/// A server. Its connection is kept between calls, because a listing has many pages.
 pub(crate) struct Remote {
     http: Client<Connector, Full<Bytes>>,
     server: ServerAddress,
@@ -37,20 +37,20 @@ pub(crate) struct Remote {
 
 impl ServerAddress {
     /// # Errors
-    /// A usage error if it is no URL of a server.
+    /// A usage error if it is not the URL of a server.
     pub(crate) fn new(url: &str, key: Option<&str>) -> Result<Self> {
-        let rule = "--server must be a URL as http://localhost:8080 or https://jobs.example.com";
+        let rule = "--server must be a URL such as http://localhost:8080";
         let base = Url::parse(url).map_err(|_| Usage::error(rule))?;
         let has_secret = !base.username().is_empty() || base.password().is_some();
         if has_secret {
-            return Err(Usage::error("a key does not stand in --server: set QUEUEKIT_API_KEY"));
+            return Err(Usage::error("--server must not contain a key: set QUEUEKIT_API_KEY"));
         }
         let is_plain = base.query().is_none() && base.fragment().is_none();
         if !matches!(base.scheme(), "http" | "https") || base.host_str().is_none() || !is_plain {
             return Err(Usage::error(rule));
         }
         if key.is_some() && base.scheme() == "http" && !is_loopback(&base) {
-            remark("warning: the key goes over the network unencrypted; use https");
+            remark("warning: the key is sent over the network unencrypted; use https");
         }
         Ok(Self { base, key: key.map(str::to_owned) })
     }
@@ -72,7 +72,7 @@ impl Remote {
         answered.with_context(|| NoAnswer { server: self.server.to_string() })
     }
 
-    /// Redirects are not followed: the key is for this server, not for whom it points to.
+    /// Does not follow redirects: the key is for this server only.
     async fn exchange(
         &self,
         method: Method,
@@ -92,7 +92,7 @@ impl Remote {
     }
 }
 
-/// No log shows it.
+/// The header, marked as sensitive so that no log shows it.
 fn bearer(key: &str) -> Result<HeaderValue> {
     let mut value = HeaderValue::try_from(format!("Bearer {key}"))?;
     value.set_sensitive(true);
@@ -136,12 +136,12 @@ mod tests {
         remote.send(Method::GET, "/v1/queues", Bytes::new()).await
     }
 
-    /// The whole of what is told when nothing is answered.
+    /// The whole error when nothing is answered.
     async fn unanswered(url: &str) -> String {
         let error = timeout(CALL * 10, get(url)).await.expect("it is given up").unwrap_err();
         assert!(is_passing(&error), "{error:#}");
         let told = format!("{error:#}");
-        assert!(told.starts_with(&format!("{url}/ cannot be asked; see that it runs")), "{told}");
+        assert!(told.starts_with(&format!("no answer from {url}/; check that it runs")), "{told}");
         assert!(!told.contains("hunter2"), "{told}");
         told
     }

@@ -4,21 +4,22 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, anyhow};
-use queuekit::{Bytes, Client, Ctx, JobDraft, Kind, QueueName, Worker};
+use queuekit::store::Kind;
+use queuekit::{Bytes, Client, Ctx, JobDraft, QueueName, Worker};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::task::JoinSet;
 
 use super::Figure;
 use crate::cli::bulk::progress;
 
-/// Of the jobs that a single caller enqueues, and of pickups, there are fewer: each takes its time.
+/// A single caller enqueues a fraction of the jobs, because each call takes its time.
 const ONE_BY_ONE: usize = 20;
 const PICKUPS: usize = 200;
-/// After which a worker has settled its job and sleeps.
+/// By then a worker has settled its job and is idle.
 const IDLE_AFTER: Duration = Duration::from_millis(5);
 const BATCH: usize = 1000;
 
-/// How much is measured.
+/// The size of the measurement.
 pub(super) struct Plan {
     pub(super) queue: QueueName,
     pub(super) jobs: usize,
@@ -27,7 +28,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Enqueues in three ways, works all of it, then picks up one by one.
+    /// Enqueues in three ways, works all jobs, then measures pickups one by one.
     pub(super) async fn run(&self, client: &Client) -> Result<Vec<Figure>> {
         let job = self.job()?;
         let mut figures = vec![self.one_caller(client, &job).await?];
@@ -42,7 +43,7 @@ impl Plan {
     fn job(&self) -> Result<JobDraft> {
         let payload = format!("\"{}\"", "x".repeat(self.payload_bytes.saturating_sub(2)));
         let job = JobDraft::new(Kind::new("bench")?, payload).queue(self.queue.clone());
-        // What is wrong with it is told before anything is stored.
+        // Report invalid settings before anything is stored.
         job.clone().build()?;
         Ok(job)
     }
@@ -81,7 +82,7 @@ impl Plan {
         }
         let mut latencies = Vec::with_capacity(self.jobs);
         while let Some(ended) = callers.join_next().await {
-            latencies.extend(ended.context("a caller was lost")??);
+            latencies.extend(ended.context("a caller panicked")??);
         }
         let figure = Figure::rate("enqueue, many callers", self.jobs, begun.elapsed());
         bar.finish_and_clear();
@@ -116,9 +117,9 @@ impl Plan {
         let summary = worker.run_until_idle().await?;
         let took = begun.elapsed();
         bar.finish_and_clear();
-        // One that another run had to repeat was worked all the same.
+        // A job that ran twice may count twice.
         if (summary.completed as usize) < jobs {
-            return Err(anyhow!("of {jobs} jobs {} were completed", summary.completed));
+            return Err(anyhow!("only {} of {jobs} jobs were completed", summary.completed));
         }
         Ok(Figure::rate("work, 100 slots", jobs, took))
     }
@@ -144,7 +145,7 @@ impl Plan {
     }
 }
 
-/// From before the enqueue until the handler starts.
+/// The times from before an enqueue until its handler starts.
 async fn pickups_of(
     client: &Client,
     job: &JobDraft,
@@ -165,7 +166,7 @@ async fn pickups_of(
     Ok(latencies)
 }
 
-/// For a name that nobody has.
+/// A random number, for a unique name.
 pub(super) fn random() -> Result<u64> {
-    getrandom::u64().map_err(|error| anyhow!("the system gave no randomness: {error}"))
+    getrandom::u64().map_err(|error| anyhow!("cannot get random bytes from the system: {error}"))
 }

@@ -15,25 +15,24 @@ use serde::Serialize;
 use super::context::Context;
 use super::exit::Exit;
 use super::output::remark;
-use super::stop::Signals;
+use super::shutdown::Signals;
 use super::table::{Cell, Table};
 use measure::Plan;
 use verdict::verdict;
 
-/// Measure the store: how fast jobs are enqueued, worked and picked up
+/// Measure how fast jobs are enqueued, run and picked up
 ///
-/// It works in a queue of its own, bench-.., which it removes at the end, also after Ctrl-C or
-/// SIGTERM.
+/// It uses its own queue, bench-.., and removes it at the end, also after Ctrl-C or SIGTERM.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Bench {
-    /// How many jobs each measurement has
+    /// Jobs per measurement
     #[arg(long, value_name = "N", default_value = "10000")]
     jobs: NonZeroUsize,
-    /// How many callers enqueue at once
+    /// Callers that enqueue at the same time
     #[arg(long, value_name = "N", default_value = "64")]
     callers: NonZeroUsize,
-    /// How large each payload is
+    /// Size of each payload
     #[arg(long, value_name = "BYTES", default_value = "100")]
     #[arg(value_parser = clap::value_parser!(u32).range(2..=1_048_576))]
     payload_bytes: u32,
@@ -44,10 +43,10 @@ Examples:
   queuekit bench --url postgres://localhost/jobs
   queuekit bench --jobs 100000 --json
 
-Figures are of this machine, this store and this moment: take several, and compare like with like.
-Killed with SIGKILL it leaves its queue: `queuekit queue remove bench-.. --force` removes it.";
+The figures hold for this machine, this store and this moment: measure several times before you
+compare. After SIGKILL its queue is left: remove it with `queuekit queue remove bench-.. --force`.";
 
-/// For jobs to end that run when it is interrupted.
+/// How often to try to remove the queue while jobs are still running after an interrupt.
 const TRIES: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -56,7 +55,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 struct Figure {
     name: &'static str,
     jobs: usize,
-    /// By which the jobs were done; of pickups there is none: they come one after the other.
+    /// Rate at which the jobs were done. Pickups have none: they happen one after the other.
     #[serde(skip_serializing_if = "Option::is_none")]
     per_second: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,7 +97,7 @@ impl Bench {
             figures = plan.run(client) => figures,
             () = signals.next() => Err(anyhow!("interrupted")),
         };
-        // Whatever became of it.
+        // Also after a failure or an interrupt.
         let removed = remove(client, &queue).await;
         if let (Err(_), Err(error)) = (&figures, &removed) {
             remark(format_args!("{error:#}"));
@@ -110,7 +109,8 @@ impl Bench {
     }
 }
 
-/// Until there is none: what was under way when it was interrupted may run or be stored yet.
+/// Removes the queue until there is none: jobs in progress at an interrupt may still be running or
+/// be stored later.
 async fn remove(client: &Client, queue: &QueueName) -> Result<()> {
     let Some(admin) = client.backend().capabilities().admin else { return Ok(()) };
     let mut tries = TRIES;
@@ -124,7 +124,7 @@ async fn remove(client: &Client, queue: &QueueName) -> Result<()> {
             }
             Err(error) => {
                 let remedy = format!("queuekit queue remove {queue} --force");
-                return Err(anyhow!(error).context(format!("{queue} is left: say `{remedy}`")));
+                return Err(anyhow!(error).context(format!("{queue} is left: run `{remedy}`")));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! `queuekit job`
 
-mod act;
+mod actions;
 mod list;
 mod show;
 mod watch;
@@ -14,18 +14,18 @@ use super::exit::Exit;
 
 pub(crate) use list::list;
 
-/// Look at jobs, and do something with them
+/// Show and change jobs
 #[derive(Subcommand, Debug)]
 pub(crate) enum Job {
     List(list::List),
     Show(show::Show),
     Why(show::Why),
     Watch(watch::Watch),
-    Retry(act::Retry),
-    Cancel(act::Cancel),
-    Reschedule(act::Reschedule),
-    Bury(act::Bury),
-    Delete(act::Delete),
+    Retry(actions::Retry),
+    Cancel(actions::Cancel),
+    Reschedule(actions::Reschedule),
+    DeadLetter(actions::DeadLetter),
+    Delete(actions::Delete),
 }
 
 impl Job {
@@ -39,7 +39,7 @@ impl Job {
             Self::Retry(retry) => retry.run(api, output).await,
             Self::Cancel(cancel) => cancel.run(api, output).await,
             Self::Reschedule(reschedule) => reschedule.run(api, output).await,
-            Self::Bury(bury) => bury.run(api, output).await,
+            Self::DeadLetter(dead_letter) => dead_letter.run(api, output).await,
             Self::Delete(delete) => delete.run(api, output).await,
         };
         context.with_api(Access::Existing, run).await

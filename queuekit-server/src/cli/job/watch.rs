@@ -4,32 +4,33 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use queuekit::JobId;
+use queuekit::{JobId, Status};
 
 use super::path;
-use super::show::{JobView, LogView, ProgressView};
+use super::show::line_told;
 use crate::cli::api::Api;
 use crate::cli::exit::Exit;
+use crate::cli::format::on_a_line;
 use crate::cli::output::Output;
-use crate::cli::patience::Patience;
-use crate::cli::shown::on_a_line;
+use crate::cli::retry::Retry;
+use crate::wire::JobBody;
 
 const BETWEEN: Duration = Duration::from_millis(300);
 
-/// Follow a job until it has ended: its status, progress and log
+/// Follow a job until it ends: its status, progress and log
 ///
-/// The exit code is 0 if it completed, 1 if it is dead or cancelled.
+/// The exit code is 0 if the job is completed, and 1 if it is dead or cancelled.
 #[derive(Args, Debug)]
 pub(crate) struct Watch {
-    /// Of the job
+    /// Job ID
     id: JobId,
 }
 
-/// What was told already.
+/// What has been printed so far.
 #[derive(Default)]
 struct Told {
-    status: String,
-    progress: Option<ProgressView>,
+    status: Option<Status>,
+    progress: Option<(f32, String)>,
     last_line: Option<String>,
 }
 
@@ -37,19 +38,18 @@ impl Watch {
     pub(super) async fn run(self, api: &Api, output: Output) -> Result<Exit> {
         let (mut told, mut last) = (Told::default(), String::new());
         loop {
-            // The job goes on meanwhile.
-            let answer = Patience::LONG.ask(async || api.get(&path(self.id)).await).await?;
-            let job: JobView = answer.read()?;
-            let status = job.status.clone();
+            // A server that is restarted does not end the watch: the job continues meanwhile.
+            let answer = Retry::LONG.ask(async || api.get(&path(self.id)).await).await?;
+            let job: JobBody<'_> = answer.read()?;
             if output.json && answer.json() != last {
                 last = answer.json().to_owned();
                 output.raw(&last)?;
             } else if !output.json {
-                told.tell(job, output)?;
+                told.tell(&job, output)?;
             }
-            match status.as_str() {
-                "completed" => return Ok(Exit::Success),
-                "dead" | "cancelled" => return Ok(Exit::Failed),
+            match job.status {
+                Status::Completed => return Ok(Exit::Success),
+                Status::Dead | Status::Cancelled => return Ok(Exit::Failed),
                 _ => tokio::time::sleep(BETWEEN).await,
             }
         }
@@ -57,25 +57,25 @@ impl Watch {
 }
 
 impl Told {
-    /// What is new.
-    fn tell(&mut self, job: JobView, output: Output) -> Result<()> {
-        // Only the last lines are kept, and those of another run replace them.
-        let lines: Vec<String> = job.logs.iter().map(LogView::told).collect();
+    /// Prints what is new.
+    fn tell(&mut self, job: &JobBody<'_>, output: Output) -> Result<()> {
+        // The store keeps only the last lines, so the last one printed may be gone.
+        let lines: Vec<String> = job.logs.iter().map(line_told).collect();
         let known =
             self.last_line.as_ref().and_then(|last| lines.iter().rposition(|line| line == last));
         for line in lines.iter().skip(known.map_or(0, |at| at + 1)) {
             output.line(line)?;
         }
         self.last_line = lines.last().cloned().or(self.last_line.take());
-        if job.progress != self.progress {
-            if let Some(ProgressView { fraction, message }) = &job.progress {
+        let progress = job.progress.as_ref().map(|at| (at.fraction, at.message.to_string()));
+        if progress != self.progress {
+            if let Some((fraction, message)) = &progress {
                 output.line(format_args!("{:.0} %  {}", fraction * 100., on_a_line(message)))?;
             }
-            self.progress = job.progress;
+            self.progress = progress;
         }
-        if job.status != self.status {
-            output.line(&job.status)?;
-            self.status = job.status;
+        if self.status.replace(job.status) != Some(job.status) {
+            output.line(job.status)?;
         }
         Ok(())
     }

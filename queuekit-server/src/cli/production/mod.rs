@@ -1,19 +1,19 @@
-//! `queuekit doctor --production`: what an installation in production is asked for, item by item.
+//! `queuekit doctor --production`: checks an installation against the production checklist.
 
-mod items;
-mod look;
+mod checklist;
+mod checks;
 
 use std::fmt;
 
-use queuekit::capability::Durability;
-use queuekit::{Backend, Queue};
+use queuekit::store::capability::Durability;
+use queuekit::store::{Backend, Queue};
 use serde::Serialize;
 
 use super::context::Context;
 use crate::config::Sources;
-use items::ITEMS;
+use checklist::ITEMS;
 
-/// Every item, with what was seen of it.
+/// Every item of the list, with its state.
 #[derive(Serialize)]
 pub(super) struct Checklist {
     items: Vec<Looked>,
@@ -33,9 +33,9 @@ struct Item {
 #[serde(tag = "state", content = "why", rename_all = "snake_case")]
 enum State {
     Ok,
-    /// With what is missing.
+    /// Something is missing: what.
     ToDo(String),
-    /// It has to be looked at elsewhere.
+    /// It cannot be checked from here: why, or how to check it.
     Unseen(&'static str),
 }
 
@@ -48,18 +48,18 @@ struct Looked {
     setting: &'static str,
 }
 
-/// What can be seen from here: the settings as this command reads them, and the store. Flags of the
-/// server and of workers cannot.
+/// What this command can check: the settings as it reads them, and the store. It does not see the
+/// flags of servers and workers.
 struct Seen<'a> {
     sources: &'a Sources,
-    /// Of the store.
+    /// URL of the store.
     url: String,
     durability: Option<Durability>,
     queues: Option<Vec<Queue>>,
 }
 
 impl Checklist {
-    /// Looks at each item. Of a store that does not answer nothing is seen.
+    /// Checks each item. If the store does not answer, its items are `Unseen`.
     pub(super) async fn look(context: &Context, store: Option<&dyn Backend>) -> Self {
         let inspect = store.and_then(|store| store.capabilities().inspect);
         let seen = Seen {
@@ -85,12 +85,12 @@ impl Checklist {
 impl fmt::Display for Checklist {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = self.items.iter().map(|item| item.name.len()).max().unwrap_or(0);
-        write!(f, "for production:")?;
+        write!(f, "production checklist:")?;
         for Looked { name, state, what, setting } in &self.items {
             let (told, why) = match state {
                 State::Ok => ("ok", None),
                 State::ToDo(why) => ("to do", Some(&**why)),
-                State::Unseen(why) => ("cannot be seen", Some(*why)),
+                State::Unseen(why) => ("not checked", Some(*why)),
             };
             write!(f, "\n{told:14}  {name:width$}  {what}")?;
             if let Some(why) = why {

@@ -1,55 +1,38 @@
 //! The figures of queues.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use anstyle::AnsiColor;
 use anyhow::Result;
-use queuekit::{QueueName, QueueSettings};
+use queuekit::{QueueName, Status};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{path, settings};
 use crate::cli::api::Api;
+use crate::cli::format::{or_dash, span};
 use crate::cli::output::Output;
-use crate::cli::shown::{or_dash, span};
 use crate::cli::table::{Cell, Table};
-
-/// What is shown of a queue.
-#[derive(Deserialize)]
-pub(crate) struct QueueView {
-    pub(crate) name: String,
-    pub(crate) paused: bool,
-    counts: BTreeMap<String, Count>,
-    oldest_ready_age_ms: Option<u64>,
-    health: Health,
-    pub(crate) workers: u64,
-    pub(super) settings: QueueSettings,
-}
-
-#[derive(Deserialize)]
-struct Count {
-    value: u64,
-    exact: bool,
-}
-
-#[derive(Deserialize)]
-struct Health {
-    score: u8,
-    reasons: Vec<String>,
-}
+use crate::wire::{HealthBody, QueueBody};
 
 #[derive(Deserialize)]
 struct Queues {
     queues: Vec<Box<RawValue>>,
 }
 
-/// The statuses that have a column.
-const SHOWN: [&str; 7] =
-    ["ready", "running", "failed", "scheduled", "blocked", "dead", "completed"];
+/// Statuses that have a column.
+const SHOWN: [Status; 7] = [
+    Status::Ready,
+    Status::Running,
+    Status::Failed,
+    Status::Scheduled,
+    Status::Blocked,
+    Status::Dead,
+    Status::Completed,
+];
 
-/// All queues, as they came.
+/// All queues, as the server answered them.
 pub(crate) async fn all(api: &Api) -> Result<Vec<Box<RawValue>>> {
     Ok(api.get("/v1/queues").await?.read::<Queues>()?.queues)
 }
@@ -62,17 +45,17 @@ pub(crate) async fn list(api: &Api, output: Output) -> Result<()> {
 
 pub(super) async fn show(api: &Api, name: &QueueName, output: Output) -> Result<()> {
     let answer = api.get(&path(name)).await?;
-    output.forward(answer.json(), || Ok(answer.read::<QueueView>()?.told()))
+    output.forward(answer.json(), || Ok(answer.read::<QueueBody>()?.told()))
 }
 
-/// The same, read.
-pub(crate) fn rows(queues: &[Box<RawValue>]) -> Result<Vec<QueueView>> {
+/// The same, parsed.
+pub(crate) fn rows(queues: &[Box<RawValue>]) -> Result<Vec<QueueBody>> {
     let texts = queues.iter().map(|queue| queue.get());
     Ok(texts.map(serde_json::from_str).collect::<Result<_, _>>()?)
 }
 
-/// A row for each.
-pub(crate) fn table(queues: &[QueueView]) -> Table {
+/// A table with a row for each queue.
+pub(crate) fn table(queues: &[QueueBody]) -> Table {
     let names = [
         "QUEUE",
         "#READY",
@@ -87,7 +70,7 @@ pub(crate) fn table(queues: &[QueueView]) -> Table {
         "#HEALTH",
         "",
     ];
-    let mut table = Table::new(&names, "there are no queues yet: the first job makes one");
+    let mut table = Table::new(&names, "no queues yet: the first job creates one");
     for queue in queues {
         let counts = SHOWN.map(|status| queue.count(status));
         let oldest = queue.oldest_ready_age_ms.map(Duration::from_millis).map(span);
@@ -108,10 +91,10 @@ pub(crate) fn table(queues: &[QueueView]) -> Table {
     table
 }
 
-impl QueueView {
+impl QueueBody {
     /// The number of jobs of this status.
-    pub(crate) fn value(&self, status: &str) -> u64 {
-        self.counts.get(status).map_or(0, |count| count.value)
+    pub(crate) fn value(&self, status: Status) -> u64 {
+        self.counts.get(&status).map_or(0, |count| count.value)
     }
 
     /// The number of all its jobs.
@@ -119,14 +102,14 @@ impl QueueView {
         self.counts.values().map(|count| count.value).sum()
     }
 
-    fn count(&self, status: &str) -> Cell {
-        let Some(count) = self.counts.get(status).filter(|count| count.value > 0) else {
+    fn count(&self, status: Status) -> Cell {
+        let Some(count) = self.counts.get(&status).filter(|count| count.value > 0) else {
             return or_dash(None::<u64>);
         };
         let about = if count.exact { "" } else { "~" };
         let text = format!("{about}{}", count.value);
         match status {
-            "dead" => Cell::styled(text, AnsiColor::Red.on_default()),
+            Status::Dead => Cell::styled(text, AnsiColor::Red.on_default()),
             _ => Cell::from(text),
         }
     }
@@ -134,14 +117,14 @@ impl QueueView {
     fn told(&self) -> String {
         let mut told = table(std::slice::from_ref(self)).to_string();
         for reason in &self.health.reasons {
-            // A text takes whatever is written to it.
+            // Writing to a String cannot fail.
             let _ = write!(told, "\n- {reason}");
         }
-        told + "\n\n" + &settings::lines(&self.settings)
+        told + "\n\n" + &settings::lines(&self.settings.0)
     }
 }
 
-impl Health {
+impl HealthBody {
     fn cell(&self) -> Cell {
         let color = match self.score {
             80.. => return Cell::from(self.score),

@@ -6,29 +6,30 @@ mod settings;
 use anyhow::Result;
 use axum::http::Method;
 use clap::{Args, Subcommand};
-use queuekit::QueueName;
+use queuekit::{BulkAction, QueueName};
 use serde_json::json;
 
 use super::api::Api;
-use super::bulk::{Action, Bulk, BulkFlags, confirm, jobs};
+use super::bulk::{Bulk, BulkFlags, confirm, jobs};
 use super::context::{Access, Context};
 use super::exit::Exit;
-use super::filter::{self, FILTERS, Filter};
+use super::filter::{self, FILTERS};
 use super::output::Output;
-use crate::cli::Usage;
+use crate::error::Usage;
+use crate::wire::{FilterBody, QueueBody};
 
-pub(crate) use figures::{QueueView, all, list, rows, table};
+pub(crate) use figures::{all, list, rows, table};
 
-/// Look at queues, pause, set up and empty them
+/// Show, pause, configure, purge and remove queues
 #[derive(Subcommand, Debug)]
 pub(crate) enum Queue {
-    /// List all queues with their figures
+    /// List all queues with their job counts
     List,
-    /// Show the figures and settings of a queue
+    /// Show the job counts, health and settings of a queue
     Show(Named),
-    /// Let nobody take jobs of a queue until it is resumed; running ones go on
+    /// Pause a queue: workers reserve no more of its jobs; running jobs continue
     Pause(Named),
-    /// End a pause
+    /// Resume a paused queue
     Resume(Named),
     Purge(Purge),
     Set(Box<settings::Set>),
@@ -38,35 +39,35 @@ pub(crate) enum Queue {
 /// A queue.
 #[derive(Args, Debug)]
 pub(crate) struct Named {
-    /// Of the queue
+    /// Queue name
     name: QueueName,
 }
 
-/// Delete jobs of a queue that nobody runs
+/// Delete the jobs of a queue, except running ones
 #[derive(Args, Debug)]
 #[command(after_help = FILTERS)]
 pub(crate) struct Purge {
-    /// Of the queue
+    /// Queue name
     name: QueueName,
-    /// Only those that match; all but running ones if left out
+    /// Delete only the jobs that match this filter
     #[arg(value_name = "FILTER", value_parser = filter::word)]
     filter: Vec<String>,
     #[command(flatten)]
     flags: BulkFlags,
 }
 
-/// Remove a queue with its settings
+/// Remove an empty queue and its settings
 #[derive(Args, Debug)]
 pub(crate) struct Remove {
-    /// Of the queue
+    /// Queue name
     name: QueueName,
-    /// Though it has jobs: they are deleted, unless some run
+    /// Remove the queue with its jobs; refused while any of them is running
     #[arg(long)]
     force: bool,
-    /// Count the jobs that would be deleted with it, and change nothing
+    /// Count the jobs that would be deleted, and change nothing
     #[arg(long, requires = "force")]
     dry_run: bool,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
 }
@@ -74,7 +75,7 @@ pub(crate) struct Remove {
 impl Queue {
     pub(crate) async fn run(self, context: Context) -> Result<Exit> {
         let output = context.output;
-        // Settings may come before the first job.
+        // A queue may be configured before its first job.
         let access = if matches!(self, Self::Set(_)) { Access::Creating } else { Access::Existing };
         let run = async |api: &Api| match self {
             Self::List => list(api, output).await,
@@ -94,30 +95,30 @@ fn path(name: &QueueName) -> String {
     format!("/v1/queues/{name}")
 }
 
-/// Pauses or resumes a queue that exists: a slip of the pen must not make another one.
+/// Pauses or resumes a queue that exists: a typo must not create another one.
 async fn turn(api: &Api, name: &QueueName, action: &str, output: Output) -> Result<()> {
     api.get(&path(name)).await?;
     let answer = api.act(Method::POST, &format!("{}/{action}", path(name))).await?;
-    let done = if action == "pause" { "is paused: `queue resume` ends it" } else { "is served" };
+    let done = if action == "pause" { "is paused: `queue resume` resumes it" } else { "is served" };
     output.forward(answer.json(), || Ok(format!("{name} {done}")))
 }
 
 impl Purge {
     async fn run(self, api: &Api, output: Output) -> Result<()> {
-        let mut filter = Filter::read(self.filter.iter().map(String::as_str))?;
+        let mut filter = FilterBody::read(self.filter.iter().map(String::as_str))?;
         if filter.queue.is_some() {
-            return Err(Usage::error("the queue stands before the filter"));
+            return Err(Usage::error("leave out queue: in the filter; the queue is given already"));
         }
         api.get(&path(&self.name)).await?;
         filter.queue = Some(self.name.to_string());
-        Bulk { action: Action::Delete, filter }.run(api, self.flags, output).await
+        Bulk { action: BulkAction::Delete, filter }.run(api, self.flags, output).await
     }
 }
 
 impl Remove {
     async fn run(self, api: &Api, output: Output) -> Result<()> {
         let name = &self.name;
-        let number = api.get(&path(name)).await?.read::<QueueView>()?.jobs();
+        let number = api.get(&path(name)).await?.read::<QueueBody>()?.jobs();
         let jobs = jobs(number);
         if self.dry_run {
             let value = json!({ "queue": name, "outcome": "unchanged", "jobs": number });
@@ -130,6 +131,6 @@ impl Remove {
         let force = if self.force { "?force=true" } else { "" };
         api.act(Method::DELETE, &format!("{}{force}", path(name))).await?;
         let value = json!({ "queue": name, "outcome": "removed", "jobs": number });
-        output.answer(&value, format!("{name} is gone"))
+        output.answer(&value, format!("{name} was removed"))
     }
 }

@@ -4,59 +4,59 @@ use anyhow::Result;
 use axum::http::Method;
 use clap::Args;
 use queuekit::queue::{Keep, KeyOnDead, KeyOnWait, Order, Retention};
-use queuekit::{QueueName, QueuePatch, QueueSettings};
+use queuekit::{QueueName, QueuePatch, QueueSettings, Status};
 
-use super::{QueueView, path};
-use crate::cli::Usage;
+use super::path;
 use crate::cli::api::{Api, Refused};
 use crate::cli::bulk::{confirm, jobs};
+use crate::cli::duration::{OrNone, Span};
+use crate::cli::format::{printable, span};
+use crate::cli::one_of_flag::one_of;
 use crate::cli::output::Output;
-use crate::cli::quantity::{OrNone, Span};
-use crate::cli::shown::span;
-use crate::cli::words::one_of;
+use crate::error::Usage;
+use crate::wire::QueueBody;
 
-/// Change settings of a queue; those that are not named stay
+/// Change settings of a queue; settings that are left out stay as they are
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Set {
-    /// Of the queue; it is made if there is none
+    /// Name of the queue; created if it does not exist
     name: QueueName,
-    /// Refuse jobs beyond so many that wait; `none` lifts it
+    /// Maximum pending jobs; further enqueues are refused (`none`: no limit)
     #[arg(long, value_name = "JOBS|none")]
     max_pending: Option<OrNone<u64>>,
-    /// Jobs of one partition key that may run at once: 1 keeps their order
+    /// Maximum running jobs of one partition key; 1 keeps their order
     #[arg(long, value_name = "N")]
     per_key: Option<u32>,
-    /// What a job that waits does to the later ones of its key: `block`, they wait too; `skip`,
-    /// they pass it
+    /// Whether a waiting job holds up the later ones of its partition key: `block` or `skip`
     #[arg(long, value_name = "POLICY", value_parser = one_of::<KeyOnWait>(KeyOnWait::WORDS))]
     key_on_wait: Option<KeyOnWait>,
-    /// What a dead job does to the later ones of its key: `continue`, they run; `hold`, they wait
-    /// until it is retried or deleted
+    /// Whether a dead job holds up the later ones of its partition key: `continue`, or `hold` until
+    /// it is retried or deleted
     #[arg(long, value_name = "POLICY", value_parser = one_of::<KeyOnDead>(KeyOnDead::WORDS))]
     key_on_dead: Option<KeyOnDead>,
-    /// `strict`: by priority, then age; `fair`: partition keys in turn
+    /// Order of jobs: `strict`, by priority, then age; `fair`, partition keys in turn
     #[arg(long, value_name = "ORDER", value_parser = one_of::<Order>(Order::WORDS))]
     order: Option<Order>,
-    /// How long an idempotency key is taken after its job has ended
+    /// How long an idempotency key stays in use after its job has ended
     #[arg(long, value_name = "DURATION")]
     dedup_window: Option<Span>,
-    /// How long completed and cancelled jobs are kept
+    /// How long to keep completed and cancelled jobs (`none`: no limit)
     #[arg(long, value_name = "DURATION|none")]
     keep_done: Option<OrNone<Span>>,
-    /// How many of them are kept
+    /// How many completed and cancelled jobs to keep (`none`: no limit)
     #[arg(long, value_name = "JOBS|none")]
     keep_done_jobs: Option<OrNone<u64>>,
-    /// How long dead jobs are kept
+    /// How long to keep dead jobs (`none`: no limit)
     #[arg(long, value_name = "DURATION|none")]
     keep_dead: Option<OrNone<Span>>,
-    /// How many of them are kept
+    /// How many dead jobs to keep (`none`: no limit)
     #[arg(long, value_name = "JOBS|none")]
     keep_dead_jobs: Option<OrNone<u64>>,
-    /// What the queue is for, as text for people: at most 1 KiB; an empty one removes it
+    /// What the queue is for, at most 1 KiB; an empty text removes it
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    /// Do not ask before dead jobs that are there are kept for less
+    /// Do not ask for confirmation before existing dead jobs are deleted
     #[arg(long, short)]
     yes: bool,
 }
@@ -74,7 +74,7 @@ impl Set {
             patch = patch.max_pending(jobs);
         }
         if let Some(leases) = self.per_key {
-            patch = patch.per_key(leases)?;
+            patch = patch.per_key(leases);
         }
         if let Some(policy) = self.key_on_wait {
             patch = patch.key_on_wait(policy);
@@ -92,40 +92,41 @@ impl Set {
             patch = patch.retention(retention);
         }
         if let Some(text) = &self.description {
-            patch = patch.description(text)?;
+            patch = patch.description(text);
         }
+        patch.check()?;
         if patch.is_empty() {
-            return Err(Usage::error("name a setting to change; --help lists them"));
+            return Err(Usage::error("no setting to change: --help lists them"));
         }
         let answer = api.call(Method::PATCH, &path(&self.name), &patch).await?;
         output.forward(answer.json(), || Ok(lines(&answer.read::<QueueSettings>()?)))
     }
 
-    /// What is kept, changed where a flag says so: the route takes it as a whole.
+    /// The retention with the changes of flags: the route replaces it as a whole.
     async fn retention(&self, api: &Api) -> Result<Option<Retention>> {
         let done = Bounds { age: self.keep_done, jobs: self.keep_done_jobs };
         let dead = Bounds { age: self.keep_dead, jobs: self.keep_dead_jobs };
         if done.are_absent() && dead.are_absent() {
             return Ok(None);
         }
-        let (Retention { done: was_done, dead: was_dead }, dead_jobs) = self.kept(api).await?;
-        let retention = Retention { done: done.of(was_done)?, dead: dead.of(was_dead)? };
-        if dead_jobs > 0 && !self.yes && is_less(&retention.dead, &was_dead) {
+        let (was, dead_jobs) = self.kept(api).await?;
+        let retention = was.done(done.of(was.done)).dead(dead.of(was.dead));
+        if dead_jobs > 0 && !self.yes && is_less(&retention.dead, &was.dead) {
             let (name, jobs) = (&self.name, jobs(dead_jobs));
-            let question = format!("keep less of {name}? It has {jobs} that are dead:");
+            let question = format!("keep less of {name}? Of its {jobs} that are dead,");
             let look = format!("with `dlq show {name}`");
-            confirm(&format!("{question} what is past the bound is deleted."), &look)?;
+            confirm(&format!("{question} those beyond the new limit are deleted."), &look)?;
         }
         Ok(Some(retention))
     }
 
-    /// What is kept now, and how many jobs are dead. A queue that is not there yet is made by the
-    /// change: of the defaults.
+    /// The present retention, and how many jobs are dead. A queue that does not exist yet has the
+    /// default retention: the change creates it.
     async fn kept(&self, api: &Api) -> Result<(Retention, u64)> {
         match api.get(&path(&self.name)).await {
             Ok(queue) => {
-                let queue: QueueView = queue.read()?;
-                Ok((queue.settings.retention, queue.value("dead")))
+                let queue: QueueBody = queue.read()?;
+                Ok((queue.settings.0.retention, queue.value(Status::Dead)))
             }
             Err(error) if error.downcast_ref::<Refused>().is_some_and(Refused::is_not_found) => {
                 Ok((Retention::default(), 0))
@@ -135,7 +136,7 @@ impl Set {
     }
 }
 
-/// What flags say of jobs that ended in one way.
+/// The flags for jobs that ended in one way.
 struct Bounds {
     age: Option<OrNone<Span>>,
     jobs: Option<OrNone<u64>>,
@@ -146,15 +147,15 @@ impl Bounds {
         self.age.is_none() && self.jobs.is_none()
     }
 
-    /// These bounds; what no flag says stays.
-    fn of(self, was: Keep) -> Result<Keep> {
+    /// These bounds; without a flag, the present bound stays.
+    fn of(self, was: Keep) -> Keep {
         let age = self.age.map_or(was.age(), |OrNone(age)| age.map(|Span(age)| age));
         let jobs = self.jobs.map_or(was.jobs(), |OrNone(jobs)| jobs);
-        Ok(Keep::new(age, jobs, was.bytes())?)
+        was.max_age(age).max_jobs(jobs)
     }
 }
 
-/// Whether a bound is stricter than it was; none is no bound.
+/// Whether a bound is stricter than before; `None` is no bound.
 fn is_less(keep: &Keep, was: &Keep) -> bool {
     fn under<T: Ord>(bound: Option<T>, was: Option<T>) -> bool {
         bound.is_some_and(|bound| was.is_none_or(|was| bound < was))
@@ -162,7 +163,7 @@ fn is_less(keep: &Keep, was: &Keep) -> bool {
     under(keep.age(), was.age()) || under(keep.jobs(), was.jobs())
 }
 
-/// A line for each; whether the queue is paused is shown with its figures.
+/// A line for each setting, except `paused`, which is in the table.
 pub(super) fn lines(settings: &QueueSettings) -> String {
     let max_pending = settings.max_pending.map_or_else(|| "none".to_owned(), |n| n.to_string());
     let lines = [
@@ -174,8 +175,8 @@ pub(super) fn lines(settings: &QueueSettings) -> String {
         ("dedup window", span(settings.dedup_window)),
         ("keep done", bounds(&settings.retention.done)),
         ("keep dead", bounds(&settings.retention.dead)),
-        // Its further lines stand below the first.
-        ("description", settings.description.replace('\n', &format!("\n{:18}", ""))),
+        // Further lines are aligned with the first.
+        ("description", printable(&settings.description).replace('\n', &format!("\n{:18}", ""))),
     ];
     lines.map(|(name, value)| format!("{name:<18}{value}")).join("\n")
 }
@@ -187,5 +188,18 @@ fn bounds(keep: &Keep) -> String {
         keep.bytes().map(|bytes| format!("{bytes} bytes")),
     ];
     let bounds: Vec<String> = bounds.into_iter().flatten().collect();
-    if bounds.is_empty() { "for ever".to_owned() } else { bounds.join(", ") }
+    if bounds.is_empty() { "forever".to_owned() } else { bounds.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s6_a_description_cannot_steer_the_terminal() {
+        let mut settings = QueueSettings::default();
+        settings.description = "a\u{202e}b\u{200b}\u{2028}\u{1b}[2J\nc".to_owned();
+        let shown = lines(&settings);
+        assert!(shown.ends_with("\ndescription       ab[2J\n                  c"), "{shown:?}");
+    }
 }

@@ -1,4 +1,4 @@
-//! The server that takes mail, and who writes.
+//! Settings of the handler `email`: the mail server, the login and the sender.
 
 use std::num::{NonZeroU16, NonZeroU64};
 use std::time::Duration;
@@ -8,15 +8,15 @@ use lettre::message::Mailbox;
 use serde::{Deserialize, Deserializer};
 
 use super::time;
-use crate::cli::Usage;
 use crate::config::{Environment, Sources};
+use crate::error::Usage;
 use crate::handlers::email::{Allowed, Correspondent, Encryption, MailServer, Mailer};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// Where mail is handed in.
+/// Default port of mail submission.
 const PORT: u16 = 587;
 
-/// `[handlers.email]`. Debug is left out: there is a password in it.
+/// `[handlers.email]`. It has no `Debug`, because it holds a password.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct EmailEntry {
@@ -26,9 +26,9 @@ pub(super) struct EmailEntry {
     password: Option<String>,
     #[serde(deserialize_with = "mailbox")]
     from: Option<Mailbox>,
-    /// As whom else a job may write.
+    /// Other senders that a job may name.
     allow_from: Vec<Correspondent>,
-    /// To whom alone a job may write.
+    /// The only recipients that a job may name.
     allow_to: Option<Vec<Correspondent>>,
     tls: Option<Encryption>,
     timeout_ms: Option<NonZeroU64>,
@@ -44,17 +44,17 @@ impl EmailEntry {
     }
 }
 
-/// Where mail goes and who says so: all of it from one place, so that no password gets to a server
+/// The server and the login. Both come from one source, so that no password reaches a server that
 /// it is not for.
-struct Place {
+struct AllowedTarget {
     host: String,
     port: u16,
     login: Option<(String, String)>,
     from: Option<String>,
 }
 
-/// The handler, by what the environment says or else the file. Without a server it is on, and its
-/// jobs say what to set.
+/// The handler, from the environment or else the file. Without a server it is still enabled, and
+/// its jobs fail with an error that says what to set.
 ///
 /// # Errors
 /// If a setting is wrong.
@@ -75,7 +75,7 @@ pub(super) fn mailer(entry: Option<&EmailEntry>, sources: &Sources) -> Result<Ma
         let rule = "the variable SMTP_FROM must be an address, or Name <address>";
         text.parse::<Mailbox>().map_err(|_| Usage::error(rule))
     });
-    // Who logs in with an address writes from it.
+    // A login that is an address is the default sender.
     let user = place.and_then(|place| place.from?.parse().ok());
     Ok(Mailer {
         server: server.transpose()?,
@@ -88,7 +88,7 @@ pub(super) fn mailer(entry: Option<&EmailEntry>, sources: &Sources) -> Result<Ma
     })
 }
 
-fn smtp(entry: &EmailEntry, environment: &Environment) -> Result<Option<Place>> {
+fn smtp(entry: &EmailEntry, environment: &Environment) -> Result<Option<AllowedTarget>> {
     let text = |name, file: &Option<String>| {
         environment.get(name).map(str::to_owned).or_else(|| file.clone())
     };
@@ -99,8 +99,8 @@ fn smtp(entry: &EmailEntry, environment: &Environment) -> Result<Option<Place>> 
     let own = (beside("SMTP_USER"), beside("SMTP_PASSWORD"));
     if environment.is_of_file("SMTP_HOST") && login != own {
         return Err(Usage::error(
-            "SMTP_HOST is of .env, and the login is not: a login is for the server that is named \
-             beside it; set SMTP_USER and SMTP_PASSWORD in .env, or SMTP_HOST where they are set",
+            "SMTP_HOST is set in .env, but the login is not: it may be for another server. Set \
+             SMTP_USER and SMTP_PASSWORD in .env too, or SMTP_HOST where they are set",
         ));
     }
     let login = match login {
@@ -108,18 +108,17 @@ fn smtp(entry: &EmailEntry, environment: &Environment) -> Result<Option<Place>> 
         (None, None) => None,
         _ => {
             return Err(Usage::error(
-                "of SMTP_USER and SMTP_PASSWORD one is set and the other is not: set both, or \
-                 neither",
+                "only one of SMTP_USER and SMTP_PASSWORD is set: set both, or neither",
             ));
         }
     };
     let from = login.as_ref().map(|(user, _)| user.clone());
-    Ok(Some(Place { host, port: port.map_or(PORT, NonZeroU16::get), login, from }))
+    Ok(Some(AllowedTarget { host, port: port.map_or(PORT, NonZeroU16::get), login, from }))
 }
 
-fn gmail(environment: &Environment) -> Result<Option<Place>> {
+fn gmail(environment: &Environment) -> Result<Option<AllowedTarget>> {
     match (environment.get("GMAIL_USER"), environment.get("GMAIL_APP_PASSWORD")) {
-        (Some(user), Some(password)) => Ok(Some(Place {
+        (Some(user), Some(password)) => Ok(Some(AllowedTarget {
             host: "smtp.gmail.com".to_owned(),
             port: PORT,
             // Google shows it in groups of four.
@@ -128,8 +127,7 @@ fn gmail(environment: &Environment) -> Result<Option<Place>> {
         })),
         (None, None) => Ok(None),
         _ => Err(Usage::error(
-            "of GMAIL_USER and GMAIL_APP_PASSWORD one is set and the other is not: set both, or \
-             neither",
+            "only one of GMAIL_USER and GMAIL_APP_PASSWORD is set: set both, or neither",
         )),
     }
 }
@@ -187,7 +185,7 @@ mod tests {
         ] {
             let error = found(environment, entry).unwrap_err().to_string();
             assert!(
-                error.contains("SMTP_HOST is of .env") && !error.contains("hunter2"),
+                error.contains("SMTP_HOST is set in .env") && !error.contains("hunter2"),
                 "{error}"
             );
         }

@@ -1,4 +1,4 @@
-//! Commands that jobs may name.
+//! Settings of the handler `exec`: the commands that jobs may run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
-use queuekit::Kind;
+use queuekit::store::Kind;
 use serde::Deserialize;
 
 use super::time;
-use crate::cli::Usage;
 use crate::config::Sources;
+use crate::error::Usage;
 use crate::handlers::exec::{Command, Exec};
 
 const TIMEOUT: Duration = Duration::from_secs(300);
@@ -23,7 +23,7 @@ pub(super) struct ExecEntry {
     commands: BTreeMap<CommandName, CommandEntry>,
 }
 
-/// What jobs name: `exec.NAME` is their type.
+/// The kind of a command's jobs: `exec.NAME`.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "String")]
 struct CommandName(Kind);
@@ -32,7 +32,7 @@ impl TryFrom<String> for CommandName {
     type Error = String;
 
     fn try_from(name: String) -> Result<Self, String> {
-        let limit = "a name of a command is letters, digits, `_`, `.`, `:` and `-`";
+        let limit = "the name of a command must have letters, digits, `_`, `.`, `:` and `-` only";
         Kind::new(format!("exec.{name}")).map(Self).map_err(|_| limit.to_owned())
     }
 }
@@ -44,7 +44,7 @@ struct CommandEntry {
     program: PathBuf,
     #[serde(default)]
     args: Vec<String>,
-    /// Names of variables that the command may see.
+    /// Names of variables that are passed to the command.
     #[serde(default)]
     env: Vec<String>,
     cwd: Option<PathBuf>,
@@ -53,13 +53,13 @@ struct CommandEntry {
     dead_exit_codes: BTreeSet<i32>,
 }
 
-/// A handler for each.
+/// A handler for each command.
 pub(super) fn commands(entry: Option<&ExecEntry>, sources: &Sources) -> Result<Vec<Exec>> {
     let commands = entry.map(|entry| &entry.commands).filter(|commands| !commands.is_empty());
     let commands = commands.ok_or_else(|| {
         Usage::error(
-            "the handler `exec` is on and has no command: add a table \
-             [handlers.exec.commands.NAME] with `program`, or take \"exec\" out of `enabled`",
+            "the handler `exec` is enabled, but has no command: add a table \
+             [handlers.exec.commands.NAME] with `program`, or remove \"exec\" from `enabled`",
         )
     })?;
     commands.iter().map(|(name, entry)| exec(name, entry, sources)).collect()
@@ -69,14 +69,13 @@ fn exec(CommandName(kind): &CommandName, entry: &CommandEntry, sources: &Sources
     let name = kind.as_str().trim_start_matches("exec.");
     let wrong = |what: String| Usage::error(format!("[handlers.exec.commands.{name}]: {what}"));
     let directory = std::path::absolute(sources.directory.join("."))
-        .map_err(|error| anyhow!("the current directory is unknown: {error}"))?;
-    // A name alone would be looked up in a path that the command itself does not have.
+        .map_err(|error| anyhow!("cannot find out the current directory: {error}"))?;
+    // A bare name would be searched in a PATH that the command itself does not get.
     if entry.program.components().count() < 2 {
         return Err(wrong("`program` must be a path, such as /usr/bin/convert".to_owned()));
     }
     if entry.dead_exit_codes.contains(&0) || entry.dead_exit_codes.contains(&75) {
-        let what =
-            "`dead_exit_codes` must not hold 0, which is success, nor 75, which is \"later\"";
+        let what = "`dead_exit_codes` must not contain 0 (success) or 75 (run again later)";
         return Err(wrong(what.to_owned()));
     }
     let variable =

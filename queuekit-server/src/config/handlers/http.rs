@@ -1,4 +1,4 @@
-//! Where webhooks may go, and how they are signed.
+//! Settings of the handler `http`: allowed targets, signatures and credentials.
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU16, NonZeroU64};
@@ -9,18 +9,18 @@ use serde::Deserialize;
 use url::Host;
 
 use super::time;
-use crate::cli::Usage;
 use crate::config::Sources;
+use crate::error::Usage;
 use crate::handlers::http::{
-    Credential, CredentialHeader, Credentials, Guard, Origin, PORTS, Place, SigningKeys, Timeouts,
-    Webhook,
+    AllowedTarget, Credential, CredentialHeader, Credentials, Guard, Origin, PORTS, SigningKeys,
+    Timeouts, Webhook,
 };
 
-/// `[handlers.http]`. Debug is left out: there are secrets in it.
+/// `[handlers.http]`. It has no `Debug`, because it holds secrets.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct HttpEntry {
-    allow: Vec<Place>,
+    allow: Vec<AllowedTarget>,
     ports: Option<Vec<NonZeroU16>>,
     insecure_http: bool,
     secret: Option<SigningKeys>,
@@ -39,7 +39,7 @@ impl HttpEntry {
     }
 
     pub(super) fn reaches_widely(&self) -> bool {
-        self.insecure_http || self.allow.iter().any(Place::has_all_ports)
+        self.insecure_http || self.allow.iter().any(AllowedTarget::has_all_ports)
     }
 }
 
@@ -47,21 +47,21 @@ impl HttpEntry {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CredentialEntry {
-    /// That holds the value: no file has to.
+    /// The variable that holds the value, so that no file has to.
     variable: String,
     #[serde(default)]
     header: CredentialHeader,
     origins: Vec<Origin>,
 }
 
-/// The handler with what the file says, and the secret that the environment has.
+/// The handler, from the file, and the secret of the environment.
 pub(super) fn webhook(entry: Option<&HttpEntry>, sources: &Sources) -> Result<Webhook> {
     let none = HttpEntry::default();
     let entry = entry.unwrap_or(&none);
     let secret = sources.environment.parse::<SigningKeys>("QUEUEKIT_WEBHOOK_SECRET")?;
     let by_host = entry.secrets.iter().map(|(host, keys)| {
-        // Written as URLs have it once they are read.
-        let host = Host::parse(host).map_err(|_| {
+        // The host must be written as a target has it.
+        let host = Host::parse(host.trim_end_matches('.')).map_err(|_| {
             let rule = "must be the host of a URL, without scheme and port";
             Usage::error(format!("[handlers.http.secrets]: `{host}` {rule}"))
         })?;
@@ -85,7 +85,7 @@ pub(super) fn webhook(entry: Option<&HttpEntry>, sources: &Sources) -> Result<We
     Ok(Webhook::new(guard, secret, by_host, credentials, timeouts)?)
 }
 
-/// With the values that the environment has.
+/// The credentials, with their values from the environment.
 fn credentials(
     entries: &BTreeMap<String, CredentialEntry>,
     sources: &Sources,
@@ -93,9 +93,9 @@ fn credentials(
     let credential = |(name, entry): (&String, &CredentialEntry)| {
         let variable = entry.variable.clone();
         let value = sources.environment.get(&variable).map(|value| {
-            // Files that are read into variables end in a new line.
+            // A variable that was read from a file ends in a newline.
             let mut value = HeaderValue::from_str(value.trim()).map_err(|_| {
-                Usage::error(format!("the variable {variable} has what cannot stand in a header"))
+                Usage::error(format!("the variable {variable} cannot be the value of a header"))
             })?;
             value.set_sensitive(true);
             anyhow::Ok(value)

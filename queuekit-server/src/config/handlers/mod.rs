@@ -1,4 +1,4 @@
-//! Which of the built-in handlers are on, and what they need.
+//! Settings of the built-in handlers, and which of them are enabled.
 
 mod email;
 mod exec;
@@ -11,10 +11,10 @@ use anyhow::Result;
 use serde::Deserialize;
 
 use super::Sources;
-use crate::cli::Usage;
+use crate::error::Usage;
 use crate::handlers::{BuiltIn, Handler};
 
-/// `[handlers]`. Debug is left out: there are secrets in it.
+/// `[handlers]`. It has no `Debug`, because it holds secrets.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct HandlersEntry {
@@ -25,24 +25,24 @@ pub(crate) struct HandlersEntry {
 }
 
 impl HandlersEntry {
-    /// Whether a secret stands in the file itself.
+    /// Whether the file itself holds a secret.
     pub(crate) fn holds_secret(&self) -> bool {
         self.http.as_ref().is_some_and(http::HttpEntry::holds_secret)
             || self.email.as_ref().is_some_and(email::EmailEntry::holds_secret)
     }
 
-    /// Whether webhooks reach every port of a place, or others in plain text.
+    /// Whether webhooks may reach every port of a target, or use plain text.
     pub(crate) fn reaches_widely(&self) -> bool {
         self.http.as_ref().is_some_and(http::HttpEntry::reaches_widely)
     }
 
-    /// Whether mail goes to whom the file says.
+    /// Whether the file restricts the recipients of mail.
     pub(crate) fn bounds_recipients(&self) -> bool {
         self.email.as_ref().is_some_and(email::EmailEntry::bounds_recipients)
     }
 }
 
-/// Those that are on, ready to run jobs.
+/// The enabled handlers, ready to run jobs.
 ///
 /// # Errors
 /// If one of them has a wrong setting.
@@ -76,20 +76,20 @@ pub(super) fn handlers(sources: &Sources) -> Result<Vec<Handler>> {
     Ok(handlers)
 }
 
-/// A directory may be somebody else's, and so is the file in it: what it says may run commands, and
-/// send what the environment holds to places it names. Whoever names the file means it.
+/// Refuses handlers of a file that was only found in the current directory: it may be someone
+/// else's, and could run commands and send values of the environment anywhere.
 fn refuse_unless_named(enabled: &[BuiltIn], sources: &Sources) -> Result<()> {
     let reaches_out = !enabled.iter().all(|handler| BuiltIn::HARMLESS.contains(handler));
     if reaches_out && sources.config.is_none() {
         return Err(Usage::error(
-            "./queuekit.toml turns on handlers that reach beyond the store, and was only found in \
-             the current directory: if it is yours, name it: --config queuekit.toml",
+            "./queuekit.toml enables http, email or exec, but was only found in the current \
+             directory: if it is yours, pass --config queuekit.toml",
         ));
     }
     Ok(())
 }
 
-/// Somebody who states settings means them to be used.
+/// Refuses settings of a handler that is not enabled: they would have no effect.
 fn remark_on_what_is_off(entry: &HandlersEntry, enabled: &[BuiltIn]) {
     for (name, handler, stated) in [
         ("http", BuiltIn::Http, entry.http.is_some()),
@@ -98,14 +98,14 @@ fn remark_on_what_is_off(entry: &HandlersEntry, enabled: &[BuiltIn]) {
     ] {
         if stated && !enabled.contains(&handler) {
             tracing::warn!(
-                "[handlers.{name}] is in the file, and the handler is off: add \"{name}\" to \
-                 `enabled` of [handlers]"
+                "the file has [handlers.{name}], but the handler is not enabled: add \"{name}\" \
+                 to `enabled` of [handlers]"
             );
         }
     }
 }
 
-/// A time in milliseconds, or else this one.
+/// A duration in milliseconds, or else this default.
 fn time(stated: Option<NonZeroU64>, default: Duration) -> Duration {
     stated.map_or(default, |ms| Duration::from_millis(ms.get()))
 }

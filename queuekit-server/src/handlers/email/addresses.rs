@@ -1,10 +1,10 @@
-//! The addresses of a payload, each list within its bound before one of them is read.
+//! The addresses of a payload. Each list is counted before any address is parsed.
 
 use lettre::message::Mailbox;
 use queuekit::{JobError, JobResult};
 use serde::Deserialize;
 
-/// One, or a list, as a job writes it.
+/// One address or a list, as in a payload.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub(super) enum Addresses {
@@ -12,7 +12,7 @@ pub(super) enum Addresses {
     Many(Vec<String>),
 }
 
-/// Of an address with its name, in bytes.
+/// Longest address with its name, in bytes.
 const LENGTH: usize = 512;
 
 impl Addresses {
@@ -23,10 +23,10 @@ impl Addresses {
         }
     }
 
-    /// All of them. Whoever calls has counted them: to put n of them into a header takes n² steps.
+    /// All addresses. The caller has counted them: writing n addresses to a header takes n² steps.
     ///
     /// # Errors
-    /// If one of them is none; it is not repeated.
+    /// If one is not an address; the error does not repeat it.
     pub(super) fn read(&self, field: &str) -> JobResult<Vec<Mailbox>> {
         let texts = match self {
             Self::One(text) => std::slice::from_ref(text),
@@ -37,7 +37,7 @@ impl Addresses {
 }
 
 /// # Errors
-/// If it is none; it is not repeated.
+/// If it is not an address; the error does not repeat it.
 pub(super) fn mailbox(field: &str, text: &str) -> JobResult<Mailbox> {
     if text.len() > LENGTH {
         return Err(JobError::fatal(format!(
@@ -46,7 +46,7 @@ pub(super) fn mailbox(field: &str, text: &str) -> JobResult<Mailbox> {
     }
     let parsed = text.parse().ok().filter(|_| !text.chars().any(char::is_control));
     let form = "write ada@example.org, or Ada <ada@example.org>";
-    parsed.ok_or_else(|| JobError::fatal(format!("`{field}` has what is no address; {form}")))
+    parsed.ok_or_else(|| JobError::fatal(format!("`{field}` has an invalid address; {form}")))
 }
 
 impl Default for Addresses {

@@ -6,9 +6,9 @@ use queuekit::{JobError, JobId, JobResult};
 use serde::Deserialize;
 
 use super::addresses::Addresses;
-use super::allowed::Allowed;
+use super::allowlist::Allowed;
 
-/// As a job writes it.
+/// The payload of a job.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Payload {
@@ -25,27 +25,27 @@ struct Payload {
     html: Option<String>,
 }
 
-/// To so many at once; servers take 100 as a rule.
+/// Most recipients; most servers accept 100.
 const RECIPIENTS: usize = 100;
 
-/// As many as somebody can have use for.
+/// Most addresses in `reply_to`.
 const REPLY_TO: usize = 10;
-/// Of the subject, in bytes: one line of a mail.
+/// Longest subject, in bytes: one line of a mail.
 const SUBJECT: usize = 998;
 
-/// The message, and its id: made of the job's, so that a second copy of it, which a run that is
-/// repeated may send, can be known as one.
+/// The message and its id. The id is made of the job's, so that receivers can recognize a second
+/// copy, which a repeated run may send.
 ///
 /// # Errors
-/// What is wrong with the payload, for good; it is not repeated. That nobody is set as sender is
-/// wrong for now.
+/// Fatal if the payload is wrong, without repeating it; retried if no sender is set.
 pub(super) fn message(
     payload: &[u8],
     allowed: &Allowed,
     job: JobId,
 ) -> JobResult<(Message, String)> {
-    let payload: Payload = serde_json::from_slice(payload)
-        .map_err(|error| JobError::fatal(format!("the payload is no mail: {error}")))?;
+    let payload: Payload = serde_json::from_slice(payload).map_err(|error| {
+        JobError::fatal(format!("the payload does not describe a mail: {error}"))
+    })?;
     payload.check_bounds()?;
     let from = allowed.sender(payload.from.as_deref())?;
     let id = format!("<{job}@{}>", from.email.domain());
@@ -68,14 +68,15 @@ pub(super) fn message(
         }
         (Some(text), None) => builder.singlepart(SinglePart::plain(text)),
         (None, Some(html)) => builder.singlepart(SinglePart::html(html)),
-        (None, None) => return Err(JobError::fatal("a mail has `text`, `html`, or both")),
+        (None, None) => return Err(JobError::fatal("a mail needs `text`, `html`, or both")),
     };
-    let message = built.map_err(|error| JobError::fatal(format!("it is no mail: {error}")))?;
+    let message =
+        built.map_err(|error| JobError::fatal(format!("the mail cannot be built: {error}")))?;
     Ok((message, id))
 }
 
 impl Payload {
-    /// Before anything is read that takes more steps than it has letters.
+    /// Checks the bounds before anything is parsed that takes more than linear time.
     fn check_bounds(&self) -> JobResult<()> {
         let recipients = self.to.len() + self.cc.len() + self.bcc.len();
         if !(1..=RECIPIENTS).contains(&recipients) {
@@ -86,7 +87,7 @@ impl Payload {
             let rule = format!("must have at most {REPLY_TO} addresses");
             return Err(JobError::fatal(format!("`reply_to` {rule}")));
         }
-        // A subject that ends its line would begin another header.
+        // A subject with a line end would start another header.
         if self.subject.len() > SUBJECT || self.subject.chars().any(char::is_control) {
             let rule = format!("of at most {SUBJECT} bytes, without control characters");
             return Err(JobError::fatal(format!("`subject` must be one line {rule}")));
@@ -95,8 +96,8 @@ impl Payload {
     }
 }
 
-/// Each line ends by CR and LF: a server that takes one of them alone for the end of a line could
-/// read commands where others read text. What is left to lettre here would take n² steps, too.
+/// Ends each line with CR and LF: a server that accepts one of them alone as a line end could read
+/// commands where others read text. lettre would also need n² steps for this.
 fn lines(text: &str) -> String {
     let mut lines = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();
@@ -221,7 +222,7 @@ mod tests {
             (serde_json::json!({"subject": "s", "text": "t"}), "missing field `to`"),
             (serde_json::json!({"to": "a@b.c", "text": "t"}), "missing field `subject`"),
             (serde_json::json!({"to": "a@b.c", "subject": "s"}), "`text`, `html`, or both"),
-            (serde_json::json!({"to": "ada", "subject": "s", "text": "t"}), "`to` has what is no"),
+            (serde_json::json!({"to": "ada", "subject": "s", "text": "t"}), "`to` has an invalid"),
             (serde_json::json!({"to": [], "subject": "s", "text": "t"}), "1 to 100"),
             (serde_json::json!({"to": many, "subject": "s", "text": "t"}), "1 to 100"),
             (serde_json::json!({"to": "a@b.c", "subjct": "s"}), "unknown field `subjct`"),

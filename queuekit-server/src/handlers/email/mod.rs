@@ -1,40 +1,41 @@
-//! Sends mail by SMTP.
+//! The handler `email`, which sends mail over SMTP.
 
 mod addresses;
-mod allowed;
+mod allowlist;
 mod message;
-mod server;
+mod smtp;
 
 use std::time::Duration;
 
 use lettre::{AsyncTransport, Message};
-use queuekit::{Bytes, Ctx, JobError, JobResult, RawHandler};
+use queuekit::worker::RawHandler;
+use queuekit::{Bytes, Ctx, JobError, JobResult};
 use serde::Serialize;
 use tokio::time::timeout;
 
 use message::message;
 
-pub(crate) use allowed::{Allowed, Correspondent};
-pub(crate) use server::{Encryption, MailServer};
+pub(crate) use allowlist::{Allowed, Correspondent};
+pub(crate) use smtp::{Encryption, MailServer};
 
-/// The handler of type `email`.
+/// The handler of the kind `email`.
 pub(crate) struct Mailer {
-    /// Without one every job fails, and says what to set.
+    /// Without a server every job fails, with an error that says what to set.
     pub(crate) server: Option<MailServer>,
     pub(crate) allowed: Allowed,
-    /// For all of it, from the look-up of the server's name.
+    /// Time for the whole delivery, from the lookup of the server's name.
     pub(crate) timeout: Duration,
 }
 
-/// What is stored of mail that the server has taken.
+/// The result of a job whose mail the server has accepted.
 #[derive(Serialize)]
 struct Sent {
     message_id: String,
-    /// By what the server may find it again.
+    /// The server's answer, which may help to find the mail again.
     answer: String,
 }
 
-/// Codes by which a server refuses who sends, and not the message: settings can be put right.
+/// Codes by which a server refuses the login or sender, not the message: settings can be corrected.
 const LOGIN: [u16; 5] = [454, 530, 534, 535, 538];
 
 impl Mailer {
@@ -46,7 +47,7 @@ impl Mailer {
             )
         })?;
         let (most, name) = (self.timeout, server.name());
-        let late = |_| JobError::retry(format!("{name} did not take the mail within {most:?}"));
+        let late = |_| JobError::retry(format!("{name} did not accept the mail within {most:?}"));
         let sent = timeout(most, server.transport.send(message)).await.map_err(late)?;
         let response = sent.map_err(|error| refused(name, error))?;
         let answer =
@@ -60,29 +61,29 @@ impl RawHandler for Mailer {
     async fn call(&self, payload: Bytes, ctx: Ctx) -> JobResult<Option<Bytes>> {
         let (message, id) = message(&payload, &self.allowed, ctx.id())?;
         tokio::select! {
-            // What was taken is not sent again.
+            // A mail that was accepted is not sent again.
             biased;
             sent = Box::pin(self.send(message, id)) => sent,
-            () = ctx.cancelled() => Err("the mail was given up, because its run was".into()),
+            () = ctx.cancelled() => Err("the mail was not sent: the run was stopped".into()),
         }
     }
 }
 
-/// A server that cannot be reached, and one that says "later" (4xx), are tried again; a message
-/// that it will never take (5xx) is not.
+/// Retries if the server cannot be reached or answers "later" (4xx), but not if it refuses the
+/// message (5xx).
 fn refused(name: &str, error: lettre::transport::smtp::Error) -> JobError {
     let login = error.status().is_some_and(|code| LOGIN.contains(&u16::from(code)));
     let permanent = error.is_permanent();
     let told = anyhow::Error::from(error);
     if login {
-        let hint = "the server refuses the login: see SMTP_USER and SMTP_PASSWORD";
+        let hint = "the server refused the login: check SMTP_USER and SMTP_PASSWORD";
         return JobError::retry(told.context(format!("{name}: {hint}")));
     }
-    let told = told.context(format!("{name} did not take the mail"));
+    let told = told.context(format!("{name} did not accept the mail"));
     if permanent { JobError::fatal(told) } else { JobError::retry(told) }
 }
 
-/// There are secrets in it.
+/// Shows no fields, because they hold secrets.
 impl std::fmt::Debug for Mailer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Mailer")

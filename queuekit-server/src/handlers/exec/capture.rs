@@ -1,11 +1,11 @@
-//! What a command writes, within bounds.
+//! Captures the output of a command, within bounds.
 
 use std::borrow::Cow;
 
 use queuekit::Bytes;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// A part of it: all is read, so that nobody waits for us, and counted.
+/// The part of the output that is kept. All of it is read, so that the command does not block.
 pub(super) struct Captured {
     kept: Vec<u8>,
     most: usize,
@@ -20,12 +20,12 @@ enum Keep {
 }
 
 impl Captured {
-    /// Keeps what comes first.
+    /// Keeps the first bytes.
     pub(super) fn first(most: usize) -> Self {
         Self { kept: Vec::new(), most, keep: Keep::First, read: 0 }
     }
 
-    /// Keeps what comes last.
+    /// Keeps the last bytes.
     pub(super) fn last(most: usize) -> Self {
         Self { keep: Keep::Last, ..Self::first(most) }
     }
@@ -38,14 +38,14 @@ impl Captured {
         }
     }
 
-    /// What was left out, if anything was.
+    /// Says what was left out, if anything was.
     pub(super) fn cut(&self) -> Option<String> {
         let which = match self.keep {
             Keep::First => "first",
             Keep::Last => "last",
         };
         let (kept, read) = (self.kept.len(), self.read);
-        (read > kept as u64).then(|| format!("of {read} bytes the {which} {kept} are kept"))
+        (read > kept as u64).then(|| format!("only the {which} {kept} of {read} bytes are kept"))
     }
 
     pub(super) fn lines(&self) -> Vec<String> {
@@ -57,7 +57,7 @@ impl Captured {
         self.lines().pop()
     }
 
-    /// As the result of a job: none if there is nothing. Text stays text where it was cut.
+    /// The output as the result of a job; `None` if it is empty. Text is cut between characters.
     pub(super) fn into_result(mut self) -> Option<Bytes> {
         if self.cut().is_some()
             && let Err(error) = str::from_utf8(&self.kept)
@@ -96,11 +96,11 @@ mod tests {
         let written: Vec<u8> = (0..20_000_u32).map(|n| b'a' + (n % 26) as u8).collect();
         let mut first = Captured::first(100);
         first.fill(&written[..]).await;
-        assert_eq!(first.cut().unwrap(), "of 20000 bytes the first 100 are kept");
+        assert_eq!(first.cut().unwrap(), "only the first 100 of 20000 bytes are kept");
         assert_eq!(first.into_result().unwrap(), written[..100]);
         let mut last = Captured::last(100);
         last.fill(&written[..]).await;
-        assert_eq!(last.cut().unwrap(), "of 20000 bytes the last 100 are kept");
+        assert_eq!(last.cut().unwrap(), "only the last 100 of 20000 bytes are kept");
         assert_eq!(last.into_result().unwrap(), written[19_900..]);
     }
 

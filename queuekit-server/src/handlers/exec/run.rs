@@ -11,33 +11,33 @@ use tokio::time::{sleep, timeout};
 
 use super::Command;
 use super::capture::Captured;
-use super::group::Group;
+use super::process_group::Group;
 
-/// How a command ended by itself, and what it wrote.
+/// The exit status of a command, and its output.
 pub(super) struct Ended {
     pub(super) status: ExitStatus,
     pub(super) stdout: Captured,
     pub(super) stderr: Captured,
 }
 
-/// Why it did not.
+/// Why a command did not end by itself.
 pub(super) enum Stopped {
     NotStarted(std::io::Error),
     TooLong,
     Cancelled,
 }
 
-/// As much of stdout as the result of a job may hold.
+/// Most bytes of stdout: as many as the result of a job may have.
 const STDOUT: usize = 64 * 1024;
-/// Of stderr, as much as is read by people.
+/// Most bytes of stderr, which people read.
 const STDERR: usize = 16 * 1024;
-/// How long a command that was asked to end may take.
+/// How long a command has to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long output is waited for that a process outside of the group holds open.
+/// How long to wait for output that a process outside the group holds open.
 const LEFT_OPEN: Duration = Duration::from_millis(500);
 
-/// Runs the command to its end, or ends it with all it has started: when its time is up, when the
-/// run of its job is over, and when this future is dropped.
+/// Runs the command to its end. Kills it with all its descendants when its time is up, when the run
+/// is stopped, and when this future is dropped.
 pub(super) async fn run(command: &Command, payload: Bytes, ctx: &Ctx) -> Result<Ended, Stopped> {
     let (mut group, pipes) = Group::start(prepared(command, ctx)).map_err(Stopped::NotStarted)?;
     let (mut stdout, mut stderr) = (Captured::first(STDOUT), Captured::last(STDERR));
@@ -57,7 +57,7 @@ pub(super) async fn run(command: &Command, payload: Bytes, ctx: &Ctx) -> Result<
                 }
             }
         };
-        // What it has started ends with it, and lets go of its output.
+        // Kill its descendants too, which closes its output.
         group.kill();
         if !silent {
             let _ = timeout(LEFT_OPEN, talk).await;
@@ -84,15 +84,15 @@ fn prepared(command: &Command, ctx: &Ctx) -> tokio::process::Command {
     prepared
 }
 
-/// A command need not read what it is given.
+/// Writes the payload to stdin; the command need not read it.
 async fn feed(mut stdin: ChildStdin, payload: &[u8]) {
     let _ = stdin.write_all(payload).await;
 }
 
-/// Waits for the command's end, or brings it about.
+/// Waits until the command ends, or kills it.
 async fn watch(group: &mut Group, most: Duration, ctx: &Ctx) -> Result<ExitStatus, Stopped> {
     let stopped = tokio::select! {
-        // What came to its end is not run again.
+        // A command that has ended is not run again.
         biased;
         status = group.exited() => return status.map_err(Stopped::NotStarted),
         () = sleep(most) => Stopped::TooLong,

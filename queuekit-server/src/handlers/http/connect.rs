@@ -1,4 +1,4 @@
-//! The way to a receiver: no other address is connected to than one that was admitted.
+//! Connections to receivers, only to addresses that the guard has admitted.
 
 use std::future::Future;
 use std::io;
@@ -13,11 +13,11 @@ use tokio_rustls::TlsConnector;
 
 use super::target::Target;
 use super::{Guard, Timeouts};
-use crate::tls::{self, Stream};
+use crate::tls_client::{self, Stream};
 
-/// Connects, once per request: a name is looked up once, and what was found is checked and
-/// connected to, so that no second answer can lead elsewhere. Variables that name a proxy are not
-/// read: a proxy would look names up itself.
+/// Connects once per request. It looks up a name once, and checks and connects to the addresses
+/// that it found, so that a second lookup cannot lead elsewhere. Variables that name a proxy are
+/// ignored, because a proxy would look up names itself.
 pub(super) struct Connector<L> {
     guard: Guard,
     lookup: L,
@@ -25,7 +25,7 @@ pub(super) struct Connector<L> {
     timeouts: Timeouts,
 }
 
-/// Finds the addresses of a name.
+/// Looks up the addresses of a name.
 pub(super) trait Lookup: Send + Sync {
     fn lookup(
         &self,
@@ -34,18 +34,18 @@ pub(super) trait Lookup: Send + Sync {
     ) -> impl Future<Output = io::Result<Vec<SocketAddr>>> + Send;
 }
 
-/// As all programs of this machine do.
+/// Uses the resolver of the system.
 pub(super) struct System;
 
 impl<L: Lookup> Connector<L> {
     /// # Errors
-    /// If connections cannot be encrypted.
+    /// If TLS cannot be set up.
     pub(super) fn new(guard: Guard, lookup: L, timeouts: Timeouts) -> Result<Self, rustls::Error> {
-        Ok(Self { guard, lookup, tls: tls::connector()?, timeouts })
+        Ok(Self { guard, lookup, tls: tls_client::connector()?, timeouts })
     }
 
     /// # Errors
-    /// If the target is not open to jobs, for good; if it cannot be reached, for now.
+    /// Fatal if jobs may not reach the target; retried if it cannot be reached.
     pub(super) async fn connect(&self, target: &Target) -> JobResult<Box<dyn Stream>> {
         let most = self.timeouts.connect;
         let late = |_| JobError::retry(format!("{target}: no connection within {most:?}"));
@@ -59,13 +59,13 @@ impl<L: Lookup> Connector<L> {
             Some(address) => vec![address],
             None => {
                 let found = self.lookup.lookup(target.host(), target.port()).await;
-                found.map_err(|error| unreached("its name has no address", error))?
+                found.map_err(|error| unreached("cannot look up its name", error))?
             }
         };
         let admitted = self.guard.admit(target, found).map_err(JobError::fatal)?;
         let tcp = TcpStream::connect(&*admitted).await;
-        let tcp = tcp.map_err(|error| unreached("it cannot be reached", error))?;
-        // Small requests, which wait for an answer.
+        let tcp = tcp.map_err(|error| unreached("cannot connect", error))?;
+        // Requests are small, and each waits for an answer.
         let _ = tcp.set_nodelay(true);
         let mut stream = TimeoutStream::new(tcp);
         stream.set_read_timeout(Some(self.timeouts.read));
@@ -74,10 +74,12 @@ impl<L: Lookup> Connector<L> {
         if !target.is_encrypted() {
             return Ok(Box::new(stream));
         }
-        let name = tls::server_name(target.host());
-        let name = name.map_err(|_| JobError::fatal(format!("{target} cannot be encrypted to")))?;
+        let name = tls_client::server_name(target.host());
+        let name = name.map_err(|_| {
+            JobError::fatal(format!("{target}: no certificate can be for this host"))
+        })?;
         let encrypted = self.tls.connect(name, stream).await;
-        Ok(Box::new(encrypted.map_err(|error| unreached("it cannot be encrypted to", error))?))
+        Ok(Box::new(encrypted.map_err(|error| unreached("the TLS handshake failed", error))?))
     }
 }
 
@@ -93,7 +95,7 @@ mod tests {
 
     use tokio::net::TcpListener;
 
-    use super::super::Place;
+    use super::super::AllowedTarget;
     use super::*;
 
     /// A name whose addresses change between two look-ups.
@@ -110,7 +112,7 @@ mod tests {
     }
 
     fn connector(answers: Vec<SocketAddr>, allowed: &str) -> Connector<Rebinding> {
-        let allowed = vec![Place::try_from(allowed.to_owned()).unwrap()];
+        let allowed = vec![AllowedTarget::try_from(allowed.to_owned()).unwrap()];
         let guard = Guard { allowed, ports: Vec::new(), insecure_http: true };
         let lookup = Rebinding { answers, asked: AtomicUsize::new(0) };
         Connector::new(guard, lookup, Timeouts::default()).unwrap()
@@ -139,6 +141,6 @@ mod tests {
         let connector = connector(vec![gone], "127.0.0.0/8:443");
         let target = Target::parse("https://gone.example").unwrap();
         let error = connector.connect(&target).await.err().unwrap();
-        assert!(!error.is_fatal() && error.to_string().contains("cannot be reached"), "{error}");
+        assert!(!error.is_fatal() && error.to_string().contains("cannot connect"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! Credentials that a job names and does not hold: payloads are kept, and can be read.
+//! Credentials that a job names but does not contain, because payloads are stored and readable.
 
 use std::collections::BTreeMap;
 
@@ -9,23 +9,21 @@ use serde::Deserialize;
 use super::request::{Request, is_ours};
 use super::target::Target;
 
-/// By the name that jobs use.
+/// Credentials by the name that jobs use.
 pub(crate) type Credentials = BTreeMap<String, Credential>;
 
-/// The value of one header, for one purpose: whoever may enqueue can have it sent, and must not
-/// come to know it. Debug is left out.
+/// The value of a header. A caller can have it sent, but must not learn it, so it has no `Debug`.
 pub(crate) struct Credential {
-    /// None if its variable is not set.
+    /// `None` if its variable is not set.
     pub(crate) value: Option<HeaderValue>,
-    /// The variable, for whoever has to set it.
+    /// Name of the variable, for error messages.
     pub(crate) variable: String,
     pub(crate) header: CredentialHeader,
-    /// To which it is sent, and to no other.
+    /// The only origins that it is sent to.
     pub(crate) origins: Vec<Origin>,
 }
 
-/// A header in which nothing else than a credential is expected: in another one a receiver might
-/// take it for something to repeat.
+/// A header that holds nothing but a credential: receivers may echo the values of other headers.
 #[derive(Clone, Deserialize)]
 #[serde(try_from = "String")]
 pub(crate) struct CredentialHeader(HeaderName);
@@ -35,11 +33,11 @@ pub(crate) struct CredentialHeader(HeaderName);
 #[serde(try_from = "String")]
 pub(crate) struct Origin(Target);
 
-/// Puts the credentials that a request names where they belong.
+/// Adds the credentials that a request names.
 ///
 /// # Errors
-/// If one is not there, or not for this header or this origin, for good; if its variable is not
-/// set, for now.
+/// Fatal if one does not exist, or is not for this header or origin; retried if its variable is not
+/// set.
 pub(super) fn fill_in(credentials: &Credentials, request: &mut Request) -> JobResult<()> {
     for (header, name) in std::mem::take(&mut request.named) {
         let table = format!("[handlers.http.credentials.{name}]");
@@ -63,16 +61,56 @@ pub(super) fn fill_in(credentials: &Credentials, request: &mut Request) -> JobRe
     Ok(())
 }
 
-/// A text without these secrets, so that a receiver that repeats one does not tell it to whoever
-/// reads results. Of `Bearer TOKEN` the token alone is one, too.
+/// Removes these secrets from a text, also where JSON has them escaped, so that a receiver that
+/// echoes one does not reveal it to readers of results. In `Bearer TOKEN`, the token alone is a
+/// secret too.
 pub(super) fn hide(secrets: &[HeaderValue], text: &mut String) {
     for secret in secrets.iter().filter_map(|secret| secret.to_str().ok()) {
         for secret in [secret, secret.rsplit(' ').next().unwrap_or(secret)] {
-            if !secret.is_empty() && text.contains(secret) {
-                *text = text.replace(secret, "***");
+            if secret.is_empty() {
+                continue;
             }
+            *text = text.replace(secret, "***");
+            hide_escaped(secret, text);
         }
     }
+}
+
+/// How many bytes these secrets take at most in a text, escaped as `\u002f` where one can be.
+pub(super) fn longest(secrets: &[HeaderValue]) -> usize {
+    let length = |byte: &u8| if byte.is_ascii_alphanumeric() { 1 } else { 6 };
+    let lengths = secrets.iter().map(|secret| secret.as_bytes().iter().map(length).sum());
+    lengths.max().unwrap_or(0)
+}
+
+fn hide_escaped(secret: &str, text: &mut String) {
+    if !text.contains('\\') {
+        return;
+    }
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some(letter) = rest.chars().next() {
+        if let Some(after) = after_escaped(secret, rest) {
+            shown.push_str("***");
+            rest = after;
+        } else {
+            shown.push(letter);
+            rest = &rest[letter.len_utf8()..];
+        }
+    }
+    *text = shown;
+}
+
+/// What follows on this secret in a text of JSON that begins with it.
+fn after_escaped<'a>(secret: &str, text: &'a str) -> Option<&'a str> {
+    secret.chars().try_fold(text, |text, letter| {
+        let Some(escaped) = text.strip_prefix('\\') else { return text.strip_prefix(letter) };
+        let code = escaped.strip_prefix('u').and_then(|code| code.split_at_checked(4));
+        match code {
+            Some((code, rest)) if u32::from_str_radix(code, 16) == Ok(letter.into()) => Some(rest),
+            _ => escaped.strip_prefix(letter),
+        }
+    })
 }
 
 impl Default for CredentialHeader {
@@ -85,10 +123,10 @@ impl TryFrom<String> for CredentialHeader {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        // Content-Type goes along to wherever a receiver sends a request on.
+        // Content-Type is also sent to the target of a redirect.
         let is_free = |name: &HeaderName| !is_ours(name) && *name != CONTENT_TYPE;
         let name = text.parse().ok().filter(is_free);
-        name.map(Self).ok_or("it must be a header that a job may set, such as Authorization")
+        name.map(Self).ok_or("write a header that a job may set, such as Authorization")
     }
 }
 
@@ -96,7 +134,7 @@ impl TryFrom<String> for Origin {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        const RULE: &str = "it must be a scheme and a host, such as https://hooks.example.org";
+        const RULE: &str = "write a scheme and a host, such as https://hooks.example.org";
         let target = Target::parse(&text).ok().filter(|target| target.path_and_query() == "/");
         target.map(Self).ok_or(RULE)
     }
@@ -154,6 +192,26 @@ mod tests {
         let mut text = "you sent Bearer hunter2, that is hunter2".to_owned();
         hide(&secrets, &mut text);
         assert_eq!(text, "you sent ***, that is ***");
+    }
+
+    #[test]
+    fn s9_a_credential_that_a_receiver_repeats_in_json_is_hidden() {
+        let secrets = [HeaderValue::from_static(r#"Bearer a+/b"c\d="#)];
+        for echo in [
+            r#"{"got":"Bearer a+/b\"c\\d=!"}"#,
+            r#"{"got":"Bearer a+\/b\"c\\d=!"}"#,
+            r#"{"got":"Bearer a\u002B\u002fb\u0022c\u005Cd\u003d!"}"#,
+        ] {
+            for echo in [echo.to_owned(), echo.replace("Bearer ", "")] {
+                let mut text = echo;
+                hide(&secrets, &mut text);
+                assert_eq!(text, r#"{"got":"***!"}"#);
+                assert!(longest(&secrets) >= r"a\u002B\u002fb\u0022c\u005Cd\u003d".len());
+            }
+        }
+        let mut other = r#"{"got":"a\n\u00e9\u"}"#.to_owned();
+        hide(&secrets, &mut other);
+        assert_eq!(other, r#"{"got":"a\n\u00e9\u"}"#);
     }
 
     #[test]

@@ -10,31 +10,31 @@ use queuekit::{JobError, JobResult};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::answer::Answer;
 use super::connect::{Connector, Lookup};
 use super::request::Request;
+use super::response::Answer;
 use super::target::Target;
 
-/// As much as is kept of an answer; the rest is not read. Each byte may take three in the result,
-/// of which a store takes 64 KiB.
+/// How much of an answer is kept; the rest is not read. Each byte may take three bytes in the
+/// result, which may have 64 KiB.
 const KEPT: usize = 16 * 1024;
-/// Of the head of an answer.
+/// Largest head of an answer.
 const HEAD: usize = 64 * 1024;
 
-/// An answer whose body is still to come.
+/// An answer whose body is not read yet.
 pub(super) struct Response {
     pub(super) head: Parts,
     body: Incoming,
-    /// Moves the bytes; the connection closes with it.
+    /// Drives the connection, which closes when this is dropped.
     _driver: AbortOnDropHandle<()>,
 }
 
-/// Sends the request with these headers over a connection of its own. With few requests to each of
-/// many hosts there is little to gain by keeping connections, and each is to an address that was
-/// just looked up and admitted.
+/// Sends the request with these headers over its own connection. Each connection is to an address
+/// that was just looked up and admitted; with few requests to many hosts, keeping them would gain
+/// little.
 ///
 /// # Errors
-/// As [`Connector::connect`]; and if there is no answer, for now.
+/// Those of [`Connector::connect`]; retried if there is no answer.
 pub(super) async fn exchange<L: Lookup>(
     connector: &Connector<L>,
     request: &Request,
@@ -49,7 +49,7 @@ pub(super) async fn exchange<L: Lookup>(
     client.max_buf_size(HEAD);
     let (mut sender, connection) = client.handshake(TokioIo::new(stream)).await.map_err(broken)?;
     let driver = AbortOnDropHandle::new(tokio::spawn(async move {
-        // Whoever waits for the answer hears of it too.
+        // The caller that waits for the answer gets the error too.
         let _ = connection.await;
     }));
     let answer = sender.send_request(prepared(request, headers)?).await.map_err(broken)?;
@@ -58,7 +58,7 @@ pub(super) async fn exchange<L: Lookup>(
 }
 
 impl Response {
-    /// Reads of the body what is kept of it, until the end at the latest.
+    /// Reads the part of the body that is kept.
     pub(super) async fn finish(
         mut self,
         end: Instant,
@@ -91,7 +91,7 @@ fn prepared(
     mut headers: HeaderMap,
 ) -> JobResult<hyper::Request<Full<queuekit::Bytes>>> {
     let target = &request.target;
-    let wrong = || JobError::fatal(format!("{target}: its path cannot be asked for"));
+    let wrong = || JobError::fatal(format!("{target}: its path is invalid"));
     headers.insert(HOST, HeaderValue::from_str(target.authority()).map_err(|_| wrong())?);
     headers.insert(CONNECTION, HeaderValue::from_static("close"));
     let agent = concat!("queuekit/", env!("CARGO_PKG_VERSION"));

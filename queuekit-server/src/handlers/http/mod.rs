@@ -1,36 +1,38 @@
-//! Webhooks: a job is a request, and the answer says what becomes of the job.
+//! The handler `http`: a job is a request, and the answer decides the outcome of the job.
 
-mod answer;
+mod allowed_target;
 mod connect;
 mod credential;
 mod exchange;
-mod guard;
-mod place;
 mod request;
-mod sign;
+mod response;
+mod signature;
+mod ssrf_guard;
 mod target;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hyper::header::{HeaderMap, HeaderValue};
-use queuekit::{Bytes, Clock, Ctx, JobError, JobId, JobResult, RawHandler, SystemClock};
+use queuekit::store::{Clock, SystemClock};
+use queuekit::worker::RawHandler;
+use queuekit::{Bytes, Ctx, JobError, JobId, JobResult};
 use tokio::time::{Instant, timeout_at};
 
-use answer::Answer;
 use connect::{Connector, System};
 use exchange::exchange;
 use request::Request;
+use response::Answer;
 
+pub(crate) use allowed_target::AllowedTarget;
 pub(crate) use credential::{Credential, CredentialHeader, Credentials, Origin};
-pub(crate) use guard::{Guard, PORTS};
-pub(crate) use place::Place;
-pub(crate) use sign::SigningKeys;
+pub(crate) use signature::SigningKeys;
+pub(crate) use ssrf_guard::{Guard, PORTS};
 
-/// How many times a receiver may send a request on.
+/// Most redirects of a request.
 const REDIRECTS: usize = 3;
 
-/// The handler of type `http`.
+/// The handler of the kind `http`.
 pub(crate) struct Webhook {
     connector: Connector<System>,
     keys: Option<SigningKeys>,
@@ -42,11 +44,11 @@ pub(crate) struct Webhook {
 /// How long a receiver may take.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timeouts {
-    /// Until there is a connection, encrypted if it is to be.
+    /// Time to connect, TLS included.
     pub(crate) connect: Duration,
-    /// Without a word, once there is one.
+    /// Time without any data on a connection.
     pub(crate) read: Duration,
-    /// For all of it, redirects included.
+    /// Time for the whole request, redirects included.
     pub(crate) whole: Duration,
 }
 
@@ -59,7 +61,7 @@ impl Default for Timeouts {
 
 impl Webhook {
     /// # Errors
-    /// If connections cannot be encrypted.
+    /// If TLS cannot be set up.
     pub(crate) fn new(
         guard: Guard,
         keys: Option<SigningKeys>,
@@ -71,16 +73,16 @@ impl Webhook {
         Ok(Self { connector, keys, keys_by_host, credentials, whole: timeouts.whole })
     }
 
-    /// Sends the request, and sends it on where the receiver says so.
+    /// Sends the request, and follows redirects.
     async fn deliver(&self, mut request: Request, id: JobId) -> JobResult<Answer> {
         let end = Instant::now() + self.whole;
         let id = id.to_string();
-        // By it every receiver knows a request that comes twice.
+        // The id lets receivers recognize a repeated request.
         request.headers.insert("webhook-id", HeaderValue::try_from(&id)?);
         let own = self.own_headers(&request, &id)?;
         let first = request.target.clone();
         for _ in 0..=REDIRECTS {
-            // What is meant for one receiver is told to no other.
+            // Private headers are not sent to the target of a redirect.
             let headers = if request.target.has_origin_of(&first) {
                 own.clone()
             } else {
@@ -91,15 +93,15 @@ impl Webhook {
             let response = timeout_at(end, sent).await.map_err(|_| JobError::retry(late))??;
             match request.sent_on(&response.head)? {
                 Some(next) => request = next,
-                // A receiver that has answered has had the request: what it has still to say
-                // decides nothing.
+                // A receiver that has answered has got the request: the rest of its answer does
+                // not matter.
                 None => return Ok(response.finish(end, request.target, &request.secrets).await),
             }
         }
-        Err(JobError::fatal(format!("{first} sends the request on more than {REDIRECTS} times")))
+        Err(JobError::fatal(format!("{first} redirects the request more than {REDIRECTS} times")))
     }
 
-    /// Those of the job, and a signature if there is a secret for the host.
+    /// The headers of the job, and a signature if there is a secret for the host.
     fn own_headers(&self, request: &Request, id: &str) -> JobResult<HeaderMap> {
         let mut headers = request.headers.clone();
         headers.extend(request.private.clone());
@@ -120,17 +122,17 @@ impl RawHandler for Webhook {
         credential::fill_in(&self.credentials, &mut request)?;
         let target = request.target.clone();
         tokio::select! {
-            // What was answered is not sent again.
+            // A request that was answered is not sent again.
             biased;
             answer = Box::pin(self.deliver(request, ctx.id())) => answer?.outcome(),
             () = ctx.cancelled() => {
-                Err(format!("the request to {target} was given up, because its run was").into())
+                Err(format!("the request to {target} was aborted: the run was stopped").into())
             }
         }
     }
 }
 
-/// There are secrets in it.
+/// Shows no fields, because they hold secrets.
 impl std::fmt::Debug for Webhook {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Webhook")

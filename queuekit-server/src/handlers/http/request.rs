@@ -16,18 +16,18 @@ use super::target::Target;
 pub(super) struct Request {
     pub(super) target: Target,
     pub(super) method: Method,
-    /// For whoever answers.
+    /// Headers for every receiver, redirects included.
     pub(super) headers: HeaderMap,
-    /// For the host that the job names, and no other: there may be credentials among them.
+    /// Headers for the host that the job names only: they may hold credentials.
     pub(super) private: HeaderMap,
-    /// Headers whose credential the job names: nothing is sent as long as there are any.
+    /// Headers whose credential the job names; they are resolved before the request is sent.
     pub(super) named: Vec<(HeaderName, String)>,
-    /// Credentials of the configuration that stand in `private`.
+    /// Credentials of the configuration that are in `private`.
     pub(super) secrets: Vec<HeaderValue>,
     pub(super) body: Bytes,
 }
 
-/// As a job writes it.
+/// The payload of a job.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Payload<'a> {
@@ -35,10 +35,10 @@ struct Payload<'a> {
     method: Option<String>,
     #[serde(default)]
     headers: BTreeMap<String, Stated>,
-    /// Sent as JSON, as it is written here.
+    /// Sent as JSON, byte for byte.
     #[serde(borrow)]
     body: Option<&'a RawValue>,
-    /// Sent as it is.
+    /// Sent as text.
     text: Option<String>,
 }
 
@@ -50,7 +50,7 @@ enum Stated {
     Named(Named),
 }
 
-/// One that the configuration has.
+/// The name of a credential of the configuration.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Named {
@@ -60,7 +60,7 @@ struct Named {
 const METHODS: [Method; 6] =
     [Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::GET, Method::HEAD];
 
-/// Headers that are ours to set, or would change where a request ends.
+/// Headers that this program sets, or that would change where a request ends.
 const OURS: [&str; 10] = [
     "connection",
     "content-length",
@@ -76,10 +76,10 @@ const OURS: [&str; 10] = [
 
 impl Request {
     /// # Errors
-    /// What is wrong with the payload; no value of it is repeated.
+    /// What is wrong with the payload, without repeating its values.
     pub(super) fn parse(payload: &[u8]) -> Result<Self, String> {
         let payload: Payload<'_> = serde_json::from_slice(payload)
-            .map_err(|error| format!("the payload is no request: {error}"))?;
+            .map_err(|error| format!("the payload does not describe a request: {error}"))?;
         let target = Target::parse(&payload.url)?;
         let method = match &payload.method {
             None => Method::POST,
@@ -89,7 +89,7 @@ impl Request {
                 .ok_or("`method` must be POST, PUT, PATCH, DELETE, GET or HEAD")?,
         };
         let (body, kind) = match (payload.body, payload.text) {
-            (Some(_), Some(_)) => return Err("`body` and `text` exclude each other".to_owned()),
+            (Some(_), Some(_)) => return Err("give either `body` or `text`".to_owned()),
             (Some(json), None) => {
                 (Bytes::copy_from_slice(json.get().as_bytes()), Some("application/json"))
             }
@@ -97,7 +97,7 @@ impl Request {
             (None, None) => (Bytes::new(), None),
         };
         if !body.is_empty() && is_read_only(&method) {
-            return Err(format!("a request by {method} has no body"));
+            return Err(format!("a {method} request must have no body"));
         }
         let (mut private, named) = parse_headers(payload.headers)?;
         let mut headers = HeaderMap::new();
@@ -108,10 +108,10 @@ impl Request {
         Ok(Self { target, method, headers, private, named, secrets: Vec::new(), body })
     }
 
-    /// What to send next, if the receiver sends the request on to where it belongs.
+    /// The next request, if the receiver answers a redirect.
     ///
     /// # Errors
-    /// If it sends it to where it must not go, or as another request.
+    /// If the redirect leads to a target that is not allowed, or changes the request.
     pub(super) fn sent_on(&self, answer: &Parts) -> JobResult<Option<Self>> {
         let keeps = match answer.status {
             StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => true,
@@ -123,14 +123,14 @@ impl Request {
         let Some(location) = answer.headers.get(LOCATION) else { return Ok(None) };
         let refused = |why: String| {
             let (from, status) = (&self.target, answer.status.as_u16());
-            JobError::fatal(format!("{from} sends the request on ({status}), and {why}"))
+            JobError::fatal(format!("{from} redirects the request ({status}), but {why}"))
         };
-        let location = location.to_str().map_err(|_| refused("its address is no text".into()))?;
+        let location = location.to_str().map_err(|_| refused("its target is not text".into()))?;
         let target = self.target.join(location).map_err(refused)?;
         if !keeps {
             let method = &self.method;
             return Err(refused(format!(
-                "what is asked by {method} would be asked by GET there: name {target} in the job"
+                "it would turn the {method} into a GET: use the URL of {target} in the job"
             )));
         }
         Ok(Some(Self { target, ..self.clone() }))
@@ -147,22 +147,22 @@ pub(super) fn is_ours(name: &HeaderName) -> bool {
     OURS.contains(&name.as_str()) || starts.iter().any(|s| name.as_str().starts_with(s))
 }
 
-/// Those with a value, and those with the name of one.
+/// Headers with a value, and headers with the name of a credential.
 fn parse_headers(
     stated: BTreeMap<String, Stated>,
 ) -> Result<(HeaderMap, Vec<(HeaderName, String)>), String> {
     let (mut headers, mut named) = (HeaderMap::new(), Vec::new());
     for (name, value) in stated {
         let name: HeaderName =
-            name.parse().map_err(|_| "`headers` has a name that is none".to_owned())?;
+            name.parse().map_err(|_| "`headers` has an invalid name".to_owned())?;
         if is_ours(&name) {
-            return Err(format!("`headers` must not have {name}: it is set for each request"));
+            return Err(format!("`headers` must not have {name}: the handler sets it"));
         }
         match value {
             Stated::Named(Named { secret }) => named.push((name, secret)),
             Stated::Text(text) => {
                 let value = HeaderValue::try_from(text);
-                let none = |_| format!("`headers` has for {name} what cannot stand in a header");
+                let none = |_| format!("`headers` has an invalid value for {name}");
                 headers.insert(name.clone(), value.map_err(none)?);
             }
         }
@@ -203,17 +203,20 @@ mod tests {
     #[test]
     fn a_payload_that_is_no_request_is_refused_by_field_and_not_repeated() {
         for (payload, said) in [
-            ("null", "the payload is no request"),
+            ("null", "the payload does not describe a request"),
             ("{}", "missing field `url`"),
             (r#"{"url": "https://a.example", "boddy": 1}"#, "unknown field `boddy`"),
-            (r#"{"url": "hunter2"}"#, "`url` is none"),
+            (r#"{"url": "hunter2"}"#, "`url` is invalid"),
             (r#"{"url": "https://a.example", "method": "CONNECT"}"#, "`method` must be POST"),
-            (r#"{"url": "https://a.example", "method": "GET", "body": 1}"#, "GET has no body"),
-            (r#"{"url": "https://a.example", "text": "", "body": 1}"#, "exclude each other"),
+            (
+                r#"{"url": "https://a.example", "method": "GET", "body": 1}"#,
+                "GET request must have no body",
+            ),
+            (r#"{"url": "https://a.example", "text": "", "body": 1}"#, "either `body` or `text`"),
             (r#"{"url": "https://a.example", "headers": {"Host": "b"}}"#, "must not have host"),
             (r#"{"url": "https://a.example", "headers": {"Webhook-Id": "b"}}"#, "webhook-id"),
-            (r#"{"url": "https://a.example", "headers": {"a b": "b"}}"#, "a name that is none"),
-            (r#"{"url": "https://a.example", "headers": {"a": {"secret": 1}}}"#, "no request"),
+            (r#"{"url": "https://a.example", "headers": {"a b": "b"}}"#, "an invalid name"),
+            (r#"{"url": "https://a.example", "headers": {"a": {"secret": 1}}}"#, "not describe"),
             (r#"{"url": "https://a.example", "headers": {"x-a": "hunter2\r\nX-B: c"}}"#, "for x-a"),
         ] {
             let error = parse(payload).err().expect(payload);

@@ -1,32 +1,33 @@
-//! Where a request goes.
+//! The target of a request.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use url::{Host, Position, Url};
 
-/// A URL of `http:` or `https:` with a host and without a user. Its path and query may be secret,
-/// as those of many receivers are: it is shown without.
+/// A URL of `http:` or `https:` with a host and without a user. It is shown without path and query,
+/// which many receivers use as a secret.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Target(Url);
 
 impl Target {
     /// # Errors
-    /// What is wrong with it; it is not repeated.
+    /// What is wrong with it, without repeating it.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let url = Url::parse(text).map_err(|error| format!("`url` is none: {error}"))?;
+        let url = Url::parse(text).map_err(|error| format!("`url` is invalid: {error}"))?;
         Self::of(url)
     }
 
-    /// Where a redirect leads.
+    /// The target of a redirect.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse); and if it leads away from encryption.
+    /// Those of [`parse`](Self::parse); and if it leads from https to http.
     pub(super) fn join(&self, location: &str) -> Result<Self, String> {
-        let url = self.0.join(location).map_err(|error| format!("it is no URL: {error}"))?;
+        let url =
+            self.0.join(location).map_err(|error| format!("its target is invalid: {error}"))?;
         let next = Self::of(url)?;
         if self.is_encrypted() && !next.is_encrypted() {
-            return Err(format!("{next} is not encrypted, and {self} is"));
+            return Err(format!("{next} is not encrypted, while {self} is"));
         }
         Ok(next)
     }
@@ -40,16 +41,17 @@ impl Target {
         self.0.origin() == other.0.origin()
     }
 
-    /// A name in lower case, an address, or an address of IPv6 in brackets.
+    /// The host: a name in lower case, an address, or an IPv6 address in brackets. A dot at the end
+    /// of a name is left out: it is the same host.
     pub(super) fn host(&self) -> &str {
-        self.0.host_str().unwrap_or_default()
+        self.0.host_str().unwrap_or_default().trim_end_matches('.')
     }
 
     pub(super) fn port(&self) -> u16 {
         self.0.port_or_known_default().unwrap_or_default()
     }
 
-    /// If no name has to be looked up.
+    /// The address, if the host is one.
     pub(super) fn address(&self) -> Option<SocketAddr> {
         let ip = match self.0.host()? {
             Host::Ipv4(ip) => IpAddr::V4(ip),
@@ -59,7 +61,7 @@ impl Target {
         Some(SocketAddr::new(ip, self.port()))
     }
 
-    /// What stands in `Host`.
+    /// The value of `Host`.
     pub(super) fn authority(&self) -> &str {
         &self.0[Position::BeforeHost..Position::AfterPort]
     }
@@ -73,11 +75,11 @@ impl Target {
             return Err("`url` must begin with https:// or http://".to_owned());
         }
         if !url.username().is_empty() || url.password().is_some() {
-            let instead = "name it in `headers`, as Authorization";
-            return Err(format!("`url` must not hold a user or a password; {instead}"));
+            let instead = "use the header Authorization in `headers`";
+            return Err(format!("`url` must not contain a user or a password: {instead}"));
         }
-        if url.host_str().is_none_or(str::is_empty) {
-            return Err("`url` must name a host".to_owned());
+        if url.host_str().is_none_or(|host| host.trim_end_matches('.').is_empty()) {
+            return Err("`url` must have a host".to_owned());
         }
         Ok(Self(url))
     }
@@ -111,6 +113,12 @@ mod tests {
         }
         assert!(Target::parse("https:///path").is_ok_and(|target| target.host() == "path"));
         assert!(Target::parse("https://").is_err());
+    }
+
+    #[test]
+    fn s6_a_dot_at_the_end_of_a_host_makes_no_other_host() {
+        assert_eq!(Target::parse("https://Hooks.example./x").unwrap().host(), "hooks.example");
+        assert!(Target::parse("https://./x").is_err());
     }
 
     #[test]

@@ -13,9 +13,12 @@ fn a_store_that_is_well_is_healthy_and_described() {
     assert_eq!(report["findings"], serde_json::json!([]));
     let facts = report["facts"].as_array().unwrap();
     let clock = facts.iter().find(|fact| fact["name"] == "clock").expect("without a queue too");
-    assert_eq!(clock["value"], "as that of this machine");
+    assert_eq!(clock["value"], "the same as this machine's");
     let text = sandbox.run(&["doctor"]).ok();
-    assert!(text.contains("an Ok survives  ") && text.ends_with("\nhealthy\n"), "{text}");
+    assert!(
+        text.contains("a successful call survives  ") && text.ends_with("\nhealthy\n"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -24,8 +27,8 @@ fn what_is_not_as_it_should_be_is_named_with_its_remedy() {
     sandbox.run(&["enqueue", "echo", "--queue", "mails"]).ok();
     let text = sandbox.run(&["doctor", "--url", "sqlite://queuekit.db?synchronous=normal"]).ok();
     assert!(text.contains("warning: synchronous is normal"), "{text}");
-    assert!(text.contains("queue mails: no worker serves it; ready jobs: 1"), "{text}");
-    assert!(text.contains("-> start one: queuekit work --queues mails"), "{text}");
+    assert!(text.contains("queue mails: 1 jobs are ready, and no worker serves it"), "{text}");
+    assert!(text.contains("-> start a worker: queuekit work --queues mails"), "{text}");
 }
 
 #[test]
@@ -34,7 +37,7 @@ fn jobs_that_died_lately_are_told_with_where_to_read_why() {
     for _ in 0..3 {
         sandbox.run(&["enqueue", "mail", "--queue", "mails"]).ok();
     }
-    sandbox.run(&["job", "bury", "queue:mails", "--yes"]).ok();
+    sandbox.run(&["job", "dead-letter", "queue:mails", "--yes"]).ok();
     let text = sandbox.run(&["doctor"]).ok();
     assert!(text.contains("queue mails: 3 jobs died within the last hour"), "{text}");
     assert!(text.contains("queuekit dlq show mails"), "{text}");

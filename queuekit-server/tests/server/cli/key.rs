@@ -33,7 +33,7 @@ fn a_key_is_json_for_programs_and_a_wrong_scope_is_refused() {
         .run(&["key", "new", "--scope", "walk"])
         .failed(2, &["read, enqueue, work, manage or admin"]);
     for glob in ["a b", "a,b", ""] {
-        sandbox.run(&["key", "new", "--queue", glob]).failed(2, &["a glob must be 1 to 128"]);
+        sandbox.run(&["key", "new", "--queue", glob]).failed(2, &["a pattern must have 1 to 128"]);
     }
     let host = ["serve", "--listen", "127.0.0.1:0", "--host", "http://x/"];
     sandbox.run(&host).failed(2, &["without scheme and port"]);

@@ -23,8 +23,11 @@ fn what_is_still_to_do_is_told_with_where_it_is_set_and_what_is_done_is_ok() {
         assert_eq!(state(&before, name), wanted, "{name}");
     }
     let text = sandbox.run(&["doctor", "--production"]).ok();
-    assert!(text.contains("mails has none: `queuekit queue set QUEUE --max-pending N`"), "{text}");
-    assert!(text.contains("for production:\n") && text.ends_with("\nhealthy\n"), "{text}");
+    assert!(
+        text.contains("mails has no limit: `queuekit queue set QUEUE --max-pending N`"),
+        "{text}"
+    );
+    assert!(text.contains("production checklist:\n") && text.ends_with("\nhealthy\n"), "{text}");
     let settings = ["--keep-dead", "30d", "--max-pending", "1000"];
     sandbox.run(&[&["queue", "set", "mails"], &settings[..]].concat()).ok();
     let sandbox = sandbox

@@ -1,4 +1,4 @@
-//! S9: what is secret is told nowhere.
+//! S9: no output contains a secret.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -83,7 +83,7 @@ fn s9_a_server_that_runs_tells_no_key() {
 
 #[test]
 fn s9_a_file_with_a_secret_that_everybody_can_read_is_told() {
-    const TOLD: &str = "a file that holds a secret can be read by every user";
+    const TOLD: &str = "every user can read this file, which holds a secret";
     let sandbox = Sandbox::new().env("QUEUEKIT_LISTEN", "127.0.0.1:0");
     sandbox.run(&["migrate", "up"]).ok();
     let said = || {

@@ -52,7 +52,7 @@ fn wrong_flags_are_refused() {
     sandbox.run(&["serve", "--listen", "8080"]).failed(2, &["ADDRESS:PORT"]);
     sandbox.run(&["serve", "--tls-cert", "cert.pem"]).failed(2, &["--tls-key"]);
     sandbox.run(&["serve", "--concurrency", "0"]).failed(2, &["--concurrency"]);
-    sandbox.run(&["serve", "--concurrency", "5"]).failed(2, &["add --work"]);
+    sandbox.run(&["serve", "--concurrency", "5"]).failed(2, &["need --work"]);
     let sandbox = sandbox.env("QUEUEKIT_LISTEN", "nowhere");
     sandbox.run(&["serve"]).failed(2, &["the variable QUEUEKIT_LISTEN", "ADDRESS:PORT"]);
 }

@@ -46,7 +46,7 @@ async fn a_second_signal_hands_on_at_once_what_runs() {
     work.signal("TERM");
     work.says("stopping");
     work.signal("INT");
-    assert_eq!(work.line(), "0 completed, 1 handed on\n");
+    assert_eq!(work.line(), "0 completed, 1 released\n");
     assert_eq!(work.ended().0, Some(0));
     let job = job().await;
     assert_eq!((job.state, job.attempts), (State::Pending, 0), "no attempt is spent");
@@ -60,4 +60,47 @@ fn logs_are_json_where_that_is_asked_for() {
     let lines: Vec<serde_json::Value> =
         ran.stderr.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(lines.iter().any(|line| line["fields"]["message"] == "a run failed"), "{lines:?}");
+}
+
+#[test]
+fn a_worker_serves_its_metrics_and_its_health_where_it_is_told_to() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["enqueue", "echo", "--queue", "a", "--payload", "1"]).ok();
+    sandbox.run(&["enqueue", "nobodys", "--queue", "a"]).ok();
+    let mut work = sandbox.start(&["work", "--queues=a", "--metrics-listen=127.0.0.1:0"]);
+    let said = work.says("serving metrics and health address=");
+    let address = said.trim().rsplit_once("address=").unwrap().1;
+    let get = |path: &str| ureq::get(format!("http://{address}{path}")).call();
+    let body = |path: &str| get(path).ok()?.body_mut().read_to_string().ok();
+    // Each comes with an answer of the store.
+    while body("/readyz").as_deref() != Some("ok\n") {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(body("/healthz").as_deref(), Some("ok\n"));
+    assert!(get("/v1/jobs").is_err(), "there is no API");
+    let done = r#"queuekit_jobs_total{queue="a",kind="echo",outcome="completed"} 1"#;
+    let released = r#"queuekit_jobs_total{queue="a",kind="_other",outcome="released"} 1"#;
+    let metrics = loop {
+        let metrics = body("/metrics").unwrap();
+        if metrics.contains(done) && metrics.contains(released) {
+            break metrics;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    for line in [
+        "queuekit_slots 10",
+        // From the start, so that Prometheus sees their first increase.
+        "queuekit_leases_lost_total 0",
+        "queuekit_stuck_total 0",
+        r#"queuekit_job_wait_seconds_count{queue="a"} 2"#,
+        r#"queuekit_job_run_seconds_count{queue="a",kind="echo"} 1"#,
+        "queuekit_job_settle_seconds_count 1",
+        r#"queuekit_store_call_seconds_count{operation="beat"} 1"#,
+        r#"queuekit_store_call_items_bucket{operation="reserve",le="0"}"#,
+        "# HELP queuekit_slots Jobs that the workers of this process can run at once",
+    ] {
+        assert!(metrics.contains(line), "{line} in {metrics}");
+    }
+    work.signal("TERM");
+    assert_eq!(work.ended().0, Some(0));
 }

@@ -1,6 +1,6 @@
 //! `queuekit bench`.
 
-use queuekit_integration_tests::{skip, this_test};
+use queuekit_conformance::{skip, this_test};
 
 use crate::common::Store;
 use crate::sandbox::Sandbox;
@@ -28,7 +28,8 @@ fn each_store_is_measured_and_left_as_it_was() {
             ]
         );
         assert_eq!(figures[3]["jobs"], 205, "{kind}: all of them are worked");
-        assert!(report["verdict"][0].as_str().unwrap().starts_with("an Ok survives"), "{report}");
+        let verdict = report["verdict"][0].as_str().unwrap();
+        assert!(verdict.starts_with("a successful call survives"), "{report}");
         assert_eq!(sandbox.run(&["queue", "list", "--json"]).ok(), "", "{kind}");
     }
 }
@@ -58,7 +59,7 @@ fn a_bench_that_is_told_to_end_leaves_no_queue() {
 fn a_store_in_memory_is_said_to_end_with_the_process() {
     let report = Sandbox::new().run(&["bench", "--url", "memory:", "--jobs", "20", "--json"]);
     let verdict = report.json()["verdict"][0].to_string();
-    assert!(verdict.contains("no crash") && verdict.contains("memory: this one"), "{verdict}");
+    assert!(verdict.contains("nothing") && verdict.contains("memory:, this"), "{verdict}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::commands::place::{Place, in_every_place};
+use crate::commands::targets::{Place, in_every_place};
 
 in_every_place! {
     filters_find_what_they_say,
@@ -20,7 +20,7 @@ fn three(place: &Place) -> [String; 3] {
         place.enqueue("mail --queue mails"),
         place.enqueue("call --queue calls"),
     ];
-    place.args(&["job", "bury", &ids[1], "--reason", "it timed out twice"]).ok();
+    place.args(&["job", "dead-letter", &ids[1], "--reason", "it timed out twice"]).ok();
     ids
 }
 
@@ -41,11 +41,11 @@ fn filters_find_what_they_say(place: &Place) {
     let mut all = vec![one.clone(), two.clone(), three.clone()];
     all.sort();
     for (filter, ids) in [
-        (&["queue:mails", "state:pending"][..], vec![one.clone()]),
-        (&["state:dead kind:mail"], vec![two.clone()]),
+        (&["queue:mails", "status:pending"][..], vec![one.clone()]),
+        (&["status:dead kind:mail"], vec![two.clone()]),
         (&["status:dead,ready", "older:0s"], all.clone()),
         (&["error:\"timed out\""], vec![two]),
-        (&["type:call"], vec![three]),
+        (&["kind:call"], vec![three]),
         (&["key:ada"], vec![one]),
         (&["older:1h"], vec![]),
         (&["newer:1h"], all),
@@ -53,17 +53,17 @@ fn filters_find_what_they_say(place: &Place) {
     ] {
         assert_eq!(found(place, filter), ids, "{filter:?}");
     }
-    place.args(&["job", "list", "error:timed out"]).failed(2, &["out is no filter"]);
+    place.args(&["job", "list", "error:timed out"]).failed(2, &["out is not a filter"]);
 }
 
 fn a_dry_run_counts_and_changes_nothing(place: &Place) {
     three(place);
     let told = place.run("job delete kind:mail --dry-run").ok();
     assert_eq!(told, "2 jobs would be deleted; nothing was changed\n");
-    let counted = place.json("job retry kind:mail state:dead,ready --dry-run");
+    let counted = place.json("job retry kind:mail status:dead,ready --dry-run");
     assert_eq!(counted, json!({"dry_run": true, "matched": 1, "changed": 0, "skipped": 0}));
     assert_eq!(found(place, &[]).len(), 3);
-    assert_eq!(found(place, &["state:dead"]).len(), 1);
+    assert_eq!(found(place, &["status:dead"]).len(), 1);
 }
 
 fn nothing_is_changed_before_somebody_says_yes(place: &Place) {
@@ -71,8 +71,10 @@ fn nothing_is_changed_before_somebody_says_yes(place: &Place) {
     let refused = place.run("job delete kind:mail");
     refused.failed(2, &["delete 2 jobs?", "--yes", "--dry-run"]);
     assert_eq!(found(place, &[]).len(), 3);
-    place.run("job delete error: --yes").failed(2, &["names no text"]);
-    place.run("job retry state:ready --yes").failed(2, &["jobs that are dead, cancelled only"]);
+    place.run("job delete error: --yes").failed(2, &["has no text"]);
+    place
+        .run("job retry status:ready --yes")
+        .failed(2, &["only for jobs that are dead, cancelled"]);
     place.args(&["job", "delete", ""]).failed(2, &["name jobs by id, or by a filter"]);
 }
 
@@ -81,18 +83,18 @@ fn an_action_is_done_to_all_that_match(place: &Place) {
     assert_eq!(place.run("job retry kind:mail -y").ok(), "1 job retried\n");
     let rescheduled = place.json("job reschedule kind:mail --in 1h --yes");
     assert_eq!(rescheduled["changed"], 2);
-    assert_eq!(found(place, &["state:scheduled"]), {
+    assert_eq!(found(place, &["status:scheduled"]), {
         let mut ids = vec![one, two];
         ids.sort();
         ids
     });
     assert_eq!(place.json("job cancel queue:calls --yes")["changed"], 1);
-    assert_eq!(found(place, &["state:cancelled"]), [call]);
-    let args = ["job", "bury", "kind:mail", "--yes", "--json", "--reason", "why not"];
+    assert_eq!(found(place, &["status:cancelled"]), [call]);
+    let args = ["job", "dead-letter", "kind:mail", "--yes", "--json", "--reason", "why not"];
     assert_eq!(place.args(&args).json()["changed"], 2);
-    assert_eq!(place.json("job delete state:dead,cancelled --yes")["changed"], 3);
+    assert_eq!(place.json("job delete status:dead,cancelled --yes")["changed"], 3);
     assert!(found(place, &[]).is_empty());
-    place.run("job delete kind:mail --yes --force").failed(2, &["--force is for jobs by id"]);
+    place.run("job delete kind:mail --yes --force").failed(2, &["--force needs ids of jobs"]);
 }
 
 fn a_list_has_as_many_pages_as_it_needs(place: &Place) {
@@ -112,12 +114,12 @@ fn dead_letters_are_listed_brought_back_and_purged(place: &Place) {
     assert_eq!((queues.len(), &queues[0]["name"]), (1, &json!("mails")));
     assert!(place.run("dlq show mails").ok().contains("it timed out twice"));
     assert_eq!(place.json("dlq show mails kind:mail")["id"], two.as_str());
-    place.run("dlq show mails state:ready").failed(2, &["all in it is dead"]);
-    place.run("dlq show nails").failed(3, &["no such queue"]);
+    place.run("dlq show mails status:ready").failed(2, &["this is one dead-letter queue"]);
+    place.run("dlq show nails").failed(3, &["the queue does not exist"]);
     assert_eq!(place.run("dlq retry mails --yes").ok(), "1 job retried\n");
     assert_eq!(place.run("dlq list").ok(), "no queue has dead jobs\n");
-    place.run(&format!("job bury {two}")).ok();
+    place.run(&format!("job dead-letter {two}")).ok();
     assert_eq!(place.run("dlq purge mails kind:mail --dry-run").ok().lines().count(), 1);
     assert_eq!(place.json("dlq purge mails kind:mail --yes")["changed"], 1);
-    place.run(&format!("job show {two}")).failed(3, &["no such job"]);
+    place.run(&format!("job show {two}")).failed(3, &["the job does not exist"]);
 }

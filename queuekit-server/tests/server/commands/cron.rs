@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::commands::place::{Place, in_every_place};
+use crate::commands::targets::{Place, in_every_place};
 use crate::common::{Server, Store};
 
 in_every_place! {
@@ -12,10 +12,10 @@ in_every_place! {
 }
 
 fn a_schedule_is_put_listed_run_and_deleted(place: &Place) {
-    assert!(place.run("cron list").ok().starts_with("there are no schedules"));
+    assert!(place.run("cron list").ok().starts_with("no schedules"));
     let args = ["cron", "put", "nightly", "report", "--cron", "30 2 * * *"];
     let told = place.args(&[&args[..], &["--zone", "Europe/Berlin"]].concat()).ok();
-    assert!(told.starts_with("nightly is stored; it runs in "), "{told}");
+    assert!(told.starts_with("nightly was created; it runs in "), "{told}");
     let told = place.args(&[&args[..], &["--paused"]].concat()).ok();
     assert_eq!(told, "nightly was replaced; it runs: paused\n");
     assert_eq!(place.json("cron resume nightly")["paused"], false);
@@ -41,9 +41,9 @@ fn a_schedule_is_put_listed_run_and_deleted(place: &Place) {
     place.run("cron delete ping").failed(2, &["delete the schedule ping, every 5m?", "--yes"]);
     assert_eq!(place.lines("cron list").len(), 2, "nothing was changed");
     assert_eq!(place.json("cron delete ping --yes")["outcome"], "deleted");
-    place.run("cron delete ping --yes").failed(3, &["no such schedule"]);
+    place.run("cron delete ping --yes").failed(3, &["the schedule does not exist"]);
     for command in ["delete", "run", "next", "pause", "resume"] {
-        place.run(&format!("cron {command} ping")).failed(3, &["no such schedule"]);
+        place.run(&format!("cron {command} ping")).failed(3, &["the schedule does not exist"]);
     }
 }
 
@@ -56,7 +56,7 @@ fn the_next_times_are_told(place: &Place) {
     assert!(next.iter().all(|at| at.as_str().unwrap().ends_with("-12-31T15:00:00.000Z")));
     assert_eq!(place.run("cron next yearly").ok().lines().count(), 5);
     place.run("cron pause yearly").ok();
-    assert!(place.run("cron next yearly").ok().starts_with("it is paused"));
+    assert!(place.run("cron next yearly").ok().starts_with("the schedule is paused"));
     assert_eq!(place.json("cron next yearly")["next"], json!([]));
     place.run("cron next yearly --count 0").failed(2, &["1..=100"]);
 }
@@ -86,7 +86,7 @@ fn a_schedule_is_shown_with_all_that_was_put() {
         server.ask("PUT", "/v1/schedules/nightly").json(schedule).value()
     };
     let job = json!({
-        "type": "report", "queue": "reports", "payload": {"a": 1}, "max_attempts": 7,
+        "kind": "report", "queue": "reports", "payload": {"a": 1}, "max_attempts": 7,
         "priority": 31, "timeout_ms": 61_000, "deadline_ms": 3_600_000, "partition_key": "k",
         "metadata": {"team": "sales"},
     });
@@ -101,7 +101,7 @@ fn a_schedule_is_shown_with_all_that_was_put() {
         assert_eq!(&shown[name], value, "{name}");
     }
     // What was shown for a job of which little is said means the same when it is given back.
-    given["job"] = json!({"type": "report", "payload_base64": "/w=="});
+    given["job"] = json!({"kind": "report", "payload_base64": "/w=="});
     let shown = put(&given);
     given["job"] = shown["job"].clone();
     assert_eq!(put(&given)["job"], shown["job"]);

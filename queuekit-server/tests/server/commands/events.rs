@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::commands::place::{Place, in_every_place};
+use crate::commands::targets::{Place, in_every_place};
 
 in_every_place! {
     an_event_reaches_who_subscribed,
@@ -18,17 +18,17 @@ fn how_long_events_stay_is_shown_and_changed(place: &Place) {
     assert_eq!(place.json("event retention"), kept(604_800_000, 1_000_000));
     assert_eq!(place.json("event retention --age 30d"), kept(2_592_000_000, 1_000_000));
     let shown = place.run("event retention --events 5").ok();
-    assert_eq!(shown, "events stay for 30d, and at most 5 of them\n");
+    assert_eq!(shown, "events are kept for 30d, at most 5 of them\n");
     place.run("event retention --age 9m").failed(2, &["at least 10 min"]);
     place.run("event retention --events 0").failed(2, &["at least 1"]);
     assert_eq!(place.json("event retention"), kept(2_592_000_000, 5));
 }
 
 fn an_event_reaches_who_subscribed(place: &Place) {
-    assert!(place.run("subscription list").ok().starts_with("there are no subscriptions"));
+    assert!(place.run("subscription list").ok().starts_with("no subscriptions"));
     let put =
         "subscription put shipping order.* --ordered --max-attempts 5 --timeout 10s --delay 0s";
-    assert_eq!(place.run(put).ok(), "shipping gets order.*\n");
+    assert_eq!(place.run(put).ok(), "shipping is subscribed to order.*\n");
     let emit = "event emit order.paid --partition-key o7 --data {\"n\":12345678901234567890}";
     let id = place.run(emit).ok();
     let delivery = place.json("job list queue:event.shipping");
@@ -44,13 +44,13 @@ fn an_event_reaches_who_subscribed(place: &Place) {
     assert!(place.run("subscription list").ok().contains("ordered"));
     assert_eq!(
         place.run("subscription put shipping order.* --disabled").ok(),
-        "shipping now gets order.* once it is enabled\n"
+        "shipping is now subscribed to order.*, but disabled\n"
     );
     assert!(place.run("subscription list").ok().contains("disabled"));
     assert_eq!(place.json("subscription enable shipping")["enabled"], true);
     let disabled = place.json("subscription disable shipping");
     assert_eq!((&disabled["enabled"], &disabled["events"]), (&json!(false), &json!("order.*")));
-    place.run("subscription disable nobody").failed(3, &["no such subscription"]);
+    place.run("subscription disable nobody").failed(3, &["the subscription does not exist"]);
     let put = place.json("subscription put shipping order.* --fair");
     assert_eq!((&put["fair"], &put["enabled"]), (&json!(true), &json!(false)), "it stays disabled");
     let asked = "delete the subscription of shipping to order.*?";
@@ -59,7 +59,7 @@ fn an_event_reaches_who_subscribed(place: &Place) {
     assert_eq!(place.json("subscription delete shipping --yes")["outcome"], "deleted");
     for yes in ["", " --yes"] {
         let again = place.run(&format!("subscription delete shipping{yes}"));
-        again.failed(3, &["no such subscription"]);
+        again.failed(3, &["the subscription does not exist"]);
     }
 }
 
@@ -86,13 +86,13 @@ fn events_are_replayed_to_a_new_consumer(place: &Place) {
     assert_eq!(place.json(replay), json!({"matched": 2, "delivered": 0}), "under one name once");
     assert_eq!(place.json("subscription replay late --name other --from 0s")["matched"], 0);
     assert_eq!(place.lines("job list queue:event.late").len(), 2);
-    place.run("subscription replay nobody --name a --dry-run").failed(3, &["no such"]);
+    place.run("subscription replay nobody --name a --dry-run").failed(3, &["does not exist"]);
     place.run("subscription replay nobody --name a").failed(3, &["has no subscription"]);
 }
 
 fn what_breaks_a_rule_is_refused(place: &Place) {
     place.args(&["event", "emit", "order paid"]).failed(2, &["kind must be"]);
-    place.args(&["event", "emit", "a", "--data", "{a: 1}"]).failed(2, &["is no JSON"]);
+    place.args(&["event", "emit", "a", "--data", "{a: 1}"]).failed(2, &["is not JSON"]);
     place.args(&["subscription", "put", "a", "order.*.x"]).failed(2, &["must be"]);
     let retry = ["subscription", "put", "a", "*", "--retry", "often"];
     place.args(&retry).failed(2, &["fixed MS"]);

@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use crate::commands::place::{Place, in_every_place};
+use crate::commands::targets::{Place, in_every_place};
 
 in_every_place! {
     a_job_is_listed_shown_and_explained,
     numbers_and_bytes_come_out_as_they_went_in,
     no_text_of_a_job_steers_the_terminal,
     a_job_is_called_off_and_brought_back,
-    a_job_is_rescheduled_buried_and_deleted,
+    a_job_is_rescheduled_dead_lettered_and_deleted,
     what_is_done_to_several_is_told_of_each,
     a_dead_job_shows_its_errors,
 }
@@ -20,7 +20,7 @@ fn a_job_is_listed_shown_and_explained(place: &Place) {
     let listed = place.run("job list queue:mails").ok();
     let mut lines = listed.lines();
     let header: Vec<&str> = lines.next().unwrap().split_whitespace().collect();
-    assert_eq!(header, ["ID", "TYPE", "QUEUE", "STATUS", "TRIES", "ENQUEUED", "WHAT"]);
+    assert_eq!(header, ["ID", "KIND", "QUEUE", "STATUS", "TRIES", "ENQUEUED", "WHAT"]);
     let row: Vec<&str> = lines.next().unwrap().split_whitespace().collect();
     assert_eq!(row[..5], [id.as_str(), "mail", "mails", "scheduled", "0/3"]);
     assert_eq!(lines.next(), None);
@@ -50,7 +50,7 @@ fn no_text_of_a_job_steers_the_terminal(place: &Place) {
     let id = place.args(&[&args[..], &["--partition-key", odd]].concat()).ok();
     place.args(&["enqueue", "x", "--partition-key", odd]).ok();
     place.args(&["event", "emit", "e", "--partition-key", odd]).ok();
-    let blocked = place.json("job list state:blocked")["id"].as_str().unwrap().to_owned();
+    let blocked = place.json("job list status:blocked")["id"].as_str().unwrap().to_owned();
     let show = format!("job show {}", id.trim());
     for command in [&show, &format!("job why {blocked}"), "job list", "event list"] {
         let told = place.run(command).ok();
@@ -66,25 +66,25 @@ fn a_job_is_called_off_and_brought_back(place: &Place) {
     let id = place.enqueue("x");
     let cancelled = place.json(&format!("job cancel {id}"));
     assert_eq!(cancelled, json!({"id": id, "outcome": "cancelled"}));
-    assert_eq!(place.lines("job list state:cancelled").len(), 1);
+    assert_eq!(place.lines("job list status:cancelled").len(), 1);
     let told = place.run(&format!("job retry {id}")).ok();
     assert_eq!(told, format!("{id} retried\n"));
     place.run(&format!("job retry {id}")).failed(1, &[&id, "has not ended"]);
 }
 
-fn a_job_is_rescheduled_buried_and_deleted(place: &Place) {
+fn a_job_is_rescheduled_dead_lettered_and_deleted(place: &Place) {
     let id = place.enqueue("x");
     place.run(&format!("job reschedule {id} --in 2h")).ok();
     assert_eq!(place.json("job list")["status"], "scheduled");
     place.run(&format!("job reschedule {id} --in 0s")).ok();
     assert_eq!(place.json("job list")["status"], "ready");
-    place.args(&["job", "bury", &id, "--reason", "no longer wanted"]).ok();
-    let dead = place.json("job list state:dead");
+    place.args(&["job", "dead-letter", &id, "--reason", "no longer wanted"]).ok();
+    let dead = place.json("job list status:dead");
     assert_eq!((dead["status"].as_str(), dead["id"].as_str()), (Some("dead"), Some(&*id)));
-    assert!(place.run("job list state:dead").ok().contains("no longer wanted"));
+    assert!(place.run("job list status:dead").ok().contains("no longer wanted"));
     assert_eq!(place.json(&format!("job delete {id}"))["outcome"], "deleted");
-    place.run(&format!("job delete {id}")).failed(3, &[&id, "no such job"]);
-    place.run(&format!("job show {id}")).failed(3, &["no such job"]);
+    place.run(&format!("job delete {id}")).failed(3, &[&id, "the job does not exist"]);
+    place.run(&format!("job show {id}")).failed(3, &["the job does not exist"]);
 }
 
 fn what_is_done_to_several_is_told_of_each(place: &Place) {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::commands::place::{Place, in_every_place};
+use crate::commands::targets::{Place, in_every_place};
 
 in_every_place! {
     a_queue_is_shown_paused_set_up_emptied_and_removed,
@@ -12,6 +12,7 @@ in_every_place! {
     figures_are_of_the_whole_store,
     workers_are_listed,
     a_worker_is_removed,
+    audit_shows_who_changed_what,
 }
 
 fn a_queue_is_shown_paused_set_up_emptied_and_removed(place: &Place) {
@@ -45,15 +46,15 @@ fn a_queue_is_shown_paused_set_up_emptied_and_removed(place: &Place) {
     place
         .args(&["queue", "set", "a", "--description", "\u{7}"])
         .failed(2, &["description must be"]);
-    place.run("queue set a").failed(2, &["name a setting"]);
+    place.run("queue set a").failed(2, &["no setting to change"]);
     place.run("queue set a --order odd").failed(2, &["strict, fair"]);
     place.run("queue remove a").failed(1, &["it has 3 jobs"]);
     assert_eq!(place.run("queue purge a --yes").ok(), "3 jobs deleted\n");
     place.run("queue remove a").ok();
-    place.run("queue remove a").failed(3, &["no such queue"]);
+    place.run("queue remove a").failed(3, &["the queue does not exist"]);
     place.run("enqueue x --queue b").ok();
     place.run("queue remove b --force").failed(2, &["remove b with 1 job?", "--yes"]);
-    place.run("queue remove c --force").failed(3, &["no such queue"]);
+    place.run("queue remove c --force").failed(3, &["the queue does not exist"]);
     let told = place.json("queue remove b --force --dry-run");
     assert_eq!(told, json!({"queue": "b", "outcome": "unchanged", "jobs": 1}));
     place.run("queue remove b --dry-run").failed(2, &["--force"]);
@@ -65,7 +66,7 @@ fn a_queue_is_shown_paused_set_up_emptied_and_removed(place: &Place) {
 fn a_slip_of_the_pen_makes_no_queue(place: &Place) {
     place.run("enqueue x --queue mails").ok();
     for command in ["show", "pause", "resume", "purge"] {
-        place.run(&format!("queue {command} nails")).failed(3, &["no such queue"]);
+        place.run(&format!("queue {command} nails")).failed(3, &["the queue does not exist"]);
     }
     assert_eq!(place.lines("queue list").len(), 1);
     place.args(&["queue", "show", "a b"]).failed(2, &["queue must be"]);
@@ -86,10 +87,10 @@ fn dead_jobs_are_not_kept_for_less_before_somebody_says_yes(place: &Place) {
     let kept = || place.json("queue show a")["settings"]["retention"]["dead"].clone();
     place.run("queue set a --keep-dead 30d").ok();
     let id = place.enqueue("x --queue a");
-    place.run(&format!("job bury {id}")).ok();
+    place.run(&format!("job dead-letter {id}")).ok();
     for shorter in ["--keep-dead 10m", "--keep-dead-jobs 0", "--keep-dead 29d --max-pending 9"] {
         let refused = place.run(&format!("queue set a {shorter}"));
-        refused.failed(2, &["It has 1 job", "is deleted", "--yes", "`dlq show a`"]);
+        refused.failed(2, &["Of its 1 job", "are deleted", "--yes", "`dlq show a`"]);
     }
     assert_eq!((&kept()["age_ms"], &kept()["jobs"]), (&json!(2_592_000_000_u64), &json!(null)));
     for longer in ["--keep-dead 31d", "--keep-dead none", "--keep-done 10m", "--max-pending 9"] {
@@ -111,7 +112,7 @@ fn figures_are_of_the_whole_store(place: &Place) {
 }
 
 fn workers_are_listed(place: &Place) {
-    assert!(place.run("worker list").ok().starts_with("nobody works"));
+    assert!(place.run("worker list").ok().starts_with("no workers"));
     let args = ["work", "--url", &place.url, "--name", "mailer", "--concurrency", "3"];
     let _worker = place.start(&args.join(" "));
     let mut workers = place.lines("worker list");
@@ -124,7 +125,7 @@ fn workers_are_listed(place: &Place) {
 }
 
 fn a_worker_is_removed(place: &Place) {
-    place.run("worker remove gone").failed(3, &["no such worker"]);
+    place.run("worker remove gone").failed(3, &["the worker does not exist"]);
     place.run("worker remove a/b").failed(2, &["worker must be"]);
     let args = ["work", "--url", &place.url, "--name", "mailer"];
     let worker = place.start(&args.join(" "));
@@ -135,9 +136,23 @@ fn a_worker_is_removed(place: &Place) {
     drop(worker);
     let id = workers[0]["id"].as_str().unwrap();
     let told = place.run(&format!("worker remove {id}")).ok();
-    assert_eq!(told, format!("{id} is gone; if it still works, it comes back\n"));
+    assert_eq!(told, format!("{id} was removed; if it still runs, it is listed again\n"));
     assert_eq!(place.lines("worker list").len(), 0);
     place.run("enqueue echo").ok();
     place.work();
     assert_eq!(place.json("stats")["workers"], 0, "one that has ended is listed no more");
+}
+
+fn audit_shows_who_changed_what(place: &Place) {
+    place.enqueue("x --queue mail");
+    place.run("queue pause mail").ok();
+    place.run("queue resume mail").ok();
+    let entry = place.json("audit --limit 1");
+    assert_eq!(entry["action"], "configure");
+    assert_eq!(entry["target"], r#"queue mail {"paused":false}"#);
+    let who = entry["who"].as_str().expect("who did it");
+    // A server without keys does not know who asks; a command on the store names its account.
+    assert!(who == "-" || who.contains('@'), "{who}");
+    let shown = place.run("audit").ok();
+    assert!(shown.contains("configure") && shown.contains("WHO"), "{shown}");
 }

@@ -1,8 +1,8 @@
 //! How commands reach a server.
 
 use crate::authority::Authority;
-use crate::handlers::receiver::{Answer, Receiver, Request, answer};
-use crate::handlers::wire::certified;
+use crate::handlers::tcp::certified;
+use crate::handlers::webhook_receiver::{Answer, Receiver, Request, answer};
 use crate::sandbox::Sandbox;
 
 fn no_queues(_: usize, _: &Request) -> Answer {
@@ -17,12 +17,12 @@ fn s8_a_command_follows_no_redirect() {
     let server = Receiver::new(move |_, _| answer("307 Over There", &[&location], ""));
     let sandbox = Sandbox::new().env("QUEUEKIT_API_KEY", "hunter2");
     let ran = sandbox.run(&["queue", "list", "--server", &server.url("")]);
-    ran.failed(1, &["what answered 307 Temporary Redirect is no queuekit server"]);
+    ran.failed(1, &["the answer 307 Temporary Redirect is not from a queuekit server"]);
     assert_eq!(server.next().headers["authorization"], "Bearer hunter2");
     assert!(elsewhere.is_quiet(), "nobody else was asked");
 }
 
-/// Guard: a proxy is told no key.
+/// Guard: no key is sent to a proxy.
 #[test]
 fn s8_no_variable_names_a_proxy_to_a_command() {
     let (server, proxy) = (Receiver::new(no_queues), Receiver::saying("500 Proxied"));
@@ -51,7 +51,7 @@ fn s7_a_server_shows_a_certificate_that_leads_to_an_authority() {
     let stranger = Sandbox::new().env("QUEUEKIT_API_KEY", "hunter2");
     let unknown = stranger.run(&["queue", "list", "--server", &named]);
     for ran in [another, unknown] {
-        ran.failed(1, &["cannot be asked", "invalid peer certificate"]);
+        ran.failed(1, &["no answer from", "invalid peer certificate"]);
         assert!(!ran.stderr.contains("hunter2"), "{}", ran.stderr);
     }
     assert!(server.is_quiet(), "nothing was told to who could not show who it is");
@@ -67,7 +67,7 @@ fn s8_a_server_that_dotenv_names_gets_no_key_that_was_exported() {
         let ran = sandbox.run(&[&["queue", "list"], args].concat());
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         let key = server.next().headers.get("authorization").cloned();
-        (key, ran.stderr.contains("QUEUEKIT_API_KEY is not of .env"))
+        (key, ran.stderr.contains("QUEUEKIT_API_KEY is not sent"))
     };
     let bearer = |key: &str| Some(format!("Bearer {key}"));
     sandbox.write(".env", &named);

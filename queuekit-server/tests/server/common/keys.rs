@@ -11,21 +11,21 @@ pub struct Key {
     pub id: &'static str,
     pub scopes: &'static [&'static str],
     pub queues: &'static [&'static str],
-    pub types: &'static [&'static str],
+    pub kinds: &'static [&'static str],
 }
 
 pub const KEYS: [Key; 11] = [
-    Key { id: "reader", scopes: &["read"], queues: &[], types: &[] },
-    Key { id: "producer", scopes: &["enqueue"], queues: &[], types: &[] },
-    Key { id: "worker", scopes: &["work"], queues: &[], types: &[] },
-    Key { id: "manager", scopes: &["manage"], queues: &[], types: &[] },
-    Key { id: "admin", scopes: &["admin"], queues: &[], types: &[] },
-    Key { id: "acme", scopes: &["admin"], queues: &["acme.*"], types: &[] },
-    Key { id: "mailer", scopes: &["admin"], queues: &[], types: &["mail.*"] },
-    Key { id: "planner", scopes: &["manage"], queues: &["acme.*"], types: &[] },
-    Key { id: "hostile", scopes: &["read", "enqueue", "work", "manage"], queues: &[], types: &[] },
-    Key { id: "neighbour", scopes: &["enqueue", "work"], queues: &["neighbour"], types: &[] },
-    Key { id: "writer", scopes: &["enqueue"], queues: &["acme.*"], types: &[] },
+    Key { id: "reader", scopes: &["read"], queues: &[], kinds: &[] },
+    Key { id: "producer", scopes: &["enqueue"], queues: &[], kinds: &[] },
+    Key { id: "worker", scopes: &["work"], queues: &[], kinds: &[] },
+    Key { id: "manager", scopes: &["manage"], queues: &[], kinds: &[] },
+    Key { id: "admin", scopes: &["admin"], queues: &[], kinds: &[] },
+    Key { id: "acme", scopes: &["admin"], queues: &["acme.*"], kinds: &[] },
+    Key { id: "mailer", scopes: &["admin"], queues: &[], kinds: &["mail.*"] },
+    Key { id: "planner", scopes: &["manage"], queues: &["acme.*"], kinds: &[] },
+    Key { id: "hostile", scopes: &["read", "enqueue", "work", "manage"], queues: &[], kinds: &[] },
+    Key { id: "neighbour", scopes: &["enqueue", "work"], queues: &["neighbour"], kinds: &[] },
+    Key { id: "writer", scopes: &["enqueue"], queues: &["acme.*"], kinds: &[] },
 ];
 
 pub fn secret(id: &str) -> String {
@@ -53,7 +53,7 @@ pub fn guarded_on(store: Store, settings: &str) -> Server {
         let digest = digest(&secret(key.id));
         writeln!(file, "[[keys]]\nid = {:?}\nsha256 = {digest:?}", key.id).unwrap();
         writeln!(file, "scopes = {:?}\nqueues = {:?}", key.scopes, key.queues).unwrap();
-        writeln!(file, "types = {:?}", key.types).unwrap();
+        writeln!(file, "kinds = {:?}", key.kinds).unwrap();
     }
     writeln!(file, "[[keys]]\nid = \"old\"\nscopes = [\"admin\"]").unwrap();
     writeln!(file, "sha256 = {:?}", digest(&secret("old"))).unwrap();

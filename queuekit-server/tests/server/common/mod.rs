@@ -1,13 +1,13 @@
 //! The real binary, started for a test, and what asks it.
 #![allow(unreachable_pub, reason = "it is one module of a test program")]
 
-mod ask;
 mod keys;
+mod request;
 mod server;
 mod store;
 
-pub use ask::{Ask, Reply};
 pub use keys::{KEYS, digest, guarded, guarded_on, guarded_with, secret};
+pub use request::{Ask, Reply};
 pub use server::{Server, command};
 pub use store::{Store, on};
 

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use queuekit_conformance::skip;
 use queuekit_integration_tests::servers::{self, Database};
-use queuekit_integration_tests::skip;
 use tempfile::TempDir;
 
 use super::Server;
@@ -15,7 +15,7 @@ pub struct Store {
     database: Option<Database>,
 }
 
-/// Runs a case against a server over a store of this kind; a store that is not there is told.
+/// Runs a case against a server over a store of this kind, or reports that the store is missing.
 pub fn on(kind: &str, case: &str, run: fn(&mut Server)) {
     let Some(store) = Store::of(kind) else {
         return skip(case, &format!("there is no {kind}"));

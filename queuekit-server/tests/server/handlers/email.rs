@@ -6,9 +6,9 @@ use queuekit::State;
 use serde_json::{Value, json};
 
 use crate::authority::Authority;
-use crate::handlers::mail_server::{Begin, MailServer, Manners};
-use crate::handlers::place::{Place, dead, result, retried};
-use crate::handlers::wire::certified;
+use crate::handlers::fixture::{Place, dead, result, retried};
+use crate::handlers::smtp_server::{Begin, MailServer, Manners};
+use crate::handlers::tcp::certified;
 use crate::sandbox::Sandbox;
 
 pub(crate) const ON: &str = "lease_ms = 3000\n[handlers]\nenabled = ['email', 'echo']\n\
@@ -99,9 +99,9 @@ async fn a_mail_that_is_none_is_dead_and_reaches_nobody() {
     let server = MailServer::new(Manners::default());
     let place = Place::within(beside(&server), ON).await;
     for (field, value, said) in [
-        ("to", "ada@example.org\r\nBcc: evil@example.org", "`to` has what is no address"),
+        ("to", "ada@example.org\r\nBcc: evil@example.org", "`to` has an invalid address"),
         ("subject", "a\r\nBcc: evil@example.org", "`subject` must be one line"),
-        ("from", "a\nb <a@example.org>", "`from` has what is no address"),
+        ("from", "a\nb <a@example.org>", "`from` has an invalid address"),
     ] {
         let mut payload = mail();
         payload[field] = json!(value);
@@ -119,7 +119,7 @@ async fn s8_a_job_writes_as_whom_and_to_whom_the_settings_allow_and_as_nobody_el
         payload
     };
     let place = Place::within(beside(&server), ON).await;
-    dead(&place.run("email", with("from", "ceo@corp.example")).await, "in `allow_from`");
+    dead(&place.run("email", with("from", "ceo@corp.example")).await, "to `allow_from`");
     assert!(server.is_quiet(), "nobody wrote as the CEO");
     result(&place.run("email", with("from", "The shop <shop@example.org>")).await);
     assert_eq!(server.next().from, "<shop@example.org>");
@@ -146,7 +146,7 @@ async fn s7_a_server_elsewhere_encrypts_or_gets_no_mail() {
             sandbox.env("SMTP_USER", "shop").env("SMTP_PASSWORD", "hunter2")
         };
         let place = Place::within(sandbox(), ON).await;
-        retried(&place.run("email", mail()).await, "did not take the mail");
+        retried(&place.run("email", mail()).await, "did not accept the mail");
         assert!(server.is_quiet(), "it could not show who it is");
         let trusting = sandbox();
         trusting.write("ca.pem", authority.pem());
@@ -171,7 +171,7 @@ async fn s9_a_login_that_is_refused_is_tried_again_and_told_nowhere() {
     let id = place.enqueue("email", mail()).await;
     let ran = place.work();
     let job = place.job(id).await;
-    retried(&job, "see SMTP_USER and SMTP_PASSWORD: ");
+    retried(&job, "check SMTP_USER and SMTP_PASSWORD: ");
     let error = job.errors[0].error.to_string();
     for secret in ["hunter2", &STANDARD.encode("\0shop\0hunter2")] {
         assert!(!ran.stderr.contains(secret) && !error.contains(secret), "{}", ran.stderr);

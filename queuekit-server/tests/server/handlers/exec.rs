@@ -5,11 +5,11 @@ use std::io::Read;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use queuekit::CancelOutcome;
 use queuekit::State;
-use queuekit::capability::CancelOutcome;
 use serde_json::json;
 
-use crate::handlers::place::{Place, WORK, dead, result, retried};
+use crate::handlers::fixture::{Place, WORK, dead, result, retried};
 use crate::sandbox::Sandbox;
 
 /// A command `t` of the shell.
@@ -105,7 +105,7 @@ async fn exit_codes_say_what_becomes_of_the_job() {
     assert_eq!(job("0").await.state, State::Completed);
     retried(&job("1").await, "exec.t failed (exit code 1): because");
     retried(&job("75").await, "asked to be run later");
-    dead(&job("64").await, "gave up (exit code 64): because");
+    dead(&job("64").await, "failed for good (exit code 64): because");
     let place = Place::new(&shell("kill -9 $$", "")).await;
     retried(&place.run("exec.t", "").await, "signal: 9");
 }
@@ -117,8 +117,8 @@ async fn output_is_read_to_its_end_and_kept_within_bounds() {
     let job = place.run("exec.t", "x".repeat(1_000_000)).await;
     assert_eq!(job.result.as_ref().map(|result| result.len()), Some(64 * 1024));
     let logs: Vec<&str> = job.logs.iter().map(|line| line.text.as_ref()).collect();
-    assert!(logs.contains(&"stdout: of 3000000 bytes the first 65536 are kept"), "{logs:?}");
-    assert!(logs.contains(&"stderr: of 3000000 bytes the last 16384 are kept"), "{logs:?}");
+    assert!(logs.contains(&"stdout: only the first 65536 of 3000000 bytes are kept"), "{logs:?}");
+    assert!(logs.contains(&"stderr: only the last 16384 of 3000000 bytes are kept"), "{logs:?}");
 }
 
 #[tokio::test]
@@ -202,7 +202,7 @@ async fn what_a_command_leaves_behind_holds_nobody_up() {
 async fn a_command_that_cannot_be_started_is_tried_again_and_one_that_is_not_stated_is_left() {
     let settings = shell("true", "").replace("/bin/sh", "./missing");
     let place = Place::new(&settings).await;
-    retried(&place.run("exec.t", "").await, "see `program` and `cwd`");
+    retried(&place.run("exec.t", "").await, "check `program` and `cwd`");
     let job = place.run("exec.other", json!({"command": "t"})).await;
     assert_eq!((job.state, job.attempts, job.releases), (State::Pending, 0, 1));
     assert_eq!(result(&place.run("echo", "1").await), json!(1));

@@ -5,15 +5,15 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
+use queuekit::CancelOutcome;
 use queuekit::State;
-use queuekit::capability::CancelOutcome;
 use serde_json::json;
 use sha2::Sha256;
 
 use crate::authority::Authority;
-use crate::handlers::place::{Place, dead, result, retried};
-use crate::handlers::receiver::{Answer, Receiver, answer};
-use crate::handlers::wire::certified;
+use crate::handlers::fixture::{Place, dead, result, retried};
+use crate::handlers::tcp::certified;
+use crate::handlers::webhook_receiver::{Answer, Receiver, answer};
 use crate::sandbox::Sandbox;
 
 pub(crate) const ON: &str = "lease_ms = 3000\n[handlers]\nenabled = ['http', 'echo']\n\
@@ -78,9 +78,9 @@ async fn who_is_not_there_or_silent_or_breaks_off_is_tried_again() {
     let rude = Receiver::new(|_, _| Answer::Bytes("HTTP/1.1 200".to_owned()));
     retried(&place.run("http", json!({"url": rude.url("/")})).await, "did not answer");
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    retried(&place.run("http", json!({"url": format!("http://{gone}/")})).await, "be reached");
+    retried(&place.run("http", json!({"url": format!("http://{gone}/")})).await, "cannot connect");
     let nowhere = json!({"url": "https://nowhere.invalid/"});
-    retried(&place.run("http", nowhere).await, "its name has no address");
+    retried(&place.run("http", nowhere).await, "cannot look up its name");
     let settings = format!("{ON}timeout_ms = 200\n");
     let place = Place::new(&settings).await;
     retried(&place.run("http", json!({"url": silent.url("/")})).await, "within 200ms");
@@ -158,9 +158,9 @@ async fn s7_a_receiver_shows_a_certificate_that_leads_to_an_authority() {
     let url = json!({"url": format!("{host}:{}/", known.address.port())});
     assert_eq!(result(&place.run("http", &url).await)["body"], "in private");
     let address = json!({"url": format!("https://{}/", known.address)});
-    retried(&place.run("http", address).await, "cannot be encrypted to");
+    retried(&place.run("http", address).await, "the TLS handshake failed");
     let place = Place::new(&settings).await;
-    retried(&place.run("http", url).await, "cannot be encrypted to");
+    retried(&place.run("http", url).await, "the TLS handshake failed");
     known.next();
     assert!(known.is_quiet(), "nothing was told to who could not show who it is");
 }

@@ -7,9 +7,9 @@ use queuekit::{Job, State};
 use serde_json::json;
 
 use super::{email, exec, http};
-use crate::handlers::mail_server::{MailServer, Manners};
-use crate::handlers::place::Place;
-use crate::handlers::receiver::{Answer, Receiver, answer};
+use crate::handlers::fixture::Place;
+use crate::handlers::smtp_server::{MailServer, Manners};
+use crate::handlers::webhook_receiver::{Answer, Receiver, answer};
 
 #[tokio::test]
 async fn r0_2_a_webhook_whose_worker_is_killed_is_sent_again_under_its_id() {

@@ -3,11 +3,11 @@
 
 mod email;
 mod exec;
+mod fixture;
 mod http;
-mod http_guard;
 mod kill;
-mod mail_server;
-mod place;
-pub(crate) mod receiver;
 mod settings;
-pub(crate) mod wire;
+mod smtp_server;
+mod ssrf_guard;
+pub(crate) mod tcp;
+pub(crate) mod webhook_receiver;

@@ -1,13 +1,18 @@
 //! Who did what, and who was refused, in the log.
 
-use crate::common::{Server, Store, guarded, secret};
-use serde_json::json;
+use std::io::Write;
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::common::{Server, Store, guarded, guarded_on, secret};
 
 #[test]
 fn s14_every_change_is_told_with_who_made_it_and_what_came_of_it() {
     let server = guarded();
     let by = |method: &str, path: &str| server.ask(method, path).key(&secret("admin"));
-    let schedule = json!({"every_ms": 60000, "job": {"type": "t"}});
+    let schedule = json!({"every_ms": 60000, "job": {"kind": "t"}});
     by("PUT", "/v1/schedules/s").json(&schedule).expect(201);
     by("POST", "/v1/schedules/s/run").send().expect(201);
     by("PUT", "/v1/subscriptions/c").json(&json!({"events": "*"})).expect(201);
@@ -37,7 +42,7 @@ fn s14_every_change_is_told_with_who_made_it_and_what_came_of_it() {
         ["\"remove\"", "on=\"queue none\"", "\"not_found\""],
         ["\"remove\"", "on=\"worker w\"", "\"not_found\""],
         ["\"cancel\"", "on=\"job 01890000", "\"not_found\""],
-        ["\"bulk cancel\"", told, "changed 0"],
+        ["\"bulk cancel\"", told, "matched=0 changed=0 outcome=\"done\""],
     ] {
         let line = server.logged(&words);
         assert!(line.contains("queuekit::audit") && line.contains("key=\"admin\""), "{line}");
@@ -69,11 +74,95 @@ fn s14_a_refusal_is_told_with_who_asked_and_what_for() {
 #[test]
 fn s14_each_request_is_logged_where_that_is_wanted_and_nothing_that_was_sent() {
     let server = Server::start(Store::of("memory").unwrap(), &["--access-log"]);
-    let job = json!({"type": "t", "queue": "private", "payload": "private"});
+    let job = json!({"kind": "t", "queue": "private", "payload": "private"});
     server.ask("POST", "/v1/jobs").json(&job).expect(201);
     server.get("/v1/jobs?queue=private").send().expect(200);
     server.logged(&["queuekit::access", "method=\"POST\" route=\"/v1/jobs\" status=201 ms="]);
     let line = server.logged(&["queuekit::access", "method=\"GET\" route=\"/v1/jobs\" status=200"]);
     assert!(line.contains("peer=\"127.0.0.1\" key=\"-\"") && line.contains(" bytes="), "{line}");
     assert!(!line.contains("private"), "{line}");
+}
+
+/// Entries as `who action target outcome`, the latest first.
+fn entries(server: &Server) -> Vec<String> {
+    let page = server.ask("GET", "/v1/audit").key(&secret("admin")).send().expect(200).value();
+    let text = |entry: &Value, field: &str| entry[field].as_str().unwrap().to_owned();
+    let line = |entry: &Value| {
+        ["who", "action", "target", "outcome"].map(|field| text(entry, field)).join(" ")
+    };
+    page["entries"].as_array().unwrap().iter().map(line).collect()
+}
+
+#[test]
+fn r8_6_each_act_of_an_administrator_is_in_the_store() {
+    let server = guarded();
+    let by = |key: &str, method: &str, path: &str| server.ask(method, path).key(&secret(key));
+    by("admin", "POST", "/v1/queues/q/pause").send().expect(200);
+    by("admin", "DELETE", "/v1/queues/none").send().expect(404);
+    let job = by("admin", "POST", "/v1/jobs").json(&json!({"kind": "t"})).expect(201).value();
+    let id = job["id"].as_str().unwrap();
+    by("admin", "POST", &format!("/v1/jobs/{id}/cancel")).send().expect(200);
+    let dead = json!({"action": "retry", "filter": {"queue": "default", "status": "cancelled"}});
+    let mut dry = dead.clone();
+    dry["dry_run"] = json!(true);
+    by("admin", "POST", "/v1/jobs/bulk").json(&dry).expect(200);
+    by("admin", "POST", "/v1/jobs/bulk").json(&dead).expect(200);
+    by("manager", "PUT", "/v1/subscriptions/c").json(&json!({"events": "*"})).expect(201);
+    by("reader", "POST", "/v1/queues/q/resume").send().expect(403);
+    let filter = r#"jobs {"queue":"default","status":"cancelled"}"#;
+    assert_eq!(
+        entries(&server),
+        [
+            "manager put subscription c done".to_owned(),
+            format!("admin bulk retry {filter} done"),
+            format!("admin cancel job {id} cancelled"),
+            "admin remove queue none not_found".to_owned(),
+            r#"admin configure queue q {"paused":true} done"#.to_owned(),
+        ]
+    );
+    let first = by("admin", "GET", "/v1/audit?limit=2").send().expect(200).value();
+    let bulk = &first["entries"][1];
+    assert_eq!((&bulk["matched"], &bulk["changed"]), (&json!(1), &json!(1)), "{bulk}");
+    let next = format!("/v1/audit?limit=3&before={}", first["before"]);
+    let second = by("admin", "GET", &next).send().expect(200).value();
+    assert_eq!(second["entries"].as_array().unwrap().len(), 3);
+    for key in ["reader", "manager", "acme", "mailer"] {
+        by(key, "GET", "/v1/audit").send().problem(403, "forbidden");
+    }
+}
+
+/// Guard: acts of a key that may only work are not among those of administrators.
+#[test]
+fn r8_6_who_may_only_work_fills_no_audit_log() {
+    let server = guarded();
+    for key in ["worker", "worker", "admin"] {
+        server.ask("DELETE", "/v1/workers/w").key(&secret(key)).send().expect(404);
+    }
+    assert_eq!(entries(&server), ["admin remove worker w not_found"]);
+}
+
+/// Guard: an act and its entry run to their end though the client has gone.
+#[test]
+fn r8_6_who_hangs_up_is_recorded() {
+    let server = guarded_on(Store::of("sqlite").unwrap(), "");
+    let key = secret("admin");
+    for n in 0..100 {
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        let head = format!("POST /v1/queues/q{n}/pause HTTP/1.1\r\nhost: a\r\n");
+        write!(stream, "{head}authorization: Bearer {key}\r\ncontent-length: 0\r\n\r\n").unwrap();
+    }
+    let queues = || {
+        let queues = server.ask("GET", "/v1/queues").key(&key).send().expect(200).value();
+        let name = |queue: &Value| queue["name"].as_str().unwrap().to_owned();
+        queues["queues"].as_array().unwrap().iter().map(name).collect::<Vec<_>>()
+    };
+    let is_recorded = |name: &String| {
+        let act = format!(r#"admin configure queue {name} {{"paused":true}} done"#);
+        entries(&server).contains(&act)
+    };
+    // Some never arrived. Those that took effect have their entries after at most a moment.
+    let end = Instant::now() + Duration::from_secs(30);
+    while !queues().iter().all(is_recorded) {
+        assert!(Instant::now() < end, "queues without an entry: {:?}", queues());
+    }
 }

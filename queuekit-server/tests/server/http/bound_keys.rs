@@ -1,4 +1,4 @@
-//! Keys that are for some queues or types only.
+//! Keys that are for some queues or kinds only.
 
 use crate::common::{Ask, guarded, secret};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ fn s11_a_bound_key_sees_and_changes_only_what_it_is_bound_to() {
     let server = guarded();
     let by = |id: &str, method: &str, path: &str| server.ask(method, path).key(&secret(id));
     let store = |queue: &str, kind: &str| {
-        let job = json!({"type": kind, "queue": queue, "idempotency_key": "k"});
+        let job = json!({"kind": kind, "queue": queue, "idempotency_key": "k"});
         let stored = by("admin", "POST", "/v1/jobs").json(&job).expect(201).value();
         stored["id"].as_str().unwrap().to_owned()
     };
@@ -20,7 +20,7 @@ fn s11_a_bound_key_sees_and_changes_only_what_it_is_bound_to() {
     for (id, path, of) in [
         ("acme", "/v1/jobs?queue=acme.jobs", "jobs"),
         ("acme", "/v1/queues", "queues"),
-        ("mailer", "/v1/jobs?type=mail.send", "jobs"),
+        ("mailer", "/v1/jobs?kind=mail.send", "jobs"),
     ] {
         assert_eq!(count(by(id, "GET", path).send(), of), 1, "{id} {path}");
     }
@@ -29,12 +29,16 @@ fn s11_a_bound_key_sees_and_changes_only_what_it_is_bound_to() {
         ("acme", "/v1/jobs"),
         ("acme", "/v1/jobs?queue=other"),
         ("acme", "/v1/queues/other/jobs"),
+        ("acme", "/v1/scale?queues=acme.jobs,other"),
         ("mailer", "/v1/jobs"),
-        ("mailer", "/v1/jobs?type=sms"),
+        ("mailer", "/v1/jobs?kind=sms"),
     ] {
         by(id, "GET", path).send().problem(403, "forbidden");
     }
-    assert!(!by("acme", "GET", "/metrics").send().expect(200).text.contains("other"));
+    let metrics = by("acme", "GET", "/metrics").send().expect(200).text;
+    assert!(metrics.contains(r#""acme.jobs""#) && !metrics.contains(r#""other""#), "{metrics}");
+    let scale = by("acme", "GET", "/v1/scale").send().expect(200).value();
+    assert_eq!(scale["ready"], 1, "those it does not see are not counted");
     by("acme", "GET", &format!("/v1/jobs/{own}")).send().expect(200);
     for id in ["acme", "mailer"] {
         for (method, action) in
@@ -43,12 +47,12 @@ fn s11_a_bound_key_sees_and_changes_only_what_it_is_bound_to() {
             let reply = by(id, method, &format!("/v1/jobs/{other}{action}")).send();
             reply.problem(404, "not_found");
         }
-        let bury = by(id, "POST", &format!("/v1/jobs/{other}/bury"));
-        bury.json(&json!({"reason": "r"})).problem(404, "not_found");
+        let dead_letter = by(id, "POST", &format!("/v1/jobs/{other}/dead-letter"));
+        dead_letter.json(&json!({"reason": "r"})).problem(404, "not_found");
     }
     let refused = |ask: Ask, body: Value| drop(ask.json(&body).problem(403, "forbidden"));
-    refused(by("acme", "POST", "/v1/jobs"), json!({"type": "t", "queue": "other"}));
-    refused(by("mailer", "POST", "/v1/jobs"), json!({"type": "sms"}));
+    refused(by("acme", "POST", "/v1/jobs"), json!({"kind": "t", "queue": "other"}));
+    refused(by("mailer", "POST", "/v1/jobs"), json!({"kind": "sms"}));
     refused(by("acme", "POST", "/v1/jobs/bulk"), json!({"action": "cancel", "filter": {}}));
     let filter = json!({"action": "cancel", "filter": {"queue": "other"}});
     refused(by("acme", "POST", "/v1/jobs/bulk"), filter);
@@ -56,7 +60,7 @@ fn s11_a_bound_key_sees_and_changes_only_what_it_is_bound_to() {
     refused(by("mailer", "POST", "/v1/reserve"), json!({"queues": ["other"], "worker": "w"}));
     refused(by("acme", "PATCH", "/v1/queues/other"), json!({"paused": true}));
     refused(by("mailer", "POST", "/v1/queues/other/pause"), json!({}));
-    let schedule = json!({"every_ms": 60_000, "job": {"type": "t", "queue": "other"}});
+    let schedule = json!({"every_ms": 60_000, "job": {"kind": "t", "queue": "other"}});
     refused(by("acme", "PUT", "/v1/schedules/s"), schedule.clone());
     by("admin", "PUT", "/v1/schedules/s").json(&schedule).expect(201);
     by("acme", "DELETE", "/v1/schedules/s").send().problem(404, "not_found");
@@ -75,7 +79,7 @@ fn s11_a_bound_key_does_not_speak_for_workers_of_others() {
     let server = guarded();
     let beat = |id: &str, queues: &[&str]| {
         let beat = json!({
-            "id": "w", "name": id, "queues": queues, "types": [], "slots": 1, "running": 0,
+            "id": "w", "name": id, "queues": queues, "kinds": [], "slots": 1, "running": 0,
             "ttl_ms": 10_000,
         });
         server.ask("POST", "/v1/beat").key(&secret(id)).json(&beat)
@@ -84,7 +88,7 @@ fn s11_a_bound_key_does_not_speak_for_workers_of_others() {
     beat("acme", &["acme.a"]).problem(403, "forbidden");
     beat("acme", &[]).problem(403, "forbidden");
     let more = json!({
-        "id": "m", "name": "m", "queues": ["acme.a"], "more_queues": true, "types": [],
+        "id": "m", "name": "m", "queues": ["acme.a"], "more_queues": true, "kinds": [],
         "slots": 1, "running": 0, "ttl_ms": 1000,
     });
     server.ask("POST", "/v1/beat").key(&secret("acme")).json(&more).problem(403, "forbidden");
@@ -99,9 +103,54 @@ fn s11_a_bound_key_does_not_speak_for_workers_of_others() {
 }
 
 #[test]
+fn s11_a_key_for_some_kinds_does_not_speak_for_workers_of_other_kinds() {
+    let server = guarded();
+    let beat = |key: &str, kinds: &[&str], more: bool| {
+        let beat = json!({
+            "id": "w", "name": key, "queues": ["acme.a"], "kinds": kinds, "more_kinds": more,
+            "slots": 1, "running": 0, "ttl_ms": 10_000,
+        });
+        server.ask("POST", "/v1/beat").key(&secret(key)).json(&beat)
+    };
+    let remove = || server.ask("DELETE", "/v1/workers/w").key(&secret("mailer")).send();
+    beat("mailer", &["sms"], false).problem(403, "forbidden");
+    beat("mailer", &["mail.send"], true).problem(403, "forbidden");
+    for (kinds, more) in [(&["mail.send", "sms"][..], false), (&["mail.send"], true)] {
+        beat("worker", kinds, more).expect(204);
+        beat("mailer", &["mail.send"], false).problem(403, "forbidden");
+        remove().problem(403, "forbidden");
+    }
+    beat("worker", &["mail.send"], false).expect(204);
+    beat("mailer", &["mail.send"], false).expect(204);
+    remove().expect(204);
+}
+
+#[test]
+fn s11_a_key_for_some_kinds_is_told_nothing_of_a_job_of_another_kind() {
+    let server = guarded();
+    let store = |key: &str, job: &Value| server.ask("POST", "/v1/jobs").key(&secret(key)).json(job);
+    let job = |kind: &str, key: &str| {
+        let queue = "acme.a";
+        json!({"kind": kind, "queue": queue, "idempotency_key": key, "partition_key": "p"})
+    };
+    let hidden = store("admin", &job("sms", "k")).expect(201).value();
+    let told = store("mailer", &job("mail.send", "k")).expect(200).value();
+    assert_eq!(told, json!({"id": hidden["id"], "outcome": "duplicate"}));
+    let own = store("mailer", &job("mail.send", "own")).expect(201).value();
+    let path = format!("/v1/jobs/{}/why", own["id"].as_str().unwrap());
+    let why = |key: &str| {
+        let why = server.get(&path).key(&secret(key)).send().expect(200).value();
+        why["sentence"].as_str().unwrap().to_owned()
+    };
+    let hidden = hidden["id"].as_str().unwrap();
+    assert_eq!(why("admin"), format!("blocked behind job {hidden} of partition key p"));
+    assert_eq!(why("mailer"), "blocked behind another job of partition key p");
+}
+
+#[test]
 fn s11_a_duplicate_tells_id_and_state_only_unless_the_key_may_read() {
     let server = guarded();
-    let job = json!({"type": "t", "queue": "acme.a", "idempotency_key": "k", "payload": "private"});
+    let job = json!({"kind": "t", "queue": "acme.a", "idempotency_key": "k", "payload": "private"});
     let ask = |id: &str| server.ask("POST", "/v1/jobs").key(&secret(id)).json(&job);
     let first = ask("admin").expect(201).value();
     let told = ask("writer").expect(200).value();

@@ -28,7 +28,7 @@ fn has_all(server: &Server) -> bool {
 /// Runs the client's own tests, those for a real server among them.
 fn run(server: &Server, client: &str, program: &str, args: &[&str]) {
     let test = format!("the client in {client}");
-    let Some(program) = queuekit_integration_tests::program(&test, program) else { return };
+    let Some(program) = queuekit_conformance::program(&test, program) else { return };
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients").join(client);
     let ran = Command::new(program)
         .args(args)

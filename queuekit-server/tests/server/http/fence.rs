@@ -27,7 +27,9 @@ const CALLS: [Call; 7] = [
 ];
 
 fn nack(token: &str, kind: &str) -> Value {
-    json!({"nacks": [{"token": token, "kind": kind, "error": "stale", "delay_ms": 3_600_000}]})
+    let error = "stale";
+    let nack = json!({"token": token, "kind": kind, "error": error, "delay_ms": 3_600_000});
+    json!({ "nacks": [nack] })
 }
 
 /// A token that holds nothing.
@@ -91,7 +93,7 @@ fn reclaimed(server: &Server, stale: &mut Vec<Stale>) {
     // The shortest lease there is. A reserve that waits is told when it has run out.
     let token = lease(server, 1_000, None);
     let again = reserve(server, 60_000, 20_000);
-    let (old, new) = (token.split('~').nth(1), again.split('~').nth(1));
+    let (old, new) = (id_of(&token), id_of(&again));
     assert_eq!(old, new, "the same job");
     add("run out, and leased by another", &token, stale);
 }
@@ -111,8 +113,8 @@ fn ended(server: &Server, stale: &mut Vec<Stale>) {
     let token = lease(server, 60_000, None);
     let id = id_of(&token);
     let force = json!({"reason": "operator", "force": true});
-    server.ask("POST", &format!("/v1/jobs/{id}/bury")).json(&force).expect(200);
-    add("buried by force", &token, stale);
+    server.ask("POST", &format!("/v1/jobs/{id}/dead-letter")).json(&force).expect(200);
+    add("dead-lettered by force", &token, stale);
 }
 
 /// Leases whose job was deleted, and maybe created again under its id.
@@ -146,12 +148,12 @@ fn add(what: &str, token: &str, stale: &mut Vec<Stale>) {
 }
 
 fn id_of(token: &str) -> String {
-    token.split('~').nth(1).unwrap().to_owned()
+    token.rsplit('~').nth(2).unwrap().to_owned()
 }
 
 /// The token of a new job, under this id.
 fn lease(server: &Server, lease_ms: u64, id: Option<&str>) -> String {
-    let mut job = json!({"type": "t"});
+    let mut job = json!({"kind": "t"});
     if let Some(id) = id {
         job["id"] = json!(id);
     }
@@ -173,7 +175,7 @@ fn call(server: &Server, path: &str, body: &Value) -> Value {
     server.ask("POST", path).json(body).expect(200).value()["outcomes"][0].clone()
 }
 
-/// Every job as it is shown, but for what time alone changes: that a lease was extended is told.
+/// Every job as it is shown, without the fields that time alone changes.
 fn shown(server: &Server) -> Vec<Value> {
     let page = server.get("/v1/jobs?limit=1000").send().expect(200).value();
     let ids = page["jobs"].as_array().unwrap().iter().map(|job| job["id"].as_str().unwrap());

@@ -15,7 +15,7 @@ on_every_store! {
     what_is_wrong_is_named_with_its_field,
     a_traceparent_goes_into_the_job,
     jobs_are_listed_a_page_at_a_time,
-    an_operator_cancels_retries_reschedules_buries_and_deletes,
+    an_operator_cancels_retries_reschedules_dead_letters_and_deletes,
     a_filter_that_names_nothing_deletes_nothing,
     a_bulk_action_counts_first_and_acts_then,
     why_says_what_a_job_waits_for,
@@ -32,7 +32,7 @@ fn job(server: &Server, id: &str) -> Value {
 
 fn a_job_is_stored_and_read_back_as_it_was_given(server: &mut Server) {
     let given = json!({
-        "type": "email", "payload": {"to": "ada"}, "queue": "emails", "priority": "high",
+        "kind": "email", "payload": {"to": "ada"}, "queue": "emails", "priority": "high",
         "max_attempts": 7, "delay_ms": 60_000, "partition_key": "ada", "timeout_ms": 5000,
         "deadline_ms": 600_000, "metadata": {"tenant": "ü"},
     });
@@ -42,7 +42,7 @@ fn a_job_is_stored_and_read_back_as_it_was_given(server: &mut Server) {
     let read = job(server, stored["id"].as_str().unwrap());
     for (name, wanted) in [
         ("queue", json!("emails")),
-        ("type", json!("email")),
+        ("kind", json!("email")),
         ("status", json!("scheduled")),
         ("priority", json!(20)),
         ("max_attempts", json!(7)),
@@ -68,7 +68,7 @@ fn payload_bytes_survive_untouched(server: &mut Server) {
         "123456789012345678901234567890",
         "[[[[[[[[[[]]]]]]]]]]",
     ] {
-        let body = format!(r#"{{"type":"t","payload":{payload}}}"#);
+        let body = format!(r#"{{"kind":"t","payload":{payload}}}"#);
         let stored = server.ask("POST", "/v1/jobs").text(body).expect(201);
         // Not every reader of JSON takes each of these.
         let id = stored.text.split('"').nth(3).unwrap();
@@ -76,7 +76,7 @@ fn payload_bytes_survive_untouched(server: &mut Server) {
         let wanted = format!(r#""payload":{payload},"#);
         assert!(read.text.contains(&wanted), "{wanted} in {}", read.text);
     }
-    let id = enqueue(server, json!({"type": "t", "payload_base64": "AP8g"}));
+    let id = enqueue(server, json!({"kind": "t", "payload_base64": "AP8g"}));
     let read = job(server, &id);
     assert_eq!(read["payload_base64"], "AP8g");
     assert!(read.get("payload").is_none());
@@ -84,41 +84,41 @@ fn payload_bytes_survive_untouched(server: &mut Server) {
 
 fn an_idempotency_key_stores_one_job(server: &mut Server) {
     let ask = || server.ask("POST", "/v1/jobs").header("Idempotency-Key", "order-7");
-    let first = ask().json(&json!({"type": "t"})).expect(201).value();
-    let second = ask().json(&json!({"type": "t"})).expect(200).value();
+    let first = ask().json(&json!({"kind": "t"})).expect(201).value();
+    let second = ask().json(&json!({"kind": "t"})).expect(200).value();
     assert_eq!(second["outcome"], "duplicate");
     assert_eq!((&second["id"], &second["status"]), (&first["id"], &json!("ready")));
-    let in_body = json!({"type": "t", "idempotency_key": "order-7"});
+    let in_body = json!({"kind": "t", "idempotency_key": "order-7"});
     assert_eq!(
         server.ask("POST", "/v1/jobs").json(&in_body).expect(200).value()["id"],
         first["id"]
     );
-    ask().json(&json!({"type": "t", "idempotency_key": "other"})).problem(422, "invalid");
-    ask().json(&json!({"jobs": [{"type": "t"}]})).problem(422, "invalid");
+    ask().json(&json!({"kind": "t", "idempotency_key": "other"})).problem(422, "invalid");
+    ask().json(&json!({"jobs": [{"kind": "t"}]})).problem(422, "invalid");
 }
 
 fn an_id_makes_a_call_repeatable(server: &mut Server) {
-    let id = enqueue(server, json!({"type": "t", "payload": 1}));
+    let id = enqueue(server, json!({"kind": "t", "payload": 1}));
     server.ask("DELETE", &format!("/v1/jobs/{id}")).send().expect(204);
-    let again = json!({"type": "t", "payload": 1, "id": id});
+    let again = json!({"kind": "t", "payload": 1, "id": id});
     assert_eq!(enqueue(server, again.clone()), id);
     assert_eq!(server.ask("POST", "/v1/jobs").json(&again).expect(200).value()["id"], id);
-    let other = json!({"type": "t", "payload": 2, "id": id});
+    let other = json!({"kind": "t", "payload": 2, "id": id});
     server.ask("POST", "/v1/jobs").json(&other).problem(409, "conflict");
-    let elsewhere = json!({"type": "t", "payload": 1, "id": id, "queue": "elsewhere"});
+    let elsewhere = json!({"kind": "t", "payload": 1, "id": id, "queue": "elsewhere"});
     server.ask("POST", "/v1/jobs").json(&elsewhere).problem(422, "invalid");
 }
 
 fn many_jobs_are_stored_in_one_step_with_an_outcome_each(server: &mut Server) {
-    let one = json!({"type": "t", "idempotency_key": "k"});
-    let jobs = json!({"jobs": [one, {"type": "t"}, one]});
+    let one = json!({"kind": "t", "idempotency_key": "k"});
+    let jobs = json!({"jobs": [one, {"kind": "t"}, one]});
     let stored = server.ask("POST", "/v1/jobs").json(&jobs).expect(201).value();
     let outcomes: Vec<_> = stored["outcomes"].as_array().unwrap().iter().collect();
     let words: Vec<_> =
         outcomes.iter().map(|outcome| outcome["outcome"].as_str().unwrap()).collect();
     assert_eq!(words, ["created", "created", "duplicate"]);
     assert_eq!(outcomes[0]["id"], outcomes[2]["id"]);
-    let wrong = json!({"jobs": [{"type": "t"}, {"type": "t", "max_attempts": 0}]});
+    let wrong = json!({"jobs": [{"kind": "t"}, {"kind": "t", "max_attempts": 0}]});
     let problem = server.ask("POST", "/v1/jobs").json(&wrong).problem(422, "invalid");
     assert_eq!((&problem["item"], &problem["field"]), (&json!(1), &json!("max_attempts")));
     let listed = server.get("/v1/jobs").send().expect(200).value();
@@ -130,21 +130,21 @@ fn many_jobs_are_stored_in_one_step_with_an_outcome_each(server: &mut Server) {
 fn r2_8_a_full_queue_answers_429_and_stores_nothing(server: &mut Server) {
     let settings = json!({"max_pending": 1});
     server.ask("PATCH", "/v1/queues/default").json(&settings).expect(200);
-    enqueue(server, json!({"type": "t"}));
-    let full = server.ask("POST", "/v1/jobs").json(&json!({"type": "t"}));
+    enqueue(server, json!({"kind": "t"}));
+    let full = server.ask("POST", "/v1/jobs").json(&json!({"kind": "t"}));
     assert!(full.header("retry-after").is_some_and(|wait| wait.parse::<u64>().unwrap() >= 1));
     full.problem(429, "queue_full");
-    let batch = json!({"jobs": [{"type": "t"}, {"type": "t"}]});
+    let batch = json!({"jobs": [{"kind": "t"}, {"kind": "t"}]});
     let problem = server.ask("POST", "/v1/jobs").json(&batch).problem(429, "queue_full");
     assert_eq!(problem["outcomes"][1]["outcome"], "queue_full");
-    let short = server.ask("POST", "/createJob").json(&json!({"type": "t", "payload": 1}));
+    let short = server.ask("POST", "/createJob").json(&json!({"kind": "t", "payload": 1}));
     short.problem(429, "queue_full");
     let listed = server.get("/v1/jobs").send().value();
     assert_eq!(listed["jobs"].as_array().unwrap().len(), 1);
 }
 
 fn create_job_is_the_short_form(server: &mut Server) {
-    let body = json!({"type": "email", "payload": {}, "max_retries": 4, "idempotency_key": "k"});
+    let body = json!({"kind": "email", "payload": {}, "max_retries": 4, "idempotency_key": "k"});
     let created = server.ask("POST", "/createJob").json(&body).expect(201).value();
     assert_eq!(created["status"], "pending");
     let again = server.ask("POST", "/createJob").json(&body).expect(200).value();
@@ -154,7 +154,7 @@ fn create_job_is_the_short_form(server: &mut Server) {
     let again = server.ask("POST", "/createJob").json(&body).expect(200).value();
     assert_eq!((&again["job_id"], &again["status"]), (&created["job_id"], &json!("cancelled")));
     let too_many =
-        server.ask("POST", "/createJob").json(&json!({"type": "t", "max_retries": 1000}));
+        server.ask("POST", "/createJob").json(&json!({"kind": "t", "max_retries": 1000}));
     assert_eq!(too_many.problem(422, "invalid")["field"], "max_retries");
     let read = job(server, created["job_id"].as_str().unwrap());
     assert_eq!((&read["max_attempts"], &read["queue"]), (&json!(5), &json!("default")));
@@ -163,11 +163,11 @@ fn create_job_is_the_short_form(server: &mut Server) {
 fn the_queue_that_is_one_too_many_is_refused_with_the_remedy(server: &mut Server) {
     for thousand in 0..10 {
         let jobs: Vec<_> = (0..1000)
-            .map(|n| json!({"type": "t", "queue": format!("q{}", thousand * 1000 + n)}))
+            .map(|n| json!({"kind": "t", "queue": format!("q{}", thousand * 1000 + n)}))
             .collect();
         server.ask("POST", "/v1/jobs").json(&json!({ "jobs": jobs })).expect(201);
     }
-    let one_more = json!({"type": "t", "queue": "one-more"});
+    let one_more = json!({"kind": "t", "queue": "one-more"});
     let refused = server.ask("POST", "/v1/jobs").json(&one_more).problem(409, "too_many_queues");
     let detail = refused["detail"].as_str().unwrap();
     assert!(detail.contains("10000 queues") && detail.contains("DELETE /v1/queues"), "{detail}");
@@ -179,28 +179,30 @@ fn what_is_wrong_is_named_with_its_field(server: &mut Server) {
     let ask = |body: &str| server.ask("POST", "/v1/jobs").text(body);
     ask("{").problem(400, "bad_request");
     ask("").problem(400, "bad_request");
-    ask(&format!(r#"{{"type":"t","payload":{}{}}}"#, "[".repeat(65), "]".repeat(65)))
+    ask(&format!(r#"{{"kind":"t","payload":{}{}}}"#, "[".repeat(65), "]".repeat(65)))
         .problem(400, "bad_request");
     for (body, field) in [
         (r#"{"payload":1}"#, "body"),
-        (r#"{"type":"a b"}"#, "type"),
-        (r#"{"type":"t","queue":""}"#, "queue"),
-        (r#"{"type":"t","queue":"event.x"}"#, "queue"),
-        (r#"{"type":"t","priority":32}"#, "priority"),
-        (r#"{"type":"t","priority":"urgent"}"#, "priority"),
-        (r#"{"type":"t","max_attempts":0}"#, "max_attempts"),
-        (r#"{"type":"t","max_attempts":-1}"#, "max_attempts"),
-        (r#"{"type":"t","delay_ms":99999999999999}"#, "delay_ms"),
-        (r#"{"type":"t","timeout_ms":0}"#, "timeout_ms"),
-        (r#"{"type":"t","deadline_ms":0}"#, "deadline_ms"),
-        (r#"{"type":"t","delay_ms":1,"run_at":"2026-01-01T00:00:00Z"}"#, "run_at"),
-        (r#"{"type":"t","run_at":"tomorrow"}"#, "run_at"),
-        (r#"{"type":"t","payload":1,"payload_base64":"AA=="}"#, "payload"),
-        (r#"{"type":"t","payload_base64":"?"}"#, "payload"),
-        (r#"{"type":"t","idempotency_key":""}"#, "idempotency_key"),
-        (r#"{"type":"t","payloads":1}"#, "payloads"),
-        (r#"{"type":"t","run_at":"9999-12-31T23:59:59Z"}"#, "run_at"),
-        (r#"{"type":"t","run_at":"9998-01-01T00:00:00Z"}"#, "run_at"),
+        (r#"{"kind":"a b"}"#, "kind"),
+        (r#"{"type":"a b"}"#, "kind"),
+        (r#"{"kind":"t","type":"other"}"#, "body"),
+        (r#"{"kind":"t","queue":""}"#, "queue"),
+        (r#"{"kind":"t","queue":"event.x"}"#, "queue"),
+        (r#"{"kind":"t","priority":32}"#, "priority"),
+        (r#"{"kind":"t","priority":"urgent"}"#, "priority"),
+        (r#"{"kind":"t","max_attempts":0}"#, "max_attempts"),
+        (r#"{"kind":"t","max_attempts":-1}"#, "max_attempts"),
+        (r#"{"kind":"t","delay_ms":99999999999999}"#, "delay_ms"),
+        (r#"{"kind":"t","timeout_ms":0}"#, "timeout_ms"),
+        (r#"{"kind":"t","deadline_ms":0}"#, "deadline_ms"),
+        (r#"{"kind":"t","delay_ms":1,"run_at":"2026-01-01T00:00:00Z"}"#, "run_at"),
+        (r#"{"kind":"t","run_at":"tomorrow"}"#, "run_at"),
+        (r#"{"kind":"t","payload":1,"payload_base64":"AA=="}"#, "payload"),
+        (r#"{"kind":"t","payload_base64":"?"}"#, "payload"),
+        (r#"{"kind":"t","idempotency_key":""}"#, "idempotency_key"),
+        (r#"{"kind":"t","payloads":1}"#, "payloads"),
+        (r#"{"kind":"t","run_at":"9999-12-31T23:59:59Z"}"#, "run_at"),
+        (r#"{"kind":"t","run_at":"9998-01-01T00:00:00Z"}"#, "run_at"),
     ] {
         let problem = ask(body).problem(422, "invalid");
         assert_eq!(problem["field"], field, "{body}: {problem}");
@@ -208,14 +210,14 @@ fn what_is_wrong_is_named_with_its_field(server: &mut Server) {
     let text = ask(r#""x""#).problem(422, "invalid");
     assert_eq!(text["detail"], "expected an object at line 1 column 3");
     for body in [
-        r#"{"type":"hunter2 x"}"#,
-        r#"{"type":"t","queue":"hunter2 x"}"#,
-        r#"{"type":"t","max_attempts":"hunter2"}"#,
-        r#"{"type":"t","priority":"hunter2"}"#,
-        r#"{"type":"t","id":"hunter2"}"#,
-        r#"{"type":"t","run_at":"hunter2"}"#,
-        r#"{"type":"t","payload_base64":"hunter2?"}"#,
-        r#"{"type":"t","hunter2 and more":1}"#,
+        r#"{"kind":"hunter2 x"}"#,
+        r#"{"kind":"t","queue":"hunter2 x"}"#,
+        r#"{"kind":"t","max_attempts":"hunter2"}"#,
+        r#"{"kind":"t","priority":"hunter2"}"#,
+        r#"{"kind":"t","id":"hunter2"}"#,
+        r#"{"kind":"t","run_at":"hunter2"}"#,
+        r#"{"kind":"t","payload_base64":"hunter2?"}"#,
+        r#"{"kind":"t","hunter2 and more":1}"#,
         r#""hunter2""#,
     ] {
         let reply = ask(body).expect(422);
@@ -238,14 +240,14 @@ fn what_is_wrong_is_named_with_its_field(server: &mut Server) {
 fn a_traceparent_goes_into_the_job(server: &mut Server) {
     let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     let ask = server.ask("POST", "/v1/jobs").header("traceparent", parent);
-    let stored = ask.json(&json!({"type": "t"})).expect(201).value();
+    let stored = ask.json(&json!({"kind": "t"})).expect(201).value();
     assert_eq!(job(server, stored["id"].as_str().unwrap())["metadata"]["traceparent"], parent);
 }
 
 fn jobs_are_listed_a_page_at_a_time(server: &mut Server) {
-    let jobs: Vec<_> = (0..5).map(|n| json!({"type": "t", "payload": n, "queue": "a"})).collect();
+    let jobs: Vec<_> = (0..5).map(|n| json!({"kind": "t", "payload": n, "queue": "a"})).collect();
     server.ask("POST", "/v1/jobs").json(&json!({"jobs": jobs})).expect(201);
-    enqueue(server, json!({"type": "other", "queue": "b", "delay_ms": 60_000}));
+    enqueue(server, json!({"kind": "other", "queue": "b", "delay_ms": 60_000}));
     let mut payloads = Vec::new();
     let mut path = "/v1/jobs?queue=a&limit=2".to_owned();
     loop {
@@ -259,8 +261,9 @@ fn jobs_are_listed_a_page_at_a_time(server: &mut Server) {
         ("status=scheduled", 1),
         ("status=pending", 6),
         ("status=ready,scheduled", 6),
+        ("kind=other", 1),
         ("type=other", 1),
-        ("queue=b&type=t", 0),
+        ("queue=b&kind=t", 0),
     ] {
         let found = server.get(&format!("/v1/jobs?{query}")).send().expect(200).value();
         assert_eq!(found["jobs"].as_array().unwrap().len(), wanted, "{query}");
@@ -269,8 +272,8 @@ fn jobs_are_listed_a_page_at_a_time(server: &mut Server) {
     assert_eq!(of_queue["jobs"].as_array().unwrap().len(), 1);
 }
 
-fn an_operator_cancels_retries_reschedules_buries_and_deletes(server: &mut Server) {
-    let id = enqueue(server, json!({"type": "t", "delay_ms": 60_000}));
+fn an_operator_cancels_retries_reschedules_dead_letters_and_deletes(server: &mut Server) {
+    let id = enqueue(server, json!({"kind": "t", "delay_ms": 60_000}));
     let path = format!("/v1/jobs/{id}");
     let act =
         |action: &str, body: Value| server.ask("POST", &format!("{path}/{action}")).json(&body);
@@ -284,11 +287,11 @@ fn an_operator_cancels_retries_reschedules_buries_and_deletes(server: &mut Serve
     assert_eq!(act("cancel", json!({})).expect(200).value()["outcome"], "already_done");
     act("reschedule", json!({"delay_ms": 0})).problem(409, "conflict");
     assert_eq!(act("retry", json!({})).expect(200).value()["outcome"], "retried");
-    let buried = act("bury", json!({"reason": "poison"})).expect(200).value();
-    assert_eq!(buried["outcome"], "buried");
+    let dead_lettered = act("dead-letter", json!({"reason": "poison"})).expect(200).value();
+    assert_eq!(dead_lettered["outcome"], "dead_lettered");
     let read = job(server, &id);
     assert_eq!((&read["status"], &read["reason"]), (&json!("dead"), &json!("poison")));
-    act("bury", json!({})).problem(422, "invalid");
+    act("dead-letter", json!({})).problem(422, "invalid");
     server.ask("DELETE", &path).send().expect(204);
     server.ask("DELETE", &path).send().problem(404, "not_found");
     for action in ["retry", "cancel"] {
@@ -298,9 +301,9 @@ fn an_operator_cancels_retries_reschedules_buries_and_deletes(server: &mut Serve
 
 fn a_bulk_action_counts_first_and_acts_then(server: &mut Server) {
     for _ in 0..3 {
-        enqueue(server, json!({"type": "t", "queue": "a"}));
+        enqueue(server, json!({"kind": "t", "queue": "a"}));
     }
-    enqueue(server, json!({"type": "t", "queue": "b"}));
+    enqueue(server, json!({"kind": "t", "queue": "b"}));
     let bulk = |body: Value| server.ask("POST", "/v1/jobs/bulk").json(&body);
     let filter = json!({"queue": "a", "status": "ready"});
     let counted = bulk(json!({"action": "cancel", "filter": filter, "dry_run": true}));
@@ -312,7 +315,7 @@ fn a_bulk_action_counts_first_and_acts_then(server: &mut Server) {
     assert_eq!(bulk(rest).expect(200).value()["changed"], 1);
     let listed = server.get("/v1/jobs?status=ready").send().value();
     assert_eq!(listed["jobs"][0]["queue"], "b");
-    let many: Vec<_> = (0..130).map(|_| json!({"type": "t", "queue": "c"})).collect();
+    let many: Vec<_> = (0..130).map(|_| json!({"kind": "t", "queue": "c"})).collect();
     server.ask("POST", "/v1/jobs").json(&json!({ "jobs": many })).expect(201);
     let all = bulk(json!({"action": "delete", "filter": {"queue": "c"}, "limit": 1000}));
     let all = all.expect(200).value();
@@ -324,18 +327,18 @@ fn a_bulk_action_counts_first_and_acts_then(server: &mut Server) {
 /// A variable that is not set becomes null, and null is not every job there is.
 fn a_filter_that_names_nothing_deletes_nothing(server: &mut Server) {
     for queue in ["a", "b"] {
-        enqueue(server, json!({"type": "t", "queue": queue}));
+        enqueue(server, json!({"kind": "t", "queue": queue}));
     }
     let bulk = |action: &str, filter: Value| {
-        let reason = (action == "bury").then_some("r");
+        let reason = (action == "dead-letter").then_some("r");
         let body = json!({"action": action, "reason": reason, "delay_ms": 0, "filter": filter});
         server.ask("POST", "/v1/jobs/bulk").json(&body)
     };
-    for action in ["delete", "bury", "cancel", "retry", "reschedule"] {
+    for action in ["delete", "dead-letter", "cancel", "retry", "reschedule"] {
         for name in [
             "queue",
             "status",
-            "type",
+            "kind",
             "partition_key",
             "worker",
             "error",
@@ -360,7 +363,7 @@ fn a_filter_that_names_nothing_deletes_nothing(server: &mut Server) {
 }
 
 fn why_says_what_a_job_waits_for(server: &mut Server) {
-    let id = enqueue(server, json!({"type": "t", "delay_ms": 60_000}));
+    let id = enqueue(server, json!({"kind": "t", "delay_ms": 60_000}));
     let why = || server.get(&format!("/v1/jobs/{id}/why")).send().expect(200).value();
     assert_eq!(why()["reason"], "scheduled");
     server

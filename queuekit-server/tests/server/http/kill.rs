@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::common::{Ask, Server, Store};
-use queuekit_integration_tests::skip;
+use queuekit_conformance::skip;
 use serde_json::json;
 
 const KILLS: u32 = 10;
@@ -48,7 +48,7 @@ fn killed(kind: &str) {
             scope.spawn(|| {
                 while !done.load(Ordering::Relaxed) {
                     let key = format!("job-{}", numbers.fetch_add(1, Ordering::Relaxed));
-                    let job = json!({"type": "t", "payload": key, "idempotency_key": key});
+                    let job = json!({"kind": "t", "payload": key, "idempotency_key": key});
                     loop {
                         let ask = Ask::new("POST", format!("{}/v1/jobs", now())).try_json(&job);
                         match ask.map(|reply| (reply.status, reply)) {

@@ -11,7 +11,7 @@ use serde_json::json;
 
 const MIB: u64 = 1 << 20;
 
-/// Each connection is a file, of which a process has 1,024 as it comes.
+/// Each connection needs a file descriptor, and the default limit of a process is 1,024.
 const FILES: u64 = 4096;
 
 fn server() -> Server {
@@ -69,7 +69,7 @@ fn s6_who_sends_too_much_is_told_so_and_can_go_on() {
     };
     stream.write_all(head(40 * MIB).as_bytes()).unwrap();
     stream.write_all(&vec![b' '; 40 * MIB as usize]).unwrap();
-    let job = r#"{"type":"t"}"#;
+    let job = r#"{"kind":"t"}"#;
     write!(stream, "{}{job}", head(job.len() as u64)).unwrap();
     stream.shutdown(std::net::Shutdown::Write).unwrap();
     let mut answers = String::new();
@@ -99,14 +99,14 @@ fn s6_a_body_that_does_not_say_its_size_is_refused_when_it_is_too_large() {
 #[test]
 fn s6_a_million_elements_and_ten_thousand_levels_are_refused() {
     let server = server();
-    let million = format!(r#"{{"jobs":[{}{{"type":"t"}}]}}"#, r#"{"type":"t"},"#.repeat(999_999));
+    let million = format!(r#"{{"jobs":[{}{{"kind":"t"}}]}}"#, r#"{"kind":"t"},"#.repeat(999_999));
     let problem = server.ask("POST", "/v1/jobs").text(million).problem(422, "invalid");
     assert!(problem["detail"].as_str().unwrap().contains("1000"), "{problem}");
-    let deep = format!(r#"{{"type":"t","payload":{}{}}}"#, "[".repeat(10_000), "]".repeat(10_000));
+    let deep = format!(r#"{{"kind":"t","payload":{}{}}}"#, "[".repeat(10_000), "]".repeat(10_000));
     server.ask("POST", "/v1/jobs").text(deep).problem(400, "bad_request");
     let open = "[".repeat(1_000_000);
     server.ask("POST", "/v1/ack").text(open).problem(400, "bad_request");
-    server.ask("POST", "/v1/jobs").json(&json!({"type": "t"})).expect(201);
+    server.ask("POST", "/v1/jobs").json(&json!({"kind": "t"})).expect(201);
 }
 
 /// The largest body that is let in, of the smallest items.
@@ -131,8 +131,8 @@ fn s6_items_that_are_too_many_take_no_more_memory_than_they_came_in() {
         ("/v1/reserve", "json", filled(r#"{"worker":"w","queues":["#, &text, "]}")),
         ("/v1/reserve", "json", filled(r#"{"worker":"w","queues":{"#, &named("1"), "}}")),
         ("/v1/report", "json", filled(r#"{"reports":[{"token":"","lines":["#, &text, "]}]}")),
-        ("/v1/jobs", "json", filled(r#"{"type":"t","priority":["#, &zero, "]}")),
-        ("/v1/jobs", "json", filled(r#"{"type":"t","metadata":{"#, &named("\"\""), "}}")),
+        ("/v1/jobs", "json", filled(r#"{"kind":"t","priority":["#, &zero, "]}")),
+        ("/v1/jobs", "json", filled(r#"{"kind":"t","metadata":{"#, &named("\"\""), "}}")),
         ("/v1/events", "json", filled(r#"{"type":"t","metadata":{"#, &named("\"\""), "}}")),
     ] {
         let begin = body[..40].to_owned();
@@ -177,7 +177,7 @@ fn s6_a_thousand_slow_connections_keep_nobody_out() {
     let slow: Vec<TcpStream> = (0..1000).map(begin).collect();
     // Those that dawdle over the body take up places among the requests at work.
     for _ in 0..20 {
-        server.ask("POST", "/v1/jobs").json(&json!({"type": "t"})).expect(201);
+        server.ask("POST", "/v1/jobs").json(&json!({"kind": "t"})).expect(201);
     }
     server.get("/healthz").send().expect(200);
     drop(slow);
@@ -238,9 +238,9 @@ fn overload_is_answered_with_201_429_or_503_and_every_accepted_job_is_stored() {
     assert_eq!(kept, stored, "no accepted job is lost, and none that was refused is stored");
 }
 
-/// So many requests in one go, before any is answered; the status of each.
+/// Sends this many requests before reading any answer, and returns their statuses.
 fn burst(server: &Server, queue: &str, requests: usize) -> Vec<u16> {
-    let body = format!(r#"{{"type":"t","queue":"{queue}","payload":{{"n":1}}}}"#);
+    let body = format!(r#"{{"kind":"t","queue":"{queue}","payload":{{"n":1}}}}"#);
     let one = format!(
         "POST /v1/jobs HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\n\
          content-length: {}\r\n\r\n{body}",
@@ -264,7 +264,7 @@ fn a_client_that_hangs_up_early_may_have_been_answered_but_loses_nothing() {
     let server = server();
     for _ in 0..50 {
         let mut stream = TcpStream::connect(server.address()).unwrap();
-        let body = r#"{"type":"t","idempotency_key":"same"}"#;
+        let body = r#"{"kind":"t","idempotency_key":"same"}"#;
         let (host, length) = (server.address(), body.len());
         write!(
             stream,
@@ -273,7 +273,7 @@ fn a_client_that_hangs_up_early_may_have_been_answered_but_loses_nothing() {
         )
         .unwrap();
     }
-    let again = json!({"type": "t", "idempotency_key": "same"});
+    let again = json!({"kind": "t", "idempotency_key": "same"});
     let reply = server.ask("POST", "/v1/jobs").json(&again);
     assert!([200, 201].contains(&reply.status));
     let jobs = server.get("/v1/jobs").send().expect(200).value();

@@ -1,19 +1,19 @@
 //! The HTTP API, against the real server.
 
 mod audit;
+mod auth;
 mod bound_keys;
 mod clients;
+mod csrf;
+mod fair_share;
 mod fence;
 mod flood;
+mod invalid_requests;
 mod jobs;
 mod kill;
 mod limits;
-mod other_sites;
 mod queues;
 mod quotas;
-mod refusals;
 mod reload;
 mod schemathesis;
-mod security;
-mod share;
 mod work;

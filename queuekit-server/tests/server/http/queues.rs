@@ -16,6 +16,7 @@ on_every_store! {
     what_is_wrong_with_a_query_of_events_is_named,
     s9_what_is_wrong_with_a_cloud_event_is_told_without_what_it_says,
     metrics_tell_of_queues_and_requests,
+    the_scale_of_queues_is_what_waits_and_runs_over_the_slots_of_workers,
     a_stream_tells_what_has_changed,
     health_is_a_word,
 }
@@ -36,7 +37,7 @@ fn a_queue_is_listed_configured_and_removed(server: &mut Server) {
     assert_eq!(lifted.expect(200).value()["max_pending"], Value::Null);
     let resumed = server.ask("POST", "/v1/queues/a/resume").send().expect(200).value();
     assert_eq!(resumed["paused"], false);
-    server.ask("POST", "/v1/jobs").json(&json!({"type": "t", "queue": "a"})).expect(201);
+    server.ask("POST", "/v1/jobs").json(&json!({"kind": "t", "queue": "a"})).expect(201);
     let queue = server.get("/v1/queues/a").send().expect(200).value();
     assert_eq!(queue["counts"]["ready"], json!({"value": 1, "exact": true}));
     assert_eq!(queue["settings"]["order"], "fair");
@@ -54,7 +55,7 @@ fn a_queue_is_listed_configured_and_removed(server: &mut Server) {
 fn a_schedule_is_put_shown_run_and_deleted(server: &mut Server) {
     let nightly = json!({
         "cron": "30 2 * * *", "zone": "Europe/Berlin", "catch_up": "once", "overlap": "skip",
-        "job": {"type": "report", "payload": {"big": true}, "queue": "reports"},
+        "job": {"kind": "report", "payload": {"big": true}, "queue": "reports"},
     });
     let put = || server.ask("PUT", "/v1/schedules/nightly").json(&nightly);
     let made = put().expect(201).value();
@@ -79,13 +80,13 @@ fn a_schedule_is_put_shown_run_and_deleted(server: &mut Server) {
 }
 
 fn a_schedule_that_is_wrong_is_refused_with_the_reason(server: &mut Server) {
-    let job = json!({"type": "t"});
+    let job = json!({"kind": "t"});
     for (given, reason) in [
         (json!({"cron": "0 0 30 2 *", "job": job}), "no time ever"),
         (json!({"cron": "* * * * *", "zone": "Mars/Base", "job": job}), "Mars/Base"),
         (json!({"every_ms": 1, "job": job}), "1 s"),
         (json!({"job": job}), "cron or every_ms"),
-        (json!({"every_ms": 1000, "job": {"type": "t", "delay_ms": 5}}), "delay"),
+        (json!({"every_ms": 1000, "job": {"kind": "t", "delay_ms": 5}}), "delay"),
     ] {
         let problem = server.ask("PUT", "/v1/schedules/s").json(&given).problem(422, "invalid");
         let detail = problem["detail"].as_str().unwrap();
@@ -193,7 +194,7 @@ fn s9_what_is_wrong_with_a_cloud_event_is_told_without_what_it_says(server: &mut
 }
 
 fn metrics_tell_of_queues_and_requests(server: &mut Server) {
-    server.ask("POST", "/v1/jobs").json(&json!({"type": "t"})).expect(201);
+    server.ask("POST", "/v1/jobs").json(&json!({"kind": "t"})).expect(201);
     let text = server.get("/metrics").send().expect(200).text;
     for line in [
         r#"queuekit_queue_jobs{queue="default",status="ready"} 1"#,
@@ -205,8 +206,33 @@ fn metrics_tell_of_queues_and_requests(server: &mut Server) {
     }
 }
 
+fn the_scale_of_queues_is_what_waits_and_runs_over_the_slots_of_workers(server: &mut Server) {
+    for (queue, jobs) in [("a", 5), ("b", 2), ("c", 50)] {
+        let jobs = vec![json!({"kind": "t", "queue": queue}); jobs];
+        server.ask("POST", "/v1/jobs").json(&json!({"jobs": jobs})).expect(201);
+    }
+    let request = json!({"queues": ["a"], "worker": "w", "limit": 1, "lease_ms": 60_000});
+    server.ask("POST", "/v1/reserve").json(&request).expect(200);
+    let beat = json!({"id": "w", "name": "w", "queues": ["a"], "kinds": [], "slots": 3,
+        "running": 1, "ttl_ms": 60_000});
+    server.ask("POST", "/v1/beat").json(&beat).expect(204);
+    let path = "/v1/scale?queues=a,b,none-yet";
+    let scale = server.get(path).send().expect(200).value();
+    let figure = |name: &str| scale[name].as_u64();
+    assert_eq!((figure("ready"), figure("running")), (Some(6), Some(1)), "{scale}");
+    assert_eq!((figure("workers"), figure("slots")), (Some(1), Some(3)), "{scale}");
+    assert_eq!(figure("wanted_workers"), Some(3), "{scale}");
+    assert!(scale["oldest_ready_s"].is_number(), "{scale}");
+    let wide = server.get(&format!("{path}&slots_per_worker=7")).send().expect(200).value();
+    assert_eq!(wide["wanted_workers"], 1);
+    assert_eq!(server.get("/v1/scale").send().expect(200).value()["ready"], 56);
+    for wrong in ["queues=a%20b", "queues=", "slots_per_worker=0"] {
+        server.get(&format!("/v1/scale?{wrong}")).send().problem(422, "invalid");
+    }
+}
+
 fn a_stream_tells_what_has_changed(server: &mut Server) {
-    let stored = server.ask("POST", "/v1/jobs").json(&json!({"type": "t"})).expect(201).value();
+    let stored = server.ask("POST", "/v1/jobs").json(&json!({"kind": "t"})).expect(201).value();
     let id = stored["id"].as_str().unwrap();
     let mut events = stream(server, &format!("/v1/stream?job={id}"));
     let mut next = |wanted: &str| loop {
@@ -261,7 +287,7 @@ fn s6_a_page_of_large_jobs_ends_early_and_goes_on_at_its_cursor() {
     let store = crate::common::Store::of("memory").unwrap();
     let server = Server::start(store, &[]);
     for _ in 0..40 {
-        let job = json!({"type": "t", "payload": "x".repeat(900_000)});
+        let job = json!({"kind": "t", "payload": "x".repeat(900_000)});
         server.ask("POST", "/v1/jobs").json(&job).expect(201);
     }
     let (mut seen, mut pages, mut path) = (0, 0, "/v1/jobs?limit=1000".to_owned());

@@ -9,11 +9,11 @@ fn by(server: &Server, key: &str, method: &str, path: &str) -> Ask {
 }
 
 fn enqueue(server: &Server, key: &str, queue: &str) -> Reply {
-    by(server, key, "POST", "/v1/jobs").json(&json!({"type": "t", "queue": queue}))
+    by(server, key, "POST", "/v1/jobs").json(&json!({"kind": "t", "queue": queue}))
 }
 
 fn schedule(server: &Server, key: &str, name: &str, queue: &str) -> Reply {
-    let body = json!({"every_ms": 86_400_000, "job": {"type": "t", "queue": queue}});
+    let body = json!({"every_ms": 86_400_000, "job": {"kind": "t", "queue": queue}});
     by(server, key, "PUT", &format!("/v1/schedules/{name}")).json(&body)
 }
 
@@ -42,13 +42,13 @@ fn refused(reply: Reply, says: &[&str]) {
     assert!(says.iter().all(|word| detail.contains(word)), "{detail}");
 }
 
-const QUEUES: [&str; 3] = ["the key hostile", "queues", "may create, 3: "];
+const QUEUES: [&str; 2] = ["the key hostile", "may create at most 3 queues: "];
 
 #[test]
 fn s6_a_key_that_has_created_all_its_queues_leaves_room_for_others() {
     let server = guarded_with("[limits]\nmax_queues_per_key = 3");
     let batch = |queues: &[&str]| {
-        let jobs: Vec<Value> = queues.iter().map(|q| json!({"type": "t", "queue": q})).collect();
+        let jobs: Vec<Value> = queues.iter().map(|q| json!({"kind": "t", "queue": q})).collect();
         by(&server, "hostile", "POST", "/v1/jobs").json(&json!({"jobs": jobs}))
     };
     enqueue(&server, "hostile", "q1").expect(201);
@@ -57,7 +57,7 @@ fn s6_a_key_that_has_created_all_its_queues_leaves_room_for_others() {
     refused(batch(&["q1", "q5"]), &QUEUES);
     refused(schedule(&server, "hostile", "s", "q4"), &QUEUES);
     refused(subscribe(&server, "hostile", "c"), &QUEUES);
-    refused(by(&server, "hostile", "POST", "/createJob").json(&json!({"type": "t"})), &QUEUES);
+    refused(by(&server, "hostile", "POST", "/createJob").json(&json!({"kind": "t"})), &QUEUES);
     enqueue(&server, "hostile", "q3").expect(201);
     schedule(&server, "hostile", "s", "q3").expect(201);
     for n in 0..5 {
@@ -81,16 +81,16 @@ fn s6_a_schedule_and_a_consumer_have_queues_that_count_from_the_first() {
     for queue in ["of.schedule", "event.c"] {
         by(&server, "admin", "GET", &format!("/v1/queues/{queue}")).send().expect(200);
     }
-    refused(enqueue(&server, "hostile", "q"), &["may create, 2"]);
+    refused(enqueue(&server, "hostile", "q"), &["may create at most 2"]);
     // Who has created none yet finds one that is there.
     enqueue(&server, "producer", "of.schedule").expect(201);
     remove(&server, "admin", "/v1/queues/of.schedule?force=true");
     let run = || by(&server, "hostile", "POST", "/v1/schedules/s/run").send();
     enqueue(&server, "hostile", "q").expect(201);
-    refused(run(), &["may create, 2"]);
+    refused(run(), &["may create at most 2"]);
     remove(&server, "admin", "/v1/queues/q?force=true");
     run().expect(201);
-    refused(enqueue(&server, "hostile", "q"), &["may create, 2"]);
+    refused(enqueue(&server, "hostile", "q"), &["may create at most 2"]);
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn s6_a_key_that_has_put_all_its_schedules_leaves_room_for_others() {
     for name in ["s1", "s2"] {
         schedule(&server, "hostile", name, "q").expect(201);
     }
-    let says = ["the key hostile", "schedules", "may create, 2: ", "max_schedules_per_key"];
+    let says = ["the key hostile", "may create at most 2 schedules: ", "max_schedules_per_key"];
     refused(schedule(&server, "hostile", "s3", "q"), &says);
     for name in ["s1", "admin1"] {
         schedule(&server, "hostile", name, "q").expect(200);
@@ -118,7 +118,7 @@ fn s6_a_key_that_has_put_all_its_subscriptions_leaves_room_for_others() {
     for consumer in ["c1", "c2"] {
         subscribe(&server, "hostile", consumer).expect(201);
     }
-    let says = ["the key hostile", "subscriptions", "may create, 2: ", "max_subscriptions_per_key"];
+    let says = ["the key hostile", "at most 2 subscriptions: ", "max_subscriptions_per_key"];
     refused(subscribe(&server, "hostile", "c3"), &says);
     subscribe(&server, "hostile", "c1").expect(200);
     subscribe(&server, "manager", "c3").expect(201);
@@ -135,7 +135,7 @@ fn s6_a_key_that_has_all_its_live_workers_leaves_room_for_others() {
     let server = guarded_with("[limits]\nmax_workers_per_key = 2");
     let beat = |key: &str, id: &str| {
         by(&server, key, "POST", "/v1/beat").json(&json!({"id": id, "name": id,
-            "queues": ["neighbour"], "types": [], "slots": 1, "running": 0, "ttl_ms": 60_000}))
+            "queues": ["neighbour"], "kinds": [], "slots": 1, "running": 0, "ttl_ms": 60_000}))
     };
     for id in ["w1", "w2", "w1"] {
         beat("hostile", id).expect(204);
@@ -156,15 +156,15 @@ fn s6_a_key_that_has_all_its_live_workers_leaves_room_for_others() {
 fn s6_what_is_refused_by_the_store_is_not_counted() {
     let server = guarded_with("[limits]\nmax_queues_per_key = 1\nmax_schedules_per_key = 1");
     enqueue(&server, "admin", "q").expect(201);
-    let large = json!({"type": "t", "queue": "large", "payload": "x".repeat(1 << 20)});
+    let large = json!({"kind": "t", "queue": "large", "payload": "x".repeat(1 << 20)});
     by(&server, "hostile", "POST", "/v1/jobs").json(&large).problem(422, "invalid");
     let over = json!({"every_ms": 60_000, "end": "2020-01-01T00:00:00Z",
-        "job": {"type": "t", "queue": "q"}});
+        "job": {"kind": "t", "queue": "q"}});
     by(&server, "hostile", "PUT", "/v1/schedules/over").json(&over).problem(422, "invalid");
     enqueue(&server, "hostile", "own").expect(201);
     schedule(&server, "hostile", "own", "q").expect(201);
-    refused(enqueue(&server, "hostile", "other"), &["may create, 1"]);
-    refused(schedule(&server, "hostile", "other", "q"), &["may create, 1"]);
+    refused(enqueue(&server, "hostile", "other"), &["may create at most 1"]);
+    refused(schedule(&server, "hostile", "other", "q"), &["may create at most 1"]);
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn s6_what_was_removed_by_way_of_others_makes_room() {
         .unwrap();
     assert!(removed.status.success(), "{removed:?}");
     enqueue(&server, "hostile", "q2").expect(201);
-    refused(enqueue(&server, "hostile", "q3"), &["may create, 1"]);
+    refused(enqueue(&server, "hostile", "q3"), &["may create at most 1"]);
 }
 
 /// Asks until the key has rested.
@@ -190,7 +190,7 @@ fn rested(ask: impl Fn() -> Reply) -> Reply {
 fn s6_the_schedules_of_a_key_enqueue_no_more_a_second_than_it_may() {
     let server = guarded_with(&bounded_key("timed", &["manage"], 2));
     let put = |key: &str, name: &str, timing: Value| {
-        let mut body = json!({"job": {"type": "t"}});
+        let mut body = json!({"job": {"kind": "t"}});
         body.as_object_mut().unwrap().extend(timing.as_object().unwrap().clone());
         rested(|| by(&server, key, "PUT", &format!("/v1/schedules/{name}")).json(&body))
     };

@@ -116,7 +116,7 @@ fn s2_limits_are_read_again_and_hold_for_what_begins() {
     assert!(soon(|| !is_too_large()));
     let second = stream().expect("two are let in");
     assert!(stream().is_none());
-    server.logged(&["after a restart only: access_log"]);
+    server.logged(&["need a restart: access_log"]);
     set("[limits]\nmax_streams_per_key = 1\nmax_body_bytes = 1000");
     hang_up(server.pid());
     assert!(soon(is_too_large));
@@ -145,12 +145,12 @@ fn s2_other_quotas_hold_for_what_a_key_has_made_before() {
     let post = |path: &str, body: &serde_json::Value| {
         server.ask("POST", path).key(&secret("goes")).json(body).status
     };
-    let enqueue = |queue: &str| post("/v1/jobs", &json!({"type": "t", "queue": queue}));
+    let enqueue = |queue: &str| post("/v1/jobs", &json!({"kind": "t", "queue": queue}));
     let beat = |id: &str| {
         let queues: [&str; 0] = [];
         post(
             "/v1/beat",
-            &json!({"id": id, "name": id, "queues": queues, "types": queues,
+            &json!({"id": id, "name": id, "queues": queues, "kinds": queues,
             "slots": 1, "running": 0, "ttl_ms": 60_000}),
         )
     };
@@ -179,7 +179,7 @@ fn s2_a_worker_goes_on_at_a_hang_up() {
     let mut told = |words: &str| lines.any(|line| line.is_ok_and(|line| line.contains(words)));
     assert!(told("working"), "it has started");
     hang_up(worker.id());
-    let goes_on = told("SIGHUP: a worker takes its settings when it starts");
+    let goes_on = told("SIGHUP: a worker reads its settings only at its start");
     let has_ended = worker.try_wait().unwrap().is_some();
     worker.kill().unwrap();
     worker.wait().unwrap();

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use queuekit_integration_tests::{program, this_test};
+use queuekit_conformance::{program, this_test};
 
 use crate::common::{Server, Store};
 

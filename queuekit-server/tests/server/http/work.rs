@@ -5,6 +5,8 @@ use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
 use crate::common::{Server, on_every_store};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 on_every_store! {
@@ -18,6 +20,7 @@ on_every_store! {
     a_long_poll_is_answered_when_work_comes,
     a_long_poll_ends_without_work,
     s6_large_payloads_are_leased_in_parts_and_small_ones_at_once,
+    s6_a_payload_that_clients_cannot_parse_is_leased_in_base64,
     who_hangs_up_leaves_no_lease_behind,
     who_hangs_up_behind_another_request_leaves_no_lease_behind,
     queues_are_served_in_order_or_by_weight,
@@ -46,7 +49,7 @@ fn settle(server: &Server, path: &str, body: Value) -> Vec<Value> {
 }
 
 fn a_job_is_reserved_and_acked_with_its_result(server: &mut Server) {
-    let id = enqueue(server, json!({"type": "t", "payload": {"n": 1}, "partition_key": "k"}));
+    let id = enqueue(server, json!({"kind": "t", "payload": {"n": 1}, "partition_key": "k"}));
     let leases = reserve(server, 0);
     let lease = &leases[0];
     for (name, wanted) in [
@@ -70,8 +73,8 @@ fn a_job_is_reserved_and_acked_with_its_result(server: &mut Server) {
 }
 
 fn r3_3_a_token_settles_once_and_a_wrong_one_nothing(server: &mut Server) {
-    let first = enqueue(server, json!({"type": "t"}));
-    let second = enqueue(server, json!({"type": "t"}));
+    let first = enqueue(server, json!({"kind": "t"}));
+    let second = enqueue(server, json!({"kind": "t"}));
     let leases = reserve(server, 0);
     let token = |at: usize| leases[at]["token"].as_str().unwrap().to_owned();
     let mut forged = token(1);
@@ -90,7 +93,7 @@ fn r3_3_a_token_settles_once_and_a_wrong_one_nothing(server: &mut Server) {
 }
 
 fn a_failed_run_is_tried_again_until_it_is_dead(server: &mut Server) {
-    let id = enqueue(server, json!({"type": "t", "max_attempts": 2}));
+    let id = enqueue(server, json!({"kind": "t", "max_attempts": 2}));
     let lease = reserve(server, 0).remove(0);
     let nack = json!({"nacks": [{"token": lease["token"], "error": "boom"}]});
     let outcome = settle(server, "/v1/nack", nack).remove(0);
@@ -128,7 +131,7 @@ fn r14_7_a_failed_delivery_waits_as_its_subscription_says(server: &mut Server) {
 }
 
 fn an_extended_lease_tells_of_a_cancel_request(server: &mut Server) {
-    let id = enqueue(server, json!({"type": "t"}));
+    let id = enqueue(server, json!({"kind": "t"}));
     let token = reserve(server, 0)[0]["token"].clone();
     let body = json!({"tokens": [token], "lease_ms": 60_000});
     let extended = settle(server, "/v1/extend", body.clone()).remove(0);
@@ -147,7 +150,7 @@ fn an_extended_lease_tells_of_a_cancel_request(server: &mut Server) {
 }
 
 fn a_report_is_shown_with_the_job(server: &mut Server) {
-    let id = enqueue(server, json!({"type": "t"}));
+    let id = enqueue(server, json!({"kind": "t"}));
     let token = reserve(server, 0)[0]["token"].clone();
     let progress = json!({"fraction": 0.5, "message": "half"});
     let body = json!({"reports": [{"token": token, "progress": progress, "lines": ["a", "b"]}]});
@@ -159,15 +162,15 @@ fn a_report_is_shown_with_the_job(server: &mut Server) {
 
 fn a_beat_shows_the_worker(server: &mut Server) {
     let beat = json!({
-        "id": "mailer-1", "name": "mailer", "queues": ["default"], "types": ["t"], "slots": 4,
+        "id": "mailer-1", "name": "mailer", "queues": ["default"], "kinds": ["t"], "slots": 4,
         "running": 1, "ttl_ms": 10_000,
     });
     server.ask("POST", "/v1/beat").json(&beat).expect(204);
     let workers = server.get("/v1/workers").send().expect(200).value();
     let worker = &workers["workers"][0];
-    assert_eq!((&worker["id"], &worker["types"]), (&json!("mailer-1"), &json!(["t"])));
+    assert_eq!((&worker["id"], &worker["kinds"]), (&json!("mailer-1"), &json!(["t"])));
     assert!(worker["age_ms"].as_u64().unwrap() < 10_000);
-    enqueue(server, json!({"type": "t"}));
+    enqueue(server, json!({"kind": "t"}));
     let queue = server.get("/v1/queues/default").send().expect(200).value();
     assert_eq!((&queue["workers"], &queue["health"]["score"]), (&json!(1), &json!(100)));
 }
@@ -175,7 +178,7 @@ fn a_beat_shows_the_worker(server: &mut Server) {
 fn a_long_poll_is_answered_when_work_comes(server: &mut Server) {
     std::thread::scope(|scope| {
         let polling = scope.spawn(|| reserve(server, 30_000));
-        let id = enqueue(server, json!({"type": "t"}));
+        let id = enqueue(server, json!({"kind": "t"}));
         assert_eq!(polling.join().unwrap()[0]["job"]["id"], id);
     });
 }
@@ -190,8 +193,8 @@ fn a_long_poll_ends_without_work(server: &mut Server) {
 
 fn s6_large_payloads_are_leased_in_parts_and_small_ones_at_once(server: &mut Server) {
     let large = "x".repeat(700 * 1024);
-    (0..20).for_each(|_| drop(enqueue(server, json!({"type": "t", "payload": large}))));
-    let small: Vec<_> = (0..100).map(|_| json!({"type": "t", "queue": "small"})).collect();
+    (0..20).for_each(|_| drop(enqueue(server, json!({"kind": "t", "payload": large}))));
+    let small: Vec<_> = (0..100).map(|_| json!({"kind": "t", "queue": "small"})).collect();
     server.ask("POST", "/v1/jobs").json(&json!({ "jobs": small })).expect(201);
     let taken = |queue: &str| {
         let ask = json!({"queues": [queue], "worker": "w", "limit": 100});
@@ -201,6 +204,20 @@ fn s6_large_payloads_are_leased_in_parts_and_small_ones_at_once(server: &mut Ser
     assert_eq!(taken("default"), (12, true), "8 MiB already");
     assert_eq!(taken("default").0, 8);
     assert_eq!(taken("small").0, 100);
+}
+
+/// Most parsers fail on JSON this deep, and with it on the leases that stand beside it.
+fn s6_a_payload_that_clients_cannot_parse_is_leased_in_base64(server: &mut Server) {
+    let deep = STANDARD.encode("[".repeat(5000) + &"]".repeat(5000));
+    let id = enqueue(server, json!({"kind": "t", "payload_base64": deep}));
+    enqueue(server, json!({"kind": "t", "payload": 1}));
+    let leases = reserve(server, 0);
+    let payloads: Vec<_> = leases
+        .iter()
+        .map(|lease| (&lease["job"]["payload"], &lease["job"]["payload_base64"]))
+        .collect();
+    assert_eq!(payloads, [(&Value::Null, &json!(deep)), (&json!(1), &Value::Null)]);
+    assert_eq!(status(server, &id)["payload_base64"], deep);
 }
 
 fn who_hangs_up_leaves_no_lease_behind(server: &mut Server) {
@@ -217,7 +234,7 @@ fn hang_up_and_look(server: &Server, behind: &str) {
     // A poll that is answered has been there before, so that those before it are as well.
     assert!(reserve(server, 50).is_empty());
     polls.into_iter().for_each(hang_up);
-    let ids: Vec<String> = (0..5).map(|_| enqueue(server, json!({"type": "t"}))).collect();
+    let ids: Vec<String> = (0..5).map(|_| enqueue(server, json!({"kind": "t"}))).collect();
     let mut seen = Vec::new();
     let end = Instant::now() + Duration::from_secs(20);
     while seen.len() < ids.len() && Instant::now() < end {
@@ -258,7 +275,7 @@ fn begin_poll(server: &Server, behind: &str) -> TcpStream {
 fn queues_are_served_in_order_or_by_weight(server: &mut Server) {
     for queue in ["a", "b"] {
         for _ in 0..4 {
-            enqueue(server, json!({"type": "t", "queue": queue}));
+            enqueue(server, json!({"kind": "t", "queue": queue}));
         }
     }
     let queues_of = |queues: Value| {
@@ -294,11 +311,11 @@ fn what_is_wrong_with_a_batch_is_named_with_its_item(server: &mut Server) {
     }
     for (name, value, field) in [
         ("ttl_ms", json!(1), "ttl_ms"),
-        ("types", json!(["a b"]), "types"),
+        ("kinds", json!(["a b"]), "kinds"),
         ("id", json!("a b"), "id"),
     ] {
         let mut beat = json!({
-            "id": "w", "name": "w", "queues": [], "types": [], "slots": 1, "running": 0,
+            "id": "w", "name": "w", "queues": [], "kinds": [], "slots": 1, "running": 0,
             "ttl_ms": 1000,
         });
         beat[name] = value;
@@ -308,7 +325,7 @@ fn what_is_wrong_with_a_batch_is_named_with_its_item(server: &mut Server) {
 }
 
 fn numbers_beyond_what_is_described_are_refused(server: &mut Server) {
-    enqueue(server, json!({"type": "t"}));
+    enqueue(server, json!({"kind": "t"}));
     let leases = reserve(server, 0);
     let token = &leases[0]["token"];
     let report = |fraction: f64| {

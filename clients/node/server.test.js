@@ -1,0 +1,82 @@
+// Client and worker, over a real server: QUEUEKIT_SERVER=http://..
+
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { Client, Fatal, Worker } from "./index.js";
+
+const cancelled = (ctx) => once(ctx.signal, "abort");
+
+const SERVER = process.env.QUEUEKIT_SERVER;
+if (!SERVER) console.error("NOT RUN: the tests against a server. Set QUEUEKIT_SERVER to its URL.");
+
+describe("server", { skip: SERVER ? false : "QUEUEKIT_SERVER is not set" }, () => {
+  const queue = `node-${randomUUID()}`;
+  const server = new Client();
+
+  async function work(handlers, until) {
+    const options = { leaseMs: 3000, waitMs: 1000, log: () => {} };
+    const one = new Worker(server, [queue], handlers, options);
+    const done = one.run({ drainMs: 5000, signals: false });
+    const limit = performance.now() + 20_000;
+    let came = false;
+    while (!(came = await until()) && performance.now() < limit) await sleep(50);
+    one.stop();
+    await done;
+    assert.ok(came, "it did not come to that in 20 s");
+    const { workers } = await server.call("GET", "/v1/workers");
+    assert.ok(!workers.some(({ id }) => id === one.id), "it has ended");
+  }
+  const status = async (id) => (await server.getJob(id)).status;
+
+  test("a job is enqueued, worked and read, its numbers unharmed", async () => {
+    const { id } = await server.enqueue("next", { n: 2n ** 80n }, { queue });
+    await work({ next: ({ n }) => n + 1n }, async () => (await status(id)) === "completed");
+    assert.equal((await server.getJob(id)).result, 2n ** 80n + 1n);
+  });
+
+  test("bytes and a fatal error", async () => {
+    const { id } = await server.enqueue("raw", new Uint8Array([255, 0]), { queue });
+    const raw = async (payload, ctx) => {
+      await ctx.report(0.5, "half", ["a line"]);
+      throw new Fatal(payload.toString("hex"));
+    };
+    await work({ raw }, async () => (await status(id)) === "dead");
+    const job = await server.getJob(id);
+    assert.deepEqual([job.reason, job.progress.fraction], ["ff00", 0.5]);
+  });
+
+  test("a cancelled run ends cancelled", async () => {
+    const { id } = await server.enqueue("long", null, { queue });
+    const long = async (_, ctx) => {
+      const stopped = cancelled(ctx);
+      await server.call("POST", `/v1/jobs/${ctx.job.id}/cancel`);
+      await stopped;
+      ctx.signal.throwIfAborted();
+    };
+    await work({ long }, async () => (await status(id)) === "cancelled");
+  });
+
+  test("a repeated enqueue is a duplicate", async () => {
+    const job = { queue, idempotency_key: "once" };
+    const [a, b] = [await server.enqueue("t", 1, job), await server.enqueue("t", 1, job)];
+    assert.deepEqual([a.outcome, b.outcome, a.id], ["created", "duplicate", b.id]);
+    const outcomes = await server.enqueueMany([{ kind: "t", payload: 1, ...job },
+      { kind: "t", queue }]);
+    assert.deepEqual(outcomes.map(({ outcome }) => outcome), ["duplicate", "created"]);
+  });
+
+  test("a repeated event is a duplicate", async () => {
+    const emit = () => server.emit("node.tried", new Uint8Array([255]), { idempotency_key: queue });
+    assert.deepEqual([(await emit()).outcome, (await emit()).outcome], ["emitted", "duplicate"]);
+  });
+
+  test("what is refused says why", async () => {
+    await assert.rejects(server.enqueue("t", 1, { nonsense: 1 }), { status: 422 });
+    await assert.rejects(server.getJob(randomUUID()), { status: 404 });
+    await assert.rejects(server.enqueue("t", "x".repeat(17 << 20)), { status: 413 });
+  });
+});

@@ -1,0 +1,295 @@
+//! R8.3: the figures of queues.
+
+use std::time::Duration;
+
+use queuekit_core::queue::{KeyOnWait, Totals};
+use queuekit_core::{Ack, AckOutcome, Priority, Queue, QueuePatch, State, Status, Timestamp};
+
+use crate::World;
+use crate::kit::{DAY, HOUR, MINUTE, TTL, beat_of, default_queue, draft, keyed, queue};
+
+async fn listed(world: &dyn World) -> Queue {
+    world.queue(&default_queue()).await
+}
+
+/// R8.3: every queue ever used is listed, by name, also at zero.
+/// Guard: a queue is a record of its own, not a count of jobs.
+pub async fn r8_3_every_queue_ever_used_is_listed(world: &dyn World) {
+    for name in ["c", "a", "b"] {
+        let id = world.enqueue(draft().queue(name)).await;
+        if name != "b" {
+            world.delete(id, false).await.expect("delete_job");
+        }
+    }
+    world.reserve_from(&queue("never-used"), 1).await;
+    let queues = world.backend().list_queues().await.expect("list_queues");
+    let names: Vec<_> = queues.iter().map(|queue| queue.name.as_str()).collect();
+    let used: Vec<_> = names.iter().filter(|name| **name != "never-used").copied().collect();
+    assert_eq!(used, ["a", "b", "c"]);
+    assert!(names.is_sorted(), "{names:?}");
+    let ready = |queue: &Queue| queue.counts.get(Status::Ready).value;
+    assert_eq!(queues.iter().map(ready).sum::<u64>(), 1);
+}
+
+/// R8.3: queues are found by their names, as they are listed, and no others.
+/// Guard: queues that were not asked for or do not exist are left out.
+pub async fn r8_3_queues_are_found_by_name(world: &dyn World) {
+    for name in ["c", "a", "b"] {
+        world.enqueue_all(vec![draft().queue(name), draft().queue(name).delay(HOUR)]).await;
+    }
+    world.reserve_from(&queue("b"), 1).await;
+    let asked = ["c", "unknown", "b", "c"].map(queue);
+    let found = world.backend().find_queues(&asked).await.expect("find_queues");
+    let mut listed = world.backend().list_queues().await.expect("list_queues");
+    listed.retain(|queue| ["b", "c"].contains(&queue.name.as_str()));
+    // The clock may have gone on between the two reads.
+    let timeless = |mut queue: Queue| {
+        queue.as_of = Timestamp::default();
+        queue.oldest_ready_age = queue.oldest_ready_age.map(|_| Duration::ZERO);
+        queue
+    };
+    let timeless = |queues: Vec<Queue>| queues.into_iter().map(timeless).collect::<Vec<_>>();
+    assert_eq!(timeless(found), timeless(listed));
+    assert_eq!(world.backend().find_queues(&[]).await.expect("find_queues"), []);
+    assert_eq!(world.backend().find_queues(&asked[1..2]).await.expect("find_queues"), []);
+}
+
+/// R8.3: counts follow every transition, exactly when it is quiet.
+/// Guard: each transition moves one from one count to another.
+pub async fn r8_3_counts_follow_every_transition(world: &dyn World) {
+    let mut drafts: Vec<_> = (0..8).map(|_| draft().max_attempts(1)).collect();
+    drafts.push(draft().delay(HOUR));
+    drafts.extend([keyed("k").delay(HOUR), keyed("k")]);
+    world.enqueue_all(drafts).await;
+    assert_counts(world, &[(Status::Ready, 8), (Status::Scheduled, 2), (Status::Blocked, 1)]).await;
+    let leases = world.reserve(7).await;
+    world.complete(&leases[0]).await;
+    world.kill(&leases[1]).await;
+    world.call_off(&leases[2]).await;
+    world.release(&leases[3], HOUR).await;
+    world.delete(leases[4].id(), true).await.expect("delete_job");
+    let counts = [
+        (Status::Running, 2),
+        (Status::Ready, 1),
+        (Status::Scheduled, 3),
+        (Status::Blocked, 1),
+        (Status::Completed, 1),
+        (Status::Dead, 1),
+        (Status::Cancelled, 1),
+    ];
+    assert_counts(world, &counts).await;
+    world.expire().await;
+    world.reserve(1).await;
+    let counts = [
+        (Status::Running, 1),
+        (Status::Scheduled, 3),
+        (Status::Blocked, 1),
+        (Status::Completed, 1),
+        (Status::Dead, 3),
+        (Status::Cancelled, 1),
+    ];
+    assert_counts(world, &counts).await;
+}
+
+/// These counts and no others; and listing by status counts the same.
+async fn assert_counts(world: &dyn World, expected: &[(Status, u64)]) {
+    let counts = listed(world).await.counts;
+    for (status, count) in counts.iter() {
+        let expected = expected.iter().find(|(of, _)| *of == status).map_or(0, |(_, n)| *n);
+        assert_eq!((count.value, count.exact), (expected, true), "{status}: {counts:?}");
+        assert_eq!(world.count(status).await as u64, expected, "{status}, listed");
+    }
+}
+
+/// R8.3: the totals count how jobs have ended since the queue was created, also jobs that are gone.
+/// Guard: the totals rise with each end, and fall with nothing.
+pub async fn r8_3_totals_outlive_the_jobs(world: &dyn World) {
+    world.enqueue_all((0..9).map(|_| draft().max_attempts(1))).await;
+    let leases = world.reserve(8).await;
+    for lease in &leases[..3] {
+        world.complete(lease).await;
+    }
+    world.kill(&leases[3]).await;
+    world.kill(&leases[4]).await;
+    world.call_off(&leases[5]).await;
+    world.release(&leases[6], HOUR).await;
+    world.call_off(&leases[7]).await;
+    let totals = Totals::of_ends(7, 2, 2);
+    assert_eq!(listed(world).await.totals, totals);
+    let _ = world.retry(leases[3].id()).await;
+    let again = world.reserve_from(&default_queue(), 2).await;
+    assert_eq!(again.len(), 2);
+    for lease in &again {
+        world.complete(lease).await;
+    }
+    for gone in [&leases[4], &leases[7]] {
+        world.delete(gone.id(), false).await.expect("delete_job");
+    }
+    let totals = Totals { completed: 5, ..totals };
+    assert_eq!(listed(world).await.totals, totals, "before anything is pruned");
+    world.advance(2 * DAY).await;
+    while world.prune().await > 0 {}
+    let left = listed(world).await;
+    let ended = [State::Completed, State::Dead, State::Cancelled];
+    assert!(ended.iter().all(|state| left.counts.of_state(*state).value == 0), "{left:?}");
+    assert_eq!(left.totals, totals);
+    world.admin().remove_queue(&default_queue(), true).await.expect("remove_queue");
+    world.enqueue(draft()).await;
+    assert_eq!(
+        listed(world).await.totals,
+        Totals::default(),
+        "a queue that was removed and created again should start from zero"
+    );
+}
+
+/// R8.3: the oldest ready job's age counts from when it became due.
+/// Guard: the age is of `scheduled_at`, not of the enqueue.
+pub async fn r8_3_the_oldest_age_counts_from_when_it_was_due(world: &dyn World) {
+    world.enqueue(draft().delay(HOUR)).await;
+    assert_eq!(listed(world).await.oldest_ready_age, None);
+    world.advance(HOUR + 10 * MINUTE).await;
+    world.enqueue(draft()).await;
+    let age = listed(world).await.oldest_ready_age.expect("a ready job");
+    world.assert_passed(age, 10 * MINUTE);
+    let due = world.reserve_one().await;
+    let age = listed(world).await.oldest_ready_age.expect("a ready job");
+    world.assert_passed(age, Duration::ZERO);
+    world.complete(&due).await;
+    world.reserve_one().await;
+    assert_eq!(listed(world).await.oldest_ready_age, None);
+}
+
+/// R8.3: the age is of the oldest ready job, also behind a younger one that is served first.
+/// Guard: the least time of all ready jobs, not that of the first in the order.
+pub async fn r8_3_the_oldest_is_not_the_next(world: &dyn World) {
+    for oldest in [draft(), keyed("oldest")] {
+        world.enqueue(oldest).await;
+        world.advance(20 * MINUTE).await;
+        for priority in [Priority::CRITICAL, Priority::LOW] {
+            world.enqueue(draft().priority(priority)).await;
+            world.enqueue(keyed(&priority.to_string()).priority(priority)).await;
+        }
+        let age = listed(world).await.oldest_ready_age.expect("a ready job");
+        world.assert_passed(age, 20 * MINUTE);
+        world.serve_all(&default_queue()).await;
+    }
+}
+
+/// R8.3: under `skip` the figures count the jobs that may run now, also if nobody has looked since
+/// they came due.
+/// Guard: what the store has placed for reserve is no source of figures by itself.
+pub async fn r8_3_under_skip_each_job_counts_once(world: &dyn World) {
+    let skip = QueuePatch::default().key_on_wait(KeyOnWait::Skip);
+    world.configure(&default_queue(), skip).await;
+    world.enqueue(keyed("k").delay(2 * MINUTE)).await;
+    world.enqueue(keyed("k").delay(MINUTE)).await;
+    world.advance(3 * MINUTE).await;
+    assert_counts(world, &[(Status::Ready, 1), (Status::Blocked, 1)]).await;
+    let age = listed(world).await.oldest_ready_age.expect("a ready job");
+    world.assert_passed(age, MINUTE);
+    world.enqueue(draft()).await;
+    assert_counts(world, &[(Status::Ready, 2), (Status::Blocked, 1)]).await;
+}
+
+/// R8.3: a failed job whose time has come is ready, to the millisecond.
+/// Guard: a retry waits until its time, and not at it.
+pub async fn r8_3_a_retry_that_is_due_is_ready(world: &dyn World) {
+    let failed = world.lease(draft()).await;
+    world.fail(&failed, MINUTE).await;
+    world.enqueue(draft().delay(HOUR)).await;
+    assert_counts(world, &[(Status::Failed, 1), (Status::Scheduled, 1)]).await;
+    world.advance(MINUTE).await;
+    assert_counts(world, &[(Status::Ready, 1), (Status::Scheduled, 1)]).await;
+}
+
+/// R8.3: a death counts until 1,000 jobs have ended after it.
+/// Guard: how many ends are remembered.
+pub async fn r8_3_health_remembers_the_last_thousand_ends(world: &dyn World) {
+    world.enqueue_n(500).await;
+    for (at, lease) in world.reserve_many(&default_queue(), 500).await.iter().enumerate() {
+        match at < 100 {
+            true => world.kill(lease).await,
+            false => world.complete(lease).await,
+        }
+    }
+    assert_eq!(
+        listed(world).await.health.score,
+        80,
+        "100 of 500 jobs died, which should cost 20 points"
+    );
+}
+
+/// R8.3: deaths count among the last 1,000 jobs that ended, then no more.
+/// Guard: ends that fall out of the window are taken off.
+pub async fn r8_3_health_forgets_deaths_of_long_ago(world: &dyn World) {
+    world.enqueue_n(10).await;
+    for lease in world.reserve(10).await {
+        world.kill(&lease).await;
+    }
+    assert_eq!(
+        listed(world).await.health.score,
+        60,
+        "all ended jobs died, which should cost 40 points"
+    );
+    for (jobs, score) in [(90, 90), (910, 100)] {
+        world.enqueue_n(jobs).await;
+        let leases = world.reserve_many(&default_queue(), jobs).await;
+        let acks: Vec<_> = leases.into_iter().map(|lease| Ack::new(lease.token)).collect();
+        let outcomes = world.backend().ack(&acks).await.expect("ack");
+        assert_eq!(outcomes, vec![AckOutcome::Acked; jobs]);
+        let health = listed(world).await.health;
+        assert_eq!(health.score, score, "after {jobs} more: {health:?}");
+    }
+    assert_eq!(listed(world).await.health.reasons, Vec::<String>::new());
+}
+
+/// R8.3: health takes its points for age, deaths and absent workers, and says why. Fewer than 20
+/// ended jobs count as 20.
+/// Guard: the inputs of the one function of health.
+pub async fn r8_3_health_says_why(world: &dyn World) {
+    world.enqueue(draft().delay(HOUR)).await;
+    let well = listed(world).await.health;
+    assert_eq!((well.score, well.reasons.len()), (100, 0));
+    world.advance(HOUR + 10 * MINUTE).await;
+    let ill = listed(world).await.health;
+    assert_eq!(ill.score, 40, "age should cost 40 points, no live worker 20: {ill:?}");
+    assert_eq!(ill.reasons.len(), 2);
+    let lease = world.reserve_one().await;
+    world.kill(&lease).await;
+    let dead = listed(world).await.health;
+    assert_eq!((dead.score, dead.reasons.len()), (95, 1), "few count as 20: {dead:?}");
+    for (more, ended, score) in [(19, 20, 95), (5, 25, 96)] {
+        for _ in 0..more {
+            let lease = world.lease(draft()).await;
+            world.complete(&lease).await;
+        }
+        assert_eq!(listed(world).await.health.score, score, "one of {ended} ended jobs died");
+    }
+}
+
+/// R8.3: live workers of a queue are counted, and make it healthy again.
+/// Guard: presence by queue.
+pub async fn r8_3_live_workers_are_counted(world: &dyn World) {
+    world.enqueue(draft()).await;
+    world.enqueue(draft().queue("other")).await;
+    assert_eq!(listed(world).await.workers, 0);
+    for id in ["w-1", "w-2"] {
+        world.beat(&beat_of(id)).await;
+    }
+    let queue_now = listed(world).await;
+    assert_eq!(queue_now.workers, 2);
+    assert!(queue_now.health.score >= 99, "{:?}", queue_now.health);
+    assert_eq!(world.queue(&queue("other")).await.workers, 0);
+    world.advance(3 * TTL).await;
+    assert_eq!(listed(world).await.workers, 0);
+}
+
+/// R8.3: figures have the time of their reading, in the store's time.
+/// Guard: `as_of` is read with the counts.
+pub async fn r8_3_figures_say_of_when_they_are(world: &dyn World) {
+    world.enqueue(draft()).await;
+    let before: Timestamp = listed(world).await.as_of;
+    world.advance(HOUR).await;
+    let after = listed(world).await.as_of;
+    world.assert_passed(after.since(before), HOUR);
+}

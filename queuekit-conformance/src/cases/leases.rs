@@ -1,0 +1,279 @@
+//! R3.7 to R3.9: extending leases, reporting, presence.
+
+use std::time::Duration;
+
+use queuekit_core::capability::{Beat, ExtendOutcome, Report, ReportOutcome, Served, Why};
+use queuekit_core::{JobDraft, JobId, Lease, LeaseToken, Nonce, Progress, State};
+
+use crate::World;
+use crate::kit::{
+    HOUR, MINUTE, Moment, TTL, beat_of, default_queue, draft, kind, queue, ttl, worker,
+};
+
+fn extended(length: Duration) -> ExtendOutcome {
+    ExtendOutcome::Extended { ttl: length, cancel_requested: false }
+}
+
+/// R3.7: an extended lease lives for its ttl from now, however often, and may be cut short.
+/// Guard: expiry = now + ttl, not expiry + ttl.
+pub async fn r3_7_extend_counts_from_now(world: &dyn World) {
+    let lease = world.lease(draft()).await;
+    for _ in 0..3 {
+        assert_eq!(world.extend(&lease.token, HOUR).await, extended(HOUR));
+        world.assert_left(world.job(lease.id()).await.lease_expires_in, HOUR);
+    }
+    world.advance(50 * MINUTE).await;
+    world.assert_nothing_to_lease().await;
+    assert_eq!(world.extend(&lease.token, MINUTE).await, extended(MINUTE));
+    world.advance(MINUTE).await;
+    assert_eq!(world.reserve_one().await.id(), lease.id());
+}
+
+/// R3.7: an expired lease that nobody reclaimed can be extended.
+/// Guard: extend asks for the token, not for the time.
+pub async fn r3_7_an_expired_lease_can_be_extended(world: &dyn World) {
+    let lease = world.lease(draft()).await;
+    world.advance(HOUR).await;
+    assert_eq!(world.extend(&lease.token, HOUR).await, extended(HOUR));
+    world.assert_nothing_to_lease().await;
+    world.complete(&lease).await;
+}
+
+/// R3.7: a lease that no longer holds is lost, and nothing changes.
+/// Guard: the fence in extend.
+pub async fn r3_7_a_lost_lease_is_not_extended(world: &dyn World) {
+    let stale = world.lease(draft()).await;
+    world.expire().await;
+    let live = world.reserve_one().await;
+    world.advance(TTL / 2).await;
+    assert_not_extended(world, &stale.token).await;
+    let mut guess = live.token.clone();
+    guess.nonce = Nonce::from_bytes([3; 16]);
+    assert_not_extended(world, &guess).await;
+    let old_seq = LeaseToken { lease_seq: stale.token.lease_seq, ..live.token.clone() };
+    assert_not_extended(world, &old_seq).await;
+    world.complete(&live).await;
+    assert_not_extended(world, &live.token).await;
+    let waiting = world.lease(draft()).await;
+    world.fail(&waiting, HOUR).await;
+    assert_not_extended(world, &waiting.token).await;
+}
+
+async fn assert_not_extended(world: &dyn World, token: &LeaseToken) {
+    let before = world.dump().await;
+    assert_eq!(world.extend(token, HOUR).await, ExtendOutcome::LeaseLost);
+    world.assert_unchanged(&before).await;
+}
+
+/// R3.7: the answer of extend shows that somebody asked the run to stop.
+/// Guard: the answer reads the request.
+pub async fn r3_7_extend_tells_of_a_requested_cancel(world: &dyn World) {
+    let lease = world.lease(draft()).await;
+    world.request_cancel(lease.id()).await;
+    let asked = ExtendOutcome::Extended { ttl: HOUR, cancel_requested: true };
+    assert_eq!(world.extend(&lease.token, HOUR).await, asked);
+}
+
+/// R3.7: a batch of leases is answered per item, in order.
+/// Guard: items are independent.
+pub async fn r3_7_a_batch_of_leases_is_answered_per_item(world: &dyn World) {
+    let (one, two) = (world.lease(draft()).await, world.lease(draft()).await);
+    let three = world.lease(draft()).await;
+    world.complete(&two).await;
+    let tokens = [one.token.clone(), two.token.clone(), three.token.clone()];
+    let outcomes = world.leases().extend(&tokens, ttl(HOUR)).await.expect("extend");
+    assert_eq!(outcomes, [extended(HOUR), ExtendOutcome::LeaseLost, extended(HOUR)]);
+    assert_eq!(world.leases().extend(&[], ttl(HOUR)).await.expect("extend"), []);
+    assert_eq!(world.leases().report(&[]).await.expect("report"), []);
+}
+
+fn report(lease: &Lease, lines: impl IntoIterator<Item = String>) -> Report {
+    Report { lease: lease.token.clone(), progress: None, lines: lines.into_iter().collect() }
+}
+
+/// R3.8: progress and lines are stored; a report without progress keeps the last one.
+/// Guard: the fields that a report writes.
+pub async fn r3_8_progress_and_lines_are_stored(world: &dyn World) {
+    let lease = world.lease(draft()).await;
+    let progress = Progress::new(0.5, "half way");
+    let first = Report { progress: Some(progress.clone()), ..report(&lease, ["one".to_owned()]) };
+    assert_eq!(world.report(first).await, ReportOutcome::Reported);
+    let second = report(&lease, ["two".to_owned(), "three".to_owned()]);
+    assert_eq!(world.report(second).await, ReportOutcome::Reported);
+    let job = world.job(lease.id()).await;
+    assert_eq!(job.progress, Some(progress));
+    let lines: Vec<_> = job.logs.iter().map(|line| line.text.as_str()).collect();
+    assert_eq!(lines, ["one", "two", "three"]);
+    assert_eq!((job.state, job.attempts), (State::Running, 1));
+}
+
+/// R3.8: the last 100 lines are kept, each cut at 1 KiB on a character's boundary.
+/// Guard: the bounds on a job's lines.
+pub async fn r3_8_the_last_lines_are_kept_and_cut(world: &dyn World) {
+    let lease = world.lease(draft()).await;
+    let numbered = (0..150).map(|n| n.to_string());
+    assert_eq!(world.report(report(&lease, numbered)).await, ReportOutcome::Reported);
+    let long = ["é".repeat(1000), "a\0b".to_owned()];
+    assert_eq!(world.report(report(&lease, long)).await, ReportOutcome::Reported);
+    let logs = world.job(lease.id()).await.logs;
+    assert_eq!(logs.len(), 100);
+    assert_eq!(logs[0].text, "52");
+    assert_eq!(logs[97].text, "149");
+    assert!(logs[98].text.len() <= 1024 && logs[98].text.starts_with("éé"));
+    assert!(!logs[99].text.contains('\0'), "{:?}", logs[99].text);
+}
+
+/// R3.8: a report by a lease that no longer holds changes nothing.
+/// Guard: the fence in report: the number of the lease, its nonce, and that it runs.
+pub async fn r3_8_a_lost_lease_reports_nothing(world: &dyn World) {
+    let stale = world.lease(draft()).await;
+    world.expire().await;
+    let live = world.reserve_one().await;
+    let mut guess = live.token.clone();
+    guess.nonce = Nonce::from_bytes([3; 16]);
+    let old_seq = LeaseToken { lease_seq: stale.token.lease_seq, ..live.token.clone() };
+    let old_nonce = LeaseToken { nonce: stale.token.nonce, ..live.token.clone() };
+    for token in [stale.token, guess, old_seq, old_nonce] {
+        assert_reports_nothing(world, token).await;
+    }
+    world.kill(&live).await;
+    assert_reports_nothing(world, live.token).await;
+}
+
+async fn assert_reports_nothing(world: &dyn World, token: LeaseToken) {
+    let before = world.dump().await;
+    let progress = Some(Progress::new(1.0, "late"));
+    let late = Report { lease: token, progress, lines: vec!["late".to_owned()] };
+    assert_eq!(world.report(late).await, ReportOutcome::LeaseLost);
+    world.assert_unchanged(&before).await;
+}
+
+fn mailer(id: &str) -> Beat {
+    let queues = Served::first([default_queue(), queue("emails")]);
+    let kinds = Served::first([kind("send")]);
+    let mut beat = Beat::new(worker(id), queues, kinds, ttl(TTL));
+    beat.name = "mailer".to_owned();
+    beat.slots = 8;
+    beat.running = 3;
+    beat
+}
+
+/// R3.9: a worker is listed with the content of its last beat, until 3 ttl after it.
+/// Guard: the age of a beat in `list_workers`.
+pub async fn r3_9_a_worker_is_listed_until_three_ttl(world: &dyn World) {
+    let mailer = mailer("mailer-1");
+    world.beat(&mailer).await;
+    let listed = world.workers().await;
+    assert_eq!(listed.len(), 1);
+    assert_eq!(listed[0].beat, mailer);
+    world.advance(2 * TTL).await;
+    let mut busier = mailer;
+    busier.running = 8;
+    world.beat(&busier).await;
+    world.advance(2 * TTL).await;
+    let listed = world.workers().await;
+    assert_eq!(listed[0].beat.running, 8, "the last beat counts");
+    world.assert_passed(listed[0].age, 2 * TTL);
+    world.enqueue(draft()).await;
+    for moment in Moment::ALL {
+        world.beat(&busier).await;
+        world.advance_to(moment, 3 * TTL).await;
+        assert_eq!(world.workers().await.is_empty(), moment.has_come(), "{moment:?}");
+        let counted = world.queue(&default_queue()).await.workers;
+        assert_eq!(counted == 0, moment.has_come(), "{moment:?}");
+    }
+}
+
+/// R3.9: a beat forgets those whose 3 ttl are over, and nobody before.
+/// Guard: the age in the condition by which workers are forgotten.
+pub async fn r3_9_a_beat_forgets_nobody_too_early(world: &dyn World) {
+    world.beat(&beat_of("first")).await;
+    world.advance(2 * TTL).await;
+    world.beat(&beat_of("second")).await;
+    let listed = world.workers().await;
+    assert_eq!(listed.len(), 2, "{listed:?}");
+}
+
+/// R3.9: two incarnations under one name are two workers, listed by id.
+/// Guard: presence is kept by id, never by name.
+pub async fn r3_9_two_workers_may_share_a_name(world: &dyn World) {
+    for id in ["mailer-b", "mailer-a"] {
+        world.beat(&mailer(id)).await;
+    }
+    let listed: Vec<_> = world.workers().await.into_iter().map(|worker| worker.beat.id).collect();
+    assert_eq!(listed, [worker("mailer-a"), worker("mailer-b")]);
+}
+
+/// R3.9: nothing depends on presence: leases of the living expire, those of the unlisted hold.
+/// Guard: reclaim asks for the lease's expiry only.
+pub async fn r3_9_leases_do_not_depend_on_presence(world: &dyn World) {
+    let alive = worker("alive");
+    world.enqueue(draft()).await;
+    let held = world.reserve_as(alive.clone(), 1, TTL).await.remove(0);
+    world.expire().await;
+    world.beat(&beat_of("alive")).await;
+    let again = world.reserve_as(alive, 1, HOUR).await.remove(0);
+    assert_eq!(again.id(), held.id(), "a living name keeps no expired lease");
+    world.advance(30 * MINUTE).await;
+    assert_eq!(world.workers().await, []);
+    world.assert_nothing_to_lease().await;
+    world.complete(&again).await;
+}
+
+/// R3.9: a worker that is forgotten is gone at once, with nothing but its presence; it comes back
+/// with its next beat.
+/// Guard: the id and the age by which one is forgotten.
+pub async fn r3_9_a_worker_that_is_forgotten_is_gone_at_once(world: &dyn World) {
+    world.enqueue(draft()).await;
+    let held = world.reserve_as(worker("a"), 1, HOUR).await.remove(0);
+    for id in ["a", "b"] {
+        world.beat(&beat_of(id)).await;
+    }
+    assert!(!world.forget("c").await, "an unknown worker should not be found");
+    assert!(world.forget("a").await);
+    assert!(!world.forget("a").await, "a forgotten worker should not be found again");
+    let listed = world.workers().await;
+    assert_eq!(listed.into_iter().map(|info| info.beat).collect::<Vec<_>>(), [beat_of("b")]);
+    assert_eq!(world.queue(&default_queue()).await.workers, 1);
+    world.complete(&held).await;
+    world.beat(&beat_of("a")).await;
+    assert_eq!(world.workers().await.len(), 2);
+    for moment in Moment::ALL {
+        world.beat(&beat_of("a")).await;
+        world.advance_to(moment, 3 * TTL).await;
+        assert_eq!(world.forget("a").await, !moment.has_come(), "{moment:?}");
+    }
+}
+
+/// R3.9: a worker that serves more than it names may serve any queue, or run any kind.
+/// Guard: the test of the names, and the mark that the store keeps with them.
+pub async fn r3_9_a_worker_that_serves_more_than_it_names_may_serve_any(world: &dyn World) {
+    let unnamed = world.enqueue(draft().queue("unnamed")).await;
+    let other_kind = world.enqueue(JobDraft::new("other", "")).await;
+    let exact = beat_of("w");
+    let [mut no_kinds, mut more_queues, mut more_kinds] = [(); 3].map(|()| exact.clone());
+    no_kinds.kinds = Served::first([]);
+    more_queues.queues = more_queues.queues.or_more(true);
+    more_kinds.kinds = more_kinds.kinds.or_more(true);
+    for (beat, serves_queue, serves_kind) in [
+        (exact, false, false),
+        (no_kinds, false, false),
+        (more_queues, true, false),
+        (more_kinds, false, true),
+    ] {
+        world.beat(&beat).await;
+        assert_eq!(world.workers().await[0].beat, beat);
+        assert_eq!(
+            world.queue(&queue("unnamed")).await.workers,
+            u64::from(serves_queue),
+            "{beat:?}"
+        );
+        assert_eq!(is_served(world, unnamed).await, serves_queue, "{beat:?}");
+        assert_eq!(is_served(world, other_kind).await, serves_kind, "{beat:?}");
+    }
+}
+
+async fn is_served(world: &dyn World, id: JobId) -> bool {
+    let why = world.admin().why(id).await.expect("why").expect("the job should be stored");
+    !matches!(why, Why::NoLiveWorker { .. })
+}

@@ -1,0 +1,197 @@
+//! R6.3, R6.4, R6.6: bringing back, rescheduling, calling off.
+
+use std::time::Duration;
+
+use queuekit_core::capability::{CancelOutcome, RescheduleOutcome, RetryOutcome};
+use queuekit_core::queue::KeyOnDead;
+use queuekit_core::{AckOutcome, EnqueueOutcome, QueuePatch, State, Status};
+
+use crate::World;
+use crate::kit::{DAY, HOUR, MINUTE, default_queue, draft, keyed, unique};
+
+/// R6.3: a job that is brought back starts anew under its id, and keeps its history.
+/// Guard: retry is an update, never delete and enqueue.
+pub async fn r6_3_retry_starts_anew_and_keeps_the_history(world: &dyn World) {
+    let lease = world.lease(draft().max_attempts(2)).await;
+    world.fail(&lease, Duration::ZERO).await;
+    let lease = world.reserve_one().await;
+    world.kill(&lease).await;
+    world.advance(HOUR).await;
+    let later = world.enqueue(draft()).await;
+    world.bring_back(lease.id()).await;
+    let job = world.job(lease.id()).await;
+    assert_eq!((job.state, job.status, job.attempts), (State::Pending, Status::Ready, 0));
+    assert_eq!(job.errors.len(), 2);
+    assert_eq!((job.reason, job.finished_at), (None, None));
+    assert!(job.scheduled_at >= job.created_at + HOUR, "the schedule is not fresh");
+    assert_eq!(world.reserve_ids(2).await, [later, lease.id()], "the sequence is not fresh");
+}
+
+/// R6.3: dead and cancelled jobs come back; a job that has not ended, or is completed, is a
+/// conflict.
+/// Guard: the state in the condition of retry.
+pub async fn r6_3_only_dead_and_cancelled_jobs_come_back(world: &dyn World) {
+    for state in State::ALL {
+        let lease = world.lease(draft()).await;
+        match state {
+            State::Pending => world.fail(&lease, DAY).await,
+            State::Running => {}
+            State::Completed => world.complete(&lease).await,
+            State::Dead => world.kill(&lease).await,
+            State::Cancelled => world.call_off(&lease).await,
+        }
+        let before = world.dump().await;
+        let outcome = world.retry(lease.id()).await;
+        if matches!(state, State::Dead | State::Cancelled) {
+            assert_eq!(outcome, RetryOutcome::Retried, "{state}");
+            assert_eq!(world.ack(&lease.token).await, AckOutcome::LeaseLost);
+        } else {
+            assert_eq!(outcome, RetryOutcome::Conflict, "{state}");
+            world.assert_unchanged(&before).await;
+        }
+        world.delete(lease.id(), true).await.expect("delete_job");
+    }
+}
+
+/// R6.3: a job comes back only if no other holds its idempotency key; then it holds it again.
+/// Guard: retry takes the key in the step that brings the job back.
+pub async fn r6_3_retry_takes_its_idempotency_key_again(world: &dyn World) {
+    let draft = || unique("k").unique_until_done();
+    let lease = world.lease(draft()).await;
+    world.kill(&lease).await;
+    let other = world.enqueue(draft()).await;
+    let before = world.dump().await;
+    assert_eq!(world.retry(lease.id()).await, RetryOutcome::Conflict);
+    world.assert_unchanged(&before).await;
+    world.delete(other, false).await.expect("delete_job");
+    world.bring_back(lease.id()).await;
+    let outcome = world.try_enqueue(draft()).await;
+    assert_eq!(outcome, EnqueueOutcome::Duplicate { existing: lease.id() });
+}
+
+/// R6.3: one job of a batch whose key is taken keeps no other from coming back.
+/// Guard: a conflict is an outcome of its item, not a failure of the call.
+pub async fn r6_3_a_taken_key_keeps_no_other_from_coming_back(world: &dyn World) {
+    let drafts = [draft(), unique("k").unique_until_done(), draft()];
+    let dead = world.enqueue_all(drafts).await;
+    for id in &dead {
+        world.dead_letter_waiting(*id).await;
+    }
+    world.enqueue(unique("k").unique_until_done()).await;
+    let outcomes = world.admin().retry(&dead).await.expect("retry");
+    let retried = RetryOutcome::Retried;
+    assert_eq!(outcomes, [retried, RetryOutcome::Conflict, retried]);
+}
+
+/// R6.3: a full queue does not keep a job from coming back.
+/// Guard: retry asks for no `max_pending`.
+pub async fn r6_3_retry_ignores_max_pending(world: &dyn World) {
+    let lease = world.lease(draft()).await;
+    world.kill(&lease).await;
+    world.configure(&default_queue(), QueuePatch::default().max_pending(1)).await;
+    world.enqueue(draft()).await;
+    world.bring_back(lease.id()).await;
+}
+
+/// R6.3: a keyed job that is brought back goes behind its key; under `hold` a dead head keeps
+/// its place.
+/// Guard: the fresh sequence, and its exception.
+pub async fn r6_3_retry_under_hold_keeps_the_place_in_the_key(world: &dyn World) {
+    for policy in [KeyOnDead::Continue, KeyOnDead::Hold] {
+        world.configure(&default_queue(), QueuePatch::default().key_on_dead(policy)).await;
+        let head = world.lease(keyed("k")).await;
+        let next = world.enqueue(keyed("k")).await;
+        world.kill(&head).await;
+        world.bring_back(head.id()).await;
+        let expected = match policy {
+            KeyOnDead::Hold => [head.id(), next],
+            KeyOnDead::Continue => [next, head.id()],
+        };
+        assert_eq!(world.serve_all(&default_queue()).await, expected, "{policy:?}");
+    }
+}
+
+/// R6.4: a waiting job runs now, or at its new time.
+/// Guard: reschedule sets `scheduled_at` from now.
+pub async fn r6_4_a_waiting_job_is_rescheduled(world: &dyn World) {
+    let id = world.enqueue(draft().delay(DAY)).await;
+    world.advance(HOUR).await;
+    assert_eq!(world.reschedule(id, Duration::ZERO).await, RescheduleOutcome::Rescheduled);
+    assert_eq!(world.status(id).await, Status::Ready);
+    assert_eq!(world.reschedule(id, HOUR).await, RescheduleOutcome::Rescheduled);
+    assert_eq!(world.status(id).await, Status::Scheduled);
+    world.assert_nothing_to_lease().await;
+    world.advance(59 * MINUTE).await;
+    world.assert_nothing_to_lease().await;
+    world.advance(MINUTE).await;
+    let lease = world.reserve_one().await;
+    world.fail(&lease, DAY).await;
+    assert_eq!(world.reschedule(id, Duration::ZERO).await, RescheduleOutcome::Rescheduled);
+    assert_eq!(world.reserve_one().await.attempt, 2);
+}
+
+/// R6.4: only pending jobs are rescheduled.
+/// Guard: the state in the condition of reschedule.
+pub async fn r6_4_only_pending_jobs_are_rescheduled(world: &dyn World) {
+    for state in [State::Running, State::Completed, State::Dead, State::Cancelled] {
+        let lease = world.lease(draft()).await;
+        match state {
+            State::Completed => world.complete(&lease).await,
+            State::Dead => world.kill(&lease).await,
+            State::Cancelled => world.call_off(&lease).await,
+            _ => {}
+        }
+        let before = world.dump().await;
+        let outcome = world.reschedule(lease.id(), HOUR).await;
+        assert_eq!(outcome, RescheduleOutcome::Conflict, "{state}");
+        world.assert_unchanged(&before).await;
+    }
+}
+
+/// R6.6: what cancel answers, and does, in every state.
+/// Guard: the state in the condition of cancel.
+pub async fn r6_6_cancel_answers_by_state(world: &dyn World) {
+    let expected = [
+        (State::Pending, CancelOutcome::Cancelled),
+        (State::Running, CancelOutcome::Requested),
+        (State::Cancelled, CancelOutcome::AlreadyDone),
+        (State::Completed, CancelOutcome::Conflict),
+        (State::Dead, CancelOutcome::Conflict),
+    ];
+    for (state, expected) in expected {
+        let lease = world.lease(draft()).await;
+        match state {
+            State::Pending => world.fail(&lease, DAY).await,
+            State::Running => {}
+            State::Completed => world.complete(&lease).await,
+            State::Dead => world.kill(&lease).await,
+            State::Cancelled => world.call_off(&lease).await,
+        }
+        let before = world.dump().await;
+        assert_eq!(world.cancel(lease.id()).await, expected, "{state}");
+        let job = world.job(lease.id()).await;
+        match expected {
+            CancelOutcome::Cancelled => {
+                assert_eq!(job.state, State::Cancelled);
+                assert!(job.finished_at.is_some());
+                assert_eq!(world.cancel(lease.id()).await, CancelOutcome::AlreadyDone);
+            }
+            CancelOutcome::Requested => {
+                assert!(job.cancel_requested && job.state == State::Running);
+                assert_eq!(world.cancel(lease.id()).await, CancelOutcome::Requested);
+            }
+            _ => world.assert_unchanged(&before).await,
+        }
+    }
+}
+
+/// R6.6: a job that was called off before it ran never runs.
+/// Guard: cancel takes the job out of the order of serving.
+pub async fn r6_6_a_cancelled_job_never_runs(world: &dyn World) {
+    let ids = world.enqueue_n(3).await;
+    let later = world.enqueue(draft().delay(HOUR)).await;
+    let outcomes = world.admin().cancel(&[ids[0], ids[2], later]).await.expect("cancel");
+    assert_eq!(outcomes, [CancelOutcome::Cancelled; 3]);
+    world.advance(DAY).await;
+    assert_eq!(world.serve_all(&default_queue()).await, [ids[1]]);
+}

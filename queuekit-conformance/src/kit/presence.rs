@@ -1,0 +1,31 @@
+//! Beats of workers.
+
+use queuekit_core::capability::{Beat, Served, WorkerInfo};
+
+use super::{TTL, default_queue, kind, ttl, worker};
+use crate::World;
+
+/// The beat of a worker of the queue `default` and the kind `work`.
+pub fn beat_of(id: &str) -> Beat {
+    let (queues, kinds) = (Served::first([default_queue()]), Served::first([kind("work")]));
+    let mut beat = Beat::new(worker(id), queues, kinds, ttl(TTL));
+    beat.name = "w".to_owned();
+    beat
+}
+
+impl<'w> dyn World + 'w {
+    /// Sends the beat of a worker.
+    pub async fn beat(&self, beat: &Beat) {
+        self.leases().beat(beat).await.expect("beat");
+    }
+
+    /// Takes a worker off the list; whether it was listed.
+    pub async fn forget(&self, id: &str) -> bool {
+        self.leases().forget_worker(&worker(id)).await.expect("forget_worker")
+    }
+
+    /// The listed workers.
+    pub async fn workers(&self) -> Vec<WorkerInfo> {
+        self.leases().list_workers().await.expect("list_workers")
+    }
+}

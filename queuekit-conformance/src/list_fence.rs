@@ -1,0 +1,44 @@
+//! The cases of the fence.
+
+/// Adds them to the others.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __with_fence {
+    ($then:path, [$($args:tt)*] $($others:tt)*) => {
+        $crate::__with_bounds! {
+            $then, [$($args)*]
+
+            $($others)*
+
+            fence {
+                r3_1_every_reserve_has_a_nonce_of_its_own
+                r3_1_a_guessed_nonce_settles_nothing
+                r3_1_another_lease_seq_settles_nothing
+                r3_1_another_queue_settles_nothing
+                r3_1_a_lease_dies_with_its_job
+                r3_1_a_nonce_is_shown_by_nothing
+                r3_2_an_ack_completes_the_job
+                r3_2_an_expired_lease_settles_until_it_is_reclaimed
+                r3_3_stale_ack_changes_nothing
+                r3_3_a_reclaimed_lease_is_lost_though_nobody_holds_the_job
+                r3_3_a_repeated_ack_is_already_done
+                r3_4_only_the_first_settlement_takes_effect
+                r3_5_an_unknown_job_leaves_no_trace
+                [Admin Leases] r3_5_an_unknown_job_leaves_no_trace_in_capabilities
+            }
+
+            fence_matrix {
+                r3_3_no_stale_token_acks
+                [Exchange] r3_3_no_stale_token_acks_in_an_exchange
+                [Leases] r3_7_no_stale_token_extends
+                [Leases] r3_8_no_stale_token_reports
+                r4_1_no_stale_token_retries
+                r4_1_no_stale_token_releases
+                r4_1_no_stale_token_fails_for_good
+                r4_1_no_stale_token_calls_off
+                [Exchange] r4_1_no_stale_token_nacks_in_an_exchange
+                r6_1_no_stale_token_dead_letters
+            }
+        }
+    };
+}

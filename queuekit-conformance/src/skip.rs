@@ -1,0 +1,85 @@
+//! Tests that cannot be run here: always told, and failed where they are required.
+
+use std::env;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Once;
+
+use crate::kit::SLACK;
+
+/// What has to be here, separated by commas: a test that would be skipped for want of it fails.
+const REQUIRE: &str = "QUEUEKIT_TEST_REQUIRE";
+
+/// Says that a test was skipped: straight to stderr, because the test harness captures what
+/// `eprintln!` prints in a test that passes. `cargo xtask` counts these lines.
+pub fn skip(test: &str, why: &str) {
+    tell(&format!("SKIPPED {test}: {why}"));
+}
+
+/// The program that a test runs, by the name under which `QUEUEKIT_TEST_REQUIRE` has it. Where it
+/// is not in the path, the test is to return: it is skipped.
+///
+/// # Panics
+/// If it is required and not here.
+pub fn program(test: &str, name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let found = env::split_paths(&path).map(|place| place.join(name)).find(|file| file.is_file());
+    if found.is_none() {
+        lacks(test, name);
+    }
+    found
+}
+
+/// A test cannot run, because something that has this name in `QUEUEKIT_TEST_REQUIRE` is not here.
+///
+/// # Panics
+/// If it is required.
+pub fn lacks(test: &str, what: &str) {
+    if let Err(error) = missing(what, &format!("{test} needs it")) {
+        panic!("{error}");
+    }
+    skip(test, &format!("`{what}` is not here"));
+}
+
+/// Says once that bounds of time are not tested to the millisecond.
+pub(crate) fn tell_of_slack() {
+    static TOLD: Once = Once::new();
+    let why = format!(
+        "a store's clock does not stand (`Expect::clock_stands`); they have a slack of {SLACK:?}"
+    );
+    TOLD.call_once(|| skip("bounds of time, to the millisecond", &why));
+}
+
+/// Something is not here, which is said on stderr.
+///
+/// # Errors
+/// If `QUEUEKIT_TEST_REQUIRE` names it.
+pub fn missing(what: &str, remedy: &str) -> Result<(), String> {
+    if is_required(what, &env::var(REQUIRE).unwrap_or_default()) {
+        return Err(format!("{REQUIRE} has `{what}`, which is not here: {remedy}"));
+    }
+    tell(&format!("NOT HERE: `{what}`: {remedy}"));
+    Ok(())
+}
+
+/// Writes a line to stderr, also where tests are captured.
+pub fn tell(line: &str) {
+    // Nobody is left to tell if this fails.
+    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
+}
+
+fn is_required(what: &str, list: &str) -> bool {
+    list.split(',').any(|word| word.trim() == what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_named_is_required() {
+        assert!(!is_required("postgres", ""));
+        assert!(is_required("postgres", "redis, postgres"));
+        assert!(!is_required("postgres", "postgres-local"));
+    }
+}

@@ -1,0 +1,255 @@
+//! A store that breaks on command.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use queuekit_core::backend::*;
+use queuekit_core::capability::{
+    Beat, Exchange, Exchanged, ExtendOutcome, Leases, Report, ReportOutcome, Settlement, Upkeep,
+    UpkeepReport, WorkerInfo,
+};
+use queuekit_core::{Error, ErrorKind, Job, JobId, NewJob, Queue, QueueName, Result, WorkerId};
+use tokio::runtime::Handle;
+
+/// Wraps a store; each switch breaks something until it is turned back.
+#[derive(Debug)]
+pub struct Flaky {
+    inner: Arc<dyn Backend>,
+    /// The runtime for late calls; not that of a worker's heartbeat, which ends with it.
+    runtime: Handle,
+    /// Every call fails, certainly not applied.
+    pub outage: AtomicBool,
+    /// Extending leases fails: call by call with an error, or with no word of any lease.
+    pub extend_fails: AtomicBool,
+    /// Settling fails, certainly not applied.
+    pub settling_fails: AtomicBool,
+    /// This many settling calls fail, certainly not applied.
+    pub settling_failures: AtomicU32,
+    /// This many settling calls take effect and their replies are lost.
+    pub replies_lost: AtomicU32,
+    /// A batch with more than one ack is refused as a whole, as if one item were poison.
+    pub refuses_batches: AtomicBool,
+    /// No wake-up is ever rung.
+    pub silent: AtomicBool,
+    /// Settling and reserving are separate calls.
+    pub no_exchange: AtomicBool,
+    /// A beat takes effect this many milliseconds late, also where nobody waits for it any more.
+    pub beats_late_ms: AtomicU64,
+    /// Calls that extend leases.
+    pub extends: AtomicU64,
+    /// Calls that say that the worker is there.
+    pub beats: AtomicU64,
+    /// Those that have taken effect, or failed.
+    pub beats_done: Arc<AtomicU64>,
+    /// Reserve calls answered.
+    pub reserves: AtomicU64,
+}
+
+impl Flaky {
+    pub(super) fn new(inner: Arc<dyn Backend>) -> Self {
+        Self {
+            inner,
+            runtime: Handle::current(),
+            outage: AtomicBool::new(false),
+            extend_fails: AtomicBool::new(false),
+            settling_fails: AtomicBool::new(false),
+            settling_failures: AtomicU32::new(0),
+            replies_lost: AtomicU32::new(0),
+            refuses_batches: AtomicBool::new(false),
+            silent: AtomicBool::new(false),
+            no_exchange: AtomicBool::new(false),
+            beats_late_ms: AtomicU64::new(0),
+            extends: AtomicU64::new(0),
+            beats: AtomicU64::new(0),
+            beats_done: Arc::default(),
+            reserves: AtomicU64::new(0),
+        }
+    }
+
+    fn up(&self) -> Result<()> {
+        unavailable_if(self.outage.load(Ordering::SeqCst))
+    }
+
+    fn before_settling(&self, acks: usize) -> Result<()> {
+        self.up()?;
+        unavailable_if(self.settling_fails.load(Ordering::SeqCst))?;
+        unavailable_if(take(&self.settling_failures))?;
+        if acks > 1 && self.refuses_batches.load(Ordering::SeqCst) {
+            return Err(Error::invalid("result", "what this store takes", "poison"));
+        }
+        Ok(())
+    }
+
+    fn after_settling(&self) -> Result<()> {
+        if take(&self.replies_lost) {
+            return Err(Error::new(ErrorKind::Indeterminate, "the reply was lost on purpose"));
+        }
+        Ok(())
+    }
+
+    fn inner_leases(&self) -> &dyn Leases {
+        self.inner.capabilities().leases.expect("the inner store has Leases")
+    }
+}
+
+/// One less, if there is one.
+fn take(left: &AtomicU32) -> bool {
+    let less = |left: u32| left.checked_sub(1);
+    left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less).is_ok()
+}
+
+fn unavailable_if(broken: bool) -> Result<()> {
+    if broken {
+        return Err(Error::new(ErrorKind::Unavailable, "broken on purpose"));
+    }
+    Ok(())
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl Backend for Flaky {
+    async fn enqueue(&self, jobs: &[NewJob]) -> Result<Vec<EnqueueOutcome>> {
+        self.up()?;
+        self.inner.enqueue(jobs).await
+    }
+
+    async fn reserve(&self, request: &Reserve) -> Result<Reserved> {
+        self.up()?;
+        let reserved = self.inner.reserve(request).await?;
+        self.reserves.fetch_add(1, Ordering::SeqCst);
+        Ok(reserved)
+    }
+
+    async fn ack(&self, acks: &[Ack]) -> Result<Vec<AckOutcome>> {
+        self.before_settling(acks.len())?;
+        let outcomes = self.inner.ack(acks).await?;
+        self.after_settling()?;
+        Ok(outcomes)
+    }
+
+    async fn nack(&self, nacks: &[Nack]) -> Result<Vec<NackOutcome>> {
+        self.before_settling(0)?;
+        let outcomes = self.inner.nack(nacks).await?;
+        self.after_settling()?;
+        Ok(outcomes)
+    }
+
+    async fn dead_letter(&self, dead_letters: &[DeadLetter]) -> Result<Vec<DeadLetterOutcome>> {
+        self.up()?;
+        self.inner.dead_letter(dead_letters).await
+    }
+
+    async fn list_queues(&self) -> Result<Vec<Queue>> {
+        self.up()?;
+        self.inner.list_queues().await
+    }
+
+    async fn find_queues(&self, names: &[QueueName]) -> Result<Vec<Queue>> {
+        self.up()?;
+        self.inner.find_queues(names).await
+    }
+
+    async fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {
+        self.up()?;
+        self.inner.list_jobs(filter).await
+    }
+
+    async fn get_job(&self, id: JobId) -> Result<Option<Job>> {
+        self.up()?;
+        self.inner.get_job(id).await
+    }
+
+    async fn delete_job(&self, id: JobId, force: bool) -> Result<bool> {
+        self.up()?;
+        self.inner.delete_job(id, force).await
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.inner.close().await
+    }
+
+    fn capabilities(&self) -> Capabilities<'_> {
+        let mut capabilities = self.inner.capabilities();
+        capabilities.leases = Some(self);
+        capabilities.upkeep = capabilities.upkeep.map(|_| self as &dyn Upkeep);
+        let silent = self.silent.load(Ordering::SeqCst);
+        capabilities.wakeups = capabilities.wakeups.filter(|_| !silent);
+        let fused = !self.no_exchange.load(Ordering::SeqCst);
+        let exchange = capabilities.exchange.filter(|_| fused);
+        capabilities.exchange = exchange.map(|_| self as &dyn Exchange);
+        capabilities
+    }
+}
+
+#[async_trait]
+impl Leases for Flaky {
+    async fn extend(&self, leases: &[LeaseToken], ttl: LeaseTtl) -> Result<Vec<ExtendOutcome>> {
+        let calls = self.extends.fetch_add(1, Ordering::SeqCst);
+        self.up()?;
+        if self.extend_fails.load(Ordering::SeqCst) {
+            unavailable_if(calls.is_multiple_of(2))?;
+            return Ok(vec![ExtendOutcome::Unknown; leases.len()]);
+        }
+        self.inner_leases().extend(leases, ttl).await
+    }
+
+    async fn report(&self, reports: &[Report]) -> Result<Vec<ReportOutcome>> {
+        self.up()?;
+        self.inner_leases().report(reports).await
+    }
+
+    async fn beat(&self, beat: &Beat) -> Result<()> {
+        self.beats.fetch_add(1, Ordering::SeqCst);
+        self.up()?;
+        let late = Duration::from_millis(self.beats_late_ms.load(Ordering::SeqCst));
+        let (inner, beat) = (Arc::clone(&self.inner), beat.clone());
+        let done = Arc::clone(&self.beats_done);
+        let beating = self.runtime.spawn(async move {
+            tokio::time::sleep(late).await;
+            let leases = inner.capabilities().leases.expect("the inner store has Leases");
+            let answer = leases.beat(&beat).await;
+            done.fetch_add(1, Ordering::SeqCst);
+            answer
+        });
+        beating.await.expect("a beat does not panic")
+    }
+
+    async fn forget_worker(&self, worker: &WorkerId) -> Result<bool> {
+        self.up()?;
+        self.inner_leases().forget_worker(worker).await
+    }
+
+    async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {
+        self.up()?;
+        self.inner_leases().list_workers().await
+    }
+}
+
+#[async_trait]
+impl Exchange for Flaky {
+    async fn exchange(&self, settlement: &Settlement, request: &Reserve) -> Result<Exchanged> {
+        self.before_settling(settlement.acks.len())?;
+        let exchange = self.inner.capabilities().exchange.expect("the inner store has Exchange");
+        let exchanged = exchange.exchange(settlement, request).await?;
+        self.reserves.fetch_add(1, Ordering::SeqCst);
+        self.after_settling()?;
+        Ok(exchanged)
+    }
+}
+
+#[async_trait]
+impl Upkeep for Flaky {
+    async fn prune(&self) -> Result<UpkeepReport> {
+        self.up()?;
+        let upkeep = self.inner.capabilities().upkeep.expect("the inner store has Upkeep");
+        upkeep.prune().await
+    }
+
+    async fn repair(&self) -> Result<UpkeepReport> {
+        self.up()?;
+        let upkeep = self.inner.capabilities().upkeep.expect("the inner store has Upkeep");
+        upkeep.repair().await
+    }
+}

@@ -1,0 +1,79 @@
+//! Pages of a listing: how large one is, and where it ended.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::{Error, Result};
+use crate::limits::PAGE_JOBS;
+
+/// Jobs on a page: 1..=1000 (default 100).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageSize(usize);
+
+impl PageSize {
+    /// The largest page.
+    pub const MAX: Self = Self(PAGE_JOBS);
+
+    /// A page of this many jobs.
+    ///
+    /// # Errors
+    /// `Invalid` outside 1..=1000.
+    pub fn new(jobs: usize) -> Result<Self> {
+        if (1..=PAGE_JOBS).contains(&jobs) {
+            return Ok(Self(jobs));
+        }
+        Err(Error::invalid("limit", format!("1..={PAGE_JOBS}"), jobs))
+    }
+
+    /// The number of jobs.
+    pub fn get(self) -> usize {
+        self.0
+    }
+}
+
+impl Default for PageSize {
+    fn default() -> Self {
+        Self(100)
+    }
+}
+
+/// Where a page ended; opaque, and bound to its filter. Never an offset.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Cursor(pub(super) Vec<u8>);
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Cursor({self})")
+    }
+}
+
+impl FromStr for Cursor {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let byte = |pair: &[u8]| {
+            let pair = std::str::from_utf8(pair).ok()?;
+            u8::from_str_radix(pair, 16).ok()
+        };
+        let bytes: Option<Vec<u8>> = text.as_bytes().chunks(2).map(byte).collect();
+        bytes
+            .filter(|_| text.len().is_multiple_of(2))
+            .map(Self)
+            .ok_or_else(|| Error::invalid("cursor", "the text a page answered", "something else"))
+    }
+}
+
+/// One page of a listing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page<T> {
+    /// May be short or empty though more pages follow.
+    pub items: Vec<T>,
+    /// Where the next page begins; none at the end.
+    pub next: Option<Cursor>,
+}

@@ -1,0 +1,217 @@
+//! The JSON form of a job: the one that the HTTP API shows.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::de::Error;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::{Deserialize, Deserializer};
+
+use super::{Failure, Job, LogLine, Progress};
+use crate::clock::Timestamp;
+use crate::json::as_json;
+use crate::ms;
+
+/// As JSON: the object that `GET /v1/jobs/ID` answers (`docs/http.md`).
+///
+/// `kind` is named `type`. Times are RFC 3339 in UTC with milliseconds, durations whole
+/// milliseconds in names that end in `_ms`. The payload is the value itself if its bytes are JSON
+/// nested at most 64 deep, and base64 in `payload_base64` if not; the same goes for `result`. What
+/// is absent is left out.
+///
+/// ```
+/// # use queuekit_core::{Client, JobDraft, memory::MemoryStore};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> queuekit_core::Result<()> {
+/// # let client = Client::new(MemoryStore::new());
+/// let id = client.enqueue(JobDraft::new("greet", r#"{"name":"Ada"}"#)).await?;
+/// let job = client.jobs().get(id).await?;
+/// let json = serde_json::to_value(&job).unwrap();
+/// assert_eq!(json["kind"], "greet");
+/// assert_eq!(json["payload"]["name"], "Ada");
+/// assert_eq!(json["status"], "ready");
+/// # Ok(())
+/// # }
+/// ```
+impl Serialize for Job {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(None)?;
+        map.serialize_entry("id", &self.id)?;
+        map.serialize_entry("queue", &self.queue)?;
+        map.serialize_entry("kind", &self.kind)?;
+        map.serialize_entry("status", &self.status)?;
+        map.serialize_entry("priority", &self.priority)?;
+        map.serialize_entry("attempts", &self.attempts)?;
+        map.serialize_entry("max_attempts", &self.max_attempts)?;
+        map.serialize_entry("releases", &self.releases)?;
+        map.serialize_entry("lease_seq", &self.lease_seq)?;
+        map.serialize_entry("created_at", &Rfc3339(self.created_at))?;
+        map.serialize_entry("scheduled_at", &Rfc3339(self.scheduled_at))?;
+        given(&mut map, "started_at", self.started_at.map(Rfc3339))?;
+        given(&mut map, "finished_at", self.finished_at.map(Rfc3339))?;
+        given(&mut map, "lease_expires_in_ms", self.lease_expires_in.map(ms::of))?;
+        given(&mut map, "worker", self.worker.as_ref())?;
+        given(&mut map, "partition_key", self.partition_key.as_ref())?;
+        given(&mut map, "idempotency_key", self.idempotency_key.as_ref())?;
+        map.serialize_entry("timeout_ms", &ms::of(self.timeout))?;
+        given(&mut map, "deadline_in_ms", self.deadline_in.map(ms::of))?;
+        bytes(&mut map, ["payload", "payload_base64"], &self.payload)?;
+        if let Some(result) = &self.result {
+            bytes(&mut map, ["result", "result_base64"], result)?;
+        }
+        given(&mut map, "reason", self.reason.as_ref())?;
+        map.serialize_entry("errors", &self.errors)?;
+        given(&mut map, "progress", self.progress.as_ref())?;
+        map.serialize_entry("logs", &self.logs)?;
+        map.serialize_entry("metadata", &self.metadata)?;
+        given(&mut map, "cancel_requested", self.cancel_requested.then_some(true))?;
+        given(&mut map, "moved_from", self.moved_from)?;
+        map.end()
+    }
+}
+
+impl Serialize for Failure {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(None)?;
+        map.serialize_entry("attempt", &self.attempt)?;
+        map.serialize_entry("lease_seq", &self.lease_seq)?;
+        map.serialize_entry("at", &Rfc3339(self.at))?;
+        given(&mut map, "worker", self.worker.as_ref())?;
+        map.serialize_entry("error", &self.error)?;
+        map.end()
+    }
+}
+
+impl Serialize for Progress {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(Some(2))?;
+        map.serialize_entry("fraction", &self.fraction)?;
+        map.serialize_entry("message", &self.message)?;
+        map.end()
+    }
+}
+
+impl Serialize for LogLine {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(Some(2))?;
+        map.serialize_entry("at", &Rfc3339(self.at))?;
+        map.serialize_entry("text", &self.text)?;
+        map.end()
+    }
+}
+
+/// An instant with milliseconds in UTC, such as `2026-01-31T12:00:00.000Z`.
+struct Rfc3339(Timestamp);
+
+impl Serialize for Rfc3339 {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let at = jiff::Timestamp::from_millisecond(self.0.as_millis());
+        // Instants beyond the years that can be written are cut to the nearest one.
+        let (first, last) = (jiff::Timestamp::MIN, jiff::Timestamp::MAX);
+        let at = at.unwrap_or(if self.0.as_millis() < 0 { first } else { last });
+        to.collect_str(&format_args!("{at:.3}"))
+    }
+}
+
+/// Reads an instant as it is written.
+pub(super) fn instant<'de, D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {
+    let text = String::deserialize(from)?;
+    let at: jiff::Timestamp = text.parse().map_err(D::Error::custom)?;
+    Ok(Timestamp::from_millis(at.as_millisecond()))
+}
+
+fn given<M: SerializeMap, T: Serialize>(
+    map: &mut M,
+    name: &str,
+    value: Option<T>,
+) -> Result<(), M::Error> {
+    value.map_or(Ok(()), |value| map.serialize_entry(name, &value))
+}
+
+fn bytes<M: SerializeMap>(
+    map: &mut M,
+    [value, base64]: [&str; 2],
+    bytes: &[u8],
+) -> Result<(), M::Error> {
+    match as_json(bytes) {
+        Some(json) => map.serialize_entry(value, json),
+        None => map.serialize_entry(base64, &STANDARD.encode(bytes)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::job::{JobId, Metadata, State, Status};
+    use crate::names::{Kind, QueueName, WorkerId};
+
+    fn job() -> Job {
+        let id: JobId = "019b76da-a800-7000-8000-0000000037a8".parse().unwrap();
+        let at = Timestamp::from_millis(1_767_225_600_007);
+        Job::pending(id, QueueName::default(), Kind::new("greet").unwrap(), at)
+    }
+
+    #[test]
+    fn a_job_that_waits_is_shown_without_what_it_has_not() {
+        let shown = serde_json::to_string(&Job { payload: "[1.0, 2]".into(), ..job() }).unwrap();
+        let wanted = concat!(
+            r#"{"id":"019b76da-a800-7000-8000-0000000037a8","queue":"default","kind":"greet","#,
+            r#""status":"ready","priority":10,"attempts":0,"max_attempts":1,"releases":0,"#,
+            r#""lease_seq":0,"created_at":"2026-01-01T00:00:00.007Z","#,
+            r#""scheduled_at":"2026-01-01T00:00:00.007Z","timeout_ms":0,"#,
+            r#""payload":[1.0, 2],"errors":[],"logs":[],"metadata":{}}"#,
+        );
+        assert_eq!(shown, wanted);
+    }
+
+    #[test]
+    fn a_job_that_failed_is_shown_with_all_it_has() {
+        let at = Timestamp::from_millis(0);
+        let worker = WorkerId::new("w").unwrap();
+        let failed = Failure {
+            attempt: 1,
+            lease_seq: 2,
+            at,
+            worker: Some(worker.clone()),
+            error: "no".into(),
+        };
+        let job = Job {
+            state: State::Running,
+            status: Status::Running,
+            payload: b"\xff"[..].into(),
+            result: Some(" 1".into()),
+            started_at: Some(at),
+            lease_expires_in: Some(std::time::Duration::from_millis(7)),
+            worker: Some(worker),
+            errors: vec![failed],
+            progress: Some(Progress::new(0.5, "half")),
+            logs: vec![LogLine::new(at, "line")],
+            metadata: [("a", "b")].into_iter().collect::<Metadata>(),
+            cancel_requested: true,
+            moved_from: Some(job().id),
+            ..job()
+        };
+        let shown = serde_json::to_value(&job).unwrap();
+        let epoch = "1970-01-01T00:00:00.000Z";
+        for (name, wanted) in [
+            ("payload_base64", json!("/w==")),
+            ("result_base64", json!("IDE=")),
+            ("started_at", json!(epoch)),
+            ("lease_expires_in_ms", json!(7)),
+            ("worker", json!("w")),
+            (
+                "errors",
+                json!([{"attempt": 1, "lease_seq": 2, "at": epoch, "worker": "w", "error": "no"}]),
+            ),
+            ("progress", json!({"fraction": 0.5, "message": "half"})),
+            ("logs", json!([{"at": epoch, "text": "line"}])),
+            ("metadata", json!({"a": "b"})),
+            ("cancel_requested", json!(true)),
+            ("moved_from", json!(job.id)),
+        ] {
+            assert_eq!(shown[name], wanted, "{name}");
+        }
+        assert!(shown.get("payload").is_none() && shown.get("result").is_none());
+    }
+}

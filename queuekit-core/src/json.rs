@@ -1,0 +1,80 @@
+//! Which stored bytes are shown as JSON, and how deep JSON is nested.
+
+use serde_json::value::RawValue;
+
+use crate::limits::JSON_DEPTH;
+
+/// These bytes as a JSON value to be put into an answer or an event; `None` if they have to be in
+/// base64. Those are bytes that are not JSON, and JSON nested more than [`JSON_DEPTH`] deep: many
+/// parsers fail on it, and with it on all that stands beside it.
+#[must_use]
+pub fn as_json(bytes: &[u8]) -> Option<&RawValue> {
+    if json_depth(bytes) > JSON_DEPTH {
+        return None;
+    }
+    let json = serde_json::from_slice::<&RawValue>(bytes).ok();
+    // White space around the value is not part of it, and would be lost.
+    json.filter(|json| json.get().len() == bytes.len())
+}
+
+/// How deep lists and objects are nested; brackets in texts do not count.
+#[must_use]
+pub fn json_depth(json: &[u8]) -> usize {
+    let (mut deepest, mut depth) = (0_usize, 0_usize);
+    let mut bytes = json.iter();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'[' | b'{' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            b'"' => skip_text(&mut bytes),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+fn skip_text(bytes: &mut std::slice::Iter<'_, u8>) {
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'\\' => drop(bytes.next()),
+            b'"' => return,
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s6_depth_counts_brackets_outside_of_text() {
+        for (json, wanted) in
+            [("1", 0), ("[]", 1), (r#"{"a":[{}]}"#, 3), (r#"["[[\"[["]"#, 1), (r#""[""#, 0)]
+        {
+            assert_eq!(json_depth(json.as_bytes()), wanted, "{json}");
+        }
+        assert_eq!(json_depth("[".repeat(10_000).as_bytes()), 10_000);
+    }
+
+    #[test]
+    fn s6_json_that_is_nested_too_deep_for_parsers_is_bytes() {
+        let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+        assert!(as_json(nested(JSON_DEPTH).as_bytes()).is_some());
+        assert!(as_json(nested(JSON_DEPTH + 1).as_bytes()).is_none());
+    }
+
+    #[test]
+    fn json_is_shown_byte_for_byte_and_nothing_else_is() {
+        for json in ["9007199254740993", r#"{"a" : 1e400,"a":[]}"#, r#""\ud800""#, "null"] {
+            assert_eq!(as_json(json.as_bytes()).unwrap().get(), json);
+        }
+        for other in ["", " 1", "1\n", "{", "\u{0}", "NaN"] {
+            assert!(as_json(other.as_bytes()).is_none(), "{other:?}");
+        }
+        assert!(as_json(&[0xff]).is_none());
+    }
+}

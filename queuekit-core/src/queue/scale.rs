@@ -1,0 +1,141 @@
+//! How many workers queues need, for autoscalers.
+
+use std::time::Duration;
+
+use super::Queue;
+use crate::capability::WorkerInfo;
+use crate::job::{State, Status};
+
+/// Slots of a worker, if none is there to tell; what a worker has by default.
+const SLOTS_OF_ONE: u64 = 10;
+
+/// What some queues need, and what they have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Scale {
+    /// Jobs that could run now; those of paused queues cannot.
+    pub ready: u64,
+    /// Jobs that run, and those whose lease is over and that will run again.
+    pub running: u64,
+    /// Age of the oldest ready job; zero if none is.
+    pub oldest_ready: Duration,
+    /// Live workers that serve any of the queues.
+    pub workers: u64,
+    /// Jobs that these can run at once.
+    pub slots: u64,
+    /// Workers that can run all that is ready or runs, at once.
+    pub wanted_workers: u64,
+}
+
+impl Scale {
+    /// What these queues need. A worker has `slots_per_worker`, or else as many as the live ones
+    /// have on average, or 10 if none is alive.
+    pub fn of<'a>(
+        queues: impl IntoIterator<Item = &'a Queue>,
+        workers: &[WorkerInfo],
+        slots_per_worker: Option<u32>,
+    ) -> Self {
+        let queues: Vec<_> = queues.into_iter().collect();
+        let serves =
+            |worker: &&WorkerInfo| queues.iter().any(|queue| worker.beat.serves_queue(&queue.name));
+        let mut scale = Self::default();
+        for queue in &queues {
+            scale.ready += queue.ready();
+            scale.running += queue.running();
+            if !queue.settings.paused {
+                let oldest = queue.oldest_ready_age.unwrap_or_default();
+                scale.oldest_ready = scale.oldest_ready.max(oldest);
+            }
+        }
+        for worker in workers.iter().filter(serves) {
+            scale.workers += 1;
+            scale.slots += u64::from(worker.beat.slots);
+        }
+        let average = scale.slots.checked_div(scale.workers).filter(|slots| *slots > 0);
+        let of_one = slots_per_worker.map(u64::from).or(average).unwrap_or(SLOTS_OF_ONE);
+        scale.wanted_workers = (scale.ready + scale.running).div_ceil(of_one.max(1));
+        scale
+    }
+}
+
+impl Queue {
+    /// Jobs that want a slot: those that could run now, and those that run. It says what to scale
+    /// by before a backlog has formed.
+    pub fn demand(&self) -> u64 {
+        self.ready() + self.running()
+    }
+
+    /// Jobs that have not ended.
+    pub fn depth(&self) -> u64 {
+        self.counts.of_state(State::Pending).value + self.running()
+    }
+
+    fn ready(&self) -> u64 {
+        if self.settings.paused { 0 } else { self.counts.get(Status::Ready).value }
+    }
+
+    fn running(&self) -> u64 {
+        self.counts.of_state(State::Running).value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capability::{Beat, Served};
+    use crate::queue::{Count, QueueSettings};
+    use crate::{LeaseTtl, QueueName, Timestamp, WorkerId};
+
+    fn queue(name: &str, counts: &[(Status, u64)]) -> Queue {
+        let name = QueueName::new(name).unwrap();
+        let mut queue = Queue::empty(name, QueueSettings::default(), Timestamp::default());
+        for (status, count) in counts {
+            queue.counts.set(*status, Count::exact(*count));
+        }
+        queue
+    }
+
+    fn worker(queue: &str, slots: u32) -> WorkerInfo {
+        let beat = Beat {
+            id: WorkerId::new("w").unwrap(),
+            name: String::new(),
+            queues: Served::first([QueueName::new(queue).unwrap()]),
+            kinds: Served::first([]),
+            slots,
+            running: 0,
+            ttl: LeaseTtl::default().into(),
+        };
+        WorkerInfo { beat, age: Duration::ZERO }
+    }
+
+    #[test]
+    fn what_runs_counts_beside_what_waits_and_what_is_not_due_does_not() {
+        use Status::*;
+        let jobs = [(Ready, 7), (Running, 3), (Expired, 1), (Scheduled, 50), (Failed, 50)];
+        let queue = queue("a", &[jobs.as_slice(), &[(Blocked, 50), (Dead, 50)]].concat());
+        let scale = Scale::of([&queue], &[], None);
+        assert_eq!((scale.ready, scale.running, scale.wanted_workers), (7, 4, 2));
+        assert_eq!((queue.demand(), queue.depth()), (11, 161));
+    }
+
+    #[test]
+    fn jobs_of_a_paused_queue_want_no_worker_but_those_that_run() {
+        let mut queue = queue("a", &[(Status::Ready, 100), (Status::Running, 1)]);
+        queue.settings.paused = true;
+        queue.oldest_ready_age = Some(Duration::from_secs(9));
+        let scale = Scale::of([&queue], &[], Some(1));
+        assert_eq!((scale.ready, scale.wanted_workers), (0, 1));
+        assert_eq!(scale.oldest_ready, Duration::ZERO);
+    }
+
+    #[test]
+    fn a_worker_has_as_many_slots_as_those_that_serve_the_queues_on_average() {
+        let queue = queue("a", &[(Status::Ready, 41)]);
+        let workers = [worker("a", 10), worker("a", 30), worker("b", 1000)];
+        let scale = Scale::of([&queue], &workers, None);
+        assert_eq!((scale.workers, scale.slots, scale.wanted_workers), (2, 40, 3));
+        assert_eq!(Scale::of([&queue], &workers, Some(41)).wanted_workers, 1);
+        assert_eq!(Scale::of([&queue], &workers, Some(0)).wanted_workers, 41);
+        assert_eq!(Scale::of([], &workers, None).wanted_workers, 0);
+    }
+}

@@ -1,0 +1,216 @@
+//! The figures of queues and workers, read once for all who ask.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use queuekit::store::Queue;
+use queuekit::store::capability::WorkerInfo;
+use queuekit::{Client, Error, ErrorKind, Result};
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::wire::QueueBody;
+
+/// The pause between two readings while anybody asks.
+const PAUSE: Duration = Duration::from_secs(1);
+/// A reading that takes long is followed by a pause that is this many times as long: figures never
+/// take more than a tenth of the store's time.
+const PAUSES: u32 = 9;
+/// The time that a reading may take before those who ask wait for it.
+const GRACE: Duration = Duration::from_secs(1);
+/// Readings go on for this long after the last question: then nobody asks any more. Scrapes come
+/// more often.
+const ASKED_FOR: Duration = Duration::from_secs(150);
+/// How long the store may take to answer: scrapers wait 10 s.
+const STORE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The figures at one moment.
+pub(crate) struct Figures {
+    pub(crate) queues: Vec<Queue>,
+    pub(crate) workers: Vec<WorkerInfo>,
+    bodies: OnceLock<Vec<Figure>>,
+}
+
+/// A queue, and a number that changes when something other than time has changed.
+pub(crate) struct Figure {
+    pub(crate) fingerprint: u64,
+    pub(crate) queue: QueueBody,
+}
+
+impl Figures {
+    /// The queues as answers have them.
+    pub(crate) fn bodies(&self) -> &[Figure] {
+        self.bodies.get_or_init(|| {
+            let bodies = self.queues.iter().map(QueueBody::of);
+            bodies.map(|queue| Figure { fingerprint: queue.fingerprint(), queue }).collect()
+        })
+    }
+}
+
+/// Figures that a task keeps fresh while anybody asks for them. Who asks waits for the store only
+/// if nobody has asked for a while, or if the store is slow.
+pub(super) struct FiguresCache(Arc<Shared>);
+
+struct Shared {
+    client: Client,
+    stopping: CancellationToken,
+    latest: watch::Sender<Option<Reading>>,
+    asked: Mutex<Asked>,
+}
+
+#[derive(Default)]
+struct Asked {
+    /// When somebody asked last.
+    at: Option<Instant>,
+    /// A task reads.
+    is_read: bool,
+}
+
+#[derive(Clone)]
+struct Reading {
+    figures: Result<Arc<Figures>>,
+    fresh_until: Instant,
+}
+
+impl FiguresCache {
+    pub(super) fn new(client: Client, stopping: CancellationToken) -> Self {
+        let (latest, asked) = (watch::Sender::new(None), Mutex::default());
+        Self(Arc::new(Shared { client, stopping, latest, asked }))
+    }
+
+    /// # Errors
+    /// Those of the store; `Unavailable` if it does not answer in time.
+    pub(super) async fn get(&self) -> Result<Arc<Figures>> {
+        let mut readings = self.0.latest.subscribe();
+        self.keep_reading();
+        loop {
+            let latest = readings.borrow_and_update().clone();
+            if let Some(reading) = latest.filter(|reading| Instant::now() < reading.fresh_until) {
+                return reading.figures;
+            }
+            tokio::select! {
+                // The sender is here: it cannot be gone.
+                _ = readings.changed() => {}
+                () = self.0.stopping.cancelled() => {
+                    return Err(Error::new(ErrorKind::Closed, "the server is stopping"));
+                }
+            }
+        }
+    }
+
+    fn keep_reading(&self) {
+        let mut asked = self.0.asked();
+        asked.at = Some(Instant::now());
+        if !std::mem::replace(&mut asked.is_read, true) {
+            tokio::spawn(keep_reading(Arc::clone(&self.0)));
+        }
+    }
+}
+
+impl Shared {
+    fn asked(&self) -> MutexGuard<'_, Asked> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether anybody still asks; if not, the next who does starts another task.
+    fn is_asked(&self) -> bool {
+        let mut asked = self.asked();
+        asked.is_read = asked.at.is_some_and(|at| at.elapsed() < ASKED_FOR);
+        asked.is_read
+    }
+
+    async fn read(&self) -> Result<Arc<Figures>> {
+        let store = self.client.backend();
+        let reading = async {
+            let queues = store.list_queues().await?;
+            let workers = match store.capabilities().leases {
+                Some(leases) => leases.list_workers().await?,
+                None => Vec::new(),
+            };
+            Ok(Arc::new(Figures { queues, workers, bodies: OnceLock::new() }))
+        };
+        let failed = |message| Err(Error::new(ErrorKind::Unavailable, message));
+        // Whoever waits for the figures would wait for a task that has panicked.
+        match tokio::time::timeout(STORE_TIMEOUT, AssertUnwindSafe(reading).catch_unwind()).await {
+            Ok(Ok(read)) => read,
+            Ok(Err(_)) => failed("the store panicked"),
+            Err(_) => failed("the store does not answer"),
+        }
+    }
+}
+
+async fn keep_reading(shared: Arc<Shared>) {
+    while shared.is_asked() && !shared.stopping.is_cancelled() {
+        let began = Instant::now();
+        let figures = shared.read().await;
+        let pause = PAUSE.max(began.elapsed() * PAUSES);
+        let fresh_until = Instant::now() + pause + GRACE;
+        shared.latest.send_replace(Some(Reading { figures, fresh_until }));
+        shared.stopping.run_until_cancelled(tokio::time::sleep(pause)).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use queuekit::memory::MemoryStore;
+    use queuekit::store::Backend;
+    use queuekit_conformance::{Layer, Wrapped};
+
+    use super::*;
+
+    /// Counts the calls of a store.
+    #[derive(Debug)]
+    struct Counting(Arc<dyn Backend>, Arc<AtomicUsize>);
+
+    impl Layer for Counting {
+        fn inner(&self) -> &Arc<dyn Backend> {
+            &self.0
+        }
+
+        fn called(&self, _: &'static str) {
+            self.1.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    fn counted() -> (FiguresCache, Arc<AtomicUsize>) {
+        let calls = Arc::new(AtomicUsize::new(0));
+        let counting = Counting(Arc::new(MemoryStore::new()), Arc::clone(&calls));
+        let client = Client::new(Wrapped(counting));
+        (FiguresCache::new(client, CancellationToken::new()), calls)
+    }
+
+    /// Guard: dashboards and scrapes that ask the store have taken databases down.
+    #[tokio::test(start_paused = true)]
+    async fn who_asks_makes_no_call_of_the_store_and_two_are_made_a_second_for_all() {
+        let (figures, calls) = counted();
+        figures.get().await.unwrap();
+        assert_eq!(calls.load(Ordering::SeqCst), 2, "queues and workers, for the first who asks");
+        for second in 0..60 {
+            for _ in 0..100 {
+                figures.get().await.unwrap();
+            }
+            assert_eq!(calls.load(Ordering::SeqCst), 2 + 2 * second);
+            tokio::time::sleep(PAUSE).await;
+            while calls.load(Ordering::SeqCst) < 2 + 2 * (second + 1) {
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_store_is_left_alone_when_nobody_asks_any_more_and_read_when_somebody_does_again() {
+        let (figures, calls) = counted();
+        figures.get().await.unwrap();
+        tokio::time::sleep(ASKED_FOR + PAUSE * 2).await;
+        let made = calls.load(Ordering::SeqCst);
+        tokio::time::sleep(ASKED_FOR).await;
+        assert_eq!(calls.load(Ordering::SeqCst), made);
+        figures.get().await.unwrap();
+        assert_eq!(calls.load(Ordering::SeqCst), made + 2, "not figures of minutes ago");
+    }
+}

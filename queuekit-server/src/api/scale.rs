@@ -1,0 +1,60 @@
+//! `GET /v1/scale`: how many workers queues need.
+
+use axum::Json as Answer;
+use axum::extract::State;
+use queuekit::QueueName;
+use queuekit::queue::Scale;
+use queuekit::store::Queue;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::app::App;
+use super::params::Params;
+use crate::web::{Caller, Problem, Scope};
+use crate::wire::ScaleBody;
+
+/// Which queues to scale for.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ScaleQuery {
+    /// Queues, joined by commas; without it all that the key may see.
+    #[param(pattern = "^[A-Za-z0-9_.:,-]+$", example = "critical,default")]
+    queues: Option<String>,
+    /// Jobs that one worker runs at once. Without it, as many as the live ones on average, or 10.
+    #[param(minimum = 1, maximum = 1000000)]
+    slots_per_worker: Option<u32>,
+}
+
+/// Says how many workers queues need, for autoscalers.
+///
+/// Jobs that run count as those that wait, so that workers come before a backlog has formed. The
+/// figures are a second or two old.
+#[utoipa::path(
+    get, path = "/v1/scale", tag = "watching", security(("key" = [])), params(ScaleQuery),
+    responses((status = 200, description = "What the queues need and have.", body = ScaleBody))
+)]
+pub(super) async fn scale(
+    State(app): State<App>,
+    caller: Caller,
+    Params(query): Params<ScaleQuery>,
+) -> Result<Answer<ScaleBody>, Problem> {
+    caller.need(Scope::Read)?;
+    if !query.slots_per_worker.is_none_or(|slots| (1..=1_000_000).contains(&slots)) {
+        let detail = "slots_per_worker must be 1 to 1000000";
+        return Err(Problem::invalid("slots_per_worker", detail));
+    }
+    let names = query.queues.as_deref().map(|names| names.split(',').map(QueueName::new));
+    let names: Option<Vec<_>> = names.map(Iterator::collect::<Result<_, _>>).transpose()?;
+    for name in names.iter().flatten() {
+        caller.need_queue(name.as_str())?;
+    }
+    let figures = app.figures().await?;
+    // A queue that does not exist yet needs nothing.
+    let is_meant = |queue: &&Queue| match &names {
+        Some(names) => names.contains(&queue.name),
+        None => caller.sees_queue(queue.name.as_str()),
+    };
+    let queues = figures.queues.iter().filter(is_meant);
+    Ok(Answer(ScaleBody::of(Scale::of(queues, &figures.workers, query.slots_per_worker))))
+}

@@ -1,0 +1,87 @@
+//! `queuekit audit`
+
+use std::num::NonZeroUsize;
+
+use anyhow::Result;
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::api::Api;
+use super::context::{Access, Context};
+use super::exit::Exit;
+use super::output::{Output, remark};
+use super::table::{Cell, Table};
+use crate::wire::AuditEntryBody;
+
+/// Entries that are read at once.
+const PAGE: usize = 1000;
+
+/// Show what administrators did, the latest first
+#[derive(Args, Debug)]
+pub(crate) struct Audit {
+    /// How many entries to show
+    #[arg(long, value_name = "NUMBER", default_value = "20")]
+    limit: NonZeroUsize,
+}
+
+#[derive(Serialize)]
+struct Query {
+    limit: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Page {
+    entries: Vec<Box<RawValue>>,
+    before: Option<u64>,
+}
+
+impl Audit {
+    pub(crate) async fn run(self, context: Context) -> Result<Exit> {
+        let output = context.output;
+        let run = async |api: &Api| self.list(api, output).await;
+        context.with_api(Access::Existing, run).await?;
+        Ok(Exit::Success)
+    }
+
+    async fn list(&self, api: &Api, output: Output) -> Result<()> {
+        let (most, mut entries, mut before) = (self.limit.get(), Vec::new(), None);
+        loop {
+            let query = Query { limit: PAGE.min(most - entries.len()), before };
+            let page: Page = api.find("/v1/audit", &query).await?.read()?;
+            entries.extend(page.entries);
+            before = page.before;
+            if before.is_none() || entries.len() >= most {
+                break;
+            }
+        }
+        output.list(&entries, table(&entries)?)?;
+        if before.is_some() {
+            remark(format_args!("there are more: --limit shows more than {most}"));
+        }
+        Ok(())
+    }
+}
+
+fn table(entries: &[Box<RawValue>]) -> Result<Table> {
+    let names = ["#NUMBER", "AT", "WHO", "ACTION", "TARGET", "OUTCOME"];
+    let mut table = Table::new(&names, "no entries: nobody has changed anything yet");
+    for entry in entries {
+        let entry: AuditEntryBody = serde_json::from_str(entry.get())?;
+        let outcome = match (entry.matched, entry.changed) {
+            (Some(matched), Some(changed)) => format!("changed {changed} of {matched}"),
+            _ => entry.outcome,
+        };
+        table.row([
+            Cell::from(entry.seq),
+            Cell::from(format_args!("{:.0}", entry.at)),
+            Cell::from(&entry.who),
+            Cell::from(&entry.action),
+            Cell::from(&entry.target),
+            Cell::from(&outcome),
+        ]);
+    }
+    Ok(table)
+}

@@ -1,0 +1,168 @@
+//! Formatting of answers for people.
+
+use std::time::Duration;
+
+use anstyle::{AnsiColor, Style};
+use queuekit::Status;
+use queuekit::store::capability::Durability;
+use queuekit::store::{Clock, SystemClock};
+
+use super::table::Cell;
+use crate::wire::Time;
+
+const SECOND_MS: u64 = 1000;
+const MINUTE_MS: u64 = 60 * SECOND_MS;
+const HOUR_MS: u64 = 60 * MINUTE_MS;
+const DAY_MS: u64 = 24 * HOUR_MS;
+
+/// A status in its colour.
+pub(crate) fn status(status: Status) -> Cell {
+    let color = match status {
+        Status::Dead => AnsiColor::Red,
+        Status::Failed | Status::Expired => AnsiColor::Yellow,
+        Status::Running => AnsiColor::Cyan,
+        Status::Completed => AnsiColor::Green,
+        Status::Ready => AnsiColor::Blue,
+        _ => return Cell::from(status),
+    };
+    Cell::styled(status, color.on_default())
+}
+
+/// The value, or a dash.
+pub(crate) fn or_dash(text: Option<impl std::fmt::Display>) -> Cell {
+    text.map_or_else(|| Cell::styled('-', faint()), Cell::from)
+}
+
+/// Dimmed text.
+pub(crate) fn faint() -> Style {
+    Style::new().dimmed()
+}
+
+/// Time relative to now: `3m ago`, or `in 3m`.
+pub(crate) fn ago(at: Time) -> String {
+    let now = SystemClock::default().now().as_millis();
+    let ms = now - at.0.as_millis();
+    let span = span(Duration::from_millis(ms.unsigned_abs()));
+    if ms < 0 { format!("in {span}") } else { format!("{span} ago") }
+}
+
+/// A duration in its largest units: `1h 20m`, `3.2s`, `12ms`.
+pub(crate) fn span(duration: Duration) -> String {
+    let ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+    let two = |large: u64, unit: char, small: u64, small_unit: char| match ms % large / small {
+        0 => format!("{}{unit}", ms / large),
+        rest => format!("{}{unit} {rest}{small_unit}", ms / large),
+    };
+    match ms {
+        0..SECOND_MS => format!("{ms}ms"),
+        SECOND_MS..MINUTE_MS => match ms % SECOND_MS / 100 {
+            0 => format!("{}s", ms / SECOND_MS),
+            tenths => format!("{}.{tenths}s", ms / SECOND_MS),
+        },
+        MINUTE_MS..HOUR_MS => two(MINUTE_MS, 'm', SECOND_MS, 's'),
+        HOUR_MS..DAY_MS => two(HOUR_MS, 'h', MINUTE_MS, 'm'),
+        _ => two(DAY_MS, 'd', HOUR_MS, 'h'),
+    }
+}
+
+/// What a successful call survives, in words.
+pub(crate) fn survived(durability: Durability) -> &'static str {
+    match durability {
+        Durability::Nothing => {
+            "nothing: jobs are lost if the store's process ends (for memory:, this process)"
+        }
+        Durability::ProcessKill => "the end of the store's process, but not a power failure",
+        Durability::PowerLoss => "a power failure",
+    }
+}
+
+/// The first line of a text, cut at a number of characters.
+pub(crate) fn brief(text: &str, letters: usize) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    let mut shown: String = on_a_line(line).chars().take(letters).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// The text without control characters, except line ends, and without changes of the writing
+/// direction. Texts come from whoever enqueues jobs, and must not control the terminal.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().filter(|letter| *letter == '\n' || !steers(*letter)).collect()
+}
+
+/// The same on one line.
+pub(crate) fn on_a_line(text: &str) -> String {
+    let shown = |letter| if letter == '\n' { '␤' } else { letter };
+    text.chars().map(shown).filter(|letter| !steers(*letter)).collect()
+}
+
+/// JSON for a terminal: the same value, with control characters escaped. They occur in strings
+/// only.
+pub(crate) fn escaped(json: &str) -> String {
+    let mut shown = String::with_capacity(json.len());
+    for letter in json.chars() {
+        if steers(letter) {
+            let mut units = [0; 2];
+            let units = letter.encode_utf16(&mut units).iter();
+            shown.extend(units.map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            shown.push(letter);
+        }
+    }
+    shown
+}
+
+/// Control characters, changes of the writing direction, and invisible characters.
+fn steers(letter: char) -> bool {
+    let turns = matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}')
+        || matches!(letter, '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}');
+    let hides = matches!(letter, '\u{200b}' | '\u{2060}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
+    letter.is_control() || turns || hides
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_has_its_two_largest_units() {
+        for (ms, shown) in [
+            (0, "0ms"),
+            (999, "999ms"),
+            (1000, "1s"),
+            (3250, "3.2s"),
+            (60_000, "1m"),
+            (61_000, "1m 1s"),
+            (4_800_000, "1h 20m"),
+            (90_000_000, "1d 1h"),
+        ] {
+            assert_eq!(span(Duration::from_millis(ms)), shown);
+        }
+    }
+
+    #[test]
+    fn no_store_of_a_server_is_said_to_end_with_its_client() {
+        let told = survived(Durability::Nothing);
+        assert!(told.contains("the store's process ends (for memory:, this process)"), "{told}");
+    }
+
+    #[test]
+    fn a_text_cannot_steer_the_terminal() {
+        assert_eq!(brief("\u{1b}[2Jboo\nmore", 10), "[2Jboo…");
+        assert_eq!(printable("a\u{7}\u{9b}b\nc\u{202e}"), "ab\nc");
+        assert_eq!(on_a_line("a\nstatus\u{1b}"), "a␤status");
+        assert_eq!(brief("all", 3), "all");
+        assert_eq!(printable("a\u{61c}\u{200b}\u{feff}\u{e0041}b"), "ab");
+    }
+
+    #[test]
+    fn json_cannot_steer_the_terminal_and_says_the_same() {
+        let text = "a\u{9b}b\u{202e}\u{e0041}é";
+        let json = serde_json::to_string(text).unwrap();
+        let shown = escaped(&json);
+        assert_eq!(shown, "\"a\\u009bb\\u202e\\udb40\\udc41é\"");
+        assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), text);
+    }
+}

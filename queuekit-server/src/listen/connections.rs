@@ -1,0 +1,262 @@
+//! Limits on connections, in all and per address, so that idle connections keep nobody out.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, Ipv6Addr};
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ipnet::IpNet;
+use tokio::sync::{Notify, OwnedSemaphorePermit};
+use tokio_util::sync::CancellationToken;
+
+use crate::web::HttpLimits;
+use crate::web::limits::LiveLimits;
+
+/// Time to receive the head of a request while more than half of the places are taken.
+const CROWDED_HEADER_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// All open connections.
+#[derive(Debug)]
+pub(super) struct Connections {
+    limits: Arc<LiveLimits>,
+    proxies: Vec<IpNet>,
+    open: Mutex<Open>,
+    /// Notified when a connection becomes idle.
+    idled: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    next: u64,
+    by_address: HashMap<IpAddr, usize>,
+    /// Connections without an admitted request in progress, those longest without one first.
+    idle: BTreeMap<u64, CancellationToken>,
+}
+
+/// An open connection, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Connection {
+    connections: Arc<Connections>,
+    address: IpAddr,
+    activity: Mutex<Activity>,
+    evicted: CancellationToken,
+    pub(super) header_timeout: Duration,
+    _place: OwnedSemaphorePermit,
+}
+
+#[derive(Debug)]
+struct Activity {
+    /// Admitted requests in progress.
+    requests: usize,
+    /// Its number among those that are idle.
+    number: u64,
+}
+
+/// An admitted request in progress, until it is dropped: its connection is not evicted.
+#[derive(Debug)]
+pub(super) struct ActiveRequest(Arc<Connection>);
+
+impl Connections {
+    pub(super) fn new(limits: Arc<LiveLimits>, proxies: Vec<IpNet>) -> Arc<Self> {
+        Arc::new(Self { limits, proxies, open: Mutex::default(), idled: Notify::new() })
+    }
+
+    /// Admits a connection from this address; `None` if the address has as many as it may. If all
+    /// places are taken, it closes the connection that has been idle for longest, or, if none is
+    /// idle, waits for one to be or to end.
+    pub(super) async fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<Connection> {
+        let address = network_of(peer);
+        let is_proxy = self.proxies.iter().any(|network| network.contains(&peer.to_canonical()));
+        let of_address = self.limits.now().connections_of_address;
+        if !is_proxy && self.open().by_address.get(&address) >= Some(&of_address) {
+            return None;
+        }
+        let places = &self.limits.connections;
+        let mut place = pin!(places.wait_for(1));
+        let place = tokio::select! {
+            biased;
+            place = place.as_mut() => place,
+            () = self.evict() => place.await,
+        }?;
+        let HttpLimits { connections: most, header_timeout, .. } = self.limits.now();
+        let is_crowded = places.free() < most.div_ceil(2);
+        let header_timeout =
+            if is_crowded { header_timeout.min(CROWDED_HEADER_TIMEOUT) } else { header_timeout };
+        let mut open = self.open();
+        let evicted = CancellationToken::new();
+        *open.by_address.entry(address).or_default() += 1;
+        let activity = Mutex::new(Activity { requests: 0, number: open.idle(&evicted) });
+        let connections = Arc::clone(self);
+        Some(Connection { connections, address, activity, evicted, header_timeout, _place: place })
+    }
+
+    /// Closes the connection that has been idle for longest, as soon as one is.
+    async fn evict(&self) {
+        loop {
+            if let Some((_, oldest)) = self.open().idle.pop_first() {
+                return oldest.cancel();
+            }
+            self.idled.notified().await;
+        }
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Open {
+    /// Adds it as the last one to be evicted, and returns its number.
+    fn idle(&mut self, evicted: &CancellationToken) -> u64 {
+        let number = self.next;
+        self.next += 1;
+        self.idle.insert(number, evicted.clone());
+        number
+    }
+}
+
+impl Connection {
+    /// Notes that a request on it was admitted: until that has ended, it is not closed for another
+    /// connection. `None` if it is being closed already.
+    pub(super) fn begin(self: &Arc<Self>) -> Option<ActiveRequest> {
+        let (mut activity, mut open) = (self.activity(), self.connections.open());
+        if self.evicted.is_cancelled() {
+            return None;
+        }
+        open.idle.remove(&activity.number);
+        activity.requests += 1;
+        Some(ActiveRequest(Arc::clone(self)))
+    }
+
+    fn end(&self) {
+        let mut activity = self.activity();
+        activity.requests -= 1;
+        if activity.requests == 0 {
+            activity.number = self.connections.open().idle(&self.evicted);
+            self.connections.idled.notify_one();
+        }
+    }
+
+    fn activity(&self) -> MutexGuard<'_, Activity> {
+        self.activity.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Completes when its place is needed, and no admitted request is in progress.
+    pub(super) async fn evicted(&self) {
+        self.evicted.cancelled().await;
+    }
+}
+
+impl Drop for ActiveRequest {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        let number = self.activity().number;
+        let mut open = self.connections.open();
+        open.idle.remove(&number);
+        if let Some(others) = open.by_address.get_mut(&self.address) {
+            *others -= 1;
+            if *others == 0 {
+                open.by_address.remove(&self.address);
+            }
+        }
+    }
+}
+
+/// The address, or for IPv6 its network: one machine may have all of its addresses.
+fn network_of(peer: IpAddr) -> IpAddr {
+    match peer.to_canonical() {
+        IpAddr::V6(address) => {
+            let network = address.to_bits() >> 64 << 64;
+            IpAddr::V6(Ipv6Addr::from_bits(network))
+        }
+        v4 => v4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn connections(most: usize, of_address: usize) -> Arc<Connections> {
+        let default = HttpLimits::default();
+        let limits =
+            HttpLimits { connections: most, connections_of_address: of_address, ..default };
+        Connections::new(LiveLimits::new(&limits), vec!["10.0.0.0/8".parse().unwrap()])
+    }
+
+    async fn from(connections: &Arc<Connections>, address: &str) -> Option<Connection> {
+        connections.admit(address.parse().unwrap()).await
+    }
+
+    #[tokio::test]
+    async fn s6_one_address_has_a_part_of_the_connections_and_a_proxy_all() {
+        let connections = connections(100, 2);
+        let first = from(&connections, "192.0.2.1").await.unwrap();
+        let _second = from(&connections, "::ffff:192.0.2.1").await.unwrap();
+        assert!(from(&connections, "192.0.2.1").await.is_none());
+        let _other = from(&connections, "192.0.2.2").await.unwrap();
+        drop(first);
+        let _again = from(&connections, "192.0.2.1").await.unwrap();
+        let _six = from(&connections, "2001:db8::1").await.unwrap();
+        let _seven = from(&connections, "2001:db8::2").await.unwrap();
+        assert!(from(&connections, "2001:db8::3").await.is_none(), "it is one network");
+        for _ in 0..3 {
+            std::mem::forget(from(&connections, "10.1.2.3").await.unwrap());
+        }
+    }
+
+    #[tokio::test]
+    async fn s6_where_all_places_are_taken_the_longest_silent_one_is_given_up() {
+        let connections = connections(4, 4);
+        let speaking = Arc::new(from(&connections, "192.0.2.1").await.unwrap());
+        assert_eq!(speaking.header_timeout, connections.limits.now().header_timeout);
+        let _request = speaking.begin().unwrap();
+        let silent = from(&connections, "192.0.2.1").await.unwrap();
+        let younger = from(&connections, "192.0.2.1").await.unwrap();
+        assert_eq!(younger.header_timeout, CROWDED_HEADER_TIMEOUT, "more than half are taken");
+        let youngest = from(&connections, "192.0.2.1").await.unwrap();
+        let connections = &connections;
+        let (probe, ()) = tokio::join!(from(connections, "192.0.2.9"), async {
+            silent.evicted().await;
+            drop(silent);
+        });
+        assert!(
+            probe.is_some() && !younger.evicted.is_cancelled() && !speaking.evicted.is_cancelled()
+        );
+        drop(youngest);
+    }
+
+    #[tokio::test]
+    async fn s6_a_connection_keeps_its_place_for_as_long_as_its_requests_last() {
+        let connections = connections(2, 9);
+        let answered = Arc::new(from(&connections, "192.0.2.1").await.unwrap());
+        let younger = Arc::new(from(&connections, "192.0.2.1").await.unwrap());
+        let (first, second) = (answered.begin().unwrap(), answered.begin().unwrap());
+        let request = younger.begin().unwrap();
+        let connections = &connections;
+        let (next, ()) = tokio::join!(biased; from(connections, "192.0.2.9"), async {
+            drop(first);
+            tokio::task::yield_now().await;
+            assert!(!answered.evicted.is_cancelled(), "another request on it is in progress");
+            drop(second);
+            answered.evicted().await;
+            assert!(answered.begin().is_none(), "it is being closed");
+            assert!(!younger.evicted.is_cancelled(), "its request is in progress");
+            drop(answered);
+        });
+        let next = next.unwrap();
+        // Its request ends after the other connection came: the other has been idle for longer.
+        drop(request);
+        let (last, ()) = tokio::join!(from(connections, "192.0.2.9"), async {
+            next.evicted().await;
+            drop(next);
+        });
+        assert!(last.is_some() && !younger.evicted.is_cancelled());
+    }
+}

@@ -1,0 +1,13 @@
+//! Listening: connections, TLS, reloads and the shutdown. The routes are in [`api`](crate::api).
+
+mod connections;
+mod disconnect;
+mod drain_body;
+#[cfg(unix)]
+mod fd_limit;
+mod reload;
+mod server;
+mod tls;
+
+pub(crate) use reload::Reloader;
+pub(crate) use server::Server;

@@ -1,0 +1,235 @@
+//! The server: listens, serves and shuts down.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use queuekit::Client;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_io_timeout::TimeoutStream;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::connections::{Connection, Connections};
+use super::disconnect::DetectDisconnect;
+use super::drain_body::drain_body;
+use super::reload::Reloader;
+use super::tls::Tls;
+use crate::api;
+use crate::web::HttpOptions;
+use crate::web::auth::Peer;
+use crate::web::limits::LiveLimits;
+use crate::web::middleware::OnAdmit;
+
+/// Largest head of a request.
+const HEAD_BYTES_MAX: usize = 64 * 1024;
+/// How long a client may read nothing of an answer.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long requests in progress have to finish when the server stops.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A server that is bound to its address.
+pub(crate) struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    tls: Option<Arc<Tls>>,
+    options: HttpOptions,
+    routes: Router,
+    limits: Arc<LiveLimits>,
+    connections: Arc<Connections>,
+    stopping: CancellationToken,
+}
+
+impl Server {
+    /// Binds the address.
+    ///
+    /// # Errors
+    /// If the address is in use, if other machines can reach it and no key is set, or if the
+    /// certificate cannot be read.
+    pub(crate) async fn bind(client: Client, options: HttpOptions) -> anyhow::Result<Self> {
+        refuse_unauthenticated_exposure(&options)?;
+        #[cfg(unix)]
+        super::fd_limit::raise(options.limits.connections);
+        let tls = options.tls.as_ref().map(Tls::open).transpose()?.map(Arc::new);
+        let listener = TcpListener::bind(options.listen).await.with_context(|| {
+            format!("cannot listen on {}; choose another address with --listen", options.listen)
+        })?;
+        let address = listener.local_addr().context("cannot find out the listening address")?;
+        let stopping = CancellationToken::new();
+        let limits = LiveLimits::new(&options.limits);
+        let connections = Connections::new(Arc::clone(&limits), options.proxies.clone());
+        let routes = api::routes(client, &options, Arc::clone(&limits), stopping.clone());
+        Ok(Self { listener, address, tls, options, routes, limits, connections, stopping })
+    }
+
+    /// The URL at which it listens.
+    pub(crate) fn url(&self) -> String {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.address)
+    }
+
+    /// The parts that can change while it serves.
+    pub(crate) fn reloader(&self) -> Reloader {
+        let (tls, limits) = (self.tls.clone(), Arc::clone(&self.limits));
+        Reloader { options: self.options.clone(), tls, limits }
+    }
+
+    /// Serves until it is stopped; then finishes requests in progress, and ends long polls and
+    /// streams.
+    ///
+    /// # Errors
+    /// None yet: a connection that cannot be accepted concerns only its client.
+    pub(crate) async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
+        let tracker = TaskTracker::new();
+        loop {
+            // While one connection waits for a place, others wait in the system's backlog.
+            let next = async {
+                let (stream, peer) = self.listener.accept().await?;
+                Ok::<_, io::Error>((stream, peer.ip(), self.connections.admit(peer.ip()).await))
+            };
+            let next = tokio::select! {
+                next = next => next,
+                () = stop.cancelled() => break,
+            };
+            match next {
+                Ok((stream, peer, Some(connection))) => {
+                    drop(tracker.spawn(self.connection(stream, peer, connection)));
+                }
+                // The address has as many as it may: closing costs nothing.
+                Ok((_, _, None)) => {}
+                Err(error) => {
+                    tracing::warn!(%error, "cannot accept a connection");
+                    // Probably out of file descriptors: the next one would fail as well.
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            }
+        }
+        // New clients now get a refused connection.
+        let Self { listener, stopping, .. } = self;
+        drop(listener);
+        stopping.cancel();
+        tracker.close();
+        if tokio::time::timeout(DRAIN_TIMEOUT, tracker.wait()).await.is_err() {
+            tracing::warn!("requests that took longer than {DRAIN_TIMEOUT:?} were aborted");
+        }
+        Ok(())
+    }
+
+    fn connection(
+        &self,
+        stream: TcpStream,
+        peer: IpAddr,
+        connection: Connection,
+    ) -> impl Future<Output = ()> + Send + use<> {
+        let tls = self.tls.as_ref().map(|tls| tls.acceptor());
+        let connection = Arc::new(connection);
+        let service = Service {
+            routes: self.routes.clone(),
+            peer: Peer(peer),
+            connection: Arc::clone(&connection),
+            stopping: self.stopping.clone(),
+        };
+        let serving = async move {
+            // Small answers must not wait for more data.
+            let _ = stream.set_nodelay(true);
+            let Some(tls) = tls else { return service.serve(stream).await };
+            let timeout = service.connection.header_timeout;
+            let shaken = tokio::time::timeout(timeout, tls.accept(stream)).await;
+            if let Ok(Ok(stream)) = shaken {
+                service.serve(stream).await;
+            }
+        };
+        async move {
+            tokio::select! {
+                () = serving => {}
+                () = connection.evicted() => {}
+            }
+        }
+    }
+}
+
+struct Service {
+    routes: Router,
+    peer: Peer,
+    connection: Arc<Connection>,
+    stopping: CancellationToken,
+}
+
+impl Service {
+    async fn serve<S>(self, stream: S)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        use tower::ServiceExt;
+        // A client that does not read its answer must not keep it in memory.
+        let mut stream = Box::pin(TimeoutStream::new(stream));
+        stream.as_mut().set_write_timeout_pinned(Some(WRITE_TIMEOUT));
+        let stream = DetectDisconnect::new(stream);
+        let (peer, connection) = (self.peer, Arc::clone(&self.connection));
+        let on_admit = OnAdmit(Arc::new(move || Some(Box::new(connection.begin()?))));
+        let routes = self.routes.map_request(move |mut request: hyper::Request<_>| {
+            request.extensions_mut().insert(peer);
+            request.extensions_mut().insert(on_admit.clone());
+            drain_body(request)
+        });
+        let serving = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.connection.header_timeout)
+            .max_buf_size(HEAD_BYTES_MAX)
+            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
+        tokio::pin!(serving);
+        tokio::select! {
+            ended = serving.as_mut() => return log(ended),
+            () = self.stopping.cancelled() => {}
+        }
+        serving.as_mut().graceful_shutdown();
+        log(serving.await);
+    }
+}
+
+/// Most of these errors are clients that disconnected.
+fn log(ended: hyper::Result<()>) {
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended");
+    }
+}
+
+/// Refuses to listen beyond loopback without keys: others could send jobs.
+fn refuse_unauthenticated_exposure(options: &HttpOptions) -> anyhow::Result<()> {
+    if options.is_open_to_others() {
+        anyhow::bail!(
+            "other machines can reach {}, and no key is set: create one with `queuekit key new`, \
+             set QUEUEKIT_API_KEY, or pass --insecure-no-auth if anybody may do everything",
+            options.listen
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{HttpFlags, Sources};
+
+    #[test]
+    fn s1_every_way_to_write_loopback_is_listened_on_without_a_key() {
+        let mut options = HttpFlags::default().resolve(&Sources::default()).unwrap();
+        for (listen, is_open) in [
+            ("127.0.0.1:0", false),
+            ("[::1]:0", false),
+            ("[::ffff:127.0.0.1]:0", false),
+            ("0.0.0.0:0", true),
+            ("[::ffff:192.0.2.1]:0", true),
+        ] {
+            options.listen = listen.parse().unwrap();
+            assert_eq!(refuse_unauthenticated_exposure(&options).is_err(), is_open, "{listen}");
+        }
+    }
+}

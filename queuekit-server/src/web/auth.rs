@@ -1,0 +1,275 @@
+//! Authentication and authorization: who is asking, and what they may do.
+
+use std::net::IpAddr;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::StatusCode;
+use axum::http::header::AUTHORIZATION;
+use axum::http::request::Parts;
+use queuekit::store::Kind;
+use queuekit::{Job, QueueName};
+
+use super::keys::{Key, KeyEntry, Keys, Scope, now};
+use super::operator;
+use super::problem::Problem;
+
+/// Prefix of the queues of consumers: a key that is restricted to queues needs them to emit.
+const EVENTS: &str = "event.";
+
+/// Who sent a request: the holder of a key, or anybody on a server without keys.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    key: Option<Arc<Key>>,
+    peer: Option<Peer>,
+}
+
+/// The other end of a connection; behind a proxy, that is the proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Peer(pub(crate) IpAddr);
+
+impl Caller {
+    /// The operator who runs this program, and may do everything.
+    pub(crate) fn operator() -> Self {
+        Self { key: None, peer: None }
+    }
+
+    /// The sender of this request.
+    ///
+    /// # Errors
+    /// 401 if the server has keys and the request has none of them.
+    pub(crate) fn of(keys: &Keys, is_open: bool, parts: &Parts) -> Result<Self, Problem> {
+        let peer = parts.extensions.get().copied();
+        if is_open {
+            return Ok(Self { key: None, peer });
+        }
+        let found = sent_key(parts).and_then(|key| keys.find(key, now()));
+        found.map(|key| Self { key: Some(key), peer }).ok_or_else(|| {
+            let detail = "send a key of this server as `Authorization: Bearer qk_..`; \
+                          `queuekit key new` creates one";
+            Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail)
+        })
+    }
+
+    /// # Errors
+    /// 403 if the key does not have this scope.
+    pub(crate) fn need(&self, scope: Scope) -> Result<(), Problem> {
+        match self.entry() {
+            Some(key) if !key.has(scope) => {
+                let wanted = serde_json::to_string(&scope).unwrap_or_default();
+                let detail = format!("the key {} lacks the scope {wanted}", key.id);
+                Err(Problem::forbidden(detail))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Counts this cost against the key's `per_second`.
+    ///
+    /// # Errors
+    /// 429 if that is too much now.
+    pub(crate) fn spend(&self, cost: usize) -> Result<(), Problem> {
+        let Some(key) = &self.key else { return Ok(()) };
+        key.spend(cost).map_err(|wait| {
+            let detail = format!("the key {} has done all it may in a second", key.entry.id);
+            let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail);
+            problem.retry_after(wait)
+        })
+    }
+
+    /// The same for the items of a batch; the request itself has paid for one of them.
+    ///
+    /// # Errors
+    /// 413 if the key may never send this many at once; 429 if that is too much now.
+    pub(crate) fn spend_batch(&self, items: usize) -> Result<(), Problem> {
+        let most = self.per_second().map(|most| most.get() as usize);
+        if let Some(most) = most.filter(|most| items > *most) {
+            let detail = format!(
+                "the batch has {items} items, and the key {} may send {most} in a second \
+                 (per_second): send at most {most} at once",
+                self.id()
+            );
+            return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail));
+        }
+        self.spend(items.saturating_sub(1))
+    }
+
+    /// Counts a cost that has arisen already: the key's next requests wait for it.
+    pub(crate) fn owe(&self, cost: usize) {
+        self.key.iter().for_each(|key| key.owe(cost));
+    }
+
+    /// The key's `per_second`, if it has one.
+    pub(crate) fn per_second(&self) -> Option<NonZeroU32> {
+        self.entry()?.per_second
+    }
+
+    /// The id of the key, if it has quotas. A key with `admin` has none, because it may remove what
+    /// others have created.
+    pub(crate) fn counted(&self) -> Option<&str> {
+        self.entry().filter(|key| !key.has(Scope::Admin)).map(|key| key.id.as_str())
+    }
+
+    fn entry(&self) -> Option<&KeyEntry> {
+        self.key.as_deref().map(|key| &key.entry)
+    }
+
+    pub(crate) fn has(&self, scope: Scope) -> bool {
+        self.entry().is_none_or(|key| key.has(scope))
+    }
+
+    /// # Errors
+    /// 403 if the key is not for this queue.
+    pub(crate) fn need_queue(&self, queue: &str) -> Result<(), Problem> {
+        match self.entry() {
+            Some(key) if !key.sees_queue(queue) => {
+                Err(Problem::forbidden(format!("the key {} is not for queue {queue}", key.id)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// # Errors
+    /// 403 if the key is restricted to queues, and not to those of consumers.
+    pub(crate) fn need_events(&self) -> Result<(), Problem> {
+        match self.entry() {
+            Some(key) if !key.sees_queue(EVENTS) => {
+                let detail =
+                    format!("the key {} is not for events: it needs queue event.*", key.id);
+                Err(Problem::forbidden(detail))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// # Errors
+    /// 403 if the key is not for this kind.
+    pub(crate) fn need_kind(&self, kind: &str) -> Result<(), Problem> {
+        match self.entry() {
+            Some(key) if !key.sees_kind(kind) => {
+                Err(Problem::forbidden(format!("the key {} is not for kind {kind}", key.id)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A restricted key must name its queue and kind, so that no search passes through jobs that
+    /// are hidden from it: cursors and counts would reveal them.
+    ///
+    /// # Errors
+    /// 403 if the key is restricted, and the filter does not name what the key is for.
+    pub(crate) fn need_named(
+        &self,
+        queue: Option<&QueueName>,
+        kind: Option<&Kind>,
+    ) -> Result<(), Problem> {
+        let unnamed = |what| Problem::forbidden(format!("the key is restricted: name the {what}"));
+        let key = self.entry();
+        match queue {
+            Some(queue) => self.need_queue(queue.as_str())?,
+            None if key.is_some_and(|key| !key.queues.is_empty()) => return Err(unnamed("queue")),
+            None => {}
+        }
+        match kind {
+            Some(kind) => self.need_kind(kind.as_str()),
+            None if self.is_bound_to_kinds() => Err(unnamed("kind")),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn sees_queue(&self, queue: &str) -> bool {
+        self.entry().is_none_or(|key| key.sees_queue(queue))
+    }
+
+    pub(crate) fn sees_kind(&self, kind: &str) -> bool {
+        self.entry().is_none_or(|key| key.sees_kind(kind))
+    }
+
+    pub(crate) fn sees(&self, job: &Job) -> bool {
+        self.sees_queue(job.queue.as_str()) && self.sees_kind(job.kind.as_str())
+    }
+
+    /// Whether the key is restricted to some queues or kinds.
+    pub(crate) fn is_bound(&self) -> bool {
+        self.entry().is_some_and(|key| key.is_bound())
+    }
+
+    /// Whether the key is restricted to some kinds.
+    pub(crate) fn is_bound_to_kinds(&self) -> bool {
+        self.entry().is_some_and(|key| !key.kinds.is_empty())
+    }
+
+    /// The id of its key, if it has one.
+    pub(crate) fn key(&self) -> Option<&str> {
+        self.entry().map(|key| key.id.as_str())
+    }
+
+    /// For the log.
+    pub(crate) fn id(&self) -> &str {
+        self.entry().map_or("-", |key| &key.id)
+    }
+
+    /// For the audit log: the key's id, or the account that runs this command. On a server without
+    /// keys nobody says who they are.
+    pub(crate) fn who(&self) -> &str {
+        match (self.entry(), self.peer) {
+            (Some(key), _) => &key.id,
+            (None, Some(_)) => "-",
+            (None, None) => operator::account(),
+        }
+    }
+
+    /// For the log.
+    pub(crate) fn peer(&self) -> String {
+        peer_text(self.peer)
+    }
+
+    /// Completes when the key has expired or was removed, so that streams can end.
+    pub(crate) async fn ended(&self) {
+        match &self.key {
+            Some(key) => key.ended().await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+/// The key that was sent, whether or not the server has it.
+pub(crate) fn sent_key(parts: &Parts) -> Option<&str> {
+    let sent = parts.headers.get(AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, key) = sent.split_once(' ')?;
+    Some(key.trim()).filter(|key| scheme.eq_ignore_ascii_case("bearer") && !key.is_empty())
+}
+
+pub(crate) fn peer_text(peer: Option<Peer>) -> String {
+    peer.map_or_else(|| "-".to_owned(), |Peer(address)| address.to_canonical().to_string())
+}
+
+/// The middleware puts it there: no request gets past it without a caller.
+impl<S: Send + Sync> FromRequestParts<S> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        parts.extensions.get::<Self>().cloned().ok_or_else(|| {
+            let detail = "this route was reached without the check of keys; report this bug";
+            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
+        })
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use axum::http::Request;
+
+    use super::*;
+    use crate::web::keys::NewKey;
+
+    /// The holder of a new key that may do so much in a second.
+    pub(crate) fn caller_of(id: &str, per_second: u32) -> Caller {
+        let mut key = NewKey::draw(id, vec![Scope::Work]).unwrap();
+        key.entry.per_second = NonZeroU32::new(per_second);
+        let sent = format!("Bearer {}", key.secret);
+        let request = Request::builder().header("authorization", sent).body(()).unwrap();
+        Caller::of(&Keys::new(vec![key.entry], None), false, &request.into_parts().0).unwrap()
+    }
+}

@@ -1,0 +1,231 @@
+//! Reads bodies within bounds, and parses them as JSON.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::header::CONTENT_LENGTH;
+use axum::http::{HeaderMap, StatusCode};
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+use queuekit::store::json_depth;
+use queuekit::store::limits::JSON_DEPTH;
+use serde::de::{DeserializeOwned, IgnoredAny};
+
+use super::HttpLimits;
+use super::auth::Caller;
+use super::content_type::need_json;
+use super::limits::LiveLimits;
+use super::memory_budget::RequestBudget;
+use super::problem::Problem;
+use super::redact::{redact_path, redact_values};
+use super::required_scope::RequiredScope;
+
+/// Parsing a larger body keeps a thread busy for over a millisecond.
+const LARGE: usize = 256 * 1024;
+/// How much memory is taken for a body before it has arrived.
+const AHEAD: usize = 64 * 1024;
+
+/// Reads bodies, within bounds.
+#[derive(Debug)]
+pub(crate) struct BodyReader(Arc<LiveLimits>);
+
+impl BodyReader {
+    pub(crate) fn new(limits: Arc<LiveLimits>) -> Self {
+        Self(limits)
+    }
+
+    /// An empty memory budget for an answer to this caller.
+    pub(crate) fn budget(&self, caller: &Caller) -> RequestBudget {
+        RequestBudget::of(&self.0.memory, caller, false)
+    }
+
+    /// The whole body.
+    ///
+    /// # Errors
+    /// 413 if it is too large, before it is read if Content-Length says so; 408 if it arrives too
+    /// slowly; 429 or 503 if there is no memory for it now.
+    async fn read(
+        &self,
+        headers: &HeaderMap,
+        body: Body,
+        budget: RequestBudget,
+    ) -> Result<BudgetedBytes, Problem> {
+        let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+        let announced: usize = announced.and_then(|value| value.parse().ok()).unwrap_or(0);
+        let HttpLimits { body_bytes: most, body_timeout: timeout, .. } = self.0.now();
+        if announced > most {
+            return Err(too_large(most));
+        }
+        let reading = collect(announced, most, body, budget);
+        tokio::time::timeout(timeout, reading).await.unwrap_or_else(|_| {
+            let detail = format!("the body did not arrive within {timeout:?}");
+            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "bad_request", detail))
+        })
+    }
+}
+
+/// Counts the bytes that have arrived, and not the announced length, which costs a client nothing.
+async fn collect(
+    announced: usize,
+    most: usize,
+    mut body: Body,
+    mut budget: RequestBudget,
+) -> Result<BudgetedBytes, Problem> {
+    let mut whole: Option<BytesMut> = None;
+    let mut first: Option<Bytes> = None;
+    let mut length = 0;
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| Problem::bad_request("the body is incomplete"))?;
+        let Ok(data) = frame.into_data() else { continue };
+        length += data.len();
+        if length > most {
+            return Err(too_large(most));
+        }
+        if length > budget.bytes() {
+            budget.grow_to(length.max(announced.min(length + AHEAD)))?;
+        }
+        // Most bodies arrive in one piece, which is not copied.
+        match (&mut whole, &first) {
+            (Some(whole), _) => whole.extend_from_slice(&data),
+            (None, None) => first = Some(data),
+            (None, Some(before)) => {
+                let mut joined = BytesMut::with_capacity(length);
+                joined.extend_from_slice(before);
+                joined.extend_from_slice(&data);
+                whole = Some(joined);
+            }
+        }
+    }
+    Ok((whole.map(BytesMut::freeze).or(first).unwrap_or_default(), budget))
+}
+
+fn too_large(most: usize) -> Problem {
+    let detail = format!("the body is larger than {most} bytes; send less at once");
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail)
+}
+
+/// A body, and its memory budget.
+type BudgetedBytes = (Bytes, RequestBudget);
+
+/// A JSON body from a caller who may send it. A handler takes it as `Json(body, ..)`, so that its
+/// memory is given back when the handler is done.
+#[derive(Debug)]
+pub(crate) struct Json<To, T>(pub(crate) T, pub(crate) RequestBudget, pub(crate) PhantomData<To>);
+
+/// The bytes of a body from a caller who may send it, with the content type of JSON, and not nested
+/// too deep.
+#[derive(Debug)]
+pub(crate) struct Raw<To>(pub(crate) Bytes, pub(crate) RequestBudget, pub(crate) PhantomData<To>);
+
+impl<To, S> FromRequest<S> for Raw<To>
+where
+    To: RequiredScope,
+    S: Send + Sync + AsRef<Arc<BodyReader>>,
+{
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let (mut parts, body) = request.into_parts();
+        let caller = Caller::from_request_parts(&mut parts, state).await?;
+        caller.need(To::SCOPE)?;
+        need_json(&parts.headers)?;
+        let body_reader = state.as_ref();
+        let budget = RequestBudget::of(&body_reader.0.memory, &caller, To::SETTLES);
+        let (bytes, budget) = body_reader.read(&parts.headers, body, budget).await?;
+        if off_the_runtime(&bytes, || json_depth(&bytes)) > JSON_DEPTH {
+            let detail = format!("the JSON is nested more than {JSON_DEPTH} levels deep");
+            return Err(Problem::bad_request(detail));
+        }
+        Ok(Self(bytes, budget, PhantomData))
+    }
+}
+
+impl<To, T, S> FromRequest<S> for Json<To, T>
+where
+    To: RequiredScope,
+    T: DeserializeOwned,
+    S: Send + Sync + AsRef<Arc<BodyReader>>,
+{
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let Raw(bytes, budget, _) = Raw::<To>::from_request(request, state).await?;
+        Ok(Self(read(&bytes)?, budget, PhantomData))
+    }
+}
+
+/// Parses these bytes.
+///
+/// # Errors
+/// 400 if they are not JSON; 422, naming the field, if they do not have the expected form.
+pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    off_the_runtime(bytes, || read_here(bytes))
+}
+
+/// Runs work on a body so that a large body does not hold up other requests.
+pub(crate) fn off_the_runtime<T>(bytes: &[u8], work: impl FnOnce() -> T) -> T {
+    if bytes.len() < LARGE { work() } else { tokio::task::block_in_place(work) }
+}
+
+fn read_here<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    // serde would read a list as the fields in their order.
+    if bytes.trim_ascii_start().first() == Some(&b'[') {
+        let parsed = serde_json::from_slice::<IgnoredAny>(bytes);
+        return Err(match parsed {
+            Ok(_) => Problem::invalid("body", "the body must be an object, not a list"),
+            Err(error) => refused(&error),
+        });
+    }
+    serde_json::from_slice(bytes).map_err(|error| explain::<T>(bytes, &error))
+}
+
+/// Finds the field that is wrong, by parsing again.
+fn explain<T: DeserializeOwned>(bytes: &[u8], error: &serde_json::Error) -> Problem {
+    // serde reports a number in place of an enum word as a syntax error, although it is JSON.
+    let is_json = |text| serde_json::from_str::<IgnoredAny>(text).is_ok();
+    if !error.is_data() && !std::str::from_utf8(bytes).is_ok_and(is_json) {
+        return refused(error);
+    }
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    match serde_path_to_error::deserialize::<_, T>(&mut reader) {
+        Err(found) if found.path().iter().next().is_some() => {
+            let field = found.path().to_string();
+            let field = redact_path(&field).to_owned();
+            let detail = format!("{field}: {}", redact_values(&found.inner().to_string()));
+            Problem::invalid(field, detail)
+        }
+        _ => Problem::invalid("body", redact_values(&error.to_string())),
+    }
+}
+
+/// The error for a body as a whole.
+pub(crate) fn refused(error: &serde_json::Error) -> Problem {
+    match error.is_data() {
+        true => Problem::invalid("body", redact_values(&error.to_string())),
+        false => Problem::bad_request(format!("the body is not JSON: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s6_what_is_json_but_not_what_is_asked_for_names_the_field() {
+        #[derive(Debug, serde::Deserialize)]
+        #[expect(dead_code, reason = "it is read only")]
+        struct Body {
+            scopes: Vec<crate::web::Scope>,
+        }
+        for json in [r#"{"scopes": [7]}"#, r#"{"scopes": ["walk"]}"#, r#"{"scopes": [null]}"#] {
+            let problem = format!("{:?}", read::<Body>(json.as_bytes()).unwrap_err());
+            assert!(problem.contains("scopes[0]") && problem.contains("422"), "{problem}");
+        }
+        for bytes in [&b"{\"scopes\": [7}"[..], b"{\"scopes\": [\"\xff\"]}"] {
+            let problem = format!("{:?}", read::<Body>(bytes).unwrap_err());
+            assert!(problem.contains("is not JSON") && problem.contains("400"), "{problem}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The present `[limits]`, which can change while the server runs.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use queuekit::QueueName;
+use queuekit::store::{ConsumerName, ScheduleName};
+
+use super::HttpLimits;
+use super::fair_share::{FairShare, ShareSize};
+use super::memory_budget::MemoryBudget;
+use super::quota::Quota;
+use super::resizable_semaphore::ResizableSemaphore;
+use super::schedule_rates::ScheduleRates;
+
+/// The limits, and what counts against them.
+#[derive(Debug)]
+pub(crate) struct LiveLimits {
+    now: RwLock<HttpLimits>,
+    pub(crate) connections: ResizableSemaphore,
+    /// Connections with a request in progress.
+    pub(crate) busy: FairShare,
+    pub(crate) memory: Arc<MemoryBudget>,
+    pub(crate) requests: FairShare,
+    /// Reserve calls that do not wait.
+    pub(crate) looks: FairShare,
+    /// Long polls.
+    pub(crate) polls: FairShare,
+    pub(crate) streams: FairShare,
+    pub(crate) queues: Arc<Quota<QueueName>>,
+    pub(crate) schedules: Arc<Quota<ScheduleName>>,
+    pub(crate) rates: Arc<ScheduleRates>,
+    pub(crate) subscriptions: Arc<Quota<ConsumerName>>,
+}
+
+impl LiveLimits {
+    pub(crate) fn new(limits: &HttpLimits) -> Arc<Self> {
+        let live = Self {
+            now: RwLock::new(*limits),
+            connections: ResizableSemaphore::empty(),
+            busy: FairShare::empty("connections with a request in progress"),
+            memory: Arc::new(MemoryBudget::empty()),
+            requests: FairShare::empty("requests"),
+            looks: FairShare::empty("requests"),
+            polls: FairShare::empty("long polls"),
+            streams: FairShare::empty("streams"),
+            queues: Quota::none("queues", "max_queues_per_key"),
+            schedules: Quota::none("schedules", "max_schedules_per_key"),
+            rates: Arc::default(),
+            subscriptions: Quota::none("subscriptions", "max_subscriptions_per_key"),
+        };
+        live.replace(limits);
+        Arc::new(live)
+    }
+
+    /// The limits for what begins now.
+    pub(crate) fn now(&self) -> HttpLimits {
+        *self.now.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many live workers one key may have.
+    pub(crate) fn workers_of_key(&self) -> usize {
+        self.now().workers_of_key
+    }
+
+    /// Replaces the limits. What has begun continues. If it exceeds a new limit, nothing new begins
+    /// until enough has ended.
+    pub(crate) fn replace(&self, limits: &HttpLimits) {
+        self.connections.resize(limits.connections);
+        self.busy.resize(ShareSize::with_equal_parts(limits.connections));
+        self.memory.resize(limits);
+        self.requests.resize(ShareSize::with_equal_parts(limits.requests));
+        self.looks.resize(ShareSize::with_equal_parts(limits.requests));
+        self.polls.resize(ShareSize::with_equal_parts(limits.waiting));
+        self.streams.resize(ShareSize { all: limits.streams, of_key: limits.streams_of_key });
+        self.queues.resize(limits.queues_of_key);
+        self.schedules.resize(limits.schedules_of_key);
+        self.subscriptions.resize(limits.subscriptions_of_key);
+        *self.now.write().unwrap_or_else(PoisonError::into_inner) = *limits;
+    }
+}

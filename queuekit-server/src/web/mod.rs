@@ -1,0 +1,33 @@
+//! What happens to a request before its route: keys, quotas, limits, bodies and errors. The routes
+//! are in [`api`](crate::api).
+
+pub(crate) mod access_log;
+pub(crate) mod auth;
+mod auth_failures;
+mod content_type;
+pub(crate) mod csrf;
+pub(crate) mod fair_share;
+pub(crate) mod glob;
+mod hold_until_sent;
+pub(crate) mod json;
+pub(crate) mod keys;
+pub(crate) mod limits;
+pub(crate) mod memory_budget;
+pub(crate) mod middleware;
+pub(crate) mod operator;
+mod options;
+pub(crate) mod problem;
+pub(crate) mod quota;
+mod rate_limit;
+pub(crate) mod redact;
+mod required_scope;
+mod resizable_semaphore;
+pub(crate) mod response_budget;
+pub(crate) mod schedule_rates;
+
+pub(crate) use auth::Caller;
+pub(crate) use json::Json;
+pub(crate) use keys::Scope;
+pub(crate) use options::{HttpLimits, HttpOptions, TlsFiles};
+pub(crate) use problem::{Problem, ProblemBody};
+pub(crate) use required_scope::{AdminScope, EnqueueScope, ManageScope, SettleScope, WorkScope};

@@ -1,0 +1,74 @@
+//! Large answers: their memory is given back when they have been sent, not when they are made.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use axum::body::Body;
+use axum::http::HeaderValue;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::Response;
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+
+use super::memory_budget::RequestBudget;
+use super::problem::Problem;
+
+/// Smaller answers are not counted.
+const LARGE: usize = 64 * 1024;
+/// Size of the pieces in which an answer is sent.
+const PIECE: usize = 256 * 1024;
+
+/// Answers with this JSON, which was made within this budget.
+///
+/// # Errors
+/// 429 or 503 if it needs more memory, and there is none after a wait.
+pub(crate) async fn answer(budget: RequestBudget, json: Vec<u8>) -> Result<Response, Problem> {
+    let mut response = Response::new(Body::new(BudgetedBody::of(budget, json.into()).await?));
+    let kind = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    Ok(response)
+}
+
+/// An answer that is being sent, and its memory.
+pub(crate) struct BudgetedBody {
+    left: Bytes,
+    _budget: Option<RequestBudget>,
+}
+
+impl BudgetedBody {
+    /// # Errors
+    /// As of [`answer`].
+    pub(crate) async fn of(mut budget: RequestBudget, whole: Bytes) -> Result<Self, Problem> {
+        if whole.len() < LARGE {
+            return Ok(Self { left: whole, _budget: None });
+        }
+        budget.wait_for(whole.len()).await?;
+        budget.shrink_to(whole.len());
+        Ok(Self { left: whole, _budget: Some(budget) })
+    }
+}
+
+impl http_body::Body for BudgetedBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.left.is_empty() {
+            return Poll::Ready(None);
+        }
+        let length = self.left.len().min(PIECE);
+        Poll::Ready(Some(Ok(Frame::data(self.left.split_to(length)))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.left.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.left.len() as u64)
+    }
+}

@@ -1,0 +1,107 @@
+//! A step of a bulk action, and its report: commands write the one, routes the other.
+
+use std::time::Duration;
+
+use queuekit::BulkAction;
+use queuekit::store::BulkActionName;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa::openapi::Object;
+
+use super::{FilterBody, Time, enum_schema, millis};
+use crate::web::Problem;
+
+/// One step of an action on all jobs that match a filter.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Bulk)]
+pub(crate) struct BulkBody {
+    /// What to do with each job.
+    #[schema(schema_with = actions)]
+    pub(crate) action: BulkActionName,
+    /// Why, for `dead-letter`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<String>,
+    /// Delay from now, for `reschedule`.
+    #[schema(maximum = 31622400000_u64)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) delay_ms: Option<u64>,
+    pub(crate) filter: FilterBody,
+    /// Count the jobs that match, and change nothing.
+    #[serde(default)]
+    pub(crate) dry_run: bool,
+    /// Most jobs that this step examines.
+    #[schema(minimum = 1, maximum = 1000, default = 100)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) limit: Option<usize>,
+    /// `cursor` of the previous step.
+    #[schema(pattern = "^([0-9a-f]{2})+$")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cursor: Option<String>,
+    /// `since` of the first step.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) since: Option<Time>,
+}
+
+/// What a step did.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[schema(as = BulkReport)]
+pub(crate) struct BulkReportBody {
+    pub(crate) matched: u64,
+    pub(crate) changed: u64,
+    /// Jobs whose state did not allow the action when their turn came.
+    pub(crate) skipped: u64,
+    /// Send it with the next step; missing after the last step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cursor: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub(crate) since: Option<Time>,
+}
+
+fn actions() -> Object {
+    enum_schema(BulkActionName::WORDS, "What to do with each job.")
+}
+
+impl BulkBody {
+    /// The first step of an action.
+    pub(crate) fn new(action: &BulkAction, filter: FilterBody) -> Self {
+        let (reason, delay_ms) = match action {
+            BulkAction::DeadLetter(reason) => (Some(reason.clone()), None),
+            BulkAction::Reschedule(delay) => (None, Some(millis(*delay))),
+            _ => (None, None),
+        };
+        Self {
+            action: action.name(),
+            reason,
+            delay_ms,
+            filter,
+            dry_run: false,
+            limit: None,
+            cursor: None,
+            since: None,
+        }
+    }
+
+    /// The action, with this reason unless the body has one.
+    ///
+    /// # Errors
+    /// 422 if the action lacks what it needs.
+    pub(crate) fn action(&self, reason: String) -> Result<BulkAction, Problem> {
+        Ok(match self.action {
+            BulkActionName::Retry => BulkAction::Retry,
+            BulkActionName::Cancel => BulkAction::Cancel,
+            BulkActionName::Delete => BulkAction::Delete,
+            BulkActionName::DeadLetter => {
+                BulkAction::DeadLetter(self.reason.clone().unwrap_or(reason))
+            }
+            BulkActionName::Reschedule => {
+                let delay_ms = self.delay_ms.ok_or_else(|| {
+                    Problem::invalid("delay_ms", "reschedule needs delay_ms; 0: at once")
+                })?;
+                BulkAction::Reschedule(Duration::from_millis(delay_ms))
+            }
+        })
+    }
+}

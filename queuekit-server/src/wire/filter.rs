@@ -1,0 +1,103 @@
+//! A filter of jobs, in a body.
+
+use queuekit::store::{Cursor, Kind, PageSize};
+use queuekit::{JobFilter, QueueName, StatusSet};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{Time, nullable};
+use crate::web::Problem;
+
+/// A filter of jobs, in a body. Null is refused: a program that forgot a value must not change all
+/// jobs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Filter)]
+pub(crate) struct FilterBody {
+    /// Every job of every queue; must be the only field.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) all: bool,
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
+    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
+    pub(crate) queue: Option<String>,
+    /// A status or state, or several, joined by commas.
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
+    #[schema(example = "dead")]
+    pub(crate) status: Option<String>,
+    #[serde(
+        default,
+        alias = "type",
+        deserialize_with = "nullable",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
+    pub(crate) kind: Option<String>,
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 256)]
+    pub(crate) partition_key: Option<String>,
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
+    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
+    pub(crate) worker: Option<String>,
+    /// Only dead or failed jobs whose error contains this text.
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub(crate) created_from: Option<Time>,
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub(crate) created_to: Option<Time>,
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub(crate) finished_from: Option<Time>,
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub(crate) finished_to: Option<Time>,
+}
+
+impl FilterBody {
+    /// # Errors
+    /// 422 if the filter names nothing and not `all`, or both.
+    pub(crate) fn need_meant(&self) -> Result<(), Problem> {
+        let names_some = *self != Self { all: self.all, ..Self::default() };
+        match (self.all, names_some) {
+            (true, true) => Err(Problem::invalid(
+                "filter.all",
+                "the filter has `all` and other fields; leave out the one or the others",
+            )),
+            (false, false) => Err(Problem::invalid(
+                "filter",
+                "the filter names nothing: name a queue, a status or the like, or send \
+                 {\"all\": true} for every job of every queue",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn filter(
+        self,
+        limit: Option<usize>,
+        cursor: Option<Cursor>,
+    ) -> queuekit::Result<JobFilter> {
+        let mut filter = JobFilter::default().after(cursor);
+        filter.queue = self.queue.map(QueueName::new).transpose()?;
+        filter.kind = self.kind.map(Kind::new).transpose()?;
+        filter.partition_key = self.partition_key.map(TryInto::try_into).transpose()?;
+        filter.worker = self.worker.map(TryInto::try_into).transpose()?;
+        filter.error_contains = self.error;
+        filter.created.from = self.created_from.map(|time| time.0);
+        filter.created.to = self.created_to.map(|time| time.0);
+        filter.finished.from = self.finished_from.map(|time| time.0);
+        filter.finished.to = self.finished_to.map(|time| time.0);
+        if let Some(limit) = limit {
+            filter.limit = PageSize::new(limit)?;
+        }
+        if let Some(status) = self.status {
+            let each = status.split(',').map(|status| status.trim().parse::<StatusSet>());
+            filter.statuses = each
+                .reduce(|all, one| Ok(all?.union(one?)))
+                .unwrap_or_else(|| Ok(StatusSet::default()))?;
+        }
+        Ok(filter)
+    }
+}

@@ -1,0 +1,54 @@
+//! The bodies of requests and answers: the core's types as JSON.
+
+mod audit;
+mod bounded_list;
+mod bulk;
+mod bytes;
+mod enqueued;
+mod enum_schema;
+mod event;
+mod event_retention;
+mod filter;
+mod job;
+mod metadata;
+mod new_event;
+mod new_job;
+mod new_schedule;
+mod nullable;
+mod one_of_schema;
+mod queue;
+mod queue_settings;
+mod scale;
+mod schedule;
+mod subscription;
+mod time;
+mod token;
+mod worker;
+
+pub(crate) use audit::{AuditBody, AuditEntryBody};
+pub(crate) use bounded_list::{BATCH, bounded, entries, items};
+pub(crate) use bulk::{BulkBody, BulkReportBody};
+pub(crate) use bytes::{GivenBytes, ShownBytes};
+pub(crate) use enqueued::{EnqueueOutcomeBody, EnqueueOutcomesBody};
+pub(crate) use enum_schema::enum_schema;
+pub(crate) use event::{EmittedBody, EmittedManyBody, EventBody, EventsPageBody};
+pub(crate) use event_retention::RetentionBody;
+pub(crate) use filter::FilterBody;
+pub(crate) use job::{FailureBody, JobBody, LeasedBody, LineBody, WhyBody};
+pub(crate) use metadata::metadata;
+pub(crate) use new_event::{NewEventBody, NewEventsBody};
+pub(crate) use new_job::{EnqueueBody, NewJobBody, NewJobsBody};
+pub(crate) use new_schedule::NewScheduleBody;
+pub(crate) use nullable::nullable;
+pub(crate) use one_of_schema::one_of_schema;
+pub(crate) use queue::{HealthBody, QueueBody, TotalsBody};
+pub(crate) use queue_settings::{PatchBody, SettingsBody};
+pub(crate) use scale::ScaleBody;
+pub(crate) use schedule::{NextRunsBody, ScheduleBody, ScheduleRunBody, SchedulesBody};
+pub(crate) use subscription::{
+    ConsumerStatsBody, NewSubscriptionBody, ReplayBody, ReplayedBody, SubscriptionBody,
+    SubscriptionsBody,
+};
+pub(crate) use time::{Time, millis};
+pub(crate) use token::TokenBody;
+pub(crate) use worker::{WorkerBody, WorkersBody};

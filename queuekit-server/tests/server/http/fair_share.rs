@@ -1,0 +1,317 @@
+//! What all share: no key takes so much of it that another is refused.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use serde_json::{Value, json};
+
+use crate::common::{Ask, Server, guarded, guarded_with, secret};
+
+const MIB: usize = 1 << 20;
+
+/// A request of which only this much of the body is sent.
+fn begun(
+    server: &Server,
+    key: &str,
+    (method, path): (&str, &str),
+    of: usize,
+    sent: usize,
+) -> TcpStream {
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n\
+         content-type: application/json\r\ncontent-length: {of}\r\n\r\n",
+        secret(key)
+    )
+    .unwrap();
+    stream.write_all(&vec![b' '; sent]).unwrap();
+    stream
+}
+
+/// The head of its answer.
+fn answered(mut stream: TcpStream) -> String {
+    let mut head = [0; 1024];
+    let length = stream.read(&mut head).unwrap();
+    String::from_utf8_lossy(&head[..length]).into_owned()
+}
+
+fn by(server: &Server, key: &str, method: &str, path: &str) -> Ask {
+    server.ask(method, path).key(&secret(key))
+}
+
+#[test]
+fn s6_bodies_that_are_announced_and_do_not_come_take_up_nothing() {
+    let server = guarded();
+    let post = ("POST", "/v1/jobs");
+    let silent: Vec<_> = (0..64).map(|_| begun(&server, "producer", post, 16 * MIB, 1)).collect();
+    for key in ["producer", "admin"] {
+        by(&server, key, "POST", "/v1/jobs").json(&json!({"kind": "t"})).expect(201);
+    }
+    let reserve = json!({"queues": ["default"], "worker": "w"});
+    by(&server, "worker", "POST", "/v1/reserve").json(&reserve).expect(200);
+    drop(silent);
+}
+
+/// Whatever routes there are: the description is made of them.
+#[test]
+fn s3_no_byte_is_read_of_a_body_whose_sender_lacks_the_scope() {
+    let server = guarded();
+    let api = by(&server, "reader", "GET", "/openapi.json").send().expect(200).value();
+    let mut seen = 0;
+    for (path, item) in api["paths"].as_object().unwrap() {
+        let operations = item.as_object().unwrap().iter();
+        for (method, _) in operations.filter(|(_, says)| says.get("requestBody").is_some()) {
+            let name = path.replace("{id}", "0199c3a0-0000-7000-8000-000000000000");
+            let name = name.replace("{name}", "a").replace("{consumer}", "a");
+            let asked = (method.to_uppercase(), name);
+            let stream = begun(&server, "reader", (&asked.0, &asked.1), 16 * MIB, 0);
+            let answer = answered(stream);
+            assert!(answer.starts_with("HTTP/1.1 403"), "{asked:?}: {answer}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 15, "{seen} routes with a body");
+}
+
+#[test]
+fn s6_a_key_that_has_its_share_of_memory_is_refused_more_and_others_go_on() {
+    let server = guarded_with("[limits]\nmax_body_bytes = 1048576\nmax_buffered_bytes = 16777216");
+    let post = ("POST", "/v1/jobs");
+    // A key has a quarter of 16 MiB: four of these five bodies. None of them ends, so what is
+    // answered is answered for want of memory.
+    let mut bodies: Vec<_> =
+        (0..5).map(|_| begun(&server, "producer", post, MIB, MIB - 1)).collect();
+    let refused = first_answer(&mut bodies);
+    assert!(refused.starts_with("HTTP/1.1 429"), "{refused}");
+    assert!(refused.to_lowercase().contains("retry-after: 1\r\n"), "{refused}");
+    by(&server, "writer", "POST", "/v1/jobs")
+        .json(&json!({"kind": "t", "queue": "acme.a"}))
+        .expect(201);
+    by(&server, "worker", "POST", "/v1/ack").json(&json!({"acks": []})).expect(200);
+}
+
+/// The head of whichever answer comes first. The server answers each in the end: a body that does
+/// not arrive is refused with 408.
+fn first_answer(streams: &mut [TcpStream]) -> String {
+    let wait = Some(std::time::Duration::from_millis(10));
+    streams.iter().for_each(|stream| stream.set_read_timeout(wait).unwrap());
+    let mut head = [0; 1024];
+    loop {
+        let answered = streams.iter_mut().find_map(|stream| stream.read(&mut head).ok());
+        if let Some(length) = answered {
+            return String::from_utf8_lossy(&head[..length]).into_owned();
+        }
+    }
+}
+
+/// Reads a listing to its end; how many items, and on how many pages.
+fn read_out(server: &Server, path: &str, items: &str, cursor: &str) -> (usize, usize) {
+    let (mut seen, mut pages, mut next) = (0, 0, String::new());
+    loop {
+        let page = by(server, "admin", "GET", &format!("{path}{next}")).send().expect(200);
+        assert!(page.text.len() < 17 * MIB, "{path}: {} bytes", page.text.len());
+        let page = page.value();
+        (seen, pages) = (seen + page[items].as_array().unwrap().len(), pages + 1);
+        let Some(place) = page[cursor].as_str() else { return (seen, pages) };
+        next = format!("{}{cursor}={place}", if path.contains('?') { '&' } else { '?' });
+    }
+}
+
+#[test]
+fn s6_a_page_of_large_events_or_schedules_ends_by_bytes_and_has_a_cursor() {
+    let server = guarded();
+    let large = "x".repeat(MIB - 100);
+    for n in 0..20 {
+        let event = json!({"type": "t", "data": large});
+        by(&server, "admin", "POST", "/v1/events").json(&event).expect(201);
+        let schedule = json!({"every_ms": 86_400_000, "job": {"kind": "t", "payload": large}});
+        by(&server, "admin", "PUT", &format!("/v1/schedules/s{n:02}")).json(&schedule).expect(201);
+    }
+    let small = json!({"every_ms": 86_400_000, "job": {"kind": "t"}});
+    by(&server, "admin", "PUT", "/v1/schedules/small").json(&small).expect(201);
+    assert_eq!(read_out(&server, "/v1/events?limit=1000", "events", "cursor"), (20, 3));
+    assert_eq!(read_out(&server, "/v1/schedules", "schedules", "after"), (21, 3));
+}
+
+#[test]
+fn s11_a_bound_key_goes_on_behind_a_schedule_that_it_may_see() {
+    let server = guarded();
+    let large = "x".repeat(MIB - 100);
+    for n in 0..24 {
+        let queue = if n % 2 == 0 { "acme.a" } else { "other" };
+        let job = json!({"kind": "t", "queue": queue, "payload": large});
+        let schedule = json!({"every_ms": 86_400_000, "job": job});
+        by(&server, "admin", "PUT", &format!("/v1/schedules/s{n:02}")).json(&schedule).expect(201);
+    }
+    let page = |after: &str| {
+        let path = format!("/v1/schedules{after}");
+        by(&server, "acme", "GET", &path).send().expect(200).value()
+    };
+    let names = |page: &Value| -> Vec<String> {
+        let each = page["schedules"].as_array().unwrap().iter();
+        each.map(|schedule| schedule["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let first = page("");
+    let after = first["after"].as_str().unwrap();
+    assert_eq!(names(&first).last().unwrap(), after, "a name that it sees");
+    let second = page(&format!("?after={after}"));
+    assert_eq!(names(&first).len() + names(&second).len(), 12);
+    assert_eq!(second["after"], Value::Null);
+}
+
+#[test]
+fn s6_streams_and_long_polls_of_one_key_leave_places_for_others() {
+    let server =
+        guarded_with("[limits]\nmax_waiting = 8\nmax_streams = 8\nmax_streams_per_key = 2");
+    let stream = |key: &str| {
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        let key = secret(key);
+        write!(stream, "GET /v1/stream HTTP/1.1\r\nhost: a\r\nauthorization: Bearer {key}\r\n\r\n")
+            .unwrap();
+        let head = answered(stream.try_clone().unwrap());
+        (head.starts_with("HTTP/1.1 200"), head.starts_with("HTTP/1.1 429"), stream)
+    };
+    let held = [stream("reader"), stream("reader")];
+    assert!(held.iter().all(|(is_served, ..)| *is_served));
+    assert!(stream("reader").1, "one key has two");
+    assert!(stream("admin").0, "another has its own");
+    let reserve = |key: &str, queue: &str, wait_ms: u64| {
+        let body = json!({"queues": [queue], "worker": "w", "wait_ms": wait_ms});
+        by(&server, key, "POST", "/v1/reserve").json(&body).status
+    };
+    // One that comes while the others are tried is told to come again.
+    let poll = || while reserve("worker", "poll", 60_000) == 429 {};
+    std::thread::scope(|scope| {
+        let polls = [scope.spawn(poll), scope.spawn(poll)];
+        let told = (0..1000).any(|_| reserve("worker", "other", 1) == 429);
+        let brief = reserve("worker", "other", 0);
+        let other = reserve("admin", "other", 1);
+        // Whatever came of it, they come to an end.
+        while !polls.iter().all(|poll| poll.is_finished()) {
+            by(&server, "producer", "POST", "/v1/jobs")
+                .json(&json!({"kind": "t", "queue": "poll"}))
+                .expect(201);
+        }
+        assert!(told, "one key has a quarter of 8");
+        assert_eq!((brief, other), (200, 200), "who does not wait takes no place");
+    });
+}
+
+#[test]
+fn s6_a_batch_that_a_key_may_never_send_is_refused_for_good() {
+    let server = guarded();
+    let batch = |items: usize| json!({"jobs": vec![json!({"kind": "t"}); items]});
+    let send = |items| by(&server, "slow", "POST", "/v1/jobs").json(&batch(items));
+    send(5).expect(201);
+    let refused = (0..1000).map(|_| send(6)).find(|refused| refused.status != 429);
+    let problem = refused.expect("it rests").problem(413, "too_large");
+    assert!(problem["detail"].as_str().unwrap().contains("at most 5 at once"), "{problem}");
+}
+
+#[test]
+fn s6_one_address_has_its_part_of_the_connections() {
+    let server = guarded_with("[limits]\nmax_connections_per_address = 3");
+    let open = || {
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        let _ = write!(stream, "GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n");
+        let mut byte = [0];
+        (stream.read(&mut byte).unwrap_or(0) == 1).then_some(stream)
+    };
+    let held: Vec<_> = (0..3).map(|_| open().unwrap()).collect();
+    assert!(open().is_none(), "the fourth is closed");
+    drop(held);
+    assert!((0..1000).any(|_| open().is_some()), "those that have ended count no more");
+}
+
+#[test]
+fn s6_who_sends_wrong_keys_keeps_nobody_else_out() {
+    let server = guarded_with("[limits]\nmax_connections = 8");
+    let wrong = "GET /v1/jobs HTTP/1.1\r\nhost: a\r\nauthorization: Bearer wrong\r\n\r\n";
+    // All places are taken by those who have been answered, and would be for minutes: the answers
+    // to so many wrong keys wait for each other.
+    let hold = |_| {
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
+        stream.read_exact(&mut [0]).unwrap();
+        let _ = stream.write_all(wrong.repeat(100).as_bytes());
+        stream
+    };
+    let held: Vec<_> = (0..8).map(hold).collect();
+    by(&server, "producer", "POST", "/v1/jobs").json(&json!({"kind": "t"})).expect(201);
+    drop(held);
+}
+
+/// A connection on which this request was answered with this status.
+fn answered_on(server: &Server, key: &str, path: &str, status: u16) -> TcpStream {
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    let key = secret(key);
+    write!(stream, "GET {path} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer {key}\r\n\r\n")
+        .unwrap();
+    let head = answered(stream.try_clone().unwrap());
+    assert!(head.starts_with(&format!("HTTP/1.1 {status}")), "{head}");
+    stream
+}
+
+#[test]
+fn s6_connections_that_a_key_has_used_once_keep_nobody_out() {
+    let server = guarded_with("[limits]\nmax_connections = 8\nmax_connections_per_address = 100");
+    let held: Vec<_> =
+        (0..8).map(|_| answered_on(&server, "reader", "/v1/subscriptions", 200)).collect();
+    std::thread::scope(|scope| {
+        let newcomer = scope.spawn(|| by(&server, "admin", "GET", "/v1/queues").send().status);
+        // Without a key they say that they are alive.
+        for _ in 0..600 {
+            for mut stream in &held {
+                let _ = stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n");
+            }
+            if newcomer.is_finished() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+        assert!(newcomer.is_finished(), "it is kept out for as long as they ask");
+        assert_eq!(newcomer.join().unwrap(), 200);
+    });
+}
+
+#[test]
+fn s6_a_connection_with_a_request_in_progress_is_not_closed_for_others() {
+    let server = guarded_with("[limits]\nmax_connections = 8\nmax_connections_per_address = 100");
+    let mut stream = answered_on(&server, "reader", "/v1/stream", 200);
+    let held: Vec<_> = (0..20).map(|_| answered_on(&server, "reader", "/healthz", 200)).collect();
+    by(&server, "producer", "POST", "/v1/jobs").json(&json!({"kind": "t"})).expect(201);
+    let (mut told, mut piece) = (String::new(), [0; 1024]);
+    while !told.contains("event: queue") {
+        let length = stream.read(&mut piece).unwrap();
+        assert!(length > 0, "the stream has ended: {told}");
+        told.push_str(&String::from_utf8_lossy(&piece[..length]));
+    }
+    drop(held);
+}
+
+#[test]
+fn s6_requests_in_progress_of_one_key_leave_connections_for_others() {
+    let server = guarded_with("[limits]\nmax_connections = 8\nmax_connections_per_address = 100");
+    let held = [200, 200, 429].map(|status| answered_on(&server, "reader", "/v1/stream", status));
+    let other = answered_on(&server, "admin", "/v1/stream", 200);
+    drop((held, other));
+}
+
+#[test]
+fn s6_a_beat_names_at_most_a_hundred_queues_and_kinds() {
+    let server = guarded();
+    let names = |many: usize| (0..many).map(|n| format!("q{n}")).collect::<Vec<_>>();
+    let beat = |queues: usize, kinds: usize| {
+        let (queues, kinds) = (names(queues), names(kinds));
+        by(&server, "worker", "POST", "/v1/beat").json(&json!({"id": "w", "name": "w",
+            "queues": queues, "more_queues": true, "kinds": kinds, "slots": 1, "running": 0,
+            "ttl_ms": 43_200_000}))
+    };
+    beat(100, 100).expect(204);
+    let listed = by(&server, "reader", "GET", "/v1/workers").send().expect(200).value();
+    let worker = &listed["workers"][0];
+    assert_eq!((&worker["more_queues"], &worker["more_kinds"]), (&json!(true), &json!(false)));
+    assert_eq!(beat(101, 1).problem(422, "invalid")["field"], "queues");
+    assert_eq!(beat(1, 101).problem(422, "invalid")["field"], "kinds");
+}

@@ -1,0 +1,98 @@
+//! What was taken without a word once, and meant something else than it said.
+
+use crate::common::{Server, Store};
+use serde_json::{Value, json};
+
+fn server() -> Server {
+    Server::start(Store::of("memory").unwrap(), &[])
+}
+
+#[test]
+fn a_value_that_would_be_read_as_another_one_is_refused_by_its_field() {
+    let server = server();
+    let job = json!({"kind": "t"});
+    let reserve = |limit: u64| json!({"queues": ["q"], "worker": "w", "limit": limit});
+    let cron = |expression: &str, zone: &str| json!({"cron": expression, "zone": zone, "job": job});
+    let mut cases = vec![
+        ("POST", "/v1/jobs", json!({"kind": "t", "priority": "10"}), "priority"),
+        ("POST", "/v1/reserve", reserve(0), "limit"),
+        ("POST", "/v1/reserve", reserve(1001), "limit"),
+        ("POST", "/v1/reserve", reserve(4_294_967_297), "limit"),
+        ("PUT", "/v1/schedules/s", cron(&"0-59,".repeat(60), "UTC"), "cron"),
+        ("PUT", "/v1/schedules/s", cron("@daily", &"Europe/".repeat(10)), "zone"),
+        ("PUT", "/v1/schedules/s", cron("@daily", "localtime"), "zone"),
+        ("PUT", "/v1/schedules/s", cron("@daily", "posixrules"), "zone"),
+        (
+            "PUT",
+            "/v1/schedules/s",
+            json!({"every_ms": 60_000, "job": job, "end": "2000-01-01T00:00:00Z"}),
+            "end",
+        ),
+        ("POST", "/v1/subscriptions/c/replay", json!({"name": "x".repeat(5000)}), "name"),
+        ("POST", "/v1/subscriptions/c/replay", json!({"name": ""}), "name"),
+    ];
+    for jitter in ["NaN", "inf", "-inf", "-1", "3", "1e308"] {
+        let retry = format!("exponential 1000 5000 {jitter}");
+        let subscription = json!({"events": "*", "retry": retry});
+        cases.push(("PUT", "/v1/subscriptions/c", subscription, "retry"));
+    }
+    server.ask("PUT", "/v1/subscriptions/c").json(&json!({"events": "*"})).expect(201);
+    for (method, path, body, field) in cases {
+        let problem = server.ask(method, path).json(&body).problem(422, "invalid");
+        assert_eq!(problem["field"], field, "{method} {path}: {problem}");
+    }
+    let schedules = server.get("/v1/schedules").send().expect(200).value();
+    assert_eq!(schedules["schedules"], json!([]));
+}
+
+#[test]
+fn what_was_sent_is_not_said_again_numbers_neither() {
+    let server = server();
+    for (method, path, body) in [
+        ("POST", "/v1/jobs", json!({"kind": "t", "priority": 7_654_321})),
+        ("POST", "/v1/jobs", json!({"kind": "t", "max_attempts": 7_654_321})),
+        ("POST", "/v1/jobs", json!({"kind": "t", "delay_ms": 76_543_210_000_000_u64})),
+        ("PATCH", "/v1/queues/q", json!({"per_key": 7_654_321})),
+        ("PATCH", "/v1/queues/q", json!({"max_pending": 17_654_321_000_000_000_000_u64})),
+    ] {
+        let problem = server.ask(method, path).json(&body).problem(422, "invalid");
+        assert!(!problem.to_string().contains("7654321"), "{problem}");
+    }
+}
+
+#[test]
+fn cloud_events_are_taken_where_events_are() {
+    let server = server();
+    let as_event = |path: &str, body: Value| {
+        let ask = server.ask("POST", path).header("content-type", "application/cloudevents+json");
+        ask.json(&body)
+    };
+    let event = json!({"specversion": "1.0", "id": "1", "source": "/s", "type": "t"});
+    as_event("/v1/events", event).expect(201);
+    for path in ["/v1/jobs", "/createJob", "/v1/reserve", "/v1/jobs/bulk"] {
+        as_event(path, json!({"kind": "t"})).problem(415, "unsupported_media_type");
+    }
+}
+
+/// Guard: the parameters of a route are those of its description.
+#[test]
+fn a_parameter_that_a_route_does_not_have_is_refused_on_every_route() {
+    let server = server();
+    let api = server.get("/openapi.json").send().expect(200).value();
+    let mut routes = 0;
+    for (path, item) in api["paths"].as_object().unwrap() {
+        let id = "01890000-0000-7000-8000-0000000037a8";
+        let path = path.replace("{id}", id).replace("{name}", "a").replace("{consumer}", "c");
+        for method in item.as_object().unwrap().keys() {
+            let ask = server.ask(&method.to_uppercase(), &format!("{path}?limti=7"));
+            let problem = ask.send().problem(400, "bad_request");
+            let detail = problem["detail"].as_str().unwrap();
+            assert!(detail.contains("parameter") && !detail.contains("limti"), "{problem}");
+            routes += 1;
+        }
+    }
+    assert!(routes > 35, "{routes}");
+    for path in ["/v1/jobs?limit=7", "/v1/jobs?", "/v1/schedules?after=a", "/v1/queues"] {
+        server.get(path).send().expect(200);
+    }
+}

@@ -1,0 +1,110 @@
+//! Describing a worker: the consumers of events that it serves.
+
+use std::sync::Arc;
+
+use queuekit_core::{ConsumerName, Error, Kind, Payload};
+
+use super::worker::Worker;
+use crate::handler::erased::{Erased, Raw, Typed};
+use crate::handler::handler::{Handler, RawHandler};
+use crate::run::options::KindOptions;
+
+impl Worker {
+    /// Runs the deliveries of events of the type of `P` to this consumer. Its queue is served after
+    /// those that are named, or with weight 1 beside weighted ones; if none is named, and no other
+    /// jobs are handled, the queues of all consumers have equal shares.
+    ///
+    /// Which events are delivered is for the consumer's subscription to say
+    /// ([`Client::consumers`](queuekit_core::Client::consumers)).
+    pub fn consume<P, H, C>(self, consumer: C, handler: H) -> Self
+    where
+        P: Payload,
+        H: Handler<P>,
+        C: TryInto<ConsumerName, Error: Into<Error>>,
+    {
+        self.consume_with(consumer, handler, KindOptions::new())
+    }
+
+    /// Runs the deliveries of events of the type of `P` to this consumer, with options. The retry
+    /// policy of the subscription, if it has one, goes before the handler's.
+    pub fn consume_with<P, H, C>(self, consumer: C, handler: H, options: KindOptions) -> Self
+    where
+        P: Payload,
+        H: Handler<P>,
+        C: TryInto<ConsumerName, Error: Into<Error>>,
+    {
+        self.add_consumer(consumer, P::KIND, Arc::new(Typed::new(handler)), options)
+    }
+
+    /// Runs the deliveries of events of a type to this consumer without knowing its Rust type.
+    pub fn consume_raw<C, K, H>(self, consumer: C, kind: K, handler: H) -> Self
+    where
+        C: TryInto<ConsumerName, Error: Into<Error>>,
+        K: TryInto<Kind, Error: Into<Error>>,
+        H: RawHandler,
+    {
+        self.add_consumer(consumer, kind, Arc::new(Raw(handler)), KindOptions::new())
+    }
+
+    /// Runs the deliveries of events of any type to this consumer, but of those types that it has
+    /// another handler for: so a consumer of `order.*` gets types that come to exist later, too.
+    ///
+    /// ```
+    /// use queuekit_core::memory::MemoryStore;
+    /// use queuekit_core::{Client, EventDraft, SubscriptionDraft};
+    /// use queuekit_worker::{Bytes, Ctx, JobResult, Worker};
+    ///
+    /// async fn audit(data: Bytes, ctx: Ctx) -> JobResult<Option<Bytes>> {
+    ///     println!("{}: {} bytes", ctx.kind(), data.len());
+    ///     Ok(None)
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let client = Client::new(MemoryStore::new());
+    /// let everything = SubscriptionDraft::new("audit", "*").build()?;
+    /// client.consumers().declare(&everything).await?;
+    /// client.emit(EventDraft::new("order.placed", "7")).await?;
+    ///
+    /// let summary = Worker::new(client).consume_any("audit", audit).run_until_idle().await?;
+    /// assert_eq!(summary.completed, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn consume_any<C, H>(mut self, consumer: C, handler: H) -> Self
+    where
+        C: TryInto<ConsumerName, Error: Into<Error>>,
+        H: RawHandler,
+    {
+        let consumer = consumer.try_into().map_err(Into::into);
+        let added = consumer.and_then(|consumer| {
+            self.settings.kinds.add_any(
+                consumer.queue()?,
+                Arc::new(Raw(handler)),
+                KindOptions::new(),
+            )
+        });
+        self.check(added);
+        self
+    }
+
+    fn add_consumer<C, K>(
+        mut self,
+        consumer: C,
+        kind: K,
+        handler: Arc<dyn Erased>,
+        options: KindOptions,
+    ) -> Self
+    where
+        C: TryInto<ConsumerName, Error: Into<Error>>,
+        K: TryInto<Kind, Error: Into<Error>>,
+    {
+        let consumer = consumer.try_into().map_err(Into::into);
+        let added = consumer.and_then(|consumer| {
+            let kind = kind.try_into().map_err(Into::into)?;
+            self.settings.kinds.add_consumer(consumer.queue()?, kind, handler, options)
+        });
+        self.check(added);
+        self
+    }
+}

@@ -1,0 +1,112 @@
+//! Runs one handler to its end, whatever it does.
+
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use queuekit_core::Bytes;
+
+use super::hooks::{Hooks, call_hooks};
+use crate::run::ctx::Ctx;
+use crate::run::inbox::{Inbox, RunEvent};
+use crate::run::job_error::JobResult;
+use crate::run::result::RunResult;
+use crate::run::run::Run;
+
+/// Who hears of runs: the main loop and the hooks.
+pub(crate) struct Listeners {
+    pub(crate) inbox: Inbox,
+    pub(crate) hooks: Vec<Arc<dyn Hooks>>,
+}
+
+/// Polls a handler until it ends, panics or is abandoned; then its slot is free.
+pub(crate) async fn execute(
+    mut holder: Holder,
+    handler: impl Future<Output = JobResult<Option<Bytes>>> + Send,
+) {
+    let Some(run) = &holder.run else { return };
+    let result = if past_deadline(run) {
+        Some(RunResult::past_deadline())
+    } else {
+        drive(run, &holder.listeners.hooks, handler).await
+    };
+    if let Some(result) = result {
+        holder.end(result);
+    }
+}
+
+/// The result of the handler; none if somebody else has decided.
+async fn drive(
+    run: &Arc<Run>,
+    hooks: &[Arc<dyn Hooks>],
+    handler: impl Future<Output = JobResult<Option<Bytes>>> + Send,
+) -> Option<RunResult> {
+    let span = span(run);
+    call_hooks(hooks, |hooks| hooks.on_start(&Ctx::new(Arc::clone(run))));
+    run.start();
+    let mut handler = pin!(handler);
+    poll_fn(|cx| {
+        if run.is_abandoned() {
+            return Poll::Ready(None);
+        }
+        let polled = span.in_scope(|| catch_unwind(AssertUnwindSafe(|| handler.as_mut().poll(cx))));
+        match polled {
+            Ok(Poll::Ready(answer)) => Poll::Ready(Some(RunResult::of(run, answer))),
+            Err(panic) => Poll::Ready(Some(RunResult::of_panic(run, &*panic))),
+            Ok(Poll::Pending) => {
+                run.wake_when_abandoned(cx.waker());
+                if run.is_abandoned() { Poll::Ready(None) } else { Poll::Pending }
+            }
+        }
+    })
+    .await
+}
+
+/// It may have waited for a thread since it was reserved.
+fn past_deadline(run: &Run) -> bool {
+    run.lease.deadline_in.is_some_and(|left| run.asked_at.elapsed() > left)
+}
+
+fn span(run: &Run) -> tracing::Span {
+    let lease = &run.lease;
+    tracing::info_span!(
+        "job",
+        id = %lease.id(),
+        kind = %lease.kind,
+        queue = %lease.token.queue,
+        attempt = lease.attempt,
+        traceparent = lease.metadata.get("traceparent"),
+    )
+}
+
+/// Holds a run's slot: whatever becomes of the task, the main loop hears of its end.
+pub(crate) struct Holder {
+    run: Option<Arc<Run>>,
+    listeners: Arc<Listeners>,
+}
+
+impl Holder {
+    pub(crate) fn new(run: Arc<Run>, listeners: Arc<Listeners>) -> Self {
+        Self { run: Some(run), listeners }
+    }
+
+    fn end(&mut self, result: RunResult) {
+        if let Some(run) = self.run.take() {
+            run.end();
+            let event =
+                if run.claim() { RunEvent::Ended(run, result) } else { RunEvent::Returned(run) };
+            self.listeners.inbox.push(event);
+        }
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        if let Some(run) = &self.run {
+            let result = RunResult::of_drop(run);
+            self.end(result);
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Calls into the application when something happens to a run.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use queuekit_core::{AckOutcome, Error, NackOutcome};
+
+use crate::run::ctx::Ctx;
+
+/// Calls of the application when something happens to a run. Every method does nothing by default.
+///
+/// Hooks are called between two batches of work, so they must be quick: send what they learn to a
+/// task of the application, and wait for nothing. A hook that panics harms neither the others nor
+/// the worker.
+///
+/// ```
+/// # use queuekit_core::{Client, memory::MemoryStore};
+/// # use queuekit_worker as queuekit;
+/// use queuekit::{Ctx, Hooks, Outcome, Worker};
+///
+/// struct Alerts;
+///
+/// impl Hooks for Alerts {
+///     fn on_outcome(&self, ctx: &Ctx, outcome: &Outcome) {
+///         if *outcome == Outcome::Dead {
+///             eprintln!("{} {} is dead", ctx.kind(), ctx.id());
+///         }
+///     }
+/// }
+///
+/// # let client = Client::new(MemoryStore::new());
+/// let worker = Worker::new(client).hooks(Alerts);
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a set of hooks",
+    note = "write `impl Hooks for {Self} {{}}` and replace the methods you need"
+)]
+pub trait Hooks: Send + Sync + 'static {
+    /// A handler is about to run.
+    fn on_start(&self, ctx: &Ctx) {
+        let _ = ctx;
+    }
+
+    /// A run has ended, and the store has recorded it.
+    fn on_outcome(&self, ctx: &Ctx, outcome: &Outcome) {
+        let _ = (ctx, outcome);
+    }
+
+    /// The lease of a run no longer holds: its handler was asked to stop, its outcome does not
+    /// count.
+    fn on_lease_lost(&self, ctx: &Ctx) {
+        let _ = ctx;
+    }
+
+    /// A handler goes on though its run was given up; its slot stays taken until it returns.
+    fn on_stuck(&self, ctx: &Ctx) {
+        let _ = ctx;
+    }
+
+    /// A call of the store has failed; it will be repeated.
+    fn on_store_error(&self, error: &Error) {
+        let _ = error;
+    }
+}
+
+/// How a run ended, by the store's answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// The job is completed.
+    Completed,
+    /// The run failed; the job runs again after this long.
+    Retrying {
+        /// From now.
+        after: Duration,
+    },
+    /// The job is in the dead-letter queue.
+    Dead,
+    /// The job was given back unfinished and runs again after this long; no attempt was spent.
+    Released {
+        /// From now.
+        after: Duration,
+    },
+    /// The job is cancelled.
+    Cancelled,
+    /// The lease no longer held: this run changed nothing.
+    LeaseLost,
+}
+
+impl Outcome {
+    /// By their places.
+    pub(crate) const NAMES: [&'static str; 6] =
+        ["completed", "failed", "dead", "released", "cancelled", "lease_lost"];
+
+    /// The snake_case name used in metrics.
+    pub const fn as_str(self) -> &'static str {
+        Self::NAMES[self.index()]
+    }
+
+    pub(crate) const fn index(self) -> usize {
+        match self {
+            Self::Completed => 0,
+            Self::Retrying { .. } => 1,
+            Self::Dead => 2,
+            Self::Released { .. } => 3,
+            Self::Cancelled => 4,
+            Self::LeaseLost => 5,
+        }
+    }
+}
+
+impl From<AckOutcome> for Outcome {
+    fn from(outcome: AckOutcome) -> Self {
+        match outcome {
+            AckOutcome::Acked | AckOutcome::AlreadyDone => Self::Completed,
+            AckOutcome::LeaseLost | AckOutcome::NotFound => Self::LeaseLost,
+        }
+    }
+}
+
+impl From<NackOutcome> for Outcome {
+    fn from(outcome: NackOutcome) -> Self {
+        match outcome {
+            NackOutcome::Retrying { after } => Self::Retrying { after },
+            NackOutcome::Dead => Self::Dead,
+            NackOutcome::Released { after } => Self::Released { after },
+            NackOutcome::Cancelled => Self::Cancelled,
+            NackOutcome::LeaseLost | NackOutcome::NotFound => Self::LeaseLost,
+        }
+    }
+}
+
+/// Calls every set of hooks; one that panics harms neither the others nor the worker.
+pub(crate) fn call_hooks(hooks: &[Arc<dyn Hooks>], mut call: impl FnMut(&dyn Hooks)) {
+    for hooks in hooks {
+        if catch_unwind(AssertUnwindSafe(|| call(&**hooks))).is_err() {
+            tracing::error!("a hook panicked");
+        }
+    }
+}

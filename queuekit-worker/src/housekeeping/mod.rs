@@ -1,0 +1,6 @@
+//! What a worker does beside its jobs: upkeep, schedules, and listening for wake-ups.
+
+pub(crate) mod caretaker;
+mod schedules;
+mod upkeep;
+pub(crate) mod wakeups;

@@ -1,0 +1,49 @@
+//! Enqueues what schedules say is due.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use queuekit_core::retry::{chance, jittered};
+use queuekit_core::schedule::tick;
+use queuekit_core::{Backend, Error, ErrorKind, Result, ScheduleName};
+
+/// How soon a worker sees that somebody has made a schedule.
+const EVERY: Duration = Duration::from_secs(5);
+
+/// Schedules that stay due, and why: it is logged once.
+type Told = HashMap<ScheduleName, ErrorKind>;
+
+/// Ticks until it is dropped; any number of processes may at once (contract R15.2). Ends by itself
+/// if the store keeps no schedules.
+pub(crate) async fn schedules(store: &dyn Backend, failed: impl Fn(&Error)) {
+    let mut told = Told::new();
+    loop {
+        let wait = match tick_all(store, &mut told).await {
+            Ok(Some(next_in)) => next_in.min(jittered(EVERY, chance())),
+            Ok(None) => return,
+            Err(error) => {
+                failed(&error);
+                jittered(EVERY, chance())
+            }
+        };
+        tokio::time::sleep(wait).await;
+    }
+}
+
+/// The time to the next occurrence; none if the store keeps no schedules.
+async fn tick_all(store: &dyn Backend, told: &mut Told) -> Result<Option<Duration>> {
+    loop {
+        let Some(ticked) = tick(store).await? else { return Ok(None) };
+        let before = std::mem::take(told);
+        for (schedule, error) in ticked.failed {
+            if before.get(&schedule) != Some(error.kind()) {
+                tracing::warn!(%schedule, %error, "a schedule that is due enqueued nothing");
+            }
+            told.insert(schedule, error.kind().clone());
+        }
+        if !ticked.more {
+            return Ok(Some(ticked.next_in.unwrap_or(EVERY)));
+        }
+        tokio::task::yield_now().await;
+    }
+}

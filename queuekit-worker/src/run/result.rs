@@ -1,0 +1,160 @@
+//! How a run ended, and what that means for its job: pure rules.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use queuekit_core::event::retry_of_delivery;
+use queuekit_core::retry::{chance, no_handler_delay};
+use queuekit_core::{Ack, Bytes, ErrorText, LeaseToken, Nack, NackKind, RetryPolicy};
+
+use super::job_error::{JobError, JobResult, Then};
+use super::run::{Flag, Run};
+
+/// How a run ended, as it is reported to the store.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum RunResult {
+    Done(Option<Bytes>),
+    Failed { kind: NackKind, error: ErrorText, delay: Duration },
+}
+
+impl RunResult {
+    /// What the handler answered means this.
+    pub(crate) fn of(run: &Run, answer: JobResult<Option<Bytes>>) -> Self {
+        let answer = answer.and_then(|result| {
+            if let Some(result) = &result {
+                let limits = run.context.client.backend().capabilities().limits;
+                limits.admit_result(result.len()).map_err(JobError::retry)?;
+            }
+            Ok(result)
+        });
+        match answer {
+            Ok(result) => Self::Done(result),
+            Err(error) => Self::of_error(run, &error),
+        }
+    }
+
+    fn of_error(run: &Run, error: &JobError) -> Self {
+        let text = error.to_string();
+        match error.then {
+            Then::Fatal => Self::failed(NackKind::Fatal, text, Duration::ZERO),
+            Then::Cancel => Self::failed(NackKind::Cancelled, text, Duration::ZERO),
+            _ if run.has(Flag::CancelRequested) => {
+                Self::failed(NackKind::Cancelled, text, Duration::ZERO)
+            }
+            Then::Snooze(delay) => Self::failed(NackKind::Release, text, delay),
+            Then::Retry | Then::RetryAfter(_) if run.has(Flag::TimedOut) => {
+                Self::failed(NackKind::Retry, timed_out(run, &text), retry_delay(run))
+            }
+            // It was interrupted for no fault of its own.
+            Then::Retry | Then::RetryAfter(_)
+                if run.has(Flag::ShutDown) || run.has(Flag::Doubted) =>
+            {
+                Self::failed(NackKind::Release, text, Duration::ZERO)
+            }
+            Then::Retry => Self::failed(NackKind::Retry, text, retry_delay(run)),
+            Then::RetryAfter(delay) => Self::failed(NackKind::Retry, text, delay),
+        }
+    }
+
+    /// The handler has panicked.
+    pub(crate) fn of_panic(run: &Run, panic: &(dyn Any + Send)) -> Self {
+        let text = panic
+            .downcast_ref::<&str>()
+            .copied()
+            .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+            .unwrap_or("with something that is no text");
+        let text = format!("the handler panicked: {text}");
+        Self::failed(NackKind::Retry, text, retry_delay(run))
+    }
+
+    /// The run went on long after it timed out.
+    pub(crate) fn of_timeout(run: &Run) -> Self {
+        let text = timed_out(run, "it was given up");
+        Self::failed(NackKind::Retry, text, retry_delay(run))
+    }
+
+    /// The task ended early: something of the handler's panicked outside of its run, or the
+    /// runtime shuts down.
+    pub(crate) fn of_drop(run: &Run) -> Self {
+        Self::failed(NackKind::Retry, "the run was dropped before it ended", retry_delay(run))
+    }
+
+    /// The worker shuts down.
+    pub(crate) fn of_shutdown() -> Self {
+        Self::release("the worker shut down", Duration::ZERO)
+    }
+
+    /// This worker has no handler for the kind.
+    pub(crate) fn without_handler(releases: u32) -> Self {
+        Self::release("no handler for this kind", no_handler_delay(releases))
+    }
+
+    /// The kind runs as many jobs as it may, and as many wait.
+    pub(crate) fn over_limit(releases: u32) -> Self {
+        Self::release("the kind is at its limit", no_handler_delay(releases))
+    }
+
+    /// It waited for its kind to have room, and is not started any more.
+    pub(crate) fn not_started(run: &Run) -> Self {
+        if run.has(Flag::CancelRequested) {
+            return Self::failed(NackKind::Cancelled, "cancelled", Duration::ZERO);
+        }
+        Self::of_shutdown()
+    }
+
+    /// It came to its handler after its deadline.
+    pub(crate) fn past_deadline() -> Self {
+        Self::failed(NackKind::Fatal, "deadline", Duration::ZERO)
+    }
+
+    /// The store refuses this success for good: the attempt has failed.
+    pub(crate) fn refused(run: &Run, error: &queuekit_core::Error) -> Self {
+        let text = format!("the result could not be stored: {error}");
+        Self::failed(NackKind::Retry, text, retry_delay(run))
+    }
+
+    fn release(text: &str, delay: Duration) -> Self {
+        Self::failed(NackKind::Release, text, delay)
+    }
+
+    fn failed(kind: NackKind, error: impl Into<ErrorText>, delay: Duration) -> Self {
+        Self::Failed { kind, error: error.into(), delay }
+    }
+
+    /// The success to record, if it is one.
+    pub(crate) fn ack(&self, lease: &LeaseToken) -> Option<Ack> {
+        match self {
+            Self::Done(result) => Some(Ack { lease: lease.clone(), result: result.clone() }),
+            Self::Failed { .. } => None,
+        }
+    }
+
+    /// The failure to record, if it is one.
+    pub(crate) fn nack(&self, lease: &LeaseToken) -> Option<Nack> {
+        match self {
+            Self::Done(_) => None,
+            Self::Failed { kind, error, delay } => {
+                Some(Nack::new(lease.clone(), *kind, error.as_str(), *delay))
+            }
+        }
+    }
+}
+
+fn timed_out(run: &Run, text: &str) -> String {
+    format!("timed out after {:?}: {text}", run.timeout().unwrap_or_default())
+}
+
+/// By the policy of the subscription, of the kind, or of the worker.
+fn retry_delay(run: &Run) -> Duration {
+    let context = &run.context;
+    let subscribed = retry_of_delivery(&run.lease.token.queue, &run.lease.metadata);
+    let own = run.handler.and_then(|handler| context.options[handler].retry.as_ref());
+    let policy = subscribed.as_ref().or(own).unwrap_or(&context.retry);
+    let delay = |policy: &RetryPolicy| policy.delay(run.lease.attempt, chance());
+    // The application's own function may panic like its handler.
+    catch_unwind(AssertUnwindSafe(|| delay(policy))).unwrap_or_else(|_| {
+        tracing::error!(kind = %run.lease.kind, "the retry policy panicked; using the default");
+        delay(&RetryPolicy::DEFAULT)
+    })
+}

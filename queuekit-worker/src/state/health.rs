@@ -1,0 +1,164 @@
+//! How a worker does, for probes.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+
+use crate::run::phase::Phase;
+
+/// How long the main loop may take to turn.
+const TURN: Duration = Duration::from_secs(5);
+/// How often it shows that it turns, also while it waits for the store.
+pub(crate) const SHOW: Duration = Duration::from_secs(1);
+
+/// What a worker says about its health at one moment; [`RunningWorker::probe`] asks for it.
+///
+/// [`RunningWorker::probe`]: crate::RunningWorker::probe
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WorkerHealth {
+    /// Since the main loop last showed that it turns.
+    pub turned_ago: Duration,
+    /// Since the store last answered; none if it has not yet.
+    pub store_answered_ago: Option<Duration>,
+    /// The time between two beats, each of which asks the store.
+    pub beat_interval: Duration,
+    /// It takes no more work.
+    pub draining: bool,
+}
+
+impl WorkerHealth {
+    /// Why the process should be restarted, if it should: its main loop has not turned for 5 s.
+    /// That happens if handlers block all threads of the runtime. A store that is away is no
+    /// reason.
+    pub fn why_not_alive(&self) -> Option<&'static str> {
+        let stuck = "the main loop has not turned for 5 s; a handler may block its thread";
+        (self.turned_ago >= TURN).then_some(stuck)
+    }
+
+    /// Why the worker takes no work, if it does not: it drains, or the store has not answered
+    /// within two beat intervals.
+    pub fn why_not_ready(&self) -> Option<&'static str> {
+        if self.draining {
+            return Some("draining");
+        }
+        match self.store_answered_ago {
+            None => Some("the store has not answered yet"),
+            Some(ago) if ago > self.beat_interval * 2 => Some("the store does not answer"),
+            Some(_) => self.why_not_alive(),
+        }
+    }
+}
+
+/// Asks a worker for its [health](WorkerHealth), from any thread; clones ask the same worker.
+#[derive(Clone)]
+pub struct HealthProbe(pub(crate) Arc<Vitals>);
+
+impl HealthProbe {
+    /// How it does now.
+    pub fn health(&self) -> WorkerHealth {
+        self.0.at(Instant::now())
+    }
+}
+
+impl fmt::Debug for HealthProbe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("HealthProbe").field(&self.health()).finish()
+    }
+}
+
+/// When the parts of a worker last showed that they live.
+pub(crate) struct Vitals {
+    began: Instant,
+    beat_interval: Duration,
+    /// In milliseconds since it began, as the next.
+    turned: AtomicU64,
+    /// One more, so that zero means never.
+    answered: AtomicU64,
+    phase: watch::Receiver<Phase>,
+}
+
+impl Vitals {
+    pub(crate) fn new(beat_interval: Duration, phase: watch::Receiver<Phase>) -> Self {
+        Self {
+            began: Instant::now(),
+            beat_interval,
+            turned: AtomicU64::new(0),
+            answered: AtomicU64::new(0),
+            phase,
+        }
+    }
+
+    pub(crate) fn turned(&self) {
+        self.turned.store(self.now(), Ordering::Relaxed);
+    }
+
+    pub(crate) fn store_answered(&self) {
+        self.answered.store(self.now() + 1, Ordering::Relaxed);
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX - 1)
+    }
+
+    fn at(&self, now: Instant) -> WorkerHealth {
+        let since =
+            |millis| now.saturating_duration_since(self.began + Duration::from_millis(millis));
+        let answered = self.answered.load(Ordering::Relaxed).checked_sub(1);
+        WorkerHealth {
+            turned_ago: since(self.turned.load(Ordering::Relaxed)),
+            store_answered_ago: answered.map(since),
+            beat_interval: self.beat_interval,
+            draining: *self.phase.borrow() != Phase::Serving,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::phase::Phases;
+
+    const BEAT: Duration = Duration::from_secs(10);
+    const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn a_loop_that_has_not_turned_for_5_s_is_stuck() {
+        let phases = Phases::default();
+        let vitals = Vitals::new(BEAT, phases.subscribe());
+        vitals.store_answered();
+        let at = |since: Duration| vitals.at(vitals.began + since);
+        assert_eq!(at(TURN - MS).why_not_alive(), None);
+        assert!(at(TURN).why_not_alive().is_some());
+        assert!(at(TURN).why_not_ready().is_some(), "what is not alive is not ready");
+    }
+
+    #[test]
+    fn a_store_that_has_not_answered_for_two_beats_makes_a_worker_unready_but_not_dead() {
+        let health = |answered| WorkerHealth {
+            turned_ago: Duration::ZERO,
+            store_answered_ago: answered,
+            beat_interval: BEAT,
+            draining: false,
+        };
+        assert_eq!(health(Some(BEAT * 2)).why_not_ready(), None);
+        for away in [health(None), health(Some(BEAT * 2 + MS))] {
+            assert!(away.why_not_ready().is_some());
+            assert_eq!(away.why_not_alive(), None);
+        }
+    }
+
+    #[test]
+    fn a_worker_that_drains_is_alive_and_not_ready() {
+        let phases = Phases::default();
+        let vitals = Vitals::new(BEAT, phases.subscribe());
+        vitals.store_answered();
+        phases.advance(Phase::Forced);
+        let health = vitals.at(vitals.began);
+        assert_eq!(health.why_not_alive(), None);
+        assert_eq!(health.why_not_ready(), Some("draining"));
+    }
+}

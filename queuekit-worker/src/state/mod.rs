@@ -1,0 +1,10 @@
+//! What the parts of one worker share: its settings, its runs, its counters.
+
+pub(crate) mod health;
+pub(crate) mod meters;
+pub(crate) mod registry;
+pub(crate) mod run_events;
+pub(crate) mod settings;
+pub(crate) mod shared;
+pub(crate) mod snapshot;
+pub(crate) mod summary;

@@ -1,0 +1,91 @@
+//! What a worker is doing.
+
+use std::time::Duration;
+
+use queuekit_core::{JobId, Kind, QueueName, WorkerId};
+
+use super::shared::Shared;
+use super::summary::RunSummary;
+use crate::run::phase::Phase;
+use crate::run::run::Flag;
+
+/// A worker at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WorkerSnapshot {
+    /// This incarnation.
+    pub id: WorkerId,
+    /// The name it was given.
+    pub name: String,
+    /// What it is at.
+    pub state: WorkerState,
+    /// Jobs it can run at once.
+    pub slots: usize,
+    /// Its handlers at work.
+    pub jobs: Vec<RunningJob>,
+    /// What it has done since it started.
+    pub counters: RunSummary,
+}
+
+/// What a worker is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WorkerState {
+    /// It waits for work.
+    Idle,
+    /// It runs jobs.
+    Running,
+    /// It takes no more work and finishes what it has.
+    Draining,
+    /// It has ended.
+    Stopped,
+}
+
+/// One handler at work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RunningJob {
+    /// The job.
+    pub id: JobId,
+    /// Its kind.
+    pub kind: Kind,
+    /// Its queue.
+    pub queue: QueueName,
+    /// Which attempt this is, 1 for the first.
+    pub attempt: u32,
+    /// Since its handler was started.
+    pub running_for: Duration,
+    /// Its run was given up, and its handler goes on.
+    pub stuck: bool,
+}
+
+pub(crate) fn snapshot(shared: &Shared) -> WorkerSnapshot {
+    let stopped = shared.is_stopped();
+    let runs = shared.registry.lock();
+    let jobs: Vec<_> = runs
+        .iter()
+        .filter(|entry| !stopped && !entry.returned)
+        .map(|entry| RunningJob {
+            id: entry.run.lease.id(),
+            kind: entry.run.lease.kind.clone(),
+            queue: entry.run.lease.token.queue.clone(),
+            attempt: entry.run.lease.attempt,
+            running_for: entry.run.running_for(),
+            stuck: entry.run.has(Flag::Stuck),
+        })
+        .collect();
+    drop(runs);
+    let state = match shared.phase() {
+        _ if stopped => WorkerState::Stopped,
+        Phase::Draining { .. } | Phase::Forced => WorkerState::Draining,
+        Phase::Serving if jobs.is_empty() => WorkerState::Idle,
+        Phase::Serving => WorkerState::Running,
+    };
+    WorkerSnapshot {
+        id: shared.id().clone(),
+        name: shared.settings.name.clone(),
+        state,
+        slots: shared.settings.slots,
+        jobs,
+        counters: shared.counters.read(),
+    }
+}

@@ -1,0 +1,154 @@
+//! Taking back what ran out, and leasing what can run (R5, R7).
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use queuekit_core::lifecycle::{Budget, Record, Transition};
+use queuekit_core::queue::Order;
+use queuekit_core::{
+    ErrorText, JobId, Lease, Limits, PartitionKey, QueueName, Reserve, Reserved, Result, State,
+    Timestamp,
+};
+
+use crate::data::{Data, Turn};
+
+impl Data {
+    pub(crate) fn reserve(&mut self, request: &Reserve, limits: &Limits) -> Result<Reserved> {
+        limits.admit_reserve(request.limit)?;
+        let mut reserved = Reserved::default();
+        if request.limit == 0 {
+            return Ok(reserved);
+        }
+        let mut budget = Budget::of(request.limit);
+        for name in request.queues.names() {
+            self.reclaim(name, &mut budget);
+        }
+        request.queues.divide(request.limit, |name, most| {
+            let before = reserved.leases.len();
+            self.lease_from(name, most, request, &mut budget, &mut reserved.leases);
+            Ok(reserved.leases.len() - before)
+        })?;
+        reserved.more = budget.more(&reserved);
+        let names = request.queues.names().iter();
+        reserved.next_due_in = names.filter_map(|name| self.next_due_in(name)).min();
+        Ok(reserved)
+    }
+
+    fn is_awake(&self, name: &QueueName) -> bool {
+        self.queues.get(name).is_some_and(|queue| !queue.settings.paused)
+    }
+
+    /// Earliest expiry first; those that die of it within the bound (R5.6, R5.7).
+    fn reclaim(&mut self, name: &QueueName, budget: &mut Budget) {
+        if !self.is_awake(name) {
+            return;
+        }
+        let expired = self.of_queue(name).filter(|record| record.is_expired(self.now));
+        let mut expired: Vec<&Record> = expired.collect();
+        expired.sort_by_key(|record| (record.lease_expires_at, record.seq));
+        expired.truncate(budget.reclaims());
+        let now = self.now;
+        let reclaim = |record: &Record| Some((record.id, budget.reclaim(record)?));
+        let taken: Vec<_> = expired.into_iter().filter_map(reclaim).collect();
+        for (id, transition) in taken {
+            self.apply(id, transition, |record| record.expire(transition, now));
+        }
+    }
+
+    fn lease_from(
+        &mut self,
+        name: &QueueName,
+        most: usize,
+        request: &Reserve,
+        budget: &mut Budget,
+        leases: &mut Vec<Lease>,
+    ) {
+        if !self.is_awake(name) {
+            return;
+        }
+        let mut candidates = self.candidates(name);
+        let mut left = most;
+        while left > 0 {
+            let Some(id) = self.take_next(name, &mut candidates) else { return };
+            if self.jobs.get(&id).is_some_and(|record| record.is_past_deadline(self.now)) {
+                if !budget.dead_letter() {
+                    return;
+                }
+                self.end_dead(id, Transition::MissDeadline, ErrorText::from("deadline"));
+                // Its death may hold its key, or let another job of it run.
+                candidates = self.candidates(name);
+                continue;
+            }
+            leases.extend(self.grant(id, request));
+            left -= 1;
+        }
+    }
+
+    /// One step sets everything (R5.2).
+    fn grant(&mut self, id: JobId, request: &Reserve) -> Option<Lease> {
+        let (now, mut lease) = (self.now, None);
+        self.apply(id, Transition::Reserve, |record| lease = Some(record.grant(request, now)));
+        lease
+    }
+
+    /// The jobs that can run now: those of a key by sequence, those without one by priority.
+    fn candidates(&self, name: &QueueName) -> Candidates {
+        let mut candidates = Candidates::new();
+        for record in self.free(name) {
+            if record.scheduled_at <= self.now {
+                let key = record.partition_key.as_ref().map_or("", PartitionKey::as_str);
+                let jobs = candidates.entry(key.to_owned()).or_default();
+                jobs.push_back((record.serving_place(), record.id));
+            }
+        }
+        candidates.entry(String::new()).or_default().make_contiguous().sort();
+        candidates.retain(|_, jobs| !jobs.is_empty());
+        candidates
+    }
+
+    fn take_next(&mut self, name: &QueueName, candidates: &mut Candidates) -> Option<JobId> {
+        let queue = self.queues.get_mut(name)?;
+        let key = if queue.settings.order == Order::Strict {
+            let next = candidates.iter().filter_map(|(key, jobs)| Some((jobs.front()?, key)));
+            next.min()?.1.clone()
+        } else {
+            // A key that begins to wait joins the coming round and is owed nothing (R7.4).
+            for (key, turn) in &mut queue.turns {
+                turn.waits &= candidates.contains_key(key);
+            }
+            for key in candidates.keys() {
+                let turn = queue.turns.entry(key.clone()).or_default();
+                if !turn.waits {
+                    let first = if turn.at == 0 { queue.turn_served + 1 } else { turn.at };
+                    *turn = Turn { at: first.max(queue.turn_served), waits: true };
+                }
+            }
+            let turns = candidates.keys().filter_map(|key| Some((queue.turns.get(key)?.at, key)));
+            let key = turns.min()?.1.clone();
+            let turn = queue.turns.entry(key.clone()).or_default();
+            queue.turn_served = queue.turn_served.max(turn.at);
+            turn.at = queue.turn_served + 1;
+            key
+        };
+        let jobs = candidates.get_mut(&key)?;
+        let (_, id) = jobs.pop_front()?;
+        if jobs.is_empty() {
+            candidates.remove(&key);
+        }
+        Some(id)
+    }
+
+    /// When the next job becomes due or the next lease runs out (R5.1).
+    fn next_due_in(&self, name: &QueueName) -> Option<Duration> {
+        if !self.is_awake(name) {
+            return None;
+        }
+        let running = self.of_queue(name).filter(|record| record.state == State::Running);
+        let expiries = running.map(|record| record.lease_expires_at);
+        let waiting = self.free(name).into_iter().map(|record| record.scheduled_at);
+        expiries.chain(waiting).min().map(|at| at.since(self.now))
+    }
+}
+
+/// By partition key, "" for the jobs without one, the next first.
+type Candidates = BTreeMap<String, VecDeque<((u8, Timestamp, u64), JobId)>>;
