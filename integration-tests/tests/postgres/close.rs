@@ -16,7 +16,9 @@ async fn r10_4_close_ends_calls_connections_and_the_thread() {
     if !alone(test) {
         return;
     }
-    let Some(stage) = Stage::open(test).await else { return };
+    // A call that waits for its turn longer than op_timeout allows would end before the close.
+    let settings = "pool_size=4&op_timeout_ms=60000";
+    let Some(stage) = Stage::with(test, settings).await else { return };
     let store = stage.store.clone();
     create(&store, &build(draft())).await;
     let token = [lease(&store, 1).await.remove(0).token];
