@@ -100,6 +100,10 @@ pub trait Layer: Debug + Send + Sync + 'static {
         self.leases().list_workers().await
     }
 
+    async fn find_worker(&self, worker: &WorkerId) -> Result<Option<WorkerInfo>> {
+        self.leases().find_worker(worker).await
+    }
+
     fn subscribe(&self, queues: &[QueueName]) -> Result<Wakeup> {
         self.wakeups().subscribe(queues)
     }

@@ -143,6 +143,7 @@ macro_rules! __for_each_case {
                 [Leases] r3_8_the_last_lines_are_kept_and_cut
                 [Leases] r3_8_a_lost_lease_reports_nothing
                 [Leases] r3_9_a_worker_is_listed_until_three_ttl
+                [Leases] r3_9_a_worker_is_found_by_its_id
                 [Leases] r3_9_a_beat_forgets_nobody_too_early
                 [Leases] r3_9_two_workers_may_share_a_name
                 [Leases] r3_9_leases_do_not_depend_on_presence

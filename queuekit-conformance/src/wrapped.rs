@@ -129,6 +129,11 @@ impl<L: Layer> Leases for Wrapped<L> {
         self.0.called("list_workers");
         self.0.list_workers().await
     }
+
+    async fn find_worker(&self, worker: &WorkerId) -> Result<Option<WorkerInfo>> {
+        self.0.called("find_worker");
+        self.0.find_worker(worker).await
+    }
 }
 
 #[deny(clippy::missing_trait_methods)]
@@ -302,7 +307,7 @@ impl<L: Layer> Outbox for Wrapped<L> {
 }
 
 /// Every operation that a [`Layer`] hears of.
-pub const OPERATIONS: [&str; 40] = [
+pub const OPERATIONS: [&str; 41] = [
     "enqueue",
     "reserve",
     "ack",
@@ -319,6 +324,7 @@ pub const OPERATIONS: [&str; 40] = [
     "beat",
     "forget_worker",
     "list_workers",
+    "find_worker",
     "subscribe",
     "subscribe_cancels",
     "prune",

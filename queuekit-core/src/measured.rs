@@ -161,6 +161,10 @@ impl Leases for Measured {
     async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {
         measured!("list_workers", inner!(self, leases).list_workers())
     }
+
+    async fn find_worker(&self, worker: &WorkerId) -> Result<Option<WorkerInfo>> {
+        measured!("find_worker", inner!(self, leases).find_worker(worker))
+    }
 }
 
 #[async_trait]

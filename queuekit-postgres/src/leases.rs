@@ -55,4 +55,11 @@ impl Leases for PostgresStore {
         });
         workers.await
     }
+
+    async fn find_worker(&self, worker: &WorkerId) -> Result<Option<WorkerInfo>> {
+        let found = self.call("find_worker", Call::Repeatable, worker, |worker, session| {
+            Box::pin(read::find_worker(session, worker))
+        });
+        found.await
+    }
 }

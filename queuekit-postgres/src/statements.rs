@@ -73,6 +73,7 @@ statements! {
     BeatFirst "beat_first"
     WorkerForget "worker_forget"
     Workers "workers"
+    Worker "worker"
     Schedule "schedule"
     SchedulesAfter "schedules_after"
     SchedulesDue "schedules_due"

@@ -13,7 +13,7 @@ use crate::call::{Call, Request};
 use crate::codec::{bytes_of, millis, number_of, progress, token};
 use crate::doubt::in_part;
 use crate::error::unreadable;
-use crate::read::{StoredBeat, workers};
+use crate::read::{StoredBeat, find_worker, workers};
 use crate::scripts::Lua;
 
 #[async_trait]
@@ -116,6 +116,10 @@ impl Leases for RedisStore {
 
     async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {
         workers(self, "list_workers").await
+    }
+
+    async fn find_worker(&self, worker: &WorkerId) -> Result<Option<WorkerInfo>> {
+        find_worker(self, worker).await
     }
 }
 

@@ -37,4 +37,9 @@ impl Leases for SqliteStore {
     async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {
         self.read("list_workers", |step| step.list_workers()).await
     }
+
+    async fn find_worker(&self, worker: &WorkerId) -> Result<Option<WorkerInfo>> {
+        let worker = worker.clone();
+        self.read("find_worker", move |step| step.find_worker(&worker)).await
+    }
 }

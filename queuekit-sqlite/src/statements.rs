@@ -106,6 +106,7 @@ statements! {
     WORKER_INSERT "worker_insert"
     WORKER_UPDATE "worker_update"
     WORKERS "workers"
+    WORKER "worker"
     PAYLOAD_GONE "payload_gone"
     EVENT_SETTINGS "event_settings"
     EVENT_SETTINGS_PUT "event_settings_put"

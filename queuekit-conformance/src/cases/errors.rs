@@ -126,6 +126,7 @@ pub async fn r10_4_after_close_every_capability_is_closed(world: &dyn World) {
         answers.push(("beat", leases.beat(&beat_of("w")).await));
         answers.push(("forget_worker", leases.forget_worker(&worker("w")).await.map(drop)));
         answers.push(("list_workers", leases.list_workers().await.map(drop)));
+        answers.push(("find_worker", leases.find_worker(&worker("w")).await.map(drop)));
     }
     if let Some(wakeups) = can.wakeups {
         let subscribed = wakeups.subscribe(std::slice::from_ref(&name));

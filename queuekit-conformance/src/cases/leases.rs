@@ -184,6 +184,23 @@ pub async fn r3_9_a_worker_is_listed_until_three_ttl(world: &dyn World) {
     }
 }
 
+/// R3.9: a worker is found by its id, as it is listed, for as long as it is.
+/// Guard: the id and the age by which one is found.
+pub async fn r3_9_a_worker_is_found_by_its_id(world: &dyn World) {
+    assert_eq!(world.worker("mailer-1").await, None);
+    let (mailer, other) = (mailer("mailer-1"), beat_of("other"));
+    world.beat(&mailer).await;
+    world.beat(&other).await;
+    let found = world.worker("mailer-1").await.expect("the worker is listed");
+    assert_eq!(found.beat, mailer);
+    for moment in Moment::ALL {
+        world.beat(&mailer).await;
+        world.advance_to(moment, 3 * TTL).await;
+        let found = world.worker("mailer-1").await;
+        assert_eq!(found.is_none(), moment.has_come(), "{moment:?}");
+    }
+}
+
 /// R3.9: a beat forgets those whose 3 ttl are over, and nobody before.
 /// Guard: the age in the condition by which workers are forgotten.
 pub async fn r3_9_a_beat_forgets_nobody_too_early(world: &dyn World) {

@@ -28,4 +28,9 @@ impl<'w> dyn World + 'w {
     pub async fn workers(&self) -> Vec<WorkerInfo> {
         self.leases().list_workers().await.expect("list_workers")
     }
+
+    /// The worker of this id, if it is listed.
+    pub async fn worker(&self, id: &str) -> Option<WorkerInfo> {
+        self.leases().find_worker(&worker(id)).await.expect("find_worker")
+    }
 }

@@ -225,6 +225,11 @@ impl Leases for Flaky {
         self.up()?;
         self.inner_leases().list_workers().await
     }
+
+    async fn find_worker(&self, worker: &WorkerId) -> Result<Option<WorkerInfo>> {
+        self.up()?;
+        self.inner_leases().find_worker(worker).await
+    }
 }
 
 #[async_trait]

@@ -45,6 +45,15 @@ pub trait Leases: Debug + Send + Sync {
     /// # Errors
     /// `Unavailable`, `Closed`.
     async fn list_workers(&self) -> Result<Vec<WorkerInfo>>;
+
+    /// The live worker of this id. A store reads no other (contract R3.9); this default lists all
+    /// of them.
+    ///
+    /// # Errors
+    /// `Unavailable`, `Closed`.
+    async fn find_worker(&self, worker: &WorkerId) -> Result<Option<WorkerInfo>> {
+        Ok(self.list_workers().await?.into_iter().find(|live| live.beat.id == *worker))
+    }
 }
 
 /// The outcome for one extended lease.

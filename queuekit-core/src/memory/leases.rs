@@ -6,6 +6,7 @@ use super::tables::Tables;
 use super::{Faults, MemoryStore, Operation};
 use crate::backend::{LeaseToken, LeaseTtl};
 use crate::capability::{Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo};
+use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::lifecycle::Transition;
 use crate::limits::Limits;
@@ -39,11 +40,13 @@ impl Leases for MemoryStore {
 
     async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {
         self.step(Operation::ListWorkers, |tables| {
-            let now = tables.now;
-            let live = tables.workers.values().filter(|(beat, at)| beat.is_listed(*at, now));
-            Ok(live
-                .map(|(beat, at)| WorkerInfo { beat: beat.clone(), age: now.since(*at) })
-                .collect())
+            Ok(tables.workers.values().filter_map(|worker| tables.live(worker)).collect())
+        })
+    }
+
+    async fn find_worker(&self, worker: &WorkerId) -> Result<Option<WorkerInfo>> {
+        self.step(Operation::FindWorker, |tables| {
+            Ok(tables.workers.get(worker).and_then(|worker| tables.live(worker)))
         })
     }
 }
@@ -52,6 +55,11 @@ impl Tables {
     pub(super) fn live_workers(&self) -> impl Iterator<Item = &Beat> {
         let live = self.workers.values().filter(|(beat, at)| beat.is_listed(*at, self.now));
         live.map(|(beat, _)| beat)
+    }
+
+    fn live(&self, (beat, at): &(Beat, Timestamp)) -> Option<WorkerInfo> {
+        let info = || WorkerInfo { beat: beat.clone(), age: self.now.since(*at) };
+        beat.is_listed(*at, self.now).then(info)
     }
 
     /// Who is new is counted, without those that are gone.

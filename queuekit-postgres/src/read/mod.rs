@@ -8,7 +8,7 @@ mod why;
 mod workers;
 
 pub(crate) use figures::{Figures, figures};
-pub(crate) use workers::workers;
+pub(crate) use workers::{find_worker, workers};
 
 use crate::error::Outcome;
 use crate::session::Session;

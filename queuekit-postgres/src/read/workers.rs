@@ -22,6 +22,14 @@ pub(crate) async fn workers(session: &Session<'_>) -> Outcome<Vec<WorkerInfo>> {
     Ok(workers)
 }
 
+pub(crate) async fn find_worker(
+    session: &Session<'_>,
+    id: &WorkerId,
+) -> Outcome<Option<WorkerInfo>> {
+    let row = session.query(Sql::Worker, params![id.as_str()]).await?.pop();
+    Ok(row.as_ref().map(worker).transpose()?.flatten())
+}
+
 fn worker(row: &Row) -> Result<Option<WorkerInfo>, tokio_postgres::Error> {
     let Ok(id) = WorkerId::new(row.try_get::<_, &str>(0)?) else {
         return Ok(None);

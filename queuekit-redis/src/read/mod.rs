@@ -7,4 +7,4 @@ mod view;
 mod why;
 mod workers;
 
-pub(crate) use workers::{StoredBeat, workers};
+pub(crate) use workers::{StoredBeat, find_worker, workers};

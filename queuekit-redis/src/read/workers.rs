@@ -58,8 +58,20 @@ pub(crate) async fn workers(
     store: &RedisStore,
     operation: &'static str,
 ) -> Result<Vec<WorkerInfo>> {
+    listed(store, operation, Vec::new()).await
+}
+
+pub(crate) async fn find_worker(store: &RedisStore, id: &WorkerId) -> Result<Option<WorkerInfo>> {
+    Ok(listed(store, "find_worker", vec![id.as_str().into()]).await?.pop())
+}
+
+async fn listed(
+    store: &RedisStore,
+    operation: &'static str,
+    args: Vec<Vec<u8>>,
+) -> Result<Vec<WorkerInfo>> {
     let keys = vec![store.shared.keyspace.workers()];
-    let request = Request::Script { script: Lua::Workers, keys, args: Vec::new() };
+    let request = Request::Script { script: Lua::Workers, keys, args };
     let answer = store.call(operation, Call::Read, request).await?;
     let mut parts = array_of(answer).ok_or_else(|| unreadable("the workers"))?.into_iter();
     let now = parts.next().and_then(number_of).ok_or_else(|| unreadable("the workers"))?;

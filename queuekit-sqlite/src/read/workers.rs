@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use queuekit_core::capability::{Beat, Served, WorkerInfo};
 use queuekit_core::{LeaseTtl, Result, Timestamp, WorkerId};
-use rusqlite::Row;
+use rusqlite::{Row, params};
 
 use crate::row::unsigned;
-use crate::statements::WORKERS;
+use crate::statements::{WORKER, WORKERS};
 use crate::step::Step;
 
 impl Step<'_> {
@@ -17,6 +17,12 @@ impl Step<'_> {
         let read = |row: &Row<'_>| worker(row, now);
         let workers = self.rows(WORKERS, [now.as_millis()], read)?;
         Ok(workers.into_iter().flatten().collect())
+    }
+
+    pub(crate) fn find_worker(&self, id: &WorkerId) -> Result<Option<WorkerInfo>> {
+        let now = self.now;
+        let found = self.row(WORKER, params![now.as_millis(), id.as_str()], |row| worker(row, now));
+        Ok(found?.flatten())
     }
 }
 

@@ -1,4 +1,4 @@
-//! The limit on live workers of one key.
+//! The limits on live workers of one key: how many there are, and what they name together.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -10,15 +10,28 @@ use queuekit::store::capability::Beat;
 
 use crate::web::{Caller, Problem};
 
-/// Workers by key, and until when each is listed.
+/// What each worker that a key may have may name on average, in bytes. Whoever asks for the figures
+/// of a queue reads what all workers name.
+const NAMED_BYTES: usize = 1024;
+
+/// The live workers of each key.
 #[derive(Debug, Default)]
-pub(in crate::api) struct WorkerLimit(Mutex<HashMap<String, HashMap<WorkerId, Instant>>>);
+pub(in crate::api) struct WorkerLimit(Mutex<HashMap<String, HashMap<WorkerId, Live>>>);
+
+#[derive(Debug)]
+struct Live {
+    /// Until when it is listed.
+    until: Instant,
+    /// The length of the names in its beat.
+    named_bytes: usize,
+}
 
 impl WorkerLimit {
     /// Counts this worker.
     ///
     /// # Errors
-    /// 429 if the key has as many other live workers as it may.
+    /// 429 if the key has as many other live workers as it may, or if they name as much as they
+    /// may together.
     pub(super) fn admit(
         &self,
         caller: &Caller,
@@ -29,18 +42,19 @@ impl WorkerLimit {
         let Some(key) = caller.counted() else { return Ok(()) };
         let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let workers = keys.entry(key.to_owned()).or_default();
-        if workers.len() >= most && !workers.contains_key(&beat.id) {
-            workers.retain(|_, until| *until > now);
+        let live = Live::of(beat, now);
+        if exceeded(workers, &beat.id, &live, most).is_some() {
+            workers.retain(|_, worker| worker.until > now);
         }
-        if workers.len() >= most && !workers.contains_key(&beat.id) {
+        if let Some(what) = exceeded(workers, &beat.id, &live, most) {
             let detail = format!(
-                "the key {key} has {most} live workers, the most for one key: wait until some \
-                 are no longer listed, or raise max_workers_per_key in [limits] of queuekit.toml"
+                "the key {key} has {what}: wait until some workers are no longer listed, or raise \
+                 max_workers_per_key in [limits] of queuekit.toml"
             );
             let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail);
             return Err(problem.retry_after(beat.ttl.get()));
         }
-        workers.insert(beat.id.clone(), now + beat.ttl.listed_for());
+        workers.insert(beat.id.clone(), live);
         Ok(())
     }
 
@@ -52,12 +66,38 @@ impl WorkerLimit {
     }
 }
 
+impl Live {
+    fn of(beat: &Beat, now: Instant) -> Self {
+        let queues = beat.queues.names().iter().map(|queue| queue.as_str().len());
+        let kinds = beat.kinds.names().iter().map(|kind| kind.as_str().len());
+        let named_bytes = beat.name.len() + queues.chain(kinds).sum::<usize>();
+        Self { until: now + beat.ttl.listed_for(), named_bytes }
+    }
+}
+
+/// What the key would have too much of with this worker.
+fn exceeded(
+    workers: &HashMap<WorkerId, Live>,
+    id: &WorkerId,
+    live: &Live,
+    most: usize,
+) -> Option<String> {
+    let others = || workers.iter().filter(|(other, _)| *other != id);
+    if others().count() >= most {
+        return Some(format!("{most} live workers, the most for one key"));
+    }
+    let named = others().map(|(_, other)| other.named_bytes).sum::<usize>() + live.named_bytes;
+    let bound = most.saturating_mul(NAMED_BYTES);
+    let what = || format!("live workers that name {named} bytes of queues and kinds, over {bound}");
+    (named > bound).then(what)
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use queuekit::store::LeaseTtl;
     use queuekit::store::capability::Served;
+    use queuekit::store::{Kind, LeaseTtl};
 
     use super::*;
     use crate::web::auth::tests::caller_of;
@@ -83,5 +123,26 @@ mod tests {
         worker_limit.forget(&one, &beat(1).id);
         admit(&one, 3, now).unwrap();
         admit(&one, 4, now + Duration::from_secs(30)).unwrap();
+    }
+
+    #[test]
+    fn s6_the_workers_of_a_key_name_1_kib_each_on_average() {
+        let (limit, key, now) = (WorkerLimit::default(), caller_of("one", 1), Instant::now());
+        let naming = |id, kinds: usize| {
+            let kinds = (0..kinds).map(|n| Kind::new(format!("{n:0>128}")).unwrap());
+            let mut beat = beat(id);
+            beat.kinds = Served::first(kinds);
+            beat
+        };
+        let admit = |beat: &Beat, at| limit.admit(&key, beat, 4, at);
+        admit(&naming(0, 24), now).unwrap();
+        admit(&naming(1, 8), now).unwrap();
+        let refused = admit(&naming(2, 1), now).unwrap_err();
+        assert_eq!(refused.kind(), "rate_limited");
+        admit(&naming(2, 0), now).expect("a worker that names nothing fits");
+        admit(&naming(0, 24), now).expect("a worker replaces its own beat");
+        admit(&naming(0, 23), now).unwrap();
+        admit(&naming(2, 1), now).expect("what the first no longer names is free");
+        admit(&naming(3, 32), now + Duration::from_secs(30)).expect("the others are gone");
     }
 }

@@ -134,9 +134,8 @@ async fn need_worker(app: &App, caller: &Caller, id: &WorkerId) -> Result<(), Pr
     if !caller.is_bound() {
         return Ok(());
     }
-    let known = app.leases()?.list_workers().await?;
-    let other = known.into_iter().find(|worker| worker.beat.id == *id);
-    let hidden = other.is_some_and(|worker| {
+    let known = app.leases()?.find_worker(id).await?;
+    let hidden = known.is_some_and(|worker| {
         let Beat { queues, kinds, .. } = &worker.beat;
         let queue = |queue: &QueueName| caller.sees_queue(queue.as_str());
         let kind = |kind: &Kind| caller.sees_kind(kind.as_str());

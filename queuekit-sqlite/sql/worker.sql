@@ -1,0 +1,7 @@
+-- Purpose: reads one live worker.
+-- Parameters: 1 now; 2 id.
+-- Result: a row if it is listed.
+-- Index: the primary key.
+-- Locks: none.
+SELECT id, name, queues, kinds, slots, running, ttl_ms, at FROM queuekit_workers
+WHERE id = ?2 AND at + 3 * ttl_ms > ?1;
