@@ -22,7 +22,7 @@ impl Tables {
         request.queues.divide(request.limit, |name, most| {
             Ok(self.lease_from(name, most, request, &mut budget, &mut reserved.leases))
         })?;
-        reserved.more = budget.more(&reserved);
+        reserved.more = budget.more(request.limit, reserved.leases.len());
         reserved.next_due_in = self.next_due_in(request.queues.names());
         Ok(reserved)
     }
@@ -34,7 +34,7 @@ impl Tables {
             return;
         };
         let due = queue.leased.iter().take_while(|((expires_at, _), _)| *expires_at <= now);
-        let expired: Vec<JobId> = due.map(|(_, id)| *id).take(budget.reclaims()).collect();
+        let expired: Vec<JobId> = due.map(|(_, id)| *id).take(budget.reclaims).collect();
         for id in expired {
             match self.jobs.get(&id).and_then(|record| budget.reclaim(record)) {
                 Some(Transition::Quarantine) => self.quarantine(id),

@@ -1,7 +1,6 @@
 //! Leases that ran out, and jobs that cannot be leased any more (contract R5.6 to R5.8).
 
-use queuekit_core::lifecycle::Transition;
-use queuekit_core::limits::{DEAD_LETTERS_PER_RESERVE, reclaims_per_reserve};
+use queuekit_core::lifecycle::{Budget, Transition};
 use queuekit_core::{ErrorText, JobId, QueueName};
 
 use super::change::{Change, Overdue};
@@ -11,13 +10,6 @@ use crate::params::params;
 use crate::session::Session;
 use crate::statements::Sql;
 
-/// The work that one call of reserve may still do.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Budget {
-    reclaims: usize,
-    dead_letters: usize,
-}
-
 /// Why a job is not leased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doom {
@@ -25,20 +17,6 @@ pub(super) enum Doom {
     Corrupt,
     /// The job was due when it was placed, and the server's clock was set back since.
     Early,
-}
-
-impl Budget {
-    pub(super) fn new(limit: usize) -> Self {
-        Self { reclaims: reclaims_per_reserve(limit), dead_letters: DEAD_LETTERS_PER_RESERVE }
-    }
-
-    pub(super) fn dead_letters(&self) -> usize {
-        self.dead_letters
-    }
-
-    pub(super) fn has_dead_lettered(&self) -> bool {
-        self.dead_letters < DEAD_LETTERS_PER_RESERVE
-    }
 }
 
 /// Takes back leases that ran out, earliest first, in the transaction that was begun.
@@ -58,17 +36,16 @@ pub(super) async fn reclaim(
             return Ok(());
         }
     };
-    for id in ids.into_iter().take(budget.reclaims) {
+    for id in ids {
         let Some(record) = change.record(id) else {
             continue;
         };
         let corrupt = record.is_corrupt();
         let last = record.attempts >= record.max_attempts;
         let dies = corrupt || (last && !record.cancel_requested);
-        if dies && budget.dead_letters == 0 {
+        if !budget.expire(dies) {
             continue;
         }
-        budget.dead_letters -= usize::from(dies);
         if corrupt {
             change.dead_letter(id, Transition::Quarantine, &ErrorText::from("corrupt")).await?;
         } else {
@@ -96,11 +73,10 @@ pub(super) async fn refuse(
                 continue;
             }
         };
-        if budget.dead_letters == 0 {
+        if !budget.dead_letter() {
             change.give_back(*id);
             continue;
         }
-        budget.dead_letters -= 1;
         change.take_back(*id);
         change.dead_letter(*id, transition, &ErrorText::from(reason)).await?;
     }

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use queuekit_core::capability::{Exchanged, Settlement};
+use queuekit_core::lifecycle::Budget;
 use queuekit_core::{JobId, QueueName, Reserve, Reserved, Result};
 
 use super::agenda::{lock, place};
 use super::lease::{Answer, Granted, LeaseCall};
-use super::reclaim::{Budget, Doom, reclaim, refuse};
+use super::reclaim::{Doom, reclaim, refuse};
 use super::settle::AckCall;
 use super::{Change, ack, nack};
 use crate::PostgresStore;
@@ -74,7 +75,7 @@ impl PostgresStore {
             done = Some(acked);
         }
         let got = done.as_ref().map_or(0, |done| done.leases.len());
-        let budget = done.as_ref().map_or(Budget::new(request.limit), |done| done.budget);
+        let budget = done.as_ref().map_or(Budget::of(request.limit), |done| done.budget);
         let mut long = None;
         for savepoints in [false, true] {
             let input = (&round, got, budget, savepoints);
@@ -132,7 +133,7 @@ impl PostgresStore {
         match refused.await {
             Ok(budget) => {
                 quick.budget = budget;
-                quick.unfinished = budget.dead_letters() > 0;
+                quick.unfinished = budget.dead_letters > 0;
             }
             Err(error) => tracing::debug!(%error, "jobs that cannot run stay leased until expiry"),
         }
@@ -284,7 +285,7 @@ impl Round<'_> {
                     return Ok(None);
                 }
                 // It dies in its turn: the next job of its key may then go before others.
-                let doomed = answer.doomed_run(before, done.budget.dead_letters());
+                let doomed = answer.doomed_run(before, done.budget.dead_letters);
                 session.control(Sql::SavepointRollback).await?;
                 self.store.shared.hints.forget();
                 if before > 0 {
@@ -343,9 +344,7 @@ impl Round<'_> {
     async fn answer(&self, done: Done) -> Result<Exchanged> {
         let limit = self.request.limit;
         let full = done.leases.len() == limit && limit > 0;
-        let dead_lettered = done.budget.has_dead_lettered();
-        let more =
-            full || done.budget.dead_letters() == 0 || (dead_lettered && done.leases.is_empty());
+        let more = done.budget.more(limit, done.leases.len());
         let leased = !done.leases.is_empty();
         let next_due_in = match done.next_due_in {
             _ if full || limit == 0 => None,
@@ -392,7 +391,7 @@ impl Done {
             stirred: Vec::new(),
             leases: Vec::new(),
             doomed: Vec::new(),
-            budget: Budget::new(limit),
+            budget: Budget::of(limit),
             unfinished: false,
             next_due_in: None,
         }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::future::join_all;
 use queuekit_core::capability::{Exchanged, Settlement};
+use queuekit_core::lifecycle::Budget;
 use queuekit_core::{
     Ack, AckOutcome, Lease, LeaseToken, Nack, NackKind, NackOutcome, QueueName, Reserve, Reserved,
     Result, Timestamp,
@@ -15,7 +16,7 @@ use redis::Value;
 use super::act::Act;
 use super::enqueue::answered;
 use super::parts::joined;
-use super::round::{Ask, Budget, Round};
+use super::round::{Ask, Round};
 use crate::RedisStore;
 use crate::call::Call;
 use crate::codec::{array_of, bytes_of, job_id, lease, millis, number_of, token};

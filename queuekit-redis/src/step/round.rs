@@ -4,20 +4,13 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use queuekit_core::backend::Division;
-use queuekit_core::limits::{DEAD_LETTERS_PER_RESERVE, reclaims_per_reserve};
+use queuekit_core::lifecycle::Budget;
 use queuekit_core::{Error, Lease, QueueName, Reserve, Reserved, Result};
 
 use super::exchange::{Answer, Outcomes, Part};
 use crate::RedisStore;
 use crate::address::Address;
 use crate::call::Call;
-
-/// The work that one call may still do.
-#[derive(Clone, Copy)]
-pub(super) struct Budget {
-    pub(super) reclaims: usize,
-    pub(super) dead_letters: usize,
-}
 
 /// The request to one queue.
 pub(super) struct Ask<'a> {
@@ -146,7 +139,7 @@ impl RedisStore {
     async fn reclaim_elsewhere(&self, operation: &'static str, call: Call, round: &Round<'_>) {
         let mut left: Vec<&QueueName> =
             round.request.queues.names().iter().filter(|name| !round.visited(name)).collect();
-        let Some(budget) = round.budget.shared_by(&mut left) else {
+        let Some(budget) = share(round.budget, &mut left) else {
             return;
         };
         let ask = |queue: &QueueName| {
@@ -167,29 +160,27 @@ impl Ask<'_> {
     }
 }
 
-impl Budget {
-    /// Shares the budget among these queues so that all together keep it. If they are too many, it
-    /// covers some of them, others each time. None if nothing is left.
-    fn shared_by(self, queues: &mut Vec<&QueueName>) -> Option<Self> {
-        let most = self.reclaims.min(self.dead_letters).min(queues.len());
-        if most == 0 {
-            return None;
-        }
-        let from = fastrand::usize(..queues.len());
-        queues.rotate_left(from);
-        queues.truncate(most);
-        Some(Self { reclaims: self.reclaims / most, dead_letters: self.dead_letters / most })
+/// Shares the budget among these queues so that all together keep it. If they are too many, it
+/// covers some of them, others each time. None if nothing is left.
+fn share(budget: Budget, queues: &mut Vec<&QueueName>) -> Option<Budget> {
+    let Budget { reclaims, dead_letters } = budget;
+    let most = reclaims.min(dead_letters).min(queues.len());
+    if most == 0 {
+        return None;
     }
+    let from = fastrand::usize(..queues.len());
+    queues.rotate_left(from);
+    queues.truncate(most);
+    Some(Budget { reclaims: reclaims / most, dead_letters: dead_letters / most })
 }
 
 impl<'a> Round<'a> {
     pub(super) fn new(request: &'a Reserve, time: Duration) -> Self {
-        let reclaims = reclaims_per_reserve(request.limit);
         Self {
             request,
             division: request.queues.division(request.limit),
             until: Instant::now() + time,
-            budget: Budget { reclaims, dead_letters: DEAD_LETTERS_PER_RESERVE },
+            budget: Budget::of(request.limit),
             leases: Vec::new(),
             next_in: Vec::new(),
             moving: false,
@@ -227,12 +218,8 @@ impl<'a> Round<'a> {
     }
 
     pub(super) fn reserved(self) -> Reserved {
-        let dead_lettered = self.budget.dead_letters < DEAD_LETTERS_PER_RESERVE;
         let full = self.leases.len() == self.request.limit;
-        let more = full
-            || self.moving
-            || self.budget.dead_letters == 0
-            || (dead_lettered && self.leases.is_empty());
+        let more = self.moving || self.budget.more(self.request.limit, self.leases.len());
         let next_due_in = self.next_in.into_iter().filter_map(|(_, next)| next).min();
         Reserved { leases: self.leases, next_due_in: next_due_in.filter(|_| !full), more }
     }

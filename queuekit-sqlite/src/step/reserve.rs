@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use queuekit_core::lifecycle::Transition;
-use queuekit_core::limits::{DEAD_LETTERS_PER_RESERVE, reclaims_per_reserve};
+use queuekit_core::lifecycle::{Budget, Transition};
 use queuekit_core::{
     ErrorText, Kind, Lease, LeaseToken, Metadata, PartitionKey, Priority, QueueName, Reserve,
     Reserved, Result, Timestamp,
@@ -35,12 +34,6 @@ impl Candidate {
     }
 }
 
-/// The work that one call may still do.
-struct Budget {
-    reclaims: usize,
-    dead_letters: usize,
-}
-
 impl Step<'_> {
     pub(crate) fn reserve(&mut self, request: &Reserve) -> Result<Reserved> {
         self.limits.admit_reserve(request.limit)?;
@@ -48,8 +41,7 @@ impl Step<'_> {
         if request.limit == 0 {
             return Ok(reserved);
         }
-        let reclaims = reclaims_per_reserve(request.limit);
-        let mut budget = Budget { reclaims, dead_letters: DEAD_LETTERS_PER_RESERVE };
+        let mut budget = Budget::of(request.limit);
         for name in request.queues.names() {
             if let Some(queue) = self.awake(name)? {
                 self.reclaim(queue, &mut budget)?;
@@ -59,10 +51,7 @@ impl Step<'_> {
             Some(queue) => self.lease_from(queue, most, request, &mut budget, &mut reserved.leases),
             None => Ok(0),
         })?;
-        let dead_lettered = budget.dead_letters < DEAD_LETTERS_PER_RESERVE;
-        let full = reserved.leases.len() == request.limit;
-        reserved.more =
-            full || budget.dead_letters == 0 || (dead_lettered && reserved.leases.is_empty());
+        reserved.more = budget.more(request.limit, reserved.leases.len());
         reserved.next_due_in = self.next_due_in(request.queues.names())?;
         Ok(reserved)
     }
@@ -77,21 +66,19 @@ impl Step<'_> {
     fn reclaim(&mut self, queue: usize, budget: &mut Budget) -> Result<()> {
         let expired = params![self.queues[queue].id, self.now.as_millis(), budget.reclaims];
         for key in self.keys(EXPIRED, expired)? {
-            budget.reclaims -= 1;
             let Some(mut record) = self.job_of_key(key)? else {
                 continue;
             };
             let last = record.attempts >= record.max_attempts;
             let dies = record.corrupt || (last && !record.cancel_requested);
-            if dies && budget.dead_letters == 0 {
+            if !budget.expire(dies) {
                 continue;
             }
             if record.corrupt {
-                self.quarantine(&mut record, budget)?;
-                continue;
+                self.quarantine(&mut record)?;
+            } else {
+                self.expire(&mut record)?;
             }
-            budget.dead_letters -= usize::from(dies);
-            self.expire(&mut record)?;
         }
         Ok(())
     }
@@ -120,8 +107,8 @@ impl Step<'_> {
                         leases.push(lease);
                         got += 1;
                     }
-                    None if budget.dead_letters == 0 => return Ok(got),
-                    None => self.refuse(&mut candidate.record, budget)?,
+                    None if !budget.dead_letter() => return Ok(got),
+                    None => self.refuse(&mut candidate.record)?,
                 }
                 // The next job of its key may go before the other candidates.
                 if self.opened {
@@ -233,16 +220,14 @@ impl Step<'_> {
     }
 
     /// Dead-letters a job that cannot be leased any more.
-    fn refuse(&mut self, record: &mut Record, budget: &mut Budget) -> Result<()> {
+    fn refuse(&mut self, record: &mut Record) -> Result<()> {
         if !record.corrupt && record.is_past_deadline(self.now) {
-            budget.dead_letters -= 1;
             return self.end_dead(record, Transition::MissDeadline, &ErrorText::from("deadline"));
         }
-        self.quarantine(record, budget)
+        self.quarantine(record)
     }
 
-    fn quarantine(&mut self, record: &mut Record, budget: &mut Budget) -> Result<()> {
-        budget.dead_letters -= 1;
+    fn quarantine(&mut self, record: &mut Record) -> Result<()> {
         let queue = self.queue_of(record)?;
         self.queues[queue].corrupt += 1;
         self.end_dead(record, Transition::Quarantine, &ErrorText::from("corrupt"))

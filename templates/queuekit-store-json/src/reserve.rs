@@ -28,7 +28,7 @@ impl Data {
             self.lease_from(name, most, request, &mut budget, &mut reserved.leases);
             Ok(reserved.leases.len() - before)
         })?;
-        reserved.more = budget.more(&reserved);
+        reserved.more = budget.more(request.limit, reserved.leases.len());
         let names = request.queues.names().iter();
         reserved.next_due_in = names.filter_map(|name| self.next_due_in(name)).min();
         Ok(reserved)
@@ -46,7 +46,7 @@ impl Data {
         let expired = self.of_queue(name).filter(|record| record.is_expired(self.now));
         let mut expired: Vec<&Record> = expired.collect();
         expired.sort_by_key(|record| (record.lease_expires_at, record.seq));
-        expired.truncate(budget.reclaims());
+        expired.truncate(budget.reclaims);
         let now = self.now;
         let reclaim = |record: &Record| Some((record.id, budget.reclaim(record)?));
         let taken: Vec<_> = expired.into_iter().filter_map(reclaim).collect();
