@@ -104,17 +104,22 @@ impl Load {
         !self.enough.load(Ordering::Relaxed)
     }
 
-    /// The answer; none if the call was refused for a reason that others are the cause of.
+    /// The answer; none if the call was refused because of what others did meanwhile, or is in
+    /// doubt because the server was too busy to answer in time.
     fn heard<T>(&self, answer: Result<T>) -> Option<T> {
         self.counted.calls.fetch_add(1, Ordering::Relaxed);
-        answer.map_or_else(
-            |error| {
-                assert_eq!(*error.kind(), ErrorKind::Conflict, "{error}");
+        let error = match answer {
+            Ok(answer) => return Some(answer),
+            Err(error) => error,
+        };
+        match error.kind() {
+            ErrorKind::Conflict => {
                 self.counted.refused.fetch_add(1, Ordering::Relaxed);
-                None
-            },
-            Some,
-        )
+            }
+            ErrorKind::Indeterminate => {}
+            _ => panic!("no call should fail otherwise: {error}"),
+        }
+        None
     }
 
     async fn produce(self: Arc<Self>) {

@@ -9,7 +9,7 @@ use queuekit_core::{Ack, AckOutcome, Backend, NewJob};
 use queuekit_postgres::PostgresStore;
 use tokio_postgres::Client;
 
-const JOBS: usize = 5000;
+const JOBS: usize = 3000;
 const ACKS: usize = 10;
 
 /// The number of index entries that a connection reads to settle half of the jobs in ten calls. Its

@@ -72,7 +72,7 @@ fn test(workspace: &Workspace, steps: &Steps, options: &Options, needed: &Needed
         return Ok(());
     }
     let environment = Environment::new(workspace, steps, options)?;
-    let built = programs::build(steps, &needed.targets())?;
+    let built = programs::build(steps, needed.targets())?;
     let programs: Vec<Program> =
         built.into_iter().filter(|program| needed.names.contains(program.name())).collect();
     let extent = if options.long { Extent::Everything } else { Extent::Changed };

@@ -29,7 +29,9 @@ use crate::{examples, schemathesis, servers};
 /// Tells tests that have a short and a long tier to run the long one.
 const LONG_TIER: &str = "QUEUEKIT_TEST_LONG";
 /// All that has tests in it; examples are built apart, to be run.
-const TARGETS: &[&str] = &["--lib", "--bins", "--tests", "--benches", "--example", "checksum"];
+const TARGETS: &[&str] = &["--lib", "--bins", "--tests", "--example", "checksum"];
+/// Benchmarks run once each, to show that they work: only a long run takes the time.
+const BENCHMARKS: &str = "--benches";
 /// The first seed of the model's sequences.
 const SEED: &str = "QUEUEKIT_TEST_SEED";
 /// Tells tests that start an example where it was built.
@@ -54,7 +56,8 @@ pub(crate) fn run_steps(
     beside: impl FnOnce(&Steps) -> Result<()>,
 ) -> Result<()> {
     let environment = Environment::new(workspace, steps, options)?;
-    let programs = programs::build(steps, TARGETS)?;
+    let targets = TARGETS.iter().copied().chain(options.long.then_some(BENCHMARKS));
+    let programs = programs::build(steps, targets)?;
     examples::build(workspace, steps)?;
     let extent = if options.long { Extent::Everything } else { Extent::Daily };
     let lanes = Lanes::of(&programs, extent);

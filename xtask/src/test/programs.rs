@@ -35,9 +35,11 @@ impl Program {
 
 /// Builds what `targets` asks for, with every feature of the whole workspace: all commands of this
 /// program ask for the same features, so that what one has built serves the next.
-pub(crate) fn build(steps: &Steps, targets: &[&str]) -> Result<Vec<Program>> {
-    let command =
-        CommandLine::cargo("test --workspace --all-features --no-run").args(targets.to_vec());
+pub(crate) fn build<'t>(
+    steps: &Steps,
+    targets: impl IntoIterator<Item = &'t str>,
+) -> Result<Vec<Program>> {
+    let command = CommandLine::cargo("test --workspace --all-features --no-run").args(targets);
     println!("\n==> {command}");
     let started = Instant::now();
     let built = run(steps, &command.clone().arg("--message-format=json-render-diagnostics"));
