@@ -188,8 +188,8 @@ pub(crate) fn request_for(length: Duration, limit: usize) -> Reserve {
     Reserve::new(QueueName::default(), limit, ttl, worker("w")).expect("a nonce")
 }
 
-/// Completes jobs. On a busy machine an ack may get no answer in time: the store then repeats it, and
-/// the answer to the repetition is `AlreadyDone` (contract R3.3).
+/// Completes jobs. On a busy machine an ack may get no answer in time: the store then repeats it,
+/// and the answer to the repetition is `AlreadyDone` (contract R3.3).
 pub(crate) async fn complete(store: &dyn Backend, leases: Vec<Lease>) {
     let acks: Vec<Ack> = leases.into_iter().map(|lease| Ack::new(lease.token)).collect();
     let outcomes = store.ack(&acks).await.expect("acks");

@@ -42,8 +42,8 @@ impl Budget {
         left.is_some()
     }
 
-    /// Whether to look again at once after a reserve of at most `limit` jobs that leased so many:
-    /// the batch was full, or the call only dead-lettered.
+    /// Whether to look again at once after a reserve of at most `limit` jobs that granted this
+    /// number of leases: the batch was full, or the call only dead-lettered.
     pub fn more(&self, limit: usize, leases: usize) -> bool {
         let dead_lettered = self.dead_letters < DEAD_LETTERS_PER_RESERVE;
         let full = limit > 0 && leases == limit;
