@@ -10,8 +10,8 @@ Commands:
                      --long: the long harnesses at their full numbers, not at the short tier
                      --install: install what is missing with apt-get and sudo; root need not ask
                      --changed: only the tests that can break by what has changed since REV (HEAD)
-  ci [--nightly]     what CI runs: formatting, lints, each feature alone, docs, licences, tidy,
-                     MSRV, the same as `test`, and the guards that the last change touched
+  ci [--nightly]     what CI runs: formatting, lints, the facade without features, docs, licences,
+                     tidy, MSRV, the same as `test`, and the guards that the last change touched
                      --nightly: the same as `test --long`, each library's features alone, every
                      guard of every store, other versions of servers, and cargo-mutants
   tidy               the rules of this project that no compiler checks
