@@ -31,7 +31,8 @@ impl WorkerLimit {
     ///
     /// # Errors
     /// 429 if the key has as many other live workers as it may, or if they name as much as they
-    /// may together.
+    /// may together. A live worker that names no more than before goes on, whatever the limit has
+    /// become meanwhile.
     pub(super) fn admit(
         &self,
         caller: &Caller,
@@ -46,7 +47,9 @@ impl WorkerLimit {
         if exceeded(workers, &beat.id, &live, most).is_some() {
             workers.retain(|_, worker| worker.until > now);
         }
-        if let Some(what) = exceeded(workers, &beat.id, &live, most) {
+        let before = workers.get(&beat.id);
+        let goes_on = before.is_some_and(|before| live.named_bytes <= before.named_bytes);
+        if let Some(what) = exceeded(workers, &beat.id, &live, most).filter(|_| !goes_on) {
             let detail = format!(
                 "the key {key} has {what}: wait until some workers are no longer listed, or raise \
                  max_workers_per_key in [limits] of queuekit.toml"
@@ -123,6 +126,25 @@ mod tests {
         worker_limit.forget(&one, &beat(1).id);
         admit(&one, 3, now).unwrap();
         admit(&one, 4, now + Duration::from_secs(30)).unwrap();
+    }
+
+    #[test]
+    fn s6_a_live_worker_goes_on_under_a_lower_limit() {
+        let (limit, key, now) = (WorkerLimit::default(), caller_of("one", 1), Instant::now());
+        for worker in 0..3 {
+            limit.admit(&key, &beat(worker), 3, now).unwrap();
+        }
+        let admit = |beat: &Beat, at| limit.admit(&key, beat, 1, at);
+        admit(&beat(2), now).unwrap();
+        let named = |id| {
+            let mut beat = beat(id);
+            beat.kinds = Served::first([Kind::new("more").unwrap()]);
+            beat
+        };
+        assert_eq!(admit(&named(2), now).unwrap_err().kind(), "rate_limited");
+        let later = now + Duration::from_secs(30);
+        admit(&beat(0), later).expect("the others are gone");
+        assert_eq!(admit(&beat(2), later).unwrap_err().kind(), "rate_limited");
     }
 
     #[test]
