@@ -59,12 +59,12 @@ pub(crate) async fn status(session: &Session<'_>) -> Outcome<SchemaStatus> {
     let there = session.query(Sql::MigrationTable, params![]).await?;
     let there = there.first().ok_or_else(|| unreadable("the schema"))?;
     if !there.try_get::<_, bool>(0)? {
-        return Ok(SchemaStatus { stored: 0, compatible_from: 0, wanted });
+        return Ok(SchemaStatus::new(0, 0, wanted));
     }
     let found = session.query(Sql::MigrationVersion, params![]).await?;
     let found = found.first().ok_or_else(|| unreadable("the schema"))?;
     let number = |at| Ok::<_, tokio_postgres::Error>(found.try_get::<_, i32>(at)?.unsigned_abs());
-    Ok(SchemaStatus { stored: number(0)?, compatible_from: number(1)?, wanted })
+    Ok(SchemaStatus::new(number(0)?, number(1)?, wanted))
 }
 
 fn after(stored: u32) -> impl Iterator<Item = &'static (i32, i32, &'static str)> {

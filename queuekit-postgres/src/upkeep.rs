@@ -105,7 +105,7 @@ pub(crate) fn unless_held(part: Result<UpkeepReport>) -> Result<UpkeepReport> {
     match part {
         Err(error) if error.is_held_up() => {
             tracing::debug!(%error, "expired rows are in use; a later step removes them");
-            Ok(UpkeepReport { held: true, ..UpkeepReport::default() })
+            Ok(UpkeepReport::default().held(true))
         }
         part => part,
     }
@@ -113,9 +113,5 @@ pub(crate) fn unless_held(part: Result<UpkeepReport>) -> Result<UpkeepReport> {
 
 /// The reports of the parts of a step, added up.
 pub(crate) fn all(parts: impl IntoIterator<Item = UpkeepReport>) -> UpkeepReport {
-    parts.into_iter().fold(UpkeepReport::default(), |all, part| UpkeepReport {
-        changed: all.changed + part.changed,
-        more: all.more || part.more,
-        held: all.held || part.held,
-    })
+    parts.into_iter().fold(UpkeepReport::default(), UpkeepReport::and)
 }

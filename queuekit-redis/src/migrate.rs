@@ -48,5 +48,5 @@ fn status_of(stored: Value) -> SchemaStatus {
     let mut numbers = text.split(' ').map_while(|number| number.parse().ok());
     let stored = numbers.next().unwrap_or(0);
     let compatible_from = numbers.next().unwrap_or(stored);
-    SchemaStatus { stored, compatible_from, wanted: VERSION }
+    SchemaStatus::new(stored, compatible_from, VERSION)
 }

@@ -44,7 +44,7 @@ impl Upkeep for RedisStore {
         let (events, goes_on) = self.prune_events().await.map_err(|error| error.during("prune"))?;
         // If deliveries keep all of them, the next step of upkeep is soon enough.
         let more = jobs.more || (goes_on && events > 0);
-        Ok(UpkeepReport { changed: jobs.changed + events, more, ..UpkeepReport::default() })
+        Ok(UpkeepReport::new(jobs.changed + events, more))
     }
 
     /// Repairs one queue per call. Scripts change derived data together with its source, so the
@@ -58,7 +58,7 @@ impl Upkeep for RedisStore {
             return Ok(UpkeepReport::default());
         };
         let changed = self.place(&queue, self.shared.op_timeout).await?;
-        Ok(UpkeepReport { changed, more: true, ..UpkeepReport::default() })
+        Ok(UpkeepReport::new(changed, true))
     }
 }
 

@@ -39,11 +39,9 @@ impl Tables {
 pub(crate) fn status(conn: &Connection) -> Result<SchemaStatus> {
     let wanted = MIGRATIONS[MIGRATIONS.len() - 1].0;
     if !Tables::of(conn).map_err(failed)?.own {
-        return Ok(SchemaStatus { stored: 0, compatible_from: 0, wanted });
+        return Ok(SchemaStatus::new(0, 0, wanted));
     }
-    let read = |row: &rusqlite::Row<'_>| {
-        Ok(SchemaStatus { stored: row.get(0)?, compatible_from: row.get(1)?, wanted })
-    };
+    let read = |row: &rusqlite::Row<'_>| Ok(SchemaStatus::new(row.get(0)?, row.get(1)?, wanted));
     conn.query_row(MIGRATION_VERSION, [], read).map_err(failed)
 }
 

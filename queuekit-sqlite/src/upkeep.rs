@@ -33,7 +33,7 @@ impl Upkeep for SqliteStore {
         self.shared.pruned_events.store(next.unwrap_or(0), Ordering::Relaxed);
         // If deliveries keep all of them, the next step of upkeep is soon enough.
         let more = jobs.more || (next.is_some() && events > 0);
-        Ok(UpkeepReport { changed: jobs.changed + events, more, ..UpkeepReport::default() })
+        Ok(UpkeepReport::new(jobs.changed + events, more))
     }
 
     /// Repairs one queue per call, and a hundred of its partition keys.
@@ -65,7 +65,7 @@ impl Upkeep for SqliteStore {
             changed += self.repair_open(&queue).await?;
         }
         self.set_cursor(Cursor { queue: Some(queue), key });
-        Ok(UpkeepReport { changed, more: true, ..UpkeepReport::default() })
+        Ok(UpkeepReport::new(changed, true))
     }
 }
 

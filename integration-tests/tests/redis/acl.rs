@@ -91,7 +91,7 @@ async fn use_jobs(store: &RedisStore) {
     let mut next = || leases.next().expect("a lease");
     let (acked, nacked, dead_lettered, reported) = (next(), next(), next(), next());
     store.extend(std::slice::from_ref(&reported), ttl(TTL)).await.unwrap();
-    let report = Report { lease: reported, progress: None, lines: vec!["line".to_owned()] };
+    let report = Report::new(reported, None, vec!["line".to_owned()]);
     store.report(&[report]).await.unwrap();
     store.ack(&[Ack::new(acked).with_result("done")]).await.unwrap();
     store.nack(&[Nack::new(nacked, NackKind::Retry, "no", Duration::ZERO)]).await.unwrap();

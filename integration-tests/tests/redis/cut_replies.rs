@@ -126,7 +126,7 @@ async fn r10_1_an_operation_whose_reply_breaks_off_is_never_called_certainly_not
     let extend = async |store: &RedisStore, token| store.extend(&[token], ttl(TTL)).await;
     cuts.sweep("extend", leased, extend).await;
     let report = async |store: &RedisStore, lease| {
-        store.report(&[Report { lease, progress: None, lines: vec!["line".to_owned()] }]).await
+        store.report(&[Report::new(lease, None, vec!["line".to_owned()])]).await
     };
     cuts.sweep("report", leased, report).await;
     cuts.sweep("beat", async |_| (), async |store, ()| store.beat(&beat_of("w")).await).await;

@@ -136,7 +136,7 @@ async fn assert_fenced(store: &RedisStore, token: &LeaseToken) {
     let extended = store.extend(std::slice::from_ref(token), ttl).await.unwrap();
     assert_eq!(extended, [ExtendOutcome::LeaseLost]);
     let progress = Some(Progress::new(1.0, "stale"));
-    let report = Report { lease: token.clone(), progress, lines: vec!["stale".to_owned()] };
+    let report = Report::new(token.clone(), progress, vec!["stale".to_owned()]);
     assert_eq!(store.report(&[report]).await.unwrap(), [ReportOutcome::LeaseLost]);
     assert_eq!(stored(store, token.id).await, before, "a stale token changed it");
 }

@@ -51,11 +51,11 @@ async fn fill(store: &SqliteStore) -> Lease {
     store.enqueue(&first).await.unwrap();
     let mut leases = lease(store, 4).await;
     let running = leases.pop().unwrap();
-    let report = Report {
-        lease: running.token.clone(),
-        progress: Some(Progress::new(0.5, "half way")),
-        lines: vec!["a line".to_owned()],
-    };
+    let report = Report::new(
+        running.token.clone(),
+        Some(Progress::new(0.5, "half way")),
+        vec!["a line".to_owned()],
+    );
     let _ = store.report(&[report]).await.unwrap();
     let dead = leases.pop().unwrap();
     let fails = |lease: Lease| Nack::new(lease.token, NackKind::Retry, "no", Duration::ZERO);

@@ -114,7 +114,7 @@ pub async fn r10_4_after_close_every_capability_is_closed(world: &dyn World) {
     let lease = world.lease(draft()).await;
     world.backend().close().await.expect("close");
     let id = lease.id();
-    let report = Report { lease: lease.token.clone(), progress: None, lines: Vec::new() };
+    let report = Report::new(lease.token.clone(), None, Vec::new());
     let settlement = Settlement { acks: vec![Ack::new(lease.token.clone())], nacks: Vec::new() };
     let reserve = request(default_queue(), 1);
     let name = default_queue();

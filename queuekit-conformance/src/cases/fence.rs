@@ -70,7 +70,7 @@ pub async fn r3_1_another_queue_settles_nothing(world: &dyn World) {
         let outcomes = leases.extend(std::slice::from_ref(&moved), ttl(HOUR)).await;
         let lost = [ExtendOutcome::LeaseLost, ExtendOutcome::NotFound];
         assert!(lost.contains(&outcomes.expect("extend")[0]));
-        let report = Report { lease: moved, progress: None, lines: vec!["line".to_owned()] };
+        let report = Report::new(moved, None, vec!["line".to_owned()]);
         let lost = [ReportOutcome::LeaseLost, ReportOutcome::NotFound];
         assert!(lost.contains(&world.report(report).await));
     }
@@ -234,7 +234,7 @@ pub async fn r3_5_an_unknown_job_leaves_no_trace_in_capabilities(world: &dyn Wor
     let id = JobId::generate(&default_queue(), Timestamp::default());
     let token = LeaseToken { id, ..lease.token.clone() };
     assert_eq!(world.extend(&token, HOUR).await, ExtendOutcome::NotFound);
-    let report = Report { lease: token, progress: None, lines: vec!["line".to_owned()] };
+    let report = Report::new(token, None, vec!["line".to_owned()]);
     assert_eq!(world.report(report).await, ReportOutcome::NotFound);
     assert_eq!(world.cancel(id).await, CancelOutcome::NotFound);
     assert_eq!(world.retry(id).await, RetryOutcome::NotFound);
@@ -260,7 +260,7 @@ async fn assert_settles_nothing(world: &dyn World, token: &LeaseToken) {
             "extending by {token:?}"
         );
         let progress = Some(Progress::new(1.0, "stale"));
-        let report = Report { lease: token.clone(), progress, lines: vec!["stale".to_owned()] };
+        let report = Report::new(token.clone(), progress, vec!["stale".to_owned()]);
         assert_eq!(world.report(report).await, ReportOutcome::LeaseLost, "report by {token:?}");
     }
     world.assert_unchanged(&before).await;

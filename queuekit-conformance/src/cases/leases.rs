@@ -88,7 +88,7 @@ pub async fn r3_7_a_batch_of_leases_is_answered_per_item(world: &dyn World) {
 }
 
 fn report(lease: &Lease, lines: impl IntoIterator<Item = String>) -> Report {
-    Report { lease: lease.token.clone(), progress: None, lines: lines.into_iter().collect() }
+    Report::new(lease.token.clone(), None, lines.into_iter().collect())
 }
 
 /// R3.8: progress and lines are stored; a report without progress keeps the last one.
@@ -96,7 +96,8 @@ fn report(lease: &Lease, lines: impl IntoIterator<Item = String>) -> Report {
 pub async fn r3_8_progress_and_lines_are_stored(world: &dyn World) {
     let lease = world.lease(draft()).await;
     let progress = Progress::new(0.5, "half way");
-    let first = Report { progress: Some(progress.clone()), ..report(&lease, ["one".to_owned()]) };
+    let mut first = report(&lease, ["one".to_owned()]);
+    first.progress = Some(progress.clone());
     assert_eq!(world.report(first).await, ReportOutcome::Reported);
     let second = report(&lease, ["two".to_owned(), "three".to_owned()]);
     assert_eq!(world.report(second).await, ReportOutcome::Reported);
@@ -143,7 +144,7 @@ pub async fn r3_8_a_lost_lease_reports_nothing(world: &dyn World) {
 async fn assert_reports_nothing(world: &dyn World, token: LeaseToken) {
     let before = world.dump().await;
     let progress = Some(Progress::new(1.0, "late"));
-    let late = Report { lease: token, progress, lines: vec!["late".to_owned()] };
+    let late = Report::new(token, progress, vec!["late".to_owned()]);
     assert_eq!(world.report(late).await, ReportOutcome::LeaseLost);
     world.assert_unchanged(&before).await;
 }

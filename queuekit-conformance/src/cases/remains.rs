@@ -52,11 +52,11 @@ pub async fn r6_3_retry_counts_releases_and_deadline_anew(world: &dyn World) {
 pub async fn r6_2_a_deleted_job_leaves_nothing_to_the_next(world: &dyn World) {
     for same_id in [true, false] {
         let lease = world.lease(draft()).await;
-        let report = Report {
-            lease: lease.token.clone(),
-            progress: Some(Progress::new(0.5, "half way")),
-            lines: vec!["one".to_owned()],
-        };
+        let report = Report::new(
+            lease.token.clone(),
+            Some(Progress::new(0.5, "half way")),
+            vec!["one".to_owned()],
+        );
         assert_eq!(world.report(report).await, ReportOutcome::Reported);
         world.fail(&lease, Duration::ZERO).await;
         assert!(world.delete(lease.id(), false).await.expect("delete_job"));

@@ -264,7 +264,7 @@ impl<'a> Lockstep<'a> {
         let Some(lease) = self.pick(|lockstep| &lockstep.leases) else {
             return;
         };
-        let report = Report { lease, progress: None, lines: vec!["a line".to_owned()] };
+        let report = Report::new(lease, None, vec!["a line".to_owned()]);
         self.log.push(format!("report {:?}", report.lease));
         let outcome = self.leases().report(std::slice::from_ref(&report)).await.expect("report");
         assert_eq!(outcome, [self.machine.report(&report)], "report");

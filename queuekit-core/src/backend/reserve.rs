@@ -139,6 +139,7 @@ impl From<WeightedQueues> for Queues {
 
 /// The answer of a reserve.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Reserved {
     /// At most `limit`, in serving order.
     pub leases: Vec<Lease>,
@@ -146,4 +147,11 @@ pub struct Reserved {
     pub next_due_in: Option<Duration>,
     /// A full batch was taken, or the call only dead-lettered: look again at once.
     pub more: bool,
+}
+
+impl Reserved {
+    /// The answer with these leases.
+    pub fn new(leases: Vec<Lease>, next_due_in: Option<Duration>, more: bool) -> Self {
+        Self { leases, next_due_in, more }
+    }
 }

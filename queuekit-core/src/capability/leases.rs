@@ -82,6 +82,7 @@ pub enum ExtendOutcome {
 
 /// Progress and log lines of a run.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Report {
     /// The lease it runs under.
     pub lease: LeaseToken,
@@ -89,6 +90,13 @@ pub struct Report {
     pub progress: Option<Progress>,
     /// Lines to append. Each is truncated to 1 KiB, and the last 100 are kept.
     pub lines: Vec<String>,
+}
+
+impl Report {
+    /// A report of the run under this lease.
+    pub fn new(lease: LeaseToken, progress: Option<Progress>, lines: Vec<String>) -> Self {
+        Self { lease, progress, lines }
+    }
 }
 
 /// The outcome for one report.

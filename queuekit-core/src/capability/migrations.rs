@@ -39,6 +39,7 @@ pub struct Migration {
 
 /// The versions of a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SchemaStatus {
     /// The version that is stored; 0 if there is none.
     pub stored: u32,
@@ -50,6 +51,11 @@ pub struct SchemaStatus {
 }
 
 impl SchemaStatus {
+    /// A stored schema, and the version that this build wants.
+    pub fn new(stored: u32, compatible_from: u32, wanted: u32) -> Self {
+        Self { stored, compatible_from, wanted }
+    }
+
     /// Whether this build works with what is stored.
     pub fn fits(&self) -> bool {
         self.stored >= self.wanted && self.compatible_from <= self.wanted
@@ -94,10 +100,10 @@ mod tests {
         for (stored, compatible_from, fits) in
             [(4, 4, true), (4, 1, true), (5, 4, true), (6, 4, true), (5, 5, false), (3, 3, false)]
         {
-            let status = SchemaStatus { stored, compatible_from, wanted: 4 };
+            let status = SchemaStatus::new(stored, compatible_from, 4);
             assert_eq!(status.check().is_ok(), fits, "{status:?}");
         }
-        let nothing = SchemaStatus { stored: 0, compatible_from: 0, wanted: 4 };
+        let nothing = SchemaStatus::new(0, 0, 4);
         assert_eq!(*nothing.check().unwrap_err().kind(), ErrorKind::NotFound);
     }
 }

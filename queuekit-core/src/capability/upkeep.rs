@@ -26,6 +26,7 @@ pub trait Upkeep: Debug + Send + Sync {
 
 /// The result of one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UpkeepReport {
     /// Jobs removed, or entries corrected.
     pub changed: u64,
@@ -34,4 +35,27 @@ pub struct UpkeepReport {
     /// Whether open transactions hold something that is to be removed. The step skips it, and a
     /// later step removes it once they have ended; calling again at once does not help.
     pub held: bool,
+}
+
+impl UpkeepReport {
+    /// A step that has made this number of changes and has skipped nothing.
+    pub fn new(changed: u64, more: bool) -> Self {
+        Self { changed, more, held: false }
+    }
+
+    /// The same, and whether open transactions hold something.
+    #[must_use]
+    pub fn held(self, held: bool) -> Self {
+        Self { held, ..self }
+    }
+
+    /// The report of two parts of one step.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            changed: self.changed + other.changed,
+            more: self.more || other.more,
+            held: self.held || other.held,
+        }
+    }
 }

@@ -47,11 +47,7 @@ impl Tables {
         let forgotten = self.keys.forget(now, STEP);
         let (events, more_events) = self.prune_events(STEP)?;
         let changed = (removed + events) as u64;
-        Ok(UpkeepReport {
-            changed,
-            more: removed == STEP || forgotten == STEP || more_events,
-            ..UpkeepReport::default()
-        })
+        Ok(UpkeepReport::new(changed, removed == STEP || forgotten == STEP || more_events))
     }
 }
 
@@ -115,7 +111,7 @@ impl Inspect for MemoryStore {
 #[async_trait]
 impl Migrations for MemoryStore {
     async fn status(&self) -> Result<SchemaStatus> {
-        let status = SchemaStatus { stored: 1, compatible_from: 1, wanted: 1 };
+        let status = SchemaStatus::new(1, 1, 1);
         self.step(Operation::Inspect, |_| Ok(status))
     }
 

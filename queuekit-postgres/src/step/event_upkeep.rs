@@ -47,14 +47,14 @@ impl PostgresStore {
         let copied = self
             .call("prune", Call::Upkeep, day, |day, session| Box::pin(copy_ahead(session, day)));
         let Some(changed) = copied.await? else {
-            return Ok(UpkeepReport { more: true, ..UpkeepReport::default() });
+            return Ok(UpkeepReport::new(0, true));
         };
         let dropped = self.call("prune", Call::Upkeep, (self, day), |input, session| {
             let (store, day) = *input;
             Box::pin(drop_day(store, session, day))
         });
         dropped.await?;
-        Ok(UpkeepReport { changed, more: true, held: false })
+        Ok(UpkeepReport::new(changed, true))
     }
 }
 
@@ -148,16 +148,13 @@ async fn beyond_number(session: &Session<'_>, retention: EventRetention) -> Outc
         locked.push(row.try_get(0)?);
     }
     let (Some(first), Some(last)) = (locked.first().copied(), locked.last().copied()) else {
-        return Ok(UpkeepReport { held: !beyond.is_empty(), ..UpkeepReport::default() });
+        return Ok(UpkeepReport::default().held(!beyond.is_empty()));
     };
     session.query(Sql::EventsCopy, params![first, last + 1, ALL]).await?;
     let removed = session.query(Sql::EventsRemove, params![locked]).await?.len();
     session.commit().await?;
-    Ok(UpkeepReport {
-        changed: removed as u64,
-        more: removed > 0 && beyond.len() == STEP as usize,
-        held: removed < beyond.len(),
-    })
+    Ok(UpkeepReport::new(removed as u64, removed > 0 && beyond.len() == STEP as usize)
+        .held(removed < beyond.len()))
 }
 
 async fn now(session: &Session<'_>) -> Outcome<Timestamp> {

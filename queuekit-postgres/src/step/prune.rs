@@ -48,7 +48,7 @@ pub(crate) async fn prune(session: &Session<'_>, after: i32) -> Outcome<(i32, Up
     let forgotten = session.write(Sql::KeysForget, params![STEP as i32]).await?.len();
     forget_removed(session).await?;
     let more = done_with != 0 || removed == STEP || forgotten == STEP;
-    let report = UpkeepReport { changed: removed as u64, more, ..UpkeepReport::default() };
+    let report = UpkeepReport::new(removed as u64, more);
     Ok((done_with, report))
 }
 

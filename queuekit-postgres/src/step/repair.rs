@@ -38,5 +38,5 @@ pub(crate) async fn repair(
         changed = rows.first().map_or(Ok(0), |row| row.try_get::<_, i64>(0))?.unsigned_abs();
     }
     session.commit().await?;
-    Ok((Some(id), UpkeepReport { changed, more: true, ..UpkeepReport::default() }))
+    Ok((Some(id), UpkeepReport::new(changed, true)))
 }

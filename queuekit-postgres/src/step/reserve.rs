@@ -362,7 +362,7 @@ impl Round<'_> {
         self.store.stir(done.stirred.iter().map(|row| &row.name));
         let (acks, nacks) = done.settled.unwrap_or_default();
         let leases = self.store.with_payloads(done.leases).await;
-        let reserved = Reserved { leases, next_due_in, more };
+        let reserved = Reserved::new(leases, next_due_in, more);
         Ok(Exchanged { acks, nacks, reserved })
     }
 

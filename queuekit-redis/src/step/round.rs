@@ -221,6 +221,6 @@ impl<'a> Round<'a> {
         let full = self.leases.len() == self.request.limit;
         let more = self.moving || self.budget.more(self.request.limit, self.leases.len());
         let next_due_in = self.next_in.into_iter().filter_map(|(_, next)| next).min();
-        Reserved { leases: self.leases, next_due_in: next_due_in.filter(|_| !full), more }
+        Reserved::new(self.leases, next_due_in.filter(|_| !full), more)
     }
 }

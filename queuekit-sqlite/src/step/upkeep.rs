@@ -29,11 +29,7 @@ impl Step<'_> {
         }
         let forgotten = self.execute(KEYS_FORGET, params![self.now.as_millis(), STEP])?;
         self.vacuum()?;
-        Ok(UpkeepReport {
-            changed: removed as u64,
-            more: removed == STEP || forgotten == STEP,
-            ..UpkeepReport::default()
-        })
+        Ok(UpkeepReport::new(removed as u64, removed == STEP || forgotten == STEP))
     }
 
     /// Frees pages. The pragma frees one page per row, so all its rows are read.

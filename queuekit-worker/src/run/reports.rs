@@ -65,7 +65,7 @@ impl Reports {
         }
         let said = slot.take()?;
         self.state.store(SENDING, Ordering::Release);
-        Some(Report { lease: lease.clone(), progress: said.progress, lines: said.lines.into() })
+        Some(Report::new(lease.clone(), said.progress, said.lines.into()))
     }
 
     /// The call has ended; what it could not tell is kept for the next one.

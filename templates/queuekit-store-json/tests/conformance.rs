@@ -98,7 +98,7 @@ async fn a_file_that_is_opened_again_has_its_jobs() {
     let request = request.expect("a nonce");
     let lease = first.reserve(&request).await.expect("reserve").leases.remove(0);
     let (progress, lines) = (Some(Progress::new(0.5, "half")), vec!["a line".to_owned()]);
-    let report = Report { lease: lease.token.clone(), progress, lines };
+    let report = Report::new(lease.token.clone(), progress, lines);
     let _ = first.report(&[report]).await.expect("report");
     let failed = Nack::new(lease.token, NackKind::Retry, "it went wrong", Duration::ZERO);
     let _ = first.nack(&[failed]).await.expect("nack");

@@ -78,10 +78,8 @@ fn nacks(tokens: &[LeaseToken], kind: NackKind) -> Vec<Nack> {
 }
 
 fn reports(tokens: &[LeaseToken]) -> Vec<Report> {
-    let report = |token: &LeaseToken| Report {
-        lease: token.clone(),
-        progress: Some(Progress::new(1.0, "stale")),
-        lines: vec!["stale".to_owned()],
+    let report = |token: &LeaseToken| {
+        Report::new(token.clone(), Some(Progress::new(1.0, "stale")), vec!["stale".to_owned()])
     };
     tokens.iter().map(report).collect()
 }

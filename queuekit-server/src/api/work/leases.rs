@@ -126,7 +126,7 @@ pub(crate) async fn report(
         let lease = lease(&caller, item, &report.token)?;
         let progress = report.progress.map(ProgressBody::checked).transpose();
         let progress = progress.map_err(|problem| problem.at_item(item))?;
-        Ok(Report { lease, progress, lines: report.lines })
+        Ok(Report::new(lease, progress, report.lines))
     };
     let reports: Result<Vec<_>, Problem> =
         body.reports.into_iter().enumerate().map(build).collect();
