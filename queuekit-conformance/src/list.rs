@@ -101,7 +101,7 @@ macro_rules! __for_each_case {
                 r2_10_a_caller_that_goes_away_harms_none
             }
 
-            guarantees {
+            never_happens {
                 r0_1_of_settlers_at_once_one_takes_effect
                 [Exchange] r0_1_exchange_settles_before_it_reserves
                 r0_2_an_accepted_job_is_never_lost
@@ -180,7 +180,7 @@ macro_rules! __for_each_case {
                 r10_1_single_calls_turn_outcomes_into_errors
             }
 
-            neighbours {
+            queue_isolation {
                 r2_5_deleting_an_old_job_frees_no_key_of_another
                 r5_6_a_full_batch_reclaims_in_the_other_queues_too
                 r5_6_leases_of_other_queues_are_left_alone
@@ -216,7 +216,7 @@ macro_rules! __for_each_case {
                 r7_1_nothing_else_has_a_place_in_the_order
             }
 
-            paging {
+            pagination {
                 r8_2_what_stays_comes_exactly_once
                 r8_2_finished_jobs_come_exactly_once
                 r8_2_what_happened_at_once_comes_exactly_once
@@ -286,7 +286,7 @@ macro_rules! __for_each_case {
                 (Corrupt) r5_8_reads_show_an_unreadable_record
             }
 
-            remains {
+            after_expiry {
                 r4_5_an_expiry_is_remembered
                 [Leases] r6_2_a_deleted_job_leaves_nothing_to_the_next
                 [Admin] r6_3_retry_counts_releases_and_deadline_anew
@@ -325,7 +325,7 @@ macro_rules! __for_each_case {
                 [Upkeep] r13_7_repair_finds_nothing_to_mend
             }
 
-            slots {
+            partition_key_slots {
                 r6_5_every_end_frees_the_slot
                 [Admin] r6_5_a_cancelled_job_frees_the_slot
                 (Corrupt) r6_5_an_unreadable_job_frees_the_slot

@@ -10,7 +10,7 @@ macro_rules! __with_bounds {
 
             $($others)*
 
-            bounds {
+            time_bounds {
                 r5_2_a_lease_lives_for_its_ttl
                 [Admin] r5_2_a_lease_of_a_fair_queue_lives_for_its_ttl
                 [Admin] r5_6_nothing_is_reclaimed_before_its_expiry
@@ -24,7 +24,7 @@ macro_rules! __with_bounds {
                 [Admin] r6_3_a_deadline_counts_anew_from_the_retry
             }
 
-            bounds_of_upkeep {
+            upkeep_bounds {
                 [Admin Upkeep] r12_what_has_ended_is_kept_for_its_age
                 [Admin Upkeep] r12_the_age_counts_from_the_end
                 [Admin Upkeep] r5_4_what_died_again_is_kept_from_its_last_end

@@ -79,7 +79,7 @@ pub const STORE_RULES: &[(&str, &str)] = &[
     (
         "R10.2",
         "the faults are of Postgres, Redis and SQLite: SQLSTATEs, error replies, SQLITE_BUSY; \
-         `tests/sqlite/locks.rs`, `tests/sqlite/full.rs`, `tests/postgres/faults.rs`, \
+         `tests/sqlite/locks.rs`, `tests/sqlite/storage_full.rs`, `tests/postgres/faults.rs`, \
          `tests/postgres/lost_replies.rs`",
     ),
     (

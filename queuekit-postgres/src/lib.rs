@@ -29,7 +29,7 @@ mod inspect;
 mod io;
 mod leases;
 mod migrate;
-mod notices;
+mod notifications;
 mod open;
 mod outbox;
 mod params;
@@ -94,7 +94,7 @@ struct Shared {
     known: Known,
     hints: step::Hints,
     wakeups: Arc<WakeupHub>,
-    notices: notices::Notices,
+    notices: notifications::Notices,
     folding: upkeep::Folding,
     prune: upkeep::Cursor,
     repair: upkeep::Cursor,

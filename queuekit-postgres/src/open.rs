@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use crate::call::Call;
 use crate::config::{Listen, PostgresConfig, Prepared, SettleDurability};
 use crate::io::Io;
-use crate::notices::Notices;
+use crate::notifications::Notices;
 use crate::params::params;
 use crate::session::Begins;
 use crate::statements::{Sql, Statements};

@@ -7,7 +7,7 @@ use queuekit_core::capability::{Wakeup, Wakeups};
 use queuekit_core::{QueueName, Result};
 
 use crate::PostgresStore;
-use crate::notices::Notice;
+use crate::notifications::Notice;
 
 impl Wakeups for PostgresStore {
     fn subscribe(&self, queues: &[QueueName]) -> Result<Wakeup> {

@@ -18,7 +18,7 @@ use tokio::sync::watch;
 
 use super::kill::finish;
 use super::process::until;
-use super::role::end_of_input;
+use super::process_role::end_of_input;
 use super::{Call, Event, Journal, Process, Role, Scratch, Site, TTL, runtime};
 
 /// Gets the events of a key one after the other.

@@ -30,7 +30,7 @@ const RECOVERY: Duration = Duration::from_secs(2);
 #[expect(clippy::print_stdout, reason = "figures are for reading")]
 pub fn kill(site: &dyn Site, test: &str) {
     if let Some(role) = Role::of_this_process() {
-        return runtime().block_on(super::role::play(site, role));
+        return runtime().block_on(super::process_role::play(site, role));
     }
     let scratch = Scratch::new();
     let runtime = runtime();
@@ -52,7 +52,7 @@ pub fn kill(site: &dyn Site, test: &str) {
 /// If one does not open it, or it is damaged.
 pub fn open_at_once(site: &dyn Site, test: &str) {
     if let Some(role) = Role::of_this_process() {
-        return runtime().block_on(super::role::play(site, role));
+        return runtime().block_on(super::process_role::play(site, role));
     }
     let runtime = runtime();
     for _ in 0..if super::is_long() { 200 } else { 20 } {

@@ -6,17 +6,17 @@
 //! [`Journal`] that they wrote and by the stored data. A [`Site`] provides the store.
 
 mod call;
+mod checks;
 mod events;
 mod history;
 mod journal;
-mod judge;
 mod kill;
 mod outage;
 mod paused;
 #[cfg(target_os = "linux")]
 pub mod power;
 mod process;
-mod role;
+mod process_role;
 mod schedules;
 
 use std::path::Path;
@@ -26,14 +26,14 @@ use async_trait::async_trait;
 use queuekit_core::Backend;
 
 pub use call::Call;
+pub use checks::{Fault, Verdict};
 pub use events::kill_consumers;
 pub use journal::{Entry, Event, Journal, Run, RunId};
-pub use judge::{Fault, Verdict};
 pub use kill::{kill, open_at_once};
 pub use outage::{Server, kill_server};
 pub use paused::pause;
 pub use process::{Process, Scratch, until};
-pub use role::{Role, TTL};
+pub use process_role::{Role, TTL};
 pub use schedules::{kill_schedulers, tick_at_once};
 
 /// A store that several processes open.

@@ -44,7 +44,7 @@ struct Outages {
 #[expect(clippy::print_stdout, reason = "figures are for reading")]
 pub fn kill_server(site: &dyn Site, server: Option<&mut dyn Server>, test: &str) {
     if let Some(role) = Role::of_this_process() {
-        return runtime().block_on(super::role::play(site, role));
+        return runtime().block_on(super::process_role::play(site, role));
     }
     let server = server.expect("the first process has the server");
     let scratch = Scratch::new();

@@ -37,7 +37,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[expect(clippy::print_stdout, reason = "figures are for reading")]
 pub fn pause(site: &dyn Site, test: &str) {
     if let Some(role) = Role::of_this_process() {
-        return runtime().block_on(super::role::play(site, role));
+        return runtime().block_on(super::process_role::play(site, role));
     }
     let scratch = Scratch::new();
     let runtime = runtime();

@@ -15,7 +15,7 @@ use queuekit_core::{
 use tokio::sync::watch;
 
 use super::kill::finish;
-use super::role::end_of_input;
+use super::process_role::end_of_input;
 use super::{Event, Journal, Process, Role, Scratch, Site, TTL, runtime};
 
 /// Processes that tick at once.

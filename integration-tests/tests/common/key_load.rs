@@ -18,7 +18,7 @@ use tokio::time::sleep;
 
 use async_trait::async_trait;
 
-use super::stage::{all_jobs, until};
+use super::store_fixture::{all_jobs, until};
 
 /// Queues, and how many of a key may run at once in each.
 const QUEUES: [(&str, u32); 2] = [("one", 1), ("three", 3)];

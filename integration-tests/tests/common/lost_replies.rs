@@ -22,7 +22,7 @@ use queuekit_core::{
 };
 use queuekit_integration_tests::servers::{Mode, Proxy};
 
-use super::stage::{PATIENCE, create, lease, request_for, state, until};
+use super::store_fixture::{PATIENCE, create, lease, request_for, state, until};
 
 #[allow(unused_imports, reason = "most test targets have other tests")]
 pub(crate) use events::{

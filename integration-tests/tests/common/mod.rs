@@ -3,7 +3,7 @@
 
 pub(crate) mod authority;
 pub(crate) mod files;
-pub(crate) mod gated;
+pub(crate) mod gated_handler;
 #[cfg(unix)]
 pub(crate) mod key_load;
 pub(crate) mod lost_replies;
@@ -12,19 +12,19 @@ pub(crate) mod partition;
 pub(crate) mod pooler;
 pub(crate) mod postgres;
 #[cfg(unix)]
-pub(crate) mod postgres_site;
+pub(crate) mod postgres_crash_site;
 pub(crate) mod psql;
 pub(crate) mod redis;
 pub(crate) mod redis_clock;
 #[cfg(unix)]
+pub(crate) mod redis_crash_site;
+#[cfg(unix)]
 pub(crate) mod redis_load;
 #[cfg(unix)]
 pub(crate) mod redis_nodes;
-#[cfg(unix)]
-pub(crate) mod redis_site;
-pub(crate) mod redis_stage;
-#[cfg(unix)]
-pub(crate) mod site;
+pub(crate) mod redis_store_fixture;
 pub(crate) mod sqlite;
-pub(crate) mod stage;
+#[cfg(unix)]
+pub(crate) mod sqlite_crash_site;
+pub(crate) mod store_fixture;
 pub(crate) mod system;

@@ -11,7 +11,7 @@ use queuekit_worker::{Ctx, JobResult, RunSummary, Worker};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, watch};
 
-use super::stage::{PATIENCE, until};
+use super::store_fixture::{PATIENCE, until};
 
 /// Leases of both workers.
 const TTL: Duration = Duration::from_secs(1);

@@ -14,7 +14,7 @@ use redis::AsyncCommands;
 use redis::aio::MultiplexedConnection;
 
 use super::redis_clock::{Passes, RedisClock};
-use super::redis_stage::{connect, raw_dump};
+use super::redis_store_fixture::{connect, raw_dump};
 
 /// Opens stores on clocks that only the suite moves.
 #[derive(Clone, Copy, Debug, Default)]

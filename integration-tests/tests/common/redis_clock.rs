@@ -5,7 +5,7 @@ use queuekit_redis::RedisConfig;
 use redis::aio::MultiplexedConnection;
 use redis::{Cmd, cmd};
 
-use super::redis_stage::connect;
+use super::redis_store_fixture::connect;
 
 /// A clock that tests move.
 pub(crate) struct RedisClock {

@@ -12,7 +12,7 @@ use queuekit_redis::RedisStore;
 use queuekit_worker::{Ctx, RunningWorker, Worker};
 use tokio::task::JoinHandle;
 
-use super::stage::until;
+use super::store_fixture::until;
 
 /// One caller for each queue, and one worker, each with a handle of its own.
 pub(crate) struct Load {

@@ -7,7 +7,7 @@ use queuekit_core::QueueName;
 use queuekit_integration_tests::servers::{OwnRedis, RedisCluster};
 use redis::{Cmd, FromRedisValue, cmd};
 
-use super::redis_stage::{command, connect};
+use super::redis_store_fixture::{command, connect};
 
 /// A server that neither answers nor closes a connection until this value is dropped.
 pub(crate) struct Hung(u32);

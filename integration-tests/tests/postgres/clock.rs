@@ -4,7 +4,7 @@
 use std::slice::from_ref;
 
 use crate::common::postgres::of_schema;
-use crate::common::stage::{Stage, complete, create, lease};
+use crate::common::store_fixture::{Stage, complete, create, lease};
 use queuekit_conformance::kit::{MINUTE, build, keyed};
 use queuekit_conformance::this_test;
 use queuekit_core::capability::Admin;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::common::stage::{Stage, create, lease, threads, until};
+use crate::common::store_fixture::{Stage, create, lease, threads, until};
 use queuekit_conformance::kit::{TTL, build, draft, kind_of, request, ttl, unique};
 use queuekit_conformance::{alone, skip, this_test};
 use queuekit_core::capability::{Admin, Leases, Upkeep, Wakeups};

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::common::postgres::of_schema;
-use crate::common::stage::{Stage, all_jobs, until};
+use crate::common::store_fixture::{Stage, all_jobs, until};
 use futures_util::future::join_all;
 use queuekit_conformance::kit::{build, draft, queue, ttl, worker};
 use queuekit_conformance::this_test;

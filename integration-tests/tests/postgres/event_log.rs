@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::common::postgres::{PostgresWorld, client, config, of_schema};
-use crate::common::stage::{assert_exact, until};
+use crate::common::store_fixture::{assert_exact, until};
 use queuekit_conformance::kit::{DAY, HOUR, MINUTE, deliveries_of};
 use queuekit_conformance::time_limit::within;
 use queuekit_conformance::{World, kit};

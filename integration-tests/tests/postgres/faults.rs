@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::common::postgres::of_schema;
-use crate::common::stage::{
+use crate::common::store_fixture::{
     PATIENCE, Stage, complete, create, in_the_dark, lease, promptly, state, until,
 };
 use futures_util::future::{join_all, try_join_all};

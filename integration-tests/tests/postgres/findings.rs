@@ -1,7 +1,7 @@
 //! The findings of `doctor` that only Postgres has.
 
 use crate::common::postgres::{PostgresWorld, of_schema};
-use crate::common::stage::Stage;
+use crate::common::store_fixture::Stage;
 use queuekit_conformance::World;
 use queuekit_conformance::{skip, this_test};
 use queuekit_core::capability::{Inspect, Severity};

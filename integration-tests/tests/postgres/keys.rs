@@ -7,7 +7,7 @@ use std::slice::from_ref;
 use std::time::Duration;
 
 use crate::common::key_load::{self, KeyStage};
-use crate::common::stage::{Stage, complete, create, lease};
+use crate::common::store_fixture::{Stage, complete, create, lease};
 use async_trait::async_trait;
 use queuekit_conformance::kit::{build, keyed};
 use queuekit_conformance::this_test;

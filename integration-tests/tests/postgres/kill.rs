@@ -1,6 +1,6 @@
 //! Processes that share one Postgres store are killed, and its server, and nothing is lost.
 
-use crate::common::postgres_site::{KilledServer, PostgresSite};
+use crate::common::postgres_crash_site::{KilledServer, PostgresSite};
 use queuekit_conformance::{skip, this_test};
 use queuekit_integration_tests::crash::{
     Role, Server, kill, kill_consumers, kill_schedulers, kill_server, open_at_once, pause,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::common::stage::{Stage, in_the_dark};
+use crate::common::store_fixture::{Stage, in_the_dark};
 use queuekit_conformance::kit::{
     assert_answers_empty_batches, assert_keeps_the_largest_payload, build, draft,
 };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::common::lost_replies::{LossyStage, lost_replies};
-use crate::common::stage::Stage;
+use crate::common::store_fixture::Stage;
 use queuekit_integration_tests::servers::Proxy;
 use queuekit_postgres::PostgresStore;
 

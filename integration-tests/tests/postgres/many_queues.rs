@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::common::postgres::of_schema;
-use crate::common::stage::{Stage, until};
+use crate::common::store_fixture::{Stage, until};
 use queuekit_conformance::kit::kind;
 use queuekit_conformance::this_test;
 use queuekit_core::capability::Upkeep;

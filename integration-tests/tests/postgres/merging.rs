@@ -3,7 +3,7 @@
 use std::slice::from_ref;
 use std::sync::Arc;
 
-use crate::common::stage::{Stage, promptly};
+use crate::common::store_fixture::{Stage, promptly};
 use futures_util::future::{join_all, try_join_all};
 use queuekit_conformance::kit::{build, draft, unique};
 use queuekit_conformance::this_test;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::common::postgres::of_schema;
-use crate::common::stage::{Stage, client, complete, create, database, lease, state, url};
+use crate::common::store_fixture::{Stage, client, complete, create, database, lease, state, url};
 use futures_util::future::{join_all, try_join_all};
 use queuekit_conformance::kit::{assert_invalid, build, draft, keyed, kind_of};
 use queuekit_conformance::{skip, this_test};
@@ -88,7 +88,7 @@ async fn r11_2_a_newer_schema_is_refused() {
         assert!(text.contains("version 99") && text.contains("use a newer"), "{text}");
     }
     // `doctor` and `migrate` can look at it, and change nothing.
-    let config = crate::common::stage::config(&stage.url("migrate=off"));
+    let config = crate::common::store_fixture::config(&stage.url("migrate=off"));
     let looks = PostgresStore::connect_unchecked(config).await.unwrap();
     assert_eq!(looks.status().await.unwrap().stored, 99);
     assert_eq!(kind_of(looks.up().await), ErrorKind::Unsupported);
@@ -104,7 +104,7 @@ async fn without_migrations_an_empty_database_is_refused_with_the_command() {
     let error = PostgresStore::connect_url(&url).await.unwrap_err();
     assert_eq!(*error.kind(), ErrorKind::NotFound, "{error}");
     assert!(error.to_string().contains("`queuekit migrate up`"), "{error}");
-    let config = crate::common::stage::config(&url);
+    let config = crate::common::store_fixture::config(&url);
     let migrates = PostgresStore::connect_unchecked(config).await.unwrap();
     // What the application's own tool would run is all there is to run.
     let sql: String = migrates.pending(0).into_iter().map(|one| one.sql).collect();

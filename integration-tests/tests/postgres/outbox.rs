@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::slice::from_ref;
 use std::time::Duration;
 
-use crate::common::stage::{Stage, all_jobs, promptly, until};
+use crate::common::store_fixture::{Stage, all_jobs, promptly, until};
 use futures_util::future::{join_all, try_join_all};
 use queuekit_conformance::kit::{assert_invalid, consumer, deliveries_of};
 use queuekit_conformance::this_test;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::common::partition::partition;
-use crate::common::stage::Stage;
+use crate::common::store_fixture::Stage;
 use queuekit_conformance::this_test;
 use queuekit_core::Backend;
 use queuekit_integration_tests::servers::{Mode, Proxy};

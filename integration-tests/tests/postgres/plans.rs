@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::common::stage::{Stage, complete, config, lease, until, url};
+use crate::common::store_fixture::{Stage, complete, config, lease, until, url};
 use queuekit_conformance::kit::{build, draft};
 use queuekit_conformance::{alone, this_test};
 use queuekit_core::{Ack, AckOutcome, Backend, NewJob};

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crate::common::pooler::{PoolerHarness, pooler};
-use crate::common::stage::{PATIENCE, Stage, client, create, database, url};
+use crate::common::store_fixture::{PATIENCE, Stage, client, create, database, url};
 use queuekit_conformance::conformance;
 use queuekit_conformance::kit::{build, draft, keyed};
 use queuekit_conformance::{skip, this_test};
@@ -96,9 +96,9 @@ async fn nothing_of_a_transaction_stays_with_the_pooler() {
     for job in [build(draft()), build(keyed("k"))] {
         create(&store, &job).await;
     }
-    let leases = crate::common::stage::lease(&store, 10).await;
+    let leases = crate::common::store_fixture::lease(&store, 10).await;
     assert_eq!(leases.len(), 2);
-    crate::common::stage::complete(&store, leases).await;
+    crate::common::store_fixture::complete(&store, leases).await;
     let app = client(&address).await;
     let left = include_str!("../../sql/postgres_left.sql");
     let left = app.query_typed(left, &[]).await.unwrap();

@@ -3,8 +3,8 @@
 
 use std::slice::from_ref;
 
-use crate::common::gated::Gated;
-use crate::common::stage::{complete, create, lease, state};
+use crate::common::gated_handler::Gated;
+use crate::common::store_fixture::{complete, create, lease, state};
 use queuekit_conformance::kit::{build, draft, keyed, kind_of};
 use queuekit_conformance::this_test;
 use queuekit_core::capability::{Admin, ExtendOutcome, Leases};

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
-use crate::common::stage::Stage;
+use crate::common::store_fixture::Stage;
 use queuekit_conformance::this_test;
 use queuekit_integration_tests::crash::is_long;
 use serde_json::Value;

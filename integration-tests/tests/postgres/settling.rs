@@ -5,7 +5,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::common::stage::{PATIENCE, Stage, create, lease, promptly, request_for, state, until};
+use crate::common::store_fixture::{
+    PATIENCE, Stage, create, lease, promptly, request_for, state, until,
+};
 use async_trait::async_trait;
 use futures_util::future::join_all;
 use queuekit_conformance::kit::{build, draft};
@@ -158,7 +160,7 @@ struct Handlers {
 
 impl Handlers {
     async fn run(&self, ctx: &Ctx) -> JobResult {
-        let mut app = crate::common::stage::client(&self.url).await;
+        let mut app = crate::common::store_fixture::client(&self.url).await;
         let tx = app.transaction().await.map_err(JobError::retry)?;
         let token = self.leases.lock().unwrap()[&ctx.id()].last().cloned().unwrap();
         let outcomes = self.store.ack_in(&tx, &[Ack::new(token)]).await.map_err(JobError::retry)?;

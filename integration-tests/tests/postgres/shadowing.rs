@@ -3,7 +3,7 @@
 
 use crate::common::pooler::pooler;
 use crate::common::postgres::of_schema;
-use crate::common::stage::{Stage, complete, create, lease, url};
+use crate::common::store_fixture::{Stage, complete, create, lease, url};
 use queuekit_conformance::kit::{build, draft, keyed};
 use queuekit_conformance::this_test;
 use queuekit_core::capability::{Admin, Inspect, Upkeep};

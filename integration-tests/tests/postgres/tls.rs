@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::common::authority::{Authority, Valid};
-use crate::common::stage::{create, lease};
+use crate::common::store_fixture::{create, lease};
 use queuekit_conformance::kit::{build, draft};
 use queuekit_conformance::{skip, this_test};
 use queuekit_core::ErrorKind;
@@ -125,9 +125,12 @@ async fn require_encrypts_without_asking_who_it_is_and_disable_does_not_encrypt(
 #[tokio::test]
 async fn require_refuses_a_server_that_does_not_encrypt() {
     let test = this_test!();
-    let Some(database) = crate::common::stage::database(test).await else { return };
-    let url =
-        crate::common::stage::url(&database.url(), "tls", "sslmode=require&op_timeout_ms=1000");
+    let Some(database) = crate::common::store_fixture::database(test).await else { return };
+    let url = crate::common::store_fixture::url(
+        &database.url(),
+        "tls",
+        "sslmode=require&op_timeout_ms=1000",
+    );
     let error = PostgresStore::connect_url(&url).await.unwrap_err();
     assert_eq!(*error.kind(), ErrorKind::Unavailable, "{error}");
     assert!(error.to_string().to_lowercase().contains("tls"), "{error}");

@@ -3,7 +3,7 @@
 use std::slice::from_ref;
 use std::time::Duration;
 
-use crate::common::stage::{Stage, complete, create, lease, promptly, request_for, state};
+use crate::common::store_fixture::{Stage, complete, create, lease, promptly, request_for, state};
 use queuekit_conformance::kit::{
     TTL, assert_invalid, build, carrying, draft, keyed, kind_of, queue, request, ttl, unique,
 };

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::common::redis_stage::{RedisStage, connect};
-use crate::common::stage::{all_jobs, create, lease, promptly};
+use crate::common::redis_store_fixture::{RedisStage, connect};
+use crate::common::store_fixture::{all_jobs, create, lease, promptly};
 use queuekit_conformance::kit::{
     TTL, beat_of, build, consumer, draft, keyed, queue, schedule_name, ttl, unique, worker,
 };

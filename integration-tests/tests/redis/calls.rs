@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::common::redis_stage::RedisStage;
-use crate::common::stage::{create, in_the_dark, lease, promptly, state, until};
+use crate::common::redis_store_fixture::RedisStage;
+use crate::common::store_fixture::{create, in_the_dark, lease, promptly, state, until};
 use queuekit_conformance::kit::{TTL, build, draft, kind_of, queue, ttl, worker};
 use queuekit_conformance::this_test;
 use queuekit_core::capability::Admin;

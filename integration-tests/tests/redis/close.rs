@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::common::redis_stage::RedisStage;
-use crate::common::stage::{create, lease, threads, until};
+use crate::common::redis_store_fixture::RedisStage;
+use crate::common::store_fixture::{create, lease, threads, until};
 use queuekit_conformance::kit::{TTL, build, draft, kind_of, request, ttl};
 use queuekit_conformance::{alone, skip, this_test};
 use queuekit_core::capability::{Admin, Leases, Upkeep, Wakeups};

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::common::redis_load::Load;
 use crate::common::redis_nodes::{Hung, move_slot, queue_on, refusals, role, slot_of};
-use crate::common::redis_stage::command;
-use crate::common::stage::{all_jobs, complete, create, promptly, until};
+use crate::common::redis_store_fixture::command;
+use crate::common::store_fixture::{all_jobs, complete, create, promptly, until};
 use queuekit_conformance::kit::{TTL, build, draft, kind_of, ttl, worker};
 use queuekit_conformance::{skip, this_test};
 use queuekit_core::capability::{Admin, Exchange, ExtendOutcome, Leases, Settlement, Wakeups};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::common::redis_clock::{Passes, RedisClock};
-use crate::common::redis_stage::RedisStage;
-use crate::common::stage::{create, lease};
+use crate::common::redis_store_fixture::RedisStage;
+use crate::common::store_fixture::{create, lease};
 use queuekit_conformance::kit::{
     HOUR, TTL, beat_of, build, draft, millis, queue, request, schedule_name, ttl, unique, worker,
 };

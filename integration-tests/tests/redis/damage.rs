@@ -2,15 +2,19 @@
 
 use std::time::Duration;
 
-use crate::common::redis_stage::RedisStage;
-use crate::common::stage::{PATIENCE, all_jobs, complete, create, lease, request_for, until};
+use crate::common::redis_store_fixture::RedisStage;
+use crate::common::store_fixture::{
+    PATIENCE, all_jobs, complete, create, lease, request_for, until,
+};
 use queuekit_conformance::kit::{TTL, build, draft, keyed, ttl, unique};
+use queuekit_conformance::model::Plan;
 use queuekit_conformance::this_test;
 use queuekit_core::capability::{Admin, CancelOutcome, Leases, Upkeep};
 use queuekit_core::queue::{KeyOnDead, KeyOnWait, Order, QueuePatch};
 use queuekit_core::{
     Ack, Backend, DeadLetter, ErrorKind, JobId, Nack, NackKind, QueueName, Result, State,
 };
+use queuekit_integration_tests::crash::is_long;
 use redis::cmd;
 
 /// Where the job stands when its record breaks.
@@ -215,16 +219,27 @@ async fn assert_bare(stage: &RedisStage, what: &str) {
 async fn all_cases(test: &str, part: &str, patch: QueuePatch) {
     let Some(stage) = RedisStage::open(test).await else { return };
     stage.store.configure(&QueueName::default(), &patch).await.unwrap();
-    for place in PLACES {
-        // A job without a state was never leased, so a missing state is no damage.
-        let damages = DAMAGES.into_iter().filter(|damage| part == "data" || !damage.removes());
-        for damage in damages {
-            for act in ACTS {
+    // A job without a state was never leased, so a missing state is no damage.
+    let damages = DAMAGES.into_iter().filter(|damage| part == "data" || !damage.removes());
+    let damages: Vec<Damage> = damages.collect();
+    for (row, place) in PLACES.into_iter().enumerate() {
+        for (column, act) in ACTS.into_iter().enumerate() {
+            for damage in of_this_run(&damages, row + column) {
                 case(&stage, part, place, damage, act).await;
             }
         }
     }
     stage.end().await;
+}
+
+/// A long run has every damage; any other has one for each pair of place and act, and with each
+/// seed another one. So every run has each pair of place, damage and act.
+fn of_this_run(damages: &[Damage], diagonal: usize) -> Vec<Damage> {
+    if is_long() {
+        return damages.to_vec();
+    }
+    let seed = Plan::rotated().seed % damages.len() as u64;
+    vec![damages[(diagonal + seed as usize) % damages.len()]]
 }
 
 #[tokio::test]
@@ -367,7 +382,7 @@ async fn r5_8_a_history_that_is_garbage_stops_nobody() {
     }
     until("its last lease has run out", async || {
         lease(&stage.store, 1).await;
-        crate::common::stage::state(&stage.store, id).await == Some(State::Dead)
+        crate::common::store_fixture::state(&stage.store, id).await == Some(State::Dead)
     })
     .await;
     stage.store.prune().await.unwrap();

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::common::redis_stage::{RedisStage, connect};
-use crate::common::stage::{
+use crate::common::redis_store_fixture::{RedisStage, connect};
+use crate::common::store_fixture::{
     complete, create, in_the_dark, lease, promptly, request_for, state, until,
 };
 use futures_util::future::join_all;

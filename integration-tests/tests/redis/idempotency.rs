@@ -1,7 +1,7 @@
 //! Idempotency keys in Redis: what a job that goes leaves of them (contract R2.5).
 
-use crate::common::redis_stage::RedisStage;
-use crate::common::stage::{complete, create, lease};
+use crate::common::redis_store_fixture::RedisStage;
+use crate::common::store_fixture::{complete, create, lease};
 use queuekit_conformance::kit::{build, unique};
 use queuekit_conformance::this_test;
 use queuekit_core::Backend;

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::common::key_load::{self, KeyStage};
-use crate::common::redis_stage::RedisStage;
-use crate::common::stage::{PATIENCE, all_jobs, complete, create, lease, until};
+use crate::common::redis_store_fixture::RedisStage;
+use crate::common::store_fixture::{PATIENCE, all_jobs, complete, create, lease, until};
 use async_trait::async_trait;
 use futures_util::future::join_all;
 use queuekit_conformance::kit::{HOUR, build, draft, keyed};

@@ -1,6 +1,6 @@
 //! Processes that share one Redis store are killed, and its server, and nothing is lost.
 
-use crate::common::redis_site::{KilledRedis, RedisSite};
+use crate::common::redis_crash_site::{KilledRedis, RedisSite};
 use queuekit_conformance::{skip, this_test};
 use queuekit_integration_tests::crash::{
     Role, Server, kill, kill_consumers, kill_schedulers, kill_server, open_at_once, pause,

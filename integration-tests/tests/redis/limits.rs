@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::common::redis_stage::RedisStage;
-use crate::common::stage::in_the_dark;
+use crate::common::redis_store_fixture::RedisStage;
+use crate::common::store_fixture::in_the_dark;
 use queuekit_conformance::kit::{
     assert_answers_empty_batches, assert_keeps_the_largest_payload, build, draft,
 };

@@ -1,8 +1,8 @@
 //! Listing large jobs: what is large is read of the jobs that match, and bounded by script and by
 //! page (contract R8.2).
 
-use crate::common::redis_stage::RedisStage;
-use crate::common::stage::lease;
+use crate::common::redis_store_fixture::RedisStage;
+use crate::common::store_fixture::lease;
 use queuekit_conformance::kit::{build, draft};
 use queuekit_conformance::{skip, this_test};
 use queuekit_core::{Ack, Backend, Job, JobDraft, JobFilter, NewJob, State};

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::common::redis_stage::RedisStage;
-use crate::common::stage::{all_jobs, complete, create, lease, until};
+use crate::common::redis_store_fixture::RedisStage;
+use crate::common::store_fixture::{all_jobs, complete, create, lease, until};
 use queuekit_conformance::kit::{build, draft, unique};
 use queuekit_conformance::{skip, this_test};
 use queuekit_core::capability::{ExtendOutcome, Leases, Report, ReportOutcome};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::common::lost_replies::{LossyStage, lost_replies};
-use crate::common::redis_stage::RedisStage;
+use crate::common::redis_store_fixture::RedisStage;
 use queuekit_integration_tests::servers::Proxy;
 use queuekit_redis::RedisStore;
 

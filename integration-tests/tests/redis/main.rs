@@ -17,7 +17,6 @@ mod cluster_contract;
 mod cut_replies;
 mod damage;
 mod faults;
-mod full;
 mod idempotency;
 mod keys;
 mod kill;
@@ -33,6 +32,7 @@ mod replicas;
 mod scale;
 mod schedules;
 mod sentinel;
+mod storage_full;
 mod tls;
 mod wakeups;
 

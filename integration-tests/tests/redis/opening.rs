@@ -1,7 +1,7 @@
 //! What is refused when a store is opened, and who is warned (contract R11.2).
 
-use crate::common::redis_stage::RedisStage;
-use crate::common::stage::{complete, create, lease, promptly};
+use crate::common::redis_store_fixture::RedisStage;
+use crate::common::store_fixture::{complete, create, lease, promptly};
 use queuekit_conformance::kit::{build, draft, unique};
 use queuekit_conformance::{skip, this_test};
 use queuekit_core::{Backend, ErrorKind};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::common::redis::{RedisWorld, config};
 use crate::common::redis_clock::Passes;
-use crate::common::redis_stage::{assert_exact, command};
+use crate::common::redis_store_fixture::{assert_exact, command};
 use futures_util::poll;
 use queuekit_conformance::World;
 use queuekit_conformance::kit::{DAY, MINUTE, consumer, deliveries_of, subscribed};
@@ -90,7 +90,7 @@ impl Stage {
     async fn end(self) {
         assert_exact(&self.server, &self.prefix).await;
         self.world.backend().close().await.unwrap();
-        crate::common::redis_stage::remove(&self.server, &self.prefix).await;
+        crate::common::redis_store_fixture::remove(&self.server, &self.prefix).await;
     }
 }
 
@@ -326,6 +326,6 @@ async fn r14_1_an_emit_that_met_a_foreign_key_is_completed_when_it_is_repeated()
         assert!(deliveries.len() == 1 && deliveries[0].payload == data, "{name}");
     }
     // The first attempt has left a record that nobody will remove.
-    crate::common::redis_stage::remove(&stage.server, &stage.prefix).await;
+    crate::common::redis_store_fixture::remove(&stage.server, &stage.prefix).await;
     stage.end().await;
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::common::redis_nodes::Hung;
-use crate::common::redis_stage::{RedisStage, command};
-use crate::common::stage::{create, lease, promptly, until};
+use crate::common::redis_store_fixture::{RedisStage, command};
+use crate::common::store_fixture::{create, lease, promptly, until};
 use queuekit_conformance::kit::{build, draft, kind_of};
 use queuekit_conformance::{skip, this_test};
 use queuekit_core::capability::{Admin, Leases};

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::common::redis_clock::{Passes, RedisClock};
-use crate::common::redis_stage::RedisStage;
-use crate::common::stage::complete;
+use crate::common::redis_store_fixture::RedisStage;
+use crate::common::store_fixture::complete;
 use queuekit_conformance::kit::{DAY, HOUR, beat_of, build, draft, keyed, millis, request};
 use queuekit_conformance::{skip, this_test};
 use queuekit_core::capability::{Admin, Exchange, Leases, Settlement, Upkeep};

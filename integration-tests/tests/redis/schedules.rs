@@ -4,8 +4,8 @@
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::common::redis_stage::RedisStage;
-use crate::common::stage::all_jobs;
+use crate::common::redis_store_fixture::RedisStage;
+use crate::common::store_fixture::all_jobs;
 use futures_util::poll;
 use queuekit_conformance::kit::{build, draft, schedule_name};
 use queuekit_conformance::this_test;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::common::redis_load::Load;
 use crate::common::redis_nodes::{Hung, role};
-use crate::common::redis_stage::command;
-use crate::common::stage::{create, lease, until};
+use crate::common::redis_store_fixture::command;
+use crate::common::store_fixture::{create, lease, until};
 use queuekit_conformance::kit::{build, draft};
 use queuekit_conformance::{skip, this_test};
 use queuekit_core::{BackendExt, ErrorKind, QueueName};
@@ -87,7 +87,8 @@ async fn r10_1_a_master_that_no_sentinel_knows_is_told_at_once() {
     let test = this_test!();
     let Some(sentinels) = sentinels(test).await else { return };
     let url = sentinels.url().replace("/jobs", "/others");
-    let opened = crate::common::stage::promptly("the answer", RedisStore::connect_url(&url)).await;
+    let opened =
+        crate::common::store_fixture::promptly("the answer", RedisStore::connect_url(&url)).await;
     let error = opened.expect_err("nobody knows it");
     assert_eq!(*error.kind(), ErrorKind::Unavailable, "{error}");
     assert!(error.to_string().contains("\"others\""), "{error}");

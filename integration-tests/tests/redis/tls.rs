@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::common::authority::{Authority, Valid};
-use crate::common::stage::{complete, create, lease, promptly};
+use crate::common::store_fixture::{complete, create, lease, promptly};
 use queuekit_conformance::kit::{TTL, build, draft, ttl};
 use queuekit_conformance::time_limit::within;
 use queuekit_conformance::{skip, this_test};

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use crate::common::redis_stage::RedisStage;
-use crate::common::stage::{complete, create, lease, promptly, state, until};
+use crate::common::redis_store_fixture::RedisStage;
+use crate::common::store_fixture::{complete, create, lease, promptly, state, until};
 use bytes::Bytes;
 use queuekit_conformance::kit::{build, deliveries_of, draft, subscribed};
 use queuekit_conformance::{skip, this_test};

@@ -1,6 +1,6 @@
 //! Processes that share one SQLite file are killed, and nothing is lost.
 
-use crate::common::site::SqliteSite;
+use crate::common::sqlite_crash_site::SqliteSite;
 use queuekit_conformance::this_test;
 use queuekit_integration_tests::crash::{
     kill, kill_consumers, kill_schedulers, open_at_once, pause, tick_at_once,

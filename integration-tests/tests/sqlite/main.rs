@@ -9,25 +9,25 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod boundary_cases;
 mod close;
 mod damage;
-mod edges;
 mod fence;
-mod foreign;
-mod full;
-mod gone;
+mod foreign_database;
 mod handles;
 mod kill;
 mod limits;
 mod locks;
 mod merging;
 mod model;
+mod moved_file;
 mod opening;
 mod outbox;
 #[cfg(target_os = "linux")]
 mod power_loss;
 #[cfg(target_os = "linux")]
 mod power_loss_shim;
+mod storage_full;
 mod transactions;
 mod upgrade;
 mod upkeep;

@@ -2,7 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
-use crate::common::site::SqliteSite;
+use crate::common::sqlite_crash_site::SqliteSite;
 use queuekit_conformance::this_test;
 use queuekit_integration_tests::crash::{is_long, power};
 use queuekit_sqlite::Synchronous;

@@ -6,7 +6,7 @@ mod enqueue;
 mod ext;
 mod filter;
 mod lease;
-mod page;
+mod pagination;
 mod reserve;
 mod settle;
 mod shared;
@@ -23,7 +23,7 @@ pub use ext::BackendExt;
 pub(crate) use ext::{enqueued, only};
 pub use filter::{JobFilter, Listed};
 pub use lease::{Lease, LeaseToken, LeaseTtl, Nonce};
-pub use page::{Cursor, Page, PageSize};
+pub use pagination::{Cursor, Page, PageSize};
 pub use reserve::{Division, Queues, Reserve, Reserved};
 pub use settle::{
     Ack, AckOutcome, DeadLetter, DeadLetterOutcome, DeadLetterTarget, Nack, NackKind, NackOutcome,

@@ -1,8 +1,8 @@
 //! Describing a worker, starting it and ending it.
 
-mod around;
 mod consume;
 mod handlers;
+mod middleware_builder;
 pub(crate) mod running;
 #[cfg(feature = "signal")]
 mod signal;

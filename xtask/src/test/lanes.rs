@@ -9,7 +9,7 @@ use super::programs::Program;
 const WAITING: &[(&str, &[&str])] = &[
     ("suite", &["worker::", "servers::", "proxy::"]),
     ("sqlite", &["worker::", "locks::"]),
-    ("postgres", &["worker::", "faults::", "close::", "hints::"]),
+    ("postgres", &["worker::", "faults::", "close::", "search_hints::"]),
     (
         "redis",
         &[
@@ -32,22 +32,30 @@ const WAITING: &[(&str, &[&str])] = &[
 const LONG: &[(&str, &[&str])] = &[(
     "postgres",
     &[
+        "pooler::pooled::event_retention",
         "pooler::pooled::events",
+        "pooler::pooled::fence_matrix",
         "pooler::pooled::figures",
+        "pooler::pooled::flush",
         "pooler::pooled::history",
+        "pooler::pooled::idempotency",
         "pooler::pooled::limits",
         "pooler::pooled::listing",
         "pooler::pooled::nack",
+        "pooler::pooled::never_happens",
         "pooler::pooled::order",
-        "pooler::pooled::paging",
+        "pooler::pooled::pagination",
+        "pooler::pooled::partition_key_slots::",
         "pooler::pooled::partition_keys",
         "pooler::pooled::queues::",
         "pooler::pooled::reclaim",
         "pooler::pooled::reserve",
         "pooler::pooled::retention",
-        "pooler::pooled::slots",
         "pooler::pooled::states",
-        "pooler::pooled::time",
+        "pooler::pooled::time::",
+        "pooler::pooled::time_bounds",
+        "pooler::pooled::transitions",
+        "pooler::pooled::upkeep_bounds",
         "pooler::pooled::why",
     ],
 )];

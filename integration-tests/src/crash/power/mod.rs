@@ -111,7 +111,7 @@ impl<'a> Cutting<'a> {
     /// None in a process that was started to play a role, which it has played then.
     fn new(site: &'a dyn Site, test: &'a str) -> Option<Self> {
         if let Some(role) = Role::of_this_process() {
-            runtime().block_on(super::role::play(site, role));
+            runtime().block_on(super::process_role::play(site, role));
             return None;
         }
         let scratch = Scratch::new();

@@ -8,7 +8,7 @@ use queuekit_core::capability::EmitOutcome;
 use queuekit_core::event::{Consumers, Replay, ReplayFrom};
 use queuekit_core::{Backend, Bytes, Client, EventDraft, SubscriptionDraft};
 
-use super::super::stage::all_jobs;
+use super::super::store_fixture::all_jobs;
 use super::{Lossy, LossyStage};
 
 /// Whether the store keeps events.

@@ -6,7 +6,7 @@ use queuekit_conformance::kit::{HOUR, build, draft, schedule_name};
 use queuekit_core::capability::{ScheduleChange, ScheduleChanged, ScheduleQuery, Schedules};
 use queuekit_core::{Backend, ErrorKind, ScheduleDraft, Scheduler};
 
-use super::super::stage::all_jobs;
+use super::super::store_fixture::all_jobs;
 use super::{Lossy, LossyStage};
 
 pub(crate) async fn r15_2_a_change_of_a_schedule_whose_reply_was_lost_is_repeated<S: LossyStage>(

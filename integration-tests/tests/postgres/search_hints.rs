@@ -2,7 +2,7 @@
 //! earlier place is found nevertheless (contract R5.6, R7.2).
 
 use crate::common::postgres::of_schema;
-use crate::common::stage::{Stage, complete, create, lease, state, until};
+use crate::common::store_fixture::{Stage, complete, create, lease, state, until};
 use queuekit_conformance::kit::{MINUTE, build, draft, keyed, queue, request};
 use queuekit_conformance::this_test;
 use queuekit_core::{Backend, JobId, Lease, NewJob, State};

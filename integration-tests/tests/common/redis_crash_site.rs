@@ -11,7 +11,7 @@ use queuekit_integration_tests::servers::{self, OwnRedis};
 use queuekit_redis::RedisStore;
 use redis::cmd;
 
-use super::redis_stage::{assert_exact, command, remove, url};
+use super::redis_store_fixture::{assert_exact, command, remove, url};
 
 /// This many jobs are looked at in a fraction of a lease TTL.
 const FEW: u64 = 3000;

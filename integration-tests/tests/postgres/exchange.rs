@@ -1,7 +1,7 @@
 //! A reserve in two rounds returns what the first one did (contract R5.10).
 
 use crate::common::postgres::of_schema;
-use crate::common::stage::{Stage, complete, create, lease, state};
+use crate::common::store_fixture::{Stage, complete, create, lease, state};
 use queuekit_conformance::kit::{MINUTE, build, draft, kind_of, request};
 use queuekit_conformance::this_test;
 use queuekit_core::capability::{Exchange, Settlement};

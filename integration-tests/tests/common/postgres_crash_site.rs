@@ -10,7 +10,7 @@ use queuekit_integration_tests::crash::{Role, Server, Site};
 use queuekit_integration_tests::servers::{self, Database, OwnServer};
 use queuekit_postgres::PostgresStore;
 
-use super::stage::{assert_exact, client, url};
+use super::store_fixture::{assert_exact, client, url};
 
 /// A database of the server that tests share, or of one of its own.
 #[derive(Debug, Default)]

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::common::redis_stage::RedisStage;
-use crate::common::stage::{complete, create, lease, state, until};
+use crate::common::redis_store_fixture::RedisStage;
+use crate::common::store_fixture::{complete, create, lease, state, until};
 use crate::faults::server;
 use queuekit_conformance::kit::{TTL, build, draft, keyed, kind_of, ttl, unique};
 use queuekit_conformance::this_test;
@@ -70,7 +70,7 @@ async fn r10_1_a_full_server_stores_nothing_more_and_is_drained() {
         assert_eq!(state(store, id).await, Some(State::Completed));
     }
     assert_eq!(done, stored, "everything was served");
-    let jobs = crate::common::stage::all_jobs(store).await;
+    let jobs = crate::common::store_fixture::all_jobs(store).await;
     for job in jobs {
         assert!(store.delete_job(job.id, false).await.unwrap());
     }

@@ -1,5 +1,5 @@
 //! Changes that come with time come at their bound, and not 1 ms before it (R9.3): leases, waiting
-//! jobs, deadlines. The bounds of upkeep are in `bounds_of_upkeep.rs`.
+//! jobs, deadlines. The bounds of upkeep are in `upkeep_bounds.rs`.
 
 use std::time::Duration;
 

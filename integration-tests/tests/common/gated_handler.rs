@@ -7,7 +7,7 @@ use queuekit_postgres::PostgresStore;
 use tokio_postgres::Client;
 
 use super::postgres::of_schema;
-use super::stage::{Stage, complete, create, lease, state, until};
+use super::store_fixture::{Stage, complete, create, lease, state, until};
 
 /// A store with gates that block its enqueues, and the connection that closes them.
 pub(crate) struct Gated {
