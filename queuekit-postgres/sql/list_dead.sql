@@ -3,7 +3,7 @@
 -- Result: id, time, sequence, in order.
 -- Index: dead_order.
 -- Locks: nothing.
-SELECT dead.id, dead.finished_at, dead.seq
+SELECT dead.id, dead.finished_at AS time, dead.seq
 FROM queuekit.dead
 WHERE dead.queue = $1::int AND (dead.finished_at, dead.seq) < ($2::bigint, $3::bigint)
 ORDER BY dead.finished_at DESC, dead.seq DESC

@@ -3,7 +3,7 @@
 -- Result: id, time, sequence, in order.
 -- Index: done_order.
 -- Locks: nothing.
-SELECT done.id, done.finished_at, done.seq
+SELECT done.id, done.finished_at AS time, done.seq
 FROM queuekit.done
 WHERE
     done.queue = $1::int AND done.state = $2::smallint

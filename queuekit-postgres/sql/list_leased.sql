@@ -3,7 +3,7 @@
 -- Result: id, expiry, sequence, in order.
 -- Index: running_expiry.
 -- Locks: nothing.
-SELECT lease.id, lease.lease_expires_at, lease.seq
+SELECT lease.id, lease.lease_expires_at AS time, lease.seq
 FROM (
     -- The index has no sequence, so all leases of the last time are read and sorted, and no others.
     SELECT running.id, running.lease_expires_at, running.seq

@@ -6,7 +6,8 @@
 -- Index: schedules_due.
 -- Locks: nothing.
 SELECT
-    clock.now, found.name, found.revision, found.next_at, found.body, next.next_at
+    clock.now, found.name, found.revision, found.next_at, found.body,
+    next.next_at AS next_due_at
 FROM (SELECT queuekit.now_ms() AS now OFFSET 0) AS clock
 LEFT JOIN LATERAL (
     SELECT schedules.name, schedules.revision, schedules.next_at, schedules.body

@@ -6,7 +6,8 @@
 -- Index: queues_pkey, ready_order, jobs_pkey, jobs_keyed, running_expiry.
 -- Locks: nothing.
 SELECT
-    queues.id, plain.due, plain.oldest, future.failed, future.scheduled, keyed.jobs, lease.expired
+    queues.id, plain.due, plain.oldest, future.failed, future.scheduled, keyed.jobs AS keyed,
+    lease.expired
 FROM (SELECT queuekit.now_ms() AS now OFFSET 0) AS clock
 CROSS JOIN queuekit.queues
 CROSS JOIN LATERAL (

@@ -47,7 +47,7 @@ impl Inspect for PostgresStore {
             Box::pin(async move {
                 let rows = session.query(Sql::ReadOnly, params![]).await?;
                 let row = rows.first().ok_or_else(|| unreadable("the server's state"))?;
-                Ok(row.try_get::<_, bool>(0)?)
+                Ok(row.try_get::<_, bool>("is_read_only")?)
             })
         });
         if !read.await? {
@@ -220,28 +220,28 @@ async fn state(session: &Session<'_>) -> Outcome<Option<State>> {
     let rows = session.query(Sql::Health, params![]).await?;
     let row = rows.first().ok_or_else(|| unreadable("the store's state"))?;
     Ok(Some(State {
-        bytes: row.try_get(0)?,
-        dead_rows: row.try_get(1)?,
-        oldest_s: row.try_get(2)?,
-        days: row.try_get(3)?,
-        deltas: row.try_get(4)?,
-        prepared_s: row.try_get(5)?,
-        idle_slots: row.try_get(6)?,
-        notices_percent: row.try_get(7)?,
-        missing_days: row.try_get(8)?,
+        bytes: row.try_get("bytes")?,
+        dead_rows: row.try_get("dead_rows")?,
+        oldest_s: row.try_get("oldest_s")?,
+        days: row.try_get("days")?,
+        deltas: row.try_get("deltas")?,
+        prepared_s: row.try_get("prepared_s")?,
+        idle_slots: row.try_get("idle_slots")?,
+        notices_percent: row.try_get("notices_percent")?,
+        missing_days: row.try_get("missing_days")?,
     }))
 }
 
 async fn server(session: &Session<'_>) -> Outcome<Server> {
     let rows = session.query(Sql::Server, params![]).await?;
     let row = rows.first().ok_or_else(|| unreadable("the server's state"))?;
-    let is_on = |at| Ok::<_, tokio_postgres::Error>(row.try_get::<_, &str>(at)? == "on");
+    let is_on = |setting| Ok::<_, tokio_postgres::Error>(row.try_get::<_, &str>(setting)? == "on");
     Ok(Server {
-        version: row.try_get(0)?,
-        fsync: is_on(2)?,
-        synchronous_commit: row.try_get(3)?,
-        full_page_writes: is_on(4)?,
-        reads_only: is_on(5)?,
+        version: row.try_get("version")?,
+        fsync: is_on("fsync")?,
+        synchronous_commit: row.try_get("synchronous_commit")?,
+        full_page_writes: is_on("full_page_writes")?,
+        reads_only: is_on("reads_only")?,
     })
 }
 

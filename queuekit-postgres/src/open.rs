@@ -109,8 +109,10 @@ async fn check_server(store: &PostgresStore, config: &PostgresConfig) -> Result<
         Box::pin(async move {
             let rows = session.query(Sql::Server, params![]).await?;
             let row = rows.first().ok_or_else(|| crate::error::unreadable("the server's state"))?;
-            let (version, recovers): (i32, bool) = (row.try_get(0)?, row.try_get(1)?);
-            let (fsync, reads_only): (&str, &str) = (row.try_get(2)?, row.try_get(5)?);
+            let (version, recovers): (i32, bool) =
+                (row.try_get("version")?, row.try_get("in_recovery")?);
+            let (fsync, reads_only): (&str, &str) =
+                (row.try_get("fsync")?, row.try_get("reads_only")?);
             Ok((version, recovers, fsync == "on", reads_only == "on"))
         })
     });

@@ -130,16 +130,16 @@ pub(crate) async fn open(
 
 impl QueueRow {
     fn read(row: &Row) -> Outcome<Option<Self>> {
-        let Ok(name) = QueueName::new(row.try_get::<_, &str>(1)?) else {
+        let Ok(name) = QueueName::new(row.try_get::<_, &str>("name")?) else {
             return Ok(None);
         };
-        let settings = QueueSettings::from_json(row.try_get::<_, &str>(3)?.as_bytes());
+        let settings = QueueSettings::from_json(row.try_get::<_, &str>("settings")?.as_bytes());
         Ok(Some(Self {
-            id: row.try_get(0)?,
+            id: row.try_get("id")?,
             name,
-            keyed: row.try_get(2)?,
+            keyed: row.try_get("keyed")?,
             settings,
-            removed: row.try_get(4)?,
+            removed: row.try_get("removed")?,
         }))
     }
 

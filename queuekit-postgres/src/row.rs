@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
+use crate::column_names::columns;
+use crate::error::Outcome;
 use queuekit_core::Failure as JobFailure;
 
 /// A lane that is no partition key: programs of schema version 5 wrote it for jobs without one.
@@ -43,37 +45,73 @@ pub(crate) struct Record {
     pub(crate) errors: Option<String>,
 }
 
+columns! {
+    struct RecordColumns {
+        id,
+        queue,
+        state,
+        seq,
+        rank,
+        scheduled_at,
+        created_at,
+        timeout_ms,
+        deadline_at,
+        started_at,
+        finished_at,
+        lease_seq,
+        nonce,
+        lease_expires_at,
+        attempts,
+        max_attempts,
+        releases,
+        cancel_requested,
+        unique_until_done,
+        holds,
+        kind,
+        lane,
+        idempotency_key,
+        worker,
+        reason,
+        errors,
+    }
+}
+
 impl Record {
-    /// Reads a row of `records.sql`.
-    pub(crate) fn read(row: &Row) -> Result<Self, tokio_postgres::Error> {
+    /// Reads rows of `records.sql`.
+    pub(crate) fn read_all(rows: &[Row]) -> Outcome<Vec<Self>> {
+        let at = RecordColumns::of(rows)?;
+        rows.iter().map(|row| Ok(Self::read(row, &at)?)).collect()
+    }
+
+    fn read(row: &Row, at: &RecordColumns) -> Result<Self, tokio_postgres::Error> {
         let time = |at| Ok(row.try_get::<_, Option<i64>>(at)?.map(Timestamp::from_millis));
         Ok(Self {
-            id: job_id(row.try_get(0)?),
-            queue: row.try_get(1)?,
-            state: state(row.try_get(2)?),
-            seq: row.try_get(3)?,
-            rank: row.try_get(4)?,
-            scheduled_at: Timestamp::from_millis(row.try_get(5)?),
-            created_at: Timestamp::from_millis(row.try_get(6)?),
-            timeout_ms: row.try_get(7)?,
-            deadline_at: time(9)?,
-            started_at: time(10)?,
-            finished_at: time(11)?,
-            lease_seq: row.try_get(12)?,
-            nonce: row.try_get(13)?,
-            lease_expires_at: time(14)?,
-            attempts: small(row.try_get(15)?),
-            max_attempts: small(row.try_get(16)?),
-            releases: u32::try_from(row.try_get::<_, i32>(17)?).unwrap_or(0),
-            cancel_requested: row.try_get(18)?,
-            unique_until_done: row.try_get(19)?,
-            holds: row.try_get(20)?,
-            kind: row.try_get(21)?,
-            lane: row.try_get(22)?,
-            idempotency_key: row.try_get(23)?,
-            worker: row.try_get(24)?,
-            reason: row.try_get(25)?,
-            errors: row.try_get(26)?,
+            id: job_id(row.try_get(at.id)?),
+            queue: row.try_get(at.queue)?,
+            state: state(row.try_get(at.state)?),
+            seq: row.try_get(at.seq)?,
+            rank: row.try_get(at.rank)?,
+            scheduled_at: Timestamp::from_millis(row.try_get(at.scheduled_at)?),
+            created_at: Timestamp::from_millis(row.try_get(at.created_at)?),
+            timeout_ms: row.try_get(at.timeout_ms)?,
+            deadline_at: time(at.deadline_at)?,
+            started_at: time(at.started_at)?,
+            finished_at: time(at.finished_at)?,
+            lease_seq: row.try_get(at.lease_seq)?,
+            nonce: row.try_get(at.nonce)?,
+            lease_expires_at: time(at.lease_expires_at)?,
+            attempts: small(row.try_get(at.attempts)?),
+            max_attempts: small(row.try_get(at.max_attempts)?),
+            releases: u32::try_from(row.try_get::<_, i32>(at.releases)?).unwrap_or(0),
+            cancel_requested: row.try_get(at.cancel_requested)?,
+            unique_until_done: row.try_get(at.unique_until_done)?,
+            holds: row.try_get(at.holds)?,
+            kind: row.try_get(at.kind)?,
+            lane: row.try_get(at.lane)?,
+            idempotency_key: row.try_get(at.idempotency_key)?,
+            worker: row.try_get(at.worker)?,
+            reason: row.try_get(at.reason)?,
+            errors: row.try_get(at.errors)?,
         })
     }
 

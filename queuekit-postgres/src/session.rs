@@ -189,13 +189,13 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Runs a statement made for one table, which answers one number.
-    pub(crate) async fn number(&self, text: &str) -> Outcome<i64> {
+    /// Runs a statement made for one table, which answers a number in this column.
+    pub(crate) async fn number(&self, text: &str, column: &str) -> Outcome<i64> {
         let rows = match self.link {
             Link::Own(client, _) => client.query_typed(text, &[]).await?,
             Link::Foreign(tx) => tx.query_typed(text, &[]).await?,
         };
-        Ok(rows.first().map_or(Ok(0), |row| row.try_get(0))?)
+        Ok(rows.first().map_or(Ok(0), |row| row.try_get(column))?)
     }
 
     pub(crate) async fn execute(&self, text: &str) -> Outcome<()> {
@@ -208,6 +208,12 @@ impl<'a> Session<'a> {
     /// Runs a statement that has no parameters and no result.
     pub(crate) async fn control(&self, sql: Sql) -> Outcome<()> {
         self.execute(self.statements.text(sql)).await
+    }
+
+    /// Runs two such statements in one round trip.
+    pub(crate) async fn controls(&self, [first, second]: [Sql; 2]) -> Outcome<()> {
+        let text = |sql| self.statements.text(sql).trim_end();
+        self.execute(&format!("{}; {}", text(first), text(second))).await
     }
 
     async fn begin_with(&self, begin: &str) -> Outcome<()> {

@@ -12,6 +12,7 @@ use uuid::Uuid;
 use super::status::Frontiers;
 use crate::PostgresStore;
 use crate::call::Call;
+use crate::column_names::columns;
 use crate::error::{Outcome, unreadable};
 use crate::params::params;
 use crate::queues::{self, QueueRow};
@@ -66,12 +67,13 @@ pub(crate) async fn figures(
     queues: Option<Vec<i32>>,
 ) -> Outcome<Vec<Figures>> {
     let rows = session.query(Sql::Figures, params![queues]).await?;
-    rows.iter().map(|row| Ok(Figures::read(row)?)).collect()
+    let at = FiguresColumns::of(&rows)?;
+    rows.iter().map(|row| Ok(Figures::read(row, &at)?)).collect()
 }
 
 async fn show(session: &Session<'_>, names: Option<&[QueueName]>) -> Outcome<Vec<Queue>> {
     let now = session.query(Sql::Now, params![]).await?;
-    let now = now.first().ok_or_else(|| unreadable("the store's clock"))?.try_get(0)?;
+    let now = now.first().ok_or_else(|| unreadable("the store's clock"))?.try_get("now")?;
     let now = Timestamp::from_millis(now);
     let workers = super::workers(session).await?;
     let mut rows = match names {
@@ -88,8 +90,10 @@ async fn show(session: &Session<'_>, names: Option<&[QueueName]>) -> Outcome<Vec
     };
     let ids: Vec<i32> = rows.iter().filter(busy).map(|row| row.id).collect();
     let mut waiting: HashMap<i32, Waiting> = HashMap::new();
-    for row in session.query(Sql::Waiting, params![ids, EXAMINED + 1]).await? {
-        waiting.insert(row.try_get(0)?, Waiting::read(&row)?);
+    let counted = session.query(Sql::Waiting, params![ids, EXAMINED + 1]).await?;
+    let at = WaitingColumns::of(&counted)?;
+    for row in &counted {
+        waiting.insert(row.try_get(at.id)?, Waiting::read(row, &at)?);
     }
     let mut listed = Vec::with_capacity(rows.len());
     for row in rows {
@@ -151,7 +155,7 @@ async fn count_waiting(
     let mut keyed_exact = true;
     if waiting.keyed > i64::from(EXAMINED) {
         let placed = session.query(Sql::Placed, params![row.id]).await?;
-        let placed: i64 = placed.first().map_or(Ok(0), |row| row.try_get(0))?;
+        let placed: i64 = placed.first().map_or(Ok(0), |row| row.try_get("jobs"))?;
         let plain = waiting.due + waiting.failed + waiting.scheduled;
         counts[Status::Ready as usize] += placed;
         let blocked = pending.cast_signed() - plain - placed;
@@ -187,7 +191,7 @@ async fn count_keyed(
 ) -> Outcome<Option<Timestamp>> {
     let mut ids: Vec<Uuid> = Vec::new();
     for row in session.query(Sql::WaitingKeyed, params![queue, EXAMINED]).await? {
-        ids.push(row.try_get(0)?);
+        ids.push(row.try_get("id")?);
     }
     let change = Change::read(session, ids.clone()).await?;
     let mut frontiers = Frontiers::default();
@@ -216,34 +220,60 @@ fn fill_up(sizes: &mut [i64], whole: i64) -> bool {
     exact
 }
 
+columns! {
+    struct FiguresColumns {
+        id, pending, running, completed, dead, cancelled, completed_size, dead_size,
+        cancelled_size, corrupt, last_ended, ended, died, total_ended, total_dead,
+        total_cancelled,
+    }
+}
+
 impl Figures {
-    fn read(row: &Row) -> std::result::Result<Self, tokio_postgres::Error> {
-        let (mut counts, mut sizes) = ([0; 5], [0; 5]);
-        for (at, count) in counts.iter_mut().enumerate() {
-            *count = row.try_get(at + 1)?;
+    fn read(row: &Row, at: &FiguresColumns) -> std::result::Result<Self, tokio_postgres::Error> {
+        let (mut counts, mut sizes) = ([0; State::ALL.len()], [0; State::ALL.len()]);
+        for (state, column) in [
+            (State::Pending, at.pending),
+            (State::Running, at.running),
+            (State::Completed, at.completed),
+            (State::Dead, at.dead),
+            (State::Cancelled, at.cancelled),
+        ] {
+            counts[state as usize] = row.try_get(column)?;
         }
-        for (at, size) in sizes[2..].iter_mut().enumerate() {
-            *size = row.try_get(at + 6)?;
+        for (state, column) in [
+            (State::Completed, at.completed_size),
+            (State::Dead, at.dead_size),
+            (State::Cancelled, at.cancelled_size),
+        ] {
+            sizes[state as usize] = row.try_get(column)?;
         }
-        let mut ends = Ends::from_bytes(row.try_get(10)?);
-        let (ended, died): (Vec<i32>, Vec<i32>) = (row.try_get(11)?, row.try_get(12)?);
+        let mut ends = Ends::from_bytes(row.try_get(at.last_ended)?);
+        let (ended, died): (Vec<i32>, Vec<i32>) = (row.try_get(at.ended)?, row.try_get(at.died)?);
         ended.into_iter().zip(died).for_each(|(ended, died)| push_ends(&mut ends, ended, died));
-        let total = |at| row.try_get(at).map(unsigned);
-        let totals = Totals::of_ends(total(13)?, total(14)?, total(15)?);
-        let (queue, corrupt) = (row.try_get(0)?, row.try_get(9)?);
+        let total = |column| row.try_get(column).map(unsigned);
+        let totals = Totals::of_ends(
+            total(at.total_ended)?,
+            total(at.total_dead)?,
+            total(at.total_cancelled)?,
+        );
+        let (queue, corrupt) = (row.try_get(at.id)?, row.try_get(at.corrupt)?);
         Ok(Self { queue, counts, sizes, corrupt, ends, totals })
     }
 }
 
+columns! {
+    struct WaitingColumns { id, due, oldest, failed, scheduled, keyed, expired }
+}
+
 impl Waiting {
-    fn read(row: &Row) -> std::result::Result<Self, tokio_postgres::Error> {
+    fn read(row: &Row, at: &WaitingColumns) -> std::result::Result<Self, tokio_postgres::Error> {
         Ok(Self {
-            due: row.try_get(1)?,
-            oldest: row.try_get::<_, Option<i64>>(2)?.map(Timestamp::from_millis),
-            failed: row.try_get(3)?,
-            scheduled: row.try_get(4)?,
-            keyed: row.try_get(5)?,
-            expired: row.try_get(6)?,
+            due: row.try_get(at.due)?,
+            oldest: row.try_get::<_, Option<i64>>(at.oldest)?.map(Timestamp::from_millis),
+            failed: row.try_get(at.failed)?,
+            scheduled: row.try_get(at.scheduled)?,
+            keyed: row.try_get(at.keyed)?,
+            expired: row.try_get(at.expired)?,
         })
     }
 }

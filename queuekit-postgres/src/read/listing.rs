@@ -11,6 +11,7 @@ use super::status::Frontiers;
 use super::view::views;
 use crate::PostgresStore;
 use crate::call::Call;
+use crate::column_names::columns;
 use crate::error::{Outcome, unreadable};
 use crate::params::params;
 use crate::queues::{self, QueueRow};
@@ -228,6 +229,10 @@ impl Pager<'_> {
     }
 }
 
+columns! {
+    struct EntryColumns { place, section, id, one, two, three, lane }
+}
+
 /// The first jobs of queues that can have these statuses, in their order.
 async fn first_of<'q>(
     session: &Session<'_>,
@@ -240,17 +245,20 @@ async fn first_of<'q>(
     let sections: Vec<i32> = sections.map(|(section, _)| section).collect();
     let params = params![ids, fair, sections, SLICE as i32];
     let mut entries = Vec::new();
-    for row in session.query(Sql::ListFirst, params).await? {
-        let at = usize::try_from(row.try_get::<_, i64>(0)? - 1).ok();
-        let queue = at.and_then(|at| queues.get(at)).ok_or_else(|| unreadable("a listing"))?;
-        let section = usize::try_from(row.try_get::<_, i32>(1)?).unwrap_or_default();
-        let (one, two, three) = (row.try_get(3)?, row.try_get(4)?, row.try_get(5)?);
+    let rows = session.query(Sql::ListFirst, params).await?;
+    let at = EntryColumns::of(&rows)?;
+    for row in &rows {
+        let place = usize::try_from(row.try_get::<_, i64>(at.place)? - 1).ok();
+        let queue = place.and_then(|at| queues.get(at)).ok_or_else(|| unreadable("a listing"))?;
+        let section = usize::try_from(row.try_get::<_, i32>(at.section)?).unwrap_or_default();
+        let (one, two, three) =
+            (row.try_get(at.one)?, row.try_get(at.two)?, row.try_get(at.three)?);
         let place = match section {
             1..=3 if !queue.is_fair() => Place::Serving(one, two, three),
-            1..=4 => Place::Lane(row.try_get(6)?, two),
+            1..=4 => Place::Lane(row.try_get(at.lane)?, two),
             _ => Place::Time(one, two),
         };
-        entries.push(Entry { queue, section, id: job_id(row.try_get(2)?), place });
+        entries.push(Entry { queue, section, id: job_id(row.try_get(at.id)?), place });
     }
     Ok(entries)
 }
@@ -263,8 +271,10 @@ async fn slice(
     after: Option<&Place>,
 ) -> Outcome<Vec<(JobId, Place)>> {
     let most = SLICE as i32;
-    let time =
-        |row: &Row| Ok((job_id(row.try_get(0)?), Place::Time(row.try_get(1)?, row.try_get(2)?)));
+    let time = |row: &Row| {
+        let place = Place::Time(row.try_get("time")?, row.try_get("seq")?);
+        Ok((job_id(row.try_get("id")?), place))
+    };
     let newest = match after {
         Some(Place::Time(at, seq)) => (*at, *seq),
         _ => (i64::MAX, i64::MAX),
@@ -300,8 +310,8 @@ async fn slice(
             let plain = !statuses.contains(Status::Blocked);
             let params = params![queue.id, lane, seq, most, plain];
             let place = |row: &Row| {
-                let place = Place::Lane(row.try_get(1)?, row.try_get(2)?);
-                Ok((job_id(row.try_get(0)?), place))
+                let place = Place::Lane(row.try_get("lane")?, row.try_get("seq")?);
+                Ok((job_id(row.try_get("id")?), place))
             };
             read(session.query(Sql::ListLanes, params).await?, place)
         }
@@ -313,9 +323,9 @@ async fn slice(
             let rank = rank as i16;
             let params = params![queue.id, rank, at, seq, most];
             let place = |row: &Row| {
-                let rank: i16 = row.try_get(1)?;
-                let place = Place::Serving(i64::from(rank), row.try_get(2)?, row.try_get(3)?);
-                Ok((job_id(row.try_get(0)?), place))
+                let rank: i16 = row.try_get("rank")?;
+                let (at, seq) = (row.try_get("at")?, row.try_get("seq")?);
+                Ok((job_id(row.try_get("id")?), Place::Serving(i64::from(rank), at, seq)))
             };
             read(session.query(Sql::ListWaiting, params).await?, place)
         }

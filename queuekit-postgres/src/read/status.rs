@@ -34,7 +34,8 @@ impl Frontiers {
         }
         let (queues, lanes): (Vec<i32>, Vec<&str>) = unknown.into_iter().unzip();
         for row in session.query(Sql::Frontiers, params![queues, lanes]).await? {
-            self.0.insert((row.try_get(0)?, row.try_get(1)?), row.try_get(2)?);
+            let key = (row.try_get("queue")?, row.try_get("lane")?);
+            self.0.insert(key, row.try_get("frontier")?);
         }
         Ok(())
     }

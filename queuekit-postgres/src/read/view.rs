@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::status::Frontiers;
 use crate::PostgresStore;
 use crate::call::Call;
+use crate::column_names::columns;
 use crate::error::{Failure, Outcome};
 use crate::params::params;
 use crate::row::{Record, job_id, job_uuid, unsigned};
@@ -52,6 +53,12 @@ struct Rest {
     lines: Option<String>,
 }
 
+columns! {
+    struct RestColumns {
+        id, payload, metadata, result, moved_from, fraction, message, lines, is_lacking,
+    }
+}
+
 #[derive(Deserialize)]
 struct StoredLine {
     at: Timestamp,
@@ -67,12 +74,14 @@ pub(super) async fn views(
 ) -> Outcome<Vec<Job>> {
     let ids: Vec<Uuid> = records.iter().map(|(record, ..)| job_uuid(record.id)).collect();
     let mut rests: HashMap<JobId, Rest> = HashMap::new();
-    for row in session.query(Sql::Views, params![ids]).await? {
-        if row.try_get(8)? {
+    let rows = session.query(Sql::Views, params![ids]).await?;
+    let at = RestColumns::of(&rows)?;
+    for row in &rows {
+        if row.try_get(at.is_lacking)? {
             // The delivery has a copy by now, which this transaction does not see.
             return Err(Failure::transient("events of deliveries are being removed"));
         }
-        rests.entry(job_id(row.try_get(0)?)).or_insert(Rest::read(&row)?);
+        rests.entry(job_id(row.try_get(at.id)?)).or_insert(Rest::read(row, &at)?);
     }
     let mut jobs = Vec::with_capacity(records.len());
     for (record, status, name) in records {
@@ -82,15 +91,15 @@ pub(super) async fn views(
 }
 
 impl Rest {
-    fn read(row: &Row) -> std::result::Result<Self, tokio_postgres::Error> {
+    fn read(row: &Row, at: &RestColumns) -> std::result::Result<Self, tokio_postgres::Error> {
         Ok(Self {
-            payload: row.try_get(1)?,
-            metadata: row.try_get(2)?,
-            result: row.try_get(3)?,
-            moved_from: row.try_get(4)?,
-            fraction: row.try_get(5)?,
-            message: row.try_get(6)?,
-            lines: row.try_get(7)?,
+            payload: row.try_get(at.payload)?,
+            metadata: row.try_get(at.metadata)?,
+            result: row.try_get(at.result)?,
+            moved_from: row.try_get(at.moved_from)?,
+            fraction: row.try_get(at.fraction)?,
+            message: row.try_get(at.message)?,
+            lines: row.try_get(at.lines)?,
         })
     }
 }

@@ -62,7 +62,7 @@ async fn why(session: &Session<'_>, id: JobId) -> Outcome<Option<Why>> {
 /// The job that this one waits for; none if its key has all the leases it may have.
 async fn blocker(session: &Session<'_>, record: &Record) -> Outcome<Option<JobId>> {
     let rows = session.query(Sql::Blocker, params![record.queue, record.partition_key()]).await?;
-    let blocker = rows.first().map(|row| row.try_get(0)).transpose()?.map(job_id);
+    let blocker = rows.first().map(|row| row.try_get("id")).transpose()?.map(job_id);
     Ok(blocker.filter(|blocker| *blocker != record.id))
 }
 
@@ -78,6 +78,6 @@ async fn jobs_before(
     let at = record.scheduled_at.as_millis();
     let params = params![queue.id, record.rank, at, record.seq, EXAMINED];
     let rows = session.query(Sql::CountBefore, params).await?;
-    let before: i64 = rows.first().map_or(Ok(0), |row| row.try_get(0))?;
+    let before: i64 = rows.first().map_or(Ok(0), |row| row.try_get("jobs"))?;
     Ok((before < i64::from(EXAMINED)).then_some(before.unsigned_abs()))
 }

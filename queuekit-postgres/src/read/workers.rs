@@ -31,14 +31,15 @@ pub(crate) async fn find_worker(
 }
 
 fn worker(row: &Row) -> Result<Option<WorkerInfo>, tokio_postgres::Error> {
-    let Ok(id) = WorkerId::new(row.try_get::<_, &str>(0)?) else {
+    let Ok(id) = WorkerId::new(row.try_get::<_, &str>("id")?) else {
         return Ok(None);
     };
-    let ttl = Duration::from_millis(unsigned(row.try_get(6)?));
-    let (queues, kinds) = (Served::from_text(row.try_get(2)?), Served::from_text(row.try_get(3)?));
+    let ttl = Duration::from_millis(unsigned(row.try_get("ttl_ms")?));
+    let queues = Served::from_text(row.try_get("queues")?);
+    let kinds = Served::from_text(row.try_get("kinds")?);
     let mut beat = Beat::new(id, queues, kinds, LeaseTtl::for_tests(ttl));
-    beat.name = row.try_get(1)?;
-    beat.slots = row.try_get::<_, i32>(4)?.cast_unsigned();
-    beat.running = row.try_get::<_, i32>(5)?.cast_unsigned();
-    Ok(Some(WorkerInfo::new(beat, Duration::from_millis(unsigned(row.try_get(7)?)))))
+    beat.name = row.try_get("name")?;
+    beat.slots = row.try_get::<_, i32>("slots")?.cast_unsigned();
+    beat.running = row.try_get::<_, i32>("running")?.cast_unsigned();
+    Ok(Some(WorkerInfo::new(beat, Duration::from_millis(unsigned(row.try_get("age_ms")?)))))
 }

@@ -107,7 +107,7 @@ async fn remove_empty(store: &PostgresStore, session: &Session<'_>, row: &QueueR
 
 async fn some_jobs(session: &Session<'_>, queue: i32) -> Outcome<Vec<JobId>> {
     let rows = session.query(Sql::QueueJobs, params![queue, SLICE]).await?;
-    rows.iter().map(|row| Ok(job_id(row.try_get(0)?))).collect()
+    rows.iter().map(|row| Ok(job_id(row.try_get("id")?))).collect()
 }
 
 async fn in_use(session: &Session<'_>, row: &QueueRow) -> Outcome<Failure> {
@@ -175,7 +175,7 @@ pub(crate) async fn retry(
     let asked: Vec<Uuid> = ids.iter().copied().map(job_uuid).collect();
     let mut lacking: HashSet<JobId> = HashSet::new();
     for row in session.query(Sql::CancelledLacking, params![asked]).await? {
-        lacking.insert(job_id(row.try_get(0)?));
+        lacking.insert(job_id(row.try_get("id")?));
     }
     let mut outcomes = Vec::with_capacity(ids.len());
     for id in ids {

@@ -36,16 +36,16 @@ pub(super) async fn place(
         }
         let rows = session.query(sql, params![row.id, ENTRIES, after_ms]).await?;
         let first = rows.first().ok_or_else(|| unreadable("the answer to a look at keys"))?;
-        let entries: i64 = first.try_get(0)?;
+        let entries: i64 = first.try_get("entries")?;
         seen += entries;
         for first in &rows {
-            if let Some(rank) = first.try_get::<_, Option<i16>>(2)? {
-                let place = (first.try_get(3)?, first.try_get(4)?);
+            if let Some(rank) = first.try_get::<_, Option<i16>>("rank")? {
+                let place = (first.try_get("at")?, first.try_get("seq")?);
                 store.shared.hints.came_back((row.id, rank), place);
             }
         }
         if entries < i64::from(ENTRIES) {
-            store.shared.hints.visited_until(row.id, first.try_get(1)?);
+            store.shared.hints.visited_until(row.id, first.try_get("now")?);
             break;
         }
     }

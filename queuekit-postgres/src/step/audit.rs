@@ -30,8 +30,8 @@ pub(crate) async fn list_acts(
 
 /// None if its act cannot be read.
 fn entry(row: &Row) -> Result<Option<AuditEntry>, tokio_postgres::Error> {
-    let seq = row.try_get::<_, i64>(0)?.unsigned_abs();
-    let at = Timestamp::from_millis(row.try_get(1)?);
-    let act = Act::from_text(row.try_get(2)?);
+    let seq = row.try_get::<_, i64>("seq")?.unsigned_abs();
+    let at = Timestamp::from_millis(row.try_get("at")?);
+    let act = Act::from_text(row.try_get("act")?);
     Ok(act.map(|act| AuditEntry { seq, at, act }))
 }

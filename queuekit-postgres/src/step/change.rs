@@ -99,10 +99,9 @@ impl<'s> Change<'s> {
         let (now, rows) =
             try_join(session.query(Sql::Now, params![]), session.query(Sql::Records, params![ids]))
                 .await?;
-        let now = now.first().ok_or_else(|| unreadable("the store's clock"))?.try_get(0)?;
+        let now = now.first().ok_or_else(|| unreadable("the store's clock"))?.try_get("now")?;
         let mut records = HashMap::new();
-        for row in &rows {
-            let record = Record::read(row)?;
+        for record in Record::read_all(&rows)? {
             // A job that waits or runs takes precedence over an ended one with the same id.
             records.entry(record.id).or_insert(record);
         }
@@ -318,7 +317,7 @@ impl<'s> Change<'s> {
         // Writes the ends of earlier jobs of the same call, which no longer come before this one.
         self.flush().await?;
         let rows = self.session.query(Sql::IsHead, params![queue, lane, seq]).await?;
-        Ok(rows.first().map_or(Ok(false), |row| row.try_get(0))?)
+        Ok(rows.first().map_or(Ok(false), |row| row.try_get("is_head"))?)
     }
 
     /// Notes what becomes of the job's idempotency key in a transition (contract R2.5).
@@ -367,10 +366,10 @@ impl<'s> Change<'s> {
     ) -> Outcome<Overdue<'s>> {
         let rows = session.query(Sql::Expired, params![queues, most, after_ms]).await?;
         let first = rows.first().ok_or_else(|| unreadable("the answer of a look at leases"))?;
-        let now = Timestamp::from_millis(first.try_get(0)?);
+        let now = Timestamp::from_millis(first.try_get("now")?);
         let mut ids = Vec::new();
         for row in &rows {
-            ids.extend(row.try_get::<_, Option<Uuid>>(1)?.map(job_id));
+            ids.extend(row.try_get::<_, Option<Uuid>>("id")?.map(job_id));
         }
         if ids.is_empty() {
             return Ok(Overdue::None { as_of: now });

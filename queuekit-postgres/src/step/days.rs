@@ -80,7 +80,7 @@ impl PostgresStore {
 
 async fn old(session: &Session<'_>) -> Outcome<Vec<Day>> {
     let now = session.query(Sql::Now, params![]).await?;
-    let now: i64 = now.first().map_or(Ok(0), |row| row.try_get(0))?;
+    let now: i64 = now.first().map_or(Ok(0), |row| row.try_get("now"))?;
     let mut old = Vec::new();
     for day in days(session, "done").await? {
         if day.to_ms > now {
@@ -88,7 +88,7 @@ async fn old(session: &Session<'_>) -> Outcome<Vec<Day>> {
         }
         let kept = if day.is_attached && !day.is_pending {
             let kept = session.query(Sql::DayIsKept, params![day.from_ms, day.to_ms]).await?;
-            kept.first().map_or(Ok(true), |row| row.try_get(0))?
+            kept.first().map_or(Ok(true), |row| row.try_get("is_kept"))?
         } else {
             false
         };
@@ -103,11 +103,11 @@ async fn old(session: &Session<'_>) -> Outcome<Vec<Day>> {
 pub(super) async fn days(session: &Session<'_>, table: &str) -> Outcome<Vec<Day>> {
     let day = |row: &Row| {
         Ok(Day {
-            name: row.try_get(0)?,
-            from_ms: row.try_get(1)?,
-            to_ms: row.try_get(2)?,
-            is_pending: row.try_get(3)?,
-            is_attached: row.try_get(4)?,
+            name: row.try_get("name")?,
+            from_ms: row.try_get("from_ms")?,
+            to_ms: row.try_get("to_ms")?,
+            is_pending: row.try_get("is_pending")?,
+            is_attached: row.try_get("is_attached")?,
         })
     };
     session.query(Sql::Days, params![table]).await?.iter().map(day).collect()
@@ -136,7 +136,7 @@ async fn drop_day(store: &PostgresStore, session: &Session<'_>, day: &Day) -> Ou
 }
 
 async fn count_and_drop(store: &PostgresStore, session: &Session<'_>, day: &Day) -> Outcome<u64> {
-    let jobs = session.number(&of_day(store, Sql::CountDay, day)).await?;
+    let jobs = session.number(&of_day(store, Sql::CountDay, day), "jobs").await?;
     session.execute(&of_day(store, Sql::DayDrop, day)).await?;
     session.commit().await?;
     Ok(jobs.unsigned_abs())

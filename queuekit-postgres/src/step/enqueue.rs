@@ -110,7 +110,7 @@ impl PostgresStore {
             Box::pin(async move {
                 let rows = session.query(Sql::Now, params![]).await?;
                 let row = rows.first().ok_or_else(|| unreadable("the store's clock"))?;
-                Ok(Timestamp::from_millis(row.try_get(0)?))
+                Ok(Timestamp::from_millis(row.try_get("now")?))
             })
         });
         now.await
@@ -233,7 +233,7 @@ impl Asked<'_> {
             rows => rows?,
         };
         let row = rows.first().ok_or_else(|| unreadable("the answer to an enqueue"))?;
-        let all = row.try_get::<_, i64>(0)? == self.jobs.len() as i64;
+        let all = row.try_get::<_, i64>("stored")? == self.jobs.len() as i64;
         Ok(all.then(|| self.jobs.iter().map(created).collect()))
     }
 
@@ -290,7 +290,7 @@ impl Asked<'_> {
         let rows = session.query(Sql::EnqueueAny, &params).await?;
         let mut stored = HashSet::new();
         for row in rows {
-            stored.insert(job_id(row.try_get(0)?));
+            stored.insert(job_id(row.try_get("id")?));
         }
         let others: Vec<usize> =
             round.iter().copied().filter(|item| !stored.contains(&self.jobs[*item].id())).collect();
@@ -352,8 +352,8 @@ async fn contents(
     let rows = session.query(Sql::Content, params![ids]).await?;
     let mut contents = HashMap::new();
     for row in rows {
-        let content = Content { kind: row.try_get(1)?, payload: row.try_get(2)? };
-        contents.insert(job_id(row.try_get(0)?), content);
+        let content = Content { kind: row.try_get("kind")?, payload: row.try_get("payload")? };
+        contents.insert(job_id(row.try_get("id")?), content);
     }
     Ok(contents)
 }
@@ -366,7 +366,8 @@ async fn holders<'a>(
     let mut holders = HashMap::new();
     if !keys.is_empty() {
         for row in session.query(Sql::KeyHolders, params![queues, keys]).await? {
-            holders.insert((row.try_get(0)?, row.try_get(1)?), job_id(row.try_get(2)?));
+            let key = (row.try_get("queue")?, row.try_get("key")?);
+            holders.insert(key, job_id(row.try_get("job")?));
         }
     }
     Ok(holders)

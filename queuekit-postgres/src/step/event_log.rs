@@ -39,9 +39,9 @@ pub(super) fn event_id(uuid: Uuid) -> EventId {
 pub(crate) async fn list_events(session: &Session<'_>, filter: &EventFilter) -> Outcome<EventPage> {
     crate::read::snapshot(session).await?;
     let now = session.query(Sql::Now, params![]).await?;
-    let now: i64 = now.first().ok_or_else(|| unreadable("the store's clock"))?.try_get(0)?;
+    let now: i64 = now.first().ok_or_else(|| unreadable("the store's clock"))?.try_get("now")?;
     let end = session.query(Sql::EventsLast, params![]).await?;
-    let end: i64 = end.first().map_or(Ok(0), |row| row.try_get(0))?;
+    let end: i64 = end.first().map_or(Ok(0), |row| row.try_get("seq"))?;
     let (now, end) = (Timestamp::from_millis(now), end.cast_unsigned());
     let mut page = EventPage { now, end, ..EventPage::default() };
     let mut last = begin(session, filter).await?;
@@ -55,12 +55,13 @@ pub(crate) async fn list_events(session: &Session<'_>, filter: &EventFilter) -> 
                 page.cursor = Some(last.cast_unsigned());
                 break;
             }
-            let place: i64 = row.try_get(0)?;
+            let place: i64 = row.try_get("seq")?;
             if filter.ends_before(place.cast_unsigned()) {
                 return finish(session, wanted, page).await;
             }
             last = place;
-            let (kind, at) = (row.try_get::<_, &str>(1)?, Timestamp::from_millis(row.try_get(2)?));
+            let kind = row.try_get::<_, &str>("kind")?;
+            let at = Timestamp::from_millis(row.try_get("emitted_at")?);
             if Kind::new(kind).is_ok_and(|kind| filter.admits(&kind, at)) {
                 wanted.push(last);
             }
@@ -83,7 +84,7 @@ async fn begin(session: &Session<'_>, filter: &EventFilter) -> Outcome<i64> {
     if let Some(event) = filter.after {
         let rows = session.query(Sql::EventPlace, params![event_uuid(event)]).await?;
         let place = rows.first().ok_or_else(|| filter.gone())?;
-        return Ok(place.try_get(0)?);
+        return Ok(place.try_get("seq")?);
     }
     // Days before the time need not be looked at.
     Ok(filter.from.map_or(0, |from| day_begins(from.as_millis()) - 1))
@@ -96,8 +97,8 @@ async fn finish(
     mut page: EventPage,
 ) -> Outcome<EventPage> {
     if !wanted.is_empty() {
-        for row in session.query(Sql::Events, params![wanted]).await? {
-            page.events.extend(event(&row)?);
+        for row in &session.query(Sql::Events, params![wanted]).await? {
+            page.events.extend(event(row)?);
         }
     }
     Ok(page)
@@ -105,14 +106,14 @@ async fn finish(
 
 /// Skips an event that cannot be read.
 fn event(row: &Row) -> Result<Option<Event>, tokio_postgres::Error> {
-    let Ok(kind) = Kind::new(row.try_get::<_, &str>(2)?) else { return Ok(None) };
-    let emitted_at = Timestamp::from_millis(row.try_get(3)?);
-    let data = Bytes::copy_from_slice(row.try_get(7)?);
-    let mut event = Event::bare(event_id(row.try_get(1)?), kind, data, emitted_at);
-    let text = |at| row.try_get::<_, Option<&str>>(at);
-    event.partition_key = text(4)?.and_then(|key| PartitionKey::new(key).ok());
-    event.idempotency_key = text(5)?.and_then(|key| IdempotencyKey::new(key).ok());
-    let metadata = text(6)?.and_then(|text| serde_json::from_str(text).ok());
+    let Ok(kind) = Kind::new(row.try_get::<_, &str>("kind")?) else { return Ok(None) };
+    let emitted_at = Timestamp::from_millis(row.try_get("emitted_at")?);
+    let data = Bytes::copy_from_slice(row.try_get("data")?);
+    let mut event = Event::bare(event_id(row.try_get("id")?), kind, data, emitted_at);
+    let text = |column| row.try_get::<_, Option<&str>>(column);
+    event.partition_key = text("partition_key")?.and_then(|key| PartitionKey::new(key).ok());
+    event.idempotency_key = text("idempotency_key")?.and_then(|key| IdempotencyKey::new(key).ok());
+    let metadata = text("metadata")?.and_then(|text| serde_json::from_str(text).ok());
     event.metadata = metadata.unwrap_or_default();
     Ok(Some(event))
 }

@@ -61,7 +61,7 @@ impl PostgresStore {
 /// Days of the log that are beyond the age of retention.
 async fn old(session: &Session<'_>) -> Outcome<(EventRetention, Vec<Day>)> {
     let settings = session.query(Sql::EventSettings, params![]).await?;
-    let body: &[u8] = settings.first().map_or(Ok(&[][..]), |row| row.try_get(1))?;
+    let body: &[u8] = settings.first().map_or(Ok(&[][..]), |row| row.try_get("body"))?;
     let retention = EventSettings::read(body)?.retention;
     let now = now(session).await?;
     let mut old = days(session, "events").await?;
@@ -99,7 +99,7 @@ async fn copy_ahead(session: &Session<'_>, day: &Day) -> Outcome<Option<u64>> {
             // Checks this before the log is closed to others.
             check_copied(session, first, end).await?;
             let count = session.query(Sql::EventsCount, params![first, end]).await?;
-            let count: i64 = count.first().map_or(Ok(0), |row| row.try_get(0))?;
+            let count: i64 = count.first().map_or(Ok(0), |row| row.try_get("events"))?;
             return Ok(Some(count.unsigned_abs()));
         }
     }
@@ -109,7 +109,7 @@ async fn copy_ahead(session: &Session<'_>, day: &Day) -> Outcome<Option<u64>> {
 /// Fails if deliveries still need this part of the log: then open transactions hold them.
 async fn check_copied(session: &Session<'_>, first: i64, end: i64) -> Outcome<()> {
     let needed = session.query(Sql::EventsNeeded, params![first, end]).await?;
-    if needed.first().map_or(Ok(false), |row| row.try_get(0))? {
+    if needed.first().map_or(Ok(false), |row| row.try_get("is_needed"))? {
         let message = "an open transaction holds deliveries of an expired day; end it";
         return Err(Failure::held_up(message));
     }
@@ -132,8 +132,8 @@ async fn beyond_number(session: &Session<'_>, retention: EventRetention) -> Outc
     let now = now(session).await?;
     let mut beyond: Vec<i64> = Vec::new();
     for row in session.query(Sql::EventsOldest, params![STEP]).await? {
-        let (place, at): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
-        let last: i64 = row.try_get(2)?;
+        let (place, at): (i64, i64) = (row.try_get("seq")?, row.try_get("emitted_at")?);
+        let last: i64 = row.try_get("last")?;
         let is_beyond = number(place) <= last.saturating_sub_unsigned(retention.events());
         // Events beyond the age are dropped by days.
         if is_beyond && retention.lets_go(now.since(Timestamp::from_millis(at)), true) {
@@ -145,7 +145,7 @@ async fn beyond_number(session: &Session<'_>, retention: EventRetention) -> Outc
     // of them.
     let mut locked: Vec<i64> = Vec::new();
     for row in session.query(Sql::EventsLock, params![beyond]).await? {
-        locked.push(row.try_get(0)?);
+        locked.push(row.try_get("seq")?);
     }
     let (Some(first), Some(last)) = (locked.first().copied(), locked.last().copied()) else {
         return Ok(UpkeepReport::default().held(!beyond.is_empty()));
@@ -160,5 +160,5 @@ async fn beyond_number(session: &Session<'_>, retention: EventRetention) -> Outc
 async fn now(session: &Session<'_>) -> Outcome<Timestamp> {
     let now = session.query(Sql::Now, params![]).await?;
     let now = now.first().ok_or_else(|| unreadable("the store's clock"))?;
-    Ok(Timestamp::from_millis(now.try_get(0)?))
+    Ok(Timestamp::from_millis(now.try_get("now")?))
 }

@@ -31,7 +31,7 @@ pub(crate) async fn extend(
     let rows = session.settle(Sql::Extend, params![ids, seqs, nonces, ttl_ms, queues]).await?;
     let mut extended: HashMap<JobId, bool> = HashMap::new();
     for row in rows {
-        extended.insert(job_id(row.try_get(0)?), row.try_get(1)?);
+        extended.insert(job_id(row.try_get("id")?), row.try_get("cancel_requested")?);
     }
     // Of two leases of one job at most one can hold.
     let others = leases.iter().filter(|lease| !extended.contains_key(&lease.id));

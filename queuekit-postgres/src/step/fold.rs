@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use queuekit_core::queue::Ends;
 use tokio_postgres::Row;
 
+use crate::column_names::columns;
 use crate::error::Outcome;
 use crate::params::{params, typed};
 use crate::session::Session;
@@ -15,17 +16,21 @@ const DELTAS: i32 = 20_000;
 /// The number of the lock of folding.
 const LOCK: i32 = -1;
 
-/// The numbers of a delta, in the order of their columns: pending, running, completed, dead,
-/// cancelled; bytes of completed, dead, cancelled; corrupt.
-const NUMBERS: usize = 9;
-/// The same, followed by what the delta's ends add to the totals: ended, dead, cancelled.
-const ALL_NUMBERS: usize = NUMBERS + 3;
-/// The index of `cancelled` among them.
-const CANCELLED: usize = 4;
+/// The numbers of a delta, in the order in which the counters take them: pending, running,
+/// completed, dead, cancelled; bytes of completed, dead, cancelled; corrupt; and what the delta's
+/// ends add to the totals: ended, dead, cancelled.
+const NUMBERS: usize = 12;
+
+columns! {
+    struct DeltaColumns {
+        queue, pending, running, completed, dead, cancelled, completed_size, dead_size,
+        cancelled_size, corrupt, ended, died, turn,
+    }
+}
 
 #[derive(Default)]
 struct Sum {
-    numbers: [i64; ALL_NUMBERS],
+    numbers: [i64; NUMBERS],
     ends: Vec<(i32, i32)>,
     turn: i64,
 }
@@ -34,18 +39,21 @@ struct Sum {
 pub(crate) async fn fold(session: &Session<'_>, lock_class: i32) -> Outcome<()> {
     session.begin_settling().await?;
     let lock = session.query(Sql::TryLock, params![LOCK, lock_class]).await?;
-    if !lock.first().map_or(Ok(false), |row| row.try_get(0))? {
+    if !lock.first().map_or(Ok(false), |row| row.try_get("taken"))? {
         return Ok(());
     }
     let mut sums: BTreeMap<i32, Sum> = BTreeMap::new();
-    for row in session.query(Sql::FoldTake, params![DELTAS]).await? {
-        sums.entry(row.try_get(0)?).or_default().add(&row)?;
+    let deltas = session.query(Sql::FoldTake, params![DELTAS]).await?;
+    let at = DeltaColumns::of(&deltas)?;
+    for row in &deltas {
+        sums.entry(row.try_get(at.queue)?).or_default().add(row, &at)?;
     }
     if !sums.is_empty() {
         let queues: Vec<i32> = sums.keys().copied().collect();
         let mut rings: BTreeMap<i32, Ends> = BTreeMap::new();
         for row in session.query(Sql::FoldEnds, params![queues]).await? {
-            rings.insert(row.try_get(0)?, Ends::from_bytes(row.try_get(1)?));
+            let ends = Ends::from_bytes(row.try_get("last_ended")?);
+            rings.insert(row.try_get("queue")?, ends);
         }
         put(session, &sums, &rings).await?;
     }
@@ -63,7 +71,7 @@ async fn put(
     rings: &BTreeMap<i32, Ends>,
 ) -> Outcome<()> {
     let queues: Vec<i32> = sums.keys().copied().collect();
-    let mut numbers: [Vec<i64>; ALL_NUMBERS] = Default::default();
+    let mut numbers: [Vec<i64>; NUMBERS] = Default::default();
     let (mut turns, mut ends) = (Vec::new(), Vec::new());
     for (queue, sum) in sums {
         for (column, number) in numbers.iter_mut().zip(sum.numbers) {
@@ -84,22 +92,33 @@ async fn put(
 }
 
 impl Sum {
-    fn add(&mut self, row: &Row) -> Result<(), tokio_postgres::Error> {
-        let mut numbers = [0; ALL_NUMBERS];
-        for (at, number) in numbers[..NUMBERS].iter_mut().enumerate() {
-            *number = match at {
-                5..=7 => row.try_get::<_, i64>(at + 1)?,
-                _ => i64::from(row.try_get::<_, i32>(at + 1)?),
-            };
-        }
-        let (ended, died): (i32, i32) = (row.try_get(10)?, row.try_get(11)?);
+    fn add(&mut self, row: &Row, at: &DeltaColumns) -> Result<(), tokio_postgres::Error> {
+        let jobs = |column| row.try_get::<_, i32>(column).map(i64::from);
+        let cancelled = jobs(at.cancelled)?;
+        let (ended, died): (i32, i32) = (row.try_get(at.ended)?, row.try_get(at.died)?);
+        let totals = match ended > 0 {
+            true => [i64::from(ended), i64::from(died), cancelled],
+            false => [0; 3],
+        };
         if ended > 0 {
-            let totals = [i64::from(ended), i64::from(died), numbers[CANCELLED]];
-            numbers[NUMBERS..].copy_from_slice(&totals);
             self.ends.push((ended, died));
         }
+        let numbers = [
+            jobs(at.pending)?,
+            jobs(at.running)?,
+            jobs(at.completed)?,
+            jobs(at.dead)?,
+            cancelled,
+            row.try_get(at.completed_size)?,
+            row.try_get(at.dead_size)?,
+            row.try_get(at.cancelled_size)?,
+            jobs(at.corrupt)?,
+            totals[0],
+            totals[1],
+            totals[2],
+        ];
         self.numbers.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += number);
-        self.turn = self.turn.max(row.try_get::<_, Option<i64>>(12)?.unwrap_or_default());
+        self.turn = self.turn.max(row.try_get::<_, Option<i64>>(at.turn)?.unwrap_or_default());
         Ok(())
     }
 }

@@ -12,6 +12,7 @@ use super::hints::Places;
 use super::reclaim::Doom;
 use super::reserve::Round;
 use crate::PostgresStore;
+use crate::column_names::columns;
 use crate::error::{Outcome, unreadable};
 use crate::params::{Typed, typed};
 use crate::row::{PLAIN, job_id, millis, nonce_uuid, small, unsigned};
@@ -107,6 +108,36 @@ pub(super) struct Leased {
     event: Option<i64>,
 }
 
+columns! {
+    struct LeaseColumns {
+        now,
+        overdue,
+        keyed,
+        dead_rows,
+        id,
+        queue,
+        served_rank,
+        at,
+        served_seq,
+        rank,
+        attempts,
+        max_attempts,
+        releases,
+        lease_seq,
+        scheduled_at,
+        created_at,
+        timeout_ms,
+        deadline_at,
+        kind,
+        lane,
+        metadata,
+        payload,
+        place,
+        next_due_in,
+        event,
+    }
+}
+
 /// A lease that the answer returns.
 pub(super) struct Granted {
     pub(super) lease: Lease,
@@ -116,20 +147,22 @@ pub(super) struct Granted {
 
 impl Answer {
     pub(super) fn read(rows: &[Row], names: &[QueueName]) -> Outcome<Self> {
+        let in_row = LeaseColumns::of(rows)?;
         let first = rows.first().ok_or_else(|| unreadable("the answer to a reserve"))?;
-        let now = Timestamp::from_millis(first.try_get(0)?);
-        let (overdue, keyed): (bool, bool) = (first.try_get(1)?, first.try_get(2)?);
+        let now = Timestamp::from_millis(first.try_get(in_row.now)?);
+        let (overdue, keyed): (bool, bool) =
+            (first.try_get(in_row.overdue)?, first.try_get(in_row.keyed)?);
         let mut leased = Vec::with_capacity(rows.len());
         for row in rows {
-            if row.try_get::<_, Option<uuid::Uuid>>(4)?.is_some() {
-                leased.push(Leased::read(row, names, now)?);
+            if row.try_get::<_, Option<uuid::Uuid>>(in_row.id)?.is_some() {
+                leased.push(Leased::read(row, &in_row, names, now)?);
             }
         }
-        let next: Option<i64> = first.try_get(23)?;
+        let next: Option<i64> = first.try_get(in_row.next_due_in)?;
         Ok(Self {
             now,
             unfinished: overdue || keyed,
-            dead_rows: first.try_get(3)?,
+            dead_rows: first.try_get(in_row.dead_rows)?,
             next_due_in: next.map(|ms| Duration::from_millis(unsigned(ms))),
             rows: leased,
         })
@@ -169,24 +202,35 @@ impl Answer {
 }
 
 impl Leased {
-    pub(super) fn read(row: &Row, names: &[QueueName], now: Timestamp) -> Outcome<Self> {
-        let id = job_id(row.try_get(4)?);
-        let place = (row.try_get(5)?, row.try_get(6)?, row.try_get(7)?, row.try_get(8)?);
-        let lease_seq = unsigned(row.try_get(13)?) + 1;
-        let deadline_at = row.try_get::<_, Option<i64>>(17)?.map(Timestamp::from_millis);
-        let lane: Option<&str> = row.try_get(19)?;
+    fn read(
+        row: &Row,
+        in_row: &LeaseColumns,
+        names: &[QueueName],
+        now: Timestamp,
+    ) -> Outcome<Self> {
+        let id = job_id(row.try_get(in_row.id)?);
+        let place = (
+            row.try_get(in_row.queue)?,
+            row.try_get(in_row.served_rank)?,
+            row.try_get(in_row.at)?,
+            row.try_get(in_row.served_seq)?,
+        );
+        let lease_seq = unsigned(row.try_get(in_row.lease_seq)?) + 1;
+        let deadline_at =
+            row.try_get::<_, Option<i64>>(in_row.deadline_at)?.map(Timestamp::from_millis);
+        let lane: Option<&str> = row.try_get(in_row.lane)?;
         let lane = lane.filter(|lane| *lane != PLAIN);
-        let at: i64 = row.try_get(22)?;
+        let at: i64 = row.try_get(in_row.place)?;
         let name = usize::try_from(at - 1).ok().and_then(|at| names.get(at)).or(names.first());
         let name = name.ok_or_else(|| unreadable("the queue of a lease"))?;
-        let kind = Kind::new(row.try_get::<_, &str>(18)?);
-        let metadata: Option<&str> = row.try_get(20)?;
+        let kind = Kind::new(row.try_get::<_, &str>(in_row.kind)?);
+        let metadata: Option<&str> = row.try_get(in_row.metadata)?;
         let metadata = metadata.map(serde_json::from_str::<Metadata>).transpose();
         let partition_key = lane.map(PartitionKey::new).transpose();
-        let rank: i16 = row.try_get(9)?;
+        let rank: i16 = row.try_get(in_row.rank)?;
         let priority = u8::try_from(31 - rank).ok().map(Priority::new);
         let late = deadline_at.is_some_and(|deadline| deadline <= now);
-        let timeout_ms = u64::try_from(row.try_get::<_, i64>(16)?);
+        let timeout_ms = u64::try_from(row.try_get::<_, i64>(in_row.timeout_ms)?);
         let (Ok(kind), Ok(metadata), Ok(partition_key), Some(Ok(priority)), Ok(timeout_ms)) =
             (kind, metadata, partition_key, priority, timeout_ms)
         else {
@@ -197,21 +241,21 @@ impl Leased {
         // The caller fills in the fence, because it knows the call.
         let nonce = queuekit_core::Nonce::from_bytes([0; 16]);
         let token = LeaseToken { queue: name.clone(), id, lease_seq, nonce };
-        let payload = Bytes::copy_from_slice(row.try_get(21)?);
+        let payload = Bytes::copy_from_slice(row.try_get(in_row.payload)?);
         let mut lease = Lease::new(token, kind, payload);
-        lease.attempt = small(row.try_get(10)?) + 1;
-        lease.max_attempts = small(row.try_get(11)?);
-        lease.releases = u32::try_from(row.try_get::<_, i32>(12)?).unwrap_or(0);
+        lease.attempt = small(row.try_get(in_row.attempts)?) + 1;
+        lease.max_attempts = small(row.try_get(in_row.max_attempts)?);
+        lease.releases = u32::try_from(row.try_get::<_, i32>(in_row.releases)?).unwrap_or(0);
         lease.priority = priority;
         lease.timeout = Duration::from_millis(timeout_ms);
         lease.deadline_in = deadline_at.map(|deadline| deadline.since(now));
-        lease.created_at = Timestamp::from_millis(row.try_get(15)?);
-        lease.scheduled_at = Timestamp::from_millis(row.try_get(14)?);
+        lease.created_at = Timestamp::from_millis(row.try_get(in_row.created_at)?);
+        lease.scheduled_at = Timestamp::from_millis(row.try_get(in_row.scheduled_at)?);
         lease.partition_key = partition_key;
         lease.metadata = metadata.unwrap_or_default();
         let early = (lease.scheduled_at > now).then_some(Doom::Early);
         let doom = late.then_some(Doom::Deadline).or(early);
-        let (keyed, event) = (lease.partition_key.is_some(), row.try_get(24)?);
+        let (keyed, event) = (lease.partition_key.is_some(), row.try_get(in_row.event)?);
         Ok(Self { id, keyed, doom, place, lease: Some(lease), lease_seq, event })
     }
 }

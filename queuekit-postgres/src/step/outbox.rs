@@ -22,8 +22,8 @@ use crate::statements::Sql;
 pub(crate) async fn event_settings(session: &Session<'_>) -> Outcome<StoredSettings> {
     let rows = session.query(Sql::EventSettings, params![]).await?;
     let row = rows.first().ok_or_else(|| unreadable("the settings of events"))?;
-    let version: i64 = row.try_get(0)?;
-    let body = Bytes::copy_from_slice(row.try_get(1)?);
+    let version: i64 = row.try_get("version")?;
+    let body = Bytes::copy_from_slice(row.try_get("body")?);
     Ok(StoredSettings { version: version.cast_unsigned(), body })
 }
 
@@ -209,13 +209,13 @@ impl Emit<'_> {
             false => session.query(Sql::Emit, &params).await?,
         };
         let row = rows.first().ok_or_else(|| unreadable("the answer to an emit"))?;
-        if !row.try_get::<_, bool>(0)? {
+        if !row.try_get::<_, bool>("is_current")? {
             return Ok(Put::Refused(Emitted::Stale));
         }
-        if !row.try_get::<_, bool>(1)? {
+        if !row.try_get::<_, bool>("are_known")? {
             return Ok(Put::Refused(Emitted::QueuesGone));
         }
-        let some: Option<Vec<Uuid>> = row.try_get(3)?;
+        let some: Option<Vec<Uuid>> = row.try_get("ids")?;
         Ok(some.map_or(Put::All, |ids| Put::Some(ids.into_iter().collect())))
     }
 
@@ -237,7 +237,7 @@ impl Emit<'_> {
         let (kinds, keys) = keys(events());
         let params = params![ids, kinds, keys];
         for row in session.query(Sql::EventHolders, params).await? {
-            let at = usize::try_from(row.try_get::<_, i64>(0)? - 1);
+            let at = usize::try_from(row.try_get::<_, i64>("place")? - 1);
             let item = at.ok().and_then(|at| others.get(at).copied());
             let item = item.ok_or_else(|| unreadable("the place of an event"))?;
             if outcomes[item].is_none() {
@@ -253,11 +253,11 @@ impl Emit<'_> {
 
 /// The outcome for an event whose id or key an event of the log has.
 fn means(row: &Row, event: &NewEvent) -> Outcome<EmitOutcome> {
-    let existing = event_id(row.try_get(1)?);
-    let kind: Option<&str> = row.try_get(2)?;
+    let existing = event_id(row.try_get("id")?);
+    let kind: Option<&str> = row.try_get("kind")?;
     let same = match kind {
         Some(kind) => {
-            kind == event.kind().as_str() && row.try_get::<_, &[u8]>(3)? == &event.data()[..]
+            kind == event.kind().as_str() && row.try_get::<_, &[u8]>("data")? == &event.data()[..]
         }
         None => true,
     };
@@ -287,7 +287,7 @@ impl Again<'_> {
         let events: Vec<Uuid> = events.into_iter().collect();
         let mut places: HashMap<Uuid, i64> = HashMap::new();
         for row in session.query(Sql::EventsHold, params![events]).await? {
-            places.insert(row.try_get(0)?, row.try_get(1)?);
+            places.insert(row.try_get("id")?, row.try_get("seq")?);
         }
         let mut seen = HashSet::new();
         let place = |job: &NewJob| job.event().and_then(|id| places.get(&event_uuid(id)).copied());
@@ -304,7 +304,7 @@ impl Again<'_> {
         params.extend_from_slice(params![repeat, events, are_deliveries]);
         let mut stored = HashSet::new();
         for row in session.query(Sql::EnqueueAny, &params).await? {
-            stored.insert(job_id(row.try_get(0)?));
+            stored.insert(job_id(row.try_get("id")?));
         }
         session.commit().await?;
         Ok(stored)

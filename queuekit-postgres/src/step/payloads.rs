@@ -63,14 +63,15 @@ async fn read(session: &Session<'_>, wanted: &[(i64, JobId)]) -> Outcome<Payload
     let places: Vec<i64> = places.into_iter().collect();
     let mut payloads = Payloads::default();
     for row in session.query(Sql::EventData, params![places]).await? {
-        payloads.of_events.insert(row.try_get(0)?, Bytes::copy_from_slice(row.try_get(1)?));
+        let data = Bytes::copy_from_slice(row.try_get("data")?);
+        payloads.of_events.insert(row.try_get("seq")?, data);
     }
     let is_gone = |(event, _): &&(i64, JobId)| !payloads.of_events.contains_key(event);
     let gone: Vec<Uuid> = wanted.iter().filter(is_gone).map(|(_, id)| job_uuid(*id)).collect();
     if !gone.is_empty() {
         for row in session.query(Sql::EventCopies, params![gone]).await? {
-            let id = job_id(row.try_get(0)?);
-            payloads.of_jobs.insert(id, Bytes::copy_from_slice(row.try_get(1)?));
+            let id = job_id(row.try_get("id")?);
+            payloads.of_jobs.insert(id, Bytes::copy_from_slice(row.try_get("payload")?));
         }
     }
     Ok(payloads)

@@ -27,7 +27,7 @@ const PRUNED: usize = 50;
 /// the end.
 pub(crate) async fn prune(session: &Session<'_>, after: i32) -> Outcome<(i32, UpkeepReport)> {
     let now = session.query(Sql::Now, params![]).await?;
-    let now = now.first().ok_or_else(|| unreadable("the store's clock"))?.try_get(0)?;
+    let now = now.first().ok_or_else(|| unreadable("the store's clock"))?.try_get("now")?;
     let now = Timestamp::from_millis(now);
     let queues = queues::beyond(session, after, QUEUES).await?;
     let old = old(session, &queues, now).await?;
@@ -57,7 +57,7 @@ async fn forget_removed(session: &Session<'_>) -> Outcome<()> {
     session.begin().await?;
     let mut ids: Vec<i32> = Vec::new();
     for row in session.query(Sql::QueuesRemoved, params![]).await? {
-        ids.push(row.try_get(0)?);
+        ids.push(row.try_get("id")?);
     }
     if !ids.is_empty() {
         session.query(Sql::QueuesForget, params![ids]).await?;
@@ -99,7 +99,8 @@ async fn old(session: &Session<'_>, queues: &[QueueRow], now: Timestamp) -> Outc
     let ids: Vec<i32> = figures.values().filter(has_ended).map(|of| of.queue).collect();
     let mut oldest: HashMap<i32, [Option<i64>; 2]> = HashMap::new();
     for row in session.query(Sql::OldestEnded, params![ids]).await? {
-        oldest.insert(row.try_get(0)?, [row.try_get(1)?, row.try_get(2)?]);
+        let ended = [row.try_get("done_at")?, row.try_get("dead_at")?];
+        oldest.insert(row.try_get("queue")?, ended);
     }
     let old = queues.iter().filter_map(|queue| {
         let ([done_at, dead_at], figures) = (oldest.get(&queue.id)?, figures.get(&queue.id)?);
@@ -146,13 +147,13 @@ async fn remove_oldest(
     let (mut jobs, mut bytes) = (kept.jobs, kept.bytes);
     let mut old: Vec<(Uuid, i64)> = Vec::new();
     for row in rows {
-        let finished_at = row.try_get(1)?;
+        let finished_at = row.try_get("finished_at")?;
         if !kept.lets_go(now, finished_at, jobs, bytes) {
             break;
         }
-        old.push((row.try_get(0)?, finished_at));
+        old.push((row.try_get("id")?, finished_at));
         jobs = jobs.saturating_sub(1);
-        bytes = bytes.saturating_sub(unsigned(row.try_get(2)?));
+        bytes = bytes.saturating_sub(unsigned(row.try_get("size")?));
     }
     if old.is_empty() {
         return Ok(0);
@@ -160,6 +161,6 @@ async fn remove_oldest(
     old.sort_unstable();
     let (ids, ended): (Vec<Uuid>, Vec<i64>) = old.into_iter().unzip();
     let rows = session.settle(Sql::Prune, params![ids, ended]).await?;
-    let removed: i64 = rows.first().map_or(Ok(0), |row| row.try_get(0))?;
+    let removed: i64 = rows.first().map_or(Ok(0), |row| row.try_get("removed"))?;
     Ok(usize::try_from(removed).unwrap_or(0))
 }

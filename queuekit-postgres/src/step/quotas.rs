@@ -58,8 +58,8 @@ impl PostgresStore {
         }
         let mut available = std::collections::HashMap::new();
         for row in session.query(Sql::Available, params![texts, most]).await? {
-            if let Ok(name) = QueueName::new(row.try_get::<_, &str>(0)?) {
-                let jobs: i64 = row.try_get(1)?;
+            if let Ok(name) = QueueName::new(row.try_get::<_, &str>("name")?) {
+                let jobs: i64 = row.try_get("jobs")?;
                 available.insert(name, usize::try_from(jobs).unwrap_or(0));
             }
         }

@@ -22,7 +22,7 @@ pub(crate) async fn repair(
     let Some(row) = rows.first() else {
         return Ok((None, UpkeepReport::default()));
     };
-    let id: i32 = row.try_get(0)?;
+    let id: i32 = row.try_get("id")?;
     let mut changed = 0;
     session.begin().await?;
     let queues = queues::numbered(session, vec![id]).await?;
@@ -35,7 +35,8 @@ pub(crate) async fn repair(
     let figures = crate::read::figures(session, Some(vec![id])).await?;
     if figures.first().is_some_and(|of| of.counts.iter().sum::<i64>() <= COUNTED) {
         let rows = session.query(Sql::RepairCounts, params![id]).await?;
-        changed = rows.first().map_or(Ok(0), |row| row.try_get::<_, i64>(0))?.unsigned_abs();
+        changed =
+            rows.first().map_or(Ok(0), |row| row.try_get::<_, i64>("counters"))?.unsigned_abs();
     }
     session.commit().await?;
     Ok((Some(id), UpkeepReport::new(changed, true)))

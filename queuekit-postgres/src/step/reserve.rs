@@ -371,7 +371,8 @@ impl Round<'_> {
         let next = self.store.call("reserve", Call::Repeatable, names, |names, session| {
             Box::pin(async move {
                 let rows = session.query(Sql::NextDue, params![*names]).await?;
-                let in_ms = rows.first().map(|row| row.try_get::<_, Option<i64>>(0)).transpose()?;
+                let in_ms =
+                    rows.first().map(|row| row.try_get::<_, Option<i64>>("in_ms")).transpose()?;
                 Ok(in_ms.flatten().map(|ms| Duration::from_millis(unsigned(ms))))
             })
         });

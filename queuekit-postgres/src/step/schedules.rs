@@ -33,9 +33,9 @@ pub(crate) async fn find_schedules(
         ScheduleQuery::Due(limit) => session.query(Sql::SchedulesDue, params![most(limit)]).await?,
     };
     let first = rows.first().ok_or_else(|| unreadable("the store's clock"))?;
-    let now = Timestamp::from_millis(first.try_get(0)?);
+    let now = Timestamp::from_millis(first.try_get("now")?);
     let next: Option<i64> = match query {
-        ScheduleQuery::Due(_) => first.try_get(5)?,
+        ScheduleQuery::Due(_) => first.try_get("next_due_at")?,
         ScheduleQuery::Named(_) | ScheduleQuery::After(..) => None,
     };
     let next_due_in = next.map(|next| Timestamp::from_millis(next).since(now));
@@ -115,18 +115,18 @@ async fn admit(
 
 async fn count(session: &Session<'_>) -> Outcome<usize> {
     let rows = session.query(Sql::ScheduleCount, params![]).await?;
-    let existing: i64 = rows.first().map_or(Ok(0), |row| row.try_get(0))?;
+    let existing: i64 = rows.first().map_or(Ok(0), |row| row.try_get("schedules"))?;
     Ok(usize::try_from(existing).unwrap_or(usize::MAX / 2))
 }
 
 /// None for the row that has only the time, and for a row that cannot be read as a schedule.
 fn schedule(row: &Row) -> Result<Option<ScheduleRow>, tokio_postgres::Error> {
-    let name: Option<&str> = row.try_get(1)?;
+    let name: Option<&str> = row.try_get("name")?;
     let Some(Ok(name)) = name.map(ScheduleName::new) else { return Ok(None) };
     Ok(Some(ScheduleRow {
         name,
-        revision: row.try_get::<_, i64>(2)?.cast_unsigned(),
-        next_at: row.try_get::<_, Option<i64>>(3)?.map(Timestamp::from_millis),
-        body: Bytes::from(row.try_get::<_, Vec<u8>>(4)?),
+        revision: row.try_get::<_, i64>("revision")?.cast_unsigned(),
+        next_at: row.try_get::<_, Option<i64>>("next_at")?.map(Timestamp::from_millis),
+        body: Bytes::from(row.try_get::<_, Vec<u8>>("body")?),
     }))
 }

@@ -72,11 +72,11 @@ impl<'a> AckCall<'a> {
         rows: &[Row],
     ) -> Outcome<Vec<AckOutcome>> {
         let row = rows.first().ok_or_else(|| unreadable("the answer to an ack"))?;
-        let acked: i64 = row.try_get(0)?;
+        let acked: i64 = row.try_get("acked")?;
         if acked == self.acks.len() as i64 {
             return Ok(vec![AckOutcome::Acked; self.acks.len()]);
         }
-        let told: Option<Vec<Uuid>> = row.try_get(1)?;
+        let told: Option<Vec<Uuid>> = row.try_get("ids")?;
         let all = || if acked > 0 { self.ids.clone() } else { Vec::new() };
         let acked = told.unwrap_or_else(all).into_iter().map(job_id);
         outcomes(session, self.acks, acked.collect()).await
