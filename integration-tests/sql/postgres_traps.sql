@@ -37,7 +37,10 @@ BEGIN
             ('left', 'a text, b bigint', 'text'),
             ('generate_series', 'a int, b bigint', 'bigint'),
             ('sum', 'a smallint', 'bigint'),
-            ('length', 'a json', 'int')
+            ('length', 'a json', 'int'),
+            ('cardinality', 'a uuid[]', 'int'),
+            ('cardinality', 'a int[]', 'int'),
+            ('unnest', 'a text[]', 'text')
         ) AS call (name, arguments, result)
     LOOP
         EXECUTE format(

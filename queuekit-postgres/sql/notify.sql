@@ -3,5 +3,6 @@
 -- Result: none that matters.
 -- Index: none.
 -- Locks: the one of notifications, at its commit.
-SELECT pg_notify($1::text, notice.payload)
-FROM unnest($2::text[]) AS notice (payload)
+-- It names its functions in full, because it also runs alone in transactions of applications.
+SELECT pg_catalog.pg_notify($1::text, notice.payload)
+FROM pg_catalog.unnest($2::text[]) AS notice (payload)

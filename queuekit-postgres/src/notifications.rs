@@ -154,8 +154,11 @@ async fn serve(
             }
         }
     });
-    // Notices need not be on disk, so their commits need not wait for it.
-    let listen = format!("SET synchronous_commit = off; LISTEN \"{channel}\"");
+    // Names are those of the system. Notices need not be on disk, so their commits need not wait
+    // for it.
+    let listen = format!(
+        "SET search_path = pg_catalog, pg_temp; SET synchronous_commit = off; LISTEN \"{channel}\""
+    );
     let told = async {
         in_time(client.batch_execute(&listen)).await?;
         let own = in_time(own_pid(&client)).await?;
@@ -202,7 +205,7 @@ async fn serve(
 
 async fn own_pid(client: &Client) -> Result<i32, tokio_postgres::Error> {
     let rows = client.query_typed(BACKEND_PID, &[]).await?;
-    rows.first().map_or(Ok(0), |row| row.try_get(0))
+    rows.first().map_or(Ok(0), |row| row.try_get("pid"))
 }
 
 async fn tell(

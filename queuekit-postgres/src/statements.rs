@@ -158,6 +158,8 @@ statements! {
     Savepoint "savepoint"
     SavepointRollback "savepoint_rollback"
     SavepointRelease "savepoint_release"
+    PathPin "path_pin"
+    PathRestore "path_restore"
     BackendPid "backend_pid"
     DayDetach "day_detach"
     DayDrop "day_drop"

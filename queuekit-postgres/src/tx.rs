@@ -168,17 +168,20 @@ impl PostgresStore {
     }
 }
 
-/// Rolls back to a savepoint if the step fails: otherwise a failed statement would abort the whole
-/// transaction.
+/// Runs a step in a transaction of the application. Rolls back to a savepoint if the step fails:
+/// otherwise a failed statement would abort the whole transaction.
 pub(crate) async fn undone_if_failed<T>(
     session: &Session<'_>,
     step: impl Future<Output = Outcome<T>>,
 ) -> Outcome<T> {
-    session.control(Sql::Savepoint).await?;
+    // Guard: the application's search_path may lead to functions and operators of other roles,
+    // which its statements must not run.
+    session.controls([Sql::Savepoint, Sql::PathPin]).await?;
     let answer = step.await;
-    if answer.is_err() {
-        session.control(Sql::SavepointRollback).await?;
-    }
-    session.control(Sql::SavepointRelease).await?;
+    let end = match answer {
+        Ok(_) => [Sql::PathRestore, Sql::SavepointRelease],
+        Err(_) => [Sql::SavepointRollback, Sql::SavepointRelease],
+    };
+    session.controls(end).await?;
     answer
 }

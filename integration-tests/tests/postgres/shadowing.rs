@@ -4,23 +4,26 @@
 use crate::common::pooler::pooler;
 use crate::common::postgres::of_schema;
 use crate::common::store_fixture::{Stage, complete, create, lease, url};
-use queuekit_conformance::kit::{build, draft, keyed};
+use queuekit_conformance::kit::{build, consumer, deliveries_of, draft, keyed, request};
 use queuekit_conformance::this_test;
-use queuekit_core::capability::{Admin, Inspect, Upkeep};
+use queuekit_core::capability::{Act, Admin, AuditLog, EventFilter, Inspect, Upkeep};
+use queuekit_core::event::{Replay, ReplayFrom};
 use queuekit_core::queue::{Order, QueuePatch};
-use queuekit_core::{Backend, JobFilter, QueueName};
+use queuekit_core::{
+    Ack, Backend, Client, EventDraft, JobFilter, PageSize, QueueName, ScheduleDraft,
+    SubscriptionDraft,
+};
 use queuekit_postgres::PostgresStore;
-use tokio_postgres::Client;
 
 /// How many sessions have run a trap.
-async fn sprung(client: &Client) -> i64 {
+async fn sprung(client: &tokio_postgres::Client) -> i64 {
     let sql = include_str!("../../sql/postgres_traps_sprung.sql");
     client.query_one(sql, &[]).await.expect("the server should answer the query").get(0)
 }
 
 /// A database whose schema `public`, and the schema of the superuser's own name, are full of traps:
 /// functions and operators of another role that fit better than those of the system.
-async fn trapped(test: &str) -> Option<(Stage, Client)> {
+async fn trapped(test: &str) -> Option<(Stage, tokio_postgres::Client)> {
     let stage = Stage::open(test).await?;
     let traps = stage.client().await;
     // The usual path is "$user", public.
@@ -33,7 +36,7 @@ async fn trapped(test: &str) -> Option<(Stage, Client)> {
     Some((stage, traps))
 }
 
-/// What a worker, a dashboard and upkeep do.
+/// What a worker, a dashboard, schedules and upkeep do.
 async fn use_all(store: &PostgresStore) {
     let fair = QueuePatch::default().order(Order::Fair);
     store.configure(&QueueName::default(), &fair).await.expect("configure");
@@ -43,11 +46,66 @@ async fn use_all(store: &PostgresStore) {
     let leases = lease(store, 10).await;
     assert_eq!(leases.len(), 2);
     complete(store, leases).await;
-    assert_eq!(store.list_jobs(&JobFilter::default()).await.expect("list_jobs").items.len(), 3);
-    assert_eq!(store.list_queues().await.expect("list_queues").len(), 2);
+    use_events(store).await;
+    use_schedules(store).await;
+    store.record_act(&Act::new("test", "use", "all")).await.expect("record_act");
+    store.list_acts(None, PageSize::MAX).await.expect("list_acts");
+    assert!(store.list_jobs(&JobFilter::default()).await.expect("list_jobs").items.len() >= 6);
+    assert_eq!(store.list_queues().await.expect("list_queues").len(), 3);
     store.prune().await.expect("prune");
     store.repair().await.expect("repair");
     store.findings().await.expect("findings");
+}
+
+/// An event, its delivery, and the delivery once more.
+async fn use_events(store: &PostgresStore) {
+    let client = Client::new(store.clone());
+    let subscription = SubscriptionDraft::new("c", "*").build().expect("a subscription");
+    let _ = client.consumers().declare(&subscription).await.expect("declare");
+    client.emit(EventDraft::new("thing", "{}")).await.expect("emit");
+    let delivered = store.reserve(&request(deliveries_of("c"), 10)).await.expect("reserve").leases;
+    assert_eq!(delivered.len(), 1);
+    complete(store, delivered).await;
+    client.events().list(&EventFilter::default()).await.expect("list_events");
+    let replay = Replay::new(consumer("c"), "again", ReplayFrom::Beginning);
+    let _ = client.consumers().replay(&replay).await.expect("replay");
+}
+
+async fn use_schedules(store: &PostgresStore) {
+    let client = Client::new(store.clone());
+    let daily = ScheduleDraft::cron("daily", "0 4 * * *", draft().queue("q"));
+    let _ = client.schedules().declare(daily).await.expect("declare");
+    client.schedules().run_now("daily").await.expect("run_now");
+    client.schedules().tick().await.expect("tick");
+    client.schedules().delete("daily").await.expect("delete");
+}
+
+/// What an application does in its own transactions, whose names are not the store's: afterwards
+/// they are what they were, also after a step that failed.
+async fn use_transactions(store: &PostgresStore, app: &mut tokio_postgres::Client) {
+    create(store, &build(draft().queue("q"))).await;
+    let leases = store.reserve(&request(QueueName::new("q").expect("a name"), 1)).await;
+    let acks: Vec<Ack> =
+        leases.expect("reserve").leases.into_iter().map(|lease| Ack::new(lease.token)).collect();
+    let jobs = [build(draft().queue("q")), build(keyed("k").queue("q").idempotency_key("j"))];
+    let events = [EventDraft::new("thing", "{}").build().expect("an event")];
+    let tx = app.transaction().await.expect("a transaction begins");
+    let path = async || {
+        let row = tx.query_one("SHOW search_path", &[]).await.expect("the path");
+        row.get::<_, String>(0)
+    };
+    let before = path().await;
+    store.enqueue_in(&tx, &jobs).await.expect("enqueue_in").ids().expect("all are stored");
+    assert_eq!(path().await, before);
+    store.ack_in(&tx, &acks).await.expect("ack_in");
+    store.emit_in(&tx, &events).await.expect("emit_in");
+    store.notify_in(&tx, &jobs).await.expect("notify_in");
+    store.notify_events_in(&tx, &events).await.expect("notify_events_in");
+    assert_eq!(path().await, before);
+    tx.batch_execute("SET TRANSACTION READ ONLY").await.expect("a setting");
+    store.enqueue_in(&tx, &[build(draft())]).await.expect_err("it takes no writes");
+    assert_eq!(path().await, before);
+    tx.commit().await.expect("the transaction commits");
 }
 
 #[tokio::test]
@@ -56,6 +114,7 @@ async fn code_of_another_role_is_run_by_nobody_who_looks_or_works() {
     let Some((stage, traps)) = trapped(test).await else { return };
     let of = |sql: &str| of_schema(sql, stage.store.schema());
     let looks = stage.client().await;
+    let mut app = stage.client().await;
     let mut handles = vec![stage.handle("pool_size=2").await, stage.handle("prepared=off").await];
     if let Some(pooler) = pooler().await {
         let behind = url(&pooler.url(stage.database.name()), test, "prepared=off&listen=off");
@@ -63,6 +122,7 @@ async fn code_of_another_role_is_run_by_nobody_who_looks_or_works() {
     }
     for (at, store) in handles.iter().enumerate() {
         use_all(store).await;
+        use_transactions(store, &mut app).await;
         // Days of history and of the log are made by the same functions as in upkeep.
         let days = format!(
             "SELECT queuekit.history_add_day({0}), queuekit.event_add_day({0})",
@@ -76,6 +136,7 @@ async fn code_of_another_role_is_run_by_nobody_who_looks_or_works() {
         assert_eq!(sprung(&traps).await, 0, "code of another role was run");
         store.remove_queue(&QueueName::default(), true).await.expect("remove_queue");
         store.remove_queue(&QueueName::new("q").expect("a name"), true).await.expect("likewise");
+        store.remove_queue(&deliveries_of("c"), true).await.expect("likewise");
     }
     // The traps do spring: in a function whose path is not pinned.
     let unpinned = of("ALTER FUNCTION queuekit.readable(bytea) RESET search_path;
