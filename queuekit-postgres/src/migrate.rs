@@ -58,13 +58,14 @@ pub(crate) async fn status(session: &Session<'_>) -> Outcome<SchemaStatus> {
     let wanted = MIGRATIONS[MIGRATIONS.len() - 1].0.unsigned_abs();
     let there = session.query(Sql::MigrationTable, params![]).await?;
     let there = there.first().ok_or_else(|| unreadable("the schema"))?;
-    if !there.try_get::<_, bool>(0)? {
+    if !there.try_get::<_, bool>("is_there")? {
         return Ok(SchemaStatus::new(0, 0, wanted));
     }
     let found = session.query(Sql::MigrationVersion, params![]).await?;
     let found = found.first().ok_or_else(|| unreadable("the schema"))?;
-    let number = |at| Ok::<_, tokio_postgres::Error>(found.try_get::<_, i32>(at)?.unsigned_abs());
-    Ok(SchemaStatus::new(number(0)?, number(1)?, wanted))
+    let number =
+        |name| Ok::<_, tokio_postgres::Error>(found.try_get::<_, i32>(name)?.unsigned_abs());
+    Ok(SchemaStatus::new(number("version")?, number("compatible_from")?, wanted))
 }
 
 fn after(stored: u32) -> impl Iterator<Item = &'static (i32, i32, &'static str)> {
@@ -110,5 +111,41 @@ impl Migrations for PostgresStore {
             }
         };
         after(stored).map(of).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fmt::Write as _;
+    use std::fs;
+    use std::path::Path;
+
+    use sha2::{Digest as _, Sha256};
+
+    /// The list says in its head when and how it may be changed.
+    #[test]
+    fn r11_2_no_migration_that_landed_is_edited() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations");
+        let mut found = BTreeMap::new();
+        for entry in fs::read_dir(&folder).expect("the folder of migrations") {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_some_and(|of| of == "sql") {
+                let name = path.file_name().expect("a file").to_string_lossy().into_owned();
+                let digest = Sha256::digest(fs::read(&path).expect("a migration"));
+                let hex = digest.iter().fold(String::new(), |mut hex, byte| {
+                    write!(hex, "{byte:02x}").expect("a text takes what is written");
+                    hex
+                });
+                found.insert(name, hex);
+            }
+        }
+        let listed = fs::read_to_string(folder.join("SHA256SUMS")).expect("the list");
+        let lines = listed.lines().filter(|line| !line.starts_with('#'));
+        let listed: BTreeMap<String, String> = lines
+            .filter_map(|line| line.split_once("  "))
+            .map(|(hex, name)| (name.to_owned(), hex.to_owned()))
+            .collect();
+        assert_eq!(found, listed, "see migrations/SHA256SUMS");
     }
 }

@@ -37,6 +37,7 @@ mod shadowing;
 mod sql;
 mod tls;
 mod transactions;
+mod upgrade;
 mod views;
 
 use common::postgres::{LivePostgresHarness, PostgresHarness};
