@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::command_line::CommandLine;
 use crate::error::{Error, Result};
 use crate::servers::REQUIRE;
-use crate::steps::Steps;
+use crate::steps::{Steps, all};
 use crate::workspace::Workspace;
 
 /// What a store promises is tested with; the rest of a store's tests need one version only.
@@ -124,7 +124,7 @@ pub(crate) fn command(options: &Options) -> Result<()> {
 }
 
 /// Runs the conformance suite, the model and the worker suite of a store with each version of its
-/// server. A version that fails does not keep the next one from its turn.
+/// server. A version that fails neither keeps the next one from its turn nor hides its failures.
 pub(crate) fn run(workspace: &Workspace, steps: &Steps, options: &Options) -> Result<()> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         steps.not_checked("other versions of servers", "their wheels are for Linux on x86-64");
@@ -132,9 +132,7 @@ pub(crate) fn run(workspace: &Workspace, steps: &Steps, options: &Options) -> Re
     }
     let place = workspace.target_directory.join("xtask/versions");
     let wanted = |version: &&Version| options.only.is_none_or(|only| only == version.name);
-    let outcomes: Vec<Result<()>> =
-        VERSIONS.iter().filter(wanted).map(|version| version.run(steps, &place)).collect();
-    outcomes.into_iter().collect()
+    all(VERSIONS.iter().filter(wanted).map(|version| version.run(steps, &place)))
 }
 
 impl Version {
