@@ -21,6 +21,7 @@ mod sbom;
 mod schemathesis;
 mod servers;
 mod steps;
+mod system;
 mod test;
 mod tidy;
 mod tools;
@@ -57,7 +58,7 @@ fn run(request: Request) -> Result<()> {
         Request::Book => book::run(),
         Request::BookSupports => Ok(()),
         Request::Bench { args } => bench::run(&args),
-        Request::Mutants(options) => mutants::run(options),
+        Request::Mutants(options) => mutants::run(options).map(drop),
         Request::Peers(options) => peers::run(&options),
         Request::Sbom(options) => sbom::run(&options),
         Request::Versions(options) => versions::command(&options),

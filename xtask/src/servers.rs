@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use crate::command_line::CommandLine;
 use crate::error::{Error, Result};
 use crate::steps::Steps;
-use crate::tools;
+use crate::{system, tools};
 
 /// By it tests fail, and do not skip, when what it names is not there.
 pub(crate) const REQUIRE: &str = "QUEUEKIT_TEST_REQUIRE";
@@ -46,6 +46,7 @@ pub(crate) fn provide(steps: &Steps, install: bool, all: bool) -> Result<String>
         missing: self::missing(),
         has_docker: tools::docker_answers(),
         urls: servers().map(|server| server.url).filter(|url| is_set(url)).collect(),
+        allowed: system::allowed(),
     };
     if all && !found.missing.is_empty() {
         let names: Vec<&str> = found.missing.iter().map(|program| program.name).collect();
@@ -104,6 +105,8 @@ struct Found {
     missing: Vec<&'static Program>,
     has_docker: bool,
     urls: Vec<&'static str>,
+    /// What tests may do to this system.
+    allowed: Vec<&'static str>,
 }
 
 impl Found {
@@ -122,6 +125,7 @@ impl Found {
             }
             words.push(word);
         }
+        words.extend(&self.allowed);
         Ok(words.join(","))
     }
 }
@@ -197,8 +201,8 @@ mod tests {
 
     #[test]
     fn everything_that_is_here_is_required() {
-        let all = Found::default().requirements();
-        let words = "postgres-local,pgbouncer,redis-local,python3,node,cc,postgres,redis";
+        let all = Found { allowed: vec!["mount"], ..Found::default() }.requirements();
+        let words = "postgres-local,pgbouncer,redis-local,python3,node,cc,postgres,redis,mount";
         assert_eq!(all, Ok(words.to_owned()));
     }
 

@@ -5,21 +5,24 @@ pub(crate) const USAGE: &str = "\
 Usage: cargo xtask <command>
 
 Commands:
-  test [--long] [--install] [--changed[=REV]]
+  test [--long] [--install] [--changed[=REV]] [--repeat N [--beside N]]
                      run every test, every doctest and every example
                      --long: the long harnesses at their full numbers, not at the short tier
                      --install: install what is missing with apt-get and sudo; root need not ask
                      --changed: only the tests that can break by what has changed since REV (HEAD)
+                     --repeat: only the test programs, so often, and how often each test failed
+                     --beside: with so many busy threads beside them
   ci [--nightly]     what CI runs: formatting, lints, the facade without features, docs, licences,
                      tidy, MSRV, the same as `test`, and the guards that the last change touched
                      --nightly: the same as `test --long`, each library's features alone, every
-                     guard of every store, other versions of servers, and cargo-mutants
+                     guard of every store, other versions of servers, cargo-mutants, and
+                     `test --repeat 10 --beside 2`
   tidy               the rules of this project that no compiler checks
-  mutants [--store STORE] [--changed] [--only NAME].. [--own-rule] [--within MINUTES] [--units]
-                     take the guards of the stores out, one at a time, and see conformance fail
+  mutants [--store STORE] [--changed[=REV]] [--only NAME].. [--own-rule] [--within MINUTES]
+          [--units]  take the guards of the stores out, one at a time, and see conformance fail
                      --store: sqlite, postgres or redis (all three)
-                     --changed: only guards in files that differ from origin/main, or where that
-                     is HEAD from the last commit but one
+                     --changed: only guards in files that have changed since REV, or since the
+                     branch left $QUEUEKIT_CI_BASE or origin/main, or else since HEAD~1
                      --only: only mutants with this in their name or file
                      --own-rule: run no cases but those of the guard's rule
                      --within: begin none after so many minutes, and say how many are left

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use queuekit_conformance::skip;
+use queuekit_conformance::{lacks, tell};
 
 /// A file system of its own, unmounted at the end.
 #[derive(Debug)]
@@ -48,18 +48,18 @@ impl Drop for Immutable {
     }
 }
 
-/// None if it failed; a line on stderr says so.
+/// None if it failed; a line on stderr says so. Its program's name is the word by which tests
+/// require that this system allows it.
+///
+/// # Panics
+/// If it is required.
 fn run(test: &str, command: &mut Command) -> Option<()> {
-    match command.output() {
-        Ok(output) if output.status.success() => Some(()),
-        Ok(output) => {
-            let why = String::from_utf8_lossy(&output.stderr);
-            skip(test, &format!("{command:?} is not allowed here: {}", why.trim()));
-            None
-        }
-        Err(error) => {
-            skip(test, &format!("{command:?} cannot be run here: {error}"));
-            None
-        }
-    }
+    let why = match command.output() {
+        Ok(output) if output.status.success() => return Some(()),
+        Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        Err(error) => error.to_string(),
+    };
+    tell(&format!("{command:?}: {why}"));
+    lacks(test, &command.get_program().to_string_lossy());
+    None
 }

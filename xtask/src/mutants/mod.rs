@@ -20,21 +20,22 @@ use crate::workspace::Workspace;
 use embedded::is_embedded;
 use guards::rule_of;
 use list::{List, Mutant};
-pub(crate) use options::{Options, Store};
+pub(crate) use options::{Options, Since, Store};
 use program::Program;
 use scratch::Scratch;
 use verdict::{Counts, Verdict};
 
 /// Takes the guards of one store or of all out in turn. Fails if one is missed by nobody, unless
-/// its list says why.
-pub(crate) fn run(options: Options) -> Result<()> {
+/// its list says why; else returns how many there was no time for.
+pub(crate) fn run(options: Options) -> Result<usize> {
     let workspace = Workspace::load()?;
     if options.units {
-        return units::run(&workspace);
+        return units::run(&workspace).map(|()| 0);
     }
     let deadline = options.within.map(|within| Instant::now() + within);
-    let changed = options.changed.then(|| changed::files(&workspace.root)).transpose()?;
-    let mut faults = Vec::new();
+    let since = options.changed.as_ref();
+    let changed = since.map(|since| changed::files(&workspace.root, since)).transpose()?;
+    let (mut faults, mut left) = (Vec::new(), 0);
     for store in Store::ALL.into_iter().filter(|store| options.store.is_none_or(|s| s == *store)) {
         let list = List::load(&workspace.root, store)?;
         list.check(&workspace.root)?;
@@ -50,12 +51,13 @@ pub(crate) fn run(options: Options) -> Result<()> {
         }
         if is_over(deadline) {
             println!("{}: NOT RUN: {} guards, for want of time", store.name(), mutants.len());
+            left += mutants.len();
             continue;
         }
         let survey = Survey::begin(&workspace, store, options.own_rule)?;
-        faults.extend(survey.take_out(&mutants, deadline)?);
+        left += survey.take_out(&mutants, deadline, &mut faults)?;
     }
-    if faults.is_empty() { Ok(()) } else { Err(Error::failed(faults.join("\n"))) }
+    if faults.is_empty() { Ok(left) } else { Err(Error::failed(faults.join("\n"))) }
 }
 
 fn is_over(deadline: Option<Instant>) -> bool {
@@ -107,13 +109,18 @@ impl Survey {
         fs::write(passed, digest).map_err(failed)
     }
 
-    /// What does not fit the list, guard by guard.
-    fn take_out(&self, mutants: &[&Mutant], deadline: Option<Instant>) -> Result<Vec<String>> {
+    /// Adds what does not fit the list, guard by guard. How many there was no time for.
+    fn take_out(
+        &self,
+        mutants: &[&Mutant],
+        deadline: Option<Instant>,
+        faults: &mut Vec<String>,
+    ) -> Result<usize> {
         let started = Instant::now();
-        let (mut counts, mut faults) = (Counts::default(), Vec::new());
+        let (mut counts, mut left) = (Counts::default(), 0);
         for (tried, mutant) in mutants.iter().enumerate() {
             if is_over(deadline) {
-                let left = mutants.len() - tried;
+                left = mutants.len() - tried;
                 println!("{}: NOT RUN: {left} guards, for want of time", self.store.name());
                 break;
             }
@@ -127,7 +134,7 @@ impl Survey {
         }
         let minutes = started.elapsed().as_secs_f64() / 60.0;
         println!("{}: {}; {minutes:.1} min\n", self.store.name(), counts.text());
-        Ok(faults)
+        Ok(left)
     }
 
     fn judge(&self, mutant: &Mutant) -> Result<Verdict> {

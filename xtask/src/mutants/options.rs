@@ -2,13 +2,15 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 
+const CHANGED_SINCE: &str = "--changed=";
+
 /// What `cargo xtask mutants` is asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
     /// Every store when there is none.
     pub store: Option<Store>,
-    /// Only mutants of files that differ from the base.
-    pub changed: bool,
+    /// Only mutants of files that have changed since then.
+    pub changed: Option<Since>,
     /// Only mutants whose name or file contains one of these, if there are any.
     pub only: Vec<String>,
     /// Only the cases of the guard's own rule are run: quicker, and stricter.
@@ -17,6 +19,14 @@ pub(crate) struct Options {
     pub within: Option<Duration>,
     /// cargo-mutants over core and worker, and no store.
     pub units: bool,
+}
+
+/// What the tree is compared with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Since {
+    /// Where this branch left the one it is to land on.
+    Branch,
+    Revision(String),
 }
 
 /// A store whose guards are taken out.
@@ -50,13 +60,17 @@ impl Options {
                 args.next().ok_or_else(missing)
             };
             let is_twice = match *arg {
+                "--changed" => options.changed.replace(Since::Branch).is_some(),
+                _ if arg.starts_with(CHANGED_SINCE) => {
+                    let revision = arg[CHANGED_SINCE.len()..].to_owned();
+                    options.changed.replace(Since::Revision(revision)).is_some()
+                }
                 "--store" => options.store.replace(store(value()?)?).is_some(),
                 "--only" => {
                     options.only.push((*value()?).to_owned());
                     false
                 }
                 "--within" => options.within.replace(minutes(value()?)?).is_some(),
-                "--changed" => std::mem::replace(&mut options.changed, true),
                 "--own-rule" => std::mem::replace(&mut options.own_rule, true),
                 "--units" => std::mem::replace(&mut options.units, true),
                 _ => return Err(Error::Usage(format!("mutants: unexpected `{arg}`"))),
@@ -91,7 +105,7 @@ mod tests {
         let args: Vec<&str> = line.split(' ').collect();
         let options = Options {
             store: Some(Store::Redis),
-            changed: true,
+            changed: Some(Since::Branch),
             only: vec!["ack".to_owned(), "key".to_owned()],
             own_rule: true,
             within: Some(Duration::from_secs(180)),
@@ -99,11 +113,14 @@ mod tests {
         };
         assert_eq!(Options::parse(&args), Ok(options));
         assert_eq!(Options::parse(&[]), Ok(Options::default()));
-        let wrong: [&[&str]; 6] = [
+        let since = Options::parse(&["--changed=v1.0"]).unwrap().changed;
+        assert_eq!(since, Some(Since::Revision("v1.0".to_owned())));
+        let wrong: [&[&str]; 7] = [
             &["--within", "soon"],
             &["--store"],
             &["--store", "memory"],
             &["--changed", "--changed"],
+            &["--changed", "--changed=v1.0"],
             &["--only"],
             &["--all"],
         ];

@@ -76,7 +76,9 @@ fn test(workspace: &Workspace, steps: &Steps, options: &Options, needed: &Needed
     let programs: Vec<Program> =
         built.into_iter().filter(|program| needed.names.contains(program.name())).collect();
     let extent = if options.long { Extent::Everything } else { Extent::Changed };
-    let outcome = run_lanes(steps, &environment, &Lanes::of(&programs, extent), |_| Ok(()));
+    let lanes = Lanes::of(&programs, extent);
+    let (report, outcome) = run_lanes(steps, &environment, &lanes, |_| Ok(()));
+    report.lines().into_iter().for_each(|line| steps.tell(line));
     let ran: Vec<&str> = needed.names.iter().copied().collect();
     let left = programs.iter().flat_map(|program| extent.leaves_out(program));
     let left: BTreeSet<&str> = left.filter_map(|module| module.split("::").next()).collect();

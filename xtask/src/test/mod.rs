@@ -2,6 +2,7 @@
 
 mod changed;
 mod git;
+mod hunt;
 mod lanes;
 mod options;
 mod part;
@@ -15,6 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+pub(crate) use hunt::Hunt;
 use lanes::{Extent, Lanes};
 pub(crate) use options::Options;
 use part::Part;
@@ -41,10 +43,17 @@ const EXAMPLES: &str = "QUEUEKIT_TEST_EXAMPLES";
 pub(crate) fn run(options: &Options) -> Result<()> {
     let workspace = Workspace::load()?;
     let steps = Steps::new(&workspace.root);
-    match &options.changed {
-        Some(since) => changed::run(&workspace, &steps, options, since),
-        None => run_steps(&workspace, &steps, options, |_| Ok(())),
+    match (&options.changed, options.hunt) {
+        (_, Some(hunt)) => hunt::run(&workspace, &steps, options, hunt),
+        (Some(since), None) => changed::run(&workspace, &steps, options, since),
+        (None, None) => run_steps(&workspace, &steps, options, |_| Ok(())),
     }
+}
+
+/// Runs the test programs again and again, as part of a longer run.
+pub(crate) fn hunt_flakes(workspace: &Workspace, steps: &Steps, hunt: Hunt) -> Result<()> {
+    let options = Options { complete: true, ..Options::default() };
+    hunt::run(workspace, steps, &options, hunt)
 }
 
 /// The same steps as part of a longer run, so that `ci` cannot drift away from `test`. `beside` is
@@ -61,7 +70,8 @@ pub(crate) fn run_steps(
     examples::build(workspace, steps)?;
     let extent = if options.long { Extent::Everything } else { Extent::Daily };
     let lanes = Lanes::of(&programs, extent);
-    let tests = run_lanes(steps, &environment, &lanes, beside);
+    let (report, tests) = run_lanes(steps, &environment, &lanes, beside);
+    report.lines().into_iter().for_each(|line| steps.tell(line));
     // The programs leave the doctests out.
     let doctests = CommandLine::cargo("test --workspace --all-features --doc");
     all([tests, steps.run("doctests", &environment.of(doctests)), examples::run(workspace, steps)])
@@ -76,9 +86,7 @@ pub(crate) struct Environment {
 
 impl Environment {
     fn new(workspace: &Workspace, steps: &Steps, options: &Options) -> Result<Self> {
-        let logs = workspace.target_directory.join("xtask/tests");
-        fs::create_dir_all(&logs)
-            .map_err(|error| Error::failed(format!("cannot make {}: {error}", logs.display())))?;
+        let logs = directory(workspace.target_directory.join("xtask/tests"))?;
         let examples = examples::directory(workspace).display().to_string();
         let mut required = servers::provide(steps, options.install, options.complete)?;
         let mut variables = vec![(EXAMPLES, examples)];
@@ -97,9 +105,21 @@ impl Environment {
         Ok(Self { variables, logs })
     }
 
+    /// The same, with a place of its own for the output.
+    fn of_round(&self, round: usize) -> Result<Self> {
+        let logs = directory(self.logs.join(format!("round-{round}")))?;
+        Ok(Self { variables: self.variables.clone(), logs })
+    }
+
     fn of(&self, command: CommandLine) -> CommandLine {
         self.variables.iter().fold(command, |command, (name, value)| command.env(name, value))
     }
+}
+
+fn directory(path: PathBuf) -> Result<PathBuf> {
+    fs::create_dir_all(&path)
+        .map_err(|error| Error::failed(format!("cannot make {}: {error}", path.display())))?;
+    Ok(path)
 }
 
 /// A number of the commit: each tries sequences of its own, and repeats them.
@@ -113,7 +133,7 @@ fn run_lanes(
     environment: &Environment,
     lanes: &Lanes<'_>,
     beside: impl FnOnce(&Steps) -> Result<()>,
-) -> Result<()> {
+) -> (Report, Result<()>) {
     let total = Mutex::new(Report::default());
     let run = |part: &Part<'_>| {
         let (report, outcome) = part.run(steps, environment);
@@ -131,7 +151,5 @@ fn run_lanes(
         let waiting = waiting.join().unwrap_or_else(|_| Err(Error::failed("a lane panicked")));
         all([beside, busy, waiting])
     });
-    let total = total.into_inner().unwrap_or_else(PoisonError::into_inner);
-    total.lines().into_iter().for_each(|line| steps.tell(line));
-    outcome
+    (total.into_inner().unwrap_or_else(PoisonError::into_inner), outcome)
 }

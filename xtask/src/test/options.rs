@@ -1,3 +1,4 @@
+use super::Hunt;
 use crate::error::{Error, Result};
 
 /// How tests are run.
@@ -11,15 +12,25 @@ pub(crate) struct Options {
     pub complete: bool,
     /// Only what can break by what has changed since this revision.
     pub changed: Option<String>,
+    /// The test programs again and again, and nothing else.
+    pub hunt: Option<Hunt>,
 }
 
 impl Options {
     pub(crate) fn parse(args: &[&str]) -> Result<Self> {
         let mut options = Self::default();
-        for arg in args {
+        let (mut rounds, mut beside) = (None, None);
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            let mut number = || {
+                let number = args.next().and_then(|number| number.parse().ok());
+                number.ok_or_else(|| Error::Usage(format!("test: `{arg}` needs a number")))
+            };
             let twice = match arg.split_once('=').map_or((*arg, None), |(a, b)| (a, Some(b))) {
                 ("--long", None) => std::mem::replace(&mut options.long, true),
                 ("--install", None) => std::mem::replace(&mut options.install, true),
+                ("--repeat", None) => rounds.replace(number()?).is_some(),
+                ("--beside", None) => beside.replace(number()?).is_some(),
                 ("--changed", since) => {
                     options.changed.replace(since.unwrap_or("HEAD").to_owned()).is_some()
                 }
@@ -29,6 +40,16 @@ impl Options {
                 return Err(Error::Usage(format!("test: `{arg}` is there twice")));
             }
         }
+        options.hunt = match (rounds, beside) {
+            (Some(1..), _) if options.changed.is_some() => {
+                return Err(Error::Usage("test: `--repeat` runs all, not `--changed`".to_owned()));
+            }
+            (Some(rounds @ 1..), beside) => {
+                Some(Hunt { rounds, beside: beside.unwrap_or_default() })
+            }
+            (None, None) => None,
+            _ => return Err(Error::Usage("test: `--repeat` is how often, 1 or more".to_owned())),
+        };
         Ok(options)
     }
 }
@@ -45,5 +66,19 @@ mod tests {
         assert_eq!(changed(&["--changed=main"]).as_deref(), Some("main"));
         assert!(Options::parse(&["--changed", "--changed=main"]).is_err());
         assert!(Options::parse(&["--long=HEAD~1"]).is_err());
+    }
+
+    #[test]
+    fn a_hunt_has_rounds_and_perhaps_a_load_beside() {
+        let hunt = |line: &str| {
+            let args: Vec<&str> = line.split(' ').collect();
+            Options::parse(&args).map(|options| options.hunt)
+        };
+        let rounds = |rounds, beside| Ok(Some(Hunt { rounds, beside }));
+        assert_eq!(hunt("--repeat 10 --beside 2"), rounds(10, 2));
+        assert_eq!(hunt("--repeat 3"), rounds(3, 0));
+        for line in ["--repeat 0", "--repeat", "--beside 2", "--repeat x", "--repeat 2 --changed"] {
+            assert!(hunt(line).is_err(), "{line}");
+        }
     }
 }

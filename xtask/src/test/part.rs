@@ -49,7 +49,7 @@ impl<'p> Part<'p> {
     pub(crate) fn run(&self, steps: &Steps, environment: &Environment) -> (Report, Result<()>) {
         let started = Instant::now();
         let log = environment.logs.join(format!("{}.log", self.name.replace([',', ' '], "-")));
-        let (ended, report) = self.start(environment, &log).map_or_else(
+        let (ended, mut report) = self.start(environment, &log).map_or_else(
             |error| (Some(error.to_string()), Report::default()),
             |ended| (ended, Report::of(&fs::read_to_string(&log).unwrap_or_default())),
         );
@@ -57,10 +57,18 @@ impl<'p> Part<'p> {
         steps.note(&format!("{}: {tests} tests", self.name), started, ended.is_none());
         let seconds = started.elapsed().as_secs_f64();
         println!("{} {seconds:8.1} s  {}: {tests} tests", verdict(&ended), self.name);
-        let outcome = match ended {
+        let outcome = match &ended {
             None => Ok(()),
-            Some(ended) => Err(self.failure(&ended, &report, &log)),
+            Some(ended) => Err(self.failure(ended, &report, &log)),
         };
+        if let Some(ended) = ended.filter(|_| report.failed.is_empty()) {
+            report.failed.push(ended);
+        }
+        // Programs have tests of one name.
+        report
+            .failed
+            .iter_mut()
+            .for_each(|test| *test = format!("{}: {test}", self.program.name()));
         (report, outcome)
     }
 
