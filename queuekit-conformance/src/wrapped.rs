@@ -84,8 +84,9 @@ impl<L: Layer> Backend for Wrapped<L> {
     }
 
     fn capabilities(&self) -> Capabilities<'_> {
+        // What is no operation stays as it is: a wrapper must not make a store slower.
         let inner = self.0.capabilities();
-        let mut own = Capabilities::default();
+        let mut own = inner;
         own.leases = inner.leases.map(|_| self as &dyn Leases);
         own.wakeups = inner.wakeups.map(|_| self as &dyn Wakeups);
         own.upkeep = inner.upkeep.map(|_| self as &dyn Upkeep);
@@ -96,8 +97,6 @@ impl<L: Layer> Backend for Wrapped<L> {
         own.outbox = inner.outbox.map(|_| self as &dyn Outbox);
         own.schedules = inner.schedules.map(|_| self as &dyn Schedules);
         own.audit = inner.audit.map(|_| self as &dyn AuditLog);
-        own.atomic_across_queues = inner.atomic_across_queues;
-        own.limits = inner.limits;
         own
     }
 }

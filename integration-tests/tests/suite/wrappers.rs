@@ -8,7 +8,8 @@ use queuekit_conformance::{
     Wrapped, conformance, run_all, run_case,
 };
 use queuekit_core::capability::Durability;
-use queuekit_core::{Backend, Capabilities};
+use queuekit_core::memory::MemoryStore;
+use queuekit_core::{Backend, Capabilities, Limits};
 
 /// A shared store, shared again.
 fn twice_shared() -> Layered {
@@ -107,6 +108,38 @@ async fn every_operation_passes_through_a_wrapper() {
     let counts = counts.lock().expect("the lock");
     for operation in OPERATIONS {
         assert!(counts.get(operation).is_some_and(|calls| *calls > 0), "{operation}: no call");
+    }
+}
+
+/// Two calls at once and low limits, which only a remote store has otherwise.
+#[derive(Debug)]
+struct Remote(Arc<dyn Backend>);
+
+impl Layer for Remote {
+    fn inner(&self) -> &Arc<dyn Backend> {
+        &self.0
+    }
+
+    fn capabilities(&self) -> Capabilities<'_> {
+        let mut shown = self.0.capabilities();
+        shown.calls_at_once = 2;
+        shown.limits = Limits::default().with_enqueue_jobs(7).with_queues(3);
+        shown.atomic_across_queues = false;
+        shown
+    }
+}
+
+/// What is no operation is told as the store tells it: a worker behind a wrapper must have as many
+/// calls under way, and clients must make batches that the store takes.
+#[test]
+fn a_wrapper_tells_what_the_store_says_of_itself() {
+    let store = Arc::new(MemoryStore::default()) as Arc<dyn Backend>;
+    let plain = Wrapped(Remote(Arc::clone(&store)));
+    let wrapped =
+        Wrapped(Counting { inner: Arc::new(Wrapped(Remote(store))), counts: Counts::default() });
+    for shown in [plain.capabilities(), wrapped.capabilities()] {
+        assert_eq!((shown.calls_at_once, shown.atomic_across_queues), (2, false));
+        assert_eq!((shown.limits.enqueue_jobs(), shown.limits.queues()), (7, 3));
     }
 }
 
