@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use queuekit_core::capability::Durability;
 use queuekit_core::memory::MemoryStore;
-use queuekit_core::{Backend, Clock, JobId, ManualClock};
+use queuekit_core::{Backend, Clock, JobId, Limits, ManualClock};
 
 use crate::kit::limits;
 use crate::{Capability, Expect, Harness, World};
@@ -19,7 +19,9 @@ pub struct MemoryHarness;
 impl Harness for MemoryHarness {
     async fn open(&self) -> Arc<dyn World> {
         let clock = ManualClock::default();
-        let store = MemoryStore::with_clock_and_limits(clock.clone(), limits());
+        // It is fast enough to make as many queues as stores allow.
+        let limits = limits().with_queues(Limits::default().queues());
+        let store = MemoryStore::with_clock_and_limits(clock.clone(), limits);
         Arc::new(MemoryWorld { backend: Arc::new(store.clone()), store, clock })
     }
 }

@@ -7,9 +7,10 @@ use super::{build, default_queue, request};
 
 /// The limits of the suite's own stores. They are lower than the defaults, because beats come one
 /// by one, and a case that reaches the default would take too long. Cases ask the store for its
-/// limits.
+/// limits. The long tier (`QUEUEKIT_TEST_LONG=1`) makes as many queues as stores allow.
 pub fn limits() -> Limits {
-    Limits::default().with_workers(30).with_schedules(1_200).with_audit_entries(50)
+    let limits = Limits::default().with_workers(30).with_schedules(1_200).with_audit_entries(50);
+    if std::env::var_os("QUEUEKIT_TEST_LONG").is_some() { limits } else { limits.with_queues(100) }
 }
 
 /// Asserts that a store which was opened `with_payload_bytes` of 16 MiB keeps a payload of that

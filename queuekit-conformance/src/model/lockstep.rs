@@ -74,7 +74,8 @@ impl<'a> Lockstep<'a> {
     }
 
     async fn compare(&mut self) {
-        compare::everything(&*self.store, &self.machine, &mut self.rng).await;
+        let slack = self.world.slack();
+        compare::everything(&*self.store, &self.machine, slack, &mut self.rng).await;
         if self.has_events() {
             self.compare_events().await;
         }

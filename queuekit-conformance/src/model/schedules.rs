@@ -13,7 +13,7 @@ use super::events::found;
 use super::lockstep::Lockstep;
 use super::machine::Round;
 use super::sequence::{self, SCHEDULES, ScheduleAction};
-use crate::kit::{SLACK, schedule_name};
+use crate::kit::schedule_name;
 
 /// Between two multiples of 10 s; as other times are off by whole seconds, so are they.
 const MIDDLE: i64 = 5_300;
@@ -121,7 +121,8 @@ impl Lockstep<'_> {
             let next = all.filter_map(|schedule| schedule.next_at).min();
             let next =
                 next.map(|next| Duration::from_millis((next - self.machine.now).max(0) as u64));
-            let near = |(told, next): (Duration, Duration)| told.abs_diff(next) < SLACK;
+            let slack = self.world.slack();
+            let near = |(told, next): (Duration, Duration)| told.abs_diff(next) <= slack;
             let is_near = ticked.next_in.zip(next).is_none_or(near);
             assert!(is_near, "next_in: {:?} is not {next:?}", ticked.next_in);
             assert_eq!(ticked.next_in.is_some(), next.is_some(), "next_in");
