@@ -76,6 +76,19 @@ async fn answered_by<T>(
     panic!("{what}: the machine stood still twice: let it do less");
 }
 
+/// Does something that measures its own time, which must be within a limit. If it is not, and the
+/// machine stood still meanwhile, it is done once more.
+///
+/// # Panics
+/// If it is late.
+pub fn measured(what: &str, limit: Duration, measure: impl Fn() -> Duration) {
+    let is_shown = || {
+        let watch = Stopwatch::start();
+        watch.shows_time(what, measure(), limit)
+    };
+    assert!(is_shown() || is_shown(), "{what}: the machine stood still twice: let it do less");
+}
+
 /// Measures a call, and how long the machine stood still meanwhile.
 #[derive(Debug)]
 pub struct Stopwatch {
@@ -102,8 +115,16 @@ impl Stopwatch {
     /// If it is more, and the machine did not.
     #[must_use]
     pub fn shows(&self, what: &str, limit: Duration) -> bool {
+        self.shows_time(what, self.begun.elapsed(), limit)
+    }
+
+    /// The same of a time that something else has measured meanwhile.
+    ///
+    /// # Panics
+    /// As [`Stopwatch::shows`].
+    #[must_use]
+    pub fn shows_time(&self, what: &str, took: Duration, limit: Duration) -> bool {
         static SPOILED: AtomicUsize = AtomicUsize::new(0);
-        let took = self.begun.elapsed();
         if took < limit {
             return true;
         }
@@ -191,6 +212,13 @@ mod tests {
     #[should_panic(expected = "stood still twice")]
     async fn what_is_spoiled_twice_fails() {
         within_by(stands_still, "a call", LIMIT, || tokio::time::sleep(LIMIT * 2)).await;
+    }
+
+    #[test]
+    #[should_panic(expected = "took 51ms, not 50ms")]
+    fn a_time_that_was_measured_otherwise_has_the_same_limit() {
+        measured("a call", LIMIT, || LIMIT - Duration::from_millis(1));
+        measured("a call", LIMIT, || LIMIT + Duration::from_millis(1));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use queuekit_conformance::time_limit::Stopwatch;
 use queuekit_core::{Clock, SystemClock, Timestamp};
 
 use super::kill::Stage;
@@ -56,20 +57,27 @@ pub fn kill_server(site: &dyn Site, server: Option<&mut dyn Server>, test: &str)
     runtime.block_on(site.dispose(&stage.place));
     println!("{test}:\n{outages}");
     outages.verdict.assert_faultless();
-    assert_eq!(outages.resumed.len(), kills);
-    assert!(outages.resumed.iter().all(|time| *time <= CARRIES_ON), "{outages}");
+    assert_eq!(outages.resumed.len(), kills, "{outages}: the machine stood still too often");
 }
 
 async fn run(stage: &Stage<'_>, server: &mut dyn Server, kills: usize) -> Outages {
     let (store, processes) = stage.begin().await;
     let mut resumed = Vec::new();
-    for _ in 0..kills {
+    // One more for each that a machine that stood still has spoiled.
+    for _ in 0..2 * kills {
+        if resumed.len() == kills {
+            break;
+        }
         // Real processes in real time: the server dies at any moment of theirs.
         tokio::time::sleep(Duration::from_millis(fastrand::u64(300..1500))).await;
         server.kill();
         tokio::time::sleep(Duration::from_millis(fastrand::u64(..500))).await;
         server.restart().await;
-        resumed.push(until_they_work(stage, &processes));
+        let watch = Stopwatch::start();
+        let carried_on = until_they_work(stage, &processes);
+        if watch.shows_time("every worker carries on", carried_on, CARRIES_ON) {
+            resumed.push(carried_on);
+        }
         stage.site.check(&stage.place).await;
     }
     let verdict = stage.end(store, processes, 0).await;

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use queuekit_conformance::time_limit::Stopwatch;
 use queuekit_core::{Backend, Client, Job, JobId, Payload, State};
 use queuekit_integration_tests::crash::is_long;
 use queuekit_integration_tests::servers::{Mode, Proxy};
@@ -50,19 +51,34 @@ enum Gate {
 }
 
 /// Cuts a worker off its store in this mode, lets another one take over, ends the partition, and
-/// looks at how the first one resumes. `behind` is the store by way of the proxy, `beside` the
-/// same store without it.
+/// looks at how the first one resumes; once more, if the machine stood still meanwhile. `behind` is
+/// the store by way of the proxy, `beside` the same store without it.
 ///
 /// # Panics
 /// If what the first one held is not run by the other, something is lost, the first one's stale
 /// outcomes change something, or it does not resume in time.
-#[expect(clippy::print_stdout, reason = "figures are for reading")]
 pub(crate) async fn partition(
     mode: Mode,
     proxy: &Proxy,
     behind: Arc<dyn Backend>,
     beside: Arc<dyn Backend>,
 ) {
+    for _ in 0..2 {
+        if is_survived(mode, proxy, Arc::clone(&behind), Arc::clone(&beside)).await {
+            return;
+        }
+    }
+    panic!("{mode:?}: the machine stood still twice: let it do less");
+}
+
+/// False if the machine stood still, so that the times prove nothing.
+#[expect(clippy::print_stdout, reason = "figures are for reading")]
+async fn is_survived(
+    mode: Mode,
+    proxy: &Proxy,
+    behind: Arc<dyn Backend>,
+    beside: Arc<dyn Backend>,
+) -> bool {
     let client = Client::shared(Arc::clone(&beside));
     let held = enqueue(&client, 0..HELD).await;
     let (first, mut runs) = Runner::start("first", &behind).await;
@@ -70,14 +86,14 @@ pub(crate) async fn partition(
         soon("the first worker has its jobs", runs.recv()).await.expect("a run");
     }
     proxy.set(mode);
-    let begun = Instant::now();
+    let (begun, watch) = (Instant::now(), Stopwatch::start());
     first.gate.send_replace(Gate::Even);
     let more = enqueue(&client, HELD..2 * HELD).await;
     let (second, mut second_runs) = Runner::start("second", &beside).await;
     second.gate.send_replace(Gate::Open);
     all_complete(&*beside, held.iter().chain(&more)).await;
     let taken_over = begun.elapsed();
-    assert!(taken_over <= TTL + RESUMES, "{mode:?}: the other took over after {taken_over:?}");
+    let in_time = watch.shows_time(&format!("{mode:?}: the takeover"), taken_over, TTL + RESUMES);
     let before = jobs(&*beside, &held).await;
     let repeats = runs_of(&mut second_runs);
     let stale = assert_explained(mode, &before, &repeats);
@@ -86,15 +102,16 @@ pub(crate) async fn partition(
     tokio::time::sleep(lasts.saturating_sub(begun.elapsed())).await;
     second.stop().await;
     let last = enqueue(&client, 2 * HELD..3 * HELD).await;
-    let ended = Instant::now();
+    let (ended, watch) = (Instant::now(), Stopwatch::start());
     proxy.set(Mode::Pass);
     all_complete(&*beside, &last).await;
     let resumed = ended.elapsed();
+    let resumed_in_time = watch.shows_time(&format!("{mode:?}: to resume"), resumed, RESUMES);
     let summary = first.stop().await;
     println!("{mode:?}: taken over in {taken_over:?}, resumed in {resumed:?}, {summary:?}");
-    assert!(resumed <= RESUMES, "{mode:?}: resumed after {resumed:?}");
     assert_eq!(jobs(&*beside, &held).await, before, "{mode:?}: a stale outcome changed a job");
     assert!(summary.lease_lost >= stale, "{mode:?}: {stale} leases were lost: {summary:?}");
+    in_time && resumed_in_time
 }
 
 /// Each job that the first worker held was completed by it, if its ack arrived, or else by the

@@ -1,7 +1,7 @@
 //! R6.7, R6.9 and R12: pausing, changing and removing queues, and why a job is not running.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt};
 use queuekit_core::capability::{AdminExt, ExtendOutcome};
@@ -16,6 +16,7 @@ use crate::kit::{
     DAY, HOUR, MINUTE, TTL, build, default_queue, draft, in_parallel, keyed, kind_of, queue, ttl,
     worker,
 };
+use crate::time_limit::answered;
 
 /// R6.7: in a paused queue nothing is reclaimed or dead-lettered; everything else works.
 /// Guard: reserve asks for the pause before it touches anything.
@@ -255,47 +256,45 @@ pub async fn r12_settings_are_in_force_on_other_handles(world: &dyn World) {
     let ended = world.reserve_one().await;
     world.complete(&ended).await;
     set(QueuePatch::default().paused(true)).await;
-    let change = Change::now("paused");
-    while !world.reserve(1).await.is_empty() {
-        change.wait().await;
-    }
+    in_force("paused", async {
+        while !world.reserve(1).await.is_empty() {
+            look_again().await;
+        }
+    })
+    .await;
     assert!(world.count(Status::Ready).await > 0, "some jobs should still be ready");
     set(QueuePatch::default().paused(false)).await;
-    let change = Change::now("resumed");
-    while world.reserve(1).await.is_empty() {
-        change.wait().await;
-    }
+    in_force("resumed", async {
+        while world.reserve(1).await.is_empty() {
+            look_again().await;
+        }
+    })
+    .await;
     set(QueuePatch::default().max_pending(0)).await;
-    let change = Change::now("max_pending");
-    while world.try_enqueue(draft()).await.is_created() {
-        change.wait().await;
-    }
+    in_force("max_pending", async {
+        while world.try_enqueue(draft()).await.is_created() {
+            look_again().await;
+        }
+    })
+    .await;
     let age = Keep::ALL.max_age(10 * MINUTE);
     set(QueuePatch::default().retention(Retention::ALL.done(age).dead(age))).await;
     world.advance(10 * MINUTE).await;
-    let change = Change::now("retention");
-    while world.prune().await == 0 {
-        change.wait().await;
-    }
+    in_force("retention", async {
+        while world.prune().await == 0 {
+            look_again().await;
+        }
+    })
+    .await;
     other.close().await.expect("close");
 }
 
-/// A change of settings, and how long it may take to be in force: by the machine's clock, since a
-/// handle may remember settings by that.
-struct Change(&'static str, Instant);
+/// Waits until a change of settings is seen, for as long as it may take: by the machine's clock,
+/// since a handle may remember settings by that.
+async fn in_force(what: &str, seen: impl Future<Output = ()>) {
+    answered(&format!("the setting is in force: {what}"), Duration::from_secs(1), seen).await;
+}
 
-impl Change {
-    fn now(what: &'static str) -> Self {
-        Self(what, Instant::now())
-    }
-
-    /// Before another look.
-    async fn wait(&self) {
-        assert!(
-            self.1.elapsed() < Duration::from_secs(1),
-            "the setting should be in force after 1 s: {}",
-            self.0
-        );
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+async fn look_again() {
+    tokio::time::sleep(Duration::from_millis(20)).await;
 }

@@ -15,6 +15,8 @@ use crate::time_limit::answered;
 use crate::worker::Live;
 use crate::worker::kit::{LONG_TTL, SHORT_TTL, Task, events, next, until};
 
+/// A handler hears of a cancel within this time (R13.1).
+const CANCEL_REACHES: Duration = Duration::from_millis(100);
 const NO_GRACE: Duration = Duration::from_millis(50);
 
 /// R13.1: heartbeats do not depend on handlers yielding. Guard: the heartbeat's own thread.
@@ -77,6 +79,9 @@ pub(in crate::worker) async fn r13_1_a_requested_cancel_stops_the_handler(live: 
 
 /// R13.1: a requested cancel rings, so that no handler waits for the heartbeat, which is hours away
 /// here; from another process too, where the store can. Guard: the ring of cancel.
+///
+/// The best of five counts: the first one may come before the listener has connected, and a busy
+/// machine may hold up any. A store that polls more rarely than that is never in time.
 pub(in crate::worker) async fn r13_1_a_cancel_reaches_the_handler_within_100_ms(live: Live) {
     let (tell, mut told) = events();
     let handler = move |_: Task, ctx: Ctx| {
@@ -92,16 +97,26 @@ pub(in crate::worker) async fn r13_1_a_cancel_reaches_the_handler_within_100_ms(
     let crosses = live.world.expect().cancels_cross_handles;
     let other = if crosses { live.world.second_handle().await } else { None };
     assert_eq!(other.is_some(), crosses);
+    let mut cancelled = 0;
     for store in [Some(live.world.backend()), other.as_ref()].into_iter().flatten() {
-        let id = live.enqueue(1).await;
-        next(&mut told).await;
         let admin = store.capabilities().admin.expect("the store has Admin");
-        let _ = admin.cancel(&[id]).await.expect("cancel");
-        next(&mut told).await;
-        live.until_status(id, Status::Cancelled).await;
+        let mut best = Duration::MAX;
+        for _ in 0..5 {
+            let id = live.enqueue(1).await;
+            next(&mut told).await;
+            let asked = Instant::now();
+            let _ = admin.cancel(&[id]).await.expect("cancel");
+            next(&mut told).await;
+            best = best.min(asked.elapsed());
+            live.until_status(id, Status::Cancelled).await;
+            cancelled += 1;
+            if best < CANCEL_REACHES {
+                break;
+            }
+        }
+        assert!(best < CANCEL_REACHES, "a cancel reaches its handler after {best:?} at best");
     }
-    let cancelled = worker.drain(Duration::from_secs(5)).await.cancelled;
-    assert_eq!(cancelled, if crosses { 2 } else { 1 });
+    assert_eq!(worker.drain(Duration::from_secs(5)).await.cancelled, cancelled);
 }
 
 /// R13.1: a run that times out is asked to stop; one that does not is given up after the grace.
