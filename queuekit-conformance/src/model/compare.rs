@@ -8,8 +8,8 @@ use queuekit_core::{Backend, Job, JobFilter, PartitionKey, QueueName, State, Sta
 
 use super::machine::{Machine, ModelJob};
 
-/// Compares every job, the order of the listing and the figures of the queues. The store's clock may
-/// be ahead of the machine's by `slack`.
+/// Compares every job, the order of the listing and the figures of the queues. The store's clock
+/// may be ahead of the machine's by `slack`.
 pub(super) async fn everything(
     store: &dyn Backend,
     machine: &Machine,

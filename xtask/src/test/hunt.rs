@@ -13,7 +13,7 @@ use crate::workspace::Workspace;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hunt {
     pub rounds: usize,
-    /// So many busy threads take time from the tests meanwhile.
+    /// The number of busy threads that take time from the tests meanwhile.
     pub beside: usize,
 }
 
