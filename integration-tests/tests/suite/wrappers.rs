@@ -129,7 +129,7 @@ impl Layer for Remote {
     }
 }
 
-/// A wrapper shows what is no operation as the store does: a worker behind a wrapper must have as many
+/// A wrapper shows what is no operation as the store does: a worker behind it must have as many
 /// calls under way, and clients must make batches that the store takes.
 #[test]
 fn a_wrapper_tells_what_the_store_says_of_itself() {
