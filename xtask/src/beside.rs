@@ -11,8 +11,8 @@ use crate::workspace::Workspace;
 struct Beside {
     name: &'static str,
     dependency: &'static str,
-    /// Whether the feature `sqlite` of queuekit fits beside it, as docs/guide.md says. A program
-    /// can link SQLite once, so each must take one version of it.
+    /// Whether the feature `sqlite` of queuekit fits beside it, as docs/database-crates.md says. A
+    /// program can link SQLite once, so each must take one version of it.
     with_sqlite: bool,
 }
 
@@ -47,7 +47,7 @@ const APPLICATIONS: &[Beside] = &[
 /// Those that are built, too: the oldest rusqlite that sqlx brings, and two copies of a driver.
 const BUILT: [(&str, &str); 2] = [("sqlx 0.9", "\"sqlite\""), ("diesel 2", "\"postgres\"")];
 
-/// Resolves queuekit beside the database crates of applications, as the guide says that it can be.
+/// Resolves queuekit beside the database crates of applications, as the page says that it can be.
 pub(crate) fn run() -> Result<()> {
     let workspace = Workspace::load()?;
     let steps = Steps::new(&workspace.root);
@@ -91,7 +91,7 @@ fn resolve_all(workspace: &Workspace, steps: &Steps) -> Result<Option<String>> {
                     let name = application.name;
                     wrong.push(format!(
                         "queuekit with [{features}] {verdict} beside {name}, \
-                         other than docs/guide.md says\n{said}"
+                         other than docs/database-crates.md says\n{said}"
                     ));
                 }
             }
@@ -177,13 +177,13 @@ mod tests {
     }
 
     #[test]
-    fn every_application_is_a_row_of_the_guide() {
+    fn every_application_is_a_row_of_the_page() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        let guide = fs::read_to_string(root.join("docs/guide.md")).unwrap();
+        let page = fs::read_to_string(root.join("docs/database-crates.md")).unwrap();
         for Beside { name, with_sqlite, .. } in APPLICATIONS {
             let verdict = if *with_sqlite { "works" } else { "cargo fails" };
             let row = format!("| {name} | works | {verdict} |");
-            assert!(guide.contains(&row), "docs/guide.md lacks {row}");
+            assert!(page.contains(&row), "docs/database-crates.md lacks {row}");
         }
     }
 }

@@ -52,7 +52,7 @@ async fn place_order(
     let order: i64 = tx.query_one(insert, &[&new.email, &new.item]).await?.get(0);
 
     let jobs = [JobDraft::of(&SendReceipt { order, email: new.email }).build()?];
-    // Fails if the queue takes no more jobs; dropping the transaction rolls it back.
+    // Fails if the queue is full; dropping the transaction rolls it back.
     app.store.enqueue_in(&tx, &jobs).await?.ids()?;
     app.store.notify_in(&tx, &jobs).await?;
     tx.commit().await?;

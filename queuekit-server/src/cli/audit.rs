@@ -17,7 +17,7 @@ use crate::wire::AuditEntryBody;
 /// Entries that are read at once.
 const PAGE: usize = 1000;
 
-/// Show what administrators did, the latest first
+/// Show what operators changed, the latest first
 #[derive(Args, Debug)]
 pub(crate) struct Audit {
     /// How many entries to show
@@ -59,7 +59,7 @@ impl Audit {
         }
         output.list(&entries, table(&entries)?)?;
         if before.is_some() {
-            remark(format_args!("there are more: --limit shows more than {most}"));
+            remark(format_args!("more entries match: raise --limit to show them"));
         }
         Ok(())
     }

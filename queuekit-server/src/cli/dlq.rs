@@ -11,7 +11,7 @@ use super::api::Api;
 use super::bulk::{Bulk, BulkFlags};
 use super::context::{Access, Context};
 use super::exit::Exit;
-use super::filter::{self, FILTERS};
+use super::filter;
 use super::output::Output;
 use super::{job, queue};
 use crate::error::Usage;
@@ -29,9 +29,13 @@ pub(crate) enum Dlq {
     Purge(Change),
 }
 
+const HELP: &str = "\
+See `queuekit job list --help` for filters. This command takes all but queue: and status:, because
+the queue is an argument and all jobs are dead.";
+
 /// Show the dead jobs of a queue, with their last errors
 #[derive(Args, Debug)]
-#[command(after_help = FILTERS)]
+#[command(after_help = HELP)]
 pub(crate) struct Show {
     /// Queue name
     name: QueueName,
@@ -45,7 +49,7 @@ pub(crate) struct Show {
 
 /// Arguments of `retry` and `purge`.
 #[derive(Args, Debug)]
-#[command(after_help = FILTERS)]
+#[command(after_help = HELP)]
 pub(crate) struct Change {
     /// Queue name
     name: QueueName,
@@ -96,8 +100,8 @@ async fn list(api: &Api, output: Output) -> Result<()> {
 async fn dead(api: &Api, name: &QueueName, filter: &[String]) -> Result<FilterBody> {
     let mut filter = FilterBody::read(filter.iter().map(String::as_str))?;
     if filter.queue.is_some() || filter.status.is_some() {
-        let told = "leave out queue: and status: in the filter: this is one dead-letter queue";
-        return Err(Usage::error(told));
+        let why = "the queue is an argument, and all jobs are dead";
+        return Err(Usage::error(format!("remove queue: and status: from the filter: {why}")));
     }
     api.get(&format!("/v1/queues/{name}")).await?;
     filter.queue = Some(name.to_string());

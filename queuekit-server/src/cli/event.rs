@@ -158,7 +158,7 @@ impl List {
         events.truncate(most);
         output.list(&events, table(&events)?)?;
         if there_are_more {
-            remark(format_args!("there are more: --limit shows more than {most}"));
+            remark(format_args!("more events match: raise --limit to show them"));
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use crate::config::nearest;
 use crate::error::Usage;
 use crate::wire::{FilterBody, Time};
 
-/// Explains filters in the help of commands.
+/// Explains filters in the help of `job list`.
 pub(crate) const FILTERS: &str = "\
 A filter is NAME:VALUE. Several are separated by spaces, and a job must match all of them:
   queue:emails         in this queue
@@ -24,6 +24,10 @@ A filter is NAME:VALUE. Several are separated by spaces, and a job must match al
   older:1h             enqueued more than 1 h ago, or before a time: older:2027-01-31T12:00:00Z
   newer:2d             enqueued less than 2 days ago, or since a time
   ended:1h             ended more than 1 h ago, or before a time";
+
+/// Names the explanation in the help of the other commands.
+pub(crate) const SEE_FILTERS: &str = "\
+See `queuekit job list --help` for filters. Try one with --dry-run first.";
 
 const NAMES: [&str; 9] =
     ["queue", "status", "kind", "key", "worker", "error", "older", "newer", "ended"];

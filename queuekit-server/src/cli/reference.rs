@@ -10,8 +10,8 @@ const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/cli.md");
 
 const INTRODUCTION: &str = r#"# The command line
 
-The help of every command, as `queuekit COMMAND --help` prints it. A test keeps this file equal to
-it; `QUEUEKIT_WRITE_DOCS=1 cargo test -p queuekit-server reference` writes it.
+The help of every command, as `queuekit COMMAND --help` prints it. A test keeps this page equal to
+the help; `QUEUEKIT_WRITE_DOCS=1 cargo test -p queuekit-server reference` writes it.
 
 **Store or server.** A command works on a store (`--url` or `QUEUEKIT_URL`), or through a server
 (`--server` or `QUEUEKIT_SERVER`, with the API key in `QUEUEKIT_API_KEY`). The output is the same.
@@ -22,7 +22,7 @@ need the store itself.
 **Output.** Tables are for people, and coloured on a terminal unless `NO_COLOR` is set. Control
 characters are removed from texts. With `--json`, a list is a line of JSON per item, and everything
 else is one line, byte for byte as the HTTP API answers it ([http.md](http.md), `/openapi.json`).
-Commands that make several calls, or none, have their own form. Fields are only ever added to it:
+Commands that make several calls, or none, print their own form. New versions may add fields:
 
 - `enqueue`: a line for each job, `{"outcome": "created" or "duplicate", "id"}`
 - `job retry`, `cancel` and the like with ids: a line for each, `{"id", "outcome"}`; failures are on
@@ -36,7 +36,7 @@ Commands that make several calls, or none, have their own form. Fields are only 
 - `queue remove`: `{"queue", "outcome": "removed" or, with --dry-run, "unchanged", "jobs"}`
 - `doctor`: `{"version", "store", "healthy", "schema", "durability", "facts": [{"name",
   "value"}], "findings": [{"severity", "message", "remedy"}]}`, with `--production` also
-  `"production": {"items": [{"name", "state": "ok", "to_do" or "unseen", "why"?, "what",
+  `"production": {"items": [{"name", "state": "ok", "to_do" or "not_checked", "why"?, "what",
   "setting"}]}`
 - `bench`: `{"store", "figures": [{"name", "jobs", "per_second"?, "p50_ms"?, "p99_ms"?}],
   "verdict": [..]}`
@@ -73,7 +73,7 @@ fn docs_cli_md_says_what_help_says() {
 /// Appends the help of a command and its subcommands. Global flags are described only once.
 fn describe(mut command: Command, text: &mut String) {
     let name = command.get_bin_name().unwrap_or("queuekit").to_owned();
-    let help = command.render_help().to_string();
+    let help = command.render_long_help().to_string();
     let lines: Vec<&str> = help.trim_end().lines().map(str::trim_end).collect();
     write!(text, "\n## {name}\n\n```text\n{}\n```\n", lines.join("\n")).unwrap();
     for command in command.get_subcommands().filter(|command| command.get_name() != "help") {

@@ -27,7 +27,7 @@ pub(crate) enum Subscription {
     /// List subscriptions, with the figures of their consumers
     List,
     Put(Put),
-    /// Enable a subscription: events make deliveries again; a replay makes up for missed ones
+    /// Enable a subscription: events are delivered again; use `replay` for those it has missed
     Enable(Named),
     /// Disable a subscription: events make no deliveries until it is enabled
     Disable(Named),
@@ -67,7 +67,7 @@ pub(crate) struct Put {
     /// Let partition keys take turns; deliveries of one key may run at the same time
     #[arg(long, conflicts_with = "ordered")]
     fair: bool,
-    /// Disable the subscription; without this flag, that stays as it is
+    /// Disable the subscription [default: unchanged; a new one is enabled]
     #[arg(long)]
     disabled: bool,
     /// Attempts before a delivery is dead-lettered [default: 3]
@@ -95,7 +95,7 @@ Examples:
 pub(crate) struct Replay {
     /// Name of the consumer
     consumer: ConsumerName,
-    /// Name of the replay. It delivers each event once: started again, it continues
+    /// Name of the replay. Under one name each event is delivered once, so you can restart it
     #[arg(long)]
     name: String,
     /// Replay only events stored since this time: a duration ago, such as 1h, or RFC 3339

@@ -23,7 +23,7 @@ const LETTERS: usize = 40;
 /// List and remove workers
 #[derive(Subcommand, Debug)]
 pub(crate) enum Worker {
-    /// List the workers that have sent a beat lately
+    /// List the workers that have sent a beat recently
     List,
     Remove(Remove),
 }
@@ -31,7 +31,7 @@ pub(crate) enum Worker {
 /// Remove a worker that has died from the list; one that still runs is listed again
 #[derive(Args, Debug)]
 pub(crate) struct Remove {
-    /// Id of the worker, as `worker list` shows it
+    /// ID of the worker, as `worker list` shows it
     id: WorkerId,
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// The workers that have sent a beat lately.
+/// The workers that have sent a beat recently.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[schema(as = Workers)]
 pub(crate) struct WorkersBody {

@@ -126,7 +126,7 @@ pub(crate) async fn reschedule(
     act(&app, &caller, "reschedule", id, doing).await
 }
 
-/// Moves a job to the dead-letter queue.
+/// Dead-letters a job.
 #[utoipa::path(
     post, path = "/v1/jobs/{id}/dead-letter", tag = "jobs", security(("key" = [])),
     params(("id" = String, Path, format = Uuid)),

@@ -86,7 +86,7 @@ pub(crate) async fn beat(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Lists the workers that have sent a beat lately.
+/// Lists the workers that have sent a beat recently.
 #[utoipa::path(
     get, path = "/v1/workers", tag = "work", security(("key" = [])),
     responses((status = 200, description = "By id.", body = WorkersBody))

@@ -13,14 +13,14 @@ use crate::cli::api::Api;
 use crate::cli::bulk::{Bulk, BulkFlags};
 use crate::cli::duration::{Span, millis};
 use crate::cli::exit::Exit;
-use crate::cli::filter::{self, FILTERS};
+use crate::cli::filter::{self, SEE_FILTERS};
 use crate::cli::output::{Output, remark};
 use crate::error::Usage;
 use crate::wire::FilterBody;
 
 /// Retry dead or cancelled jobs, with all their attempts
 #[derive(Args, Debug)]
-#[command(after_help = FILTERS)]
+#[command(after_help = SEE_FILTERS)]
 pub(crate) struct Retry {
     #[command(flatten)]
     which: Which,
@@ -28,7 +28,7 @@ pub(crate) struct Retry {
 
 /// Cancel jobs; running jobs are asked to stop
 #[derive(Args, Debug)]
-#[command(after_help = FILTERS)]
+#[command(after_help = SEE_FILTERS)]
 pub(crate) struct Cancel {
     #[command(flatten)]
     which: Which,
@@ -36,7 +36,7 @@ pub(crate) struct Cancel {
 
 /// Change when pending jobs run
 #[derive(Args, Debug)]
-#[command(after_help = FILTERS)]
+#[command(after_help = SEE_FILTERS)]
 pub(crate) struct Reschedule {
     #[command(flatten)]
     which: Which,
@@ -45,9 +45,9 @@ pub(crate) struct Reschedule {
     delay: Span,
 }
 
-/// Move pending jobs to the dead-letter queue
+/// Dead-letter pending jobs
 #[derive(Args, Debug)]
-#[command(after_help = FILTERS)]
+#[command(after_help = SEE_FILTERS)]
 pub(crate) struct DeadLetter {
     #[command(flatten)]
     which: Which,
@@ -61,7 +61,7 @@ pub(crate) struct DeadLetter {
 
 /// Delete jobs that are not running
 #[derive(Args, Debug)]
-#[command(after_help = FILTERS)]
+#[command(after_help = SEE_FILTERS)]
 pub(crate) struct Delete {
     #[command(flatten)]
     which: Which,
@@ -73,7 +73,7 @@ pub(crate) struct Delete {
 /// Jobs, by id or by filter.
 #[derive(Args, Debug)]
 struct Which {
-    /// Ids of jobs, or a filter such as status:dead kind:email
+    /// IDs of jobs, or a filter such as status:dead kind:email
     #[arg(value_name = "ID|FILTER", required = true, value_parser = id_or_word)]
     which: Vec<String>,
     #[command(flatten)]

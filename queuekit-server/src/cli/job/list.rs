@@ -89,14 +89,14 @@ pub(crate) async fn list(
     jobs.truncate(limit);
     output.list(&jobs, table(&jobs)?)?;
     if there_are_more {
-        remark(format_args!("there are more: --limit shows more than {limit}"));
+        remark(format_args!("more jobs match: raise --limit to show them"));
     }
     Ok(Exit::Success)
 }
 
 /// Jobs as rows.
 fn table(jobs: &[Box<RawValue>]) -> Result<Table> {
-    let names = ["ID", "KIND", "QUEUE", "STATUS", "#TRIES", "ENQUEUED", "WHAT"];
+    let names = ["ID", "KIND", "QUEUE", "STATUS", "#ATTEMPTS", "ENQUEUED", "DETAILS"];
     let mut table = Table::new(&names, "no jobs match");
     for job in jobs {
         let job: JobBody<'_> = serde_json::from_str(job.get())?;

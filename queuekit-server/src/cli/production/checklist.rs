@@ -39,7 +39,7 @@ pub(super) const ITEMS: &[Item] = &[
         name: "memory",
         what: "Request bodies and answers fit into the server's memory limit",
         setting: "`[limits]` `max_buffered_bytes`, at most half of the memory limit",
-        look: |_| State::Unseen("the limit is set in the unit, the container or the pod"),
+        look: |_| State::NotChecked("the limit is set in the unit, the container or the pod"),
     },
     Item {
         name: "durability",
@@ -121,18 +121,18 @@ pub(super) const ITEMS: &[Item] = &[
         name: "network",
         what: "Only servers and workers can reach the store's port, and only callers the server's",
         setting: "`deploy/kubernetes/network.yaml`, a firewall",
-        look: |_| State::Unseen("test the ports from other machines"),
+        look: |_| State::NotChecked("test the ports from other machines"),
     },
     Item {
         name: "backups",
         what: "The store is backed up, and restoring a backup has been tried",
         setting: "docs/sqlite.md, docs/postgres.md, docs/redis.md",
-        look: |_| State::Unseen("only a restore shows that a backup works"),
+        look: |_| State::NotChecked("only a restore shows that a backup works"),
     },
     Item {
         name: "advisories",
         what: "Someone follows security advisories about the running version",
         setting: "`cargo deny check advisories`, `cargo xtask sbom`",
-        look: |_| State::Unseen("this program makes no requests to find out"),
+        look: |_| State::NotChecked("this program makes no requests to find out"),
     },
 ];

@@ -83,7 +83,7 @@ pub(super) fn store_tls(seen: &Seen<'_>) -> State {
 pub(super) fn store_role(seen: &Seen<'_>) -> State {
     match is_server(seen) {
         false => State::Ok,
-        true => State::Unseen("ask the server: SELECT rolsuper FROM pg_roles, or ACL WHOAMI"),
+        true => State::NotChecked("ask the server: SELECT rolsuper FROM pg_roles, or ACL WHOAMI"),
     }
 }
 
@@ -117,7 +117,7 @@ pub(super) fn file_modes(seen: &Seen<'_>) -> State {
 
 #[cfg(not(unix))]
 pub(super) fn file_modes(_: &Seen<'_>) -> State {
-    State::Unseen("this system has no file modes")
+    State::NotChecked("this system has no file modes")
 }
 
 pub(super) fn secrets(seen: &Seen<'_>) -> State {
@@ -143,7 +143,7 @@ pub(super) fn handlers(seen: &Seen<'_>) -> State {
 pub(super) fn exec(seen: &Seen<'_>) -> State {
     match is_on(seen, BuiltIn::Exec) {
         false => State::Ok,
-        true if is_server(seen) => State::Unseen("exec is enabled; check the user of the unit"),
+        true if is_server(seen) => State::NotChecked("exec is enabled; check the user of the unit"),
         true => to_do("exec is enabled, and its commands can open the file of the store"),
     }
 }
@@ -158,7 +158,7 @@ pub(super) fn mail(seen: &Seen<'_>) -> State {
     if is_wide { to_do("they may write to any address") } else { State::Ok }
 }
 
-const UNANSWERED: State = State::Unseen("the store does not answer");
+const UNANSWERED: State = State::NotChecked("the store does not answer");
 
 fn to_do(why: &str) -> State {
     State::ToDo(why.to_owned())
@@ -276,7 +276,7 @@ mod tests {
             assert_eq!(state(look, "", closed), State::Ok, "{closed}");
         }
         assert_eq!(state(store_role, "", "sqlite://a.db"), State::Ok);
-        assert!(matches!(state(store_role, "", "redis://a"), State::Unseen(_)));
+        assert!(matches!(state(store_role, "", "redis://a"), State::NotChecked(_)));
         assert_eq!(state(durability, "", "redis://a"), UNANSWERED);
     }
 

@@ -36,7 +36,7 @@ enum State {
     /// Something is missing: what.
     ToDo(String),
     /// It cannot be checked from here: why, or how to check it.
-    Unseen(&'static str),
+    NotChecked(&'static str),
 }
 
 #[derive(Serialize)]
@@ -59,7 +59,7 @@ struct Seen<'a> {
 }
 
 impl Checklist {
-    /// Checks each item. If the store does not answer, its items are `Unseen`.
+    /// Checks each item. If the store does not answer, its items are `NotChecked`.
     pub(super) async fn look(context: &Context, store: Option<&dyn Backend>) -> Self {
         let inspect = store.and_then(|store| store.capabilities().inspect);
         let seen = Seen {
@@ -90,7 +90,7 @@ impl fmt::Display for Checklist {
             let (told, why) = match state {
                 State::Ok => ("ok", None),
                 State::ToDo(why) => ("to do", Some(&**why)),
-                State::Unseen(why) => ("not checked", Some(*why)),
+                State::NotChecked(why) => ("not checked", Some(*why)),
             };
             write!(f, "\n{told:14}  {name:width$}  {what}")?;
             if let Some(why) = why {

@@ -13,7 +13,7 @@ use super::api::Api;
 use super::bulk::{Bulk, BulkFlags, confirm, jobs};
 use super::context::{Access, Context};
 use super::exit::Exit;
-use super::filter::{self, FILTERS};
+use super::filter;
 use super::output::Output;
 use crate::error::Usage;
 use crate::wire::{FilterBody, QueueBody};
@@ -43,9 +43,13 @@ pub(crate) struct Named {
     name: QueueName,
 }
 
+const PURGE: &str = "\
+See `queuekit job list --help` for filters. This command takes all but queue:, because the queue is
+an argument.";
+
 /// Delete the jobs of a queue, except running ones
 #[derive(Args, Debug)]
-#[command(after_help = FILTERS)]
+#[command(after_help = PURGE)]
 pub(crate) struct Purge {
     /// Queue name
     name: QueueName,

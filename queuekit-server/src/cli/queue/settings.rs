@@ -35,7 +35,7 @@ pub(crate) struct Set {
     /// it is retried or deleted
     #[arg(long, value_name = "POLICY", value_parser = one_of::<KeyOnDead>(KeyOnDead::WORDS))]
     key_on_dead: Option<KeyOnDead>,
-    /// Order of jobs: `strict`, by priority, then age; `fair`, partition keys in turn
+    /// Order of jobs. `strict`: by priority, then due time; `fair`: partition keys take turns
     #[arg(long, value_name = "ORDER", value_parser = one_of::<Order>(Order::WORDS))]
     order: Option<Order>,
     /// How long an idempotency key stays in use after its job has ended

@@ -20,7 +20,7 @@ fn a_job_is_listed_shown_and_explained(place: &Place) {
     let listed = place.run("job list queue:mails").ok();
     let mut lines = listed.lines();
     let header: Vec<&str> = lines.next().unwrap().split_whitespace().collect();
-    assert_eq!(header, ["ID", "KIND", "QUEUE", "STATUS", "TRIES", "ENQUEUED", "WHAT"]);
+    assert_eq!(header, ["ID", "KIND", "QUEUE", "STATUS", "ATTEMPTS", "ENQUEUED", "DETAILS"]);
     let row: Vec<&str> = lines.next().unwrap().split_whitespace().collect();
     assert_eq!(row[..5], [id.as_str(), "mail", "mails", "scheduled", "0/3"]);
     assert_eq!(lines.next(), None);

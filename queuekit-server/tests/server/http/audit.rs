@@ -94,7 +94,7 @@ fn entries(server: &Server) -> Vec<String> {
 }
 
 #[test]
-fn r8_6_each_act_of_an_administrator_is_in_the_store() {
+fn r8_4_each_act_of_an_administrator_is_in_the_store() {
     let server = guarded();
     let by = |key: &str, method: &str, path: &str| server.ask(method, path).key(&secret(key));
     by("admin", "POST", "/v1/queues/q/pause").send().expect(200);
@@ -133,7 +133,7 @@ fn r8_6_each_act_of_an_administrator_is_in_the_store() {
 
 /// Guard: acts of a key that may only work are not among those of administrators.
 #[test]
-fn r8_6_who_may_only_work_fills_no_audit_log() {
+fn r8_4_who_may_only_work_fills_no_audit_log() {
     let server = guarded();
     for key in ["worker", "worker", "admin"] {
         server.ask("DELETE", "/v1/workers/w").key(&secret(key)).send().expect(404);
@@ -143,7 +143,7 @@ fn r8_6_who_may_only_work_fills_no_audit_log() {
 
 /// Guard: an act and its entry run to their end though the client has gone.
 #[test]
-fn r8_6_who_hangs_up_is_recorded() {
+fn r8_4_who_hangs_up_is_recorded() {
     let server = guarded_on(Store::of("sqlite").unwrap(), "");
     let key = secret("admin");
     for n in 0..100 {
