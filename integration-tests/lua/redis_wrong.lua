@@ -1,5 +1,5 @@
 -- Compares all data derived from a queue's jobs with their records, and changes nothing. Needs
--- lib/queue.lua, lib/job.lua, lib/lane.lua and lib/change.lua of the store.
+-- lib/queue.lua, lib/job.lua, lib/partition_key.lua and lib/change.lua of the store.
 -- KEYS: those of the queue.
 -- ARGV: none.
 -- Result: a line for each thing that is wrong.
@@ -32,16 +32,17 @@ local function judge(job)
             want(Q.failed, job.id, job.at)
         end
         if fair then
-            want(Q.waiting, Lane.waiting_member(key, Change.told_as(job)))
+            want(Q.waiting, PartitionKey.waiting_member(key, Change.told_as(job)))
         end
     elseif state == 'p' then
-        want(Q.waiting, Lane.waiting_member(key, Change.told_as(job)))
+        want(Q.waiting, PartitionKey.waiting_member(key, Change.told_as(job)))
         local entry, at, level = Change.told_as(job)
         want(Q.places, level .. at .. entry)
-        if skip and call('ZSCORE', Q.due, Lane.waiting_member(key, Change.told_as(job))) then
-            want(Q.due, Lane.waiting_member(key, Change.told_as(job)))
+        local waiting = PartitionKey.waiting_member(key, entry, at, level)
+        if skip and call('ZSCORE', Q.due, waiting) then
+            want(Q.due, waiting)
         elseif skip then
-            want(Q.later, Lane.later_member(key, Change.told_as(job)))
+            want(Q.later, PartitionKey.later_member(key, Change.told_as(job)))
         end
     elseif state == 'r' then
         want(Q.leased, job.seq .. job.id .. key)
@@ -90,14 +91,14 @@ if tonumber(call('HGET', Q.meta, 'ends_dead') or 0) ~= call('BITCOUNT', Q.ends) 
 end
 
 -- Where keys stand.
-local records = call('HGETALL', Q.lanes)
+local records = call('HGETALL', Q.partition_keys)
 for at = 1, #records, 2 do
-    local key, it = records[at], Lane.of(records[at])
+    local key, it = records[at], PartitionKey.of(records[at])
     if it.stands == 'P' then
-        local member = Lane.first_of(Q.waiting, key) and sub(it.entry, 1, 28)
+        local member = PartitionKey.first_of(Q.waiting, key) and sub(it.entry, 1, 28)
         local from = '[' .. key .. '\0' .. (member or '')
         local waiting = call('ZRANGE', Q.waiting, from, from .. 'g', 'BYLEX', 'LIMIT', 0, 1)[1]
-        waiting = waiting and Lane.waiting_of(waiting, key)
+        waiting = waiting and PartitionKey.waiting_of(waiting, key)
         want(Q.ready, it.entry .. key, waiting and waiting.level * LEVEL + waiting.at)
         if not waiting then
             find('who stands for its key does not wait', key)
@@ -112,22 +113,23 @@ for at = 1, #records, 2 do
     end
     local range = { '[' .. key .. '\0', '(' .. key .. '\1' }
     if key ~= '' and it.running ~= call('ZLEXCOUNT', Q.running, range[1], range[2]) then
-        find('a lane that counts wrong who runs: ' .. it.running, key)
+        find('a key that counts wrong how many of its jobs run: ' .. it.running, key)
     end
-    if key ~= '' and not (Lane.first_of(Q.waiting, key) or Lane.first_of(Q.running, key)
-        or Lane.first_of(Q.held, key)) then
-        find('a lane of no job', key)
+    if key ~= '' and not (PartitionKey.first_of(Q.waiting, key)
+        or PartitionKey.first_of(Q.running, key)
+        or PartitionKey.first_of(Q.held, key)) then
+        find('a key without a job', key)
     end
 end
 for _, member in ipairs(call('ZRANGE', Q.running, 0, -1)) do
     local key = sub(member, 1, member:find('\0', 1, true) - 1)
-    if call('HEXISTS', Q.lanes, key) == 0 then
-        find('a key that runs and has no lane', key)
+    if call('HEXISTS', Q.partition_keys, key) == 0 then
+        find('a key that runs and has no record', key)
     end
 end
 for _, member in ipairs(call('ZRANGE', Q.waiting, 0, -1)) do
     local key = sub(member, 1, member:find('\0', 1, true) - 1)
-    if Lane.free_leases(key) > 0 and Lane.of(key).stands == '-' and not moving then
+    if PartitionKey.free_leases(key) > 0 and PartitionKey.of(key).stands == '-' and not moving then
         find('a key that is left behind', key)
     end
 end

@@ -1,5 +1,5 @@
 -- One step of deleting a dead job with two unreadable records: searches the sets for its member,
--- because its place cannot be computed. Needs lib/queue.lua, lib/job.lua, lib/lane.lua.
+-- because its place cannot be computed. Needs lib/queue.lua, lib/job.lua, lib/partition_key.lua.
 -- KEYS: those of the queue.
 -- ARGV: 1 id; 2 where to look: held, then dead; 3 the cursor of the step before, at first 0; 4
 -- about how many members to look at.
@@ -17,7 +17,7 @@ for item = 1, #scanned[2], 2 do
     if sub(member, -16) == id then
         call('ZREM', set, member)
         if set == Q.held then
-            Lane.refresh(sub(member, 1, #member - 29))
+            PartitionKey.refresh(sub(member, 1, #member - 29))
             stirred = true
             conclude()
         else

@@ -26,7 +26,7 @@ for at = 3, #ARGV, 2 do
     call('HSET', Q.meta, ARGV[at], ARGV[at + 1])
 end
 use(1)
-if order() ~= before and (fair or moving or call('EXISTS', Q.lanes) == 1
+if order() ~= before and (fair or moving or call('EXISTS', Q.partition_keys) == 1
     or call('EXISTS', Q.waiting) == 1) then
     call('HSET', Q.meta, 'moving', 'p')
 end

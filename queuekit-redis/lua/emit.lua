@@ -1,5 +1,5 @@
 -- Stores events that are not in the log yet, and deliveries of events, in one step (contract R14).
--- Needs lib/queue.lua, lib/job.lua, lib/lane.lua, lib/change.lua, lib/enqueue.lua.
+-- Needs lib/queue.lua, lib/job.lua, lib/partition_key.lua, lib/change.lua, lib/enqueue.lua.
 -- KEYS: 1 to 6 the log: meta, order, records, data, keys, deliveries; then the keys of each queue.
 -- ARGV: 1 whether queues may be created here; 2 the version of the settings by which deliveries
 -- were found, or empty: then the events are in the log already; 3 how many events; from 4 on, per

@@ -1,5 +1,5 @@
 -- Stores jobs of one or several queues in one step, each queue's in the given order (contract R2).
--- Needs lib/queue.lua, lib/job.lua, lib/lane.lua, lib/change.lua, lib/enqueue.lua.
+-- Needs lib/queue.lua, lib/job.lua, lib/partition_key.lua, lib/change.lua, lib/enqueue.lua.
 -- KEYS: the keys of each queue in turn.
 -- ARGV: 1 whether queues may be created here; 2 how far ahead a job may be scheduled, in ms; from 3
 -- on, per queue: how many jobs; per job the values that lib/enqueue.lua describes.

@@ -1,5 +1,5 @@
 -- Ends leases, then grants others of the same queue, in one step (contract R3, R4, R5).
--- Needs lib/queue.lua, lib/job.lua, lib/lane.lua, lib/change.lua, lib/reserve.lua,
+-- Needs lib/queue.lua, lib/job.lua, lib/partition_key.lua, lib/change.lua, lib/reserve.lua,
 -- lib/payload.lua.
 -- KEYS: those of the queue; for a queue of events also 24, the data of events.
 -- ARGV: 1 most jobs to lease; 2 most leases to take back; 3 most jobs to dead-letter; 4 nonce; 5
@@ -75,9 +75,9 @@ local function ack()
         end
     end
     if #stopped > 0 then
-        Lane.fetch(touched)
+        PartitionKey.fetch(touched)
         for _, run in ipairs(stopped) do
-            Lane.end_run(run[1], run[2])
+            PartitionKey.end_run(run[1], run[2])
         end
     end
     at = at + count * 3

@@ -1,5 +1,6 @@
 -- Put before enqueue.lua: lets it store the jobs of a schedule's change once, all of them or none
--- (contract R15.2). Needs lib/queue.lua; and enqueue.lua lib/job.lua, lib/lane.lua, lib/change.lua.
+-- (contract R15.2). Needs lib/queue.lua; and enqueue.lua lib/job.lua, lib/partition_key.lua,
+-- lib/change.lua.
 -- KEYS: 24, after those of the queue: the fences of schedules.
 -- ARGV: after those of enqueue.lua: the schedule's name; the number of its change.
 -- Result: the fate of this change's jobs, if it is decided already: 1 stored, 0 the queue was full;

@@ -1,5 +1,5 @@
--- The figures of a queue (contract R8.3); lanes.lua counts those of partition keys. Needs
--- lib/queue.lua.
+-- The figures of a queue (contract R8.3); partition_keys.lua counts those of partition keys.
+-- Needs lib/queue.lua.
 -- KEYS: those of the queue.
 -- ARGV: none of its own.
 -- Result: now; jobs leased, expired, completed, dead, cancelled; jobs in ready, and how many of
@@ -13,7 +13,8 @@ end
 local stand, due, oldest = call('ZCARD', Q.ready), 0, nil
 
 -- When the first job of a level was due. Under skip the job that ready has for a key may be blocked
--- since another came due. So lanes.lua counts keys, and this looks for the first job without a key.
+-- since another came due. So partition_keys.lua counts keys, and this looks for the first job
+-- without a key.
 local function first_due(level)
     local from = level * LEVEL
     local most = skip and 200 or 1

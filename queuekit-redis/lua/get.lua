@@ -1,5 +1,5 @@
 -- Reads jobs of a queue by id.
--- Needs lib/queue.lua, lib/job.lua, lib/lane.lua, lib/frontier.lua, lib/view.lua,
+-- Needs lib/queue.lua, lib/job.lua, lib/partition_key.lua, lib/frontier.lua, lib/view.lua,
 -- lib/payload.lua.
 -- KEYS: those of the queue; for a queue of events also 24, the data of events.
 -- ARGV: ids.

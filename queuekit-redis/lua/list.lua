@@ -1,5 +1,5 @@
 -- Reads jobs of one section of a queue, in its order, after a place (contract R8.2).
--- Needs lib/queue.lua, lib/job.lua, lib/lane.lua, lib/frontier.lua, lib/view.lua,
+-- Needs lib/queue.lua, lib/job.lua, lib/partition_key.lua, lib/frontier.lua, lib/view.lua,
 -- lib/payload.lua.
 -- KEYS: those of the queue; for a queue of events also 24, the data of events.
 -- ARGV: 1 the section: leased, completed, dead, cancelled, waiting, keyed; 2 the place after which
@@ -13,8 +13,8 @@
 -- k: if a queue changed its order meanwhile, its waiting jobs are read from the beginning.
 use(1)
 local section, after, most = ARGV[1], ARGV[2], tonumber(ARGV[3])
--- Jobs without a key have a lane in fair queues only, and while keys are placed anew not all of
--- them.
+-- Jobs without a key are in `waiting` in fair queues only, and not all of them while keys are placed
+-- anew.
 if section == 'waiting' and fair and not moving then
     section = 'keyed'
 end
@@ -91,7 +91,7 @@ local function by_key()
     local members = call('ZRANGE', Q.waiting, from, '+', 'BYLEX', 'LIMIT', 0, most)
     for _, member in ipairs(members) do
         local key = sub(member, 1, member:find('\0', 1, true) - 1)
-        local waiting = Lane.waiting_of(member, key)
+        local waiting = PartitionKey.waiting_of(member, key)
         answer[2] = 'k' .. member
         tell(answer[2], sub(waiting.entry, 13), waiting.entry .. key)
         if is_enough() then

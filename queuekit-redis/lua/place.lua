@@ -1,13 +1,13 @@
 -- One step of placing all waiting jobs of a queue anew, after a change of its order or of the rules
 -- for its keys. Reserve does nothing in the queue until all steps are done. Needs lib/queue.lua,
--- lib/lane.lua.
+-- lib/partition_key.lua.
 -- KEYS: those of the queue.
 -- ARGV: 1 most jobs or keys to look at.
 -- Result: 1 if there is more to do.
 --
--- `moving` of the settings has the progress: p and a member, while placing jobs without a key,
--- which have a lane in fair queues only; s and a member, while finding which jobs are due, for
--- skip; k and a key, while placing keys.
+-- `moving` of the settings has the progress: p and a member, while placing jobs without a key, which
+-- are in `waiting` in fair queues only; s and a member, while finding which jobs are due, for skip;
+-- k and a key, while placing keys.
 use(1)
 if not moving then
     return 0
@@ -48,7 +48,7 @@ local function plain()
             call('ZREM', Q.waiting, unpack(members))
             return go_on('p', '')
         end
-        Lane.give_up('')
+        PartitionKey.give_up('')
         return go_on('s', '')
     end
     local from = 0
@@ -72,7 +72,7 @@ local function plain()
     if #members == most * 2 then
         return go_on('p', format('%017.0f', tonumber(members[#members])) .. members[#members - 1])
     end
-    Lane.refresh('')
+    PartitionKey.refresh('')
     return go_on('s', '')
 end
 
@@ -85,9 +85,9 @@ local function due()
     local members = call('ZRANGE', Q.waiting, from, '+', 'BYLEX', 'LIMIT', 0, most)
     for _, member in ipairs(members) do
         local key = sub(member, 1, member:find('\0', 1, true) - 1)
-        local waiting = Lane.waiting_of(member, key)
+        local waiting = PartitionKey.waiting_of(member, key)
         local at, level = hex11(waiting.at), format('%02x', waiting.level)
-        local later = Lane.later_member(key, waiting.entry, at, level)
+        local later = PartitionKey.later_member(key, waiting.entry, at, level)
         call('ZREM', Q.later, later)
         call('ZREM', Q.due, member)
         if waiting.at <= now then
@@ -112,7 +112,7 @@ local function keys()
             return 0
         end
         cursor = sub(member, 1, member:find('\0', 1, true) - 1)
-        Lane.refresh(cursor)
+        PartitionKey.refresh(cursor)
     end
     return go_on('k', cursor)
 end

@@ -1,4 +1,4 @@
--- Finds what a job waits for. Needs lib/queue.lua, lib/job.lua, lib/lane.lua.
+-- Finds what a job waits for. Needs lib/queue.lua, lib/job.lua, lib/partition_key.lua.
 -- KEYS: those of the queue.
 -- ARGV: 1 id.
 -- Result: the id of the job that its key waits for, or empty; how many due jobs come before it, or
@@ -10,8 +10,9 @@ if not job or not job.seq then
 end
 local blocker = ''
 if job.key ~= '' then
-    local first = Lane.first_of(Q.held, job.key) or Lane.first_of(Q.running, job.key)
-        or Lane.first_of(Q.waiting, job.key)
+    local first = PartitionKey.first_of(Q.held, job.key)
+        or PartitionKey.first_of(Q.running, job.key)
+        or PartitionKey.first_of(Q.waiting, job.key)
     blocker = first and sub(first, #job.key + 14, #job.key + 29) or ''
 end
 if fair then

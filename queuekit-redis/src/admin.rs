@@ -15,7 +15,7 @@ use crate::codec::{array_of, millis, number_of};
 use crate::doubt::in_part;
 use crate::scripts::Lua;
 use crate::settings;
-use crate::step::{Act, Acted};
+use crate::step::{Action, Acted};
 
 /// The most jobs or keys that one step of placing looks at.
 const SLICE: usize = 200;
@@ -61,7 +61,7 @@ impl Admin for RedisStore {
     }
 
     async fn cancel(&self, ids: &[JobId]) -> Result<Vec<CancelOutcome>> {
-        let acts = ids.iter().map(|id| Act::new("cancel", *id)).collect();
+        let acts = ids.iter().map(|id| Action::new("cancel", *id)).collect();
         let outcome = |acted| match acted {
             Acted::Done => CancelOutcome::Cancelled,
             Acted::Requested => CancelOutcome::Requested,
@@ -73,7 +73,7 @@ impl Admin for RedisStore {
     }
 
     async fn retry(&self, ids: &[JobId]) -> Result<Vec<RetryOutcome>> {
-        let acts = ids.iter().map(|id| Act::new("retry", *id)).collect();
+        let acts = ids.iter().map(|id| Action::new("retry", *id)).collect();
         let outcome = |acted| match acted {
             Acted::Done => RetryOutcome::Retried,
             Acted::Unknown => RetryOutcome::NotFound,
@@ -88,7 +88,7 @@ impl Admin for RedisStore {
             return Err(error.during("reschedule"));
         }
         let delay = millis(delay).to_string();
-        let act = |id: &JobId| Act::new("reschedule", *id).with(delay.as_str());
+        let act = |id: &JobId| Action::new("reschedule", *id).with(delay.as_str());
         let outcome = |acted| match acted {
             Acted::Done => RescheduleOutcome::Rescheduled,
             Acted::Unknown => RescheduleOutcome::NotFound,

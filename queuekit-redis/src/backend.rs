@@ -8,7 +8,7 @@ use queuekit_core::capability::{Exchange, Exchanged, Settlement};
 use queuekit_core::{Error, ErrorKind, Job, JobId, NewJob, Queue, QueueName, Result};
 
 use crate::RedisStore;
-use crate::step::{Act, Acted};
+use crate::step::{Action, Acted};
 
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
@@ -37,13 +37,13 @@ impl Backend for RedisStore {
     async fn dead_letter(&self, dead_letters: &[DeadLetter]) -> Result<Vec<DeadLetterOutcome>> {
         let act = |dead_letter: &DeadLetter| match &dead_letter.target {
             DeadLetterTarget::Lease(lease) => {
-                Act::dead_letter_lease(lease, dead_letter.reason.as_str())
+                Action::dead_letter_lease(lease, dead_letter.reason.as_str())
             }
             DeadLetterTarget::Job { id, force: true } => {
-                Act::new("dead_letter_forced", *id).with(dead_letter.reason.as_str())
+                Action::new("dead_letter_forced", *id).with(dead_letter.reason.as_str())
             }
             DeadLetterTarget::Job { id, force: false } => {
-                Act::new("dead_letter", *id).with(dead_letter.reason.as_str())
+                Action::new("dead_letter", *id).with(dead_letter.reason.as_str())
             }
         };
         let acted = self.act("dead_letter", dead_letters.iter().map(act).collect()).await?;
@@ -80,7 +80,7 @@ impl Backend for RedisStore {
 
     async fn delete_job(&self, id: JobId, force: bool) -> Result<bool> {
         let what = if force { "delete_forced" } else { "delete" };
-        let acted = match self.act("delete_job", vec![Act::new(what, id)]).await {
+        let acted = match self.act("delete_job", vec![Action::new(what, id)]).await {
             Err(error) if *error.kind() == ErrorKind::Corrupt => {
                 return if self.clear(id).await? { Ok(true) } else { Err(error) };
             }

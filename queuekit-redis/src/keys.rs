@@ -21,7 +21,7 @@ const PARTS: [&str; 23] = [
     "unique_free",
     "ends",
     "wake",
-    "lanes",
+    "partition_keys",
     "waiting",
     "places",
     "due",

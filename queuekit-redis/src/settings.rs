@@ -1,6 +1,6 @@
 //! The settings of a queue that scripts read.
 
-use queuekit_core::queue::{Keep, KeyOnDead, KeyOnWait, Order, QueueSettings, Retention};
+use queuekit_core::queue::{Keep, QueueSettings, Retention};
 
 use crate::codec::millis;
 
@@ -14,10 +14,10 @@ pub(crate) fn read_by_scripts(settings: &QueueSettings) -> [(&'static str, Strin
         ("paused", flag(settings.paused)),
         ("max_pending", bound(settings.max_pending)),
         ("per_key", settings.per_key.to_string()),
-        ("skip", flag(settings.key_on_wait == KeyOnWait::Skip)),
-        ("hold", flag(settings.key_on_dead == KeyOnDead::Hold)),
-        ("fair", flag(settings.order == Order::Fair)),
-        ("dedup_ms", millis(settings.dedup_window).to_string()),
+        ("key_on_wait", settings.key_on_wait.as_str().to_owned()),
+        ("key_on_dead", settings.key_on_dead.as_str().to_owned()),
+        ("order", settings.order.as_str().to_owned()),
+        ("dedup_window_ms", millis(settings.dedup_window).to_string()),
         ("done_age", age(done)),
         ("done_jobs", bound(done.jobs())),
         ("done_bytes", bound(done.bytes())),

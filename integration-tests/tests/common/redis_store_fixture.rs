@@ -14,8 +14,8 @@ const WRONG: &str = concat!(
     include_str!("../../../queuekit-redis/lua/lib/queue.lua"),
     "Job = piece(function()\n",
     include_str!("../../../queuekit-redis/lua/lib/job.lua"),
-    "end)\nLane = piece(function()\n",
-    include_str!("../../../queuekit-redis/lua/lib/lane.lua"),
+    "end)\nPartitionKey = piece(function()\n",
+    include_str!("../../../queuekit-redis/lua/lib/partition_key.lua"),
     "end)\nChange = piece(function()\n",
     include_str!("../../../queuekit-redis/lua/lib/change.lua"),
     "end)\n",
@@ -29,8 +29,8 @@ const WRONG_LOG: &str = concat!(
 /// A step of placing keys anew.
 const PLACE: &str = concat!(
     include_str!("../../../queuekit-redis/lua/lib/queue.lua"),
-    "Lane = piece(function()\n",
-    include_str!("../../../queuekit-redis/lua/lib/lane.lua"),
+    "PartitionKey = piece(function()\n",
+    include_str!("../../../queuekit-redis/lua/lib/partition_key.lua"),
     "end)\n",
     include_str!("../../../queuekit-redis/lua/place.lua"),
 );
@@ -52,7 +52,7 @@ const PARTS: [&str; 23] = [
     "unique_free",
     "ends",
     "wake",
-    "lanes",
+    "partition_keys",
     "waiting",
     "places",
     "due",

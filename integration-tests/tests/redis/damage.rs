@@ -209,10 +209,10 @@ async fn assert_bare(stage: &RedisStage, what: &str) {
     let bare = ["meta", "wake", "ends"].map(|part| stage.key("default", part));
     let mut left = stage.keys().await;
     left.retain(|key| !bare.contains(key) && key.contains('{'));
-    // In a fair queue all jobs without a key have a lane, which keeps its turn.
-    let lanes = stage.key("default", "lanes");
-    let of_keys: Vec<String> = stage.ask(cmd("HKEYS").arg(&lanes)).await;
-    left.retain(|key| *key != lanes || of_keys != [""]);
+    // A fair queue keeps the turn of the jobs without a key.
+    let records = stage.key("default", "partition_keys");
+    let of_keys: Vec<String> = stage.ask(cmd("HKEYS").arg(&records)).await;
+    left.retain(|key| *key != records || of_keys != [""]);
     assert!(left.is_empty(), "{what}: {left:?}");
 }
 

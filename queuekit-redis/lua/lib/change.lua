@@ -1,5 +1,5 @@
 -- Takes jobs from one state to another, with all data derived from them. Needs lib/job.lua and
--- lib/lane.lua. The caller runs conclude() at the end.
+-- lib/partition_key.lua. The caller runs conclude() at the end.
 
 -- How many more jobs may wait in a queue that has a bound.
 local function room()
@@ -17,7 +17,7 @@ local function mend(job)
     local to = '[' .. prefix .. 'g'
     local member = call('ZRANGE', Q.waiting, '[' .. prefix, to, 'BYLEX', 'LIMIT', 0, 1)[1]
     if member then
-        local waiting = Lane.waiting_of(member, job.key)
+        local waiting = PartitionKey.waiting_of(member, job.key)
         job.at, job.level = waiting.at, waiting.level
     end
 end
@@ -34,7 +34,7 @@ local function leave(job)
             mend(job)
         end
         if key ~= '' then
-            Lane.wait_no_more(key, told_as(job))
+            PartitionKey.wait_no_more(key, told_as(job))
             return
         end
         write('ZREM', Q.ready, job.seq .. job.id)
@@ -42,12 +42,12 @@ local function leave(job)
             write('ZREM', Q.failed, job.id)
         end
         if fair or moving then
-            write('ZREM', Q.waiting, Lane.waiting_member(key, told_as(job)))
+            write('ZREM', Q.waiting, PartitionKey.waiting_member(key, told_as(job)))
         end
     elseif state == 'r' then
         write('ZREM', Q.leased, job.seq .. job.id .. key)
-        if key ~= '' and Lane.runs(key, job.seq .. job.id) then
-            Lane.end_run(key, job.seq .. job.id)
+        if key ~= '' and PartitionKey.runs(key, job.seq .. job.id) then
+            PartitionKey.end_run(key, job.seq .. job.id)
         end
     else
         write('ZREM', set_of(state), job.end_seq .. job.id)
@@ -61,7 +61,7 @@ end
 -- Under hold a dead head keeps its key: no waiting or running job of the key comes before it.
 local function hold_key(job)
     local function before(set)
-        local first = Lane.first_of(set, job.key)
+        local first = PartitionKey.first_of(set, job.key)
         return first and sub(first, #job.key + 2, #job.key + 13) < job.seq
     end
     if hold and not before(Q.waiting) and not before(Q.running) then
@@ -73,7 +73,7 @@ local function enter(job, expires_at)
     local state, key = job.state, job.key
     if state == 'p' then
         if key ~= '' then
-            Lane.wait(key, told_as(job))
+            PartitionKey.wait(key, told_as(job))
             return
         end
         write('ZADD', Q.ready, job.level * LEVEL + job.at, job.seq .. job.id)
@@ -81,12 +81,12 @@ local function enter(job, expires_at)
             write('ZADD', Q.failed, job.at, job.id)
         end
         if fair then
-            write('ZADD', Q.waiting, 0, Lane.waiting_member(key, told_as(job)))
+            write('ZADD', Q.waiting, 0, PartitionKey.waiting_member(key, told_as(job)))
         end
     elseif state == 'r' then
         write('ZADD', Q.leased, expires_at, job.seq .. job.id .. key)
-        if key ~= '' and not Lane.runs(key, job.seq .. job.id) then
-            Lane.begin_run(key, job.seq .. job.id)
+        if key ~= '' and not PartitionKey.runs(key, job.seq .. job.id) then
+            PartitionKey.begin_run(key, job.seq .. job.id)
         end
     else
         write('ZADD', set_of(state), now_text, job.end_seq .. job.id)

@@ -1,7 +1,7 @@
 -- Stores new jobs in the queue that is in use (contract R2). It is put before the scripts that do
--- so. Needs lib/queue.lua, lib/job.lua, lib/lane.lua, lib/change.lua. A job is four values: id; +
--- and a delay or @ and an instant, in ms; deadline in ms from now, 0 if none; its data from the
--- version on.
+-- so. Needs lib/queue.lua, lib/job.lua, lib/partition_key.lua, lib/change.lua. A job is four
+-- values: id; + and a delay or @ and an instant, in ms; deadline in ms from now, 0 if none; its
+-- data from the version on.
 
 -- Per job that was not created, its number and a reason: `same`, the present and the data of the
 -- job with its id; or `key` and the id of the holder of its idempotency key; or `full` and nothing.
@@ -79,13 +79,13 @@ local function enqueue(jobs, from, count, number)
             stored_now = stored_now + 2
             data[stored_now - 1], data[stored_now] = id, text
             if key ~= '' then
-                Lane.wait(key, entry, at, level)
+                PartitionKey.wait(key, entry, at, level)
                 keys[key] = keys[key] or { entry = entry, at = due, level = hex(level, 1) }
             else
                 local score = due == now and score_now(level) or hex(level, 1) * LEVEL + due
                 write('ZADD', Q.ready, score, entry)
                 if fair then
-                    write('ZADD', Q.waiting, 0, Lane.waiting_member('', entry, at, level))
+                    write('ZADD', Q.waiting, 0, PartitionKey.waiting_member('', entry, at, level))
                     touch('')
                 end
             end
@@ -95,7 +95,7 @@ local function enqueue(jobs, from, count, number)
         end
     end
     if next(keys) then
-        Lane.join(keys)
+        PartitionKey.join(keys)
     end
     stirred = stored_now > 0
     conclude()

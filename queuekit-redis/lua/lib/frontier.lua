@@ -1,4 +1,4 @@
--- Which jobs of a key are blocked (contract R1.1). Needs lib/queue.lua and lib/lane.lua.
+-- Which jobs of a key are blocked (contract R1.1). Needs lib/queue.lua and lib/partition_key.lua.
 -- How many jobs of a key are read at once, and how many in all.
 local SLICE, EXAMINED = 200, 10000
 -- How many jobs this script has looked at: a script that reads many keys stops in time.
@@ -13,7 +13,7 @@ local function each_of(set, key, likely, each)
     while seen < EXAMINED do
         local members = call('ZRANGE', set, from, '(' .. key .. '\1', 'BYLEX', 'LIMIT', 0, slice)
         for _, member in ipairs(members) do
-            if each(Lane.waiting_of(member, key)) == false then
+            if each(PartitionKey.waiting_of(member, key)) == false then
                 return
             end
         end
@@ -32,7 +32,7 @@ local function last_due(key, free)
     local late = call('ZRANGE', Q.later, '[' .. key .. '\0', to, 'BYLEX', 'LIMIT', 0, EXAMINED)
     local due, found = {}, 0
     for _, member in ipairs(late) do
-        due[#due + 1] = sub(Lane.of_later(member, key).entry, 1, 12)
+        due[#due + 1] = sub(PartitionKey.of_later(member, key).entry, 1, 12)
     end
     examined = examined + #late
     each_of(Q.due, key, free, function(waiting)
@@ -48,7 +48,7 @@ end
 
 -- The sequence of the last job of a key that is not blocked; empty if all are.
 local function frontier(key)
-    local free = Lane.free_leases(key)
+    local free = PartitionKey.free_leases(key)
     examined = examined + 1
     if free <= 0 then
         return ''

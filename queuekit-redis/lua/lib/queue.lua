@@ -15,13 +15,13 @@ local now11, now13, now_text = format('%011x', now), format('%013.0f', now), for
 -- The names of the queue's keys by part, and its settings.
 local Q, per_key, skip, hold, fair, paused, max_pending, dedup, moving, known
 
--- Partition keys that have changed; the lanes that were read; the turn that is served; whether the
--- queue gained work, or a key let another job go.
-local touched, lanes, clock, stirred
+-- Partition keys that have changed; the records of those that were read; the turn that is served;
+-- whether the queue gained work, or a key let another job go.
+local touched, partition_keys, clock, stirred
 
 -- Pieces that a script may need: lib/NAME.lua. Most of the cost of a small call is creating
 -- functions, so a piece is created at its first use.
-local Job, Lane, Change, Frontier, View, Reserve, Payload
+local Job, PartitionKey, Change, Frontier, View, Reserve, Payload
 
 local function piece(make)
     return setmetatable({}, {
@@ -79,17 +79,16 @@ local function use(base)
         ready = KEYS[base + 4], completed = KEYS[base + 5], dead = KEYS[base + 6],
         cancelled = KEYS[base + 7], notes = KEYS[base + 8], failed = KEYS[base + 9],
         unique = KEYS[base + 10], unique_free = KEYS[base + 11], ends = KEYS[base + 12],
-        wake = KEYS[base + 13], lanes = KEYS[base + 14], waiting = KEYS[base + 15],
+        wake = KEYS[base + 13], partition_keys = KEYS[base + 14], waiting = KEYS[base + 15],
         places = KEYS[base + 16], due = KEYS[base + 17], later = KEYS[base + 18],
         turns = KEYS[base + 19], alarms = KEYS[base + 20], held = KEYS[base + 21],
         running = KEYS[base + 22],
     }
-    touched, lanes, clock, stirred = {}, {}, nil, false
-    local settings = call('HMGET', Q.meta, 'known', 'paused', 'per_key', 'skip', 'hold', 'fair',
-        'max_pending', 'dedup_ms', 'moving')
-    known = settings[1]
-    paused, skip = settings[2] == '1', settings[4] == '1'
-    hold, fair = settings[5] == '1', settings[6] == '1'
+    touched, partition_keys, clock, stirred = {}, {}, nil, false
+    local settings = call('HMGET', Q.meta, 'known', 'paused', 'per_key', 'key_on_wait',
+        'key_on_dead', 'order', 'max_pending', 'dedup_window_ms', 'moving')
+    known, paused = settings[1], settings[2] == '1'
+    skip, hold, fair = settings[4] == 'skip', settings[5] == 'hold', settings[6] == 'fair'
     per_key = tonumber(settings[3] or 1)
     max_pending = tonumber(settings[7] or nil)
     dedup = tonumber(settings[8] or 86400000)
@@ -146,7 +145,7 @@ local function refresh_touched()
     if next(touched) then
         local keys = touched
         touched = {}
-        Lane.refresh_all(keys)
+        PartitionKey.refresh_all(keys)
     end
 end
 
@@ -163,8 +162,8 @@ end
 -- Ends a script that has changed jobs: writes the rest, and wakes a sleeper.
 local function conclude()
     refresh_touched()
-    if next(lanes) then
-        Lane.store()
+    if next(partition_keys) then
+        PartitionKey.store()
     end
     flush_all()
     if stirred then

@@ -1,5 +1,5 @@
 -- Takes back leases that ran out, and grants others (contract R5, R7). Needs lib/queue.lua,
--- lib/job.lua, lib/lane.lua and lib/change.lua.
+-- lib/job.lua, lib/partition_key.lua and lib/change.lua.
 -- ARGV: 1 to 6 as in exchange.lua.
 local limit, reclaims, dead_letters = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local nonce, expires_at, worker = ARGV[4], format('%.0f', now + ARGV[5]), ARGV[6]
@@ -39,10 +39,10 @@ local function grant(id, state, data, key)
     local told = 5 + granted * 3
     answer[told - 2], answer[told - 1], answer[told] = id, state, data
     if fair then
-        Lane.served(key)
+        PartitionKey.served(key)
     end
     if fair or key ~= '' then
-        Lane.refresh(key)
+        PartitionKey.refresh(key)
     end
 end
 
@@ -52,12 +52,12 @@ local function lease_first(member, id, key, data)
         write('ZREM', Q.ready, member)
         if fair then
             local at, level = sub(data, 13, 23), sub(data, 47, 48)
-            write('ZREM', Q.waiting, Lane.waiting_member('', member, at, level))
+            write('ZREM', Q.waiting, PartitionKey.waiting_member('', member, at, level))
         end
     else
         local entry = sub(member, 1, 28)
-        Lane.wait_no_more(key, entry, sub(data, 13, 23), sub(data, 47, 48))
-        Lane.begin_run(key, entry)
+        PartitionKey.wait_no_more(key, entry, sub(data, 13, 23), sub(data, 47, 48))
+        PartitionKey.begin_run(key, entry)
     end
     write('ZADD', Q.leased, expires_at, member)
     local state = 'r00001' .. '00000000' .. '000000000001' .. nonce .. sub(data, 1, 34) .. now11
@@ -101,7 +101,7 @@ end
 
 -- A key was refreshed: its next job may come before those still to be leased.
 local function join(key)
-    local it = Lane.of(key)
+    local it = PartitionKey.of(key)
     if not (it.stands == 'P' and it.score) then
         return
     end
@@ -133,7 +133,7 @@ local function take_out(job, member, level, at)
     else
         Change.dead_letter(job, 'deadline')
     end
-    Lane.refresh(sub(member, 29))
+    PartitionKey.refresh(sub(member, 29))
 end
 
 -- Leases the job of a member of `ready`, or takes it out; false if no more may be taken out in this
@@ -180,7 +180,7 @@ local function walk(window, ids, keys, up_to)
         states = call('HMGET', Q.state, unpack(ids))
     end
     if next(keys) then
-        Lane.fetch(keys)
+        PartitionKey.fetch(keys)
     end
     local goes_on = true
     for item, id in ipairs(ids) do
@@ -209,8 +209,8 @@ local LOOKS = 20
 local function look_again(window, first)
     for item = first, math.min(#window / 2, first + LOOKS - 1) do
         local key = sub(window[item * 2 - 1], 29)
-        if key ~= '' and Lane.first_of(Q.due, key) then
-            Lane.refresh(key)
+        if key ~= '' and PartitionKey.first_of(Q.due, key) then
+            PartitionKey.refresh(key)
             join(key)
         end
     end
@@ -252,7 +252,7 @@ end
 -- The next job of a key whose turn it is: its member and score; none if none is due.
 local function due_of(key)
     if key ~= '' then
-        local waiting = Lane.next_of(key)
+        local waiting = PartitionKey.next_of(key)
         if waiting and waiting.at <= now then
             return waiting.entry .. key, waiting.level * LEVEL + waiting.at
         end
@@ -275,14 +275,14 @@ local function serve(keys)
     for _, key in ipairs(keys) do
         of_round[key] = true
     end
-    Lane.fetch(of_round)
+    PartitionKey.fetch(of_round)
     for _, key in ipairs(keys) do
         local member, score = due_of(key)
         if member then
             found[#found + 1] = { member, score }
             ids[#ids + 1] = sub(member, 13, 28)
         else
-            Lane.refresh(key)
+            PartitionKey.refresh(key)
         end
     end
     if #ids == 0 then
@@ -340,7 +340,7 @@ local function reserve(begun)
     end
     if limit > 0 then
         if fair or skip then
-            Lane.ring_alarms()
+            PartitionKey.ring_alarms()
         end
         if fair then
             fairly()

@@ -41,9 +41,9 @@ struct Figures {
     settings: QueueSettings,
 }
 
-/// The answers of lua/lanes.lua, added up.
+/// The answers of lua/partition_keys.lua, added up.
 #[derive(Default)]
-struct Lanes {
+struct OfKeys {
     ready: u64,
     scheduled: u64,
     failed: u64,
@@ -85,20 +85,20 @@ impl RedisStore {
     async fn queue_shown(&self, name: &QueueName, workers: &[WorkerInfo]) -> Result<Option<Queue>> {
         let Some(figures) = self.figures(name).await? else { return Ok(None) };
         let mut queue = Queue::empty(name.clone(), figures.settings.clone(), figures.now);
-        let (lanes, exact) = match figures.keyed {
-            0 => (Lanes::default(), true),
-            _ => self.lanes(name).await?,
+        let (of_keys, exact) = match figures.keyed {
+            0 => (OfKeys::default(), true),
+            _ => self.of_keys(name).await?,
         };
-        let oldest = figures.oldest.into_iter().chain(lanes.oldest).min();
+        let oldest = figures.oldest.into_iter().chain(of_keys.oldest).min();
         let mut set = |status, value, exact| queue.counts.set(status, Count { value, exact });
-        let plain = figures.standing.saturating_sub(lanes.standing);
-        let plain_due = figures.due.saturating_sub(lanes.due).min(plain);
+        let plain = figures.standing.saturating_sub(of_keys.standing);
+        let plain_due = figures.due.saturating_sub(of_keys.due).min(plain);
         let plain_later = plain - plain_due;
         let plain_failed = figures.plain_failed.min(plain_later);
-        set(Status::Ready, plain_due + lanes.ready, exact);
-        set(Status::Failed, plain_failed + lanes.failed, exact);
-        set(Status::Scheduled, plain_later - plain_failed + lanes.scheduled, exact);
-        let unblocked = lanes.ready + lanes.failed + lanes.scheduled;
+        set(Status::Ready, plain_due + of_keys.ready, exact);
+        set(Status::Failed, plain_failed + of_keys.failed, exact);
+        set(Status::Scheduled, plain_later - plain_failed + of_keys.scheduled, exact);
+        let unblocked = of_keys.ready + of_keys.failed + of_keys.scheduled;
         set(Status::Blocked, figures.keyed.saturating_sub(unblocked), exact);
         set(Status::Expired, figures.expired, true);
         set(Status::Running, figures.leased.saturating_sub(figures.expired), true);
@@ -120,27 +120,27 @@ impl RedisStore {
     }
 
     /// Counts the jobs of all keys with waiting jobs, up to a bound; false if it was reached.
-    async fn lanes(&self, name: &QueueName) -> Result<(Lanes, bool)> {
-        let mut lanes = Lanes::default();
+    async fn of_keys(&self, name: &QueueName) -> Result<(OfKeys, bool)> {
+        let mut of_keys = OfKeys::default();
         let (mut cursor, mut examined) = (Vec::new(), 0);
         while examined < EXACT_COUNT {
             let args = [cursor, SLICE.to_string().into_bytes()];
             let call = Call::Read;
-            let answer = self.on_queue("list_queues", call, Lua::Lanes, name, args).await?;
+            let answer = self.on_queue("list_queues", call, Lua::PartitionKeys, name, args).await?;
             let broken = || unreadable("the figures of partition keys");
             let mut parts = array_of(answer).ok_or_else(broken)?.into_iter();
             cursor = parts.next().and_then(bytes_of).ok_or_else(broken)?;
-            lanes.add(&mut parts).ok_or_else(broken)?;
+            of_keys.add(&mut parts).ok_or_else(broken)?;
             if cursor.is_empty() {
-                return Ok((lanes, true));
+                return Ok((of_keys, true));
             }
             examined += SLICE;
         }
-        Ok((lanes, false))
+        Ok((of_keys, false))
     }
 }
 
-impl Lanes {
+impl OfKeys {
     fn add(&mut self, parts: &mut impl Iterator<Item = Value>) -> Option<()> {
         let mut next = || number_of(parts.next()?).and_then(|count| u64::try_from(count).ok());
         self.ready += next()?;

@@ -13,7 +13,7 @@ use queuekit_core::{
 };
 use redis::Value;
 
-use super::act::Act;
+use super::actions::Action;
 use super::enqueue::answered;
 use super::parts::joined;
 use super::round::{Ask, Round};
@@ -200,7 +200,7 @@ impl RedisStore {
 
     /// Quarantines jobs whose data passes the checks of the scripts, and is broken elsewhere.
     async fn quarantine(&self, queue: &QueueName, leases: &[LeaseToken]) -> Result<()> {
-        let acts = leases.iter().map(Act::quarantine).collect();
+        let acts = leases.iter().map(Action::quarantine).collect();
         self.act_on("reserve", queue, acts, &AtomicBool::new(false)).await.map(drop)
     }
 

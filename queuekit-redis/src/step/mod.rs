@@ -1,10 +1,10 @@
 //! Requests to the scripts, and their answers.
 
-mod act;
+mod actions;
 mod enqueue;
 mod exchange;
 mod parts;
 mod request;
 mod round;
 
-pub(crate) use act::{Act, Acted};
+pub(crate) use actions::{Acted, Action};

@@ -2,8 +2,8 @@
 --
 -- At most one job of each key is where reserve looks: the next one to lease. In a strict queue that
 -- is `ready`; in a fair one the key itself is in `turns`, or in `alarms` until its next job is due.
--- The empty key stands for the jobs without one, which have a lane in fair queues only. The record
--- of a lane: 1-12 its turn; 13 whether it has an alarm; 14 where it is (P ready, G turns, T alarms,
+-- The empty key stands for the jobs without one, and is kept in fair queues only. The record of a
+-- key: 1-12 its turn; 13 whether it has an alarm; 14 where it is (P ready, G turns, T alarms,
 -- - nowhere); 15-18 how many of its jobs run; 19- in ready: the entry of its job. A key without a
 -- record has no waiting or running job. A job's entry is its sequence and id. Members of `waiting`
 -- are key NUL entry scheduled level; of `due` likewise; of `later` key NUL scheduled entry level;
@@ -20,34 +20,34 @@ local function read(text)
 end
 
 local function of(key)
-    local it = lanes[key]
+    local it = partition_keys[key]
     if not it then
-        it = read(call('HGET', Q.lanes, key))
-        lanes[key] = it
+        it = read(call('HGET', Q.partition_keys, key))
+        partition_keys[key] = it
     end
     return it
 end
 
--- Reads the lanes of several keys at once.
+-- Reads the records of several keys at once.
 local function fetch(keys)
     local unread = {}
     for key in pairs(keys) do
-        if not lanes[key] then
+        if not partition_keys[key] then
             unread[#unread + 1] = key
         end
     end
     if #unread > 0 then
-        local texts = call('HMGET', Q.lanes, unpack(unread))
+        local texts = call('HMGET', Q.partition_keys, unpack(unread))
         for item, key in ipairs(unread) do
-            lanes[key] = read(texts[item])
+            partition_keys[key] = read(texts[item])
         end
     end
 end
 
--- Writes the lanes that have changed since they were read.
+-- Writes the records that have changed since they were read.
 local function store()
     local gone = {}
-    for key, it in pairs(lanes) do
+    for key, it in pairs(partition_keys) do
         local text = nil
         if not it.gone then
             text = hex12(it.turn) .. (it.alarm and '1' or '0') .. it.stands
@@ -56,12 +56,12 @@ local function store()
         if not text and it.text then
             gone[#gone + 1] = key
         elseif text ~= it.text then
-            write('HSET', Q.lanes, key, text)
+            write('HSET', Q.partition_keys, key, text)
         end
         it.text = text
     end
     for _, key in ipairs(gone) do
-        write('HDEL', Q.lanes, key)
+        write('HDEL', Q.partition_keys, key)
     end
 end
 
@@ -318,7 +318,7 @@ local function join(keys)
     end
 end
 
--- Removes the lane of the key.
+-- Removes the record of the key.
 local function give_up(key)
     local it = of(key)
     leave_stand(key, it)

@@ -1,5 +1,5 @@
 -- Counts the jobs of some partition keys by status.
--- Needs lib/queue.lua, lib/lane.lua, lib/frontier.lua.
+-- Needs lib/queue.lua, lib/partition_key.lua, lib/frontier.lua.
 -- KEYS: those of the queue.
 -- ARGV: 1 the key after which to begin, empty for the first; 2 most jobs to look at.
 -- Result: the key at which it ended, empty if there are no more; ready, scheduled, failed;
@@ -15,7 +15,7 @@ while left > 0 do
         break
     end
     cursor = sub(first, 1, first:find('\0', 1, true) - 1)
-    local it = Lane.of(cursor)
+    local it = PartitionKey.of(cursor)
     left = left - 1
     Frontier.each_unblocked(cursor, function(waiting, is_due)
         left = left - 1

@@ -19,7 +19,7 @@ const SCAN: usize = 1000;
 
 /// One action on one job.
 #[derive(Clone, Debug)]
-pub(crate) struct Act {
+pub(crate) struct Action {
     id: JobId,
     what: &'static str,
     text: Vec<u8>,
@@ -39,7 +39,7 @@ pub(crate) enum Acted {
     Requested,
 }
 
-impl Act {
+impl Action {
     pub(crate) fn new(what: &'static str, id: JobId) -> Self {
         Self { id, what, text: Vec::new(), reason: Vec::new(), queue: None }
     }
@@ -68,7 +68,7 @@ impl Act {
 
 impl RedisStore {
     /// Runs each action in the queue that has the job; a job in no queue is `Unknown`.
-    pub(crate) async fn act(&self, operation: &'static str, acts: Vec<Act>) -> Result<Vec<Acted>> {
+    pub(crate) async fn act(&self, operation: &'static str, acts: Vec<Action>) -> Result<Vec<Acted>> {
         let ids: Vec<JobId> = acts.iter().map(|act| act.id).collect();
         let changed = AtomicBool::new(false);
         let changed = &changed;
@@ -76,7 +76,7 @@ impl RedisStore {
             let may_be = |at: &usize| acts[*at].may_be_of(&queue);
             let asked: Vec<bool> = slice.iter().map(may_be).collect();
             let of_queue = slice.iter().filter(|at| may_be(at)).map(|at| acts[*at].clone());
-            let of_queue: Vec<Act> = of_queue.collect();
+            let of_queue: Vec<Action> = of_queue.collect();
             async move {
                 let mut acted =
                     self.act_on(operation, &queue, of_queue, changed).await?.into_iter();
@@ -98,7 +98,7 @@ impl RedisStore {
         &self,
         operation: &'static str,
         queue: &QueueName,
-        acts: Vec<Act>,
+        acts: Vec<Action>,
         changed: &AtomicBool,
     ) -> Result<Vec<Acted>> {
         let mut all = Vec::with_capacity(acts.len());
@@ -108,7 +108,7 @@ impl RedisStore {
                 [act.what.into(), id, act.text.clone(), act.reason.clone()]
             });
             // A repetition could change a job that another call has changed meanwhile.
-            let answer = self.on_queue(operation, Call::Once, Lua::Act, queue, args).await?;
+            let answer = self.on_queue(operation, Call::Once, Lua::Actions, queue, args).await?;
             let answer = array_of(answer).ok_or_else(|| answered(operation))?;
             for (act, word) in slice.iter().zip(answer) {
                 let word = bytes_of(word).ok_or_else(|| answered(operation))?;
