@@ -37,7 +37,7 @@ local function judge(job)
     elseif state == 'p' then
         want(Q.waiting, PartitionKey.waiting_member(key, Change.told_as(job)))
         local entry, at, level = Change.told_as(job)
-        want(Q.places, level .. at .. entry)
+        want(Q.places, PLACE.write({ level = level, at = at, entry = entry }))
         local waiting = PartitionKey.waiting_member(key, entry, at, level)
         if skip and call('ZSCORE', Q.due, waiting) then
             want(Q.due, waiting)
@@ -77,7 +77,7 @@ for _, id in ipairs(call('HKEYS', Q.state)) do
     end
 end
 for _, field in ipairs(call('HKEYS', Q.notes)) do
-    if call('HEXISTS', Q.data, sub(field, 1, 16)) == 0 then
+    if call('HEXISTS', Q.data, sub(field, UNIQUE.id)) == 0 then
         find('a note of no job', field)
     end
 end
@@ -95,7 +95,7 @@ local records = call('HGETALL', Q.partition_keys)
 for at = 1, #records, 2 do
     local key, it = records[at], PartitionKey.of(records[at])
     if it.stands == 'P' then
-        local member = PartitionKey.first_of(Q.waiting, key) and sub(it.entry, 1, 28)
+        local member = PartitionKey.first_of(Q.waiting, key) and sub(it.entry, ENTRY.head)
         local from = '[' .. key .. '\0' .. (member or '')
         local waiting = call('ZRANGE', Q.waiting, from, from .. 'g', 'BYLEX', 'LIMIT', 0, 1)[1]
         waiting = waiting and PartitionKey.waiting_of(waiting, key)
@@ -122,13 +122,13 @@ for at = 1, #records, 2 do
     end
 end
 for _, member in ipairs(call('ZRANGE', Q.running, 0, -1)) do
-    local key = sub(member, 1, member:find('\0', 1, true) - 1)
+    local key = PartitionKey.key_of(member)
     if call('HEXISTS', Q.partition_keys, key) == 0 then
         find('a key that runs and has no record', key)
     end
 end
 for _, member in ipairs(call('ZRANGE', Q.waiting, 0, -1)) do
-    local key = sub(member, 1, member:find('\0', 1, true) - 1)
+    local key = PartitionKey.key_of(member)
     if PartitionKey.free_leases(key) > 0 and PartitionKey.of(key).stands == '-' and not moving then
         find('a key that is left behind', key)
     end

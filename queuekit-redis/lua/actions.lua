@@ -24,7 +24,7 @@ function act.dead_letter_forced(job, reason)
 end
 
 function act.dead_letter_lease(job, token, reason)
-    if hex12(job.lease_seq) .. job.nonce ~= token then
+    if seq_hex(job.lease_seq) .. job.nonce ~= token then
         return 'lost'
     elseif job.state == 'x' then
         return 'already'
@@ -36,7 +36,7 @@ function act.dead_letter_lease(job, token, reason)
 end
 
 function act.quarantine(job, token)
-    if job.state ~= 'r' or hex12(job.lease_seq) .. job.nonce ~= token then
+    if job.state ~= 'r' or seq_hex(job.lease_seq) .. job.nonce ~= token then
         return 'lost'
     end
     Change.quarantine(job)
@@ -66,13 +66,13 @@ function act.retry(job)
     local keeps = job.key ~= '' and call('ZSCORE', Q.held, job.key .. '\0' .. job.seq .. job.id)
     Change.leave(job)
     if not keeps then
-        job.seq = hex12(call('HINCRBY', Q.meta, 'seq', 1))
+        job.seq = seq_hex(call('HINCRBY', Q.meta, 'seq', 1))
     end
     job.state, job.attempts, job.releases, job.at = 'p', 0, 0, now
     job.cancel, job.reason = '0', ''
-    local deadline = not job.formless and hex(job.data, 24, 34)
+    local deadline = not job.formless and hex(job.data, DATA.deadline)
     if deadline and deadline > 0 then
-        job.deadline = hex11(now + deadline - hex(job.data, 35, 45))
+        job.deadline = time_hex(now + deadline - hex(job.data, DATA.created))
     end
     Change.enter(job)
     if job.unique ~= '' then
@@ -102,7 +102,7 @@ function act.delete(job, _, force)
         return 'conflict'
     end
     if job.unique ~= '' and call('HGET', Q.unique, job.unique) then
-        if sub(call('HGET', Q.unique, job.unique), 1, 16) == job.id then
+        if sub(call('HGET', Q.unique, job.unique), UNIQUE.id) == job.id then
             call('HDEL', Q.unique, job.unique)
             call('ZREM', Q.unique_free, job.unique)
         end

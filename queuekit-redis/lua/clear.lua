@@ -14,10 +14,10 @@ end
 local scanned = call('ZSCAN', set, ARGV[3], 'COUNT', ARGV[4])
 for item = 1, #scanned[2], 2 do
     local member = scanned[2][item]
-    if sub(member, -16) == id then
+    if sub(member, -ENTRY.id.width) == id then
         call('ZREM', set, member)
         if set == Q.held then
-            PartitionKey.refresh(sub(member, 1, #member - 29))
+            PartitionKey.refresh(PartitionKey.key_of(member))
             stirred = true
             conclude()
         else

@@ -1,6 +1,6 @@
 -- Stores events that are not in the log yet, and deliveries of events, in one step (contract R14).
 -- Needs lib/queue.lua, lib/job.lua, lib/partition_key.lua, lib/change.lua, lib/enqueue.lua.
--- KEYS: 1 to 6 the log: meta, order, records, data, keys, deliveries; then the keys of each queue.
+-- KEYS: LOG; then the keys of each queue.
 -- ARGV: 1 whether queues may be created here; 2 the version of the settings by which deliveries
 -- were found, or empty: then the events are in the log already; 3 how many events; from 4 on, per
 -- event: its id; type, space and idempotency key, or empty; its record from the version on; its
@@ -12,23 +12,18 @@
 -- stored (followed by its age in ms, if the id is its own), C another event has its id, L it is in
 -- the log, G it is gone; then the numbers of the deliveries that were not stored.
 --
--- A record: 1-11 when it was stored; 12 version; 13 whether its data is in `data`, and not at its
--- end; 14-16 bytes of the type; 17-19 of the partition key; 20-22 of the idempotency key; 23-29 of
--- the data; 30- these three, then metadata as JSON or nothing. Numbers are hexadecimal. It is
--- stored under the event's number, 12 digits, as in `order`. `deliveries` lists the deliveries that
--- have no copy of the data: 2 digits for the bytes of the queue's name, the name, the id of the
--- job.
-local LOG_KEYS, QUEUE_KEYS = 6, 23
-local meta, order, records = KEYS[1], KEYS[2], KEYS[3]
-local large, keys, deliveries = KEYS[4], KEYS[5], KEYS[6]
+-- A record is stored under the event's number, as in `order`. `deliveries` lists the deliveries
+-- that have no copy of the data.
+local meta, order, records = KEYS[LOG.meta], KEYS[LOG.order], KEYS[LOG.records]
+local large, keys, deliveries = KEYS[LOG.data], KEYS[LOG.keys], KEYS[LOG.deliveries]
 local is_new = ARGV[2] ~= ''
 
 if is_new and (call('HGET', meta, 'version') or '0') ~= ARGV[2] then
     return 0
 end
-for base = LOG_KEYS + 1, #KEYS, QUEUE_KEYS do
+for base = LOG.count + 1, #KEYS, QUEUE.count do
     if ARGV[1] == '0' and call('HEXISTS', KEYS[base], 'known') == 0 then
-        return { 'unknown', (base - LOG_KEYS - 1) / QUEUE_KEYS }
+        return { 'unknown', (base - LOG.count - 1) / QUEUE.count }
     end
 end
 
@@ -36,26 +31,28 @@ end
 local outcomes, events, by_id = {}, {}, {}
 
 local function event_of(number, record, data)
-    return { number = number, record = record, data = data, apart = sub(record, 13, 13) == '1' }
+    return {
+        number = number, record = record, data = data, apart = sub(record, EVENT.apart) == '1',
+    }
 end
 
 -- An event of the log, by its place; none if it is not there or cannot be read. If its data is
 -- large, its deliveries need only the number.
 local function stored_event(place)
-    local number = place and hex12(tonumber(place))
+    local number = place and seq_hex(tonumber(place))
     local record = number and call('HGET', records, number) or ''
-    if #record < 29 or sub(record, 1, 29):find('%X') then
+    if #record < EVENT.head.to or sub(record, EVENT.head):find('%X') then
         return nil
     end
-    local is_apart = sub(record, 13, 13) == '1'
-    local data = not is_apart and sub(record, #record + 1 - hex(record, 23, 29))
+    local is_apart = sub(record, EVENT.apart) == '1'
+    local data = not is_apart and sub(record, #record + 1 - hex(record, EVENT.data))
     return event_of(number, record, data)
 end
 
 -- Whether a stored event has the same type and data as another.
 local function are_equal(one, other)
     local function type_of(record)
-        return sub(record, 30, 29 + hex(record, 14, 16))
+        return sub(record, EVENT.rest, EVENT.head.to + hex(record, EVENT.kind))
     end
     local data = one.data or call('HGET', large, one.number)
     return type_of(one.record) == type_of(other.record) and data == other.data
@@ -77,11 +74,12 @@ local function admit(count)
     for item, id in ipairs(ids) do
         local base = 4 + (item - 1) * 4
         local unique, data = ARGV[base + 1], ARGV[base + 3]
-        local event = event_of(nil, now11 .. ARGV[base + 2], data)
+        local record = EVENT.write({ emitted = now_hex, written = ARGV[base + 2] })
+        local event = event_of(nil, record, data)
         local same = by_id[id] or stored_event(places[item])
         local holder = unique ~= '' and (taken[unique] or call('HGET', keys, unique))
         if same then
-            local age = math.max(now - hex(same.record, 1, 11), 0)
+            local age = math.max(now - hex(same.record, EVENT.emitted), 0)
             outcomes[item] = are_equal(same, event) and 'D' .. id .. format('%.0f', age) or 'C'
         elseif holder then
             outcomes[item] = 'D' .. holder
@@ -95,7 +93,7 @@ local function admit(count)
     end
     local last = new > 0 and call('HINCRBY', meta, 'seq', new) or 0
     for place, item in ipairs(fresh) do
-        events[item].number = hex12(last - new + place)
+        events[item].number = seq_hex(last - new + place)
     end
     return { ids = ids, taken = taken, fresh = fresh, last = last }
 end
@@ -137,11 +135,11 @@ end
 
 -- A delivery's data from the version on.
 local function static_of(event, head)
-    local flag, size, payload = '0', sub(event.record, 23, 29), event.data
+    local flag, size, payload = '0', sub(event.record, EVENT.data), event.data
     if event.apart then
-        flag, size, payload = '2', '000000c', event.number
+        flag, size, payload = '2', format(STATIC.payload.hex, #event.number), event.number
     end
-    return sub(head, 1, 3) .. flag .. sub(head, 5, 13) .. size .. sub(head, 21) .. payload
+    return STATIC.with(head, { flag = flag, payload = size }) .. payload
 end
 
 -- By event number: the text added to its deliveries; and the numbers by which the script reports
@@ -155,7 +153,7 @@ local function add(event, name, id)
         its = { old or '' }
         added[event.number] = its
     end
-    local entry = format('%02x', #name) .. name .. id
+    local entry = format(DELIVERY.name.hex, #name) .. name .. id
     if its[1] == '' or not its[1]:find(entry, 1, true) then
         its[#its + 1] = entry
     end
@@ -197,7 +195,7 @@ else
     find(count)
 end
 local at, first = 4 + count * (is_new and 4 or 1), 0
-for base = LOG_KEYS + 1, #KEYS, QUEUE_KEYS do
+for base = LOG.count + 1, #KEYS, QUEUE.count do
     deliver(base, at, first)
     first = first + tonumber(ARGV[at + 1])
     at = at + 2 + tonumber(ARGV[at + 1]) * 4

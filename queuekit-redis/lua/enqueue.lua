@@ -5,19 +5,18 @@
 -- on, per queue: how many jobs; per job the values that lib/enqueue.lua describes.
 -- Result: 1 if all were created; `unknown` and the number of the first queue that does not exist,
 -- or `ahead` and the number of a job: nothing was stored; else the answer of lib/enqueue.lua.
-local QUEUE_KEYS = 23
 
 -- Checks before the first write that all of it can be written.
 local at = 3
-for queue = 1, #KEYS / QUEUE_KEYS do
+for queue = 1, #KEYS / QUEUE.count do
     local count = tonumber(ARGV[at])
-    if ARGV[1] == '0' and call('HEXISTS', KEYS[(queue - 1) * QUEUE_KEYS + 1], 'known') == 0 then
+    if ARGV[1] == '0' and call('HEXISTS', KEYS[(queue - 1) * QUEUE.count + 1], 'known') == 0 then
         return { 'unknown', queue - 1 }
     end
     for job = 1, count do
         local start = ARGV[at + job * 4 - 2]
-        if start ~= '+0' and sub(start, 1, 1) == '@'
-            and tonumber(sub(start, 2)) > now + ARGV[2] then
+        if start ~= '+0' and sub(start, TAGGED.tag) == '@'
+            and tonumber(sub(start, TAGGED.rest)) > now + ARGV[2] then
             return { 'ahead', (at + job * 4 - 3 - 4 - queue + 1) / 4 }
         end
     end
@@ -25,9 +24,9 @@ for queue = 1, #KEYS / QUEUE_KEYS do
 end
 
 local at, number = 3, 0
-for queue = 1, #KEYS / QUEUE_KEYS do
+for queue = 1, #KEYS / QUEUE.count do
     local count = tonumber(ARGV[at])
-    use((queue - 1) * QUEUE_KEYS + 1)
+    use((queue - 1) * QUEUE.count + 1)
     if not known then
         establish()
     end

@@ -1,11 +1,10 @@
 -- Ends leases, then grants others of the same queue, in one step (contract R3, R4, R5).
 -- Needs lib/queue.lua, lib/job.lua, lib/partition_key.lua, lib/change.lua, lib/reserve.lua,
 -- lib/payload.lua.
--- KEYS: those of the queue; for a queue of events also 24, the data of events.
+-- KEYS: those of the queue; for a queue of events also the data of events.
 -- ARGV: 1 most jobs to lease; 2 most leases to take back; 3 most jobs to dead-letter; 4 nonce; 5
--- ttl in ms; 6 worker; 7 how many acks, each from 9 on: id, token (lease_seq as 12 hexadecimal
--- digits and the nonce), result (+ and its bytes) or empty; 8 how many nacks, each after those: id,
--- token, kind (t retry, l release, f fatal, c cancelled), delay in ms, text.
+-- ttl in ms; 6 worker; 7 how many acks, each from 9 on: id, token (as in STATE),
+-- result (+ and its bytes) or empty; 8 how many nacks, each after those: id, token, kind (t retry, l release, f fatal, c cancelled), delay in ms, text.
 -- Result: an outcome per ack (A acked, D done before, L lost, N unknown) and per nack (r retrying,
 -- x dead, b released, c cancelled, l lost, n unknown), in one text; now; how many leases might
 -- still be taken back, and how many jobs dead-lettered; ms to the next event, empty if there is
@@ -34,20 +33,22 @@ local function ack()
         local outcome = 'L'
         if not state then
             outcome = call('HEXISTS', Q.data, id) == 1 and 'L' or 'N'
-        elseif sub(state, 15, 42) == token and Job.is_state(state) then
-            if sub(state, 1, 1) == 'r' then
+        elseif sub(state, STATE.token) == token and Job.is_state(state) then
+            if sub(state, STATE.state) == 'r' then
                 outcome = 'A'
                 ends, done = ends + 1, done + 1
-                local end_seq, size = hex12(ends), sub(state, 111, 118)
+                local end_seq, size = seq_hex(ends), sub(state, STATE.size)
                 if result ~= '' then
-                    size = format('%08x', tonumber(size, 16) + #result - 1)
+                    size = format(STATE.size.hex, tonumber(size, 16) + #result - 1)
                     call('HSET', Q.notes, id .. 'r', result)
                 end
                 bytes = bytes + tonumber(size, 16)
-                local key, entry = Job.key_of(state), sub(state, 43, 54) .. id
+                local key, entry = Job.key_of(state), sub(state, STATE.seq) .. id
                 left[done] = entry .. key
                 ended[done * 2 - 1], ended[done * 2] = now_text, end_seq .. id
-                seen[id] = 'c' .. sub(state, 2, 87) .. now11 .. end_seq .. size .. sub(state, 119)
+                seen[id] = STATE.with(state, {
+                    state = 'c', finished = now_hex, end_seq = end_seq, size = size,
+                })
                 changed[done * 2 - 1], changed[done * 2] = id, seen[id]
                 if key ~= '' then
                     stopped[#stopped + 1] = { key, entry }
@@ -55,10 +56,10 @@ local function ack()
                 elseif fair then
                     touch('')
                 end
-                if sub(state, 119, 119) == '1' then
+                if sub(state, STATE.has_unique) == '1' then
                     Change.end_unique(Job.job_of(id, call('HGET', Q.data, id) or '', seen[id]))
                 end
-            elseif sub(state, 1, 1) == 'c' then
+            elseif sub(state, STATE.state) == 'c' then
                 outcome = 'D'
             end
         end
@@ -88,7 +89,8 @@ local function nack(id, token, kind, delay, text)
     local state = call('HGET', Q.state, id)
     if not state then
         return call('HEXISTS', Q.data, id) == 1 and 'l' or 'n'
-    elseif sub(state, 1, 1) ~= 'r' or sub(state, 15, 42) ~= token or not Job.is_state(state) then
+    elseif sub(state, STATE.state) ~= 'r' or sub(state, STATE.token) ~= token
+        or not Job.is_state(state) then
         return 'l'
     end
     local job = Job.load(id)
@@ -128,7 +130,7 @@ for _ = 1, tonumber(ARGV[8]) do
 end
 refresh_touched()
 
-local answer = { '', now13, ARGV[2], ARGV[3], '' }
+local answer = { '', now_ms, ARGV[2], ARGV[3], '' }
 if known and not paused and ARGV[6] ~= '' then
     if moving then
         -- Its keys are being placed anew: src/admin.rs continues that.
@@ -139,7 +141,7 @@ if known and not paused and ARGV[6] ~= '' then
 end
 conclude()
 answer[1] = table.concat(outcomes)
-if KEYS[24] then
+if KEYS[QUEUE.next] then
     for told = 8, #answer, 3 do
         answer[told] = Payload.whole(answer[told])
     end

@@ -11,10 +11,10 @@ for base = 2, #ARGV, 2 do
     local outcome = 'L'
     if not state then
         outcome = call('HEXISTS', Q.data, id) == 1 and 'L' or 'N'
-    elseif sub(state, 1, 1) == 'r' and sub(state, 15, 42) == ARGV[base + 1]
+    elseif sub(state, STATE.state) == 'r' and sub(state, STATE.token) == ARGV[base + 1]
         and Job.is_state(state) then
-        call('ZADD', Q.leased, now + ARGV[1], sub(state, 43, 54) .. id .. Job.key_of(state))
-        outcome = sub(state, 2, 2) == '1' and 'C' or 'E'
+        call('ZADD', Q.leased, now + ARGV[1], sub(state, STATE.seq) .. id .. Job.key_of(state))
+        outcome = sub(state, STATE.cancel) == '1' and 'C' or 'E'
     end
     outcomes[#outcomes + 1] = outcome
 end

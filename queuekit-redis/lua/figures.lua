@@ -21,7 +21,7 @@ local function first_due(level)
     local first = call('ZRANGE', Q.ready, from, from + now, 'BYSCORE', 'LIMIT', 0, most,
         'WITHSCORES')
     for item = 1, #first, 2 do
-        if not skip or #first[item] == 28 then
+        if not skip or #first[item] == ENTRY.head.to then
             return first[item + 1] - from
         end
     end
@@ -43,10 +43,10 @@ while level < 32 do
     level = level + 1
 end
 return {
-    now13, call('ZCARD', Q.leased), call('ZCOUNT', Q.leased, '-inf', now),
+    now_ms, call('ZCARD', Q.leased), call('ZCOUNT', Q.leased, '-inf', now),
     call('ZCARD', Q.completed), call('ZCARD', Q.dead), call('ZCARD', Q.cancelled), stand, due,
-    oldest and ms13(oldest) or '',
-    call('ZCOUNT', Q.failed, '(' .. now13, '+inf'), call('ZCARD', Q.places),
+    oldest and ms_text(oldest) or '',
+    call('ZCOUNT', Q.failed, '(' .. now_ms, '+inf'), call('ZCARD', Q.places),
     call('GET', Q.ends) or '', call('HGET', Q.meta, 'ends') or '0',
     call('HGET', Q.meta, 'total_x') or '0', call('HGET', Q.meta, 'total_n') or '0',
     call('HGET', Q.meta, 'corrupt') or '0', call('HGET', Q.meta, 'settings') or '{}',

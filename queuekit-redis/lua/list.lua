@@ -1,20 +1,20 @@
 -- Reads jobs of one section of a queue, in its order, after a place (contract R8.2).
 -- Needs lib/queue.lua, lib/job.lua, lib/partition_key.lua, lib/frontier.lua, lib/view.lua,
 -- lib/payload.lua.
--- KEYS: those of the queue; for a queue of events also 24, the data of events.
+-- KEYS: those of the queue; for a queue of events also the data of events.
 -- ARGV: 1 the section: leased, completed, dead, cancelled, waiting, keyed; 2 the place after which
 -- to begin, empty for the beginning; 3 most jobs.
 -- Result: now; the place at which it ended, empty if there are no more; then per job its place, how
 -- many bytes of it are left out, and the values of lib/view.lua. A large job is answered without
 -- what is large, because the caller may not want it: lua/get.lua reads it whole.
 --
--- A place has, for leased and ended jobs, 17 digits of the score and the member; for waiting ones
--- the member of `places`; with `keyed` the member of `waiting`. These two begin with a letter, p or
+-- A place has, for leased and ended jobs, the score and the member; for waiting ones the member of
+-- `places`; with `keyed` the member of `waiting`. These two begin with a letter, p or
 -- k: if a queue changed its order meanwhile, its waiting jobs are read from the beginning.
 use(1)
 local section, after, most = ARGV[1], ARGV[2], tonumber(ARGV[3])
--- Jobs without a key are in `waiting` in fair queues only, and not all of them while keys are placed
--- anew.
+-- Jobs without a key are in `waiting` in fair queues only, and not all of them while keys are
+-- placed anew.
 if section == 'waiting' and fair and not moving then
     section = 'keyed'
 end
@@ -22,10 +22,10 @@ end
 local ENOUGH, ENOUGH_BYTES = 2000, 1048576
 -- A job whose large parts have at most this many bytes is answered whole.
 local SMALL = 4096
-local answer = { now13, '' }
+local answer = { now_ms, '' }
 
 local function after_of(letter)
-    return sub(after, 1, 1) == letter and sub(after, 2) or ''
+    return sub(after, TAGGED.tag) == letter and sub(after, TAGGED.rest) or ''
 end
 
 local function is_enough()
@@ -62,7 +62,7 @@ local function by_time(set, newest_first)
     local total = call('ZCARD', set)
     local from = 0
     if after ~= '' then
-        local score, member = tonumber(sub(after, 1, 17)), sub(after, 18)
+        local score, member = tonumber(sub(after, SCORED.score)), sub(after, SCORED.rest)
         from = rank_after(set, score, member)
         if newest_first then
             -- Newest first: skips the members above the place, and the one at the place itself,
@@ -73,8 +73,9 @@ local function by_time(set, newest_first)
     local order = newest_first and { 'REV', 'WITHSCORES' } or { 'WITHSCORES' }
     local members = call('ZRANGE', set, from, from + most - 1, unpack(order))
     for item = 1, #members, 2 do
-        local place = format('%017.0f', tonumber(members[item + 1])) .. members[item]
-        tell(place, sub(members[item], 13, 28), members[item])
+        local score = tonumber(members[item + 1])
+        local place = format(SCORED.score.decimal, score) .. members[item]
+        tell(place, sub(members[item], ENTRY.id), members[item])
         answer[2] = place
         if View.read() >= ENOUGH_BYTES then
             return
@@ -90,10 +91,10 @@ local function by_key()
     from = from == '' and '-' or '(' .. from
     local members = call('ZRANGE', Q.waiting, from, '+', 'BYLEX', 'LIMIT', 0, most)
     for _, member in ipairs(members) do
-        local key = sub(member, 1, member:find('\0', 1, true) - 1)
+        local key = PartitionKey.key_of(member)
         local waiting = PartitionKey.waiting_of(member, key)
         answer[2] = 'k' .. member
-        tell(answer[2], sub(waiting.entry, 13), waiting.entry .. key)
+        tell(answer[2], sub(waiting.entry, ENTRY.id), waiting.entry .. key)
         if is_enough() then
             return
         end
@@ -107,8 +108,8 @@ end
 local function by_place()
     local from, place = 0, after_of('p')
     if place ~= '' then
-        local level, at = hex(place, 1, 2), hex(place, 3, 13)
-        from = rank_after(Q.ready, level * LEVEL + at, sub(place, 14) .. '\255')
+        local level, at = hex(place, PLACE.level), hex(place, PLACE.at)
+        from = rank_after(Q.ready, level * LEVEL + at, sub(place, PLACE.entry) .. '\255')
     end
     local ready = call('ZRANGE', Q.ready, from, from + most - 1, 'WITHSCORES')
     local places = call('ZRANGE', Q.places, place == '' and '-' or '(' .. place, '+', 'BYLEX',
@@ -119,7 +120,10 @@ local function by_place()
         if ready[item] then
             local score = tonumber(ready[item + 1])
             local level = floor(score / LEVEL)
-            one = format('%02x', level) .. hex11(score - level * LEVEL) .. sub(ready[item], 1, 28)
+            one = PLACE.write({
+                level = format(PLACE.level.hex, level), at = time_hex(score - level * LEVEL),
+                entry = sub(ready[item], ENTRY.head),
+            })
         end
         -- The entries after the end of a full window are not known.
         if (not one and #ready == most * 2) or (not its and #places == most) then
@@ -130,11 +134,11 @@ local function by_place()
         end
         if one and (not its or one <= its) then
             answer[2] = 'p' .. one
-            tell(answer[2], sub(one, 26), ready[item])
+            tell(answer[2], sub(one, PLACE.id), ready[item])
             item, other = item + 2, its == one and other + 1 or other
         else
             answer[2] = 'p' .. its
-            tell(answer[2], sub(its, 26))
+            tell(answer[2], sub(its, PLACE.id))
             other = other + 1
         end
     end

@@ -6,6 +6,11 @@
 -- how many of them are in ready, and how many of those are due; when the first ready one was due,
 -- or empty.
 use(1)
+
+local function attempts_of(id)
+    return hex(call('HGET', Q.state, id) or '', STATE.attempts) or 0
+end
+
 local cursor, left = ARGV[1], tonumber(ARGV[2])
 local ready, scheduled, failed, stand, due, oldest = 0, 0, 0, 0, 0, nil
 while left > 0 do
@@ -14,7 +19,7 @@ while left > 0 do
         cursor = ''
         break
     end
-    cursor = sub(first, 1, first:find('\0', 1, true) - 1)
+    cursor = PartitionKey.key_of(first)
     local it = PartitionKey.of(cursor)
     left = left - 1
     Frontier.each_unblocked(cursor, function(waiting, is_due)
@@ -22,7 +27,7 @@ while left > 0 do
         if is_due then
             ready = ready + 1
             oldest = math.min(oldest or waiting.at, waiting.at)
-        elseif (hex(call('HGET', Q.state, sub(waiting.entry, 13)) or '', 3, 6) or 0) > 0 then
+        elseif attempts_of(sub(waiting.entry, ENTRY.id)) > 0 then
             failed = failed + 1
         else
             scheduled = scheduled + 1
@@ -33,4 +38,4 @@ while left > 0 do
         stand, due = stand + 1, due + (score % LEVEL <= now and 1 or 0)
     end
 end
-return { cursor, ready, scheduled, failed, stand, due, oldest and ms13(oldest) or '' }
+return { cursor, ready, scheduled, failed, stand, due, oldest and ms_text(oldest) or '' }

@@ -5,16 +5,16 @@
 -- ARGV: 1 most jobs or keys to look at.
 -- Result: 1 if there is more to do.
 --
--- `moving` of the settings has the progress: p and a member, while placing jobs without a key, which
--- are in `waiting` in fair queues only; s and a member, while finding which jobs are due, for skip;
--- k and a key, while placing keys.
+-- `moving` of the settings has the progress: p and a member, while placing jobs without a key,
+-- which are in `waiting` in fair queues only; s and a member, while finding which jobs are due, for
+-- skip; k and a key, while placing keys.
 use(1)
 if not moving then
     return 0
 end
 
 local most = tonumber(ARGV[1])
-local phase, cursor = sub(moving, 1, 1), sub(moving, 2)
+local phase, cursor = sub(moving, TAGGED.tag), sub(moving, TAGGED.rest)
 
 local function go_on(next_phase, at)
     call('HSET', Q.meta, 'moving', next_phase .. at)
@@ -53,24 +53,25 @@ local function plain()
     end
     local from = 0
     if cursor ~= '' then
-        from = rank_after(tonumber(sub(cursor, 1, 17)), sub(cursor, 18))
+        from = rank_after(tonumber(sub(cursor, SCORED.score)), sub(cursor, SCORED.rest))
     end
     local members = call('ZRANGE', Q.ready, from, from + most - 1, 'WITHSCORES')
     local waiting = {}
     for item = 1, #members, 2 do
-        if #members[item] == 28 then
+        if #members[item] == ENTRY.head.to then
             local score = tonumber(members[item + 1])
             local level = floor(score / LEVEL)
             waiting[#waiting + 1] = 0
-            waiting[#waiting + 1] = '\0' .. members[item] .. hex11(score - level * LEVEL)
-                .. format('%02x', level)
+            waiting[#waiting + 1] = PartitionKey.waiting_member('', members[item],
+                time_hex(score - level * LEVEL), format(WAITING.level.hex, level))
         end
     end
     if #waiting > 0 then
         call('ZADD', Q.waiting, unpack(waiting))
     end
     if #members == most * 2 then
-        return go_on('p', format('%017.0f', tonumber(members[#members])) .. members[#members - 1])
+        local score = format(SCORED.score.decimal, tonumber(members[#members]))
+        return go_on('p', score .. members[#members - 1])
     end
     PartitionKey.refresh('')
     return go_on('s', '')
@@ -84,9 +85,9 @@ local function due()
     local from = cursor == '' and '[\1' or '(' .. cursor
     local members = call('ZRANGE', Q.waiting, from, '+', 'BYLEX', 'LIMIT', 0, most)
     for _, member in ipairs(members) do
-        local key = sub(member, 1, member:find('\0', 1, true) - 1)
+        local key = PartitionKey.key_of(member)
         local waiting = PartitionKey.waiting_of(member, key)
-        local at, level = hex11(waiting.at), format('%02x', waiting.level)
+        local at, level = time_hex(waiting.at), format(WAITING.level.hex, waiting.level)
         local later = PartitionKey.later_member(key, waiting.entry, at, level)
         call('ZREM', Q.later, later)
         call('ZREM', Q.due, member)
@@ -111,7 +112,7 @@ local function keys()
             stirred = true
             return 0
         end
-        cursor = sub(member, 1, member:find('\0', 1, true) - 1)
+        cursor = PartitionKey.key_of(member)
         PartitionKey.refresh(cursor)
     end
     return go_on('k', cursor)

@@ -47,10 +47,10 @@ local function prune(states, age, jobs, bytes)
         if not ((age and passed >= age) or (too_many and passed >= grace)) then
             return
         end
-        local id = sub(oldest, 13, 28)
+        local id = sub(oldest, ENTRY.id)
         local job = Job.load(id) or Job.job_of(id, '')
         -- So that a job with a broken record is removed too.
-        job.state, job.end_seq = its_state, sub(oldest, 1, 12)
+        job.state, job.end_seq = its_state, sub(oldest, ENTRY.seq)
         Change.outlive(job)
         Change.remove(job)
         removed = removed + 1

@@ -37,7 +37,7 @@ local function forget(cursor)
     local found = scanned[2]
     for at = 1, #found, 2 do
         local unique, text = found[at], found[at + 1]
-        if #text <= 29 and call('HEXISTS', Q.data, sub(text, 1, 16)) == 0 then
+        if #text <= UNIQUE.head.to and call('HEXISTS', Q.data, sub(text, UNIQUE.id)) == 0 then
             call('HDEL', Q.unique, unique)
             call('ZREM', Q.unique_free, unique)
         end

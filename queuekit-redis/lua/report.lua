@@ -13,25 +13,24 @@ while at <= #ARGV do
     local outcome = 'L'
     if not state then
         outcome = call('HEXISTS', Q.data, id) == 1 and 'L' or 'N'
-    elseif sub(state, 1, 1) == 'r' and sub(state, 15, 42) == token then
+    elseif sub(state, STATE.state) == 'r' and sub(state, STATE.token) == token then
         outcome = 'R'
         if progress ~= '' then
             call('HSET', Q.notes, id .. 'p', progress)
         end
         if lines > 0 then
-            -- Each line: its length in 8 digits, when, the text.
-            local old, count, from = call('HGET', Q.notes, id .. 'l') or '', 0, 1
+            local old, to = call('HGET', Q.notes, id .. 'l') or '', 0
             local new = {}
-            while from <= #old do
-                local length = tonumber(sub(old, from, from + 7)) or #old
-                new[#new + 1] = sub(old, from, from + 7 + length)
-                from = from + 8 + length
+            while to < #old do
+                local from, text_from = to + NOTE.length.from, to + NOTE.length.to
+                to = text_from + (tonumber(sub(old, from, text_from)) or #old)
+                new[#new + 1] = sub(old, from, to)
             end
             for line = 1, lines do
-                local text = now13 .. ARGV[at + 3 + line]
-                new[#new + 1] = format('%08d', #text) .. text
+                local text = LINE.write({ at = now_ms }) .. ARGV[at + 3 + line]
+                new[#new + 1] = format(NOTE.length.decimal, #text) .. text
             end
-            count = #new - tonumber(ARGV[1])
+            local count = #new - tonumber(ARGV[1])
             call('HSET', Q.notes, id .. 'l', table.concat(new, '', math.max(count, 0) + 1))
         end
     end

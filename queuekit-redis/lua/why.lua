@@ -13,7 +13,8 @@ if job.key ~= '' then
     local first = PartitionKey.first_of(Q.held, job.key)
         or PartitionKey.first_of(Q.running, job.key)
         or PartitionKey.first_of(Q.waiting, job.key)
-    blocker = first and sub(first, #job.key + 14, #job.key + 29) or ''
+    local from = #job.key + 1
+    blocker = first and sub(first, from + ENTRY.id.from, from + ENTRY.id.to) or ''
 end
 if fair then
     return { blocker, '' }
@@ -30,7 +31,7 @@ local offset, same = 0, nil
 repeat
     same = call('ZRANGE', Q.ready, own + job.at, own + job.at, 'BYSCORE', 'LIMIT', offset, 200)
     for _, member in ipairs(same) do
-        if sub(member, 1, 12) >= job.seq then
+        if sub(member, ENTRY.seq) >= job.seq then
             return { blocker, before }
         end
         before = before + 1

@@ -1,11 +1,11 @@
 -- Takes a worker off the list (contract R3.9).
--- KEYS: the beats of workers; when they run out.
+-- KEYS: WORKERS: the beats, and when they run out.
 -- ARGV: 1 worker.
 -- Result: 1 if it was listed, else 0.
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local listed = call('ZSCORE', KEYS[2], ARGV[1])
-call('ZREM', KEYS[2], ARGV[1])
-call('HDEL', KEYS[1], ARGV[1])
+local listed = call('ZSCORE', KEYS[WORKERS.expiry], ARGV[1])
+call('ZREM', KEYS[WORKERS.expiry], ARGV[1])
+call('HDEL', KEYS[WORKERS.beats], ARGV[1])
 return listed and tonumber(listed) > now and 1 or 0

@@ -15,7 +15,7 @@ use crate::codec::{array_of, millis, number_of};
 use crate::doubt::in_part;
 use crate::scripts::Lua;
 use crate::settings;
-use crate::step::{Action, Acted};
+use crate::step::{Acted, Action};
 
 /// The most jobs or keys that one step of placing looks at.
 const SLICE: usize = 200;

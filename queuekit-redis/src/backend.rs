@@ -8,7 +8,7 @@ use queuekit_core::capability::{Exchange, Exchanged, Settlement};
 use queuekit_core::{Error, ErrorKind, Job, JobId, NewJob, Queue, QueueName, Result};
 
 use crate::RedisStore;
-use crate::step::{Action, Acted};
+use crate::step::{Acted, Action};
 
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]

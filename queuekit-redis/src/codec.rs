@@ -1,5 +1,4 @@
-//! A job's records as bytes, and back. lua/lib/job.lua has the layout of the part that scripts
-//! read.
+//! A job's records as bytes, and back.
 
 use std::time::Duration;
 
@@ -11,6 +10,9 @@ use queuekit_core::{
 };
 use redis::Value;
 use serde::{Deserialize, Serialize};
+
+use crate::layout::bytes::{Parts, put};
+use crate::layout::{DATA, FAILURE, LINE, NOTE, STATE};
 
 /// The version of new records, which scripts check.
 const VERSION: u8 = b'1';
@@ -42,17 +44,15 @@ fn data_with(job: &NewJob, payload: &[u8]) -> Vec<u8> {
     let key = job.partition_key().map_or("", |key| key.as_str());
     let unique = job.idempotency_key().map_or("", |key| key.as_str());
     let mut bytes = Vec::with_capacity(96 + key.len() + unique.len() + payload.len());
-    let head = format!(
-        "{}{:02x}{}{:03x}{:03x}{:03x}{:07x}",
-        char::from(VERSION),
-        31 - job.priority().level(),
-        u8::from(job.unique_until_done()),
-        job.max_attempts(),
-        key.len(),
-        unique.len(),
-        payload.len()
-    );
-    bytes.extend_from_slice(head.as_bytes());
+    let mut head = [b'0'; DATA.head.end];
+    head[DATA.version.start] = VERSION;
+    put(&mut head, DATA.level, (31 - job.priority().level()).into());
+    put(&mut head, DATA.flag, job.unique_until_done().into());
+    put(&mut head, DATA.max_attempts, job.max_attempts() as usize);
+    put(&mut head, DATA.key, key.len());
+    put(&mut head, DATA.unique, unique.len());
+    put(&mut head, DATA.payload, payload.len());
+    bytes.extend_from_slice(&head[DATA.written]);
     bytes.extend_from_slice(key.as_bytes());
     bytes.extend_from_slice(unique.as_bytes());
     bytes.extend(format!("{} {:x}", job.kind(), millis(job.timeout())).into_bytes());
@@ -88,28 +88,27 @@ pub(crate) struct Data {
 impl Data {
     /// Reads a job's data; none if it is malformed.
     pub(crate) fn read(bytes: Bytes) -> Option<Self> {
-        let text = |from: usize, to: usize| std::str::from_utf8(bytes.get(from..to)?).ok();
-        let hex = |from, to| u64::from_str_radix(text(from, to)?, 16).ok();
-        let time = |from| hex(from, from + 11).and_then(time_of);
-        let (key, unique) = (hex(52, 55)? as usize, hex(55, 58)? as usize);
-        let payload = bytes.len().checked_sub(usize::try_from(hex(58, 65)?).ok()?)?;
-        let (key_to, unique_to) = (65 + key, 65 + key + unique);
-        let mut rest = text(unique_to, payload)?.splitn(3, ' ');
+        let parts = Parts(&bytes);
+        let key_to = DATA.head.end + parts.length(DATA.key)?;
+        let unique_to = key_to + parts.length(DATA.unique)?;
+        let payload = bytes.len().checked_sub(parts.length(DATA.payload)?)?;
+        let mut rest = parts.text(unique_to..payload)?.splitn(3, ' ');
         let (kind, timeout) = (rest.next()?, rest.next()?);
         let more = rest.next().map(serde_json::from_str::<More>).transpose().ok()?;
         let more = more.unwrap_or_default();
-        let level = u8::try_from(hex(46, 48)?).ok()?;
-        let named = |from, to| text(from, to).filter(|name| !name.is_empty());
+        let level = u8::try_from(parts.hex(DATA.level)?).ok()?;
+        let (key, unique) = (DATA.head.end..key_to, key_to..unique_to);
         Some(Self {
-            is_whole: bytes.get(45) == Some(&VERSION) && bytes.get(48) != Some(&OF_EVENT),
-            scheduled_at: time(12)?,
-            deadline_at: time(23).filter(|at| at.as_millis() != 0),
-            created_at: time(34)?,
+            is_whole: bytes.get(DATA.version.start) == Some(&VERSION)
+                && bytes.get(DATA.flag.start) != Some(&OF_EVENT),
+            scheduled_at: parts.time(DATA.scheduled)?,
+            deadline_at: parts.time(DATA.deadline).filter(|at| at.as_millis() != 0),
+            created_at: parts.time(DATA.created)?,
             priority: Priority::new(31_u8.checked_sub(level)?).ok()?,
-            until_done: text(48, 49)? == "1",
-            max_attempts: u32::try_from(hex(49, 52)?).ok()?,
-            partition_key: named(65, key_to).map(PartitionKey::new).transpose().ok()?,
-            idempotency_key: named(key_to, unique_to).map(IdempotencyKey::new).transpose().ok()?,
+            until_done: parts.text(DATA.flag)? == "1",
+            max_attempts: u32::try_from(parts.hex(DATA.max_attempts)?).ok()?,
+            partition_key: parts.named(key).map(PartitionKey::new).transpose().ok()?,
+            idempotency_key: parts.named(unique).map(IdempotencyKey::new).transpose().ok()?,
             kind: Kind::new(kind).ok()?,
             timeout: Duration::from_millis(u64::from_str_radix(timeout, 16).ok()?),
             metadata: more.metadata,
@@ -137,16 +136,15 @@ pub(crate) struct Stored {
 
 impl Stored {
     pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
-        let text = |from: usize, to: usize| std::str::from_utf8(bytes.get(from..to)?).ok();
-        let hex = |from, to| u64::from_str_radix(text(from, to)?, 16).ok();
-        let time = |from| hex(from, from + 11).and_then(time_of);
+        let parts = Parts(bytes);
         let some = |at: &Timestamp| at.as_millis() != 0;
-        let key_to = 122 + usize::try_from(hex(119, 122)?).ok()?;
+        let key_to = STATE.head.end + parts.length(STATE.key)?;
         let mut tail = bytes.get(key_to..)?.splitn(2, |byte| *byte == 0);
         let mut part = || tail.next().map(String::from_utf8_lossy);
         let (worker, reason) = (part()?, part()?);
+        let key = parts.named(STATE.head.end..key_to);
         Some(Self {
-            state: match bytes.first()? {
+            state: match bytes.get(STATE.state.start)? {
                 b'p' => State::Pending,
                 b'r' => State::Running,
                 b'c' => State::Completed,
@@ -154,16 +152,16 @@ impl Stored {
                 b'n' => State::Cancelled,
                 _ => return None,
             },
-            cancel_requested: bytes.get(1)? == &b'1',
-            attempts: hex(2, 6)? as u32,
-            releases: u32::try_from(hex(6, 14)?).ok()?,
-            lease_seq: hex(14, 26)?,
-            scheduled_at: time(54)?,
-            deadline_at: time(65).filter(some),
-            started_at: time(76).filter(some),
-            finished_at: time(87)?,
+            cancel_requested: bytes.get(STATE.cancel.start)? == &b'1',
+            attempts: parts.hex(STATE.attempts)? as u32,
+            releases: u32::try_from(parts.hex(STATE.releases)?).ok()?,
+            lease_seq: parts.hex(STATE.lease_seq)?,
+            scheduled_at: parts.time(STATE.scheduled)?,
+            deadline_at: parts.time(STATE.deadline).filter(some),
+            started_at: parts.time(STATE.started).filter(some),
+            finished_at: parts.time(STATE.finished)?,
             worker: WorkerId::new(worker).ok(),
-            partition_key: text(122, key_to).and_then(|key| PartitionKey::new(key).ok()),
+            partition_key: key.and_then(|key| PartitionKey::new(key).ok()),
             reason: reason.into_owned(),
         })
     }
@@ -171,7 +169,7 @@ impl Stored {
 
 /// The token of a lease in the form that scripts compare.
 pub(crate) fn token(lease: &LeaseToken) -> Vec<u8> {
-    let mut token = format!("{:012x}", lease.lease_seq).into_bytes();
+    let mut token = format!("{:01$x}", lease.lease_seq, STATE.lease_seq.len()).into_bytes();
     token.extend_from_slice(lease.nonce.as_bytes());
     token
 }
@@ -302,10 +300,10 @@ impl View {
     }
 }
 
-/// Entries, each after its length of 8 digits.
+/// Errors or log lines.
 fn entries(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
-        let (length, rest) = bytes.split_at_checked(8)?;
+        let (length, rest) = bytes.split_at_checked(NOTE.head.end)?;
         let length = std::str::from_utf8(length).ok()?.parse().ok()?;
         let (entry, rest) = rest.split_at_checked(length)?;
         bytes = rest;
@@ -314,24 +312,23 @@ fn entries(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 fn failure(entry: &[u8]) -> Option<Failure> {
-    let text = |from: usize, to: usize| std::str::from_utf8(entry.get(from..to)?).ok();
-    let tail = entry.get(29..)?;
+    let parts = Parts(entry);
+    let tail = entry.get(FAILURE.head.end..)?;
     let nul = tail.iter().position(|byte| *byte == 0)?;
     let (worker, error) = (std::str::from_utf8(&tail[..nul]).ok()?, &tail[nul + 1..]);
     Some(Failure {
-        attempt: u32::from_str_radix(text(0, 4)?, 16).ok()?,
-        lease_seq: u64::from_str_radix(text(4, 16)?, 16).ok()?,
-        at: Timestamp::from_millis(text(16, 29)?.parse().ok()?),
+        attempt: u32::try_from(parts.hex(FAILURE.attempts)?).ok()?,
+        lease_seq: parts.hex(FAILURE.lease_seq)?,
+        at: parts.decimal_time(FAILURE.at)?,
         worker: WorkerId::new(worker).ok(),
         error: ErrorText::from_bytes(error),
     })
 }
 
 fn log_line(entry: &[u8]) -> Option<LogLine> {
-    let (at, text) = entry.split_at_checked(13)?;
-    let at = std::str::from_utf8(at).ok()?.parse().ok()?;
-    let text = String::from_utf8_lossy(text).into_owned();
-    Some(LogLine { at: Timestamp::from_millis(at), text })
+    let at = Parts(entry).decimal_time(LINE.at)?;
+    let text = String::from_utf8_lossy(entry.get(LINE.head.end..)?).into_owned();
+    Some(LogLine { at, text })
 }
 
 /// Progress as stored: the fraction's bits, then the message.
@@ -343,15 +340,6 @@ fn progress_of(bytes: &[u8]) -> Option<Progress> {
     let (bits, message) = std::str::from_utf8(bytes).ok()?.split_at_checked(8)?;
     let fraction = f32::from_bits(u32::from_str_radix(bits, 16).ok()?);
     Some(Progress::new(fraction, message))
-}
-
-/// Reads an instant of a record.
-pub(crate) fn instant(hex: &[u8]) -> Option<Timestamp> {
-    u64::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok().and_then(time_of)
-}
-
-fn time_of(millis: u64) -> Option<Timestamp> {
-    i64::try_from(millis).ok().map(Timestamp::from_millis)
 }
 
 pub(crate) fn job_id(bytes: &[u8]) -> Option<JobId> {

@@ -5,42 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use queuekit_core::QueueName;
 
-/// The parts of a queue, in the order in which lua/lib/queue.lua takes them.
-const PARTS: [&str; 23] = [
-    "meta",
-    "data",
-    "state",
-    "leased",
-    "ready",
-    "completed",
-    "dead",
-    "cancelled",
-    "notes",
-    "failed",
-    "unique",
-    "unique_free",
-    "ends",
-    "wake",
-    "partition_keys",
-    "waiting",
-    "places",
-    "due",
-    "later",
-    "turns",
-    "alarms",
-    "held",
-    "running",
-];
-/// The index of the marker among them.
-const WAKE: usize = 13;
+use crate::layout::{JOBS, LOG, QUEUE, SCHEDULES, WORKERS};
 
 /// Queues of events share a slot, so that one script reaches all of them.
 const EVENTS: &str = "event.";
-
-/// The parts of the log of events, in the order in which lua/emit.lua takes them.
-const LOG: [&str; 6] = ["meta", "order", "records", "data", "keys", "deliveries"];
-/// The index of the data of large events among them.
-const EVENT_DATA: usize = 3;
 
 /// The keys of a queue.
 pub(crate) type QueueKeys = Arc<[String]>;
@@ -69,19 +37,19 @@ impl Keyspace {
         let name = queue.as_str();
         let tag = if name.starts_with(EVENTS) { "events" } else { name };
         let key = |part: &&str| format!("{}:{{{tag}}}:{name}:{part}", self.prefix);
-        let keys: QueueKeys = PARTS.iter().map(key).collect();
+        let keys: QueueKeys = QUEUE.parts.iter().map(key).collect();
         queues.insert(queue.clone(), Arc::clone(&keys));
         keys
     }
 
     /// The settings and counters of a queue. The key exists exactly when the queue does.
     pub(crate) fn meta(&self, queue: &QueueName) -> String {
-        self.of(queue)[0].clone()
+        self.of(queue)[QUEUE.meta].clone()
     }
 
     /// The key whose element wakes a sleeper.
     pub(crate) fn marker(&self, queue: &QueueName) -> String {
-        self.of(queue)[WAKE].clone()
+        self.of(queue)[QUEUE.wake].clone()
     }
 
     /// The channel on which workers hear of cancels of running jobs; a message is a queue's name.
@@ -91,19 +59,19 @@ impl Keyspace {
 
     /// A key next to a queue, written so that a call can wait for replicas; it expires by itself.
     pub(crate) fn mark(&self, queue: &QueueKeys) -> String {
-        format!("{}:waits", queue[0].trim_end_matches(":meta"))
+        format!("{}:waits", queue[QUEUE.meta].trim_end_matches(":meta"))
     }
 
     /// Which changes of schedules have stored their jobs in a queue. The key outlives the queue, so
     /// that a delayed change stores nothing in a queue that was created again.
     pub(crate) fn fences(&self, queue: &QueueName) -> String {
-        format!("{}:fences", self.of(queue)[0].trim_end_matches(":meta"))
+        format!("{}:fences", self.of(queue)[QUEUE.meta].trim_end_matches(":meta"))
     }
 
     /// The rows of schedules, their names, when they are due, and their last revision.
     pub(crate) fn schedules(&self) -> QueueKeys {
         let key = |part: &&str| format!("{}:{{schedules}}:{part}", self.prefix);
-        ["rows", "names", "due", "revision"].iter().map(key).collect()
+        SCHEDULES.parts.iter().map(key).collect()
     }
 
     /// The entries of the audit log.
@@ -113,17 +81,20 @@ impl Keyspace {
 
     /// The log of events and its settings, in one slot with all queues of events.
     pub(crate) fn log(&self) -> QueueKeys {
-        LOG.iter().map(|part| self.of_log(part)).collect()
+        LOG.parts.iter().map(|part| self.of_log(part)).collect()
     }
 
     /// The key with the data that deliveries of a queue share; none for a queue of other jobs.
     pub(crate) fn event_data(&self, queue: &QueueName) -> Option<String> {
-        queue.as_str().starts_with(EVENTS).then(|| self.of_log(LOG[EVENT_DATA]))
+        queue.as_str().starts_with(EVENTS).then(|| self.of_log(LOG.parts[LOG.data]))
     }
 
-    /// The data and state of a queue's jobs, which show whether their payloads are still needed.
+    /// The keys `JOBS` of a queue.
     pub(crate) fn records(&self, queue: &QueueName) -> QueueKeys {
-        self.of(queue)[1..3].iter().cloned().collect()
+        let all = self.of(queue);
+        let parts = QUEUE.parts.iter().zip(all.iter());
+        let needed = parts.filter(|(part, _)| JOBS.parts.contains(part));
+        needed.map(|(_, key)| key.clone()).collect()
     }
 
     fn of_log(&self, part: &str) -> String {
@@ -143,7 +114,7 @@ impl Keyspace {
     /// The beats of workers, and when they run out.
     pub(crate) fn workers(&self) -> QueueKeys {
         let key = |part: &&str| format!("{}:{{workers}}:{part}", self.prefix);
-        ["beats", "until"].iter().map(key).collect()
+        WORKERS.parts.iter().map(key).collect()
     }
 }
 

@@ -33,6 +33,7 @@ mod error;
 mod inspect;
 mod io;
 mod keys;
+mod layout;
 mod leases;
 mod marker;
 mod migrate;
@@ -52,6 +53,10 @@ mod topology;
 mod upkeep;
 mod url;
 mod wakeups;
+
+/// The layout of what is stored, for tests that look at it.
+#[doc(hidden)]
+pub mod for_tests;
 
 use std::fmt;
 use std::sync::Arc;

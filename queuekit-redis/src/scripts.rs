@@ -2,6 +2,8 @@
 
 use redis::Script;
 
+use crate::layout::lua::inline;
+
 /// The piece before every script that works on a queue.
 const QUEUE: &str = include_str!("../lua/lib/queue.lua");
 
@@ -44,7 +46,6 @@ macro_rules! pieces {
             file: concat!("lib/", $file, ".lua"),
             text: include_str!(concat!("../lua/lib/", $file, ".lua")),
         };)*
-        #[cfg(test)]
         const PIECES: &[Piece] = &[$($piece),*];
     };
 }
@@ -149,7 +150,7 @@ impl Scripts {
                 Does::Frees => "#!lua flags=allow-oom\n",
                 Does::Reads => "#!lua flags=no-writes,allow-oom\n",
             };
-            let text = format!("{first}{clock}{}", parts.joined());
+            let text = format!("{first}{clock}{}", inline(&parts.joined()));
             Text { hash: Script::new(&text).get_hash().to_owned(), text }
         };
         Self(Lua::ALL.iter().map(text).collect())
@@ -166,23 +167,36 @@ impl Scripts {
 
 impl Parts {
     fn joined(&self) -> String {
-        let queue = if self.of_queue { QUEUE } else { "" };
-        let made = |piece: &Piece| {
-            let Piece { name, text, .. } = piece;
-            // Queues of other jobs do without it.
-            let only = if *piece == PAYLOAD { "KEYS[24] and " } else { "" };
-            format!("{name} = {only}piece(function()\n{text}end)\n")
-        };
-        let pieces: String = self.pieces.iter().map(made).collect();
-        // Inside a function, new closures copy its upvalues; in the main chunk Lua would search the
-        // stack for each.
-        format!("{queue}return (function()\n{pieces}{}end)()\n", self.text)
+        joined(self.of_queue, self.pieces, self.text)
     }
+}
+
+fn joined(of_queue: bool, pieces: &[Piece], text: &str) -> String {
+    let queue = if of_queue { QUEUE } else { "" };
+    let made = |piece: &Piece| {
+        let Piece { name, text, .. } = piece;
+        // Queues of other jobs do without it.
+        let only = if *piece == PAYLOAD { "KEYS[QUEUE.next] and " } else { "" };
+        format!("{name} = {only}piece(function()\n{text}end)\n")
+    };
+    let pieces: String = pieces.iter().map(made).collect();
+    // Inside a function, new closures copy its upvalues; in the main chunk Lua would search the
+    // stack for each.
+    format!("{queue}return (function()\n{pieces}{text}end)()\n")
+}
+
+/// A script of a test with some pieces, as `Scripts` would put it together for a server without
+/// flags.
+pub(crate) fn of_test(pieces: &[&str], text: &'static str) -> String {
+    let pieces: Vec<Piece> =
+        PIECES.iter().filter(|piece| pieces.contains(&piece.name)).copied().collect();
+    inline(&joined(true, &pieces, text))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layout::{keys, records};
 
     #[test]
     fn a_script_stands_behind_the_pieces_its_header_names() {
@@ -194,6 +208,21 @@ mod tests {
                 let file = piece.file;
                 let is_named = header.contains(file);
                 assert_eq!(parts.pieces.contains(piece), is_named, "{file}: {header}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_script_is_sent_without_names_of_the_layout() {
+        let records = records().into_iter().map(|record| record.name);
+        let names: Vec<&str> = records.chain(keys().into_iter().map(|keys| keys.name)).collect();
+        for script in Lua::ALL {
+            let text = inline(&script.parts().joined());
+            for line in text.lines().filter(|line| !line.trim_start().starts_with("--")) {
+                let words = line.split(|c: char| !(c.is_ascii_alphanumeric() || "_.".contains(c)));
+                let left = words.filter_map(|word| word.split_once('.'));
+                let left: Vec<_> = left.filter(|(name, _)| names.contains(name)).collect();
+                assert!(left.is_empty(), "{script:?}: {line}");
             }
         }
     }

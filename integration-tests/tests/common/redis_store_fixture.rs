@@ -5,63 +5,25 @@ use std::time::Duration;
 use queuekit_conformance::skip;
 use queuekit_core::Backend;
 use queuekit_integration_tests::servers::{self, OwnRedis};
-use queuekit_redis::RedisStore;
+use queuekit_redis::{RedisStore, for_tests};
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, Cmd, FromRedisValue, cmd};
 
 /// The scripts' own reading of a job, and then a comparison of all that is derived of jobs.
-const WRONG: &str = concat!(
-    include_str!("../../../queuekit-redis/lua/lib/queue.lua"),
-    "Job = piece(function()\n",
-    include_str!("../../../queuekit-redis/lua/lib/job.lua"),
-    "end)\nPartitionKey = piece(function()\n",
-    include_str!("../../../queuekit-redis/lua/lib/partition_key.lua"),
-    "end)\nChange = piece(function()\n",
-    include_str!("../../../queuekit-redis/lua/lib/change.lua"),
-    "end)\n",
-    include_str!("../../lua/redis_wrong.lua"),
-);
+fn wrong() -> String {
+    let pieces = ["Job", "PartitionKey", "Change"];
+    for_tests::script(&pieces, include_str!("../../lua/redis_wrong.lua"))
+}
+
 /// Likewise of the log of events.
-const WRONG_LOG: &str = concat!(
-    include_str!("../../../queuekit-redis/lua/lib/queue.lua"),
-    include_str!("../../lua/redis_wrong_log.lua"),
-);
+fn wrong_log() -> String {
+    for_tests::script(&[], include_str!("../../lua/redis_wrong_log.lua"))
+}
+
 /// A step of placing keys anew.
-const PLACE: &str = concat!(
-    include_str!("../../../queuekit-redis/lua/lib/queue.lua"),
-    "PartitionKey = piece(function()\n",
-    include_str!("../../../queuekit-redis/lua/lib/partition_key.lua"),
-    "end)\n",
-    include_str!("../../../queuekit-redis/lua/place.lua"),
-);
-/// The parts of the log of events, in the order in which its scripts take them.
-const LOG: [&str; 6] = ["meta", "order", "records", "data", "keys", "deliveries"];
-/// The parts of a queue, in the order in which its scripts take them.
-const PARTS: [&str; 23] = [
-    "meta",
-    "data",
-    "state",
-    "leased",
-    "ready",
-    "completed",
-    "dead",
-    "cancelled",
-    "notes",
-    "failed",
-    "unique",
-    "unique_free",
-    "ends",
-    "wake",
-    "partition_keys",
-    "waiting",
-    "places",
-    "due",
-    "later",
-    "turns",
-    "alarms",
-    "held",
-    "running",
-];
+fn place() -> String {
+    for_tests::script(&["PartitionKey"], include_str!("../../../queuekit-redis/lua/place.lua"))
+}
 
 /// One test's store, whose time passes by itself.
 #[derive(Debug)]
@@ -134,9 +96,10 @@ impl RedisStage {
 
     /// One step of placing keys anew, which looks at `most` of them.
     pub(crate) async fn place(&self, most: usize) {
-        let keys = PARTS.map(|part| self.key("default", part));
+        let keys = for_tests::queue_parts().iter().map(|part| self.key("default", part));
+        let keys: Vec<String> = keys.collect();
         let mut step = cmd("EVAL");
-        step.arg(PLACE).arg(keys.len()).arg(&keys).arg(most);
+        step.arg(place()).arg(keys.len()).arg(&keys).arg(most);
         let _: i64 = self.ask(&step).await;
     }
 
@@ -182,18 +145,25 @@ pub(crate) async fn assert_exact(server: &str, prefix: &str) {
     let queues: Vec<String> =
         command(server, cmd("SMEMBERS").arg(format!("{prefix}:queues"))).await;
     for queue in queues {
-        let tag = if queue.starts_with("event.") { "events" } else { &queue };
-        let keys = PARTS.map(|part| format!("{prefix}:{{{tag}}}:{queue}:{part}"));
-        let mut look = cmd("EVAL");
-        look.arg(WRONG).arg(keys.len()).arg(&keys);
-        let wrong: Vec<String> = command(server, &look).await;
-        assert!(wrong.is_empty(), "{queue}: {wrong:#?}");
+        assert_queue_exact(server, prefix, &queue).await;
     }
-    let keys = LOG.map(|part| format!("{prefix}:{{events}}:{part}"));
+    let key = |part| format!("{prefix}:{{events}}:{part}");
+    let keys: Vec<String> = for_tests::log_parts().iter().map(key).collect();
     let mut look = cmd("EVAL");
-    look.arg(WRONG_LOG).arg(keys.len()).arg(&keys);
+    look.arg(wrong_log()).arg(keys.len()).arg(&keys);
     let wrong: Vec<String> = command(server, &look).await;
     assert!(wrong.is_empty(), "the log of events: {wrong:#?}");
+}
+
+/// Likewise in one queue.
+pub(crate) async fn assert_queue_exact(server: &str, prefix: &str, queue: &str) {
+    let tag = if queue.starts_with("event.") { "events" } else { queue };
+    let key = |part| format!("{prefix}:{{{tag}}}:{queue}:{part}");
+    let keys: Vec<String> = for_tests::queue_parts().iter().map(key).collect();
+    let mut look = cmd("EVAL");
+    look.arg(wrong()).arg(keys.len()).arg(&keys);
+    let wrong: Vec<String> = command(server, &look).await;
+    assert!(wrong.is_empty(), "{queue}: {wrong:#?}");
 }
 
 /// Key by key what a server has under a prefix, and when the key goes.

@@ -20,6 +20,7 @@ mod faults;
 mod idempotency;
 mod keys;
 mod kill;
+mod layout;
 mod limits;
 mod listing;
 mod lossy;

@@ -24,7 +24,7 @@ end
 
 -- A waiting job as the sets of its key name it: entry, time and level.
 local function told_as(job)
-    return job.seq .. job.id, hex11(job.at), format('%02x', job.level)
+    return job.seq .. job.id, time_hex(job.at), format(WAITING.level.hex, job.level)
 end
 
 local function leave(job)
@@ -62,7 +62,8 @@ end
 local function hold_key(job)
     local function before(set)
         local first = PartitionKey.first_of(set, job.key)
-        return first and sub(first, #job.key + 2, #job.key + 13) < job.seq
+        local from = #job.key + 1
+        return first and sub(first, from + ENTRY.seq.from, from + ENTRY.seq.to) < job.seq
     end
     if hold and not before(Q.waiting) and not before(Q.running) then
         write('ZADD', Q.held, 0, job.key .. '\0' .. job.seq .. job.id)
@@ -111,9 +112,6 @@ local function remember_ends(first, count, died)
     end
 end
 
--- The record of an idempotency key: the id of its holder; then, once that has ended, when the key
--- becomes free, 13 digits; then, once retention has removed it, P.
-
 -- Frees a job's idempotency key at its end, now or after the deduplication window (contract R2.5).
 local function end_unique(job)
     if call('HGET', Q.unique, job.unique) ~= job.id then
@@ -122,7 +120,7 @@ local function end_unique(job)
     if job.until_done then
         call('HDEL', Q.unique, job.unique)
     else
-        call('HSET', Q.unique, job.unique, job.id .. ms13(now + dedup))
+        call('HSET', Q.unique, job.unique, job.id .. ms_text(now + dedup))
         call('ZADD', Q.unique_free, now + dedup, job.unique)
     end
 end
@@ -131,13 +129,14 @@ end
 -- record could not free its key. `fresh` are jobs that are not stored yet.
 local function holder(unique, fresh)
     local text = call('HGET', Q.unique, unique)
-    if not text or (#text > 16 and tonumber(sub(text, 17, 29)) <= now) then
+    local has_ended = text and #text > UNIQUE.id.to
+    if not text or (has_ended and tonumber(sub(text, UNIQUE.free_at)) <= now) then
         return nil
     end
-    local id = sub(text, 1, 16)
-    if #text > 16 then
+    local id = sub(text, UNIQUE.id)
+    if has_ended then
         -- A job that was removed with its queue holds nothing.
-        return (#text > 29 or call('HEXISTS', Q.data, id) == 1) and id or nil
+        return (#text > UNIQUE.head.to or call('HEXISTS', Q.data, id) == 1) and id or nil
     elseif fresh and fresh[id] then
         return id
     end
@@ -148,7 +147,7 @@ end
 -- Lets the key of an ended job outlive it: retention is about to remove the job.
 local function outlive(job)
     local text = job.unique ~= '' and call('HGET', Q.unique, job.unique)
-    if text and #text == 29 and sub(text, 1, 16) == job.id then
+    if text and #text == UNIQUE.head.to and sub(text, UNIQUE.id) == job.id then
         call('HSET', Q.unique, job.unique, text .. 'P')
     end
 end
@@ -164,9 +163,9 @@ local function finish(job, state)
         -- A job whose data is gone is still shown and counted.
         call('HSETNX', Q.data, job.id, '')
     end
-    job.state, job.finished = state, now11
+    job.state, job.finished = state, now_hex
     local ends = call('HINCRBY', Q.meta, 'ends', 1)
-    job.end_seq = hex12(ends)
+    job.end_seq = seq_hex(ends)
     -- The rest have completed: so the frequent acks change one counter less.
     call('HINCRBY', Q.meta, 'total_' .. state, 1)
     enter(job)
@@ -201,22 +200,24 @@ local function to_pending(job)
     stirred = true
 end
 
--- Adds a failure: attempt, lease_seq and time as in the state record, worker, NUL, text; each
--- failure after its length of 8 digits. The last 20 are kept (contract R4.5).
+-- Adds a failure. The last 20 are kept (contract R4.5).
 local function add_failure(job, text)
     local field = job.id .. 'e'
     local old = call('HGET', Q.notes, field) or ''
-    local numbers = format('%04x%012x', job.attempts, job.lease_seq)
-    local line = numbers .. now13 .. job.worker .. '\0' .. text
-    local count, from = 0, 1
-    while from <= #old do
+    local head = FAILURE.write({
+        lease = format(FAILURE.lease.hex, job.attempts, job.lease_seq), at = now_ms,
+    })
+    local line = head .. job.worker .. '\0' .. text
+    local count, to = 0, 0
+    while to < #old do
         -- Broken entries are kept as they are.
-        count, from = count + 1, from + 8 + (tonumber(sub(old, from, from + 7)) or #old)
+        local length = tonumber(sub(old, to + NOTE.length.from, to + NOTE.length.to)) or #old
+        count, to = count + 1, to + NOTE.head.to + length
     end
     if count >= 20 then
-        old = sub(old, 9 + (tonumber(sub(old, 1, 8)) or #old))
+        old = sub(old, NOTE.rest + (tonumber(sub(old, NOTE.length)) or #old))
     end
-    call('HSET', Q.notes, field, old .. format('%08d', #line) .. line)
+    call('HSET', Q.notes, field, old .. format(NOTE.length.decimal, #line) .. line)
 end
 
 -- Takes a lease back as if it had run out (contract R1.3, R1.6).

@@ -14,8 +14,8 @@ local function refuse(number, reason, with)
 end
 
 local function start_of(text)
-    local value = tonumber(sub(text, 2))
-    if sub(text, 1, 1) == '+' then
+    local value = tonumber(sub(text, TAGGED.rest))
+    if sub(text, TAGGED.tag) == '+' then
         return now + value
     end
     return math.max(value, now)
@@ -31,13 +31,12 @@ end
 
 -- The partition key and the idempotency key.
 local function keys_of(static)
-    local lengths = sub(static, 8, 13)
-    if lengths == '000000' then
+    if sub(static, STATIC.keys) == STATIC.keys.zero then
         return '', ''
     end
-    local partition = hex(lengths, 1, 3)
-    return sub(static, 21, 20 + partition),
-        sub(static, 21 + partition, 20 + partition + hex(lengths, 4, 6))
+    local key_to = STATIC.head.to + hex(static, STATIC.key)
+    return sub(static, STATIC.rest, key_to),
+        sub(static, key_to + 1, key_to + hex(static, STATIC.unique))
 end
 
 -- Stores `count` jobs of a list from a place on; in the answer the first of them has the number
@@ -51,7 +50,6 @@ local function enqueue(jobs, from, count, number)
     local free = max_pending and Change.room() or math.huge
     local seq = call('HINCRBY', Q.meta, 'seq', count) - count
     local data, fresh, keys, stored_now = {}, {}, {}, 0
-    local tail = NOTHING .. now11
     for job = 1, count do
         local base = from + job * 4 - 4
         local id, start, static = ids[job], jobs[base + 1], jobs[base + 3]
@@ -59,7 +57,7 @@ local function enqueue(jobs, from, count, number)
         local same = stored[job] or fresh[id]
         local held = not same and unique ~= '' and Change.holder(unique, fresh)
         if same then
-            refuse(number + job - 1, 'same', now11 .. same)
+            refuse(number + job - 1, 'same', now_hex .. same)
         elseif held then
             refuse(number + job - 1, 'key', held)
         elseif free <= 0 then
@@ -67,22 +65,25 @@ local function enqueue(jobs, from, count, number)
         else
             free, seq = free - 1, seq + 1
             local due = start == '+0' and now or start_of(start)
-            local seq12, at, level = hex12(seq), now11, sub(static, 2, 3)
-            local entry = seq12 .. id
+            local seq_text, at, level = seq_hex(seq), now_hex, sub(static, STATIC.level)
+            local entry = seq_text .. id
             if due ~= now then
-                at = hex11(due)
+                at = time_hex(due)
             end
-            local deadline = jobs[base + 2]
-            local text = seq12 .. at
-                .. (deadline == '0' and tail or hex11(now + deadline) .. now11) .. static
+            local ends = jobs[base + 2]
+            local deadline = ends == '0' and NO_TIME or time_hex(now + ends)
+            local text = DATA.write({
+                seq = seq_text, scheduled = at, deadline = deadline, created = now_hex,
+                written = static,
+            })
             fresh[id] = text
             stored_now = stored_now + 2
             data[stored_now - 1], data[stored_now] = id, text
             if key ~= '' then
                 PartitionKey.wait(key, entry, at, level)
-                keys[key] = keys[key] or { entry = entry, at = due, level = hex(level, 1) }
+                keys[key] = keys[key] or { entry = entry, at = due, level = tonumber(level, 16) }
             else
-                local score = due == now and score_now(level) or hex(level, 1) * LEVEL + due
+                local score = due == now and score_now(level) or tonumber(level, 16) * LEVEL + due
                 write('ZADD', Q.ready, score, entry)
                 if fair then
                     write('ZADD', Q.waiting, 0, PartitionKey.waiting_member('', entry, at, level))

@@ -28,17 +28,17 @@ end
 -- Under skip the last job that is not blocked is the last one that is due and may be leased.
 local function last_due(key, free)
     -- Some jobs came due since the last look.
-    local to = '(' .. key .. '\0' .. hex11(now + 1)
+    local to = '(' .. key .. '\0' .. time_hex(now + 1)
     local late = call('ZRANGE', Q.later, '[' .. key .. '\0', to, 'BYLEX', 'LIMIT', 0, EXAMINED)
     local due, found = {}, 0
     for _, member in ipairs(late) do
-        due[#due + 1] = sub(PartitionKey.of_later(member, key).entry, 1, 12)
+        due[#due + 1] = sub(PartitionKey.of_later(member, key).entry, ENTRY.seq)
     end
     examined = examined + #late
     each_of(Q.due, key, free, function(waiting)
         -- Other jobs are not due any more: the clock went back.
         if waiting.at <= now then
-            due[#due + 1], found = sub(waiting.entry, 1, 12), found + 1
+            due[#due + 1], found = sub(waiting.entry, ENTRY.seq), found + 1
         end
         return found < free
     end)
@@ -57,7 +57,7 @@ local function frontier(key)
     end
     local last = ''
     each_of(Q.waiting, key, free, function(waiting)
-        last, free = sub(waiting.entry, 1, 12), free - 1
+        last, free = sub(waiting.entry, ENTRY.seq), free - 1
         return free > 0 and waiting.at <= now
     end)
     return last
@@ -68,7 +68,7 @@ local function each_unblocked(key, each)
     local last = frontier(key)
     if last ~= '' then
         each_of(Q.waiting, key, per_key, function(waiting)
-            if sub(waiting.entry, 1, 12) > last then
+            if sub(waiting.entry, ENTRY.seq) > last then
                 return false
             end
             each(waiting, waiting.at <= now)

@@ -2,20 +2,18 @@
 --
 -- At most one job of each key is where reserve looks: the next one to lease. In a strict queue that
 -- is `ready`; in a fair one the key itself is in `turns`, or in `alarms` until its next job is due.
--- The empty key stands for the jobs without one, and is kept in fair queues only. The record of a
--- key: 1-12 its turn; 13 whether it has an alarm; 14 where it is (P ready, G turns, T alarms,
--- - nowhere); 15-18 how many of its jobs run; 19- in ready: the entry of its job. A key without a
--- record has no waiting or running job. A job's entry is its sequence and id. Members of `waiting`
--- are key NUL entry scheduled level; of `due` likewise; of `later` key NUL scheduled entry level;
--- of `held` and `running` key NUL entry. Numbers, times among them, are hexadecimal.
+-- The empty key stands for the jobs without one, and is kept in fair queues only. A key without a
+-- record has no waiting or running job. Members of `waiting`, `due` and `later` are key NUL WAITING
+-- or LATER; those of `held` and `running` are key NUL ENTRY.
 
 local function read(text)
     if not text then
         return { gone = true, turn = 0, alarm = false, stands = '-', running = 0, entry = '' }
     end
     return {
-        text = text, turn = hex(text, 1, 12), alarm = sub(text, 13, 13) == '1',
-        stands = sub(text, 14, 14), running = hex(text, 15, 18), entry = sub(text, 19),
+        text = text, turn = hex(text, PARTITION.turn), alarm = sub(text, PARTITION.alarm) == '1',
+        stands = sub(text, PARTITION.stands), running = hex(text, PARTITION.running),
+        entry = sub(text, PARTITION.rest),
     }
 end
 
@@ -50,8 +48,10 @@ local function store()
     for key, it in pairs(partition_keys) do
         local text = nil
         if not it.gone then
-            text = hex12(it.turn) .. (it.alarm and '1' or '0') .. it.stands
-                .. format('%04x', it.running) .. it.entry
+            text = PARTITION.write({
+                turn = seq_hex(it.turn), alarm = (it.alarm and '1' or '0'), stands = it.stands,
+                running = format(PARTITION.running.hex, it.running),
+            }) .. it.entry
         end
         if not text and it.text then
             gone[#gone + 1] = key
@@ -101,38 +101,45 @@ local function runs(key, entry)
     return call('ZSCORE', Q.running, key .. '\0' .. entry)
 end
 
+-- The key in a member of a set that has it first, before NUL.
+local function key_of(member)
+    return sub(member, 1, member:find('\0', 1, true) - 1)
+end
+
 -- The waiting job in a member of `waiting` or `due`.
 local function waiting_of(member, key)
-    local from = #key + 2
+    local from = #key + 1
     return {
-        entry = sub(member, from, from + 27), at = hex(member, from + 28, from + 38),
-        level = hex(member, from + 39),
+        entry = sub(member, from + WAITING.entry.from, from + WAITING.entry.to),
+        at = hex(member, from + WAITING.at.from, from + WAITING.at.to),
+        level = hex(member, from + WAITING.level.from, from + WAITING.level.to),
     }
 end
 
 local function of_later(member, key)
-    local from = #key + 2
+    local from = #key + 1
     return {
-        entry = sub(member, from + 11, from + 38), at = hex(member, from, from + 10),
-        level = hex(member, from + 39),
+        entry = sub(member, from + LATER.entry.from, from + LATER.entry.to),
+        at = hex(member, from + LATER.at.from, from + LATER.at.to),
+        level = hex(member, from + LATER.level.from, from + LATER.level.to),
     }
 end
 
 -- Time and level are text here, as in a job's data.
 local function waiting_member(key, entry, at, level)
-    return key .. '\0' .. entry .. at .. level
+    return key .. '\0' .. WAITING.write({ entry = entry, at = at, level = level })
 end
 
 local function later_member(key, entry, at, level)
-    return key .. '\0' .. at .. entry .. level
+    return key .. '\0' .. LATER.write({ entry = entry, at = at, level = level })
 end
 
 -- A job of the key begins to wait.
 local function wait(key, entry, at, level)
     local member = waiting_member(key, entry, at, level)
     write('ZADD', Q.waiting, 0, member)
-    write('ZADD', Q.places, 0, level .. at .. entry)
-    if skip and at <= now11 then
+    write('ZADD', Q.places, 0, PLACE.write({ level = level, at = at, entry = entry }))
+    if skip and at <= now_hex then
         write('ZADD', Q.due, 0, member)
     elseif skip then
         write('ZADD', Q.later, 0, later_member(key, entry, at, level))
@@ -144,7 +151,7 @@ end
 local function wait_no_more(key, entry, at, level)
     local member = waiting_member(key, entry, at, level)
     write('ZREM', Q.waiting, member)
-    write('ZREM', Q.places, level .. at .. entry)
+    write('ZREM', Q.places, PLACE.write({ level = level, at = at, entry = entry }))
     if skip or moving then
         write('ZREM', Q.due, member)
         write('ZREM', Q.later, later_member(key, entry, at, level))
@@ -160,7 +167,7 @@ local function look(key)
             break
         end
         write('ZREM', Q.later, member)
-        local at, level = hex11(waiting.at), format('%02x', waiting.level)
+        local at, level = time_hex(waiting.at), format(WAITING.level.hex, waiting.level)
         write('ZADD', Q.due, 0, waiting_member(key, waiting.entry, at, level))
         member = first_of(Q.later, key)
     end
@@ -172,7 +179,7 @@ local function look(key)
         end
         -- The clock went back.
         write('ZREM', Q.due, member)
-        local at, level = hex11(waiting.at), format('%02x', waiting.level)
+        local at, level = time_hex(waiting.at), format(WAITING.level.hex, waiting.level)
         write('ZADD', Q.later, 0, later_member(key, waiting.entry, at, level))
         member = first_of(Q.due, key)
     end
@@ -349,6 +356,6 @@ return {
     of = of, fetch = fetch, store = store, join = join, give_up = give_up, first_of = first_of,
     free_leases = free_leases, begin_run = begin_run, end_run = end_run, runs = runs, wait = wait,
     wait_no_more = wait_no_more, waiting_of = waiting_of, of_later = of_later,
-    waiting_member = waiting_member, later_member = later_member, next_of = next_of,
-    refresh = refresh, refresh_all = refresh_all, served = served, ring_alarms = ring_alarms,
+    key_of = key_of, waiting_member = waiting_member, later_member = later_member,
+    next_of = next_of, refresh = refresh, refresh_all = refresh_all, served = served, ring_alarms = ring_alarms,
 }

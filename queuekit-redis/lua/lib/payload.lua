@@ -1,22 +1,28 @@
 -- Replaces the number of an event in a delivery by the event's data (see emit.lua). Needs
--- lib/queue.lua. KEYS[24]: the data of events.
+-- lib/queue.lua. KEYS: after those of the queue: the data of events.
+
+-- The number of the event, which the delivery has for its payload.
+local function number_of(data)
+    return sub(data, -NUMBER.head.width)
+end
 
 -- A job's data with its payload; unchanged if the event is gone.
 local function whole(data)
-    if sub(data, 49, 49) ~= '2' then
+    if sub(data, DATA.flag) ~= '2' then
         return data
     end
-    local payload = call('HGET', KEYS[24], sub(data, -12))
+    local payload = call('HGET', KEYS[QUEUE.next], number_of(data))
     if not payload then
         return data
     end
-    return sub(data, 1, 48) .. '0' .. sub(data, 50, 58) .. format('%07x', #payload)
-        .. sub(data, 66, -13) .. payload
+    local rest = #data - NUMBER.head.width
+    data = DATA.with(data, { flag = '0', payload = format(DATA.payload.hex, #payload) })
+    return sub(data, 1, rest) .. payload
 end
 
 -- The bytes of that payload; 0 if the event is gone.
 local function length(data)
-    return call('HSTRLEN', KEYS[24], sub(data, -12))
+    return call('HSTRLEN', KEYS[QUEUE.next], number_of(data))
 end
 
 return { whole = whole, length = length }

@@ -1,16 +1,20 @@
 -- The keys of a queue, its settings, and the instant of the call.
--- KEYS: those of a queue from `base` on, in the order of `use`, as src/keys.rs builds them.
+-- KEYS: those of a queue from `base` on.
+--
+-- Names in capitals like STATE and QUEUE are records and keys of src/layout.rs. A script is sent
+-- with their numbers instead; src/layout/lua.rs has the forms.
 local sub, byte, format, floor = string.sub, string.byte, string.format, math.floor
 
 -- Scores of `ready` are level x LEVEL + ms: exact in a double, and one set serves all priorities.
 local LEVEL = 8796093022208
 -- In the records of a job: no time, and no nonce.
-local NOTHING, NO_NONCE = '00000000000', string.rep('\0', 16)
+local NO_TIME, NO_NONCE = STATE.started.zero, string.rep('\0', STATE.nonce.width)
 
 -- `now_text` is the present as text for scores: the server would spell a number out at length.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + floor(time[2] / 1000)
-local now11, now13, now_text = format('%011x', now), format('%013.0f', now), format('%.0f', now)
+local now_hex, now_ms = format(STATE.started.hex, now), format(BEAT.at.decimal, now)
+local now_text = format('%.0f', now)
 
 -- The names of the queue's keys by part, and its settings.
 local Q, per_key, skip, hold, fair, paused, max_pending, dedup, moving, known
@@ -74,16 +78,7 @@ local function call(name, key, ...)
 end
 
 local function use(base)
-    Q = {
-        meta = KEYS[base], data = KEYS[base + 1], state = KEYS[base + 2], leased = KEYS[base + 3],
-        ready = KEYS[base + 4], completed = KEYS[base + 5], dead = KEYS[base + 6],
-        cancelled = KEYS[base + 7], notes = KEYS[base + 8], failed = KEYS[base + 9],
-        unique = KEYS[base + 10], unique_free = KEYS[base + 11], ends = KEYS[base + 12],
-        wake = KEYS[base + 13], partition_keys = KEYS[base + 14], waiting = KEYS[base + 15],
-        places = KEYS[base + 16], due = KEYS[base + 17], later = KEYS[base + 18],
-        turns = KEYS[base + 19], alarms = KEYS[base + 20], held = KEYS[base + 21],
-        running = KEYS[base + 22],
-    }
+    Q = QUEUE.named(base)
     touched, partition_keys, clock, stirred = {}, {}, nil, false
     local settings = call('HMGET', Q.meta, 'known', 'paused', 'per_key', 'key_on_wait',
         'key_on_dead', 'order', 'max_pending', 'dedup_window_ms', 'moving')
@@ -102,16 +97,16 @@ local function establish()
     call('PERSIST', Q.unique_free)
 end
 
-local function ms13(ms)
-    return format('%013.0f', ms)
+local function ms_text(ms)
+    return format(UNIQUE.free_at.decimal, ms)
 end
 
-local function hex11(ms)
-    return format('%011x', ms)
+local function time_hex(ms)
+    return format(STATE.started.hex, ms)
 end
 
-local function hex12(number)
-    return format('%012x', number)
+local function seq_hex(number)
+    return format(STATE.seq.hex, number)
 end
 
 -- Caches numbers as text: lengths, levels and times repeat often.

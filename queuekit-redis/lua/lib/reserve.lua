@@ -14,7 +14,7 @@ local function reclaim()
     end
     local ids = {}
     for item, member in ipairs(members) do
-        ids[item] = sub(member, 13, 28)
+        ids[item] = sub(member, ENTRY.id)
     end
     local data, states = call('HMGET', Q.data, unpack(ids)), call('HMGET', Q.state, unpack(ids))
     for item, member in ipairs(members) do
@@ -51,19 +51,22 @@ local function lease_first(member, id, key, data)
     if key == '' then
         write('ZREM', Q.ready, member)
         if fair then
-            local at, level = sub(data, 13, 23), sub(data, 47, 48)
+            local at, level = sub(data, DATA.scheduled), sub(data, DATA.level)
             write('ZREM', Q.waiting, PartitionKey.waiting_member('', member, at, level))
         end
     else
-        local entry = sub(member, 1, 28)
-        PartitionKey.wait_no_more(key, entry, sub(data, 13, 23), sub(data, 47, 48))
+        local entry = sub(member, ENTRY.head)
+        PartitionKey.wait_no_more(key, entry, sub(data, DATA.scheduled), sub(data, DATA.level))
         PartitionKey.begin_run(key, entry)
     end
     write('ZADD', Q.leased, expires_at, member)
-    local state = 'r00001' .. '00000000' .. '000000000001' .. nonce .. sub(data, 1, 34) .. now11
-        .. NOTHING .. '0000000000000' .. sub(data, 59, 65)
-        .. (sub(data, 56, 58) == '000' and '0' or '1') .. sub(data, 53, 55) .. key .. worker
-        .. '\0'
+    local state = STATE.write({
+        state = 'r', cancel = '0', attempts = STATE.attempts.one, releases = STATE.releases.zero,
+        lease_seq = STATE.lease_seq.one, nonce = nonce, timing = sub(data, DATA.timing),
+        started = now_hex, finished = NO_TIME, end_seq = STATE.end_seq.zero,
+        size = '0' .. sub(data, DATA.payload), key = sub(data, DATA.key),
+        has_unique = (sub(data, DATA.unique) == DATA.unique.zero and '0' or '1'),
+    }) .. key .. worker .. '\0'
     write('HSET', Q.state, id, state)
     grant(id, state, data, key)
 end
@@ -71,21 +74,21 @@ end
 local function lease(job)
     Change.leave(job)
     job.state, job.attempts, job.lease_seq = 'r', job.attempts + 1, job.lease_seq + 1
-    job.nonce, job.started, job.worker = nonce, now11, worker
+    job.nonce, job.started, job.worker = nonce, now_hex, worker
     Change.enter(job, expires_at)
     grant(job.id, Job.save(job), job.data, job.key)
 end
 
 local function is_late(deadline)
-    return deadline ~= NOTHING and tonumber(deadline, 16) <= now
+    return deadline ~= NO_TIME and tonumber(deadline, 16) <= now
 end
 
 -- Removes from the serving order the entry of a job that does not wait.
 local function strike(member, level, at)
     call('ZREM', Q.ready, member)
     Change.leave({
-        state = 'p', attempts = 1, level = level, at = at, seq = sub(member, 1, 12),
-        id = sub(member, 13, 28), key = sub(member, 29),
+        state = 'p', attempts = 1, level = level, at = at, seq = sub(member, ENTRY.seq),
+        id = sub(member, ENTRY.id), key = sub(member, ENTRY.rest),
     })
 end
 
@@ -119,8 +122,9 @@ end
 
 -- Whether a job can be leased by its data alone; the data has its key too.
 local function is_first(data, state, key)
-    return not state and sub(data, 24, 34) == NOTHING and Job.is_readable(data)
-        and hex(data, 53, 55) == #key and (key == '' or sub(data, 66, 65 + #key) == key)
+    return not state and sub(data, DATA.deadline) == NO_TIME and Job.is_readable(data)
+        and hex(data, DATA.key) == #key
+        and (key == '' or sub(data, DATA.rest, DATA.head.to + #key) == key)
 end
 
 -- Takes out a job that must not run, or does not wait.
@@ -133,13 +137,13 @@ local function take_out(job, member, level, at)
     else
         Change.dead_letter(job, 'deadline')
     end
-    PartitionKey.refresh(sub(member, 29))
+    PartitionKey.refresh(sub(member, ENTRY.rest))
 end
 
 -- Leases the job of a member of `ready`, or takes it out; false if no more may be taken out in this
 -- call.
 local function meet(member, score, data, state)
-    local id, key = sub(member, 13, 28), sub(member, 29)
+    local id, key = sub(member, ENTRY.id), sub(member, ENTRY.rest)
     met[id] = true
     if is_first(data or '', state, key) then
         lease_first(member, id, key, data)
@@ -163,7 +167,7 @@ end
 local function meet_newcomers(score, member)
     while newcomers[1] and granted < limit and is_before(newcomers[1], score, member) do
         local it = table.remove(newcomers, 1)
-        local id = sub(it.member, 13, 28)
+        local id = sub(it.member, ENTRY.id)
         if not meet(it.member, it.score, call('HGET', Q.data, id), call('HGET', Q.state, id)) then
             return false
         end
@@ -208,7 +212,7 @@ local LOOKS = 20
 -- key are due.
 local function look_again(window, first)
     for item = first, math.min(#window / 2, first + LOOKS - 1) do
-        local key = sub(window[item * 2 - 1], 29)
+        local key = sub(window[item * 2 - 1], ENTRY.rest)
         if key ~= '' and PartitionKey.first_of(Q.due, key) then
             PartitionKey.refresh(key)
             join(key)
@@ -234,9 +238,9 @@ local function strictly()
                 up_to = (level + 1) * LEVEL
                 break
             end
-            ids[#ids + 1] = sub(window[item], 13, 28)
-            if #window[item] > 28 then
-                keys[sub(window[item], 29)] = true
+            ids[#ids + 1] = sub(window[item], ENTRY.id)
+            if #window[item] > ENTRY.head.to then
+                keys[sub(window[item], ENTRY.rest)] = true
             end
         end
         from = up_to
@@ -280,7 +284,7 @@ local function serve(keys)
         local member, score = due_of(key)
         if member then
             found[#found + 1] = { member, score }
-            ids[#ids + 1] = sub(member, 13, 28)
+            ids[#ids + 1] = sub(member, ENTRY.id)
         else
             PartitionKey.refresh(key)
         end

@@ -8,10 +8,10 @@ local read = 0
 -- The bytes of a job's payload, where that is with its data, and of all that may be large.
 local function sizes(job, data)
     local own, payload = 0, 0
-    if KEYS[24] and sub(data, 49, 49) == '2' then
+    if KEYS[QUEUE.next] and sub(data, DATA.flag) == '2' then
         payload = Payload.length(data)
     elseif not job.corrupt then
-        own = hex(data, 59, 65)
+        own = hex(data, DATA.payload)
         payload = own
     end
     local result = call('HSTRLEN', Q.notes, job.id .. 'r')
@@ -43,11 +43,12 @@ local function view(answer, id, member, most)
     if most and large > most then
         left_out = large
         if own > 0 then
-            data = sub(data, 1, 58) .. '0000000' .. sub(data, 66, #data - own)
+            data = sub(data, 1, #data - own)
+            data = DATA.with(data, { payload = DATA.payload.zero })
         end
         notes = { call('HGET', Q.notes, id .. 'e') }
     else
-        if KEYS[24] then
+        if KEYS[QUEUE.next] then
             data = Payload.whole(data)
         end
         notes = call('HMGET', Q.notes, id .. 'e', id .. 'r', id .. 'p', id .. 'l')

@@ -12,6 +12,8 @@ use super::answered;
 use crate::RedisStore;
 use crate::call::{Call, Request};
 use crate::codec::{array_of, bytes_of, number_of};
+use crate::layout::DELIVERY;
+use crate::layout::bytes::Parts;
 use crate::scripts::Lua;
 
 /// The most events that one step and one script look at. A script also stops after this many bytes
@@ -122,18 +124,17 @@ fn read(parts: Vec<Value>) -> Option<Slice> {
     Some(Slice { now, all, before, more, events })
 }
 
-/// Reads the queues of deliveries as lua/emit.lua writes them. A delivery that cannot be read is
+/// Reads the queues of deliveries. A delivery that cannot be read is
 /// not searched for, and keeps its event.
 fn queues_of(mut deliveries: &[u8]) -> Vec<QueueName> {
     let mut queues = Vec::new();
-    while let Some((length, rest)) = deliveries.split_at_checked(2) {
-        let length =
-            std::str::from_utf8(length).ok().and_then(|hex| usize::from_str_radix(hex, 16).ok());
+    while let Some((length, rest)) = deliveries.split_at_checked(DELIVERY.name.end) {
+        let length = Parts(length).length(DELIVERY.name);
         let Some((name, rest)) = length.and_then(|length| rest.split_at_checked(length)) else {
             break;
         };
         queues.extend(std::str::from_utf8(name).ok().and_then(|name| QueueName::new(name).ok()));
-        let Some((_, rest)) = rest.split_at_checked(16) else { break };
+        let Some((_, rest)) = rest.split_at_checked(DELIVERY.id.len()) else { break };
         deliveries = rest;
     }
     queues

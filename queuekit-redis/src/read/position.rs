@@ -1,9 +1,12 @@
 //! The place where a page of jobs ended, and which cursors are valid (contract R8.2).
 
+use std::ops::Range;
+
 use queuekit_core::{Error, ErrorKind, QueueName, Result, StatusSet};
 use serde::{Deserialize, Serialize};
 
 use super::listing::section_name;
+use crate::layout::{PLACE, SCORED, TAGGED};
 
 /// The last job a page looked at, by its place in its section.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -37,14 +40,18 @@ impl Position {
 
 /// Whether the script can read the place: its numbers are numbers.
 fn is_place(section: &str, place: &[u8]) -> bool {
-    let digits = |from, to, digit: fn(&u8) -> bool| {
-        place.get(from..to).is_some_and(|digits| digits.iter().all(digit))
+    let digits = |at: Range<usize>, digit: fn(&u8) -> bool| {
+        place.get(at).is_some_and(|digits| digits.iter().all(digit))
     };
     let is_hex = |digit: &u8| digit.is_ascii_digit() || (b'a'..=b'f').contains(digit);
     match (section, place.first()) {
         (_, None) => true,
-        ("waiting" | "keyed", Some(b'p')) => place.len() == 42 && digits(1, 14, is_hex),
+        ("waiting" | "keyed", Some(b'p')) => {
+            let from = TAGGED.head.end;
+            place.len() == from + PLACE.head.end
+                && digits(from + PLACE.order.start..from + PLACE.order.end, is_hex)
+        }
         ("waiting" | "keyed", letter) => letter == Some(&b'k'),
-        _ => digits(0, 17, u8::is_ascii_digit),
+        _ => digits(SCORED.score, u8::is_ascii_digit),
     }
 }

@@ -12,18 +12,15 @@ use redis::Value;
 use super::parts::joined;
 use crate::RedisStore;
 use crate::call::{Answered, Call, Request};
-use crate::codec::{
-    Data, array_of, bytes_of, instant, is_word, job_id, millis, number_of, static_data,
-};
+use crate::codec::{Data, array_of, bytes_of, is_word, job_id, millis, number_of, static_data};
 use crate::doubt::may_be_of;
 use crate::error::unreadable;
+use crate::layout::SAME;
+use crate::layout::bytes::Parts;
 use crate::scripts::Lua;
 
 /// The value for no limit of how far ahead a job may be scheduled.
 const ANY_TIME_MS: &[u8] = b"9000000000000000";
-
-/// Bytes of the present time before the data of a job that is stored already.
-const NOW: usize = 11;
 
 /// The reasons that the script gives for jobs that were not created.
 struct Refusals {
@@ -191,9 +188,9 @@ fn refused(
         b"same" => {
             let existing: JobId = job.id();
             let with = Bytes::from(with);
-            let now = instant(with.get(..NOW)?)?;
+            let now = Parts(&with).time(SAME.now)?;
             let same = |it: &Data| it.kind == *job.kind() && it.payload == job.payload();
-            match Data::read(with.slice(NOW..)).filter(same) {
+            match Data::read(with.slice(SAME.head.end..)).filter(same) {
                 // It was stored after the first attempt began, and so by that attempt.
                 Some(it) if repeats.is_some_and(|ago| may_be_of(ago, now.since(it.created_at))) => {
                     EnqueueOutcome::Created { id: existing }

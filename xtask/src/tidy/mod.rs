@@ -7,6 +7,7 @@
 mod arrows;
 mod commits;
 mod contents;
+mod cuts;
 mod delays;
 mod finding;
 mod headers;
@@ -54,6 +55,7 @@ fn findings(workspace: &Workspace, tree: &Tree) -> Vec<Finding> {
         arrows::check(&workspace.crates),
         statements::check(&tree.rust),
         headers::check(&tree.scripts),
+        cuts::check(&tree.scripts),
         delays::check(&tree.rust),
         size::check(&tree.rust),
         ignored::check(&tree.rust),
