@@ -17,6 +17,7 @@ mod cluster_contract;
 mod cut_replies;
 mod damage;
 mod faults;
+mod heartbeats;
 mod idempotency;
 mod keys;
 mod kill;

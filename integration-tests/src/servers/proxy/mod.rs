@@ -81,6 +81,12 @@ impl Proxy {
         self.switch.set(mode);
     }
 
+    /// Forwards nothing of one connection in either direction until another or none is held. The
+    /// first connection has the number 1.
+    pub fn hold(&self, connection: Option<u64>) {
+        self.switch.hold(connection);
+    }
+
     /// What it does at present.
     pub fn mode(&self) -> Mode {
         self.switch.mode()

@@ -12,14 +12,14 @@ use super::{Mode, prompt};
 
 /// One connection, from its first byte to its last.
 pub(super) async fn run(client: TcpStream, server: SocketAddr, switch: Arc<Switch>) {
-    switch.count(|counts| (counts.accepted, counts.open) = (counts.accepted + 1, counts.open + 1));
+    let number = switch.accept();
     let _counted = Counted(Arc::clone(&switch));
     let cuts = switch.cuts();
     tokio::select! {
         biased;
         () = switch.cut_since(cuts) => {}
         // An error of either end closes both, and that is how the other end learns of it.
-        _ = relay(client, server, &switch) => {}
+        _ = relay(number, client, server, &switch) => {}
     }
 }
 
@@ -32,8 +32,8 @@ impl Drop for Counted {
     }
 }
 
-async fn relay(client: TcpStream, server: SocketAddr, switch: &Switch) -> Result<()> {
-    switch.open().await;
+async fn relay(number: u64, client: TcpStream, server: SocketAddr, switch: &Switch) -> Result<()> {
+    switch.open(number).await;
     let server = TcpStream::connect(server).await?;
     prompt(&client);
     prompt(&server);
@@ -41,8 +41,8 @@ async fn relay(client: TcpStream, server: SocketAddr, switch: &Switch) -> Result
     let (from_server, to_server) = server.into_split();
     // Whether the client has spoken since the server did: then what comes next begins a reply.
     let asked = AtomicBool::new(false);
-    let requests = requests(from_client, to_server, switch, &asked);
-    let mut replies = Box::pin(replies(from_server, to_client, switch, &asked));
+    let requests = requests(number, from_client, to_server, switch, &asked);
+    let mut replies = Box::pin(replies(number, from_server, to_client, switch, &asked));
     let ended = tokio::select! {
         // The client says no more, but what it asked may have an answer still.
         requests = requests => { requests?; replies.await? }
@@ -67,6 +67,7 @@ struct Rest {
 }
 
 async fn requests(
+    number: u64,
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
     switch: &Switch,
@@ -75,7 +76,7 @@ async fn requests(
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let length = from.read(&mut buffer).await?;
-        switch.forwards(Mode::LoseRequests).await;
+        switch.forwards(number, Mode::LoseRequests).await;
         if length == 0 {
             return to.shutdown().await;
         }
@@ -86,6 +87,7 @@ async fn requests(
 }
 
 async fn replies(
+    number: u64,
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
     switch: &Switch,
@@ -94,7 +96,7 @@ async fn replies(
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let length = from.read(&mut buffer).await?;
-        switch.forwards(Mode::LoseReplies).await;
+        switch.forwards(number, Mode::LoseReplies).await;
         if length == 0 {
             to.shutdown().await?;
             return Ok(End::Closed);

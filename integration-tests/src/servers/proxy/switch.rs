@@ -13,6 +13,8 @@ struct State {
     mode: Mode,
     /// How often connections were cut: who sees only the mode may miss a cut that was short.
     cuts: u64,
+    /// The number of a connection of which nothing is forwarded.
+    held: Option<u64>,
     counts: Counts,
 }
 
@@ -67,16 +69,31 @@ impl Switch {
         drop(cut.expect("the sender is here"));
     }
 
-    /// Returns when it is no black hole.
-    pub(super) async fn open(&self) {
+    pub(super) fn hold(&self, connection: Option<u64>) {
+        self.state.send_modify(|state| state.held = connection);
+    }
+
+    /// Counts a connection, and returns its number: the first is 1.
+    pub(super) fn accept(&self) -> u64 {
+        self.count(|counts| {
+            counts.accepted += 1;
+            counts.open += 1;
+        });
+        self.counts().accepted
+    }
+
+    /// Returns when it is no black hole, and the connection is not held.
+    pub(super) async fn open(&self, connection: u64) {
         let mut states = self.state.subscribe();
-        let open = states.wait_for(|state| state.mode != Mode::BlackHole).await;
+        let is_open =
+            |state: &State| state.mode != Mode::BlackHole && state.held != Some(connection);
+        let open = states.wait_for(is_open).await;
         drop(open.expect("the sender is here"));
     }
 
-    /// Returns when it is no black hole, or never if it loses what goes in this direction.
-    pub(super) async fn forwards(&self, lost_in: Mode) {
-        self.open().await;
+    /// Returns when the connection is open, or never if it loses what goes in this direction.
+    pub(super) async fn forwards(&self, connection: u64, lost_in: Mode) {
+        self.open(connection).await;
         if self.mode() == lost_in {
             std::future::pending::<()>().await;
         }
@@ -138,6 +155,18 @@ mod tests {
         switch.set(Mode::CutReply { after: 10 });
         assert_eq!([7, 3, 1, 7].map(|length| switch.arrive(length)), [7, 3, 0, 7]);
         assert_eq!(switch.mode(), Mode::Pass);
+    }
+
+    #[tokio::test]
+    async fn one_connection_is_held_and_the_others_are_not() {
+        let switch = Switch::default();
+        let (first, second) = (switch.accept(), switch.accept());
+        switch.hold(Some(first));
+        switch.open(second).await;
+        let held = std::pin::pin!(switch.open(first));
+        assert!(futures_util::FutureExt::now_or_never(held).is_none());
+        switch.hold(None);
+        switch.open(first).await;
     }
 
     #[tokio::test]
