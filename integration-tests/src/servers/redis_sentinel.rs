@@ -70,6 +70,11 @@ impl RedisSentinels {
         &mut self.replica
     }
 
+    /// Both, the first master first.
+    pub fn both(&self) -> (&OwnRedis, &OwnRedis) {
+        (&self.master, &self.replica)
+    }
+
     async fn start_with(program: &Path, settings: RedisSettings) -> Result<Self> {
         let master = settings.clone().start_with(program).await?;
         let replica = settings.start_with(program).await?;

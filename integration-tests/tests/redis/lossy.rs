@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::common::redis_store_fixture::RedisStage;
-use crate::common::store_fixture::{all_jobs, complete, create, lease, until};
-use queuekit_conformance::kit::{build, draft, unique};
+use crate::common::store_fixture::{all_jobs, complete, create, until};
+use queuekit_conformance::kit::{build, draft, request, unique};
 use queuekit_conformance::{skip, this_test};
 use queuekit_core::capability::{ExtendOutcome, Leases, Report, ReportOutcome};
 use queuekit_core::{
-    Ack, AckOutcome, Backend, Client, Job, JobId, Lease, LeaseToken, LeaseTtl, Nack, NackKind,
-    NackOutcome, Payload, Progress, State,
+    Ack, AckOutcome, Backend, Client, DeadLetter, DeadLetterOutcome, Job, JobId, Lease, LeaseToken,
+    LeaseTtl, Nack, NackKind, NackOutcome, Payload, Progress, QueueName, State,
 };
 use queuekit_integration_tests::servers::OwnRedis;
 use queuekit_redis::RedisStore;
@@ -38,39 +38,74 @@ async fn r11_3_a_completed_job_comes_back_when_the_tail_is_lost_and_the_fence_ho
     let test = this_test!();
     let Some(mut server) = server(test).await else { return };
     let stage = RedisStage::own(&server, "").await;
-    let store = &stage.store;
-    let (done, held) = (create(store, &build(draft())).await, create(store, &build(draft())).await);
+    let queue = QueueName::default();
+    let stored = store_two(&stage.store, &queue).await;
     let kept = server.stored();
-    let old = lease(store, 2).await;
-    assert_eq!(old.iter().map(Lease::id).collect::<Vec<_>>(), [done, held]);
-    complete(store, vec![old[0].clone()]).await;
-    let lost = create(store, &build(unique("lost"))).await;
+    let lost = lose(&stage.store, &queue, stored).await;
     server.fall_back(&kept).await;
+    assert_lost(&stage.store, &queue, &lost, async || stage.assert_exact().await).await;
+    assert_eq!(all_jobs(&stage.store).await.len(), 3);
+    stage.end().await;
+}
 
+/// What a store has answered and then lost.
+pub(super) struct Lost {
+    /// The leases of two jobs that are still stored. The first of them was completed.
+    leases: Vec<Lease>,
+    job: JobId,
+}
+
+/// The two jobs that are not lost.
+pub(super) async fn store_two(store: &RedisStore, queue: &QueueName) -> [JobId; 2] {
+    let job = || build(draft().queue(queue.as_str()));
+    [create(store, &job()).await, create(store, &job()).await]
+}
+
+/// Leases both jobs, completes the first and stores a third.
+pub(super) async fn lose(store: &RedisStore, queue: &QueueName, stored: [JobId; 2]) -> Lost {
+    let leases = leased(store, queue, 2).await;
+    assert_eq!(leases.iter().map(Lease::id).collect::<Vec<_>>(), stored);
+    complete(store, vec![leases[0].clone()]).await;
+    let job = create(store, &build(unique("lost").queue(queue.as_str()))).await;
+    Lost { leases, job }
+}
+
+/// The two jobs run again, and old leases change nothing. `assert_exact` compares derived data
+/// with the jobs.
+pub(super) async fn assert_lost(
+    store: &RedisStore,
+    queue: &QueueName,
+    lost: &Lost,
+    assert_exact: impl AsyncFn(),
+) {
+    let old = &lost.leases;
+    let (done, held) = (old[0].id(), old[1].id());
     let job = store.get_job(done).await.unwrap().expect("the job should be stored");
     assert_eq!((job.state, job.lease_seq), (State::Pending, 0), "its ack is lost");
-    assert_eq!(store.get_job(lost).await.unwrap(), None, "its enqueue is lost");
-    stage.assert_exact().await;
-    let again = create(store, &build(unique("lost"))).await;
-    assert_ne!(again, lost, "its key is free");
-    for lease in &old {
+    assert_eq!(store.get_job(lost.job).await.unwrap(), None, "its enqueue is lost");
+    assert_exact().await;
+    let again = create(store, &build(unique("lost").queue(queue.as_str()))).await;
+    assert_ne!(again, lost.job, "its key is free");
+    for lease in old {
         assert_fenced(store, &lease.token).await;
     }
 
-    let new = lease(store, 3).await;
+    let new = leased(store, queue, 3).await;
     assert_eq!(new.iter().map(Lease::id).collect::<Vec<_>>(), [done, held, again]);
     for (old, new) in old.iter().zip(&new) {
         assert_eq!(old.token.lease_seq, new.token.lease_seq, "it is given a second time");
         assert_fenced(store, &old.token).await;
     }
-    stage.assert_exact().await;
+    assert_exact().await;
     complete(store, new).await;
-    for lease in &old {
+    for lease in old {
         assert_fenced(store, &lease.token).await;
     }
-    stage.assert_exact().await;
-    assert_eq!(all_jobs(store).await.len(), 3);
-    stage.end().await;
+    assert_exact().await;
+}
+
+async fn leased(store: &RedisStore, queue: &QueueName, limit: usize) -> Vec<Lease> {
+    store.reserve(&request(queue.clone(), limit)).await.unwrap().leases
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -132,6 +167,9 @@ async fn assert_fenced(store: &RedisStore, token: &LeaseToken) {
         let nack = Nack::new(token.clone(), kind, "stale", Duration::ZERO);
         assert_eq!(store.nack(&[nack]).await.unwrap(), [NackOutcome::LeaseLost], "{kind:?}");
     }
+    let dead_letter = DeadLetter::of_lease(token.clone(), "stale");
+    let dead = store.dead_letter(&[dead_letter]).await.unwrap();
+    assert_eq!(dead, [DeadLetterOutcome::LeaseLost]);
     let ttl = LeaseTtl::new(EXTENDED).unwrap();
     let extended = store.extend(std::slice::from_ref(token), ttl).await.unwrap();
     assert_eq!(extended, [ExtendOutcome::LeaseLost]);

@@ -25,6 +25,7 @@ mod layout;
 mod limits;
 mod listing;
 mod lossy;
+mod lossy_failover;
 mod lost_replies;
 mod model;
 mod opening;
