@@ -3,27 +3,31 @@
 //! (R2.6).
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::common::redis_clock::{Passes, RedisClock};
 use crate::common::redis_store_fixture::RedisStage;
 use crate::common::store_fixture::{create, lease};
 use queuekit_conformance::kit::{
-    HOUR, TTL, beat_of, build, draft, millis, queue, request, schedule_name, ttl, unique, worker,
+    DAY, HOUR, TTL, beat_of, build, draft, millis, queue, request, schedule_name, ttl, unique,
+    worker,
 };
-use queuekit_conformance::this_test;
+use queuekit_conformance::{skip, this_test};
 use queuekit_core::capability::{
-    Admin, Emission, EmitOutcome, Exchange, Leases, Outbox, Report, ScheduleChange, ScheduleQuery,
-    Schedules, Settlement, StoredSettings, Upkeep,
+    Act, Admin, AuditLog, Emission, EmitOutcome, Exchange, Leases, Outbox, Report, ScheduleChange,
+    ScheduleQuery, Schedules, Settlement, StoredSettings, Upkeep,
 };
-use queuekit_core::event::{Consumers, NewEvent};
-use queuekit_core::queue::QueuePatch;
+use queuekit_core::client::Events;
+use queuekit_core::event::{Consumers, EventRetention, NewEvent};
+use queuekit_core::queue::{Order, QueuePatch};
 use queuekit_core::{
     Ack, Backend, Bytes, Client, DeadLetter, EnqueueOutcome, ErrorKind, EventDraft, LeaseToken,
     Nack, NackKind, NewJob, QueueName, Result, SubscriptionDraft,
 };
-use queuekit_integration_tests::servers::{Mode, Proxy};
-use queuekit_redis::{RedisConfig, RedisStore};
+use queuekit_integration_tests::servers::{Mode, OwnRedis, Proxy};
+use queuekit_redis::{RedisConfig, RedisStore, for_tests};
+use redis::cmd;
 
 /// Longer than any reply here.
 const LONGEST: u64 = 4000;
@@ -37,10 +41,13 @@ struct Cuts {
 
 impl Cuts {
     async fn open(test: &str) -> Option<Self> {
-        let stage = RedisStage::open(test).await?;
+        Some(Self::of(RedisStage::open(test).await?).await)
+    }
+
+    async fn of(stage: RedisStage) -> Self {
         let proxy = Proxy::start(&stage.server).await;
         let store = RedisStore::connect_url(&proxy.url(&stage.url(""))).await.unwrap();
-        Some(Self { stage, proxy, store })
+        Self { stage, proxy, store }
     }
 
     fn direct(&self) -> &RedisStore {
@@ -87,6 +94,23 @@ impl Cuts {
         self.store.close().await.unwrap();
         self.stage.end().await;
     }
+}
+
+/// Makes all events of the log so old that retention removes them, after a new one.
+async fn age_events(stage: &RedisStage) {
+    let client = Client::shared(Arc::new(stage.store.clone()));
+    client.emit(EventDraft::new("e", "data")).await.unwrap();
+    let script = for_tests::inline(
+        "local sub = string.sub
+        for _, number in ipairs(redis.call('HKEYS', KEYS[1])) do
+            local old = redis.call('HGET', KEYS[1], number)
+            old = EVENT.with(old, { emitted = EVENT.emitted.zero })
+            redis.call('HSET', KEYS[1], number, old)
+        end",
+    );
+    let mut age = cmd("EVAL");
+    age.arg(script).arg(1).arg(format!("{}:{{events}}:records", stage.prefix));
+    let () = stage.ask(&age).await;
 }
 
 /// The lease of a new job.
@@ -165,6 +189,66 @@ async fn r10_1_an_act_whose_reply_breaks_off_is_never_called_certainly_not_appli
     let remove = async |store: &RedisStore, name| store.remove_queue(&name, true).await;
     cuts.sweep("remove_queue", filled, remove).await;
     cuts.sweep("prune", async |_| (), async |store, ()| store.prune().await).await;
+    let act = Act::new("ops", "pause", "queue set");
+    cuts.sweep("record_act", async |_| (), async |store, ()| store.record_act(&act).await).await;
+    // The jobs of keys are placed anew in the new order.
+    create(cuts.direct(), &build(draft().queue("placed").partition_key("k"))).await;
+    let reverse = async |store: &RedisStore| match store.list_queues().await.unwrap().into_iter() {
+        mut queues => {
+            let placed = queues.find(|found| found.name.as_str() == "placed").unwrap();
+            QueuePatch::default().order(match placed.settings.order {
+                Order::Strict => Order::Fair,
+                Order::Fair => Order::Strict,
+            })
+        }
+    };
+    let place = async |store: &RedisStore, patch| store.configure(&queue("placed"), &patch).await;
+    cuts.sweep("configure another order", reverse, place).await;
+    cuts.end().await;
+}
+
+/// R10.1, of the deletion of a job that cannot be read. Guard: likewise.
+#[tokio::test]
+async fn r10_1_a_search_whose_reply_breaks_off_is_never_called_certainly_not_applied() {
+    let test = this_test!();
+    let Some(cuts) = Cuts::open(test).await else { return };
+    let dead = async |store: &RedisStore| {
+        let id = create(store, &build(draft())).await;
+        store.dead_letter(&[DeadLetter::of_job(id, "no")]).await.unwrap();
+        for part in ["data", "state"] {
+            let mut spoil = cmd("HSET");
+            spoil.arg(cuts.stage.key("default", part)).arg(id.as_bytes()).arg("garbage");
+            let _: i64 = cuts.stage.ask(&spoil).await;
+        }
+        id
+    };
+    cuts.sweep("clear", dead, async |store, id| store.delete_job(id, false).await).await;
+    cuts.store.close().await.unwrap();
+    cuts.stage.end().await;
+}
+
+/// R10.1, of a script that the server has forgotten, and of the first job of a queue.
+/// Guard: likewise.
+#[tokio::test]
+async fn r10_1_a_text_whose_reply_breaks_off_is_never_called_certainly_not_applied() {
+    let test = this_test!();
+    let Some(server) = OwnRedis::settings().start().await else {
+        return skip(test, "there is no program of Redis");
+    };
+    let cuts = Cuts::of(RedisStage::own(&server, "").await).await;
+    let count = AtomicU32::new(0);
+    let new = async |_: &RedisStore| {
+        let name = format!("new-{}", count.fetch_add(1, Ordering::Relaxed));
+        build(draft().queue(&name))
+    };
+    let enqueue = async |store: &RedisStore, job| store.enqueue(&[job]).await;
+    cuts.sweep("enqueue to a new queue", new, enqueue).await;
+    let forgotten = async |store: &RedisStore| {
+        create(store, &build(draft().queue("text"))).await;
+        let () = cuts.stage.ask(cmd("SCRIPT").arg("FLUSH")).await;
+        build(draft().queue("text"))
+    };
+    cuts.sweep("enqueue by its text", forgotten, enqueue).await;
     cuts.end().await;
 }
 
@@ -199,6 +283,10 @@ async fn r10_1_an_emit_whose_reply_breaks_off_is_never_called_certainly_not_appl
         let put = async |store: &RedisStore, change| store.change_schedule(&change).await;
         cuts.sweep(kind, change, put).await;
     }
+    let one = EventRetention::new(8 * DAY, 1).unwrap();
+    Events::of(cuts.direct()).set_retention(one).await.unwrap();
+    let old = async |_: &RedisStore| age_events(&cuts.stage).await;
+    cuts.sweep("prune of events", old, async |store, ()| store.prune().await).await;
     cuts.end().await;
 }
 

@@ -68,7 +68,11 @@ impl Action {
 
 impl RedisStore {
     /// Runs each action in the queue that has the job; a job in no queue is `Unknown`.
-    pub(crate) async fn act(&self, operation: &'static str, acts: Vec<Action>) -> Result<Vec<Acted>> {
+    pub(crate) async fn act(
+        &self,
+        operation: &'static str,
+        acts: Vec<Action>,
+    ) -> Result<Vec<Acted>> {
         let ids: Vec<JobId> = acts.iter().map(|act| act.id).collect();
         let changed = AtomicBool::new(false);
         let changed = &changed;
@@ -139,7 +143,8 @@ impl RedisStore {
         let mut from = b"0".to_vec();
         loop {
             let args = [id.as_bytes().to_vec(), part.into(), from, SCAN.to_string().into()];
-            let call = Call::Repeatable;
+            // A repetition would not find the job that the first attempt has removed.
+            let call = Call::Once;
             match self.on_queue("delete_job", call, Lua::Clear, queue, args).await? {
                 Value::BulkString(next) if next != b"0" => from = next,
                 answer => return Ok(answer == Value::Int(1)),
