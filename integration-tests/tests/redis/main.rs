@@ -28,6 +28,7 @@ mod lossy;
 mod lossy_failover;
 mod lost_replies;
 mod model;
+mod nack;
 mod opening;
 mod outbox;
 mod partition;
