@@ -13,7 +13,7 @@ use queuekit_conformance::{skip, this_test};
 use queuekit_core::capability::EmitOutcome;
 use queuekit_core::event::{EVENT, EventRetention, EventSettings, Replay, ReplayFrom};
 use queuekit_core::limits::{DELIVERIES_PER_CALL, SUBSCRIPTIONS};
-use queuekit_core::{EventDraft, EventId, Job, JobId, State, SubscriptionDraft, Timestamp};
+use queuekit_core::{EventDraft, EventId, Job, JobId, Limits, State, SubscriptionDraft, Timestamp};
 use queuekit_integration_tests::servers;
 use redis::{Cmd, FromRedisValue, cmd};
 
@@ -34,7 +34,8 @@ impl Stage {
             skip(test, "there is no Redis server");
             return None;
         };
-        let config = config();
+        // Each consumer has a queue, and there are as many as stores allow.
+        let config = config().limits(Limits::default());
         let prefix = config.prefix_for_tests().to_owned();
         let world = RedisWorld::open(config, Passes::No).await;
         let stage = Self { world, server: server.url().to_owned(), prefix };
