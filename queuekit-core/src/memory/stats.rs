@@ -7,20 +7,22 @@ use super::queue::QueueTable;
 use super::tables::Tables;
 use crate::job::{State, Status};
 use crate::names::QueueName;
-use crate::queue::{Count, HealthInput, Queue, health};
+use crate::queue::{Count, HealthInput, Queue, WorkerCounts, health};
 
 impl Tables {
     pub(super) fn list_queues(&self) -> Vec<Queue> {
-        self.queues.iter().map(|(name, table)| self.figures(name, table)).collect()
+        let workers = WorkerCounts::of(self.live_workers());
+        self.queues.iter().map(|(name, table)| self.figures(name, table, &workers)).collect()
     }
 
     pub(super) fn find_queues(&self, names: &[QueueName]) -> Vec<Queue> {
         let names: BTreeSet<&QueueName> = names.iter().collect();
         let tables = names.into_iter().filter_map(|name| Some((name, self.queues.get(name)?)));
-        tables.map(|(name, table)| self.figures(name, table)).collect()
+        let workers = WorkerCounts::of(self.live_workers());
+        tables.map(|(name, table)| self.figures(name, table, &workers)).collect()
     }
 
-    fn figures(&self, name: &QueueName, table: &QueueTable) -> Queue {
+    fn figures(&self, name: &QueueName, table: &QueueTable, workers: &WorkerCounts<'_>) -> Queue {
         let now = self.now;
         let mut queue = Queue::empty(name.clone(), table.settings.clone(), now);
         let mut waiting = [0_u64; Status::ALL.len()];
@@ -52,7 +54,7 @@ impl Tables {
             queue.counts.set(status, Count::exact(table.count(state)));
         }
         queue.totals = table.totals;
-        queue.workers = self.live_workers().filter(|beat| beat.serves_queue(name)).count() as u64;
+        queue.workers = workers.serving(name);
         queue.oldest_ready_age = oldest_due.map(|due| now.since(due));
         queue.corrupt = table.corrupt;
         queue.health = health(HealthInput {

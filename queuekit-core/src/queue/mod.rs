@@ -6,6 +6,7 @@ mod patch;
 mod policy;
 mod retention;
 mod scale;
+mod serving;
 mod settings;
 mod stats;
 
@@ -15,5 +16,6 @@ pub use patch::QueuePatch;
 pub use policy::{KeyOnDead, KeyOnWait, Order};
 pub use retention::{Keep, Retention};
 pub use scale::Scale;
+pub use serving::WorkerCounts;
 pub use settings::QueueSettings;
 pub use stats::{Count, Counts, Queue, Totals};

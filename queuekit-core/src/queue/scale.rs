@@ -1,8 +1,10 @@
 //! How many workers queues need, for autoscalers.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use super::Queue;
+use crate::QueueName;
 use crate::capability::WorkerInfo;
 use crate::job::{State, Status};
 
@@ -36,8 +38,13 @@ impl Scale {
         slots_per_worker: Option<u32>,
     ) -> Self {
         let queues: Vec<_> = queues.into_iter().collect();
-        let serves =
-            |worker: &&WorkerInfo| queues.iter().any(|queue| worker.beat.serves_queue(&queue.name));
+        // There may be thousands of both: compared with each other they would take seconds.
+        let names: HashSet<&QueueName> = queues.iter().map(|queue| &queue.name).collect();
+        let serves = |worker: &&WorkerInfo| {
+            let served = &worker.beat.queues;
+            let is_meant = |name: &QueueName| names.contains(name);
+            served.names().iter().any(is_meant) || (served.has_more() && !names.is_empty())
+        };
         let mut scale = Self::default();
         for queue in &queues {
             scale.ready += queue.ready();
@@ -83,8 +90,8 @@ impl Queue {
 mod tests {
     use super::*;
     use crate::capability::{Beat, Served};
-    use crate::queue::{Count, QueueSettings};
-    use crate::{LeaseTtl, QueueName, Timestamp, WorkerId};
+    use crate::queue::{Count, QueueSettings, WorkerCounts};
+    use crate::{LeaseTtl, Timestamp, WorkerId};
 
     fn queue(name: &str, counts: &[(Status, u64)]) -> Queue {
         let name = QueueName::new(name).unwrap();
@@ -137,5 +144,20 @@ mod tests {
         assert_eq!(Scale::of([&queue], &workers, Some(41)).wanted_workers, 1);
         assert_eq!(Scale::of([&queue], &workers, Some(0)).wanted_workers, 41);
         assert_eq!(Scale::of([], &workers, None).wanted_workers, 0);
+    }
+
+    /// Guard: 900 million comparisons take minutes in a debug build.
+    #[test]
+    fn s6_thousands_of_workers_and_queues_are_not_compared_with_each_other() {
+        let queues: Vec<_> = (0..3000).map(|n| queue(&format!("queue{n}"), &[])).collect();
+        let mut worker = worker("w", 1);
+        let names = (0..100).map(|n| QueueName::new(format!("other{n}")).unwrap());
+        worker.beat.queues = Served::first(names);
+        let workers = vec![worker; 3000];
+        let began = std::time::Instant::now();
+        assert_eq!(Scale::of(&queues, &workers, None).workers, 0);
+        let counts = WorkerCounts::of(workers.iter().map(|worker| &worker.beat));
+        assert!(queues.iter().all(|queue| counts.serving(&queue.name) == 0));
+        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     }
 }

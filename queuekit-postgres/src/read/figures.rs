@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 
-use queuekit_core::capability::WorkerInfo;
 use queuekit_core::limits::EXACT_COUNT;
-use queuekit_core::queue::{Count, Ends, HealthInput, Queue, Totals, health};
+use queuekit_core::queue::{Count, Ends, HealthInput, Queue, Totals, WorkerCounts, health};
 use queuekit_core::{QueueName, Result, State, Status, Timestamp};
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -76,6 +75,7 @@ async fn show(session: &Session<'_>, names: Option<&[QueueName]>) -> Outcome<Vec
     let now = now.first().ok_or_else(|| unreadable("the store's clock"))?.try_get("now")?;
     let now = Timestamp::from_millis(now);
     let workers = super::workers(session).await?;
+    let workers = WorkerCounts::of(workers.iter().map(|worker| &worker.beat));
     let mut rows = match names {
         Some(names) => queues::named(session, names).await?,
         None => queues::all(session).await?,
@@ -112,7 +112,7 @@ async fn queue(
     row: QueueRow,
     figures: Option<&Figures>,
     waiting: Option<Waiting>,
-    workers: &[WorkerInfo],
+    workers: &WorkerCounts<'_>,
     now: Timestamp,
 ) -> Outcome<Queue> {
     let mut queue = Queue::empty(row.name.clone(), row.settings.clone(), now);
@@ -128,8 +128,7 @@ async fn queue(
     for status in [Status::Completed, Status::Dead, Status::Cancelled] {
         queue.counts.set(status, Count::exact(count(status.state())));
     }
-    let serving = workers.iter().filter(|worker| worker.beat.serves_queue(&row.name));
-    queue.workers = serving.count() as u64;
+    queue.workers = workers.serving(&row.name);
     queue.oldest_ready_age = oldest.map(|due| now.since(due));
     queue.totals = figures.map_or_else(Totals::default, |of| of.totals);
     queue.corrupt = figures.map_or(0, |of| unsigned(of.corrupt));

@@ -1,9 +1,10 @@
 //! The figures of queues (contract R8.3), without a scan of finished jobs.
 
 use futures_util::future::try_join_all;
-use queuekit_core::capability::WorkerInfo;
 use queuekit_core::limits::{EXACT_COUNT, HEALTH_WINDOW};
-use queuekit_core::queue::{Count, HealthInput, Queue, QueueSettings, Totals, health};
+use queuekit_core::queue::{
+    Count, HealthInput, Queue, QueueSettings, Totals, WorkerCounts, health,
+};
 use queuekit_core::{QueueName, Result, Status, Timestamp};
 use redis::Value;
 
@@ -56,6 +57,7 @@ impl RedisStore {
     /// The queues with these names that exist.
     pub(crate) async fn queues_shown(&self, names: &[QueueName]) -> Result<Vec<Queue>> {
         let workers = workers(self, "list_queues").await?;
+        let workers = WorkerCounts::of(workers.iter().map(|worker| &worker.beat));
         let mut queues = Vec::with_capacity(names.len());
         for names in names.chunks(AT_ONCE) {
             let shown = names.iter().map(|name| self.queue_shown(name, &workers));
@@ -82,7 +84,11 @@ impl RedisStore {
 
     /// None for a queue that is in the set of all and does not exist: its first job is about to be
     /// stored, or it was removed meanwhile.
-    async fn queue_shown(&self, name: &QueueName, workers: &[WorkerInfo]) -> Result<Option<Queue>> {
+    async fn queue_shown(
+        &self,
+        name: &QueueName,
+        workers: &WorkerCounts<'_>,
+    ) -> Result<Option<Queue>> {
         let Some(figures) = self.figures(name).await? else { return Ok(None) };
         let mut queue = Queue::empty(name.clone(), figures.settings.clone(), figures.now);
         let (of_keys, exact) = match figures.keyed {
@@ -105,8 +111,7 @@ impl RedisStore {
         set(Status::Completed, figures.completed, true);
         set(Status::Dead, figures.dead, true);
         set(Status::Cancelled, figures.cancelled, true);
-        let serving = workers.iter().filter(|worker| worker.beat.serves_queue(name));
-        queue.workers = serving.count() as u64;
+        queue.workers = workers.serving(name);
         queue.oldest_ready_age = oldest.map(|at| figures.now.since(Timestamp::from_millis(at)));
         queue.totals = Totals::of_ends(figures.ended, figures.total_dead, figures.total_cancelled);
         queue.corrupt = figures.corrupt;

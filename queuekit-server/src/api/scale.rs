@@ -1,5 +1,7 @@
 //! `GET /v1/scale`: how many workers queues need.
 
+use std::collections::HashSet;
+
 use axum::Json as Answer;
 use axum::extract::State;
 use queuekit::QueueName;
@@ -11,14 +13,14 @@ use utoipa::IntoParams;
 use super::app::App;
 use super::params::Params;
 use crate::web::{Caller, Problem, Scope};
-use crate::wire::ScaleBody;
+use crate::wire::{BATCH, ScaleBody};
 
 /// Which queues to scale for.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct ScaleQuery {
-    /// Queues, joined by commas; without it all that the key may see.
+    /// At most 1000 queues, joined by commas; without it all that the key may see.
     #[param(pattern = "^[A-Za-z0-9_.:,-]+$", example = "critical,default")]
     queues: Option<String>,
     /// Jobs that one worker runs at once. Without it, as many as the live ones on average, or 10.
@@ -44,8 +46,7 @@ pub(super) async fn scale(
         let detail = "slots_per_worker must be 1 to 1000000";
         return Err(Problem::invalid("slots_per_worker", detail));
     }
-    let names = query.queues.as_deref().map(|names| names.split(',').map(QueueName::new));
-    let names: Option<Vec<_>> = names.map(Iterator::collect::<Result<_, _>>).transpose()?;
+    let names = query.queues.as_deref().map(named).transpose()?;
     for name in names.iter().flatten() {
         caller.need_queue(name.as_str())?;
     }
@@ -57,4 +58,11 @@ pub(super) async fn scale(
     };
     let queues = figures.queues.iter().filter(is_meant);
     Ok(Answer(ScaleBody::of(Scale::of(queues, &figures.workers, query.slots_per_worker))))
+}
+
+fn named(text: &str) -> Result<HashSet<QueueName>, Problem> {
+    if text.split(',').nth(BATCH).is_some() {
+        return Err(Problem::invalid("queues", format!("queues must name at most {BATCH} queues")));
+    }
+    Ok(text.split(',').map(QueueName::new).collect::<Result<_, _>>()?)
 }

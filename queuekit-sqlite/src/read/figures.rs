@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use queuekit_core::capability::WorkerInfo;
 use queuekit_core::limits::EXACT_COUNT;
-use queuekit_core::queue::{Count, Counts, HealthInput, Queue, health};
+use queuekit_core::queue::{Count, Counts, HealthInput, Queue, WorkerCounts, health};
 use queuekit_core::{QueueName, Result, State, Status, Timestamp};
 use rusqlite::params;
 
@@ -40,11 +39,11 @@ impl Step<'_> {
 
     fn show(&mut self, queues: Vec<QueueRow>) -> Result<Vec<Queue>> {
         let workers = self.list_workers()?;
+        let counts = WorkerCounts::of(workers.iter().map(|worker| &worker.beat));
         let mut listed = Vec::with_capacity(queues.len());
         for row in queues {
-            let serves = |worker: &&WorkerInfo| worker.beat.serves_queue(&row.name);
-            let serving = workers.iter().filter(serves).count();
-            listed.push(self.figures(row, serving as u64)?);
+            let workers = counts.serving(&row.name);
+            listed.push(self.figures(row, workers)?);
         }
         Ok(listed)
     }

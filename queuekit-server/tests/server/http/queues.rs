@@ -226,7 +226,12 @@ fn the_scale_of_queues_is_what_waits_and_runs_over_the_slots_of_workers(server: 
     let wide = server.get(&format!("{path}&slots_per_worker=7")).send().expect(200).value();
     assert_eq!(wide["wanted_workers"], 1);
     assert_eq!(server.get("/v1/scale").send().expect(200).value()["ready"], 56);
-    for wrong in ["queues=a%20b", "queues=", "slots_per_worker=0"] {
+    let many = vec!["a"; 1000].join(",");
+    assert_eq!(server.get(&format!("/v1/scale?queues={many}")).send().expect(200).value(), {
+        server.get("/v1/scale?queues=a").send().expect(200).value()
+    });
+    let too_many = format!("queues={many},a");
+    for wrong in ["queues=a%20b", "queues=", "slots_per_worker=0", &too_many] {
         server.get(&format!("/v1/scale?{wrong}")).send().problem(422, "invalid");
     }
 }
