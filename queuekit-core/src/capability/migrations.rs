@@ -43,8 +43,8 @@ pub struct Migration {
 pub struct SchemaStatus {
     /// The version that is stored; 0 if there is none.
     pub stored: u32,
-    /// Programs of this schema version and later work with what is stored, as its last migration
-    /// declared.
+    /// Programs of this schema version and later work with what is stored: the highest version that
+    /// any of its migrations declared.
     pub compatible_from: u32,
     /// The version of this build.
     pub wanted: u32,

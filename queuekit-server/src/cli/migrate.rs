@@ -84,20 +84,28 @@ impl Migrate {
 }
 
 fn plan(status: SchemaStatus, steps: &[Migration], context: &Context) -> Result<Exit> {
-    let text = match steps.last() {
-        None => format!("schema version {}: nothing to do", status.stored),
-        Some(last) => format!(
-            "schema version {} -> {}, in one step; programs that need version {} or later \
-             continue to work with it, older ones are refused when they start",
-            status.stored, last.version, last.compatible_from
-        ),
-    };
+    let text = summary(status, steps);
     let step =
         |one: &Migration| Step { version: one.version, compatible_from: one.compatible_from };
     let value: Vec<Step> = steps.iter().map(step).collect();
     let value = serde_json::json!({ "stored": status.stored, "pending": value });
     context.output.answer(&value, text)?;
     Ok(Exit::Success)
+}
+
+fn summary(status: SchemaStatus, steps: &[Migration]) -> String {
+    let stored = status.stored;
+    let Some(last) = steps.last() else {
+        return format!("schema version {stored}: nothing to do");
+    };
+    // What an earlier migration has shut out, a later one does not let in again.
+    let declared = steps.iter().map(|step| step.compatible_from);
+    let compatible_from = declared.fold(status.compatible_from, u32::max);
+    format!(
+        "schema version {stored} -> {}, in one step; programs that need version {compatible_from} \
+         or later continue to work with it, older ones are refused when they start",
+        last.version
+    )
 }
 
 fn tell(status: SchemaStatus, context: &Context) -> Result<Exit> {
@@ -125,4 +133,26 @@ fn sql(migrations: &[Migration], context: &Context) -> Result<Exit> {
     }
     context.output.answer(&serde_json::json!({ "sql": sql }), sql.trim_end())?;
     Ok(Exit::Success)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_names_the_programs_that_any_of_its_steps_or_what_is_stored_shuts_out() {
+        let step =
+            |version, compatible_from| Migration { version, compatible_from, sql: String::new() };
+        let says = |stored_from: u32, steps: &[Migration]| {
+            summary(SchemaStatus::new(2, stored_from, 4), steps)
+        };
+        for (stored_from, steps, wanted) in
+            [(1, [step(3, 3), step(4, 1)], 3), (2, [step(3, 1), step(4, 1)], 2)]
+        {
+            let text = says(stored_from, &steps);
+            let wanted = format!("2 -> 4, in one step; programs that need version {wanted} or");
+            assert!(text.contains(&wanted), "{text}");
+        }
+        assert_eq!(says(1, &[]), "schema version 2: nothing to do");
+    }
 }
