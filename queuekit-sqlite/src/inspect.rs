@@ -1,24 +1,31 @@
 //! The checks of `doctor`.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
-use queuekit_core::Result;
 use queuekit_core::capability::{Durability, Fact, Finding, Inspect, Severity};
+use queuekit_core::{Error, ErrorKind, Result};
 use rusqlite::Connection;
 
 use crate::error::failed;
 use crate::migrate;
 use crate::statements::{PROBE_DELETE, PROBE_INSERT};
-use crate::{SqliteStore, Synchronous};
+use crate::{Create, SqliteStore, Synchronous};
 
 /// A log this large means that a reader has kept it from shrinking for long.
 const LARGE_LOG_BYTES: u64 = 1 << 30;
 
 #[async_trait]
 impl Inspect for SqliteStore {
-    /// Inserts a row and removes it in one transaction: only a write shows that there is room.
+    /// Inserts a row and removes it in one transaction: only a write shows that there is room. If
+    /// the store was opened with `create=nothing`, as `doctor` opens it, no byte of the file
+    /// changes.
     async fn check_writes(&self) -> Result<()> {
+        if self.shared.config.create == Create::Nothing {
+            return self.check_undone_write().await;
+        }
         let probe = |step: &mut crate::Step<'_>| {
             for sql in [PROBE_INSERT, PROBE_DELETE] {
                 let mut probe = step.conn.prepare_cached(sql).map_err(failed)?;
@@ -98,6 +105,27 @@ impl Inspect for SqliteStore {
             Ok(findings)
         })
         .await
+    }
+}
+
+impl SqliteStore {
+    /// Writes a row to the log, and rolls it back.
+    async fn check_undone_write(&self) -> Result<()> {
+        let was_written = Arc::new(AtomicBool::new(false));
+        let written = Arc::clone(&was_written);
+        let probe = move |step: &mut crate::Step<'_>| -> Result<()> {
+            written.store(false, Ordering::Relaxed);
+            step.conn
+                .prepare_cached(PROBE_INSERT)
+                .and_then(|mut p| p.execute([]))
+                .map_err(failed)?;
+            step.conn.cache_flush().map_err(failed)?;
+            written.store(true, Ordering::Relaxed);
+            // An error is what undoes a step.
+            Err(Error::new(ErrorKind::Unavailable, "the probe is undone"))
+        };
+        let probed = self.write("check_writes", probe).await;
+        if was_written.load(Ordering::Relaxed) { Ok(()) } else { probed }
     }
 }
 

@@ -8,6 +8,7 @@ mod events;
 mod failures;
 mod jobs;
 mod man_pages;
+mod no_writes;
 mod queues;
 mod read_only;
 mod remote;

@@ -11,7 +11,7 @@ use crate::sandbox::Sandbox;
 const EXISTING: [&[&str]; 9] = [
     &["job", "list"],
     &["queue", "list"],
-    &["queue", "pause", "a"],
+    CHANGING,
     &["dlq", "list"],
     &["cron", "list"],
     &["event", "list"],
@@ -19,6 +19,8 @@ const EXISTING: [&[&str]; 9] = [
     &["worker", "list"],
     &["stats"],
 ];
+/// The one of those that changes something.
+const CHANGING: &[&str] = &["queue", "pause", "a"];
 /// They store something.
 const STORING: [&[&str]; 3] =
     [&["enqueue", "echo"], &["queue", "set", "a", "--order", "fair"], &["bench", "--jobs", "1"]];
@@ -52,6 +54,36 @@ fn an_empty_server_stays_empty() {
         // What is made is seen.
         sandbox.run(&["migrate", "up"]).ok();
         assert_ne!(inside.dump(), before, "{kind}");
+    }
+}
+
+#[test]
+fn a_store_that_is_up_to_date_stays_as_it_is() {
+    let more: [&[&str]; 4] = [
+        &["doctor", "--production"],
+        &["queue", "show", "a"],
+        &["job", "list", "queue:a", "--json"],
+        &["audit"],
+    ];
+    for kind in ["sqlite", "postgres", "redis"] {
+        let Some(store) = Store::of(kind) else {
+            skip(this_test!(), &format!("there is no {kind}"));
+            continue;
+        };
+        let sandbox = Sandbox::new().env("QUEUEKIT_URL", &store.url);
+        sandbox.run(&["migrate", "up"]).ok();
+        sandbox.run(&["enqueue", "echo", "--queue", "a"]).ok();
+        let inside = Inside::of(&store);
+        let before = inside.dump();
+        let looking = EXISTING.iter().filter(|command| **command != CHANGING);
+        for command in looking.chain(&TELLING).chain(&more) {
+            let ran = sandbox.run(command);
+            // The servers of tests do not sync, which `doctor` finds.
+            assert!(ran.code == 0 || command[0] == "doctor", "{kind}: {command:?}: {ran:?}");
+            assert!(inside.dump() == before, "{kind}: {command:?}");
+        }
+        sandbox.run(CHANGING).ok();
+        assert!(inside.dump() != before, "{kind}: what is changed is seen");
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use queuekit::postgres::tokio_postgres::{Client, NoTls, SimpleQueryMessage, connect};
@@ -9,8 +10,9 @@ use tokio::runtime::Runtime;
 
 use crate::common::Store;
 
-/// A database of Postgres, or the keys of a prefix in Redis.
+/// A database of Postgres, the keys of a prefix in Redis, or a file of SQLite.
 pub(crate) enum Inside {
+    File(PathBuf),
     Postgres(Runtime, Client),
     Redis { place: String, prefix: String },
 }
@@ -37,6 +39,9 @@ impl Inside {
             let prefix = settings.split('&').next().unwrap().to_owned();
             return Self::Redis { place: place.to_owned(), prefix };
         }
+        if let Some(file) = store.url.strip_prefix("sqlite://") {
+            return Self::File(file.into());
+        }
         let url = store.url.replace("allow_volatile=on", "");
         let runtime = Runtime::new().unwrap();
         let (client, connection) = runtime.block_on(connect(&url, NoTls)).unwrap();
@@ -47,6 +52,10 @@ impl Inside {
     /// Everything, in lines.
     pub(crate) fn dump(&self) -> Vec<String> {
         match self {
+            Self::File(path) => {
+                let modified = std::fs::metadata(path).unwrap().modified().unwrap();
+                vec![format!("{modified:?}"), format!("{:?}", std::fs::read(path).unwrap())]
+            }
             Self::Postgres(..) => {
                 let mut all = self.says(OBJECTS);
                 for table in self.says(TABLES) {
