@@ -29,6 +29,7 @@ mod handlers;
 mod listen;
 mod loopback;
 mod monitor;
+mod peer_network;
 mod tls_client;
 mod web;
 mod wire;

@@ -1,7 +1,7 @@
 //! Limits on connections, in all and per address, so that idle connections keep nobody out.
 
 use std::collections::{BTreeMap, HashMap};
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -10,6 +10,7 @@ use ipnet::IpNet;
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 use tokio_util::sync::CancellationToken;
 
+use crate::peer_network::network_of;
 use crate::web::HttpLimits;
 use crate::web::limits::LiveLimits;
 
@@ -165,17 +166,6 @@ impl Drop for Connection {
                 open.by_address.remove(&self.address);
             }
         }
-    }
-}
-
-/// The address, or for IPv6 its network: one machine may have all of its addresses.
-fn network_of(peer: IpAddr) -> IpAddr {
-    match peer.to_canonical() {
-        IpAddr::V6(address) => {
-            let network = address.to_bits() >> 64 << 64;
-            IpAddr::V6(Ipv6Addr::from_bits(network))
-        }
-        v4 => v4,
     }
 }
 

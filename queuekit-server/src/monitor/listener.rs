@@ -1,8 +1,7 @@
 //! `--metrics-listen`: metrics and health of a process that has no HTTP API.
 
 use std::io;
-use std::net::SocketAddr;
-use std::sync::Arc;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -16,16 +15,20 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use queuekit::worker::HealthProbe;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::AbortHandle;
 
 use super::exporter;
+use crate::peer_network::network_of;
 
 /// The text format of Prometheus.
 pub(crate) const TEXT: HeaderValue =
     HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 
-/// Connections at once; others wait. Probes and scrapers need a few.
+/// Connections at once, in all and of one address. Probes and scrapers need a few.
 const CONNECTIONS: usize = 32;
+const CONNECTIONS_OF_ADDRESS: usize = 8;
+/// Time to receive the head of a request.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long a connection may take, so that none keeps its place.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -84,12 +87,15 @@ fn answer(why_not: Option<&str>) -> impl IntoResponse {
 
 async fn accept(listener: std::net::TcpListener, routes: Router) -> io::Result<()> {
     let listener = TcpListener::from_std(listener)?;
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let mut open = Open::default();
     loop {
-        // Never closed: the semaphore is here.
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return Ok(()) };
         match listener.accept().await {
-            Ok((stream, _)) => drop(tokio::spawn(serve(stream, routes.clone(), place))),
+            Ok((stream, peer)) => {
+                let address = network_of(peer.ip());
+                open.make_room(address);
+                let serving = tokio::spawn(serve(stream, routes.clone()));
+                open.0.push((address, serving.abort_handle()));
+            }
             // Probably out of file descriptors: the next one would fail as well.
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a connection");
@@ -99,9 +105,30 @@ async fn accept(listener: std::net::TcpListener, routes: Router) -> io::Result<(
     }
 }
 
-async fn serve(stream: TcpStream, routes: Router, _place: OwnedSemaphorePermit) {
+/// The open connections, the oldest first.
+#[derive(Default)]
+struct Open(Vec<(IpAddr, AbortHandle)>);
+
+impl Open {
+    /// Closes the oldest connections that a new one of this address leaves no place: a probe is
+    /// always let in, however many others say nothing.
+    fn make_room(&mut self, address: IpAddr) {
+        self.0.retain(|(_, serving)| !serving.is_finished());
+        let of_address = self.0.iter().filter(|(other, _)| *other == address).count();
+        let oldest = match of_address >= CONNECTIONS_OF_ADDRESS {
+            true => self.0.iter().position(|(other, _)| *other == address),
+            false => (self.0.len() >= CONNECTIONS).then_some(0),
+        };
+        if let Some(oldest) = oldest {
+            self.0.remove(oldest).1.abort();
+        }
+    }
+}
+
+async fn serve(stream: TcpStream, routes: Router) {
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIMEOUT)
         .keep_alive(false)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
     // A client that disconnects, or is slow, harms nobody else.
@@ -111,6 +138,7 @@ async fn serve(stream: TcpStream, routes: Router, _place: OwnedSemaphorePermit) 
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
+    use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::mpsc;
 
@@ -180,6 +208,44 @@ mod tests {
         drop(block);
         wait_for(address, "/healthz", "200");
         drop(working);
+    }
+
+    /// Guard: silent connections would keep a liveness probe out, and the worker is restarted.
+    #[tokio::test]
+    async fn s6_silent_connections_keep_no_probe_out() {
+        let silent = || tokio::spawn(std::future::pending::<()>()).abort_handle();
+        let from = |n: u8| IpAddr::from([192, 0, 2, n]);
+        let mut open = Open::default();
+        let admit = |open: &mut Open, n| {
+            open.make_room(from(n));
+            open.0.push((from(n), silent()));
+        };
+        (1..=100).for_each(|_| admit(&mut open, 1));
+        assert_eq!(open.0.len(), CONNECTIONS_OF_ADDRESS);
+        (2..=100).for_each(|n| admit(&mut open, n));
+        assert_eq!(open.0.len(), CONNECTIONS);
+        assert_eq!(open.0[0].0, from(69), "the oldest went first");
+        let oldest = open.0[0].1.clone();
+        admit(&mut open, 200);
+        while !oldest.is_finished() {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[test]
+    fn s6_who_sends_no_request_is_disconnected_and_a_probe_is_answered_meanwhile() {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let client = Client::new(MemoryStore::new());
+        let worker = runtime.block_on(Worker::new(client).start()).unwrap();
+        let address = served(worker.probe());
+        let connect = |_| std::net::TcpStream::connect(address).unwrap();
+        let mut silent: Vec<_> = (0..CONNECTIONS * 2).map(connect).collect();
+        assert!(ask(address, "/healthz").starts_with("HTTP/1.1 200"));
+        let mut last = silent.pop().unwrap();
+        last.set_read_timeout(Some(CONNECTION_TIMEOUT / 2)).unwrap();
+        let read = last.read(&mut [0; 1024]);
+        assert!(!read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock), "it waits");
+        runtime.block_on(worker.stop());
     }
 
     /// A store that is away while the flag is set.

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::auth::Peer;
+use crate::peer_network::network_of;
 
 /// Wrong keys of an address that are answered at once,
 const FREE_FAILURES: u32 = 10;
@@ -76,16 +77,8 @@ impl AuthFailures {
     }
 }
 
-/// The address, or for IPv6 its network: one machine has a whole network of addresses.
 fn whose(peer: Option<Peer>) -> IpAddr {
-    let address = peer.map_or(Ipv6Addr::UNSPECIFIED.into(), |Peer(address)| address);
-    match address.to_canonical() {
-        IpAddr::V6(address) => {
-            let network = u128::from(address) >> 64 << 64;
-            Ipv6Addr::from(network).into()
-        }
-        address @ IpAddr::V4(_) => address,
-    }
+    network_of(peer.map_or(Ipv6Addr::UNSPECIFIED.into(), |Peer(address)| address))
 }
 
 #[cfg(test)]
