@@ -38,6 +38,7 @@ struct Server {
     synchronous_commit: String,
     full_page_writes: bool,
     reads_only: bool,
+    superuser: bool,
 }
 
 #[async_trait]
@@ -86,6 +87,7 @@ impl Inspect for PostgresStore {
                     ("fsync", on_off(server.fsync).to_owned()),
                     ("synchronous_commit", server.synchronous_commit),
                     ("full_page_writes", on_off(server.full_page_writes).to_owned()),
+                    ("superuser", on_off(server.superuser).to_owned()),
                 ];
                 facts.extend(state.iter().flat_map(State::facts));
                 Ok(facts)
@@ -242,6 +244,7 @@ async fn server(session: &Session<'_>) -> Outcome<Server> {
         synchronous_commit: row.try_get("synchronous_commit")?,
         full_page_writes: is_on("full_page_writes")?,
         reads_only: is_on("reads_only")?,
+        superuser: is_on("superuser")?,
     })
 }
 

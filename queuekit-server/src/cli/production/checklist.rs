@@ -124,6 +124,25 @@ pub(super) const ITEMS: &[Item] = &[
         look: |_| State::NotChecked("test the ports from other machines"),
     },
     Item {
+        name: "metrics-port",
+        what: "Only probes and Prometheus can reach a worker's `--metrics-listen`: it asks for no \
+               key",
+        setting: "`--metrics-listen` with an address of a network that callers do not reach",
+        look: checks::metrics_port,
+    },
+    Item {
+        name: "proxies",
+        what: "`proxies` names only proxies that limit connections per client themselves",
+        setting: "`proxies`, each with its address",
+        look: checks::proxies,
+    },
+    Item {
+        name: "access-log",
+        what: "The server logs each request, so that misuse of a key can be traced",
+        setting: "`access_log = true`",
+        look: checks::access_log,
+    },
+    Item {
         name: "backups",
         what: "The store is backed up, and restoring a backup has been tried",
         setting: "docs/sqlite.md, docs/postgres.md, docs/redis.md",

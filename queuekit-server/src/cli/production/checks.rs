@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use ipnet::IpNet;
 use queuekit::queue::Keep;
 use queuekit::store::Queue;
 use queuekit::store::capability::Durability;
@@ -46,14 +47,24 @@ pub(super) fn tls(seen: &Seen<'_>) -> State {
     let file = &seen.sources.file;
     let stated = seen.sources.environment.get("QUEUEKIT_LISTEN").map(str::to_owned);
     let listen = stated.or_else(|| file.listen.map(|listen| listen.to_string()));
-    let here = listen.as_deref().is_none_or(|listen| {
-        let host = listen.rsplit_once(':').map_or(listen, |(host, _)| host);
-        is_this_host(host.trim_matches(['[', ']']))
-    });
-    if here || file.tls.is_some() {
+    if listen.as_deref().is_none_or(is_here) || file.tls.is_some() {
         return State::Ok;
     }
     to_do("it listens on other interfaces, and the settings have no certificate")
+}
+
+pub(super) fn metrics_port(seen: &Seen<'_>) -> State {
+    match seen.sources.environment.get("QUEUEKIT_METRICS_LISTEN") {
+        Some(listen) if is_here(listen) => State::Ok,
+        Some(_) => State::NotChecked("it listens on other interfaces: test the port from elsewhere"),
+        None => State::NotChecked("workers may have the flag: test the port from other machines"),
+    }
+}
+
+/// Whether only this machine reaches what listens there.
+fn is_here(listen: &str) -> bool {
+    let host = listen.rsplit_once(':').map_or(listen, |(host, _)| host);
+    is_this_host(host.trim_matches(['[', ']']))
 }
 
 pub(super) fn durability(seen: &Seen<'_>) -> State {
@@ -81,9 +92,19 @@ pub(super) fn store_tls(seen: &Seen<'_>) -> State {
 }
 
 pub(super) fn store_role(seen: &Seen<'_>) -> State {
-    match is_server(seen) {
-        false => State::Ok,
-        true => State::NotChecked("ask the server: SELECT rolsuper FROM pg_roles, or ACL WHOAMI"),
+    let scheme = seen.url.split(':').next().unwrap_or_default().to_ascii_lowercase();
+    if scheme.starts_with("redis") {
+        let (_, place) = seen.url.split_once("://").unwrap_or_default();
+        let login = place.rsplit_once('@').map_or("", |(login, _)| login);
+        let user = login.split(':').next().unwrap_or_default();
+        let is_own = !user.is_empty() && user != "default";
+        return if is_own { State::Ok } else { to_do("the URL names no user of its own") };
+    }
+    match seen.facts.iter().find(|fact| fact.name == "superuser").map(|fact| fact.value.as_str()) {
+        Some("off") => State::Ok,
+        Some(_) => to_do("the role is a superuser"),
+        None if is_server(seen) => State::NotChecked("ask the server which role the URL names"),
+        None => State::Ok,
     }
 }
 
@@ -158,6 +179,19 @@ pub(super) fn mail(seen: &Seen<'_>) -> State {
     if is_wide { to_do("they may write to any address") } else { State::Ok }
 }
 
+/// Networks of more addresses hold other machines than proxies.
+const PROXY_BITS_MAX: u8 = 16;
+
+pub(super) fn proxies(seen: &Seen<'_>) -> State {
+    let wide = |net: &&IpNet| net.max_prefix_len() - net.prefix_len() > PROXY_BITS_MAX;
+    let proxies = seen.sources.file.proxies.iter();
+    none_of(proxies.filter(wide), "holds more than proxies")
+}
+
+pub(super) fn access_log(seen: &Seen<'_>) -> State {
+    if seen.sources.file.access_log { State::Ok } else { to_do("requests are not logged") }
+}
+
 const UNANSWERED: State = State::NotChecked("the store does not answer");
 
 fn to_do(why: &str) -> State {
@@ -211,7 +245,7 @@ mod tests {
 
     fn state(look: Look, file: &str, url: &str) -> State {
         let sources = sources(file, Environment::of([]));
-        look(&Seen { sources: &sources, url: url.to_owned(), durability: None, queues: None })
+        look(&Seen::of(&sources, url))
     }
 
     #[test]
@@ -239,6 +273,9 @@ mod tests {
             (webhooks, &http("allow = ['a:*']"), &http("allow = ['a:80', 'b']")),
             (webhooks, &http("insecure_http = true"), &http("")),
             (mail, &email(""), &email("allow_to = ['@example.org']")),
+            (proxies, "proxies = ['10.0.0.0/8']", "proxies = ['10.0.0.7', '10.1.0.0/16']"),
+            (proxies, "proxies = ['::/0']", "proxies = ['fd00::/112']"),
+            (access_log, "", "access_log = true"),
         ];
         for (look, open, closed) in rows {
             let url = "sqlite://a.db";
@@ -251,10 +288,17 @@ mod tests {
     fn a_short_key_of_the_environment_is_to_do_and_is_not_repeated() {
         for (key, is_ok) in [("hunter2", false), ("0123456789abcdef0123456789abcdef", true)] {
             let sources = sources("", Environment::of([("QUEUEKIT_API_KEY", key)]));
-            let (url, durability, queues) = (String::new(), None, None);
-            let state = keys(&Seen { sources: &sources, url, durability, queues });
+            let state = keys(&Seen::of(&sources, ""));
             assert_eq!(state == State::Ok, is_ok);
             assert!(!format!("{state:?}").contains(key));
+        }
+    }
+
+    #[test]
+    fn metrics_for_this_machine_only_are_ok_and_others_have_to_be_tried() {
+        for (listen, is_ok) in [("127.0.0.1:9090", true), ("[::1]:9090", true), ("[::]:1", false)] {
+            let sources = sources("", Environment::of([("QUEUEKIT_METRICS_LISTEN", listen)]));
+            assert_eq!(metrics_port(&Seen::of(&sources, "")) == State::Ok, is_ok, "{listen}");
         }
     }
 
@@ -275,8 +319,13 @@ mod tests {
             assert!(matches!(state(look, "", open), State::ToDo(_)), "{open}");
             assert_eq!(state(look, "", closed), State::Ok, "{closed}");
         }
-        assert_eq!(state(store_role, "", "sqlite://a.db"), State::Ok);
-        assert!(matches!(state(store_role, "", "redis://a"), State::NotChecked(_)));
+        for own in ["sqlite://a.db", "redis://jobs:secret@a", "rediss://jobs@a/1"] {
+            assert_eq!(state(store_role, "", own), State::Ok, "{own}");
+        }
+        for shared in ["redis://a", "redis://:secret@a", "redis://default:secret@a"] {
+            assert!(matches!(state(store_role, "", shared), State::ToDo(_)), "{shared}");
+        }
+        assert!(matches!(state(store_role, "", "postgres://a"), State::NotChecked(_)));
         assert_eq!(state(durability, "", "redis://a"), UNANSWERED);
     }
 
@@ -291,10 +340,7 @@ mod tests {
             path: Some(file.path().to_owned()),
             ..Sources::default()
         };
-        let of_settings = |url: &str| {
-            let (url, durability, queues) = (url.to_owned(), None, None);
-            file_modes(&Seen { sources: &sources, url, durability, queues })
-        };
+        let of_settings = |url: &str| file_modes(&Seen::of(&sources, url));
         for (mode, is_ok, group) in
             [(0o644, false, false), (0o640, false, true), (0o600, true, true)]
         {

@@ -5,7 +5,7 @@ mod checks;
 
 use std::fmt;
 
-use queuekit::store::capability::Durability;
+use queuekit::store::capability::{Durability, Fact};
 use queuekit::store::{Backend, Queue};
 use serde::Serialize;
 
@@ -55,6 +55,8 @@ struct Seen<'a> {
     /// URL of the store.
     url: String,
     durability: Option<Durability>,
+    /// What the store says of itself; nothing if it does not answer.
+    facts: Vec<Fact>,
     queues: Option<Vec<Queue>>,
 }
 
@@ -62,23 +64,28 @@ impl Checklist {
     /// Checks each item. If the store does not answer, its items are `NotChecked`.
     pub(super) async fn look(context: &Context, store: Option<&dyn Backend>) -> Self {
         let inspect = store.and_then(|store| store.capabilities().inspect);
-        let seen = Seen {
-            sources: &context.sources,
-            url: context.address().to_open().unwrap_or_default().to_owned(),
-            durability: match inspect {
-                Some(inspect) => inspect.durability().await.ok(),
-                None => None,
-            },
-            queues: match store {
-                Some(store) => store.list_queues().await.ok(),
-                None => None,
-            },
-        };
+        let address = context.address();
+        let mut seen = Seen::of(&context.sources, address.to_open().unwrap_or_default());
+        if let Some(inspect) = inspect {
+            seen.durability = inspect.durability().await.ok();
+            seen.facts = inspect.facts().await.unwrap_or_default();
+        }
+        if let Some(store) = store {
+            seen.queues = store.list_queues().await.ok();
+        }
         let looked = |item: &Item| {
             let Item { name, what, setting, look } = *item;
             Looked { name, state: look(&seen), what, setting }
         };
         Self { items: ITEMS.iter().map(looked).collect() }
+    }
+}
+
+impl<'a> Seen<'a> {
+    /// The settings and the URL of the store, before the store is asked.
+    fn of(sources: &'a Sources, url: &str) -> Self {
+        let url = url.to_owned();
+        Self { sources, url, durability: None, facts: Vec::new(), queues: None }
     }
 }
 
