@@ -51,15 +51,25 @@ async fn record(app: &App, caller: &Caller, act: &Act) {
     let (key, peer) = (caller.id(), caller.peer());
     let Act { action, target: on, matched, changed, outcome, .. } = act;
     tracing::info!(target: "queuekit::audit", key, peer, action, on, matched, changed, outcome);
-    // A worker that is not listed any more has stopped by itself. A key that may do no more than
-    // work must not be able to push the acts of others out of the store's log.
-    if !(caller.has(Scope::Admin) || caller.has(Scope::Manage)) {
+    // The store keeps a number of entries. If a key that may not read them could add some, it could
+    // push out those of administrators, one request each. What was not found was not changed.
+    if may_read(caller).is_err() || outcome == "not_found" {
         return;
     }
     let Some(audit) = app.store().capabilities().audit else { return };
     if let Err(error) = audit.record_act(act).await {
         tracing::warn!(%error, action, on, "the store's audit log may lack an entry for this act");
     }
+}
+
+/// The audit log names queues and jobs of all.
+fn may_read(caller: &Caller) -> Result<(), Problem> {
+    caller.need(Scope::Admin)?;
+    if caller.is_bound() {
+        let detail = "the key is restricted, and the audit log names queues and jobs of others";
+        return Err(Problem::forbidden(detail));
+    }
+    Ok(())
 }
 
 /// The requested change as JSON: filters and settings, never a payload.
@@ -88,11 +98,7 @@ pub(super) async fn list_acts(
     caller: Caller,
     Params(query): Params<AuditQuery>,
 ) -> Result<Response, Problem> {
-    caller.need(Scope::Admin)?;
-    if caller.is_bound() {
-        let detail = "the key is restricted, and the audit log names queues and jobs of others";
-        return Err(Problem::forbidden(detail));
-    }
+    may_read(&caller)?;
     if query.before.is_some_and(|before| before > COUNT) {
         return Err(Problem::invalid("before", format!("before must be at most {COUNT}")));
     }

@@ -56,7 +56,9 @@ pub(super) fn tls(seen: &Seen<'_>) -> State {
 pub(super) fn metrics_port(seen: &Seen<'_>) -> State {
     match seen.sources.environment.get("QUEUEKIT_METRICS_LISTEN") {
         Some(listen) if is_here(listen) => State::Ok,
-        Some(_) => State::NotChecked("it listens on other interfaces: test the port from elsewhere"),
+        Some(_) => {
+            State::NotChecked("it listens on other interfaces: test the port from elsewhere")
+        }
         None => State::NotChecked("workers may have the flag: test the port from other machines"),
     }
 }
