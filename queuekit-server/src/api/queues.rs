@@ -12,7 +12,7 @@ use super::app::App;
 use super::audit::{audited, json};
 use super::jobs::list::{PageBody, page};
 use super::params::{Force, JobQuery, Named, Params};
-use super::quota_charge::QuotaCounted;
+use super::quota_charge::{QuotaCharge, QuotaCounted, with_quota};
 use crate::web::{AdminScope, Caller, Json, Problem, Scope, response_budget};
 use crate::wire::{PatchBody, QueueBody, SettingsBody};
 
@@ -165,11 +165,12 @@ async fn change(
     admit(caller, name)?;
     patch.check()?;
     let target = format!("queue {name} {}", json(&patch));
+    let new_queue = QuotaCharge::admit(app, caller, std::iter::once(name)).await?;
     let (here, name) = (app.clone(), name.clone());
     let configuring =
         async move { here.admin()?.configure(&name, &patch).await.map_err(Problem::from) };
-    let settings = audited(app, caller, "configure", target, configuring).await?;
-    Ok(Answer(SettingsBody(settings)))
+    let audited = audited(app, caller, "configure", target, configuring);
+    Ok(Answer(SettingsBody(with_quota(new_queue, audited).await?)))
 }
 
 /// Settings affect jobs of every kind, so a key for some kinds cannot change them.

@@ -105,10 +105,11 @@ impl Caller {
         self.entry()?.per_second
     }
 
-    /// The id of the key, if it has quotas. A key with `admin` has none, because it may remove what
-    /// others have created.
+    /// The id of the key, if it has quotas. A key with `admin` for all queues and kinds has none,
+    /// because it may remove what others have created.
     pub(crate) fn counted(&self) -> Option<&str> {
-        self.entry().filter(|key| !key.has(Scope::Admin)).map(|key| key.id.as_str())
+        let counted = self.entry().filter(|key| !key.has(Scope::Admin) || key.is_bound());
+        counted.map(|key| key.id.as_str())
     }
 
     fn entry(&self) -> Option<&KeyEntry> {

@@ -61,11 +61,13 @@ impl WorkerLimit {
         Ok(())
     }
 
-    /// Notes that the worker was removed from the list.
-    pub(super) fn forget(&self, caller: &Caller, worker: &WorkerId) {
-        let Some(key) = caller.key() else { return };
+    /// Notes that the worker was removed from the list, by whatever key: it takes no place of the
+    /// key that announced it.
+    pub(super) fn forget(&self, worker: &WorkerId) {
         let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        keys.entry(key.to_owned()).or_default().remove(worker);
+        for workers in keys.values_mut() {
+            workers.remove(worker);
+        }
     }
 }
 
@@ -123,7 +125,7 @@ mod tests {
         assert_eq!(admit(&one, 3, now).unwrap_err().kind(), "rate_limited");
         admit(&one, 0, now).unwrap();
         admit(&other, 3, now).unwrap();
-        worker_limit.forget(&one, &beat(1).id);
+        worker_limit.forget(&beat(1).id);
         admit(&one, 3, now).unwrap();
         admit(&one, 4, now + Duration::from_secs(30)).unwrap();
     }

@@ -123,7 +123,7 @@ pub(crate) async fn remove_worker(
     let removing = async move {
         need_worker(&app, &by, &id).await?;
         let removed = app.leases()?.forget_worker(&id).await?;
-        app.worker_limit().forget(&by, &id);
+        app.worker_limit().forget(&id);
         if removed { Ok(StatusCode::NO_CONTENT) } else { Err(Problem::not_found("worker")) }
     };
     audited(&here, &caller, "remove", target, removing).await

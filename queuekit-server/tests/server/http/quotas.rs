@@ -150,6 +150,27 @@ fn s6_a_key_that_has_all_its_live_workers_leaves_room_for_others() {
     for id in ["a1", "a2", "a3"] {
         beat("admin", id).expect(204);
     }
+    remove(&server, "admin", "/v1/workers/w1");
+    beat("hostile", "w3").expect(204);
+}
+
+/// Guard: a tenant's key with `admin` for its own queues could create all that a store holds.
+#[test]
+fn s6_a_key_that_is_admin_of_some_queues_has_quotas() {
+    let server = guarded_with("[limits]\nmax_queues_per_key = 2\nmax_workers_per_key = 1");
+    for queue in ["acme.1", "acme.2"] {
+        enqueue(&server, "acme", queue).expect(201);
+    }
+    refused(enqueue(&server, "acme", "acme.3"), &["the key acme", "max_queues_per_key"]);
+    let configure = |queue: &str| {
+        by(&server, "acme", "PATCH", &format!("/v1/queues/{queue}")).json(&json!({"paused": true}))
+    };
+    configure("acme.2").expect(200);
+    refused(configure("acme.4"), &["the key acme", "max_queues_per_key"]);
+    remove(&server, "acme", "/v1/queues/acme.1?force=true");
+    configure("acme.4").expect(200);
+    refused(by(&server, "acme", "POST", "/v1/queues/acme.5/pause").send(), &["the key acme"]);
+    by(&server, "admin", "POST", "/v1/queues/acme.5/pause").send().expect(200);
 }
 
 #[test]
