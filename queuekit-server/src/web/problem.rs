@@ -107,6 +107,12 @@ impl Problem {
         Self::new(StatusCode::FORBIDDEN, "forbidden", detail)
     }
 
+    /// A request whose key has expired, or was removed or changed, while it waited.
+    pub(crate) fn key_ended() -> Self {
+        let detail = "the key has expired, or was removed or changed, while the request waited";
+        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", detail)
+    }
+
     pub(crate) fn unsupported(what: &str) -> Self {
         let detail = format!("this store does not support {what}");
         Self::new(StatusCode::NOT_IMPLEMENTED, "unsupported", detail)

@@ -155,6 +155,9 @@ async fn first(
             }
         };
         tokio::select! {
+            biased;
+            // It must lease nothing for a key that is no longer valid.
+            () = caller.ended() => return Err(Problem::key_ended()),
             () = rung => {}
             () = tokio::time::sleep(pause.max(Duration::from_millis(1))) => {}
             () = app.stopping().cancelled() => {}

@@ -60,6 +60,44 @@ fn what_was_sent_is_not_said_again_numbers_neither() {
     }
 }
 
+/// What is answered to these bytes, until the connection is closed.
+fn answer(server: &Server, bytes: &[u8]) -> String {
+    use std::io::{Read, Write};
+    let mut stream = std::net::TcpStream::connect(server.address()).unwrap();
+    stream.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();
+    stream.write_all(bytes).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).expect("it is closed");
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[test]
+fn what_is_no_http_is_answered_400_without_a_body_and_cut_off() {
+    let server = server();
+    for (what, bytes) in [
+        ("no HTTP", &b"hello\r\n\r\n"[..]),
+        ("a TLS hello", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"),
+        ("a NUL", b"GET / HTTP/1.1\r\nho\0st: a\r\n\r\n"),
+        ("a space in a name", b"GET / HTTP/1.1\r\nhost : a\r\n\r\n"),
+        ("a wrong length", b"POST /v1/jobs HTTP/1.1\r\nhost: a\r\ncontent-length: x\r\n\r\n"),
+        (
+            "two lengths",
+            b"POST /v1/jobs HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n",
+        ),
+    ] {
+        let answer = answer(&server, bytes);
+        assert!(answer.starts_with("HTTP/1.1 400 Bad Request\r\n"), "{what}: {answer}");
+        assert!(answer.ends_with("\r\n\r\n"), "{what}: {answer}");
+    }
+    // A smuggled request would be answered too.
+    let both = b"POST /v1/jobs HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\n\
+                 transfer-encoding: chunked\r\n\r\n0\r\n\r\n\
+                 GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n";
+    let answer = answer(&server, both);
+    assert!(!answer.contains("200 OK"), "{answer}");
+    server.get("/healthz").send().expect(200);
+}
+
 #[test]
 fn cloud_events_are_taken_where_events_are() {
     let server = server();

@@ -91,6 +91,41 @@ fn s2_keys_are_read_again_and_a_stream_ends_with_its_key() {
     assert_eq!(statuses, [200, 401, 200]);
 }
 
+/// Guard: a job would be leased to a key that was revoked a minute ago.
+#[test]
+fn s2_a_reserve_that_waits_ends_with_its_key() {
+    let store = Store::of("memory").unwrap();
+    let file = store.directory.path().join("queuekit.toml");
+    let may = |id: &str| lines(id).replace("read", "admin");
+    let limits = "[limits]\nmax_waiting = 4\n";
+    fs::write(&file, format!("{limits}{}{}", may("stays"), may("goes"))).unwrap();
+    let server = Server::start(store, &[]);
+    let body = r#"{"queues":["q"],"worker":"w","wait_ms":60000}"#;
+    let mut waiting = TcpStream::connect(server.address()).unwrap();
+    let head = format!("POST /v1/reserve HTTP/1.1\r\nHost: a\r\nContent-Length: {}", body.len());
+    let key = format!("Authorization: Bearer {}", secret("goes"));
+    let json = "Content-Type: application/json";
+    write!(waiting, "{head}\r\n{json}\r\n{key}\r\n\r\n{body}").unwrap();
+    // A key has a quarter of the long polls: once this one waits, there is no place for another.
+    let second = json!({"queues": ["q"], "worker": "w", "wait_ms": 1});
+    let poll = || server.ask("POST", "/v1/reserve").key(&secret("goes")).json(&second);
+    assert!(soon(|| poll().status == 429));
+    fs::write(&file, may("stays")).unwrap();
+    hang_up(server.pid());
+    let mut waiting = BufReader::new(waiting);
+    let (mut status, mut line) = (String::new(), String::new());
+    waiting.read_line(&mut status).unwrap();
+    assert_eq!(status.trim_end(), "HTTP/1.1 401 Unauthorized");
+    while !line.contains("while the request waited") {
+        assert_ne!(waiting.read_line(&mut line).unwrap(), 0, "{line}");
+    }
+    let ask = |path: &str| server.ask("POST", path).key(&secret("stays"));
+    ask("/v1/jobs").json(&json!({"kind": "t", "queue": "q"})).expect(201);
+    let own = json!({"queues": ["q"], "worker": "w"});
+    let reserved = ask("/v1/reserve").json(&own).expect(200).value();
+    assert_eq!(reserved["leases"].as_array().unwrap().len(), 1, "nobody else has it");
+}
+
 #[test]
 fn s2_limits_are_read_again_and_hold_for_what_begins() {
     let store = Store::of("memory").unwrap();
