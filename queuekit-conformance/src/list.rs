@@ -71,9 +71,9 @@ macro_rules! __for_each_case {
             }
 
             audit {
-                [Audit] r8_4_acts_are_listed_newest_first
-                [Audit] r8_4_acts_at_once_are_all_recorded
-                [Audit] r8_4_the_latest_acts_are_kept
+                [Audit] r8_6_acts_are_listed_newest_first
+                [Audit] r8_6_acts_at_once_are_all_recorded
+                [Audit] r8_6_the_latest_acts_are_kept
             }
 
             figures {

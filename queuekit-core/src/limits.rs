@@ -81,9 +81,9 @@ pub const ZONE_BYTES: usize = 64;
 pub const CATCH_UP: u32 = 1000;
 /// Most schedules of a store.
 pub const SCHEDULES: usize = 10_000;
-/// Longest target of an entry of the audit log, in bytes; longer ones are cut (R8.4).
+/// Longest target of an entry of the audit log, in bytes; longer ones are cut (R8.6).
 pub const ACT_TARGET_BYTES: usize = 1024;
-/// Longest other text of an entry of the audit log, in bytes; longer ones are cut (R8.4).
+/// Longest other text of an entry of the audit log, in bytes; longer ones are cut (R8.6).
 pub const ACT_WORD_BYTES: usize = 128;
 /// Largest number that can be set: stores keep 64 bits with a sign.
 pub const COUNT: u64 = i64::MAX.unsigned_abs();

@@ -1,4 +1,4 @@
--- Reads entries of the audit log, newest first (contract R8.4).
+-- Reads entries of the audit log, newest first (contract R8.6).
 -- KEYS: the entries, newest first. Their numbers have no gaps.
 -- ARGV: 1 the number they are before, empty for the newest; 2 most entries.
 -- Result: per entry its number, its time in ms and its act, with a space between them.

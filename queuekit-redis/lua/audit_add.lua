@@ -1,4 +1,4 @@
--- Adds an entry to the audit log, and removes the oldest (contract R8.4).
+-- Adds an entry to the audit log, and removes the oldest (contract R8.6).
 -- KEYS: the entries, newest first.
 -- ARGV: 1 the act, as JSON; 2 how many are kept.
 -- Result: the entry's number.

@@ -1,6 +1,6 @@
 -- queuekit, schema version 5: the audit log.
 --
--- Purpose: a row per administrative act (contract R8.4). The newest is never removed, so the next
+-- Purpose: a row per administrative act (contract R8.6). The newest is never removed, so the next
 -- number is the largest plus one.
 -- Locks: the file's write lock, until the migration commits.
 CREATE TABLE queuekit_audit (

@@ -193,14 +193,13 @@ async fn r10_1_an_act_whose_reply_breaks_off_is_never_called_certainly_not_appli
     cuts.sweep("record_act", async |_| (), async |store, ()| store.record_act(&act).await).await;
     // The jobs of keys are placed anew in the new order.
     create(cuts.direct(), &build(draft().queue("placed").partition_key("k"))).await;
-    let reverse = async |store: &RedisStore| match store.list_queues().await.unwrap().into_iter() {
-        mut queues => {
-            let placed = queues.find(|found| found.name.as_str() == "placed").unwrap();
-            QueuePatch::default().order(match placed.settings.order {
-                Order::Strict => Order::Fair,
-                Order::Fair => Order::Strict,
-            })
-        }
+    let reverse = async |store: &RedisStore| {
+        let mut queues = store.list_queues().await.unwrap().into_iter();
+        let placed = queues.find(|found| found.name.as_str() == "placed").unwrap();
+        QueuePatch::default().order(match placed.settings.order {
+            Order::Strict => Order::Fair,
+            Order::Fair => Order::Strict,
+        })
     };
     let place = async |store: &RedisStore, patch| store.configure(&queue("placed"), &patch).await;
     cuts.sweep("configure another order", reverse, place).await;

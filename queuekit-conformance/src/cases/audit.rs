@@ -1,4 +1,4 @@
-//! R8.4: the audit log.
+//! R8.6: the audit log.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use queuekit_core::PageSize;
@@ -7,9 +7,9 @@ use queuekit_core::capability::{Act, AuditEntry};
 use crate::World;
 use crate::kit::MINUTE;
 
-/// R8.4: an entry is listed as it was recorded, with the time of the store's clock.
+/// R8.6: an entry is listed as it was recorded, with the time of the store's clock.
 /// Guard: a page goes on before the entry that the last one ended with.
-pub async fn r8_4_acts_are_listed_newest_first(world: &dyn World) {
+pub async fn r8_6_acts_are_listed_newest_first(world: &dyn World) {
     let acts = [
         Act::new("ops", "pause", "queue mail"),
         Act::new("ada@host", "retry", "status:dead \"x\\y\" \u{1f389}\n").counted(120, 118),
@@ -32,9 +32,9 @@ pub async fn r8_4_acts_are_listed_newest_first(world: &dyn World) {
     assert_eq!(world.acts(Some(entries[2].seq), 2).await, [], "nothing is before the first");
 }
 
-/// R8.4: the store keeps the latest entries, as many as its limit says.
+/// R8.6: the store keeps the latest entries, as many as its limit says.
 /// Guard: the oldest entries go when one is added.
-pub async fn r8_4_the_latest_acts_are_kept(world: &dyn World) {
+pub async fn r8_6_the_latest_acts_are_kept(world: &dyn World) {
     let kept = world.backend().capabilities().limits.audit_entries();
     for number in 0..kept + 5 {
         world.record_act(&Act::new("ops", "retry", &format!("job {number}"))).await;
@@ -46,9 +46,9 @@ pub async fn r8_4_the_latest_acts_are_kept(world: &dyn World) {
     assert_eq!(targets, wanted);
 }
 
-/// R8.4: acts at the same time are all recorded, each under a number of its own.
+/// R8.6: acts at the same time are all recorded, each under a number of its own.
 /// Guard: the number of an entry is taken in the step that stores it.
-pub async fn r8_4_acts_at_once_are_all_recorded(world: &dyn World) {
+pub async fn r8_6_acts_at_once_are_all_recorded(world: &dyn World) {
     let names: Vec<String> = (0..20).map(|number| format!("job {number:02}")).collect();
     let record = |name: &String| {
         let act = Act::new("ops", "cancel", name);

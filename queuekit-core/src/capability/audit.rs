@@ -1,4 +1,4 @@
-//! The audit log: what administrators did (contract R8.4).
+//! The audit log: what administrators did (contract R8.6).
 
 use std::fmt::Debug;
 
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn r8_4_an_act_is_bounded_whatever_is_named() {
+    fn r8_6_an_act_is_bounded_whatever_is_named() {
         let long = "x".repeat(100_000);
         let act = Act::new(&long, &long, &long).counted(u64::MAX, u64::MAX).with_outcome(&long);
         assert!(act.to_text().len() < 3_000, "{} bytes", act.to_text().len());
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn r8_4_an_act_is_read_as_it_was_written() {
+    fn r8_6_an_act_is_read_as_it_was_written() {
         for act in [
             Act::new("ops", "pause", "queue mail"),
             Act::new("ops", "retry", "status:dead").counted(3, 2).with_outcome("unavailable"),

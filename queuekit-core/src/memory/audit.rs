@@ -1,4 +1,4 @@
-//! The audit log (contract R8.4).
+//! The audit log (contract R8.6).
 
 use async_trait::async_trait;
 

@@ -1,4 +1,4 @@
-//! Rows of the audit log (contract R8.4).
+//! Rows of the audit log (contract R8.6).
 
 use queuekit_core::capability::{Act, AuditEntry};
 use queuekit_core::{PageSize, Timestamp};

@@ -1,4 +1,4 @@
-//! The audit log: who changed what, with which outcome (S14, contract R8.4).
+//! The audit log: who changed what, with which outcome (S14, contract R8.6).
 
 use axum::extract::State;
 use axum::response::Response;

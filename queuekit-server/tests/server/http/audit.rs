@@ -94,7 +94,7 @@ fn entries(server: &Server) -> Vec<String> {
 }
 
 #[test]
-fn r8_4_each_act_of_an_administrator_is_in_the_store() {
+fn r8_6_each_act_of_an_administrator_is_in_the_store() {
     let server = guarded();
     let by = |key: &str, method: &str, path: &str| server.ask(method, path).key(&secret(key));
     by("admin", "POST", "/v1/queues/q/pause").send().expect(200);
@@ -130,7 +130,7 @@ fn r8_4_each_act_of_an_administrator_is_in_the_store() {
 
 /// Guard: 10,000 acts of a key with fewer rights would push those of administrators out.
 #[test]
-fn r8_4_only_who_may_read_the_audit_log_fills_it() {
+fn r8_6_only_who_may_read_the_audit_log_fills_it() {
     let server = guarded();
     let by = |key: &str, method: &str, path: &str| server.ask(method, path).key(&secret(key));
     let beat = json!({"id": "w", "name": "w", "queues": ["q"], "kinds": [], "slots": 1,
@@ -160,7 +160,7 @@ fn r8_4_only_who_may_read_the_audit_log_fills_it() {
 
 /// Guard: an act and its entry run to their end though the client has gone.
 #[test]
-fn r8_4_who_hangs_up_is_recorded() {
+fn r8_6_who_hangs_up_is_recorded() {
     let server = guarded_on(Store::of("sqlite").unwrap(), "");
     let key = secret("admin");
     for n in 0..100 {
