@@ -228,7 +228,7 @@ impl Shared {
                 Class::Lost => call != Call::Once || progress.doubt.is_none(),
             };
             let wait = retry::reconnect_delay(progress.tries, retry::chance());
-            if !again || Instant::now() + wait >= deadline {
+            if !again || Instant::now() + wait + self.worth_a_try() >= deadline {
                 return Err(told(failure, call, progress.doubt.is_some()));
             }
             last = Some(failure.error);
@@ -236,6 +236,12 @@ impl Shared {
             progress.redirects = 0;
             sleep(wait).await;
         }
+    }
+
+    /// The least time in which an attempt is begun after one that failed. With less, its answer
+    /// would likely come too late, and a call that was certainly not applied would end in doubt.
+    fn worth_a_try(&self) -> Duration {
+        self.op_timeout / 20
     }
 
     async fn masters_until(&self, deadline: Instant) -> Result<Vec<Arc<Node>>> {
