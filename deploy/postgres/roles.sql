@@ -1,9 +1,9 @@
--- Roles that can do one thing each with a queuekit schema. Run it as the schema's owner or as a
--- superuser, in the store's database, once the schema is there, and again after an upgrade:
+-- Creates three roles, each with one set of rights on a queuekit schema. Run it in the store's
+-- database, as the schema's owner or as a superuser, once the schema exists and after each upgrade:
 --
 --     psql -d shop -f roles.sql
 --
--- Then make a member of the one that fits: CREATE ROLE shop LOGIN IN ROLE queuekit_enqueue;
+-- Then create your programs' roles as members: CREATE ROLE shop LOGIN IN ROLE queuekit_enqueue;
 DO $$
 DECLARE
     name text;
@@ -18,14 +18,16 @@ $$;
 
 GRANT USAGE ON SCHEMA queuekit TO queuekit_enqueue, queuekit_work, queuekit_look;
 
--- Stores jobs by queuekit.enqueue(), which acts as its owner: it reads no job and makes no queue.
+-- May store jobs with queuekit.enqueue(), which runs as its owner. It cannot read a job or create a
+-- queue.
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA queuekit TO queuekit_enqueue;
 
--- Enqueues, reserves and settles, with migrate=off. Days of history and of the log are made and
--- dropped by the owner, so one worker or server has to run as a member of it.
+-- May enqueue, reserve and settle jobs, with migrate=off. Only the owner can create and drop the
+-- days of history and of the event log, so run at least one worker or server as a member of the
+-- owner.
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA queuekit TO queuekit_work;
 REVOKE INSERT, UPDATE, DELETE ON queuekit.migrations FROM queuekit_work;
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA queuekit TO queuekit_work;
 
--- Reads jobs and queues by the views, payloads included.
+-- May read jobs and queues through the views, payloads included.
 GRANT SELECT ON queuekit.job_list, queuekit.queue_list TO queuekit_look;
