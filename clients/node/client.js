@@ -59,7 +59,7 @@ export class Client {
     }
   }
 
-  /** Stores an event for all its subscribers. Repeats the call as `enqueue` does. */
+  /** Stores an event for all consumers of its type. Repeats the call as `enqueue` does. */
   emit(type, data, options = {}) {
     return this.call("POST", "/v1/events", keyed("data", { ...options, type, data }));
   }

@@ -52,8 +52,8 @@ export class Worker {
   }
 
   /**
-   * Works, once. When stopped, waits up to `drainMs` for what runs, and releases the rest. SIGTERM
-   * and SIGINT stop it, too, and a second one forces it.
+   * Works until it is stopped; call it once. Then it waits up to `drainMs` for running jobs, and
+   * releases the rest. SIGTERM and SIGINT stop it too; after a second one it does not wait.
    */
   async run({ drainMs = 25_000, signals = true } = {}) {
     const names = signals ? ["SIGINT", "SIGTERM"] : [];

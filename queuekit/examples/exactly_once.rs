@@ -1,14 +1,13 @@
-//! A job that takes effect exactly once, because it is completed in the same transaction as what
-//! it does.
+//! A job that takes effect exactly once: one transaction does its work and completes it.
 //!
-//! A job runs at least once: whoever dies between the work and its ack leaves it to be done again.
-//! Where the work is a write to the same Postgres database there need be no such moment: the
-//! handler acks in its own transaction. If that does not commit neither has happened, and if
-//! somebody else has the job by now, the ack is refused and the transaction rolled back.
+//! A job runs at least once: if a worker dies between the work and the ack, the job runs again. If
+//! the work is a write to the same Postgres database, the handler can ack in its own transaction.
+//! Then both take effect at the commit, or neither does. If another worker has the job by then, the
+//! ack is refused and the handler rolls its transaction back.
 //!
-//! Needs a server: `cargo run --features postgres --example exactly_once URL`. Without the
-//! argument it takes `QUEUEKIT_EXAMPLE_POSTGRES_URL`, or `postgres://localhost`. What it makes
-//! there is in two schemas of its own, which it drops at the end.
+//! Needs a server: `cargo run --features postgres --example exactly_once URL`. Without the argument
+//! it uses `QUEUEKIT_EXAMPLE_POSTGRES_URL`, or `postgres://localhost`. It creates two schemas, and
+//! drops them at the end.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::error::Error;
@@ -40,7 +39,7 @@ struct PayIn {
 #[derive(Clone)]
 struct Bank {
     store: PostgresStore,
-    /// A pool, in a program with more to do.
+    /// A larger program would use a pool.
     database: Arc<Mutex<tokio_postgres::Client>>,
     runs: Arc<AtomicU32>,
 }
@@ -57,7 +56,7 @@ impl Handler<PayIn> for Bank {
         let acks = [Ack::new(ctx.lease_token().clone())];
         let outcomes = self.store.ack_in(&tx, &acks).await?;
         if outcomes != [AckOutcome::Acked] {
-            // Dropped, the transaction is rolled back: the money of this run was never paid in.
+            // Dropping the transaction rolls it back: this run has paid nothing in.
             println!("  run {run}: somebody else has the job by now ({outcomes:?})");
             return Ok(());
         }
@@ -81,7 +80,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let url = given.or_else(|| std::env::var("QUEUEKIT_EXAMPLE_POSTGRES_URL").ok());
     let url = url.unwrap_or_else(|| "postgres://localhost".to_owned());
 
-    // What follows the `?` is for the store.
+    // The settings after the `?` are for the store.
     let address = url.split('?').next().unwrap_or_default();
     let (database, connection) = tokio_postgres::connect(address, NoTls).await?;
     tokio::spawn(connection);

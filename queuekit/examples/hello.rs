@@ -1,7 +1,7 @@
-//! Ten lines from nothing to a job that has run.
+//! The smallest program: it enqueues a job and runs it.
 //!
-//! The jobs are in the file `jobs.db` of the current directory. It stays, and each run adds one
-//! more job that has ended; those go after a day, or are gone with the file.
+//! The jobs are in the file `jobs.db` in the current directory. Each run adds one completed job.
+//! Retention removes completed jobs after a day.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use queuekit::prelude::*;

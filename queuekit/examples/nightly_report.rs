@@ -1,8 +1,8 @@
 //! A nightly report: a cron schedule that is declared at each start.
 //!
-//! Declaring it again changes nothing, so every replica may do so. Every worker enqueues the
-//! occurrences that are due, each once for all workers. This example runs the report at once, so
-//! that you need not wait for the night to see it end.
+//! Declaring the schedule again changes nothing, so every replica may do so. All workers enqueue
+//! the occurrences that are due, and each occurrence is enqueued once. This example also runs the
+//! report at once, so you need not wait until night.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::time::Duration;
@@ -26,7 +26,7 @@ async fn main() -> queuekit::Result<()> {
     let report = JobDraft::of(&Report { of: "sales".into() });
     let nightly = ScheduleDraft::cron("nightly-report", "30 2 * * *", report)
         .zone("Europe/Berlin")
-        // After a night without workers the report is made up for, once.
+        // If no worker ran at that time, the report runs once when a worker starts.
         .catch_up(CatchUp::Once)
         .overlap(Overlap::Skip);
     let declared = client.schedule(nightly).await?;

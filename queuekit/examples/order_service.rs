@@ -1,8 +1,8 @@
 //! An outbox: an order and its event in one transaction, and two consumers that each get every
 //! event.
 //!
-//! One consumer is slow, and falls behind; the other fails now and then, and is retried. Neither
-//! affects the other, nor the order service, which does not know about either.
+//! One consumer is slow and falls behind. The other fails now and then, and its deliveries are
+//! retried. Neither affects the other or the order service, which does not know its consumers.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::error::Error;
@@ -51,7 +51,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let store = SqliteStore::connect_url(&url).await?;
     let client = Client::new(store.clone());
 
-    // Declared at each start: what is declared already stays as it is.
+    // Declare them at each start: declaring the same subscription again changes nothing.
     let invoices = SubscriptionDraft::new("invoices", "order.*").ordered();
     let shipping = SubscriptionDraft::new("shipping", "order.placed").max_attempts(10);
     for subscription in [invoices, shipping] {

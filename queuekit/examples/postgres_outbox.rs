@@ -2,8 +2,8 @@
 //! orders, another records every event.
 //!
 //! Needs a server: `cargo run --features postgres --example postgres_outbox URL`. Without the
-//! argument it takes `QUEUEKIT_EXAMPLE_POSTGRES_URL`, or `postgres://localhost`. What it makes there
-//! is in two schemas of its own, which it drops at the end.
+//! argument it uses `QUEUEKIT_EXAMPLE_POSTGRES_URL`, or `postgres://localhost`. It creates two
+//! schemas, and drops them at the end.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::error::Error;
@@ -36,7 +36,7 @@ async fn ship(event: OrderPlaced, _ctx: Ctx) -> JobResult {
     Ok(())
 }
 
-/// Knows no types: it gets those that come to exist later, too.
+/// Handles events of every type, including types that are added later.
 async fn record(data: Bytes, ctx: Ctx) -> JobResult<Option<Bytes>> {
     println!("  recorded: {} {}", ctx.kind(), String::from_utf8_lossy(&data));
     Ok(None)
@@ -53,7 +53,7 @@ async fn place(
     let event = OrderPlaced { order, item: item.to_owned() };
     let events = [EventDraft::of(&event).partition_key(format!("order-{order}")).build()?];
     store.emit_in(tx, &events).await?;
-    // Consumers hear of it at the commit; without this they look within their poll interval.
+    // Wakes consumers at the commit. Without this call they look within their poll interval.
     store.notify_events_in(tx, &events).await?;
     println!("  order {order}: {item}");
     Ok(())
@@ -65,7 +65,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let url = given.or_else(|| std::env::var("QUEUEKIT_EXAMPLE_POSTGRES_URL").ok());
     let url = url.unwrap_or_else(|| "postgres://localhost".to_owned());
 
-    // What follows the `?` is for the store.
+    // The settings after the `?` are for the store.
     let address = url.split('?').next().unwrap_or_default();
     let (mut shop, connection) = tokio_postgres::connect(address, NoTls).await?;
     tokio::spawn(connection);
@@ -74,7 +74,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let store = PostgresStore::connect(config).await?;
     let client = Client::new(store.clone());
 
-    // Declared at each start: what is declared already stays as it is.
+    // Declare them at each start: declaring the same subscription again changes nothing.
     let shipping = SubscriptionDraft::new("shipping", "order.placed");
     let records = SubscriptionDraft::new("records", "*").ordered();
     for subscription in [shipping, records] {

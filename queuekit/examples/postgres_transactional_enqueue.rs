@@ -2,8 +2,8 @@
 //! or neither is.
 //!
 //! Needs a server: `cargo run --features postgres --example postgres_transactional_enqueue URL`.
-//! Without the argument it takes `QUEUEKIT_EXAMPLE_POSTGRES_URL`, or `postgres://localhost`. What
-//! it makes there is in two schemas of its own, which it drops at the end.
+//! Without the argument it uses `QUEUEKIT_EXAMPLE_POSTGRES_URL`, or `postgres://localhost`. It
+//! creates two schemas, and drops them at the end.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::error::Error;
@@ -43,7 +43,7 @@ async fn place(
     let order: i64 = tx.query_one(insert, &[&item]).await?.get(0);
     let jobs = [JobDraft::of(&ShipOrder { order }).build()?];
     store.enqueue_in(tx, &jobs).await?.ids()?;
-    // Workers hear of it at the commit; without this they look within their poll interval.
+    // Wakes workers at the commit. Without this call they look within their poll interval.
     store.notify_in(tx, &jobs).await?;
     println!("  order {order}: {item}");
     Ok(())
@@ -55,7 +55,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let url = given.or_else(|| std::env::var("QUEUEKIT_EXAMPLE_POSTGRES_URL").ok());
     let url = url.unwrap_or_else(|| "postgres://localhost".to_owned());
 
-    // What follows the `?` is for the store.
+    // The settings after the `?` are for the store.
     let address = url.split('?').next().unwrap_or_default();
     let (mut shop, connection) = tokio_postgres::connect(address, NoTls).await?;
     tokio::spawn(connection);

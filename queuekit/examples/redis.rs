@@ -1,9 +1,10 @@
-//! Jobs in a Redis server: a producer and a worker that know nothing of each other.
+//! Jobs in a Redis server: a producer, and a worker that could be another process.
 //!
-//! `cargo run --example redis --features redis -- redis://127.0.0.1`, with a server that stores
-//! durably: `redis-server --appendonly yes`. A server that would lose jobs is refused, and the
-//! error says what to set. Run it in two terminals: each job runs once, in one of them. Without
-//! the argument it takes `QUEUEKIT_EXAMPLE_REDIS_URL`, or `redis://127.0.0.1`.
+//! Start a server that stores durably, `redis-server --appendonly yes`, and then `cargo run
+//! --example redis --features redis -- redis://127.0.0.1`. The store refuses a server that would
+//! lose jobs, and the error says what to set. Run the example in two terminals: each job runs once,
+//! in one of them. Without the argument it uses `QUEUEKIT_EXAMPLE_REDIS_URL`, or
+//! `redis://127.0.0.1`.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use queuekit::prelude::*;
@@ -28,9 +29,9 @@ async fn main() -> queuekit::Result<()> {
     let client = queuekit::connect(&url).await?;
 
     let pictures = (1..=5).map(|n| Resize { picture: format!("cat-{n}.png") });
-    // One call, one step. `ids` fails if the queue was full for one of them.
+    // One call stores all jobs in one step. `ids` fails if the queue was full for any of them.
     client.enqueue_all(pictures).await?.ids()?;
-    // However often this runs: one such job a day.
+    // Stores one job a day, however often this runs.
     let wall = Resize { picture: "the wall.png".to_owned() };
     println!("the wall: {:?}", client.enqueue(wall).idempotency_key("the wall").await?);
 

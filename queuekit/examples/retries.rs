@@ -1,6 +1,6 @@
-//! What happens to a job that fails: retries, dead letters, and bringing one back.
+//! What happens to a failing job: retries, dead letters, and how to bring one back.
 //!
-//! The store's clock is moved by hand, so that nobody waits for a back-off here.
+//! The example moves the store's clock by hand, so it need not wait for the backoff.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::error::Error;
@@ -20,7 +20,7 @@ struct Charge {
     card: String,
 }
 
-/// A bank that can be down.
+/// A bank that can be unreachable.
 #[derive(Clone, Default)]
 struct Bank {
     is_down: Arc<AtomicBool>,
@@ -31,15 +31,15 @@ impl Handler<Charge> for Bank {
 
     async fn call(&self, job: Charge, ctx: Ctx) -> JobResult<String> {
         println!("  attempt {} of {}: card {:?}", ctx.attempt(), ctx.max_attempts(), job.card);
-        // What no attempt can cure is fatal: a dead letter at once.
+        // No retry can help, so the job is dead-lettered at once.
         if job.card == "stolen" {
             return Err(JobError::fatal("the card was reported stolen"));
         }
-        // The bank says when to ask again: this overrules the policy.
+        // The bank says when to ask again. This takes precedence over the policy.
         if job.card == "busy" && ctx.attempt() == 1 {
             return Err(JobError::retry_after("too many requests", Duration::from_secs(90)));
         }
-        // Any error with `?` means: try again by the policy.
+        // Any error with `?` fails the attempt, and the job is retried as the policy says.
         let receipt = self.pay(&job.card)?;
         Ok(receipt)
     }
@@ -93,7 +93,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Where each job stands, and the errors it met: they survive the dead-letter queue and a retry.
+/// Prints the status of each job and its errors, which are kept after a dead-lettering or a retry.
 async fn show(client: &Client, jobs: &[(&str, JobId)]) -> Result<(), Box<dyn Error>> {
     for (card, id) in jobs {
         let job = client.jobs().get(*id).await?.ok_or("the job is stored")?;

@@ -1,8 +1,8 @@
-//! Delayed and prioritised jobs, and the order they run in.
+//! Delayed and prioritized jobs, and the order in which they run.
 //!
-//! What is due runs by priority, then by time, then by sequence. A delay decides when a job is
-//! due, whatever its priority. The store's clock is one that is moved by hand, so that an hour
-//! passes at once; with a store of `queuekit::connect` the same happens in real time.
+//! Due jobs run by priority, then by time, then by sequence. A delay decides when a job is due,
+//! whatever its priority. The example moves the store's clock by hand, so that an hour passes at
+//! once. With a store opened by `queuekit::connect`, the same happens in real time.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::time::Duration;
@@ -41,7 +41,7 @@ async fn main() -> queuekit::Result<()> {
     client.enqueue(step("close the shop")).delay(2 * HOUR).await?;
 
     println!("now (low last, equals in sequence, delayed ones not yet):");
-    // One at a time, so that the order is seen.
+    // Runs one job at a time, so that the output shows the order.
     let worker = || Worker::new(client.clone()).concurrency(1).handle(run);
     worker().run_until_idle().await?;
 

@@ -1,7 +1,7 @@
-//! A handler that holds state: a struct, for what all its jobs share.
+//! A handler with state: a struct holds what all its jobs share.
 //!
-//! Functions suit jobs that need nothing but their payload. What a real job needs besides (a pool
-//! of connections, a cache, an HTTP client) is a field of the struct that handles it.
+//! A function suits a job that needs only its payload. If a handler needs more, such as a pool of
+//! connections, a cache or an HTTP client, make it a field of the struct.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::collections::BTreeMap;
@@ -16,7 +16,8 @@ struct CountWords {
     text: String,
 }
 
-/// Jobs run at the same time, so what they share is locked; never across an `.await`.
+/// Jobs run at the same time, so shared state needs a lock. Do not hold the lock across an
+/// `.await`.
 #[derive(Clone, Default)]
 struct WordCounter {
     counts: Arc<Mutex<BTreeMap<String, u32>>>,

@@ -1,9 +1,9 @@
 //! Proving that a handler is idempotent: a manual clock, injected faults, and assertions.
 //!
-//! A job runs at least once. Twice, for example, when the process dies after the work was done and
-//! before that was recorded. A handler that must not charge twice therefore has to notice that the
-//! work was done, and a test has to make it run twice to believe it. Here this is a program; in a
-//! project of your own, each fault is a `#[tokio::test]`.
+//! A job runs at least once. It runs twice, for example, if the process dies after the work and
+//! before it records the outcome. A handler that must not charge twice has to notice that the work
+//! was done, and a test has to run the handler twice to prove that it does. This example is a
+//! program. In your own project, write a `#[tokio::test]` for each fault.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ struct Charge {
     cents: u64,
 }
 
-/// Stands for a payment service that takes an idempotency key, as most of them do.
+/// Stands in for a payment service that accepts idempotency keys, as most of them do.
 #[derive(Clone, Default)]
 struct Ledger {
     charged: Arc<Mutex<HashMap<JobId, u64>>>,
@@ -41,7 +41,7 @@ impl Handler<Charge> for Ledger {
     }
 }
 
-/// Injects a fault, lets the job run until nothing is left to do, and looks at the ledger.
+/// Injects a fault, runs the worker until no job is left to run, and checks the ledger.
 async fn charges_once_despite(
     fault: impl FnOnce(&MemoryStore),
     expected_calls: u32,
@@ -54,7 +54,7 @@ async fn charges_once_despite(
     fault(&store);
     for _ in 0..3 {
         Worker::new(client.clone()).handle(ledger.clone()).run_until_idle().await?;
-        // Longer than any lease lives: what was lost on the way comes back.
+        // Longer than any lease: a job whose outcome was lost can run again.
         clock.advance(Duration::from_secs(60));
     }
     let state = client.jobs().get(id).await?.map(|job| job.state);

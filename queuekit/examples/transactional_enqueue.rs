@@ -1,8 +1,8 @@
 //! An order and the job that ships it, in one transaction: both are stored, or neither is.
 //!
-//! The jobs are in the application's own database, beside its tables. With two databases there is
-//! always a moment between the two commits, and whoever dies there has an order that nobody ships,
-//! or ships one that nobody made.
+//! The jobs are in the application's own database, next to its tables. With two databases there
+//! would be two commits. A process that dies between them leaves an order that nobody ships, or
+//! ships an order that does not exist.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::error::Error;
@@ -41,16 +41,16 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut shop = Connection::open(&path)?;
     shop.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, item TEXT NOT NULL)", [])?;
 
-    // The shop made this file, so the store has to be told that it may add its tables and use the
-    // write-ahead log there.
+    // The shop created this file, so the URL must allow the store to add its tables and to turn on
+    // the write-ahead log.
     let url = format!("sqlite://{}?create=tables&journal=wal", path.display());
     let store = SqliteStore::connect_url(&url).await?;
 
     println!("one that commits:");
-    // Immediate: it takes the write lock at once, and cannot lose it to another writer midway.
+    // An immediate transaction takes the write lock at once, so no other writer can get in between.
     let tx = shop.transaction_with_behavior(TransactionBehavior::Immediate)?;
     place(&store, &tx, "a kettle")?;
-    // No `.await` while it is open: a call of the client would wait for this very lock.
+    // Do not call the client while the transaction is open: the call would wait for this lock.
     tx.commit()?;
 
     println!("one whose payment is refused:");

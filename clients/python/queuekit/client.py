@@ -73,7 +73,7 @@ class Client:
         return outcomes
 
     def emit(self, type: str, data: Any = None, **options: Any) -> Json:
-        """Stores an event for all its subscribers. Repeats the call as `enqueue` does."""
+        """Stores an event for all consumers of its type. Repeats the call as `enqueue` does."""
         event = _keyed("data", {**options, "type": type, "data": data})
         answer: Json = self.call("POST", "/v1/events", event)
         return answer

@@ -50,9 +50,10 @@ class Worker:
         self._stops += 1  # No lock: a signal handler may interrupt the code that holds it.
 
     def run(self, drain: float = 25.0) -> None:
-        """Works, once. When stopped, waits up to `drain` s for running jobs, releases the rest.
+        """Works until stopped, then waits up to `drain` s for running jobs and releases the rest.
 
-        In the main thread SIGTERM and SIGINT stop it, too, and a second one forces it.
+        Call it once. In the main thread SIGTERM and SIGINT stop it too, and a second one makes it
+        stop without waiting.
         """
         old = {}
         if threading.current_thread() is threading.main_thread():

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A directory as the user named it, and where that is.
+/// A directory: the path that the user gave, and the absolute path.
 ///
-/// Jobs name their file by its absolute path: whoever runs them, after a kill for example, may
-/// have another current directory.
+/// Jobs name their file by its absolute path, because the process that runs them, for example after
+/// a kill, may have another current directory.
 #[derive(Debug)]
 pub(crate) struct Directory {
     named: PathBuf,
@@ -14,7 +14,7 @@ pub(crate) struct Directory {
 }
 
 impl Directory {
-    /// Looks at the directory before anything is enqueued.
+    /// Checks the directory before anything is enqueued.
     pub(crate) fn find(named: &Path) -> Result<Self, String> {
         match fs::canonicalize(named) {
             Ok(root) if root.is_dir() => Ok(Self { named: named.to_owned(), root }),
@@ -23,7 +23,7 @@ impl Directory {
         }
     }
 
-    /// A path below it as the user would write it.
+    /// A path below the directory, as the user would write it.
     pub(crate) fn shown(&self, path: &Path) -> PathBuf {
         match path.strip_prefix(&self.root) {
             Ok(below) if below.as_os_str().is_empty() => self.named.clone(),

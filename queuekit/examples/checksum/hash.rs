@@ -13,10 +13,11 @@ use sha2::{Digest, Sha256};
 
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// How often a file is tried that cannot be read.
+/// Attempts to read a file that cannot be read.
 const TRIES: u32 = 3;
 
-/// Each kill costs an attempt of the files that were being hashed, and is no fault of theirs.
+/// Each kill costs an attempt of the files that were being hashed, although nothing is wrong with
+/// them.
 const ATTEMPTS_MAX: u32 = 1000;
 
 /// Computes the SHA-256 of one file.
@@ -72,8 +73,8 @@ impl Handler<Checksum> for Hasher {
 
     async fn call(&self, job: Checksum, ctx: Ctx) -> JobResult<Hashed> {
         let counter = Arc::clone(&self.hashed);
-        // Reading and hashing block: done here they would hold up the runtime, and with it every
-        // other job and the progress bar.
+        // Reading and hashing block. On the runtime's threads they would delay every other job and
+        // the progress bar.
         let hash = move || {
             hash_file(&job.path, &ctx, &counter).map_err(|error| job_error(error, ctx.attempt()))
         };
@@ -103,7 +104,7 @@ fn hash_file(path: &Path, ctx: &Ctx, counter: &AtomicU64) -> io::Result<Hashed> 
     }
 }
 
-/// What another attempt will not cure is a dead letter at once.
+/// If no retry can help, the job is dead-lettered at once.
 fn job_error(error: io::Error, attempt: u32) -> JobError {
     match error.kind() {
         ErrorKind::NotFound | ErrorKind::PermissionDenied => JobError::fatal(error.to_string()),

@@ -1,16 +1,17 @@
-//! Checksums a directory: one job per file, hashed by a worker, the digest stored as its result.
+//! Checksums a directory: a job per file. A worker hashes the file, and stores the digest as the
+//! result.
 //!
 //! ```text
 //! cargo run --release --example checksum -- [--url URL] [--workers N] [--print] [DIR]
 //! ```
 //!
-//! The same program runs on every store: only the URL differs. Its jobs outlive it: killed at any
-//! moment and started again, it goes on where it was, and finishes with the same digests.
+//! The program runs on every store: only the URL differs. Its jobs outlive it. If it is killed at
+//! any moment and started again, it continues where it was, and ends with the same digests.
 //!
-//! In reading order: `options` (the command line), `directory` (where the files are), `queue` (by
-//! which a run is found again), `run` (the whole of it), `walk` (finds the files), `hash` (the job
-//! and its handler), `progress` (what has ended, by the store's counts), `report` (results, and how
-//! they are printed).
+//! In reading order: `options` (the command line), `directory` (where the files are), `queue`
+//! (finds an unfinished run), `run` (a whole run), `walk` (finds the files), `hash` (the job and
+//! its handler), `progress` (how far the work is, by the store's counts), `report` (prints the
+//! results).
 #![expect(clippy::print_stderr, reason = "it is a program")]
 
 mod directory;
@@ -32,7 +33,7 @@ use options::{DEFAULT_FILE, DEFAULT_URL, HELP, Options, Request, USAGE};
 use queue::RunQueue;
 use queuekit::{Client, ErrorKind};
 
-/// What can go wrong on the way, from whichever library.
+/// An error of any library.
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 #[tokio::main]
@@ -69,7 +70,7 @@ async fn checksum(client: &Client, directory: &Directory, options: &Options) -> 
     let report = run::run(client, &queue, directory, options).await?;
     let code = ExitCode::from(u8::from(!report.failures.is_empty()));
     report.print(directory, options.print)?;
-    // Only now: who was killed before this is printed again.
+    // Marks the run as over only now, so that a run killed before this is printed again.
     queue.close(client).await?;
     client.close().await?;
     Ok(code)

@@ -4,14 +4,14 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::thread;
 
-/// In the current directory, where the user sees it, and finds it again after a reboot.
+/// The file is in the current directory, where the user can see it, also after a reboot.
 pub(crate) const DEFAULT_FILE: &str = "checksum.db";
 pub(crate) const DEFAULT_URL: &str = "sqlite://checksum.db";
 
 /// Tokio hashes on at most this many blocking threads at once.
 const WORKERS_MAX: usize = 512;
 
-/// What was asked for.
+/// What the user asked for.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Request {
     Help,
@@ -32,7 +32,7 @@ impl Default for Options {
         let cpus = thread::available_parallelism().map_or(1, usize::from);
         Self {
             url: DEFAULT_URL.into(),
-            // Far more than CPUs: some wait for the disk while others hash, and the more of them
+            // Many more jobs than CPUs: some wait for the disk while others hash. The more jobs
             // wait for the store, the more it commits at once.
             workers: (32 * cpus).min(WORKERS_MAX),
             print: false,
@@ -42,7 +42,7 @@ impl Default for Options {
 }
 
 impl Request {
-    /// What these arguments ask for, or a sentence about what is wrong with them.
+    /// Reads the arguments, or returns a sentence about what is wrong with them.
     pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, String> {
         let mut options = Options::default();
         let mut directories = Vec::new();
@@ -82,11 +82,11 @@ fn workers(value: Option<OsString>) -> Result<usize, String> {
     }
 }
 
-/// In one line, for whoever got it wrong.
+/// The usage in one line, for errors.
 pub(crate) const USAGE: &str =
     "usage: checksum [--url URL] [--workers N] [--print] [--] [DIR]   (--help says more)";
 
-/// In full.
+/// The whole usage.
 pub(crate) const HELP: &str = "\
 Computes the SHA-256 of every regular file below a directory, one job per file.
 

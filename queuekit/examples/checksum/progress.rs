@@ -1,4 +1,4 @@
-//! How far the work has come.
+//! How far the work is.
 
 use std::io::{IsTerminal, stderr};
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use queuekit::{Client, QueueName, State};
 use super::Result;
 use super::hash::Hasher;
 
-/// Between two questions to the store, at least.
+/// The shortest time between two reads of the store.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Between two plain lines.
+/// The time between two plain lines.
 const LINE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A bar on a terminal; plain lines, now and then, where there is none.
+/// A bar on a terminal, or else a plain line now and then.
 pub(crate) struct Progress {
     pub(crate) client: Client,
     pub(crate) queue: QueueName,
@@ -50,14 +50,14 @@ impl Progress {
         Ok(Self { client, queue, found, hasher, bar, last_line, pause: TICK })
     }
 
-    /// Waits a moment, asks the store, and shows what it says.
+    /// Waits a moment, reads the store's counts, and shows them.
     pub(crate) async fn tick(&mut self) -> queuekit::Result<Counts> {
         tokio::time::sleep(self.pause).await;
         let asked = Instant::now();
         let counts = self.count().await?;
-        // Where counting is work, it is not to take more than a tenth of the store's time.
+        // If counting is slow, it takes at most a tenth of the store's time.
         self.pause = TICK.max(asked.elapsed() * 9);
-        // What an earlier process of the run has found counts too.
+        // Includes what an earlier process of the run has found.
         let found = self.found.load(Ordering::Relaxed).max(counts.ended);
         let bytes = HumanBytes(self.hasher.bytes());
         if let Some(bar) = &self.bar {
@@ -85,7 +85,7 @@ impl Progress {
     }
 }
 
-/// Takes the bar off the screen: what is printed next says it all.
+/// Removes the bar: the summary comes next.
 impl Drop for Progress {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {

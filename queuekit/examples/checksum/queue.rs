@@ -1,4 +1,4 @@
-//! The queue of a run, by which an unfinished run is found again.
+//! The queue of a run. The program finds an unfinished run by its queue.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -14,22 +14,23 @@ use super::hash::sha256;
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// How long after its interruption a run knows which files it has enqueued.
+/// How long after an interruption a run still knows which files it has enqueued.
 const RESUMABLE: Duration = Duration::from_secs(366 * 24 * 3600);
 
-/// The queue of one run over one directory; no other run's files are in it.
+/// The queue of one run over one directory. It holds the files of no other run.
 ///
-/// The queue itself says whether its run is over: until then it keeps all results, after that for
-/// a day. It is a setting of the store's, changed in one step, so no kill falls in between.
+/// The queue's retention says whether its run is over: until then the queue keeps all results, and
+/// afterwards for a day. The store changes this setting in one step, so a kill cannot leave it half
+/// changed.
 #[derive(Debug)]
 pub(crate) struct RunQueue {
     pub(crate) name: QueueName,
-    /// If an earlier process began the run: how many of its jobs have ended.
+    /// How many jobs have ended, if an earlier process began the run.
     pub(crate) resumed: Option<u64>,
 }
 
 impl RunQueue {
-    /// Takes up the run of this directory that did not end, or begins one.
+    /// Continues the unfinished run of this directory, or begins one.
     pub(crate) async fn open(client: &Client, root: &Path) -> Result<Self> {
         let directory = &sha256(root.as_os_str().as_encoded_bytes())[..16];
         let prefix = format!("checksum-{directory}-");
@@ -52,7 +53,7 @@ impl RunQueue {
         Ok(Self { name, resumed: None })
     }
 
-    /// Says that the run is over: the next one of this directory starts afresh.
+    /// Marks the run as over: the next run of this directory begins anew.
     pub(crate) async fn close(self, client: &Client) -> Result<()> {
         let done = Keep::ALL.max_age(DAY);
         let for_a_day = Retention::default().done(done);
@@ -71,7 +72,7 @@ fn ended(run: &Queue) -> u64 {
     ended.map(|state| run.counts.of_state(state).value).sum()
 }
 
-/// Removes what a finished run has left, unless another process is still at it.
+/// Removes the queue of a finished run, unless another process still uses it.
 async fn remove(client: &Client, queue: &QueueName) -> Result<()> {
     match client.queues().remove_with_jobs(queue).await {
         Err(error) if *error.kind() != ErrorKind::Conflict => Err(error.into()),

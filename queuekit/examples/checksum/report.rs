@@ -1,4 +1,4 @@
-//! What came of the files, and how it is printed.
+//! The results of a run, and how they are printed.
 
 use std::collections::HashSet;
 use std::io::{self, BufWriter, Write};
@@ -17,16 +17,16 @@ use super::hash::{Checksum, Hashed};
 /// The results of a run.
 #[derive(Default)]
 pub(crate) struct Report {
-    /// Jobs that have ended, one way or the other.
+    /// Jobs that have ended, in any state.
     pub(crate) jobs: u64,
     /// Every file without a digest.
     pub(crate) failures: Vec<Failure>,
-    /// Every file with its digest, if they are to be printed; the store holds them otherwise.
+    /// Every file with its digest, if digests are printed; otherwise they stay in the store.
     digests: Vec<(PathBuf, String)>,
     bytes: u64,
     /// The jobs that earlier processes of the run have hashed.
     pub(crate) hashed_before: u64,
-    /// By this process.
+    /// The bytes that this process has hashed.
     pub(crate) bytes_hashed: u64,
     pub(crate) elapsed: Duration,
 }
@@ -39,8 +39,8 @@ pub(crate) struct Failure {
 }
 
 impl Report {
-    /// Reads those of the jobs that have ended, page by page. Others of the queue are of files
-    /// that were changed or removed since an earlier process of the run has found them.
+    /// Reads the ended jobs page by page, and skips those of other files: an earlier process of the
+    /// run found these, and they have changed or been removed since.
     pub(crate) async fn collect(
         client: &Client,
         queue: &QueueName,
@@ -86,7 +86,7 @@ impl Report {
         if !digests {
             return self.write_summary(directory, io::stdout().lock());
         }
-        // By bytes: `Path` itself is ordered component by component.
+        // Ordered by bytes, because `Path` compares component by component.
         self.digests.sort_unstable_by(|(a, _), (b, _)| a.as_os_str().cmp(b.as_os_str()));
         let mut out = BufWriter::new(io::stdout().lock());
         for (path, digest) in &self.digests {
@@ -124,8 +124,8 @@ fn reason(job: &Job) -> String {
     error.or(job.reason.as_ref()).map_or_else(|| job.state.to_string(), ToString::to_string)
 }
 
-/// A line as sha256sum prints it: a backslash, newline or carriage return in a path is escaped
-/// with a backslash, and the line then begins with one; all other bytes stand as they are.
+/// A line as sha256sum prints it. A backslash, newline or carriage return in a path is escaped with
+/// a backslash, and the line then begins with one. All other bytes are printed unchanged.
 fn write_line(out: &mut impl Write, path: &[u8], digest: &str) -> io::Result<()> {
     if path.iter().any(|byte| b"\\\n\r".contains(byte)) {
         out.write_all(b"\\")?;

@@ -23,10 +23,10 @@ use super::walk::{self, Found};
 /// A store's counts may be up to 5 s behind what has happened (contract R8.3).
 const COUNTS_LAG_MAX: Duration = Duration::from_secs(10);
 
-/// So long a file waits whose process was killed while it was hashed.
+/// How long a file waits if its process was killed while hashing it.
 const LEASE: Duration = Duration::from_secs(5);
 
-/// What this process has found, and enqueued unless that was done before.
+/// The files that this process has found, and has enqueued unless an earlier one had.
 struct Files {
     jobs: HashSet<JobId>,
     unreadable: Vec<Failure>,
@@ -70,8 +70,8 @@ pub(crate) async fn run(
     Ok(report)
 }
 
-/// Waits until all jobs have ended by the store's counts, then reads them. The jobs themselves
-/// have the last word: counts may lag.
+/// Waits until all jobs have ended by the store's counts, then reads the jobs. The jobs decide,
+/// because counts may lag.
 async fn collect(progress: &mut Progress, jobs: &HashSet<JobId>, print: bool) -> Result<Report> {
     let mut idle_since = None;
     loop {
@@ -90,8 +90,8 @@ async fn collect(progress: &mut Progress, jobs: &HashSet<JobId>, print: bool) ->
     }
 }
 
-/// Enqueues a job per file, as many per call as a store takes. A key per file makes that
-/// repeatable: what an earlier process of this run has enqueued is not enqueued again.
+/// Enqueues a job per file, as many per call as a store accepts. Each file has an idempotency key,
+/// so files that an earlier process of this run has enqueued are not enqueued again.
 async fn enqueue_files(
     client: Client,
     queue: QueueName,
@@ -99,7 +99,7 @@ async fn enqueue_files(
     leave_out: Vec<PathBuf>,
     found: Arc<AtomicU64>,
 ) -> Result<Files> {
-    // Short, so that the walk waits for the store and not the other way round in memory.
+    // A short channel makes the walk wait for the store, so that files do not pile up in memory.
     let (send, mut chunks) = mpsc::channel(2);
     let walking = spawn_blocking(move || walk::send_files(&root, &leave_out, &send));
     let mut jobs = HashSet::new();
@@ -113,7 +113,7 @@ async fn enqueue_files(
     Ok(Files { jobs, unreadable: walking.await? })
 }
 
-/// The store's own files, which change while jobs run: that of SQLite and those beside it.
+/// The store's own files, which change while jobs run: the SQLite file and those next to it.
 async fn store_files(client: &Client) -> Result<Vec<PathBuf>> {
     let Some(inspect) = client.backend().capabilities().inspect else {
         return Ok(Vec::new());

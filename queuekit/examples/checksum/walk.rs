@@ -16,12 +16,12 @@ const CHUNK: usize = 1000;
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) path: PathBuf,
-    /// The same for the same file, unless it was changed: then its digest is another too.
+    /// The same for one file until it changes, and with it its digest.
     pub(crate) key: String,
 }
 
-/// Sends the regular files below a directory in chunks, and answers what could not be looked at.
-/// Blocks; ends early when nobody receives any more. Symbolic links are not followed.
+/// Sends the regular files below a directory in chunks, and returns what it could not read. Blocks.
+/// Ends early if the receiver is dropped. Does not follow symbolic links.
 pub(crate) fn send_files(
     root: &Path,
     leave_out: &[PathBuf],
@@ -40,7 +40,7 @@ pub(crate) fn send_files(
         }
     }
     if !chunk.is_empty() {
-        // Nobody there any more: whoever went away says why.
+        // The receiver was dropped; its side reports why.
         let _ = chunks.blocking_send(chunk);
     }
     unreadable
