@@ -30,7 +30,7 @@ pub struct Capabilities<'a> {
     pub schedules: Option<&'a dyn Schedules>,
     /// Events, and deliveries of them.
     pub outbox: Option<&'a dyn Outbox>,
-    /// The audit log of administrative acts.
+    /// The audit log of changes by operators.
     pub audit: Option<&'a dyn AuditLog>,
     /// Whether one enqueue call over several queues is one atomic step (R2.3).
     pub atomic_across_queues: bool,

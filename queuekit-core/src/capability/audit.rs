@@ -1,4 +1,4 @@
-//! The audit log: what administrators did (contract R8.6).
+//! The audit log: what operators changed (contract R8.6).
 
 use std::fmt::Debug;
 
@@ -11,11 +11,11 @@ use crate::error::Result;
 use crate::job::storable;
 use crate::limits::{ACT_TARGET_BYTES, ACT_WORD_BYTES};
 
-/// Keeps the latest administrative acts.
+/// Keeps the latest changes by operators.
 ///
-/// An act and its entry are two steps, in this order: a process that dies between them leaves an
-/// act without an entry. Only the server and the commands make entries; an application that calls
-/// the store itself makes its own, or none.
+/// A change and its entry are two steps, in this order: a process that dies between them leaves a
+/// change without an entry. Only the server and the commands add entries. An application that calls
+/// the store itself can add its own.
 #[async_trait]
 pub trait AuditLog: Debug + Send + Sync {
     /// Adds an entry, at the store's present time, and removes the oldest beyond
@@ -35,7 +35,7 @@ pub trait AuditLog: Debug + Send + Sync {
     async fn list_acts(&self, before: Option<u64>, limit: PageSize) -> Result<Vec<AuditEntry>>;
 }
 
-/// What somebody did, and what came of it. Long texts are cut.
+/// What an operator did, and the outcome. Long texts are cut.
 ///
 /// ```
 /// use queuekit_core::capability::Act;
@@ -48,9 +48,9 @@ pub trait AuditLog: Debug + Send + Sync {
 pub struct Act {
     /// The id of the API key, or the account that ran the command.
     pub who: String,
-    /// What was done, as one word: `pause`, `retry`, `remove`.
+    /// The action, as one word: `pause`, `retry`, `remove`.
     pub action: String,
-    /// What it was done to: `queue mail`, `job 0199..`, or the filter of a bulk action.
+    /// The target: `queue mail`, `job 0199..`, or the filter of a bulk action.
     pub target: String,
     /// How many jobs the filter of a bulk action matched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -58,7 +58,7 @@ pub struct Act {
     /// How many jobs a bulk action changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed: Option<u64>,
-    /// `done`, the word for what came of it, or the kind of the error.
+    /// `done`, the outcome in a word, or the kind of the error.
     pub outcome: String,
 }
 
@@ -82,14 +82,14 @@ impl Act {
         self
     }
 
-    /// What came of it.
+    /// Sets the outcome.
     #[must_use]
     pub fn with_outcome(mut self, outcome: &str) -> Self {
         self.outcome = storable(outcome, ACT_WORD_BYTES);
         self
     }
 
-    /// As one text, for stores that only keep it.
+    /// The act as one text, for stores that keep it as text.
     pub fn to_text(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
@@ -103,7 +103,7 @@ impl Act {
 /// An entry of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditEntry {
-    /// Rises from entry to entry; a page goes on before it.
+    /// The number of the entry, which rises from entry to entry. The next page begins before it.
     pub seq: u64,
     /// When the entry was made, by the store's clock.
     pub at: Timestamp,

@@ -16,7 +16,7 @@ pub trait Inspect: Debug + Send + Sync {
     /// Why it accepts none: `StorageFull`, `Unavailable`, `Indeterminate`, `Closed`.
     async fn check_writes(&self) -> Result<()>;
 
-    /// What an Ok survives, as the store is set up now (contract R11).
+    /// What a successful call survives, as the store is set up now (contract R11).
     ///
     /// # Errors
     /// `Unavailable`, `Closed`.
@@ -39,7 +39,7 @@ pub trait Inspect: Debug + Send + Sync {
 /// the server, or the program itself if it has the store in its memory or in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Durability {
-    /// Nothing: all jobs, or the last ones, are gone with the process.
+    /// Nothing: when the process ends, all jobs or the last ones are lost.
     Nothing,
     /// The end of the process, but not power loss.
     ProcessKill,

@@ -61,20 +61,20 @@ pub trait Leases: Debug + Send + Sync {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use]
 pub enum ExtendOutcome {
-    /// It lasts for this long from now.
+    /// The lease lasts for `ttl` from now.
     Extended {
         /// The time that was granted.
         ttl: Duration,
         /// Whether a cancel was requested.
         cancel_requested: bool,
     },
-    /// Not now: somebody is settling it in an open transaction. Nobody else can take it until that
-    /// transaction ends; ask again soon.
+    /// The lease is being settled in an open transaction, so it was not extended. No other worker
+    /// can get the job until that transaction ends; ask again soon.
     Settling,
     /// The part of the store that has the lease did not answer, such as its node of a Redis
     /// Cluster. The lease may expire; ask again soon.
     Unknown,
-    /// It no longer holds; nothing changed.
+    /// The lease no longer holds; nothing changed.
     LeaseLost,
     /// No such job; nothing changed.
     NotFound,

@@ -1,5 +1,5 @@
-//! What a store keeps of events: a log, its settings, and deliveries, which are jobs. The module
-//! [`event`](crate::event) decides who gets which event.
+//! The events of a store: a log, its settings, and deliveries, which are jobs. The module
+//! [`event`](crate::event) decides which consumer gets which event.
 
 use std::fmt::Debug;
 
@@ -40,11 +40,12 @@ pub trait Outbox: Debug + Send + Sync {
     /// Events of the log, in the order in which they were stored.
     ///
     /// # Errors
-    /// `NotFound` if the event after which to begin is gone; `Unavailable`, `Closed`.
+    /// `NotFound` if the event to begin after is not in the log; `Unavailable`, `Closed`.
     async fn list_events(&self, filter: &EventFilter) -> Result<EventPage>;
 
     /// Stores deliveries of events that are in the log. Returns for each whether it was stored now;
-    /// deliveries of events that are gone, and those that are stored already, are not.
+    /// deliveries of events that are no longer in the log, and deliveries that are already stored,
+    /// are not.
     ///
     /// # Errors
     /// `Unavailable`, `Indeterminate`, `Closed`.

@@ -110,7 +110,7 @@ impl<N> Served<N> {
         self.more
     }
 
-    /// Whether one of them is such a name, or may be.
+    /// Whether the worker serves this name, or may do so.
     fn any(&self, is: impl Fn(&N) -> bool) -> bool {
         self.more || self.names.iter().any(is)
     }

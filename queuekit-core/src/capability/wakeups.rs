@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use crate::error::Result;
 use crate::names::QueueName;
 
-/// A store that tells when there may be work, and when a running job was asked to stop.
+/// Wake-ups for new work, and for running jobs that were asked to stop.
 pub trait Wakeups: Debug + Send + Sync {
     /// A wake-up that rings when one of these queues may have work.
     ///
@@ -19,7 +19,7 @@ pub trait Wakeups: Debug + Send + Sync {
     fn subscribe(&self, queues: &[QueueName]) -> Result<Wakeup>;
 
     /// A wake-up that rings when a cancel of a running job of one of these queues was requested.
-    /// It names no job: an extend of the leases tells which.
+    /// The wake-up names no job: the next extend shows which one.
     ///
     /// # Errors
     /// `Closed`.
@@ -71,7 +71,7 @@ impl WakeupHub {
         self.cancels.ring(queue);
     }
 
-    /// Whether anybody here waits for work of a queue.
+    /// Whether a worker of this process waits for work of this queue.
     pub fn is_awaited(&self, queue: &QueueName) -> bool {
         self.work.has(queue)
     }
@@ -87,7 +87,7 @@ impl WakeupHub {
     }
 }
 
-/// Who waits, by queue.
+/// The waiting workers, by queue.
 #[derive(Debug, Default)]
 struct Subscribers(Mutex<HashMap<QueueName, Vec<Weak<Notify>>>>);
 

@@ -1,8 +1,7 @@
-//! Events as CloudEvents 1.0 in JSON, for the world outside.
+//! Reads and writes events as CloudEvents 1.0 in JSON.
 //!
-//! Attributes that an event has no field for are in its metadata, under names that begin with
-//! `ce_`.
-//! Source: the CloudEvents specification 1.0.2 and its JSON format.
+//! If an event has no field for an attribute, the attribute is in its metadata, under a name that
+//! begins with `ce_`. Source: the CloudEvents specification 1.0.2 and its JSON format.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,17 +20,17 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::job::Metadata;
 use crate::json::as_json;
 
-/// Before the names of its attributes in the metadata.
+/// Prefix of attributes in the metadata.
 const PREFIX: &str = "ce_";
-/// The source of events that came from nowhere else.
+/// The source of events that were not read from a CloudEvent.
 const SOURCE: &str = "queuekit";
-/// The extension that says which events are in order (Partitioning extension 1.0).
+/// The extension for the partition key (Partitioning extension 1.0).
 const PARTITION_KEY: &str = "partitionkey";
 
-/// Written as JSON, more than this is too much metadata in any case (R12).
+/// Attributes that need more JSON than this would exceed the limit of metadata in any case (R12).
 const ATTRIBUTE_BYTES: usize = 32 * 1024;
 
-/// As it is read and written; every other attribute is among the others.
+/// A CloudEvent as it is read and written. `others` has the attributes that have no field here.
 #[derive(Serialize, Deserialize)]
 struct Written<'a> {
     specversion: String,
@@ -46,14 +45,14 @@ struct Written<'a> {
 }
 
 impl EventDraft {
-    /// The event of a CloudEvent in JSON. Its `data` is stored byte for byte as it stands there,
-    /// its other attributes as metadata; the extension `partitionkey` is its partition key. Id and
-    /// source together are its idempotency key, so that one that comes twice is stored once, as
-    /// long as its type is the same.
+    /// Reads a CloudEvent in JSON. Its `data` is stored byte for byte, and its other attributes
+    /// become metadata. The extension `partitionkey` becomes the partition key. `id` and `source`
+    /// together become the idempotency key, so an event of one type that arrives twice is stored
+    /// once.
     ///
     /// # Errors
-    /// `Invalid` if it is no CloudEvent of version 1.0; what is wrong with its parts,
-    /// [`build`](Self::build) says.
+    /// `Invalid` if the text is not a CloudEvent of version 1.0. [`build`](Self::build) checks its
+    /// parts.
     pub fn from_cloud_event(json: &[u8]) -> Result<Self> {
         let refuse = |why: String| Error::invalid("event", "a CloudEvent 1.0 in JSON", why);
         let written: Written<'_> =
@@ -67,7 +66,7 @@ impl EventDraft {
         let mut metadata = attributes(json)?;
         let is_json = metadata.get("datacontenttype").is_none_or(|of| of.contains("json"));
         let data = match (written.data, written.data_base64) {
-            // Text of another type stands in a JSON string.
+            // Text of another content type is in a JSON string.
             (Some(data), None) if !is_json && data.get().starts_with('"') => {
                 let text: String =
                     serde_json::from_str(data.get()).map_err(|error| refuse(error.to_string()))?;
@@ -94,7 +93,7 @@ impl EventDraft {
     }
 }
 
-/// The attributes beside version, type and data; no more of them are read than metadata holds.
+/// The attributes other than version, type and data, as far as metadata has room for them.
 struct Attributes<'a>(BTreeMap<String, &'a RawValue>);
 
 impl<'de> Deserialize<'de> for Attributes<'de> {
@@ -131,7 +130,7 @@ impl<'de> Visitor<'de> for Few {
     }
 }
 
-/// The attributes beside version, type and data, as text.
+/// The attributes other than version, type and data, as text.
 fn attributes(json: &[u8]) -> Result<BTreeMap<String, String>> {
     let refuse = |why: String| Error::invalid("event", "a CloudEvent 1.0 in JSON", why);
     let Attributes(all) =
@@ -151,11 +150,11 @@ fn attributes(json: &[u8]) -> Result<BTreeMap<String, String>> {
 }
 
 impl Event {
-    /// The event as a CloudEvent in JSON. Data that is JSON nested at most 64 deep is its `data`,
-    /// byte for byte; other data its `data_base64`.
+    /// Writes the event as a CloudEvent in JSON. JSON nested at most 64 deep becomes `data`, byte
+    /// for byte; other data becomes `data_base64`.
     ///
     /// # Errors
-    /// `Corrupt` if it cannot be written.
+    /// `Corrupt` if the event cannot be written.
     pub fn to_cloud_event(&self) -> Result<String> {
         let attribute = |name: &str| self.metadata.get(&format!("{PREFIX}{name}"));
         let is_json = attribute("datacontenttype").is_none_or(|of| of.contains("json"));
@@ -189,8 +188,8 @@ impl Event {
     }
 }
 
-/// The attributes stand behind the rest. Flattened into it they would be read and written anew,
-/// and the data with them.
+/// The attributes follow the rest. A flattened field would parse and write them again, and the data
+/// with them.
 fn write(head: &Written<'_>, rest: &BTreeMap<&str, String>) -> serde_json::Result<String> {
     let mut json = serde_json::to_string(head)?;
     if !rest.is_empty() {

@@ -1,4 +1,4 @@
-//! What an application and an operator do with subscriptions.
+//! Subscriptions as applications and operators use them.
 
 use std::time::Duration;
 
@@ -13,9 +13,9 @@ use crate::limits::SUBSCRIPTIONS;
 use crate::names::{ConsumerName, QueueName};
 use crate::queue::{KeyOnWait, Totals};
 
-/// How often a change is tried that others come before.
+/// How often a change is tried again because other processes have changed the settings first.
 const TRIES: usize = 20;
-/// How many deliveries, of those that ended last, rates are computed from.
+/// The number of ended deliveries, the latest ones, from which rates are computed.
 const RECENT: usize = 100;
 
 /// The consumers of a store's events.
@@ -24,32 +24,32 @@ pub struct Consumers<'a> {
     pub(super) backend: &'a dyn Backend,
 }
 
-/// How a consumer does.
+/// The figures of a consumer.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ConsumerStats {
-    /// Deliveries that wait.
+    /// Deliveries that are pending.
     pub depth: u64,
-    /// Deliveries that run.
+    /// Deliveries that are running.
     pub in_flight: u64,
-    /// Dead letters.
+    /// Deliveries that are dead.
     pub dead: u64,
-    /// How deliveries have ended since the consumer first subscribed, those that are gone included.
+    /// How deliveries have ended since the consumer first subscribed, including those that are no
+    /// longer stored.
     pub totals: Totals,
-    /// The share of dead deliveries, 0.0..=1.0, among the last 100 that ended and are stored.
+    /// The share of dead deliveries, 0.0..=1.0, among the last 100 that ended and are still stored.
     pub failure_rate: f64,
-    /// The time from emit to completion of the completed among them: the median, and the 95th
-    /// percentile.
+    /// The time from emit to completion among these: the median and the 95th percentile.
     pub latency: Option<(Duration, Duration)>,
 }
 
 impl<'a> Consumers<'a> {
-    /// The consumers of this store. If it keeps no events, every call answers `Unsupported`.
+    /// The consumers of this store. Every call returns `Unsupported` if the store keeps no events.
     pub fn of(backend: &'a dyn Backend) -> Self {
         Self { backend }
     }
 
-    /// What the store keeps.
+    /// The store's events.
     pub(crate) fn outbox(&self) -> Result<&'a dyn Outbox> {
         self.backend.capabilities().outbox.ok_or_else(|| {
             let message = "this store keeps no events; all stores of queuekit do";
@@ -57,9 +57,9 @@ impl<'a> Consumers<'a> {
         })
     }
 
-    /// Creates the subscription of a consumer, or changes it if its code has changed since it was
-    /// last declared: what an operator changes holds until then. Whether it is enabled holds beyond
-    /// that: of a subscription that is there, that is the operator's to say (R14.4).
+    /// Creates the subscription of a consumer, or changes it if the code has changed since the last
+    /// declaration. Changes by an operator persist until then. An existing subscription stays
+    /// enabled or disabled, as the operator has set it (R14.4).
     ///
     /// ```
     /// # use queuekit_core::{Client, SubscriptionDraft, memory::MemoryStore};
@@ -74,8 +74,8 @@ impl<'a> Consumers<'a> {
     /// ```
     ///
     /// # Errors
-    /// `Invalid`, naming the field that breaks its limit, or if there would be too many;
-    /// `Unavailable`, `Indeterminate` (declare it again), `Closed`.
+    /// `Invalid` if a field breaks its limit, which the error names, or if there would be too many
+    /// subscriptions; `Unavailable`, `Indeterminate` (declare it again), `Closed`.
     pub async fn declare<S>(&self, subscription: S) -> Result<Declared>
     where
         S: TryInto<Subscription, Error: Into<Error>>,
@@ -100,7 +100,7 @@ impl<'a> Consumers<'a> {
         Ok(declared)
     }
 
-    /// Creates the subscription of a consumer or replaces all of it; true if there was none.
+    /// Creates or replaces the whole subscription of a consumer. Returns true if it is new.
     ///
     /// # Errors
     /// Those of [`declare`](Self::declare).
@@ -114,8 +114,8 @@ impl<'a> Consumers<'a> {
         Ok(is_new)
     }
 
-    /// The same, but whether it is enabled stays as it is, if there is one. What is stored by then,
-    /// and true if there was none.
+    /// Like [`put`](Self::put), but an existing subscription stays enabled or disabled. Returns
+    /// what is stored, and true if it is new.
     ///
     /// # Errors
     /// Those of [`declare`](Self::declare).
@@ -156,8 +156,8 @@ impl<'a> Consumers<'a> {
         Ok(self.settings().await?.subscriptions.into_values().collect())
     }
 
-    /// Events make no more deliveries for this consumer; those there are stay. False if it had no
-    /// subscription.
+    /// Removes the subscription: events make no more deliveries for this consumer. Stored
+    /// deliveries stay. Returns false if there was no subscription.
     ///
     /// # Errors
     /// `Unavailable`, `Indeterminate`, `Closed`.
@@ -175,7 +175,8 @@ impl<'a> Consumers<'a> {
         .await
     }
 
-    /// Whether events make deliveries for this consumer from now on; a replay fills the gap.
+    /// Enables or disables the subscription. While it is disabled, events make no deliveries; a
+    /// replay can deliver them later.
     ///
     /// # Errors
     /// `NotFound`; `Unavailable`, `Indeterminate`, `Closed`.
@@ -194,10 +195,10 @@ impl<'a> Consumers<'a> {
         .await
     }
 
-    /// How a consumer does.
+    /// The figures of a consumer.
     ///
     /// # Errors
-    /// `NotFound` if it never had a subscription; `Unavailable`, `Closed`.
+    /// `NotFound` if the consumer never had a subscription; `Unavailable`, `Closed`.
     pub async fn stats<C>(&self, consumer: C) -> Result<ConsumerStats>
     where
         C: TryInto<ConsumerName, Error: Into<Error>>,
@@ -225,10 +226,10 @@ impl<'a> Consumers<'a> {
         EventSettings::read(&self.outbox()?.event_settings().await?.body)
     }
 
-    /// The queue of a consumer exists from its subscription on, and serves partition keys as the
-    /// subscription wants; what an operator sets there holds until the subscription wants another,
-    /// but for the order of one that wants order. A change that was broken off is finished by the
-    /// next one, or by the next declaration.
+    /// Creates the queue of a consumer, or makes it serve partition keys as the subscription says.
+    /// Settings of an operator persist until the subscription changes, except that an ordered
+    /// subscription always keeps its order. If this is interrupted, the next change or declaration
+    /// completes it.
     async fn set_up_queue(&self, consumer: &ConsumerName) -> Result<()> {
         let Some(admin) = self.backend.capabilities().admin else { return Ok(()) };
         let queue = consumer.queue()?;
@@ -240,21 +241,21 @@ impl<'a> Consumers<'a> {
             let Some(wanted) = wanted else { return Ok(()) };
             let is_done = settings.served.get(consumer) == Some(&wanted)
                 && (wanted != Keys::InOrder || self.keeps_order(&queue).await?);
-            // Whoever else has set it up may have done so before this one did.
+            // Another process may have set up the queue before this one did.
             if is_done && mine.is_none_or(|mine| mine == wanted) {
                 return Ok(());
             }
             admin.configure(&queue, &wanted.patch()).await?;
             mine = Some(wanted);
             settings.served.insert(consumer.clone(), wanted);
-            // Whether others were first, the next turn sees.
+            // The next round of the loop sees whether another process was first.
             self.outbox()?.change_event_settings(stored.version, &settings.write()?).await?;
         }
         Err(contended())
     }
 
-    /// Whether this queue runs one job of a key at a time. Somebody who wanted something else
-    /// before may have been held up, and have set it up afterwards.
+    /// Whether this queue runs one job of a key at a time. A process with an older subscription may
+    /// have been delayed, and have set up the queue afterwards.
     async fn keeps_order(&self, queue: &QueueName) -> Result<bool> {
         let found = self.backend.find_queues(std::slice::from_ref(queue)).await?.pop();
         Ok(found.is_some_and(|found| {
@@ -262,7 +263,8 @@ impl<'a> Consumers<'a> {
         }))
     }
 
-    /// Order is there before a subscription wants it; it is given up only afterwards.
+    /// Makes queues ordered before their subscription is stored as ordered. The reverse change
+    /// comes after the subscription has changed.
     async fn put_in_order(&self, settings: &EventSettings) -> Result<()> {
         let Some(admin) = self.backend.capabilities().admin else { return Ok(()) };
         for (consumer, subscription) in &settings.subscriptions {
@@ -274,7 +276,8 @@ impl<'a> Consumers<'a> {
         Ok(())
     }
 
-    /// Reads, decides, and writes unless somebody else has come in between: then again.
+    /// Reads the settings, decides, and writes them. Starts again if another process has changed
+    /// them meanwhile.
     pub(crate) async fn change<T>(
         &self,
         decide: impl Fn(&mut EventSettings) -> Result<(bool, T)>,
@@ -321,7 +324,7 @@ pub(super) fn unknown(consumer: &ConsumerName) -> Error {
     Error::new(ErrorKind::NotFound, message).on(consumer)
 }
 
-/// The share that died among the deliveries that ended last, and how long the others took.
+/// The share that died among the latest ended deliveries, and how long the others took.
 fn rates(mut ended: Vec<Job>) -> (f64, Option<(Duration, Duration)>) {
     ended.sort_by_key(|job| std::cmp::Reverse(job.finished_at));
     ended.truncate(RECENT);

@@ -1,4 +1,4 @@
-//! An event that is being described.
+//! A draft of an event.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use crate::job::{Metadata, Payload};
 use crate::limits::{DELAY, PAYLOAD_BYTES_HARD};
 use crate::names::{IdempotencyKey, Kind, PartitionKey};
 
-/// Describes an event; [`build`](Self::build) checks everything and names what is wrong.
+/// Describes an event. [`build`](Self::build) checks it, and its error names what is wrong.
 #[derive(Clone, Debug)]
 #[must_use = "a draft emits nothing"]
 pub struct EventDraft {
     event: Result<NewEvent>,
 }
 
-/// An event that obeys every limit: only [`EventDraft::build`] makes one.
+/// An event within all limits: only [`EventDraft::build`] makes one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewEvent {
     pub(super) id: EventId,
@@ -33,7 +33,7 @@ pub struct NewEvent {
 }
 
 impl EventDraft {
-    /// An event of this type with these bytes. The type is the kind of its deliveries.
+    /// An event of this type with these bytes as data. The type is the kind of its deliveries.
     pub fn new<K>(kind: K, data: impl Into<Bytes>) -> Self
     where
         K: TryInto<Kind, Error: Into<Error>>,
@@ -45,7 +45,7 @@ impl EventDraft {
                 return Err(Error::invalid("data", "at most 16 MiB", got));
             }
             Ok(NewEvent {
-                // Ids only sort roughly by age: no rule rests on this clock.
+                // The time only makes ids sort roughly by age. No rule depends on this clock.
                 id: EventId::generate(SystemClock::default().now()),
                 kind,
                 data,
@@ -60,7 +60,7 @@ impl EventDraft {
         Self { event }
     }
 
-    /// An event with this payload, of the type that is the payload's kind.
+    /// An event with this payload. Its type is the kind of the payload.
     pub fn of<P: Payload>(payload: &P) -> Self {
         match payload.encode() {
             Ok(bytes) => Self::new(P::KIND, bytes),
@@ -68,7 +68,7 @@ impl EventDraft {
         }
     }
 
-    /// Consumers that want order get the events of one key one after the other (R14.3).
+    /// Ordered consumers get the events of one key one after the other (R14.3).
     pub fn partition_key<K>(self, key: K) -> Self
     where
         K: TryInto<PartitionKey, Error: Into<Error>>,
@@ -79,7 +79,7 @@ impl EventDraft {
         })
     }
 
-    /// Only one event with this key is stored, as long as it is in the log (R14.2).
+    /// The log holds at most one event of a type with this key (R14.2).
     pub fn idempotency_key<K>(self, key: K) -> Self
     where
         K: TryInto<IdempotencyKey, Error: Into<Error>>,
@@ -90,7 +90,7 @@ impl EventDraft {
         })
     }
 
-    /// Small facts that travel with it and with its deliveries (default none).
+    /// Names and values that travel with the event and its deliveries (default none).
     pub fn metadata(self, metadata: impl Into<Metadata>) -> Self {
         let metadata = metadata.into();
         self.check(|event| {
@@ -99,7 +99,7 @@ impl EventDraft {
         })
     }
 
-    /// Its deliveries wait this long (default 0); at most 366 days.
+    /// How long the deliveries wait (default 0); at most 366 days.
     pub fn delay(self, delay: Duration) -> Self {
         self.check(|event| {
             if delay > DELAY {
@@ -110,7 +110,7 @@ impl EventDraft {
         })
     }
 
-    /// An id made earlier, for a call that may be repeated.
+    /// Sets an id that was made earlier, for a call that may be repeated.
     pub fn id(self, id: EventId) -> Self {
         self.check(|event| {
             event.id = id;
@@ -119,10 +119,10 @@ impl EventDraft {
         })
     }
 
-    /// The event, checked.
+    /// Checks the event.
     ///
     /// # Errors
-    /// `Invalid`, naming the first field that breaks its limit.
+    /// `Invalid`. It names the first field that breaks its limit.
     pub fn build(self) -> Result<NewEvent> {
         self.event
     }
@@ -137,7 +137,7 @@ impl EventDraft {
     }
 }
 
-/// It may have been emitted before: whoever has it can do so.
+/// The event may have been emitted before, because its id was made before this call.
 impl From<NewEvent> for EventDraft {
     fn from(event: NewEvent) -> Self {
         Self { event: Ok(NewEvent { repeat: true, ..event }) }
@@ -151,51 +151,51 @@ impl<P: Payload> From<P> for EventDraft {
 }
 
 impl NewEvent {
-    /// Its id, made by the client.
+    /// The id, made by the client.
     pub fn id(&self) -> EventId {
         self.id
     }
 
-    /// Its type.
+    /// The event type.
     pub fn kind(&self) -> &Kind {
         &self.kind
     }
 
-    /// Its data, stored byte for byte.
+    /// The data, stored byte for byte.
     pub fn data(&self) -> &Bytes {
         &self.data
     }
 
-    /// Its partition key.
+    /// The partition key.
     pub fn partition_key(&self) -> Option<&PartitionKey> {
         self.partition_key.as_ref()
     }
 
-    /// Its idempotency key.
+    /// The idempotency key.
     pub fn idempotency_key(&self) -> Option<&IdempotencyKey> {
         self.idempotency_key.as_ref()
     }
 
-    /// The same event in a call that was merged with others (contract R2.10): it must not hold them
-    /// up for long if it has to wait for somebody's open transaction.
+    /// The same event, marked as part of a merged call (contract R2.10): if it has to wait for an
+    /// open transaction, it must not delay the others for long.
     #[must_use]
     pub fn merged(mut self) -> Self {
         self.merged = true;
         self
     }
 
-    /// Whether its call was merged with others.
+    /// Whether the call was merged with others.
     pub fn is_merged(&self) -> bool {
         self.merged
     }
 
-    /// Whether its id was made earlier. The event that had it may be gone while deliveries of it
-    /// are still stored, also ended ones: they are not made again (R14.2).
+    /// Whether the id was made earlier. The event that had it may have been removed while its
+    /// deliveries are still stored, ended or not: these are not created again (R14.2).
     pub fn is_repeat(&self) -> bool {
         self.repeat
     }
 
-    /// Small facts that travel with it.
+    /// Names and values that travel with the event.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }

@@ -1,4 +1,4 @@
-//! Finds the deliveries of events, and has both stored in one step.
+//! Finds the deliveries of events, and stores both in one step.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,10 +7,11 @@ use crate::capability::{EmitOutcome, Outbox};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
-/// How often settings are read anew for one call, because somebody has changed them again.
+/// How often one call reads the settings again because another process has changed them.
 const TRIES: usize = 10;
 
-/// The settings as they were last read: whether they still hold, the store says as it stores.
+/// The settings as they were last read. The store checks that they are current when it stores
+/// events.
 #[derive(Debug, Default)]
 pub(crate) struct Emitter {
     known: Mutex<Option<Arc<Known>>>,
@@ -23,8 +24,8 @@ struct Known {
 }
 
 impl Emitter {
-    /// Stores events and the deliveries of each, in one step (R14.1). Answers what became of each
-    /// event, and how many deliveries were stored with it.
+    /// Stores events and their deliveries in one step (R14.1). Returns the outcome of each event,
+    /// and how many deliveries were stored with it.
     ///
     /// # Errors
     /// `Invalid` if an event or the call is too large; `Corrupt` if the subscriptions cannot be
@@ -53,7 +54,7 @@ impl Emitter {
         Err(Error::new(ErrorKind::Unavailable, message))
     }
 
-    /// How many subscriptions there were when they were last read.
+    /// The number of subscriptions at the last read.
     pub(crate) fn subscriptions(&self) -> usize {
         self.lock().as_ref().map_or(0, |known| known.settings.subscriptions.len())
     }

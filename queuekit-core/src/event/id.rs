@@ -1,4 +1,4 @@
-//! The identity of an event.
+//! The id of an event.
 
 use serde::Serialize;
 use uuid::{Builder, Uuid};
@@ -22,7 +22,7 @@ impl EventId {
         Self(Builder::from_unix_timestamp_millis(millis, &random).into_uuid())
     }
 
-    /// The time in it.
+    /// The time that the id contains.
     pub(crate) fn millis(self) -> u64 {
         self.0.as_bytes()[..6].iter().fold(0, |millis, byte| millis << 8 | u64::from(*byte))
     }

@@ -1,10 +1,11 @@
-//! Events: a log, and a delivery for each consumer that wants one (contract R14).
+//! Events: a log, and a delivery for each consumer that subscribes to the event type (contract
+//! R14).
 //!
-//! Who emits finds out which subscriptions want the event (`emitter.rs`), and asks the store to
-//! keep event and deliveries in one step, if the subscriptions are still those it has read. A
-//! delivery is an ordinary job in the queue `event.<consumer>`: retries, dead letters, order and
-//! fairness are those of every job. So nobody reads the log by position, and no event that was
-//! stored can be passed over by a reader.
+//! An emit finds the subscriptions that match the event (`emitter.rs`). Then the store keeps the
+//! event and its deliveries in one step, if the subscriptions have not changed since they were
+//! read. A delivery is an ordinary job in the queue `event.<consumer>`, with the retries, dead
+//! letters, order and fairness of any job. No consumer reads the log by position, so none can miss
+//! an event that is stored.
 
 mod cloud_event;
 mod consumers;

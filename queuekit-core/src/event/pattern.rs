@@ -1,4 +1,4 @@
-//! Which types of events a subscription wants.
+//! Patterns of event types.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,20 +8,20 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::error::{Error, Result, read_checked};
 use crate::names::Kind;
 
-/// One type (`order.paid`), all that begin with some parts (`order.*`), or all (`*`).
+/// One type (`order.paid`), all types below a prefix (`order.*`), or all types (`*`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(into = "String")]
 pub enum EventPattern {
-    /// Of every type.
+    /// Every type.
     All,
-    /// Of types that begin with this, which ends in a dot.
+    /// Types that begin with this text, which ends in a dot.
     Below(String),
-    /// Events of this type.
+    /// This type only.
     Only(Kind),
 }
 
 impl EventPattern {
-    /// Whether it wants events of this type.
+    /// Whether the pattern matches this type.
     pub fn matches(&self, kind: &Kind) -> bool {
         match self {
             Self::All => true,

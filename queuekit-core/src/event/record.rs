@@ -1,4 +1,4 @@
-//! An event as it is read.
+//! A stored event.
 
 use bytes::Bytes;
 
@@ -13,19 +13,19 @@ use crate::names::{IdempotencyKey, Kind, PartitionKey};
 #[expect(missing_docs, reason = "each name says it; what does not is documented")]
 pub struct Event {
     pub id: EventId,
-    /// Its type.
+    /// The event type.
     pub kind: Kind,
-    /// Byte for byte as emitted.
+    /// The data, byte for byte as it was emitted.
     pub data: Bytes,
     pub partition_key: Option<PartitionKey>,
     pub idempotency_key: Option<IdempotencyKey>,
     pub metadata: Metadata,
-    /// When it was stored.
+    /// When the event was stored.
     pub emitted_at: Timestamp,
 }
 
 impl Event {
-    /// An event with nothing but this; stores set the rest.
+    /// An event with these fields only; stores set the others.
     pub fn bare(id: EventId, kind: Kind, data: Bytes, emitted_at: Timestamp) -> Self {
         Self {
             id,
@@ -38,7 +38,7 @@ impl Event {
         }
     }
 
-    /// An event as it stands right after it was emitted.
+    /// An event as it is right after its emit.
     pub fn new(event: &NewEvent, emitted_at: Timestamp) -> Self {
         Self {
             partition_key: event.partition_key.clone(),
@@ -48,7 +48,7 @@ impl Event {
         }
     }
 
-    /// The same event, to be delivered once more.
+    /// The same event, for another delivery.
     pub(super) fn again(&self) -> NewEvent {
         NewEvent {
             repeat: true,

@@ -1,4 +1,4 @@
-//! Delivering events of the log once more.
+//! Replays: delivering events of the log again.
 
 use super::consumers::{Consumers, unknown};
 use super::{EventId, Subscription};
@@ -10,51 +10,54 @@ use crate::job::NewJob;
 use crate::limits::REPLAY_BYTES;
 use crate::names::ConsumerName;
 
-/// Events that one step delivers.
+/// The most events that one step delivers.
 const PAGE: usize = 500;
 
-/// One step of a replay: at most 500 events are delivered (R14.5).
+/// One step of a replay, which delivers at most 500 events (R14.5).
 ///
-/// Its name tells one replay from another: who repeats a step, or all of it, under the same name
-/// delivers nothing twice, as long as what was delivered is stored. After that its completed
-/// deliveries are forgotten: go on from the cursor of the last report.
+/// The name identifies the replay. A step, or a whole replay, that is repeated under the same name
+/// delivers nothing twice, as long as its deliveries are stored. Once retention has removed
+/// completed deliveries, continue from the cursor of the last report instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replay {
-    /// To whom; events that the subscription wants, also while it is disabled.
+    /// The consumer. It gets the events that its subscription matches, even while the subscription
+    /// is disabled.
     pub consumer: ConsumerName,
-    /// 1 to 256 bytes.
+    /// The name of the replay, 1 to 256 bytes.
     pub name: String,
-    /// Where it begins.
+    /// Where the replay begins.
     pub from: ReplayFrom,
-    /// None in the first step, the first report's in the later ones: events that are emitted after
-    /// the replay began are delivered as they are emitted. A place in the log, for clocks go back.
+    /// Where the replay ends: none in the first step, and the `to` of the first report in later
+    /// ones. Later events are delivered live. This is a position in the log, because clocks can be
+    /// set back.
     pub to: Option<u64>,
-    /// None in the first step, the last report's in the later ones.
+    /// Where this step begins: none in the first step, and the cursor of the last report in later
+    /// ones.
     pub cursor: Option<u64>,
 }
 
 /// Where a replay begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplayFrom {
-    /// With the first event there is.
+    /// With the first event of the log.
     Beginning,
-    /// With the first that was stored at this instant or later.
+    /// With the first event that was stored at this instant or later.
     Time(Timestamp),
-    /// Behind this one, which is in the log.
+    /// After this event, which must be in the log.
     Event(EventId),
 }
 
-/// What a step did.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReplayReport {
-    /// Events that the consumer wants.
+    /// Events that match the subscription.
     pub matched: usize,
-    /// Deliveries that were stored now.
+    /// Deliveries that this step stored.
     pub delivered: usize,
-    /// Where it ends: the place of the last event there was when it began.
+    /// Where the replay ends: the position of the last event in the log when it began.
     pub to: u64,
-    /// Where to go on; none at the end.
+    /// Where to continue; none at the end.
     pub cursor: Option<u64>,
 }
 
@@ -64,7 +67,7 @@ impl Replay {
         Self { consumer, name: name.into(), from, to: None, cursor: None }
     }
 
-    /// The step after the one that answered this; none at the end.
+    /// The step after the one with this report; none at the end.
     pub fn after(&self, report: &ReplayReport) -> Option<Self> {
         let cursor = Some(report.cursor?);
         Some(Self { to: Some(report.to), cursor, ..self.clone() })
@@ -72,12 +75,12 @@ impl Replay {
 }
 
 impl Consumers<'_> {
-    /// Delivers events of the log once more, behind and beside the live ones: a step.
+    /// Delivers events of the log again: one step of a replay. Live events are delivered meanwhile.
     ///
     /// # Errors
-    /// `NotFound` if the consumer has no subscription, or if the event to begin behind is gone;
-    /// `Invalid` if the name is empty or too long; `Unavailable`, `Indeterminate` (make the
-    /// step again), `Closed`.
+    /// `NotFound` if the consumer has no subscription, or if the event to begin after is not in the
+    /// log; `Invalid` if the name is empty or too long; `Unavailable`, `Indeterminate` (repeat the
+    /// step), `Closed`.
     pub async fn replay(&self, replay: &Replay) -> Result<ReplayReport> {
         let subscription = self.get(&replay.consumer).await?;
         let subscription = subscription.ok_or_else(|| unknown(&replay.consumer))?;
@@ -102,7 +105,7 @@ impl Consumers<'_> {
         })
     }
 
-    /// All steps of a replay, one after the other; how many deliveries were stored.
+    /// Runs all steps of a replay. Returns how many deliveries were stored.
     ///
     /// # Errors
     /// Those of [`replay`](Self::replay).

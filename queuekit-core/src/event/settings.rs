@@ -1,4 +1,4 @@
-//! What a store knows of events beside the events: one small document, changed as a whole.
+//! Subscriptions and retention: one small document, which is changed as a whole.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,8 +22,8 @@ pub const EVENT: &str = "queuekit.event";
 /// In the metadata of a delivery: the retry policy of its subscription, if it has one.
 pub const RETRY: &str = "queuekit.retry";
 
-/// When a delivery that failed is tried again, by the subscription that it is of; none if that says
-/// nothing, or if the job is no delivery (R14.7).
+/// The retry policy that the subscription of a delivery sets; none if it sets none, or if the job
+/// is not a delivery (R14.7).
 pub fn retry_of_delivery(queue: &QueueName, metadata: &Metadata) -> Option<RetryPolicy> {
     let subscribed = queue.is_reserved().then(|| metadata.get(RETRY)).flatten();
     subscribed.and_then(RetryPolicy::read)
@@ -32,34 +32,35 @@ pub fn retry_of_delivery(queue: &QueueName, metadata: &Metadata) -> Option<Retry
 /// All subscriptions, and how long events are kept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EventSettings {
-    /// By consumer.
+    /// Subscriptions by consumer.
     pub subscriptions: BTreeMap<ConsumerName, Subscription>,
-    /// What the code of applications has declared last, as digests.
+    /// Digests of the last declarations of applications.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) declared: BTreeMap<ConsumerName, String>,
-    /// How the queue of each consumer was last set up to serve partition keys; missing where that
-    /// is still to be done.
+    /// How the queue of each consumer was last set up to serve partition keys; missing if that has
+    /// not been done yet.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) served: BTreeMap<ConsumerName, Keys>,
     /// How long the log keeps events.
     pub retention: EventRetention,
 }
 
-/// How long events stay in the log: one goes when it is beyond either bound (R14.6).
+/// How long events stay in the log: an event that exceeds either limit is removed (R14.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventRetention {
     age_ms: u64,
     events: u64,
 }
 
-/// What becomes of an event of the log.
+/// Whether retention removes an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It is beyond the retention.
+    /// It exceeds the retention and is removed.
     Goes,
-    /// It stays, as all do that stand behind it.
+    /// It stays, and so do all events after it.
     Stays,
-    /// A clock that was ahead has stored it: it stays, and others behind it may go.
+    /// Its time is in the future, because a clock was ahead: it stays, and events after it may be
+    /// removed.
     WaitsForClock,
 }
 
@@ -71,11 +72,12 @@ impl Default for EventRetention {
 }
 
 impl EventRetention {
-    /// Events stay for this long, at least 10 min, and at most this number of them; the number
+    /// Keeps events for this time, at least 10 min, and at most this number of them. The number
     /// never removes an event that was emitted less than 60 s ago.
     ///
     /// # Errors
-    /// `Invalid` if the age is under 10 min, the number 0, or either more than a store counts.
+    /// `Invalid` if the age is under 10 min, if the number is 0, or if either exceeds what stores
+    /// can count.
     pub fn new(age: Duration, events: u64) -> Result<Self> {
         if age < RETENTION_AGE_MIN {
             return Err(Error::invalid("retention age", "at least 10 min", format!("{age:?}")));
@@ -89,17 +91,19 @@ impl EventRetention {
         Ok(Self { age_ms, events })
     }
 
-    /// How long.
+    /// The longest age of an event.
     pub fn age(&self) -> Duration {
         Duration::from_millis(self.age_ms)
     }
 
-    /// Whether an event of this age goes, which is beyond the number or not.
+    /// Whether an event of this age is removed. `is_beyond_number` says that enough newer events
+    /// exist.
     pub fn lets_go(&self, age: Duration, is_beyond_number: bool) -> bool {
         age >= self.age() || (is_beyond_number && age >= RETENTION_GRACE)
     }
 
-    /// What becomes of an event of this time, which is beyond the number or not.
+    /// Whether an event of this time is removed. `is_beyond_number` says that enough newer events
+    /// exist.
     pub fn fate(&self, emitted_at: Timestamp, now: Timestamp, is_beyond_number: bool) -> Fate {
         match self.lets_go(now.since(emitted_at), is_beyond_number) {
             true => Fate::Goes,
@@ -108,26 +112,25 @@ impl EventRetention {
         }
     }
 
-    /// How many.
+    /// The largest number of events.
     pub fn events(&self) -> u64 {
         self.events
     }
 }
 
 impl EventSettings {
-    /// What is stored.
+    /// The document to store.
     ///
     /// # Errors
-    /// `Corrupt` if it cannot be written.
+    /// `Corrupt` if the document cannot be written.
     pub fn write(&self) -> Result<Bytes> {
         serde_json::to_vec(self).map(Bytes::from).map_err(|error| corrupt().caused_by(error))
     }
 
-    /// What was stored; nothing at all says the default.
+    /// Reads the stored document; an empty one stands for the defaults.
     ///
     /// # Errors
-    /// `Corrupt` if it cannot be read: then nothing is emitted, so that no consumer misses
-    /// anything.
+    /// `Corrupt` if it cannot be read. Emits then fail, so that no consumer misses an event.
     pub fn read(body: &[u8]) -> Result<Self> {
         if body.is_empty() {
             return Ok(Self::default());
@@ -135,7 +138,7 @@ impl EventSettings {
         serde_json::from_slice(body).map_err(|error| corrupt().caused_by(error))
     }
 
-    /// Events with their deliveries, for a store whose settings are these, of this version (R14.1).
+    /// Finds the deliveries of events under these settings, which have this version (R14.1).
     ///
     /// # Errors
     /// `Invalid` if an event is too large to be delivered, or if the call makes too many
@@ -156,7 +159,7 @@ impl EventSettings {
         Ok(emission)
     }
 
-    /// One per subscription that wants it.
+    /// A delivery for each subscription that matches the event.
     fn deliveries(&self, event: &NewEvent) -> Result<Vec<NewJob>> {
         let wants =
             |subscription: &&Subscription| subscription.enabled && subscription.wants(event);
@@ -170,8 +173,8 @@ impl Subscription {
         self.events.matches(&event.kind)
     }
 
-    /// The job that delivers an event; of a replay, if it has a name, one that stays behind the
-    /// live ones: of low priority, and under a partition key of the replay's own (R14.5).
+    /// The job that delivers an event. In a replay, which has a name, it has low priority and the
+    /// partition key of the replay, so that live deliveries go first (R14.5).
     pub(super) fn delivery(&self, event: &NewEvent, replay: Option<&str>) -> Result<NewJob> {
         let queue = self.consumer.queue()?;
         let id = JobId::of_delivery(&queue, event.id, replay);
@@ -198,8 +201,8 @@ impl Subscription {
     }
 }
 
-/// One key for all events of a replay: they are in the order of the log, and however many they are,
-/// live keys wait for one turn of theirs.
+/// One key for all events of a replay. So they run in the order of the log, and live keys wait for
+/// only one turn of the replay, however many events it has.
 fn replay_key(replay: &str) -> Result<PartitionKey> {
     PartitionKey::new(format!("replay:{}", digest::short(replay)))
 }

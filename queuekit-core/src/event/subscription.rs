@@ -1,4 +1,4 @@
-//! Who wants which events, and how.
+//! Subscriptions: which events a consumer gets, and how.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use crate::names::ConsumerName;
 use crate::queue::{KeyOnWait, Order, QueuePatch};
 use crate::retry::RetryPolicy;
 
-/// A stored retry policy; each delivery has it.
+/// The most bytes of a stored retry policy, because each delivery has a copy.
 const RETRY_BYTES: usize = 256;
 
-/// A subscription that obeys every limit: only [`SubscriptionDraft::build`] makes one.
+/// A subscription within all limits: only [`SubscriptionDraft::build`] makes one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Subscription {
     pub(super) consumer: ConsumerName,
@@ -30,24 +30,24 @@ pub struct Subscription {
     pub(super) retry: Option<String>,
 }
 
-/// Deliveries of one key that run at once where keys take turns: more than a worker has slots, and
-/// few enough to find a free place among.
+/// The deliveries of one key that may run at once in a fair queue: more than a worker has slots,
+/// and few enough that a free one is found quickly.
 const BESIDE: u32 = 1000;
 
 /// What the partition keys of events mean to a consumer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Keys {
-    /// Nothing: deliveries have none.
+    /// Nothing: deliveries have no partition key.
     Unused,
-    /// They are served in turn; deliveries of one key run beside each other.
+    /// Keys take turns, and deliveries of one key may run at the same time.
     InTurn,
-    /// They are served in turn; deliveries of one key run one after the other.
+    /// Keys take turns, and deliveries of one key run one after the other.
     InOrder,
 }
 
 impl Keys {
-    /// The settings of a queue by which it is so.
+    /// The queue settings for this.
     pub(super) fn patch(self) -> QueuePatch {
         let patch = QueuePatch::default();
         match self {
@@ -58,7 +58,7 @@ impl Keys {
     }
 }
 
-/// Describes a subscription; [`build`](Self::build) checks everything and names what is wrong.
+/// Describes a subscription. [`build`](Self::build) checks it, and its error names what is wrong.
 #[derive(Clone, Debug)]
 #[must_use = "a draft subscribes nobody"]
 pub struct SubscriptionDraft {
@@ -88,8 +88,7 @@ impl SubscriptionDraft {
         Self { subscription }
     }
 
-    /// Events of one partition key are delivered one after the other, in their order (default
-    /// not).
+    /// Delivers the events of one partition key one after the other, in their order (default no).
     pub fn ordered(self) -> Self {
         self.check(|subscription| {
             subscription.ordered = true;
@@ -97,9 +96,9 @@ impl SubscriptionDraft {
         })
     }
 
-    /// Partition keys are served in turn, however many deliveries one of them has waiting; those of
-    /// one key still run beside each other (default not). An ordered consumer serves them in turn
-    /// in any case.
+    /// Lets partition keys take turns, however many deliveries of one key wait (default no).
+    /// Deliveries of one key may run at the same time. An ordered consumer always lets keys take
+    /// turns.
     pub fn fair(self) -> Self {
         self.check(|subscription| {
             subscription.fair = true;
@@ -107,7 +106,7 @@ impl SubscriptionDraft {
         })
     }
 
-    /// How often a delivery is tried before it is a dead letter (default 3); 1..=1000.
+    /// The attempts before a delivery is dead-lettered (default 3); 1..=1000.
     pub fn max_attempts(self, max_attempts: u32) -> Self {
         self.check(|subscription| {
             if !(1..=MAX_ATTEMPTS).contains(&max_attempts) {
@@ -118,7 +117,7 @@ impl SubscriptionDraft {
         })
     }
 
-    /// How long one run may take (default 30 min).
+    /// The longest time of one run (default 30 min).
     pub fn timeout(self, timeout: Duration) -> Self {
         self.check(|subscription| {
             if timeout.is_zero() || timeout > TIMEOUT {
@@ -130,7 +129,7 @@ impl SubscriptionDraft {
         })
     }
 
-    /// Each delivery waits this long (default 0); at most 366 days.
+    /// How long each delivery waits (default 0); at most 366 days.
     pub fn delay(self, delay: Duration) -> Self {
         self.check(|subscription| {
             if delay > DELAY {
@@ -141,7 +140,7 @@ impl SubscriptionDraft {
         })
     }
 
-    /// When a failed delivery is tried again (default: what the worker says).
+    /// The retry policy of failed deliveries (default: that of the worker).
     pub fn retry(self, policy: &RetryPolicy) -> Self {
         self.check(|subscription| {
             let stored = policy.written().filter(|written| RetryPolicy::read(written).is_some());
@@ -157,8 +156,8 @@ impl SubscriptionDraft {
         })
     }
 
-    /// While it is disabled, events make no deliveries for it (default enabled). Where it is
-    /// declared, that is how it begins; later an operator says so.
+    /// Whether events make deliveries for the subscription (default yes). In a declaration this
+    /// counts only when the subscription is created; later, operators decide.
     pub fn enabled(self, enabled: bool) -> Self {
         self.check(|subscription| {
             subscription.enabled = enabled;
@@ -166,10 +165,10 @@ impl SubscriptionDraft {
         })
     }
 
-    /// The subscription, checked.
+    /// Checks the subscription.
     ///
     /// # Errors
-    /// `Invalid`, naming the first field that breaks its limit.
+    /// `Invalid`. It names the first field that breaks its limit.
     pub fn build(self) -> Result<Subscription> {
         self.subscription
     }
@@ -199,22 +198,22 @@ impl From<&Self> for Subscription {
 }
 
 impl Subscription {
-    /// Who gets the deliveries.
+    /// The consumer.
     pub fn consumer(&self) -> &ConsumerName {
         &self.consumer
     }
 
-    /// Of which events.
+    /// The pattern of event types.
     pub fn events(&self) -> &EventPattern {
         &self.events
     }
 
-    /// Whether those of one partition key are delivered in their order.
+    /// Whether the events of one partition key are delivered in their order.
     pub fn is_ordered(&self) -> bool {
         self.ordered
     }
 
-    /// Whether partition keys are served in turn.
+    /// Whether partition keys take turns.
     pub fn is_fair(&self) -> bool {
         self.keys() != Keys::Unused
     }
@@ -227,7 +226,7 @@ impl Subscription {
         }
     }
 
-    /// Whether events make deliveries for it.
+    /// Whether events make deliveries for the subscription.
     pub fn is_enabled(&self) -> bool {
         self.enabled
     }
@@ -237,12 +236,12 @@ impl Subscription {
         Self { enabled, ..self.clone() }
     }
 
-    /// How often a delivery is tried.
+    /// The attempts before a delivery is dead-lettered.
     pub fn max_attempts(&self) -> u32 {
         self.max_attempts
     }
 
-    /// How long one run may take.
+    /// The longest time of one run.
     pub fn timeout(&self) -> Duration {
         Duration::from_millis(self.timeout_ms)
     }
@@ -252,7 +251,7 @@ impl Subscription {
         Duration::from_millis(self.delay_ms)
     }
 
-    /// When a failed delivery is tried again, if it says so.
+    /// The retry policy of failed deliveries, if the subscription has one.
     pub fn retry(&self) -> Option<RetryPolicy> {
         self.retry.as_deref().and_then(RetryPolicy::read)
     }

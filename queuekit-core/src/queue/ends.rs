@@ -15,8 +15,8 @@ impl Ends {
     /// No job has ended yet.
     pub const NONE: Self = Self { seen: 0, bits: [0; BYTES] };
 
-    /// The ring of these bytes. Bytes of another length were not written by this version: it
-    /// begins anew.
+    /// Reads the ring from bytes. If their length is wrong, another version wrote them, and the
+    /// ring begins anew.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         let parts = bytes.split_first_chunk::<4>();
         let Some((seen, Ok(bits))) = parts.map(|(seen, bits)| (seen, bits.try_into())) else {
@@ -50,7 +50,7 @@ impl Ends {
         (self.seen as usize).min(HEALTH_WINDOW)
     }
 
-    /// How many of them were deaths.
+    /// How many of these jobs died.
     pub fn dead(&self) -> usize {
         self.bits.iter().map(|byte| byte.count_ones() as usize).sum()
     }

@@ -1,15 +1,15 @@
-//! One number that says whether a queue does its work, and why not (contract R8.3).
+//! Health: one number that says how well a queue does its work, with reasons (contract R8.3).
 
 use std::time::Duration;
 
 use crate::limits::HEALTH_SAMPLES_MIN;
 
-/// What health is a function of.
+/// The figures from which health is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HealthInput {
     /// Age of the oldest job that could run now.
     pub oldest_ready_age: Option<Duration>,
-    /// How many ended jobs are remembered: at most the last 1,000.
+    /// How many ended jobs count: at most the last 1,000.
     pub last_ended: usize,
     /// How many of those died.
     pub last_dead: usize,
@@ -17,12 +17,12 @@ pub struct HealthInput {
     pub has_live_worker: bool,
 }
 
-/// 0..=100, with a sentence per lost point or more.
+/// The health of a queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Health {
-    /// 100 is well.
+    /// 0..=100; 100 is best.
     pub score: u8,
-    /// Why points went, worst first to read.
+    /// A sentence for each cause of lost points.
     pub reasons: Vec<String>,
 }
 

@@ -9,11 +9,11 @@ use crate::error::{Error, Result};
 use crate::limits::{COUNT, DEDUP_WINDOW, PER_KEY, countable};
 use crate::{ms, object};
 
-/// A change of some settings; what is `None` stays.
+/// A change of some settings. Settings that are `None` stay as they are.
 ///
-/// In JSON the names and values are those of [`QueueSettings`]; what is absent stays, and what no
-/// setting is named is refused. Neither setters nor JSON are checked against limits before the
-/// patch is applied, or [`check`](Self::check) is called.
+/// In JSON, the names and values are those of [`QueueSettings`]. A missing setting stays as it is,
+/// and an unknown name is refused. Limits are checked when the patch is applied, or by
+/// [`check`](Self::check), and not by setters or when JSON is read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[must_use = "a patch changes nothing until it is applied"]
@@ -42,7 +42,7 @@ pub struct QueuePatch {
 /// Largest description, in bytes.
 const DESCRIPTION_BYTES: usize = 1024;
 
-/// Null is read as what the setting holds, and refused where that has no null.
+/// Reads null as a value of the setting, and refuses it if the setting has no null.
 fn given<'de, D, T>(from: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -70,37 +70,38 @@ impl QueuePatch {
         self
     }
 
-    /// Sets the limit of pending jobs, or lifts it: `max_pending(10_000)`, `max_pending(None)`.
+    /// Sets or removes the limit of pending jobs: `max_pending(10_000)`, `max_pending(None)`.
     pub fn max_pending(mut self, jobs: impl Into<Option<u64>>) -> Self {
         self.max_pending = Some(jobs.into().map(|jobs| jobs.min(COUNT)));
         self
     }
 
-    /// Sets how many live leases a key may have; 1..=10,000.
+    /// Sets how many live leases a partition key may have; 1..=10,000.
     pub fn per_key(mut self, leases: u32) -> Self {
         self.per_key = Some(leases);
         self
     }
 
-    /// Sets what a waiting head does to its key.
+    /// Sets whether a waiting head holds up its partition key.
     pub fn key_on_wait(mut self, policy: KeyOnWait) -> Self {
         self.key_on_wait = Some(policy);
         self
     }
 
-    /// Sets what a dead head does to its key.
+    /// Sets whether a dead head holds up its partition key.
     pub fn key_on_dead(mut self, policy: KeyOnDead) -> Self {
         self.key_on_dead = Some(policy);
         self
     }
 
-    /// Sets whether keys are served in turn.
+    /// Sets whether partition keys take turns.
     pub fn order(mut self, order: Order) -> Self {
         self.order = Some(order);
         self
     }
 
-    /// Sets how long idempotency keys outlive their jobs' end: at most 366 days, longer is cut.
+    /// Sets how long idempotency keys stay in use after their job has ended; more than 366 days
+    /// count as 366 days.
     pub fn dedup_window(mut self, window: Duration) -> Self {
         self.dedup_window = Some(ms::whole(window.min(DEDUP_WINDOW)));
         self
@@ -112,22 +113,23 @@ impl QueuePatch {
         self
     }
 
-    /// Sets what the queue is for, as text for people: at most 1 KiB, without control characters
-    /// but newline and tab.
+    /// Sets the description for people: at most 1 KiB, without control characters except newline
+    /// and tab.
     pub fn description(mut self, text: impl Into<String>) -> Self {
         self.description = Some(text.into());
         self
     }
 
-    /// Whether it would change nothing.
+    /// Whether the patch would change nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether all it sets is within its limits. A store asks this before it applies one.
+    /// Checks that all values are within their limits. A store calls this before it applies a
+    /// patch.
     ///
     /// # Errors
-    /// `Invalid`, naming the setting and its limit.
+    /// `Invalid`. It names the setting and its limit.
     pub fn check(&self) -> Result<()> {
         if let Some(leases) = self.per_key.filter(|leases| !(1..=PER_KEY).contains(leases)) {
             return Err(Error::invalid("per_key", format!("1..={PER_KEY}"), leases));
@@ -152,7 +154,7 @@ impl QueuePatch {
 }
 
 impl QueueSettings {
-    /// These settings with some of them replaced.
+    /// These settings, with those of the patch replaced.
     #[must_use]
     pub fn patched(mut self, patch: &QueuePatch) -> Self {
         self.paused = patch.paused.unwrap_or(self.paused);

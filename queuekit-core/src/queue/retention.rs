@@ -35,14 +35,14 @@ impl Retention {
     /// Everything, until deleted.
     pub const ALL: Self = Self { done: Keep::ALL, dead: Keep::ALL };
 
-    /// Sets what is kept of completed and cancelled jobs.
+    /// Sets how long completed and cancelled jobs are kept.
     #[must_use]
     pub const fn done(mut self, keep: Keep) -> Self {
         self.done = keep;
         self
     }
 
-    /// Sets what is kept of dead jobs.
+    /// Sets how long dead jobs are kept.
     #[must_use]
     pub const fn dead(mut self, keep: Keep) -> Self {
         self.dead = keep;
@@ -57,9 +57,9 @@ impl Default for Retention {
     }
 }
 
-/// A bound on what is kept; a job goes when it is beyond any of them.
+/// Limits of what is kept. A job that exceeds any of them is removed.
 ///
-/// In JSON `{"age_ms": 600000, "jobs": null}`; what is absent or null is no bound.
+/// In JSON: `{"age_ms": 600000, "jobs": null}`. A value that is absent or null sets no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Keep {
@@ -75,33 +75,33 @@ impl Keep {
     /// Everything, until deleted.
     pub const ALL: Self = Self { age: None, jobs: None, bytes: None };
 
-    /// Bounds the time since the end, or lifts that bound; at least 10 min.
+    /// Sets or removes the longest time since the end; at least 10 min.
     #[must_use]
     pub fn max_age(mut self, age: impl Into<Option<Duration>>) -> Self {
         self.age = age.into().map(ms::whole);
         self
     }
 
-    /// Bounds the number of jobs, or lifts that bound. Jobs that ended less than 60 s ago are
-    /// spared.
+    /// Sets or removes the largest number of jobs. Jobs that ended less than 60 s ago are kept
+    /// anyway.
     #[must_use]
     pub fn max_jobs(mut self, jobs: impl Into<Option<u64>>) -> Self {
         self.jobs = jobs.into();
         self
     }
 
-    /// Bounds the bytes of payloads and results, or lifts that bound. Jobs that ended less than
-    /// 60 s ago are spared.
+    /// Sets or removes the largest size of payloads and results, in bytes. Jobs that ended less
+    /// than 60 s ago are kept anyway.
     #[must_use]
     pub fn max_bytes(mut self, bytes: impl Into<Option<u64>>) -> Self {
         self.bytes = bytes.into();
         self
     }
 
-    /// Whether the age is at least 10 min, and no bound more than a store counts.
+    /// Checks that the age is at least 10 min, and that stores can count to each limit.
     ///
     /// # Errors
-    /// `Invalid`, naming the bound.
+    /// `Invalid`. It names the limit.
     pub(super) fn check(&self) -> Result<()> {
         if let Some(age) = self.age.filter(|age| *age < RETENTION_AGE_MIN) {
             return Err(Error::invalid("retention age", "at least 10 min", format!("{age:?}")));
@@ -111,8 +111,8 @@ impl Keep {
         countable("retention bytes", self.bytes)
     }
 
-    /// Whether the oldest of `jobs` ended jobs is to be removed. They have `bytes` in all, and it
-    /// ended `age` ago.
+    /// Whether the oldest of `jobs` ended jobs is removed. All of them have `bytes` together, and
+    /// the oldest one ended `age` ago.
     pub fn lets_go(&self, age: Duration, jobs: u64, bytes: u64) -> bool {
         let too_old = self.age.is_some_and(|most| age >= most);
         let too_many = self.jobs.is_some_and(|most| jobs > most)
@@ -120,17 +120,17 @@ impl Keep {
         too_old || (too_many && age >= RETENTION_GRACE)
     }
 
-    /// Longest time since the end.
+    /// The longest time since the end.
     pub fn age(&self) -> Option<Duration> {
         self.age
     }
 
-    /// Most jobs.
+    /// The largest number of jobs.
     pub fn jobs(&self) -> Option<u64> {
         self.jobs
     }
 
-    /// Most bytes of payloads and results.
+    /// The most bytes of payloads and results.
     pub fn bytes(&self) -> Option<u64> {
         self.bytes
     }

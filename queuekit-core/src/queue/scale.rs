@@ -8,37 +8,38 @@ use crate::QueueName;
 use crate::capability::WorkerInfo;
 use crate::job::{State, Status};
 
-/// Slots of a worker, if none is there to tell; what a worker has by default.
+/// Slots of a worker if no worker is live: the default concurrency.
 const SLOTS_OF_ONE: u64 = 10;
 
-/// What some queues need, and what they have.
+/// The workers and slots that some queues need and have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Scale {
-    /// Jobs that could run now; those of paused queues cannot.
+    /// Jobs that could run now, without those of paused queues.
     pub ready: u64,
-    /// Jobs that run, and those whose lease is over and that will run again.
+    /// Running jobs, including those whose lease has expired.
     pub running: u64,
-    /// Age of the oldest ready job; zero if none is.
+    /// Age of the oldest ready job; zero if no job is ready.
     pub oldest_ready: Duration,
     /// Live workers that serve any of the queues.
     pub workers: u64,
-    /// Jobs that these can run at once.
+    /// Jobs that these workers can run at once.
     pub slots: u64,
-    /// Workers that can run all that is ready or runs, at once.
+    /// The number of workers that can run all ready and running jobs at once.
     pub wanted_workers: u64,
 }
 
 impl Scale {
-    /// What these queues need. A worker has `slots_per_worker`, or else as many as the live ones
-    /// have on average, or 10 if none is alive.
+    /// Computes what these queues need. A worker has `slots_per_worker` slots, or else the average
+    /// of the live workers, or 10 if no worker is live.
     pub fn of<'a>(
         queues: impl IntoIterator<Item = &'a Queue>,
         workers: &[WorkerInfo],
         slots_per_worker: Option<u32>,
     ) -> Self {
         let queues: Vec<_> = queues.into_iter().collect();
-        // There may be thousands of both: compared with each other they would take seconds.
+        // There may be thousands of queues and workers: comparing each with each would take
+        // seconds.
         let names: HashSet<&QueueName> = queues.iter().map(|queue| &queue.name).collect();
         let serves = |worker: &&WorkerInfo| {
             let served = &worker.beat.queues;
@@ -66,8 +67,8 @@ impl Scale {
 }
 
 impl Queue {
-    /// Jobs that want a slot: those that could run now, and those that run. It says what to scale
-    /// by before a backlog has formed.
+    /// Jobs that want a slot: those that could run now, and those that run. An autoscaler can use
+    /// this number before a backlog has formed.
     pub fn demand(&self) -> u64 {
         self.ready() + self.running()
     }

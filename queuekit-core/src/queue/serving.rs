@@ -5,13 +5,13 @@ use std::collections::{BTreeSet, HashMap};
 use crate::capability::Beat;
 use crate::names::QueueName;
 
-/// How many of some workers serve a queue, counted once for all queues: with thousands of queues
-/// and of workers, comparing each with each takes seconds.
+/// How many of some workers serve a queue, counted once for all queues. With thousands of queues
+/// and workers, comparing each with each would take seconds.
 #[derive(Clone, Debug, Default)]
 pub struct WorkerCounts<'a> {
     /// Workers that may serve any queue.
     any: u64,
-    /// The others, by the queues that they name.
+    /// The other workers, by the queues that they name.
     naming: HashMap<&'a QueueName, u64>,
 }
 
@@ -32,7 +32,7 @@ impl<'a> WorkerCounts<'a> {
         counts
     }
 
-    /// How many serve this queue, or may do so.
+    /// How many workers serve this queue, or may do so.
     pub fn serving(&self, queue: &QueueName) -> u64 {
         self.any + self.naming.get(queue).copied().unwrap_or_default()
     }

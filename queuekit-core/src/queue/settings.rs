@@ -1,4 +1,4 @@
-//! What an operator can set per queue (contract R12).
+//! The settings of a queue (contract R12).
 
 use std::time::Duration;
 
@@ -10,31 +10,31 @@ use crate::ms;
 
 /// The settings of a queue; in force within 1 s of their change.
 ///
-/// A store keeps them as one [document](Self::to_json), which is what HTTP shows, too.
+/// A store keeps them as one JSON [document](Self::to_json), which HTTP shows too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Map<String, Value>")]
 #[non_exhaustive]
 pub struct QueueSettings {
-    /// Reserve does nothing here (R6.7) (default false).
+    /// Whether the queue is paused: reserve then does nothing in it (R6.7; default false).
     pub paused: bool,
-    /// Enqueue answers `QueueFull` at this many pending jobs (R2.8) (default none).
+    /// The number of pending jobs at which an enqueue returns `QueueFull` (R2.8; default none).
     pub max_pending: Option<u64>,
-    /// Live leases a partition key may have at once (R7.3) (default 1).
+    /// The live leases that a partition key may have at once (R7.3; default 1).
     pub per_key: u32,
-    /// Whether a waiting head of a key holds up the later ones (default block).
+    /// Whether a waiting head of a key holds up the later jobs (default block).
     pub key_on_wait: KeyOnWait,
-    /// Whether a dead head of a key holds up the later ones (default continue).
+    /// Whether a dead head of a key holds up the later jobs (default continue).
     pub key_on_dead: KeyOnDead,
-    /// Whether keys are served in turn (default strict).
+    /// Whether partition keys take turns (default strict: they do not).
     pub order: Order,
-    /// How long an idempotency key outlives the end of its job (R2.5) (default 24 h).
+    /// How long an idempotency key stays in use after its job has ended (R2.5; default 24 h).
     #[serde(rename = "dedup_window_ms", serialize_with = "ms::serialize")]
     pub dedup_window: Duration,
     /// How long ended jobs are kept.
     pub retention: Retention,
-    /// What the queue is for, as text for people (default empty).
+    /// A description of the queue, for people (default empty).
     pub description: String,
-    /// Settings that a newer version has stored: they are kept as they are.
+    /// Settings that a newer version has stored; they are kept unchanged.
     #[serde(flatten)]
     newer: Map<String, Value>,
 }
@@ -57,9 +57,9 @@ impl Default for QueueSettings {
 }
 
 impl QueueSettings {
-    /// How many of a partition key's waiting jobs, from the first, are not blocked (contract R7.3).
-    /// `held` is whether a dead head holds the key, `running` how many of its jobs run, and `due`
-    /// says of each waiting job, by sequence, whether its time has come.
+    /// How many waiting jobs of a partition key, from the first one, are not blocked (contract
+    /// R7.3). `held` says whether a dead head holds the key, `running` how many of its jobs run,
+    /// and `due`, for each waiting job by sequence, whether its time has come.
     pub fn unblocked(
         &self,
         held: bool,
@@ -82,7 +82,7 @@ impl QueueSettings {
         unblocked
     }
 
-    /// How many more leases a partition key may have now.
+    /// How many more leases a partition key may get now.
     pub(crate) fn free_leases(&self, held: bool, running: usize) -> usize {
         if held && self.key_on_dead == KeyOnDead::Hold {
             return 0;
@@ -90,14 +90,14 @@ impl QueueSettings {
         (self.per_key as usize).saturating_sub(running)
     }
 
-    /// The settings of a stored document.
+    /// Reads a stored document.
     ///
-    /// What is absent is at its default, so that `{}` is the document of a new queue. What cannot
-    /// be read, or is out of range, is at its default as well, but for the retention: then all jobs
-    /// are kept. Settings of a newer version are kept for it.
+    /// A missing setting has its default, so `{}` is the document of a new queue. A setting that
+    /// cannot be read, or is out of range, also has its default; but an unreadable retention keeps
+    /// all jobs. Settings of a newer version are kept.
     pub fn from_json(document: &[u8]) -> Self {
-        // Most documents are read at once; what is wrong with one is found out field by field.
-        // A list would be read as the fields in their order.
+        // Most documents can be read as a whole. Only a faulty one is read field by field. Serde
+        // would read a list as the fields in their order.
         let is_object = document.trim_ascii_start().starts_with(b"{");
         if is_object
             && let Ok(patch) = serde_json::from_slice::<QueuePatch>(document)
@@ -113,7 +113,7 @@ impl QueueSettings {
 
     /// The document to store.
     pub fn to_json(&self) -> String {
-        // Words, numbers, and what was JSON before: they can be written.
+        // Words, numbers, and values that were read from JSON: all can be written as JSON.
         serde_json::to_string(self).unwrap_or_default()
     }
 }

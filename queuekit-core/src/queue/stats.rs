@@ -9,27 +9,27 @@ use crate::clock::Timestamp;
 use crate::job::{State, Status};
 use crate::names::QueueName;
 
-/// A queue as it is listed.
+/// A queue in a listing.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Queue {
-    /// Its name.
+    /// The name.
     pub name: QueueName,
-    /// Its settings.
+    /// The settings.
     pub settings: QueueSettings,
-    /// Its jobs by status.
+    /// The jobs by status.
     pub counts: Counts,
-    /// How its jobs have ended so far.
+    /// How the jobs have ended so far.
     pub totals: Totals,
-    /// Age of the oldest job that could run now, since it became due.
+    /// How long the oldest job that could run now has been due.
     pub oldest_ready_age: Option<Duration>,
-    /// How well it does.
+    /// The health of the queue.
     pub health: Health,
-    /// Live workers that serve it.
+    /// Live workers that serve the queue.
     pub workers: u64,
-    /// Unreadable records met since it came to exist (R5.8).
+    /// Unreadable records that were found since the queue was created (R5.8).
     pub corrupt: u64,
-    /// The store time these figures are of.
+    /// When the figures were true, by the store's clock.
     pub as_of: Timestamp,
 }
 
@@ -77,11 +77,11 @@ impl Default for Count {
     }
 }
 
-/// How jobs have ended since their queue came to exist, those that are gone included. One that is
-/// retried ends again, and counts again.
+/// How jobs have ended since their queue was created, including jobs that are no longer stored. A
+/// job that is retried ends again and counts again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
-    /// How many completed.
+    /// How many were completed.
     pub completed: u64,
     /// How many died.
     pub dead: u64,
@@ -99,7 +99,7 @@ impl Totals {
         }
     }
 
-    /// The totals of `ended` jobs, of which `dead` died and `cancelled` were cancelled; the others
+    /// The totals of `ended` jobs: `dead` died, `cancelled` were cancelled, and the others were
     /// completed.
     pub fn of_ends(ended: u64, dead: u64, cancelled: u64) -> Self {
         Self { completed: ended.saturating_sub(dead + cancelled), dead, cancelled }

@@ -1,4 +1,4 @@
-//! Times of a cron expression in a time zone.
+//! Cron expressions in a time zone.
 
 use std::fmt;
 
@@ -11,17 +11,17 @@ use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::limits::{CRON_BYTES, ZONE_BYTES};
 
-/// A cron expression and the time zone in which it is read; it has an occurrence at some time.
+/// A cron expression and its time zone. It matches at least one time.
 ///
-/// Five fields (minute, hour, day of month, month, day of week), or six with seconds before them,
-/// or seven with a year behind. Names (`MON`, `JAN`), steps, lists, `L`, `W`, `#` and `@daily`
-/// and the like are understood. Where the day of month and the day of week are both given, either
-/// is enough, as in every cron.
+/// Five fields (minute, hour, day of month, month, day of week), or six with seconds in front, or
+/// seven with a year at the end. Names (`MON`, `JAN`), steps, lists, `L`, `W`, `#`, and `@daily`
+/// and the like are understood. If both the day of month and the day of week are given, either is
+/// enough, as in every cron.
 ///
-/// Where clocks are put forward, what falls into the gap runs at its end if the expression names
-/// one time of day, and does not run if it has a step, list or `*` in seconds, minutes or hours.
-/// Where they are put back, one time of day runs the first time only, anything else both times
-/// (the rules of Vixie cron).
+/// When clocks go forward, a time in the gap runs at the end of the gap if the expression names one
+/// time of day. If it has a step, list or `*` in seconds, minutes or hours, times in the gap do not
+/// run. When clocks go back, one time of day runs the first time only, and all others run both
+/// times. These are the rules of Vixie cron.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct Cron {
@@ -31,11 +31,11 @@ pub struct Cron {
 }
 
 impl Cron {
-    /// Parses an expression; `zone` is a name like `Europe/Berlin`, or `UTC`.
+    /// Parses an expression. `zone` is a name such as `Europe/Berlin`, or `UTC`.
     ///
     /// # Errors
-    /// `Invalid` if it is longer than 256 bytes or cannot be read, if no time ever matches it
-    /// (`0 0 30 2 *`), or if there is no such zone; it says why.
+    /// `Invalid`, with the reason, if the expression is longer than 256 bytes, cannot be read or
+    /// never matches (`0 0 30 2 *`), or if the zone does not exist.
     pub fn new(expression: &str, zone: &str) -> Result<Self> {
         within("cron", CRON_BYTES, expression)?;
         within("zone", ZONE_BYTES, zone)?;
@@ -59,44 +59,44 @@ impl Cron {
         }
     }
 
-    /// The first occurrence after an instant, none if there is no other.
+    /// The first occurrence after an instant; none if there is none.
     pub fn next_after(&self, after: Timestamp) -> Option<Timestamp> {
         let next = self.pattern.find_next_occurrence(&self.second_of(after)?, false).ok()?;
         Some(timestamp(&next))
     }
 
-    /// The last occurrence at an instant or before it, none if there was none.
+    /// The last occurrence at an instant or before it; none if there was none.
     pub fn last_until(&self, until: Timestamp) -> Option<Timestamp> {
         let last = self.pattern.find_previous_occurrence(&self.second_of(until)?, true).ok()?;
         Some(timestamp(&last))
     }
 
-    /// As it was given.
+    /// The expression, as it was given.
     pub fn expression(&self) -> &str {
         &self.expression
     }
 
-    /// The name of its time zone.
+    /// The name of the time zone.
     pub fn zone(&self) -> &str {
         self.zone.iana_name().unwrap_or("UTC")
     }
 
-    /// What it says, in words.
+    /// The times, in words.
     pub fn describe(&self) -> String {
         format!("{} ({})", self.pattern.describe().trim_end_matches('.'), self.zone())
     }
 
-    /// Occurrences are whole seconds: none is between this one and `at`.
+    /// Occurrences are at whole seconds, so there is none between this one and `at`.
     fn second_of(&self, at: Timestamp) -> Option<Zoned> {
         let at = Instant::from_second(at.as_millis().div_euclid(1000)).ok()?;
         Some(at.to_zoned(self.zone.clone()))
     }
 }
 
-/// 1 January 2000: an expression that names years before is of no use to anybody.
+/// 1 January 2000. An expression that matches only earlier years is not useful.
 const BEGINNING: Timestamp = Timestamp::from_millis(946_684_800_000);
 
-/// Files beside those of the zones: whoever ticks would read another one.
+/// Files next to those of the zones. Another machine would read another zone from them.
 const OF_THE_MACHINE: [&str; 2] = ["localtime", "posixrules"];
 
 fn within(field: &'static str, bytes: usize, text: &str) -> Result<()> {
@@ -130,7 +130,7 @@ impl PartialEq for Cron {
 
 impl Eq for Cron {}
 
-/// As it is stored.
+/// The stored form.
 #[derive(Serialize, Deserialize)]
 struct Written {
     cron: String,

@@ -1,4 +1,4 @@
-//! A schedule that is being described.
+//! Drafts and definitions of schedules.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::job::JobDraft;
 use crate::limits::{CATCH_UP, INTERVAL_MAX};
 use crate::names::ScheduleName;
 
-/// Describes a schedule; [`build`](Self::build) checks everything and names what is wrong.
+/// Describes a schedule. [`build`](Self::build) checks it, and its error names what is wrong.
 ///
 /// ```
 /// use queuekit_core::{CatchUp, JobDraft, Overlap, ScheduleDraft};
@@ -40,14 +40,14 @@ enum When {
     Every(Duration),
 }
 
-/// A schedule that obeys every limit: only [`ScheduleDraft::build`] makes one.
+/// A schedule within all limits: only [`ScheduleDraft::build`] makes one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
     pub(super) name: ScheduleName,
     pub(super) parts: Parts,
 }
 
-/// What is stored of it beside its name.
+/// What is stored of a schedule, except its name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Parts {
     pub(super) timing: Timing,
@@ -66,7 +66,7 @@ pub(super) struct Rest {
 }
 
 impl ScheduleDraft {
-    /// Enqueues the job whenever the expression says so; see [`Cron`].
+    /// Enqueues the job at the times of a cron expression; see [`Cron`].
     pub fn cron<N>(name: N, expression: impl Into<String>, job: impl Into<JobDraft>) -> Self
     where
         N: TryInto<ScheduleName, Error: Into<Error>>,
@@ -90,26 +90,27 @@ impl ScheduleDraft {
         Self { name, when, zone: "UTC".to_owned(), job, rest: Rest::default() }
     }
 
-    /// The time zone of a cron expression (default `UTC`).
+    /// Sets the time zone of the cron expression (default `UTC`).
     pub fn zone(mut self, zone: impl Into<String>) -> Self {
         self.zone = zone.into();
         self
     }
 
-    /// What becomes of occurrences that nobody was there for (default [`CatchUp::Once`]).
+    /// Sets which missed occurrences run (default [`CatchUp::Once`]).
     pub fn catch_up(mut self, catch_up: CatchUp) -> Self {
         self.rest.catch_up = catch_up;
         self
     }
 
-    /// Whether an occurrence runs beside the one before (default [`Overlap::Allow`]).
+    /// Sets whether an occurrence runs while the last one has not ended (default
+    /// [`Overlap::Allow`]).
     pub fn overlap(mut self, overlap: Overlap) -> Self {
         self.rest.overlap = overlap;
         self
     }
 
-    /// Moves each job by a random time up to this (default none), so that schedules of one time
-    /// do not run all at once; at most 366 days.
+    /// Delays each job by a random time of up to this (default none), so that schedules of one time
+    /// do not all run at once; at most 366 days.
     pub fn jitter(mut self, jitter: Duration) -> Self {
         self.rest.jitter_ms = u64::try_from(jitter.as_millis()).unwrap_or(u64::MAX);
         self
@@ -127,10 +128,10 @@ impl ScheduleDraft {
         self
     }
 
-    /// The schedule, checked.
+    /// Checks the schedule.
     ///
     /// # Errors
-    /// `Invalid`, naming the first field that breaks its limit; for a cron expression with the
+    /// `Invalid`. It names the first field that breaks its limit, and for a cron expression the
     /// reason.
     pub fn build(self) -> Result<Definition> {
         let name = self.name?;
@@ -186,22 +187,22 @@ impl Rest {
 }
 
 impl Definition {
-    /// Its name.
+    /// The name.
     pub fn name(&self) -> &ScheduleName {
         &self.name
     }
 
-    /// When it has its occurrences.
+    /// The cron expression or the interval.
     pub fn timing(&self) -> &Timing {
         &self.parts.timing
     }
 
-    /// What it enqueues.
+    /// The job that the schedule enqueues.
     pub fn job(&self) -> &JobTemplate {
         &self.parts.job
     }
 
-    /// What becomes of missed occurrences.
+    /// Which missed occurrences run.
     pub fn catch_up(&self) -> CatchUp {
         self.parts.rest.catch_up
     }
@@ -211,17 +212,17 @@ impl Definition {
         self.parts.rest.overlap
     }
 
-    /// By how much each job is moved at most.
+    /// The longest delay of a job.
     pub fn jitter(&self) -> Duration {
         self.parts.rest.jitter()
     }
 
-    /// When it is in force.
+    /// The start and the end of the schedule.
     pub fn term(&self) -> Term {
         self.parts.rest.term
     }
 
-    /// The first nominal time after an instant, none if there is no other.
+    /// The first nominal time after an instant; none if there is none.
     pub fn next_after(&self, after: Timestamp) -> Option<Timestamp> {
         self.parts.rest.term.next_after(&self.parts.timing, after)
     }

@@ -1,9 +1,9 @@
-//! Schedules: jobs at the times of a cron expression, or every so often (contract R15).
+//! Schedules: jobs at the times of a cron expression or at an interval (contract R15).
 //!
-//! A schedule is a row of the store, and everything that is decided about it is decided here. Who
-//! ticks reads the rows that are due, finds out which occurrences run ([`owed`]), and asks the
-//! store to move the row on and enqueue their jobs in one step, if the row is still the one that
-//! was read. So any number of processes may tick, and each occurrence exists once; there is no
+//! A schedule is a row of the store, and this module makes all decisions about it. A tick reads the
+//! rows that are due and decides which occurrences run ([`owed`]). Then the store sets the row to
+//! its next occurrence and enqueues the jobs in one step, if the row has not changed since it was
+//! read. So any number of processes may tick, each occurrence is enqueued once, and there is no
 //! leader.
 
 mod cron;

@@ -1,4 +1,4 @@
-//! Which occurrences of a schedule are to run now: the rules R15.3 to R15.5.
+//! Decides which occurrences of a schedule run now: rules R15.3 to R15.5.
 
 use std::time::Duration;
 
@@ -9,32 +9,32 @@ use crate::clock::Timestamp;
 use crate::limits::{CATCH_UP, ON_TIME};
 use crate::words::words;
 
-/// What becomes of occurrences that nobody was there for: those more than 10 s late (R15.4).
+/// Which missed occurrences run: those that are more than 10 s late (R15.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CatchUp {
-    /// They are not made up for.
+    /// None of them runs.
     Skip,
-    /// The latest of them runs, unless one that is on time runs anyway.
+    /// The latest one runs, unless one is on time.
     #[default]
     Once,
     /// The latest n run, at most 1,000.
     All(u32),
 }
 
-/// Whether an occurrence runs while the job of the one before has not ended (R15.5).
+/// Whether an occurrence runs while the job of the last one has not ended (R15.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overlap {
-    /// It runs beside it.
+    /// It runs.
     #[default]
     Allow,
-    /// It does not run.
+    /// It is skipped.
     Skip,
 }
 
 words!(Overlap "overlap" { Allow = "allow", Skip = "skip" });
 
-/// The times at which a schedule is in force; both may be open.
+/// The start and the end of a schedule; both may be open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Term {
     /// No nominal time before this.
@@ -46,7 +46,7 @@ pub struct Term {
 }
 
 impl Term {
-    /// The first nominal time after an instant that is within the term.
+    /// The first nominal time after an instant, within start and end.
     pub fn next_after(&self, timing: &Timing, after: Timestamp) -> Option<Timestamp> {
         let before_start = self.start.map(|start| start.minus(Duration::from_millis(1)));
         let next = timing.next_after(before_start.map_or(after, |start| start.max(after)))?;
@@ -54,10 +54,11 @@ impl Term {
     }
 }
 
-/// The nominal times from `due`, the first that is owed, to `now` that run, in order.
+/// The nominal times that run, in order. `due` is the first one that has not been handled yet, and
+/// `now` the last possible one.
 ///
-/// They are found from the latest back, so that a schedule nobody has looked at for a year costs
-/// no more than what it catches up with.
+/// The search goes backwards from the latest one. So a schedule that no process has read for a year
+/// costs no more than the occurrences that it catches up with.
 pub fn owed(
     timing: &Timing,
     term: &Term,

@@ -1,4 +1,4 @@
-//! What an application and an operator do with schedules.
+//! Schedules as applications and operators use them.
 
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ use crate::error::{Error, ErrorKind, Result, parsed};
 use crate::job::{JobId, NewJob};
 use crate::names::ScheduleName;
 
-/// How often a change is tried that others come before.
+/// How often a change is tried again because other processes have changed the row first.
 const TRIES: usize = 20;
-/// The end of the year 9999: no nominal time takes more digits.
+/// The end of the year 9999: no nominal time has more digits.
 const LATEST: Timestamp = Timestamp::from_millis(253_402_300_799_999);
 
 /// The schedules of a store.
@@ -26,17 +26,17 @@ pub struct Scheduler<'a> {
     pub(super) backend: &'a dyn Backend,
 }
 
-/// A schedule in a listing: one that cannot be read does not keep the others from being shown.
+/// A schedule in a listing. An unreadable one does not hide the others.
 #[derive(Clone, Debug)]
 pub struct ScheduleEntry {
-    /// Its name.
+    /// The name.
     pub name: ScheduleName,
     /// What is stored.
     pub schedule: Result<Schedule>,
 }
 
 impl<'a> Scheduler<'a> {
-    /// The schedules of this store. If it keeps none, every call answers `Unsupported`.
+    /// The schedules of this store. Every call returns `Unsupported` if the store keeps none.
     pub fn of(backend: &'a dyn Backend) -> Self {
         Self { backend }
     }
@@ -48,14 +48,14 @@ impl<'a> Scheduler<'a> {
         })
     }
 
-    /// Creates the schedule, or changes it if its code has changed since it was last declared; so
-    /// an application may declare its schedules at each start, and what an operator changes or
-    /// pauses holds until the code changes (R15.1).
+    /// Creates the schedule, or changes it if the code has changed since the last declaration. So
+    /// an application may declare its schedules at each start. Changes by an operator persist until
+    /// the code changes, and a pause until the schedule is resumed (R15.1).
     ///
     /// # Errors
-    /// `Invalid`, naming the field that breaks its limit, if it has no occurrence any more, or if
-    /// there would be too many schedules; `Unavailable`, `Indeterminate` (declare it again),
-    /// `Closed`.
+    /// `Invalid` if a field breaks its limit, which the error names, if the schedule has no further
+    /// occurrence, or if there would be too many schedules; `Unavailable`, `Indeterminate` (declare
+    /// it again), `Closed`.
     pub async fn declare<D>(&self, schedule: D) -> Result<Declared>
     where
         D: TryInto<Definition, Error: Into<Error>>,
@@ -77,10 +77,11 @@ impl<'a> Scheduler<'a> {
         self.change(definition.name(), declare).await
     }
 
-    /// Creates the schedule or replaces what it says; a pause stays. True if there was none.
+    /// Creates or replaces the schedule; a paused one stays paused. Returns true if it is new.
     ///
     /// # Errors
-    /// Those of [`declare`](Self::declare); `Invalid` also if it ends before its next occurrence.
+    /// Those of [`declare`](Self::declare); also `Invalid` if the schedule ends before its next
+    /// occurrence.
     pub async fn put<D>(&self, schedule: D) -> Result<bool>
     where
         D: TryInto<Definition, Error: Into<Error>>,
@@ -101,7 +102,7 @@ impl<'a> Scheduler<'a> {
     /// The schedule of this name.
     ///
     /// # Errors
-    /// `Corrupt` if it cannot be read; `Unavailable`, `Closed`.
+    /// `Corrupt` if the schedule cannot be read; `Unavailable`, `Closed`.
     pub async fn get<N>(&self, name: N) -> Result<Option<Schedule>>
     where
         N: TryInto<ScheduleName, Error: Into<Error>>,
@@ -110,7 +111,7 @@ impl<'a> Scheduler<'a> {
         self.find(name).await?.schedule.transpose()
     }
 
-    /// Schedules by name, from the first after this name, at most `limit`.
+    /// At most `limit` schedules, by name, beginning after this name.
     ///
     /// # Errors
     /// `Unavailable`, `Closed`.
@@ -128,7 +129,7 @@ impl<'a> Scheduler<'a> {
         Ok(found.rows.iter().map(entry).collect())
     }
 
-    /// Removes a schedule; jobs that it has enqueued stay. False if there was none.
+    /// Removes a schedule; jobs that it has enqueued stay. Returns false if there was none.
     ///
     /// # Errors
     /// `Unavailable`, `Indeterminate`, `Closed`.
@@ -144,7 +145,7 @@ impl<'a> Scheduler<'a> {
         self.change(name, delete).await
     }
 
-    /// It enqueues nothing until it is resumed.
+    /// Pauses a schedule: it enqueues nothing until it is resumed.
     ///
     /// # Errors
     /// `NotFound`; `Unavailable`, `Indeterminate`, `Closed`.
@@ -156,7 +157,8 @@ impl<'a> Scheduler<'a> {
         self.set_paused(name, true).await
     }
 
-    /// It goes on with its next occurrence; those of the pause are not made up for (R15.6).
+    /// Resumes a schedule. It continues with its next occurrence; those during the pause do not run
+    /// (R15.6).
     ///
     /// # Errors
     /// Those of [`pause`](Self::pause).
@@ -168,11 +170,11 @@ impl<'a> Scheduler<'a> {
         self.set_paused(name, false).await
     }
 
-    /// Enqueues its job at once, whatever its times, its pause and its overlap say.
+    /// Enqueues the job of a schedule at once, regardless of times, pause and overlap.
     ///
     /// # Errors
-    /// `NotFound`; `QueueFull`; `Unavailable`, `Closed`; `Indeterminate`: then look at its
-    /// [`last`](Schedule::last) occurrence before you ask again, or it may run twice.
+    /// `NotFound`; `QueueFull`; `Unavailable`, `Closed`; `Indeterminate`: check the
+    /// [`last`](Schedule::last) occurrence before you repeat the call, or the job may run twice.
     pub async fn run_now<N>(&self, name: N) -> Result<JobId>
     where
         N: TryInto<ScheduleName, Error: Into<Error>>,
@@ -189,7 +191,7 @@ impl<'a> Scheduler<'a> {
         self.change(name, run).await
     }
 
-    /// Its next nominal times from now on, at most `count`; none while it is paused.
+    /// The next nominal times of a schedule, at most `count`; none while it is paused.
     ///
     /// # Errors
     /// `NotFound`, `Corrupt`; `Unavailable`, `Closed`.
@@ -202,14 +204,15 @@ impl<'a> Scheduler<'a> {
         let (now, schedule) = (found.now, found.present(name)?);
         let later = |at: Timestamp| schedule.definition.upcoming(at);
         let Some(next) = schedule.next_at else { return Ok(Vec::new()) };
-        // One that is due is owed: whether it runs, catch-up says.
+        // An occurrence that is due counts as one of the next: catch-up decides whether it runs.
         let first = (next > now).then_some(next);
         Ok(first.into_iter().chain(later(first.unwrap_or(now))).take(count).collect())
     }
 
-    /// Whether its job is one that the store takes.
+    /// Checks that the store accepts the job of the schedule.
     fn admit(&self, definition: &Definition) -> Result<()> {
-        // The job of an occurrence: it says more than that of a run somebody asks for.
+        // Checks the job of an occurrence, because it has more metadata than that of a requested
+        // run.
         let job = definition.job().at(definition.name(), LATEST, Duration::ZERO)?;
         let admitted = self.backend.capabilities().limits.admit_jobs(&[job]);
         admitted.map_err(|error| error.on(definition.name()))
@@ -235,7 +238,8 @@ impl<'a> Scheduler<'a> {
         Ok(Found { now, schedule: row.as_ref().map(Schedule::from_row), row })
     }
 
-    /// Reads, decides, and writes unless somebody else has come in between: then again.
+    /// Reads the row, decides, and writes it. Starts again if another process has changed it
+    /// meanwhile.
     async fn change<T>(
         &self,
         name: &ScheduleName,
@@ -270,7 +274,7 @@ enum Edit {
     Remove,
 }
 
-/// What is stored under a name.
+/// The row of a name.
 struct Found {
     now: Timestamp,
     row: Option<ScheduleRow>,
@@ -286,7 +290,7 @@ impl Found {
         self.schedule.clone().ok_or_else(absent)?
     }
 
-    /// The schedule with this definition: what it has done, and its pause, stay.
+    /// The schedule with a new definition. Its history and its pause stay.
     fn put(&self, definition: &Definition) -> Result<Schedule> {
         let old = self.schedule.as_ref().and_then(|schedule| schedule.as_ref().ok());
         let same_times = old.is_some_and(|old| {
@@ -307,7 +311,7 @@ impl Found {
         }
         let Term { start, end } = definition.term();
         let is_over = end.is_some_and(|end| end <= self.now);
-        // Its last time before its end may be past when its code starts again.
+        // When the code starts again, the last time before the end may have passed.
         let endless = Term { start, end: None };
         if !is_over && endless.next_after(definition.timing(), self.now).is_none() {
             let limit = "an expression with an occurrence to come";
@@ -333,7 +337,7 @@ impl Found {
 }
 
 impl Schedule {
-    /// Its first nominal time from now on that it has not had.
+    /// The first nominal time from now on that has not been handled.
     fn next_from(&self, now: Timestamp) -> Option<Timestamp> {
         if self.paused {
             return None;

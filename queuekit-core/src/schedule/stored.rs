@@ -1,4 +1,4 @@
-//! A schedule as it is stored, and what is known of it.
+//! A stored schedule.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -14,32 +14,32 @@ use crate::names::ScheduleName;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Schedule {
-    /// What was asked for.
+    /// The definition.
     pub definition: Definition,
-    /// It enqueues nothing until it is resumed.
+    /// Whether the schedule is paused, and so enqueues nothing until it is resumed.
     pub paused: bool,
-    /// The next nominal time; none while it is paused, or once its term is over.
+    /// The next nominal time; none while the schedule is paused, or after its end.
     pub next_at: Option<Timestamp>,
-    /// Its latest occurrence that was enqueued.
+    /// The last occurrence that was enqueued.
     pub last: Option<Occurrence>,
-    /// How many jobs it has enqueued.
+    /// How many jobs the schedule has enqueued.
     pub enqueued: u64,
     /// Rises with every change.
     pub revision: u64,
-    /// The definition that the application's code gave last, as a digest (R15.1).
+    /// Digest of the definition in the last declaration (R15.1).
     pub(super) declared: Option<String>,
 }
 
-/// One run of a schedule.
+/// An occurrence that was enqueued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Occurrence {
-    /// When it was to be; of a run that somebody asked for, when that was.
+    /// The nominal time, or the time at which the run was requested.
     pub nominal: Timestamp,
     /// The job.
     pub job: JobId,
 }
 
-/// One line of JSON; behind it stands the payload, byte for byte.
+/// One line of JSON, followed by the payload, byte for byte.
 #[derive(Serialize, Deserialize)]
 struct Head {
     #[serde(flatten)]
@@ -55,15 +55,15 @@ struct Head {
 }
 
 impl Schedule {
-    /// Its name.
+    /// The name.
     pub fn name(&self) -> &ScheduleName {
         self.definition.name()
     }
 
-    /// What a row says.
+    /// Reads a row.
     ///
     /// # Errors
-    /// `Corrupt` if it cannot be read, or was written by a newer version.
+    /// `Corrupt` if the row cannot be read, or was written by a newer version.
     pub(super) fn from_row(row: &ScheduleRow) -> Result<Self> {
         let corrupt = |why: String| {
             let message = format!("the stored schedule cannot be read ({why}); put it again");
@@ -80,7 +80,7 @@ impl Schedule {
         Ok(Self { definition, paused, next_at, last, enqueued, revision, declared })
     }
 
-    /// What is stored of it beside its name and its next time.
+    /// What is stored, except the name and the next time.
     pub(super) fn body(&self) -> Result<Bytes> {
         let head = Head {
             parts: self.definition.parts.clone(),

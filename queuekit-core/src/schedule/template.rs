@@ -11,17 +11,18 @@ use crate::job::{JobDraft, JobId, Metadata, NewJob, Priority, Start};
 use crate::names::{Kind, PartitionKey, QueueName, ScheduleName};
 use crate::retry::schedule_jitter;
 
-/// In the metadata of a job that a schedule has enqueued: the schedule's name.
+/// In the metadata of a schedule's job: the name of the schedule.
 pub const SCHEDULE: &str = "schedule";
-/// Likewise the nominal time in ms since the epoch; absent if somebody asked for the run.
+/// In the metadata of a schedule's job: the nominal time in ms since 1970; absent if the run was
+/// requested.
 pub const NOMINAL_MS: &str = "nominal_ms";
 
-/// A job without identity and time: each occurrence makes one of its own.
+/// A job without an id and a time. Each occurrence makes a job of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobTemplate {
     queue: QueueName,
     kind: Kind,
-    /// Stored beside the rest, byte for byte.
+    /// The payload is stored separately, byte for byte.
     #[serde(skip)]
     payload: Bytes,
     priority: Priority,
@@ -39,8 +40,8 @@ impl JobTemplate {
     /// The template that this draft describes.
     ///
     /// # Errors
-    /// `Invalid` if the draft is, or if it has what each occurrence has of its own: a time to run,
-    /// an idempotency key, or another job that it was.
+    /// `Invalid` if the draft is invalid, or if it sets what differs per occurrence: a time to run,
+    /// an idempotency key, or a job that it was moved from.
     pub fn of(draft: JobDraft) -> Result<Self> {
         let job = draft.build()?;
         let refuse =
@@ -80,22 +81,22 @@ impl JobTemplate {
         &self.payload
     }
 
-    /// Of each of its jobs, as all that follows.
+    /// The priority.
     pub fn priority(&self) -> Priority {
         self.priority
     }
 
-    /// Most attempts.
+    /// The largest number of attempts.
     pub fn max_attempts(&self) -> u32 {
         self.max_attempts
     }
 
-    /// How long an attempt may take.
+    /// The longest time of one run.
     pub fn timeout(&self) -> Duration {
         Duration::from_millis(self.timeout_ms)
     }
 
-    /// How long after its enqueue it is worth starting.
+    /// How long after its enqueue a job may still be started.
     pub fn deadline(&self) -> Option<Duration> {
         self.deadline_ms.map(Duration::from_millis)
     }
@@ -105,7 +106,7 @@ impl JobTemplate {
         self.partition_key.as_ref()
     }
 
-    /// The metadata, without what an occurrence adds.
+    /// The metadata, without what each occurrence adds.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }
@@ -115,7 +116,7 @@ impl JobTemplate {
         self
     }
 
-    /// The job of an occurrence: it may run from its nominal time on, moved by the jitter.
+    /// The job of an occurrence. It may run from its nominal time on, plus the jitter.
     pub(super) fn at(
         &self,
         name: &ScheduleName,
@@ -127,7 +128,7 @@ impl JobTemplate {
         draft.run_at(nominal + schedule_jitter(jitter, id)).build()
     }
 
-    /// The job of a run that somebody has asked for.
+    /// The job of a requested run.
     pub(super) fn now(&self, name: &ScheduleName) -> Result<NewJob> {
         self.draft(name, None).build()
     }

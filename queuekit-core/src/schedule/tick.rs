@@ -1,4 +1,4 @@
-//! Enqueues what is due: any process may, any number at once.
+//! Ticks: enqueue the occurrences that are due. Any number of processes may tick at once.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -17,34 +17,35 @@ use crate::limits::SCHEDULES;
 use crate::names::{QueueName, ScheduleName};
 use crate::retry::queue_full_retry_after;
 
-/// Schedules that one tick looks at.
+/// The most schedules that one tick reads.
 const ROWS: usize = 1000;
-/// Occurrences of one schedule that one tick enqueues; the others are due at the next.
+/// The most occurrences of one schedule that one tick enqueues; the next tick continues.
 const JOBS: usize = 100;
 
-/// What one tick did.
+/// The result of a tick.
 #[derive(Clone, Debug, Default)]
 pub struct Ticked {
-    /// Jobs that it enqueued.
+    /// Jobs that the tick enqueued.
     pub enqueued: usize,
-    /// Schedules whose occurrence was due and did not run: overlap or catch-up say so.
+    /// Schedules whose due occurrence was skipped because of overlap or catch-up.
     pub passed: usize,
-    /// Schedules that could not be served, and why. They stay due: queues get room, and what this
-    /// process cannot read another one may, that is newer or knows more time zones.
+    /// Schedules that could not be served, and why. They stay due: a full queue may get room, and a
+    /// process that is newer or knows more time zones may read what this one cannot.
     pub failed: Vec<(ScheduleName, Error)>,
-    /// There is more to do: tick again.
+    /// Whether there is more to do: tick again.
     pub more: bool,
     /// The time to the next occurrence.
     pub next_in: Option<Duration>,
 }
 
 impl Scheduler<'_> {
-    /// Enqueues the occurrences that are due (R15.2). Each exists once, however many processes
-    /// tick, are killed or restarted: the first that changes the schedule's row has enqueued its
-    /// jobs in the same step, and all others find that it has changed.
+    /// Enqueues the occurrences that are due (R15.2), each exactly once, however many processes
+    /// tick, are killed or are restarted. The first process that changes the schedule's row
+    /// enqueues its jobs in the same step. All others find that the row has changed.
     ///
     /// # Errors
-    /// `Unavailable`, `Indeterminate`, `Closed`: what was not done is due at the next tick.
+    /// `Unavailable`, `Indeterminate`, `Closed`. Occurrences that were not enqueued stay due for
+    /// the next tick.
     pub async fn tick(&self) -> Result<Ticked> {
         let mut round = Round::default();
         let mut most = ROWS;
@@ -62,12 +63,12 @@ impl Scheduler<'_> {
                 round.ticked.more |= some_served && !is_all;
                 return Ok(round.ticked);
             }
-            // Those that cannot be served are the earliest: others stand behind them.
+            // Schedules that cannot be served stay the earliest, so the tick reads past them.
             most = (most * 10).min(SCHEDULES);
         }
     }
 
-    /// An error is of this schedule alone, unless the store is away.
+    /// An error affects this schedule alone, unless the store is unreachable.
     async fn serve_or_note(
         &self,
         row: &ScheduleRow,
@@ -78,7 +79,7 @@ impl Scheduler<'_> {
         match error.kind() {
             ErrorKind::Closed | ErrorKind::StorageFull => return Err(error),
             ErrorKind::Unavailable | ErrorKind::Indeterminate => {
-                // Its queue may be kept by another server than the rows.
+                // The queue may be on another server than the rows.
                 if self.rows()?.find_schedules(&ScheduleQuery::Due(0)).await.is_err() {
                     return Err(error);
                 }
@@ -128,7 +129,7 @@ impl Scheduler<'_> {
                 }
                 // Another process was first.
                 ScheduleChanged::Stale => return Ok(()),
-                // There may be room for one.
+                // The queue may have room for a single job.
                 ScheduleChanged::QueueFull { .. } if count > 1 => most = 1,
                 ScheduleChanged::QueueFull { retry_after } => {
                     ticked.look_again_in(Some(retry_after));
@@ -150,7 +151,7 @@ impl Scheduler<'_> {
         let (timing, term) = (definition.timing(), definition.term());
         let mut run = owed(timing, &term, definition.catch_up(), due, now);
         if definition.overlap() == Overlap::Skip && !run.is_empty() {
-            // Of several the latest: the others would be beside it.
+            // Only the latest one may run: the others would overlap with it.
             run.drain(..run.len() - 1);
             if let Some(last) = schedule.last
                 && let Some(job) = self.backend.get_job(last.job).await?
@@ -162,22 +163,22 @@ impl Scheduler<'_> {
         Ok(run)
     }
 
-    /// How many of its jobs one call may enqueue.
+    /// How many jobs of the template one call may enqueue.
     fn most_of(&self, schedule: &Schedule) -> usize {
         let room = self.backend.capabilities().limits.enqueue_bytes();
-        // Their metadata counts too, and is of some bytes more than that of the template.
+        // Their metadata counts too, and is some bytes larger than that of the template.
         let each = schedule.definition.job().payload().len() + 8 * 1024;
         JOBS.min(room / each).max(1)
     }
 }
 
-/// A tick so far.
+/// The state of a running tick.
 #[derive(Default)]
 struct Round {
     ticked: Ticked,
     /// The schedules that could not be served.
     failed: HashSet<ScheduleName>,
-    /// Queues that did not answer: nobody waits for them again.
+    /// Queues that did not answer. This tick does not try them again.
     away: HashSet<QueueName>,
 }
 
@@ -194,7 +195,7 @@ impl Ticked {
     }
 }
 
-/// The schedule after the first of these nominal times have run, and their jobs.
+/// The schedule after the first of these nominal times, and the jobs of these times.
 fn advanced(
     mut schedule: Schedule,
     run: &[Timestamp],
@@ -218,7 +219,7 @@ fn change(row: &ScheduleRow, to: (Option<Timestamp>, Bytes), jobs: Vec<NewJob>) 
     ScheduleChange { name: row.name.clone(), seen: Some(row.revision), to: Some(to), jobs }
 }
 
-/// [`Scheduler::tick`] for a store that may have no schedules.
+/// Runs [`Scheduler::tick`] on a store that may have no schedules.
 ///
 /// # Errors
 /// Those of [`Scheduler::tick`].

@@ -1,4 +1,4 @@
-//! When a schedule has its occurrences.
+//! The times of a schedule.
 
 use std::fmt;
 use std::time::Duration;
@@ -14,14 +14,14 @@ use crate::limits::{INTERVAL_MAX, INTERVAL_MIN};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Timing {
-    /// Those that a cron expression names.
+    /// The times of a cron expression.
     Cron(Cron),
-    /// Every so often.
+    /// An interval.
     Every(Interval),
 }
 
-/// A fixed interval: its multiples since the beginning of 1970 in UTC, so that every process
-/// that computes them finds the same ones, and a restart moves none.
+/// A fixed interval. Its times are its multiples since the beginning of 1970 in UTC, so every
+/// process computes the same ones, and a restart does not shift them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct Interval {
@@ -32,7 +32,7 @@ impl Interval {
     /// An interval of whole milliseconds, from 1 s to 366 days.
     ///
     /// # Errors
-    /// `Invalid` if it is shorter or longer.
+    /// `Invalid` if the interval is shorter or longer.
     pub fn new(interval: Duration) -> Result<Self> {
         let valid = (INTERVAL_MIN..=INTERVAL_MAX).contains(&interval);
         let refuse = || Error::invalid("every", "1 s..=366 days", format!("{interval:?}"));
@@ -40,7 +40,7 @@ impl Interval {
         if valid { Ok(Self { millis }) } else { Err(refuse()) }
     }
 
-    /// How long it is.
+    /// The length of the interval.
     pub fn duration(self) -> Duration {
         Duration::from_millis(self.millis.unsigned_abs())
     }
@@ -85,7 +85,7 @@ impl fmt::Display for Timing {
     }
 }
 
-/// As it is stored.
+/// The stored form.
 #[derive(Serialize, Deserialize)]
 struct Written {
     every_ms: u64,

@@ -88,7 +88,7 @@ pub(super) struct AuditQuery {
     limit: Option<usize>,
 }
 
-/// Lists what administrators did, the latest first.
+/// Lists what operators changed, the latest first.
 #[utoipa::path(
     get, path = "/v1/audit", tag = "audit", security(("key" = [])), params(AuditQuery),
     responses((status = 200, description = "A page.", body = AuditBody))
