@@ -60,17 +60,6 @@ impl SqliteConfig {
         }
     }
 
-    /// The store of a URL, `sqlite://PATH?setting=value&..`: see [`SqliteStore::connect_url`] for
-    /// the settings. In the path, `%XX` is a byte.
-    ///
-    /// [`SqliteStore::connect_url`]: crate::SqliteStore::connect_url
-    ///
-    /// # Errors
-    /// `Invalid`, naming what is wrong with it.
-    pub fn from_url(url: &str) -> Result<Self> {
-        crate::url::parse(url)
-    }
-
     /// When a commit is on disk (default [`Synchronous::Full`]).
     pub fn synchronous(mut self, synchronous: Synchronous) -> Self {
         self.synchronous = synchronous;

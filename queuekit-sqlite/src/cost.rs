@@ -73,7 +73,7 @@ fn assert_bounded(name: &str, patch: &QueuePatch, beside: Beside) {
 fn cost(patch: &QueuePatch, beside: impl Fn(&mut Step<'_>)) -> i64 {
     let conn = Connection::open_in_memory().unwrap();
     conn.set_prepared_statement_cache_capacity(2 * ALL.len());
-    crate::migrate::up(&conn, 0).unwrap();
+    crate::schema::up(&conn, 0).unwrap();
     conn.execute(BEGIN, []).unwrap();
     let limits = Limits::default();
     let mut step = Step::new(&conn, &limits, Timestamp::default() + HOUR);

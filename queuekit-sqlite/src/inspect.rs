@@ -10,7 +10,7 @@ use queuekit_core::{Error, ErrorKind, Result};
 use rusqlite::Connection;
 
 use crate::error::failed;
-use crate::migrate;
+use crate::schema;
 use crate::statements::{PROBE_DELETE, PROBE_INSERT};
 use crate::{Create, SqliteStore, Synchronous};
 
@@ -51,7 +51,7 @@ impl Inspect for SqliteStore {
             Synchronous::Normal => "normal",
         };
         self.read("inspect", move |step| {
-            let schema = migrate::status(step.conn)?;
+            let schema = schema::status(step.conn)?;
             let mut facts = vec![
                 ("sqlite version", rusqlite::version().to_owned()),
                 ("file", path.display().to_string()),
@@ -86,7 +86,7 @@ impl Inspect for SqliteStore {
                     "open the store with synchronous=full",
                 );
             }
-            let is_made = migrate::status(step.conn)?.stored > 0;
+            let is_made = schema::status(step.conn)?.stored > 0;
             if is_made && pragma_text(step.conn, "auto_vacuum")? != "2" {
                 find(
                     Severity::Note,

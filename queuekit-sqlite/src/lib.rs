@@ -28,18 +28,19 @@ mod config;
 #[cfg(test)]
 mod cost;
 mod error;
+mod file_identity;
 mod inspect;
 mod leases;
 mod migrate;
 mod open;
 mod outbox;
-mod place;
 #[cfg(test)]
 mod plans;
 mod read;
 mod readers;
 mod row;
 mod schedules;
+mod schema;
 mod statements;
 mod step;
 mod tx;
@@ -61,7 +62,7 @@ pub use config::{Create, SqliteConfig, Synchronous};
 /// The version of rusqlite whose transactions [`SqliteStore::enqueue_in`] takes.
 pub use rusqlite;
 
-use place::Place;
+use file_identity::FileIdentity;
 use readers::Readers;
 use step::Step;
 use writer::Writer;
@@ -147,7 +148,7 @@ impl SqliteStore {
         };
         let (readers, reading) = Readers::start(opened.readers, config.limits, &config.clock)?;
         let writer =
-            Writer::start(opened.writer, settings, Place::of(&opened.path), reading, ends)?;
+            Writer::start(opened.writer, settings, FileIdentity::of(&opened.path), reading, ends)?;
         let shared = Shared {
             path: opened.path,
             config,

@@ -1,77 +1,12 @@
-//! The versions of the schema.
+//! Migrations, as the trait of core has them.
 
 use async_trait::async_trait;
 use queuekit_core::Result;
 use queuekit_core::capability::{Migration, Migrations, SchemaStatus};
-use rusqlite::Connection;
 
 use crate::SqliteStore;
-use crate::error::failed;
 use crate::open;
-use crate::statements::{MIGRATION_INSERT, MIGRATION_TABLE, MIGRATION_VERSION, TABLES};
-
-/// The migrations, oldest first: version, the oldest version whose programs work with it, and its
-/// SQL. A published migration never changes.
-const MIGRATIONS: [(u32, u32, &str); 5] = [
-    (1, 1, include_str!("../migrations/0001_initial.sql")),
-    (2, 2, include_str!("../migrations/0002_schedules.sql")),
-    (3, 3, include_str!("../migrations/0003_events.sql")),
-    (4, 4, include_str!("../migrations/0004_totals.sql")),
-    (5, 4, include_str!("../migrations/0005_audit.sql")),
-];
-
-/// The tables in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Tables {
-    /// It has the table of migrations.
-    pub(crate) own: bool,
-    /// It has tables of another application.
-    pub(crate) foreign: bool,
-}
-
-impl Tables {
-    pub(crate) fn of(conn: &Connection) -> rusqlite::Result<Self> {
-        let read = |row: &rusqlite::Row<'_>| Ok(Self { own: row.get(0)?, foreign: row.get(1)? });
-        conn.query_row(TABLES, [], read)
-    }
-}
-
-pub(crate) fn status(conn: &Connection) -> Result<SchemaStatus> {
-    let wanted = MIGRATIONS[MIGRATIONS.len() - 1].0;
-    if !Tables::of(conn).map_err(failed)?.own {
-        return Ok(SchemaStatus::new(0, 0, wanted));
-    }
-    let read = |row: &rusqlite::Row<'_>| Ok(SchemaStatus::new(row.get(0)?, row.get(1)?, wanted));
-    conn.query_row(MIGRATION_VERSION, [], read).map_err(failed)
-}
-
-/// Brings the schema up to date, inside the transaction that has begun.
-pub(crate) fn up(conn: &Connection, now_ms: i64) -> Result<SchemaStatus> {
-    let before = status(conn)?;
-    if before.stored > before.wanted {
-        before.check()?;
-    }
-    conn.execute_batch(MIGRATION_TABLE).map_err(failed)?;
-    for (version, from, sql) in MIGRATIONS.iter().filter(|(version, ..)| *version > before.stored) {
-        conn.execute_batch(sql).map_err(failed)?;
-        conn.execute(MIGRATION_INSERT, (version, from, now_ms)).map_err(failed)?;
-    }
-    status(conn)
-}
-
-/// The migrations that [`up`] runs on a schema of this version.
-fn pending(stored: u32) -> Vec<Migration> {
-    let of = |&(version, compatible_from, sql): &(u32, u32, &str)| {
-        let table = if version == MIGRATIONS[0].0 { MIGRATION_TABLE } else { "" };
-        // This row shows a store that is opened later which schema it finds.
-        let insert = MIGRATION_INSERT
-            .replace("?1", &version.to_string())
-            .replace("?2", &compatible_from.to_string())
-            .replace("?3", "unixepoch() * 1000");
-        Migration { version, compatible_from, sql: format!("{table}{sql}\n{insert}") }
-    };
-    MIGRATIONS.iter().filter(|(version, ..)| *version > stored).map(of).collect()
-}
+use crate::schema::{pending, status};
 
 impl SqliteStore {
     /// All migrations of the schema, oldest first, for programs that create the file with other
@@ -101,6 +36,8 @@ impl Migrations for SqliteStore {
 
 #[cfg(test)]
 mod tests {
+    use rusqlite::Connection;
+
     use super::*;
     use crate::{Create, SqliteConfig};
 

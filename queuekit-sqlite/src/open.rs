@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use crate::config::{Create, SqliteConfig, Synchronous};
 use crate::error::{failed, is_busy};
-use crate::migrate::{self, Tables};
+use crate::schema::{self, Tables};
 use crate::statements::{BEGIN, COMMIT, ROLLBACK};
 
 /// The number of reading connections, beside the one that writes.
@@ -89,7 +89,7 @@ fn prepared(config: &SqliteConfig, checked: bool) -> Result<Connection> {
         let tables = Tables::of(&writer).map_err(failed)?;
         admit(config, tables)?;
         if tables.own && !config.migrate {
-            migrate::status(&writer)?.check()?;
+            schema::status(&writer)?.check()?;
         }
         set_journal(&writer, config, tables)?;
         set_pragmas(&writer, config)?;
@@ -246,12 +246,12 @@ fn set_pragmas(conn: &Connection, config: &SqliteConfig) -> Result<()> {
 
 /// Creates the tables as far as `create` allows, or migrates older ones if `migrate` allows.
 fn bring_up(conn: &Connection, config: &SqliteConfig) -> Result<()> {
-    if migrate::status(conn)?.fits() {
+    if schema::status(conn)?.fits() {
         return Ok(());
     }
     conn.execute(BEGIN, []).map_err(failed)?;
     let now_ms = config.clock.now().as_millis();
-    let done = migrate::up(conn, now_ms).and_then(|status| status.check());
+    let done = schema::up(conn, now_ms).and_then(|status| status.check());
     conn.execute(if done.is_ok() { COMMIT } else { ROLLBACK }, []).map_err(failed)?;
     done
 }

@@ -3,7 +3,7 @@
 
 use rusqlite::{Connection, params_from_iter};
 
-use crate::migrate;
+use crate::schema;
 use crate::statements::ALL;
 
 /// Statements that may read a whole table, and why.
@@ -84,7 +84,7 @@ fn r5_9_every_statement_uses_the_indexes_its_header_names() {
 
 fn migrated() -> Connection {
     let conn = Connection::open_in_memory().unwrap();
-    migrate::up(&conn, 0).unwrap();
+    schema::up(&conn, 0).unwrap();
     conn
 }
 

@@ -9,7 +9,20 @@ use crate::config::{Create, SqliteConfig, Synchronous};
 const SETTINGS: &str = "synchronous=full|normal, create=file|tables|nothing, migrate=on|off, \
                         journal=keep|wal, op_timeout_ms=N";
 
-pub(crate) fn parse(url: &str) -> Result<SqliteConfig> {
+impl SqliteConfig {
+    /// The store of a URL, `sqlite://PATH?setting=value&..`: see [`SqliteStore::connect_url`] for
+    /// the settings. In the path, `%XX` is a byte.
+    ///
+    /// [`SqliteStore::connect_url`]: crate::SqliteStore::connect_url
+    ///
+    /// # Errors
+    /// `Invalid`, naming what is wrong with it.
+    pub fn from_url(url: &str) -> Result<Self> {
+        parse(url)
+    }
+}
+
+fn parse(url: &str) -> Result<SqliteConfig> {
     let refuse = |got: &str| {
         let limit = "sqlite://PATH, as in sqlite://jobs.db or sqlite:///var/lib/app/jobs.db";
         Error::invalid("url", limit, got)

@@ -17,7 +17,7 @@ use tokio::sync::{oneshot, watch};
 
 use crate::command::{Command, Typed};
 use crate::error::{closed, failed, failed_to_commit, is_busy, is_fault};
-use crate::place::Place;
+use crate::file_identity::FileIdentity;
 use crate::statements::{BEGIN, COMMIT, DATA_VERSION, ROLLBACK};
 use crate::step::{Rings, Step};
 
@@ -63,7 +63,7 @@ impl Writer {
     pub(crate) fn start(
         conn: Connection,
         settings: Settings,
-        place: Place,
+        file: FileIdentity,
         reading: Receiver<()>,
         ends: watch::Sender<()>,
     ) -> Result<Self> {
@@ -73,7 +73,7 @@ impl Writer {
         let ends_at = Arc::new(OnceLock::new());
         let mut thread = Thread {
             conn,
-            place,
+            file,
             settings,
             received,
             watched: Arc::clone(&watched),
@@ -124,7 +124,7 @@ impl Writer {
 
 struct Thread {
     conn: Connection,
-    place: Place,
+    file: FileIdentity,
     settings: Settings,
     received: Receiver<Message>,
     watched: Arc<AtomicBool>,
@@ -176,7 +176,7 @@ impl Thread {
         }
         match self.attempt(&mut batch) {
             Ok(rings) => {
-                if let Err(error) = self.place.check_committed() {
+                if let Err(error) = self.file.check_committed() {
                     return batch.into_iter().for_each(|cmd| cmd.answer(Some(error.clone())));
                 }
                 batch.into_iter().for_each(|command| command.answer(None));
@@ -195,7 +195,7 @@ impl Thread {
     /// Takes the write lock. Returns false if every call got an error, because its time is over or
     /// the file cannot be used.
     fn begin(&mut self, batch: &mut Vec<Box<dyn Command>>) -> bool {
-        if let Err(error) = self.place.check() {
+        if let Err(error) = self.file.check() {
             batch.drain(..).for_each(|command| command.answer(Some(error.clone())));
             return false;
         }

@@ -6,7 +6,7 @@ use queuekit_core::{ErrorText, Result, State};
 use rusqlite::params;
 
 use super::Step;
-use super::lane::Lane;
+use super::partition_key::Lane;
 use crate::row::{PLAIN, Record};
 use crate::statements::*;
 

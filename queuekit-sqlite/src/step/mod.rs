@@ -8,15 +8,15 @@ mod admin;
 mod apply;
 mod audit;
 mod enqueue;
+mod fair;
 mod idempotency;
-mod lane;
 mod leases;
 mod outbox;
+mod partition_key;
 mod queue;
 mod reserve;
 mod schedules;
 mod settle;
-mod turns;
 mod upkeep;
 
 use std::collections::{BTreeSet, HashMap};

@@ -6,7 +6,7 @@ use queuekit_core::{QueueName, Result, State, Timestamp};
 use rusqlite::params;
 
 use super::Step;
-use super::lane::Lane;
+use super::partition_key::Lane;
 use crate::error::failed;
 use crate::row::{PLAIN, Record};
 use crate::statements::*;

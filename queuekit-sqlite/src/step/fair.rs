@@ -5,7 +5,7 @@ use queuekit_core::{Result, Timestamp};
 use rusqlite::params;
 
 use super::Step;
-use super::lane::Lane;
+use super::partition_key::Lane;
 use super::reserve::Candidate;
 use crate::row::PLAIN;
 use crate::statements::{CANDIDATE, LANES_DUE, LANES_LATER, TURN_FIRST};

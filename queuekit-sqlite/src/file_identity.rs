@@ -11,15 +11,15 @@ const GONE: &str = "the database file was moved, deleted or replaced while it wa
 /// must not be confirmed. So the path is checked before each transaction and again after its
 /// commit. That costs two system calls, beside those that write and sync.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct FileIdentity {
     path: PathBuf,
-    identity: Option<Identity>,
+    identity: Option<DeviceAndInode>,
 }
 
 /// Device and inode. Systems without them do not allow an open file to be moved.
-type Identity = (u64, u64);
+type DeviceAndInode = (u64, u64);
 
-impl Place {
+impl FileIdentity {
     pub(crate) fn of(path: &Path) -> Self {
         Self { path: path.to_owned(), identity: identity(path) }
     }
@@ -44,7 +44,7 @@ impl Place {
 }
 
 #[cfg(unix)]
-fn identity(path: &Path) -> Option<Identity> {
+fn identity(path: &Path) -> Option<DeviceAndInode> {
     use std::os::unix::fs::MetadataExt;
 
     let metadata = std::fs::metadata(path).ok()?;
@@ -52,7 +52,7 @@ fn identity(path: &Path) -> Option<Identity> {
 }
 
 #[cfg(not(unix))]
-fn identity(_path: &Path) -> Option<Identity> {
+fn identity(_path: &Path) -> Option<DeviceAndInode> {
     None
 }
 
@@ -67,15 +67,15 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (path, elsewhere) = (directory.path().join("a.db"), directory.path().join("b.db"));
         std::fs::write(&path, "").unwrap();
-        let place = Place::of(&path);
-        assert!(place.check().is_ok());
+        let file = FileIdentity::of(&path);
+        assert!(file.check().is_ok());
         std::fs::rename(&path, &elsewhere).unwrap();
-        assert!(place.check().unwrap_err().to_string().contains("moved, deleted or replaced"));
-        assert_eq!(*place.check_committed().unwrap_err().kind(), ErrorKind::Indeterminate);
+        assert!(file.check().unwrap_err().to_string().contains("moved, deleted or replaced"));
+        assert_eq!(*file.check_committed().unwrap_err().kind(), ErrorKind::Indeterminate);
         std::fs::write(&path, "another").unwrap();
-        assert!(place.check().is_err(), "a file of that name is not that file");
+        assert!(file.check().is_err(), "a file of that name is not that file");
         std::fs::rename(&elsewhere, &path).unwrap();
-        assert!(place.check().is_ok());
+        assert!(file.check().is_ok());
     }
 
     #[tokio::test]
