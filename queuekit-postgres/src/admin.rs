@@ -11,6 +11,7 @@ use queuekit_core::{Error, JobId, QueueName, Result};
 use crate::PostgresStore;
 use crate::call::Call;
 use crate::error::Outcome;
+use crate::read;
 use crate::session::Session;
 use crate::step;
 
@@ -27,10 +28,10 @@ impl Admin for PostgresStore {
             self.open_queues(vec![queue.clone()], Vec::new()).await
         };
         opened.await.map_err(|error| error.during("configure"))?;
-        let input = (self, queue, patch);
+        let input = (queue, patch);
         let configured = self.call("configure", Call::Repeatable, input, |input, session| {
-            let (store, queue, patch) = *input;
-            Box::pin(step::configure(store, session, queue, patch))
+            let (queue, patch) = *input;
+            Box::pin(step::configure(session, queue, patch))
         });
         let row = configured.await?;
         self.shared.known.learn(std::slice::from_ref(&row));
@@ -41,10 +42,10 @@ impl Admin for PostgresStore {
     /// Removes the jobs of a large queue in several transactions.
     async fn remove_queue(&self, queue: &QueueName, force: bool) -> Result<bool> {
         loop {
-            let input = (self, queue, force);
+            let input = (queue, force);
             let step = self.call("remove_queue", Call::Repeatable, input, |input, session| {
-                let (store, queue, force) = *input;
-                Box::pin(step::remove_queue(store, session, queue, force))
+                let (queue, force) = *input;
+                Box::pin(step::remove_queue(session, queue, force))
             });
             match step.await? {
                 Some(false) => {}
@@ -59,10 +60,8 @@ impl Admin for PostgresStore {
     async fn cancel(&self, ids: &[JobId]) -> Result<Vec<CancelOutcome>> {
         let mut outcomes = Vec::with_capacity(ids.len());
         for slice in ids.chunks(SLICE) {
-            let input = (self, slice);
-            let cancelled = self.call("cancel", Call::Once, input, |input, session| {
-                let (store, ids) = *input;
-                Box::pin(in_transaction(session, step::cancel(store, session, ids)))
+            let cancelled = self.call("cancel", Call::Once, slice, |ids, session| {
+                Box::pin(in_transaction(session, step::cancel(session, ids)))
             });
             let cancelled = cancelled.await?;
             self.stir(cancelled.stirred.iter().map(|row| &row.name));
@@ -75,9 +74,8 @@ impl Admin for PostgresStore {
     async fn retry(&self, ids: &[JobId]) -> Result<Vec<RetryOutcome>> {
         let mut outcomes = Vec::with_capacity(ids.len());
         for slice in ids.chunks(SLICE) {
-            let retried = self.call("retry", Call::Once, (self, slice), |input, session| {
-                let (store, ids) = *input;
-                Box::pin(in_transaction(session, step::retry(store, session, ids)))
+            let retried = self.call("retry", Call::Once, slice, |ids, session| {
+                Box::pin(in_transaction(session, step::retry(session, ids)))
             });
             let (slice, stirred) = retried.await?;
             self.stir(stirred.iter().map(|row| &row.name));
@@ -93,10 +91,10 @@ impl Admin for PostgresStore {
         }
         let mut outcomes = Vec::with_capacity(ids.len());
         for slice in ids.chunks(SLICE) {
-            let input = (self, slice, delay);
+            let input = (slice, delay);
             let moved = self.call("reschedule", Call::Once, input, |input, session| {
-                let (store, ids, delay) = *input;
-                Box::pin(in_transaction(session, step::reschedule(store, session, ids, delay)))
+                let (ids, delay) = *input;
+                Box::pin(in_transaction(session, step::reschedule(session, ids, delay)))
             });
             let (slice, stirred) = moved.await?;
             self.stir(stirred.iter().map(|row| &row.name));
@@ -106,7 +104,9 @@ impl Admin for PostgresStore {
     }
 
     async fn why(&self, id: JobId) -> Result<Option<Why>> {
-        self.why_shown(id).await
+        let why =
+            self.call("why", Call::Repeatable, id, |id, session| Box::pin(read::why(session, *id)));
+        why.await
     }
 }
 

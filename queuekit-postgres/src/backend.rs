@@ -8,6 +8,7 @@ use queuekit_core::{Error, ErrorKind, Job, JobId, NewJob, Queue, QueueName, Resu
 
 use crate::PostgresStore;
 use crate::call::Call;
+use crate::read;
 use crate::step::{self, Change};
 
 #[async_trait]
@@ -62,12 +63,10 @@ impl Backend for PostgresStore {
         if dead_letters.is_empty() {
             return Ok(Vec::new());
         }
-        let input = (self, dead_letters);
-        let dead_lettered = self.call("dead_letter", Call::Once, input, |input, session| {
+        let dead_lettered = self.call("dead_letter", Call::Once, dead_letters, |input, session| {
             Box::pin(async move {
-                let (store, dead_letters) = *input;
                 session.begin().await?;
-                let answer = step::dead_letter(store, session, dead_letters).await?;
+                let answer = step::dead_letter(session, input).await?;
                 session.commit().await?;
                 Ok(answer)
             })
@@ -78,33 +77,46 @@ impl Backend for PostgresStore {
     }
 
     async fn list_queues(&self) -> Result<Vec<Queue>> {
-        self.queues_shown(None).await
+        let listed = self.call("list_queues", Call::Repeatable, (), |(), session| {
+            Box::pin(read::queues(session, None))
+        });
+        listed.await
     }
 
     async fn find_queues(&self, names: &[QueueName]) -> Result<Vec<Queue>> {
         if names.is_empty() {
             return Ok(Vec::new());
         }
-        self.queues_shown(Some(names)).await
+        let found = self.call("find_queues", Call::Repeatable, names, |names, session| {
+            Box::pin(read::queues(session, Some(names)))
+        });
+        found.await
     }
 
     async fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {
-        self.jobs_shown(filter).await
+        let position = read::position(filter).map_err(|error| error.during("list_jobs"))?;
+        let input = (filter, position);
+        let page =
+            self.call("list_jobs", Call::Repeatable, input, |(filter, position), session| {
+                Box::pin(read::jobs(session, filter, position.as_ref()))
+            });
+        page.await
     }
 
     async fn get_job(&self, id: JobId) -> Result<Option<Job>> {
-        self.job_shown(id).await
+        let job = self
+            .call("get_job", Call::Repeatable, id, |id, session| Box::pin(read::job(session, *id)));
+        job.await
     }
 
     async fn delete_job(&self, id: JobId, force: bool) -> Result<bool> {
-        let input = (self, id, force);
+        let input = (id, force);
         let deleted = self.call("delete_job", Call::Once, input, |input, session| {
             Box::pin(async move {
-                let (store, id, force) = *input;
+                let (id, force) = *input;
                 session.begin().await?;
-                let lock_class = store.shared.lock_class;
                 let ids = std::iter::once(id);
-                let mut change = Change::of_jobs(session, lock_class, ids, true).await?;
+                let mut change = Change::of_jobs(session, ids, true).await?;
                 let Some(state) = change.record(id).map(|record| record.state) else {
                     return Ok(None);
                 };
@@ -153,7 +165,7 @@ impl Backend for PostgresStore {
 impl Exchange for PostgresStore {
     async fn exchange(&self, settlement: &Settlement, request: &Reserve) -> Result<Exchanged> {
         self.admit_results(&settlement.acks).map_err(|error| error.during("exchange"))?;
-        let exchanged = self.round("exchange", Some(settlement), request).await?;
+        let exchanged = self.settle_and_reserve("exchange", Some(settlement), request).await?;
         self.stir_leases(settlement.acks.iter().map(|ack| &ack.lease));
         Ok(exchanged)
     }

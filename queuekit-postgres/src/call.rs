@@ -8,9 +8,9 @@ use futures_util::future::BoxFuture;
 use queuekit_core::{Error, ErrorKind, Result, retry};
 
 use crate::error::{Class, Failure, Outcome, closed};
+use crate::partitions::add_partitions;
 use crate::pool::Borrowed;
 use crate::session::Session;
-use crate::step::add_days;
 use crate::{PostgresStore, Shared};
 
 /// A connection that has not answered a short step for this long is given up, and so are those that
@@ -54,7 +54,7 @@ impl PostgresStore {
             // Whether any attempt is in doubt: a later one that was certainly not applied does not
             // settle it.
             let mut in_doubt = false;
-            let (mut tries, mut misses_day) = (0, false);
+            let (mut tries, mut misses_partition) = (0, false);
             // What the server answered last.
             let mut refused = None;
             // The next attempt may take all the time that is left: the server may only be slow.
@@ -66,7 +66,7 @@ impl PostgresStore {
                 };
                 let doubt = AtomicBool::new(false);
                 let began = Instant::now();
-                let attempt = shared.attempt(call, &doubt, misses_day, &input, &step);
+                let attempt = shared.attempt(call, &doubt, misses_partition, &input, &step);
                 let failure = match shared.within(until, &doubt, attempt).await {
                     Ok(answer) => return Ok(answer),
                     Err(failure) if until < deadline && Instant::now() >= until => {
@@ -90,8 +90,8 @@ impl PostgresStore {
                     Class::Transient | Class::HeldUp | Class::Lost => {
                         call != Call::Once || !in_doubt
                     }
-                    Class::MissingDay => {
-                        misses_day = true;
+                    Class::MissingPartition => {
+                        misses_partition = true;
                         true
                     }
                 };
@@ -104,7 +104,7 @@ impl PostgresStore {
                     return Err(told(failure, in_doubt));
                 }
                 tries += 1;
-                if failure.class != Class::MissingDay {
+                if failure.class != Class::MissingPartition {
                     shared.pause(wait).await;
                 }
                 if matches!(failure.class, Class::Transient | Class::HeldUp) {
@@ -121,7 +121,7 @@ impl Shared {
         &self,
         call: Call,
         doubt: &AtomicBool,
-        misses_day: bool,
+        misses_partition: bool,
         input: &I,
         step: &(impl for<'s> Fn(&'s I, &'s Session<'s>) -> BoxFuture<'s, Outcome<T>> + Send + Sync),
     ) -> Outcome<T> {
@@ -132,8 +132,8 @@ impl Shared {
         let session = Session::own(client, self.prepared, &self.statements, &self.begins, doubt);
         let began = Instant::now();
         let run = async {
-            if misses_day {
-                add_days(&session, self.lock_class).await?;
+            if misses_partition {
+                add_partitions(&session).await?;
             }
             step(input, &session).await
         };

@@ -103,16 +103,6 @@ impl PostgresConfig {
         }
     }
 
-    /// The store of a URL: see [`PostgresStore::connect_url`] for its settings.
-    ///
-    /// [`PostgresStore::connect_url`]: crate::PostgresStore::connect_url
-    ///
-    /// # Errors
-    /// `Invalid`, naming what is wrong with it.
-    pub fn from_url(url: &str) -> Result<Self> {
-        crate::url::parse(url)
-    }
-
     /// How connections are encrypted (default [`Tls::Prefer`]).
     pub fn tls(mut self, tls: Tls) -> Self {
         self.tls = tls;

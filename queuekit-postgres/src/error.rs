@@ -24,7 +24,7 @@ pub(crate) enum Class {
     /// The connection is gone; whether a commit that was under way took effect is unknown.
     Lost,
     /// History, or the log of events, has no partition for today.
-    MissingDay,
+    MissingPartition,
     /// The id of a job is taken.
     Taken,
 }
@@ -123,7 +123,7 @@ fn class(state: &SqlState, error: &tokio_postgres::Error) -> Class {
         && matches!(error.as_db_error().and_then(|error| error.table()), Some("done" | "events"));
     let constraint = error.as_db_error().and_then(|error| error.constraint());
     if no_partition {
-        Class::MissingDay
+        Class::MissingPartition
     } else if *state == SqlState::UNIQUE_VIOLATION && constraint == Some("jobs_pkey") {
         Class::Taken
     } else if *state == SqlState::LOCK_NOT_AVAILABLE {

@@ -77,7 +77,7 @@ impl Inspect for PostgresStore {
             SettleDurability::Database => "database",
             SettleDurability::Relaxed => "relaxed",
         };
-        let schema = self.shared.schema.as_str().to_owned();
+        let schema = self.schema().to_owned();
         let read = self.call("inspect", Call::Repeatable, (), |(), session| {
             Box::pin(async move {
                 let server = server(session).await?;

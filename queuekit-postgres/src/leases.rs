@@ -34,10 +34,9 @@ impl Leases for PostgresStore {
     }
 
     async fn beat(&self, beat: &Beat) -> Result<()> {
-        let input = (beat, &*self.shared);
-        let recorded = self.call("beat", Call::Heartbeat, input, |input, session| {
-            let (beat, shared) = *input;
-            Box::pin(step::beat(session, beat, &shared.limits, shared.lock_class))
+        let input = (beat, &self.shared.limits);
+        let recorded = self.call("beat", Call::Heartbeat, input, |(beat, limits), session| {
+            Box::pin(step::beat(session, beat, limits))
         });
         recorded.await
     }

@@ -25,6 +25,8 @@ mod backend;
 mod call;
 mod column_names;
 mod config;
+mod counters;
+mod enqueue;
 mod error;
 mod inspect;
 mod io;
@@ -34,9 +36,11 @@ mod notifications;
 mod open;
 mod outbox;
 mod params;
+mod partitions;
 mod pool;
 mod queues;
 mod read;
+mod reserve;
 mod row;
 mod schedules;
 mod session;
@@ -62,7 +66,6 @@ pub use config::{Listen, PostgresConfig, Prepared, SettleDurability, Tls};
 /// The version of tokio-postgres whose transactions [`PostgresStore::enqueue_in`] takes.
 pub use tokio_postgres;
 
-use config::Schema;
 use io::Io;
 use queues::Known;
 use session::Begins;
@@ -82,8 +85,6 @@ struct Shared {
     pool: Pool,
     /// Connections for heartbeats only, so that no other call can exhaust them.
     heartbeats: Pool,
-    schema: Schema,
-    lock_class: i32,
     statements: Statements,
     begins: Begins,
     prepared: Prepared,
@@ -151,7 +152,7 @@ impl PostgresStore {
 
     /// The schema of its tables.
     pub fn schema(&self) -> &str {
-        self.shared.schema.as_str()
+        self.shared.statements.schema.as_str()
     }
 
     async fn end(&self) {
@@ -188,8 +189,6 @@ impl Shared {
 
 impl fmt::Debug for PostgresStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PostgresStore")
-            .field("schema", &self.shared.schema.as_str())
-            .finish_non_exhaustive()
+        f.debug_struct("PostgresStore").field("schema", &self.schema()).finish_non_exhaustive()
     }
 }

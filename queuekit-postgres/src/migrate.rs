@@ -83,17 +83,15 @@ impl Migrations for PostgresStore {
             Box::pin(async move {
                 session.begin().await?;
                 // One migration at a time, also if several processes open the same new store.
-                session
-                    .query(Sql::LockQueue, params![crate::step::SCHEMA, shared.lock_class])
-                    .await?;
-                let status = up(session, &shared.schema).await?;
+                session.lock(crate::partitions::SCHEMA).await?;
+                let status = up(session, &shared.statements.schema).await?;
                 session.commit().await?;
                 Ok(status)
             })
         });
         let status = status.await?;
         // The partitions of the next days exist before anybody uses the store.
-        self.add_days().await?;
+        self.add_partitions().await?;
         Ok(status)
     }
 
@@ -107,7 +105,11 @@ impl Migrations for PostgresStore {
             Migration {
                 version: version.unsigned_abs(),
                 compatible_from: compatible_from.unsigned_abs(),
-                sql: self.shared.schema.apply(&format!("{PINNED}\n{table}\n{sql}\n{insert};\n")),
+                sql: self
+                    .shared
+                    .statements
+                    .schema
+                    .apply(&format!("{PINNED}\n{table}\n{sql}\n{insert};\n")),
             }
         };
         after(stored).map(of).collect()

@@ -30,7 +30,7 @@ pub(crate) async fn open(mut config: PostgresConfig, checked: bool) -> Result<Po
     if checked {
         check_server(&store, &config).await?;
         migrate::bring_up(&store, config.migrate).await?;
-        store.add_days().await?;
+        store.add_partitions().await?;
     } else {
         let answers = store.call("connect", Call::Repeatable, (), |(), session| {
             Box::pin(async move { session.execute("").await })
@@ -66,10 +66,8 @@ fn start(config: &PostgresConfig) -> Result<PostgresStore> {
         io,
         pool: main,
         heartbeats,
-        lock_class: config.schema.lock_class(),
         begins: begins(config, &statements),
         statements,
-        schema: config.schema.clone(),
         prepared: config.prepared,
         settle: config.settle,
         op_timeout: config.op_timeout,

@@ -20,10 +20,10 @@ impl Outbox for PostgresStore {
     }
 
     async fn change_event_settings(&self, seen: u64, to: &Bytes) -> Result<bool> {
-        let input = (self.shared.lock_class, seen, to);
+        let input = (seen, to);
         let changed = self.call("change_event_settings", Call::Once, input, |input, session| {
-            let (lock_class, seen, to) = *input;
-            Box::pin(step::change_event_settings(session, lock_class, seen, to))
+            let (seen, to) = *input;
+            Box::pin(step::change_event_settings(session, seen, to))
         });
         changed.await
     }
@@ -78,7 +78,7 @@ impl PostgresStore {
     pub(crate) async fn emit<'a>(&self, emission: &'a Emission) -> Result<Emit<'a>> {
         let deliveries = emission.events.iter().flat_map(|(_, deliveries)| deliveries);
         let queues = self.queues_of(deliveries).await?;
-        Ok(Emit { emission, queues, lock_class: self.shared.lock_class })
+        Ok(Emit { emission, queues })
     }
 
     /// Wakes those who wait for the deliveries.

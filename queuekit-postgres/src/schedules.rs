@@ -23,11 +23,10 @@ impl Schedules for PostgresStore {
         for _ in 0..ROUNDS {
             let asked = self.ask(&change.jobs).await;
             let asked = asked.map_err(|error| error.during("change_schedule"))?;
-            let place = (self.shared.lock_class, &self.shared.limits);
-            let input = (place, change, &asked);
+            let input = (&self.shared.limits, change, &asked);
             let changed = self.call("change_schedule", Call::Once, input, |input, session| {
-                let (place, change, asked) = *input;
-                Box::pin(step::change_schedule(session, place, change, asked))
+                let (limits, change, asked) = *input;
+                Box::pin(step::change_schedule(session, limits, change, asked))
             });
             match changed.await? {
                 Some(changed) => {
@@ -37,7 +36,7 @@ impl Schedules for PostgresStore {
                     }
                     return Ok(changed);
                 }
-                None => asked.forget_queues(self),
+                None => asked.forget_queues(&self.shared.known),
             }
         }
         Err(gone().during("change_schedule"))

@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use deadpool_postgres::ClientWrapper;
 use futures_util::FutureExt as _;
 use futures_util::future::{join3, join4};
+use queuekit_core::Timestamp;
 use tokio_postgres::{Row, Statement, Transaction};
 
 use crate::config::Prepared;
-use crate::error::Outcome;
-use crate::params::Typed;
+use crate::error::{Outcome, unreadable};
+use crate::params::{Typed, params};
 use crate::statements::{Sql, Statements};
 
 /// Runs statements, alone or in a transaction.
@@ -156,6 +157,30 @@ impl<'a> Session<'a> {
 
     pub(crate) async fn begin_settling(&self) -> Outcome<()> {
         self.begin_with(&self.begins.settling).await
+    }
+
+    /// Begins a transaction that sees one instant, and changes nothing.
+    pub(crate) async fn begin_snapshot(&self) -> Outcome<()> {
+        self.begin().await?;
+        self.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY").await
+    }
+
+    /// The store's clock.
+    pub(crate) async fn now(&self) -> Outcome<Timestamp> {
+        let now = self.query(Sql::Now, &[]).await?;
+        let now = now.first().ok_or_else(|| unreadable("the store's clock"))?;
+        Ok(Timestamp::from_millis(now.try_get("now")?))
+    }
+
+    /// Takes an advisory lock of the schema, by its number, until the transaction ends.
+    pub(crate) async fn lock(&self, number: i32) -> Outcome<()> {
+        let lock_class = self.statements.lock_class();
+        self.query(Sql::LockQueue, params![number, lock_class]).await.map(drop)
+    }
+
+    /// Whether each transaction may have another connection.
+    pub(crate) fn is_pooled(&self) -> bool {
+        matches!(self.link, Link::Own(_, Prepared::Off))
     }
 
     pub(crate) async fn commit(&self) -> Outcome<()> {

@@ -18,15 +18,25 @@ macro_rules! statements {
 
 /// The statements of one schema.
 #[derive(Debug)]
-pub(crate) struct Statements(Vec<String>);
+pub(crate) struct Statements {
+    texts: Vec<String>,
+    pub(crate) schema: Schema,
+    lock_class: i32,
+}
 
 impl Statements {
     pub(crate) fn new(schema: &Schema) -> Self {
-        Self(ALL.iter().map(|(_, _, text)| schema.apply(without_header(text))).collect())
+        let texts = ALL.iter().map(|(_, _, text)| schema.apply(without_header(text))).collect();
+        Self { texts, schema: schema.clone(), lock_class: schema.lock_class() }
+    }
+
+    /// The number that separates the advisory locks of this schema from those of others.
+    pub(crate) fn lock_class(&self) -> i32 {
+        self.lock_class
     }
 
     pub(crate) fn text(&self, sql: Sql) -> &str {
-        &self.0[sql as usize]
+        &self.texts[sql as usize]
     }
 }
 

@@ -4,14 +4,14 @@ use std::sync::atomic::AtomicBool;
 
 use queuekit_core::capability::{Emission, EmitOutcome};
 use queuekit_core::event::{EventSettings, NewEvent};
-use queuekit_core::{Ack, AckOutcome, Enqueued, Error, ErrorKind, NewJob, Result};
+use queuekit_core::{Ack, AckOutcome, EnqueueOutcome, Enqueued, Error, ErrorKind, NewJob, Result};
 use tokio_postgres::Transaction;
 
 use crate::PostgresStore;
 use crate::error::{Class, Outcome};
 use crate::session::Session;
 use crate::statements::Sql;
-use crate::step::{self, Emitted, ROUNDS};
+use crate::step::{self, Emitted, ROUNDS, gone};
 
 impl PostgresStore {
     /// Stores jobs in a transaction of the application on the same database: the jobs exist if and
@@ -38,6 +38,21 @@ impl PostgresStore {
         Box::pin(self.enqueue_jobs_in(&session, jobs)).await.map(Enqueued::from).map_err(during)
     }
 
+    async fn enqueue_jobs_in(
+        &self,
+        session: &Session<'_>,
+        jobs: &[NewJob],
+    ) -> Result<Vec<EnqueueOutcome>> {
+        for _ in 0..ROUNDS {
+            let asked = self.ask(jobs).await?;
+            match undone_if_failed(session, step::enqueue_in(&asked, session)).await? {
+                Some(outcomes) => return Ok(outcomes),
+                None => asked.forget_queues(&self.shared.known),
+            }
+        }
+        Err(gone())
+    }
+
     /// Records success in a transaction of the application on the same database: the job is
     /// completed if and only if it commits, together with its other writes. An outcome other than
     /// `Acked` means that somebody else has the job now: roll back.
@@ -57,8 +72,8 @@ impl PostgresStore {
         let session = Session::foreign(tx, &self.shared.statements, &self.shared.begins, &doubt);
         let run = || undone_if_failed(&session, step::ack(&session, acks, false));
         let mut acked = run().await;
-        if matches!(&acked, Err(failure) if failure.class == Class::MissingDay) {
-            self.add_days().await.map_err(during)?;
+        if matches!(&acked, Err(failure) if failure.class == Class::MissingPartition) {
+            self.add_partitions().await.map_err(during)?;
             acked = run().await;
         }
         acked.map_err(|failure| during(failure.into()))
@@ -100,10 +115,10 @@ impl PostgresStore {
     ) -> Result<Vec<EmitOutcome>> {
         self.shared.limits.admit_events(events)?;
         let emission = self.emission_in(session, events).await?;
-        let mut misses_day = false;
+        let mut misses_partition = false;
         for _ in 0..ROUNDS {
-            if std::mem::take(&mut misses_day) {
-                self.add_days().await?;
+            if std::mem::take(&mut misses_partition) {
+                self.add_partitions().await?;
             }
             let emit = self.emit(&emission).await?;
             match undone_if_failed(session, emit.store_in(session)).await {
@@ -113,16 +128,16 @@ impl PostgresStore {
                     let message = "the subscriptions changed while the transaction held them";
                     return Err(Error::new(ErrorKind::Corrupt, message));
                 }
-                Err(failure) if failure.class == Class::MissingDay => misses_day = true,
+                Err(failure) if failure.class == Class::MissingPartition => misses_partition = true,
                 Err(failure) => return Err(failure.into()),
             }
         }
-        Err(step::gone())
+        Err(gone())
     }
 
     /// The events with their deliveries, which stay the same until the transaction ends.
     async fn emission_in(&self, session: &Session<'_>, events: &[NewEvent]) -> Result<Emission> {
-        let hold = step::hold_event_settings(session, self.shared.lock_class);
+        let hold = step::hold_event_settings(session);
         let stored = undone_if_failed(session, hold).await?;
         EventSettings::read(&stored.body)?.emission(stored.version, events)
     }
@@ -162,7 +177,7 @@ impl PostgresStore {
         let mut queues: Vec<&str> = jobs.map(|job| job.queue().as_str()).collect();
         queues.sort_unstable();
         queues.dedup();
-        let channel = self.shared.schema.as_str();
+        let channel = self.schema();
         let params = crate::params::params![channel, queues];
         Ok(session.query(Sql::Notify, params).await.map(drop)?)
     }
@@ -170,7 +185,7 @@ impl PostgresStore {
 
 /// Runs a step in a transaction of the application. Rolls back to a savepoint if the step fails:
 /// otherwise a failed statement would abort the whole transaction.
-pub(crate) async fn undone_if_failed<T>(
+async fn undone_if_failed<T>(
     session: &Session<'_>,
     step: impl Future<Output = Outcome<T>>,
 ) -> Outcome<T> {

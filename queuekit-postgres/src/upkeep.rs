@@ -8,6 +8,7 @@ use queuekit_core::capability::{Upkeep, UpkeepReport};
 
 use crate::PostgresStore;
 use crate::call::Call;
+use crate::partitions::{self, Partition};
 use crate::step;
 
 /// After this many calls that wrote a delta, the handle folds.
@@ -39,22 +40,21 @@ impl Upkeep for PostgresStore {
     async fn prune(&self) -> Result<UpkeepReport> {
         // Folding comes first: if no server answers, it fails within the time limit of one call.
         self.fold().await?;
-        if let Err(error) = self.add_days().await {
+        if let Err(error) = self.add_partitions().await {
             // Partitions are left to a role that owns the schema.
             tracing::warn!(%error, "partitions of history for the coming days were not created");
         }
         let days = unless_held(self.drop_days().await)?;
         let jobs = unless_held(self.prune_jobs().await)?;
         let events = unless_held(self.prune_events().await)?;
-        Ok(all([days, jobs, events]))
+        Ok(days.and(jobs).and(events))
     }
 
     /// Repairs one queue per call: the next reserve looks at its keys anew.
     async fn repair(&self) -> Result<UpkeepReport> {
-        let input = (self, self.shared.repair.get());
-        let repaired = self.call("repair", Call::Repeatable, input, |input, session| {
-            let (store, after) = *input;
-            Box::pin(step::repair(store, session, after))
+        let after = self.shared.repair.get();
+        let repaired = self.call("repair", Call::Repeatable, after, |after, session| {
+            Box::pin(step::repair(session, *after))
         });
         let (next, report) = repaired.await?;
         self.shared.repair.set(next.unwrap_or(0));
@@ -63,6 +63,79 @@ impl Upkeep for PostgresStore {
 }
 
 impl PostgresStore {
+    /// Makes the missing partitions of history and of the log of events.
+    pub(crate) async fn add_partitions(&self) -> Result<()> {
+        let added = self.call("add_partitions", Call::Repeatable, (), |(), session| {
+            Box::pin(partitions::add_partitions(session))
+        });
+        added.await
+    }
+
+    /// Drops the days that no queue keeps any more, and takes their jobs off the counters. A day
+    /// that is in use and all later ones are left for the next time: a day can be detached only
+    /// while no open transaction uses the history, whichever day it reads.
+    async fn drop_days(&self) -> Result<UpkeepReport> {
+        let mut report = UpkeepReport::default();
+        let old = self
+            .call("prune", Call::Upkeep, (), |(), session| Box::pin(partitions::old_days(session)));
+        for day in old.await? {
+            let dropped = self.call("prune", Call::Upkeep, &day, |day, session| {
+                Box::pin(partitions::drop_day(session, day))
+            });
+            match dropped.await {
+                Ok(jobs) => report = report.and(UpkeepReport::new(jobs, jobs > 0)),
+                Err(error) if error.is_held_up() => {
+                    tracing::debug!(%error, day = day.name, "a day of history is in use");
+                    report.held = true;
+                    break;
+                }
+                Err(error) => {
+                    let day = &day.name;
+                    tracing::warn!(
+                        %error, day, "a day of history was not dropped; if it is too large to be \
+                        counted in time, raise statement_timeout_ms and op_timeout_ms"
+                    );
+                }
+            }
+        }
+        Ok(report)
+    }
+
+    /// Drops the days that are beyond the age of retention, and removes events that are beyond its
+    /// number.
+    async fn prune_events(&self) -> Result<UpkeepReport> {
+        let old = self
+            .call("prune", Call::Upkeep, (), |(), session| Box::pin(step::old_event_days(session)));
+        let (retention, old) = old.await?;
+        let mut report = UpkeepReport::default();
+        for day in &old {
+            match unless_held(self.drop_event_day(day).await) {
+                Ok(dropped) => report = report.and(dropped),
+                Err(error) => {
+                    tracing::warn!(%error, day = day.name, "a day of events was not removed");
+                }
+            }
+        }
+        let beyond = self.call("prune", Call::Upkeep, retention, |retention, session| {
+            Box::pin(step::remove_events_beyond(session, *retention))
+        });
+        Ok(report.and(unless_held(beyond.await)?))
+    }
+
+    async fn drop_event_day(&self, day: &Partition) -> Result<UpkeepReport> {
+        let copied = self.call("prune", Call::Upkeep, day, |day, session| {
+            Box::pin(step::copy_events_ahead(session, day))
+        });
+        let Some(changed) = copied.await? else {
+            return Ok(UpkeepReport::new(0, true));
+        };
+        let dropped = self.call("prune", Call::Upkeep, day, |day, session| {
+            Box::pin(step::drop_event_day(session, day))
+        });
+        dropped.await?;
+        Ok(UpkeepReport::new(changed, true))
+    }
+
     /// Continues with the queues after those of the last step.
     async fn prune_jobs(&self) -> Result<UpkeepReport> {
         let at = &self.shared.prune;
@@ -92,16 +165,14 @@ impl PostgresStore {
     /// Folds deltas into counters; does nothing if another process is folding.
     pub(crate) async fn fold(&self) -> Result<()> {
         let folded =
-            self.call("fold", Call::Repeatable, self.shared.lock_class, |class, session| {
-                Box::pin(step::fold(session, *class))
-            });
+            self.call("fold", Call::Repeatable, (), |(), session| Box::pin(step::fold(session)));
         folded.await
     }
 }
 
 /// The report of a part of a step. If an open transaction was in its way, the report is empty and
 /// says `held`.
-pub(crate) fn unless_held(part: Result<UpkeepReport>) -> Result<UpkeepReport> {
+fn unless_held(part: Result<UpkeepReport>) -> Result<UpkeepReport> {
     match part {
         Err(error) if error.is_held_up() => {
             tracing::debug!(%error, "expired rows are in use; a later step removes them");
@@ -109,9 +180,4 @@ pub(crate) fn unless_held(part: Result<UpkeepReport>) -> Result<UpkeepReport> {
         }
         part => part,
     }
-}
-
-/// The reports of the parts of a step, added up.
-pub(crate) fn all(parts: impl IntoIterator<Item = UpkeepReport>) -> UpkeepReport {
-    parts.into_iter().fold(UpkeepReport::default(), UpkeepReport::and)
 }

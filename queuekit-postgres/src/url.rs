@@ -7,8 +7,20 @@ use tokio_postgres::config::SslMode;
 
 use crate::config::{Listen, PostgresConfig, Prepared, Schema, SettleDurability, Tls};
 
+impl PostgresConfig {
+    /// The store of a URL: see [`PostgresStore::connect_url`] for its settings.
+    ///
+    /// [`PostgresStore::connect_url`]: crate::PostgresStore::connect_url
+    ///
+    /// # Errors
+    /// `Invalid`, naming what is wrong with it.
+    pub fn from_url(url: &str) -> Result<Self> {
+        parse(url)
+    }
+}
+
 /// Takes the store's settings out of the URL; the driver parses the rest.
-pub(crate) fn parse(url: &str) -> Result<PostgresConfig> {
+fn parse(url: &str) -> Result<PostgresConfig> {
     let (address, query) = url.split_once('?').unwrap_or((url, ""));
     let mut settings = Vec::new();
     let mut rest = Vec::new();

@@ -3,38 +3,24 @@
 use std::collections::HashMap;
 
 use queuekit_core::limits::EXACT_COUNT;
-use queuekit_core::queue::{Count, Ends, HealthInput, Queue, Totals, WorkerCounts, health};
-use queuekit_core::{QueueName, Result, State, Status, Timestamp};
+use queuekit_core::queue::{Count, HealthInput, Queue, Totals, WorkerCounts, health};
+use queuekit_core::{QueueName, State, Status, Timestamp};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::status::Frontiers;
-use crate::PostgresStore;
-use crate::call::Call;
 use crate::column_names::columns;
-use crate::error::{Outcome, unreadable};
+use crate::counters::{Figures, figures};
+use crate::error::Outcome;
 use crate::params::params;
 use crate::queues::{self, QueueRow};
 use crate::row::unsigned;
 use crate::session::Session;
 use crate::statements::Sql;
-use crate::step::{Change, push_ends};
+use crate::step::Change;
 
 /// Up to this many jobs are counted exactly.
 const EXAMINED: i32 = EXACT_COUNT as i32;
-
-/// The counters of one queue.
-#[derive(Clone, Debug)]
-pub(crate) struct Figures {
-    pub(crate) queue: i32,
-    /// By state.
-    pub(crate) counts: [i64; State::ALL.len()],
-    /// Bytes of payloads and results, by state; only of those that have ended.
-    pub(crate) sizes: [i64; State::ALL.len()],
-    corrupt: i64,
-    ends: Ends,
-    totals: Totals,
-}
 
 /// What waits in a queue.
 struct Waiting {
@@ -46,34 +32,13 @@ struct Waiting {
     expired: i64,
 }
 
-impl PostgresStore {
-    /// The queues of these names, or all.
-    pub(crate) async fn queues_shown(&self, names: Option<&[QueueName]>) -> Result<Vec<Queue>> {
-        let operation = if names.is_some() { "find_queues" } else { "list_queues" };
-        let shown = self.call(operation, Call::Repeatable, names, |names, session| {
-            Box::pin(async move {
-                super::snapshot(session).await?;
-                show(session, *names).await
-            })
-        });
-        shown.await
-    }
-}
-
-/// The counters of some queues, or of all.
-pub(crate) async fn figures(
+/// The queues of these names, or all.
+pub(crate) async fn queues(
     session: &Session<'_>,
-    queues: Option<Vec<i32>>,
-) -> Outcome<Vec<Figures>> {
-    let rows = session.query(Sql::Figures, params![queues]).await?;
-    let at = FiguresColumns::of(&rows)?;
-    rows.iter().map(|row| Ok(Figures::read(row, &at)?)).collect()
-}
-
-async fn show(session: &Session<'_>, names: Option<&[QueueName]>) -> Outcome<Vec<Queue>> {
-    let now = session.query(Sql::Now, params![]).await?;
-    let now = now.first().ok_or_else(|| unreadable("the store's clock"))?.try_get("now")?;
-    let now = Timestamp::from_millis(now);
+    names: Option<&[QueueName]>,
+) -> Outcome<Vec<Queue>> {
+    session.begin_snapshot().await?;
+    let now = session.now().await?;
     let workers = super::workers(session).await?;
     let workers = WorkerCounts::of(workers.iter().map(|worker| &worker.beat));
     let mut rows = match names {
@@ -220,52 +185,11 @@ fn fill_up(sizes: &mut [i64], whole: i64) -> bool {
 }
 
 columns! {
-    struct FiguresColumns {
-        id, pending, running, completed, dead, cancelled, completed_size, dead_size,
-        cancelled_size, corrupt, last_ended, ended, died, total_ended, total_dead,
-        total_cancelled,
-    }
-}
-
-impl Figures {
-    fn read(row: &Row, at: &FiguresColumns) -> std::result::Result<Self, tokio_postgres::Error> {
-        let (mut counts, mut sizes) = ([0; State::ALL.len()], [0; State::ALL.len()]);
-        for (state, column) in [
-            (State::Pending, at.pending),
-            (State::Running, at.running),
-            (State::Completed, at.completed),
-            (State::Dead, at.dead),
-            (State::Cancelled, at.cancelled),
-        ] {
-            counts[state as usize] = row.try_get(column)?;
-        }
-        for (state, column) in [
-            (State::Completed, at.completed_size),
-            (State::Dead, at.dead_size),
-            (State::Cancelled, at.cancelled_size),
-        ] {
-            sizes[state as usize] = row.try_get(column)?;
-        }
-        let mut ends = Ends::from_bytes(row.try_get(at.last_ended)?);
-        let (ended, died): (Vec<i32>, Vec<i32>) = (row.try_get(at.ended)?, row.try_get(at.died)?);
-        ended.into_iter().zip(died).for_each(|(ended, died)| push_ends(&mut ends, ended, died));
-        let total = |column| row.try_get(column).map(unsigned);
-        let totals = Totals::of_ends(
-            total(at.total_ended)?,
-            total(at.total_dead)?,
-            total(at.total_cancelled)?,
-        );
-        let (queue, corrupt) = (row.try_get(at.id)?, row.try_get(at.corrupt)?);
-        Ok(Self { queue, counts, sizes, corrupt, ends, totals })
-    }
-}
-
-columns! {
     struct WaitingColumns { id, due, oldest, failed, scheduled, keyed, expired }
 }
 
 impl Waiting {
-    fn read(row: &Row, at: &WaitingColumns) -> std::result::Result<Self, tokio_postgres::Error> {
+    fn read(row: &Row, at: &WaitingColumns) -> Result<Self, tokio_postgres::Error> {
         Ok(Self {
             due: row.try_get(at.due)?,
             oldest: row.try_get::<_, Option<i64>>(at.oldest)?.map(Timestamp::from_millis),

@@ -9,8 +9,6 @@ use tokio_postgres::Row;
 
 use super::status::Frontiers;
 use super::view::views;
-use crate::PostgresStore;
-use crate::call::Call;
 use crate::column_names::columns;
 use crate::error::{Outcome, unreadable};
 use crate::params::params;
@@ -31,7 +29,7 @@ const QUEUES: usize = 500;
 /// Where a page ended: the last job it looked at, by its place in its section; or the first queue
 /// that it did not look into.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Position {
+pub(crate) struct Position {
     queue: QueueName,
     section: usize,
     place: Option<Place>,
@@ -63,26 +61,13 @@ struct Pager<'f> {
     frontiers: Frontiers,
 }
 
-impl PostgresStore {
-    pub(crate) async fn jobs_shown(&self, filter: &JobFilter) -> Result<Page<Job>> {
-        let position = filter.position().and_then(|bytes| bytes.map(position_of).transpose());
-        let position = position.map_err(|error| error.during("list_jobs"))?;
-        let input = (filter, position);
-        let page = self.call("list_jobs", Call::Repeatable, input, |input, session| {
-            Box::pin(async move {
-                super::snapshot(session).await?;
-                list(session, input.0, input.1.as_ref()).await
-            })
-        });
-        page.await
-    }
-}
-
-async fn list(
+/// A page, from the place where the last one ended.
+pub(crate) async fn jobs(
     session: &Session<'_>,
     filter: &JobFilter,
     position: Option<&Position>,
 ) -> Outcome<Page<Job>> {
+    session.begin_snapshot().await?;
     let mut pager =
         Pager { filter, items: Vec::new(), examined: 0, frontiers: Frontiers::default() };
     let mut queues = listed_queues(session, filter, position).await?;
@@ -337,6 +322,11 @@ fn read(
     place: impl Fn(&Row) -> std::result::Result<(JobId, Place), tokio_postgres::Error>,
 ) -> Outcome<Vec<(JobId, Place)>> {
     rows.iter().map(|row| Ok(place(row)?)).collect()
+}
+
+/// Where the last page ended, by the filter's cursor.
+pub(crate) fn position(filter: &JobFilter) -> Result<Option<Position>> {
+    filter.position().and_then(|bytes| bytes.map(position_of).transpose())
 }
 
 fn position_of(bytes: &[u8]) -> Result<Position> {

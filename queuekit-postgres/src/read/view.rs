@@ -4,15 +4,13 @@ use std::collections::HashMap;
 
 use queuekit_core::{
     Bytes, ErrorText, IdempotencyKey, Job, JobId, Kind, LogLine, PartitionKey, Priority, Progress,
-    QueueName, Result, State, Status, Timestamp, WorkerId,
+    QueueName, State, Status, Timestamp, WorkerId,
 };
 use serde::Deserialize;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::status::Frontiers;
-use crate::PostgresStore;
-use crate::call::Call;
 use crate::column_names::columns;
 use crate::error::{Failure, Outcome};
 use crate::params::params;
@@ -21,25 +19,18 @@ use crate::session::Session;
 use crate::statements::Sql;
 use crate::step::Change;
 
-impl PostgresStore {
-    pub(crate) async fn job_shown(&self, id: JobId) -> Result<Option<Job>> {
-        let shown = self.call("get_job", Call::Repeatable, id, |id, session| {
-            Box::pin(async move {
-                super::snapshot(session).await?;
-                let change = Change::read(session, vec![job_uuid(*id)]).await?;
-                let Some(record) = change.record(*id) else {
-                    return Ok(None);
-                };
-                let mut frontiers = Frontiers::default();
-                frontiers.learn(session, std::iter::once(record)).await?;
-                let status = frontiers.status(record, change.now);
-                let name = change.queue_of(record)?.name.clone();
-                let jobs = views(session, change.now, vec![(record, status, name)]).await?;
-                Ok(jobs.into_iter().next())
-            })
-        });
-        shown.await
-    }
+pub(crate) async fn job(session: &Session<'_>, id: JobId) -> Outcome<Option<Job>> {
+    session.begin_snapshot().await?;
+    let change = Change::read(session, vec![job_uuid(id)]).await?;
+    let Some(record) = change.record(id) else {
+        return Ok(None);
+    };
+    let mut frontiers = Frontiers::default();
+    frontiers.learn(session, std::iter::once(record)).await?;
+    let status = frontiers.status(record, change.now);
+    let name = change.queue_of(record)?.name.clone();
+    let jobs = views(session, change.now, vec![(record, status, name)]).await?;
+    Ok(jobs.into_iter().next())
 }
 
 /// What the record leaves out, by job.
@@ -91,7 +82,7 @@ pub(super) async fn views(
 }
 
 impl Rest {
-    fn read(row: &Row, at: &RestColumns) -> std::result::Result<Self, tokio_postgres::Error> {
+    fn read(row: &Row, at: &RestColumns) -> Result<Self, tokio_postgres::Error> {
         Ok(Self {
             payload: row.try_get(at.payload)?,
             metadata: row.try_get(at.metadata)?,

@@ -1,12 +1,10 @@
 //! Why a job is not running (contract R6.9).
 
+use queuekit_core::JobId;
 use queuekit_core::capability::{Why, WhyFacts};
-use queuekit_core::{JobId, Result};
 
 use super::status::Frontiers;
 use super::view::views;
-use crate::PostgresStore;
-use crate::call::Call;
 use crate::error::Outcome;
 use crate::params::params;
 use crate::queues::QueueRow;
@@ -18,19 +16,8 @@ use crate::step::Change;
 /// The most jobs that are counted before one.
 const EXAMINED: i32 = 10_000;
 
-impl PostgresStore {
-    pub(crate) async fn why_shown(&self, id: JobId) -> Result<Option<Why>> {
-        let shown = self.call("why", Call::Repeatable, id, |id, session| {
-            Box::pin(async move {
-                super::snapshot(session).await?;
-                why(session, *id).await
-            })
-        });
-        shown.await
-    }
-}
-
-async fn why(session: &Session<'_>, id: JobId) -> Outcome<Option<Why>> {
+pub(crate) async fn why(session: &Session<'_>, id: JobId) -> Outcome<Option<Why>> {
+    session.begin_snapshot().await?;
     let change = Change::read(session, vec![job_uuid(id)]).await?;
     let Some(record) = change.record(id) else {
         return Ok(None);

@@ -10,7 +10,7 @@ use queuekit_core::{Error, ErrorKind, JobId, QueueName, State};
 use uuid::Uuid;
 
 use super::Change;
-use crate::PostgresStore;
+use crate::counters;
 use crate::error::{Failure, Outcome};
 use crate::params::params;
 use crate::queues::{self, QueueRow};
@@ -22,13 +22,12 @@ use crate::statements::Sql;
 const SLICE: i32 = 500;
 
 pub(crate) async fn configure(
-    store: &PostgresStore,
     session: &Session<'_>,
     name: &QueueName,
     patch: &QueuePatch,
 ) -> Outcome<QueueRow> {
     session.begin().await?;
-    let was = locked(store, session, name).await?;
+    let was = locked(session, name).await?;
     let was = was.ok_or_else(|| Failure::transient("the queue was removed meanwhile"))?;
     let mut row = was.clone();
     row.settings = was.settings.clone().patched(patch);
@@ -45,42 +44,36 @@ pub(crate) async fn configure(
 }
 
 /// The queue, after taking its lock.
-async fn locked(
-    store: &PostgresStore,
-    session: &Session<'_>,
-    name: &QueueName,
-) -> Outcome<Option<QueueRow>> {
+async fn locked(session: &Session<'_>, name: &QueueName) -> Outcome<Option<QueueRow>> {
     let names = std::slice::from_ref(name);
     let Some(row) = queues::named(session, names).await?.into_iter().find(|row| !row.removed)
     else {
         return Ok(None);
     };
-    session.query(Sql::LockQueue, params![row.id, store.shared.lock_class]).await?;
+    session.lock(row.id).await?;
     Ok(queues::named(session, names).await?.into_iter().find(|row| !row.removed))
 }
 
 /// Removes some of a queue's jobs, or the queue if it has none. Returns true when the queue is
 /// gone; none if there is no such queue.
 pub(crate) async fn remove_queue(
-    store: &PostgresStore,
     session: &Session<'_>,
     name: &QueueName,
     force: bool,
 ) -> Outcome<Option<bool>> {
     session.begin().await?;
-    let Some(row) = locked(store, session, name).await? else {
+    let Some(row) = locked(session, name).await? else {
         return Ok(None);
     };
     let jobs = some_jobs(session, row.id).await?;
     if jobs.is_empty() {
-        remove_empty(store, session, &row).await?;
+        remove_empty(session, &row).await?;
         return Ok(Some(true));
     }
     if !force {
         return Err(in_use(session, &row).await?);
     }
-    let lock_class = store.shared.lock_class;
-    let mut change = Change::of_jobs(session, lock_class, jobs.iter().copied(), true).await?;
+    let mut change = Change::of_jobs(session, jobs.iter().copied(), true).await?;
     for id in jobs {
         if change.record(id).is_some_and(|record| record.state == State::Running) {
             return Err(in_use(session, &row).await?);
@@ -96,8 +89,8 @@ pub(crate) async fn remove_queue(
 /// they count as stored before the removal, and the queue is looked at again. Jobs that it stores
 /// later count as stored after the removal: they are served, and the next enqueue creates the queue
 /// anew.
-async fn remove_empty(store: &PostgresStore, session: &Session<'_>, row: &QueueRow) -> Outcome<()> {
-    super::fold::hold(session, store.shared.lock_class).await?;
+async fn remove_empty(session: &Session<'_>, row: &QueueRow) -> Outcome<()> {
+    super::fold::hold(session).await?;
     session.query(Sql::QueueRemove, params![row.id]).await?;
     if !some_jobs(session, row.id).await?.is_empty() {
         return Err(Failure::transient("jobs were stored in the queue meanwhile"));
@@ -111,7 +104,7 @@ async fn some_jobs(session: &Session<'_>, queue: i32) -> Outcome<Vec<JobId>> {
 }
 
 async fn in_use(session: &Session<'_>, row: &QueueRow) -> Outcome<Failure> {
-    let figures = crate::read::figures(session, Some(vec![row.id])).await?;
+    let figures = counters::figures(session, Some(vec![row.id])).await?;
     let counts = figures.first().map(|figures| figures.counts).unwrap_or_default();
     let (jobs, running) = (counts.iter().sum::<i64>(), counts[State::Running as usize]);
     let message = format!(
@@ -128,13 +121,8 @@ pub(crate) struct Cancelled {
     pub(crate) stirred: Vec<QueueRow>,
 }
 
-pub(crate) async fn cancel(
-    store: &PostgresStore,
-    session: &Session<'_>,
-    ids: &[JobId],
-) -> Outcome<Cancelled> {
-    let lock_class = store.shared.lock_class;
-    let mut change = Change::of_jobs(session, lock_class, ids.iter().copied(), true).await?;
+pub(crate) async fn cancel(session: &Session<'_>, ids: &[JobId]) -> Outcome<Cancelled> {
+    let mut change = Change::of_jobs(session, ids.iter().copied(), true).await?;
     let mut outcomes = Vec::with_capacity(ids.len());
     let mut requested = BTreeSet::new();
     for id in ids {
@@ -166,12 +154,10 @@ async fn cancel_one(change: &mut Change<'_>, id: JobId) -> Outcome<CancelOutcome
 }
 
 pub(crate) async fn retry(
-    store: &PostgresStore,
     session: &Session<'_>,
     ids: &[JobId],
 ) -> Outcome<(Vec<RetryOutcome>, Vec<QueueRow>)> {
-    let lock_class = store.shared.lock_class;
-    let mut change = Change::of_jobs(session, lock_class, ids.iter().copied(), false).await?;
+    let mut change = Change::of_jobs(session, ids.iter().copied(), false).await?;
     let asked: Vec<Uuid> = ids.iter().copied().map(job_uuid).collect();
     let mut lacking: HashSet<JobId> = HashSet::new();
     for row in session.query(Sql::CancelledLacking, params![asked]).await? {
@@ -195,13 +181,11 @@ pub(crate) async fn retry(
 }
 
 pub(crate) async fn reschedule(
-    store: &PostgresStore,
     session: &Session<'_>,
     ids: &[JobId],
     delay: Duration,
 ) -> Outcome<(Vec<RescheduleOutcome>, Vec<QueueRow>)> {
-    let lock_class = store.shared.lock_class;
-    let mut change = Change::of_jobs(session, lock_class, ids.iter().copied(), true).await?;
+    let mut change = Change::of_jobs(session, ids.iter().copied(), true).await?;
     let mut outcomes = Vec::with_capacity(ids.len());
     let mut waiting: Vec<Uuid> = Vec::new();
     for id in ids {

@@ -14,12 +14,7 @@ use crate::statements::Sql;
 const LOCK: i32 = -4;
 
 /// A beat of a listed worker touches its own row only.
-pub(crate) async fn beat(
-    session: &Session<'_>,
-    beat: &Beat,
-    limits: &Limits,
-    lock_class: i32,
-) -> Outcome<()> {
+pub(crate) async fn beat(session: &Session<'_>, beat: &Beat, limits: &Limits) -> Outcome<()> {
     let (queues, kinds) = (beat.queues.to_text(), beat.kinds.to_text());
     let (id, ttl_ms) = (beat.id.as_str(), millis(beat.ttl.get()));
     let (slots, running) = (beat.slots.cast_signed(), beat.running.cast_signed());
@@ -31,6 +26,7 @@ pub(crate) async fn beat(
     }
     let most = i32::try_from(limits.workers()).unwrap_or(i32::MAX);
     let row = params![id, name, queues, kinds, slots, running, ttl_ms, most];
+    let lock_class = session.statements.lock_class();
     let lock = params![LOCK, lock_class];
     let (_, listed) = session.settle_both((Sql::LockQueue, lock), (Sql::BeatFirst, row)).await?;
     if listed.is_empty() {

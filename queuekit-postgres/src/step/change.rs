@@ -75,7 +75,6 @@ impl<'s> Change<'s> {
     /// that changes every one of them.
     pub(crate) async fn of_jobs(
         session: &'s Session<'s>,
-        lock_class: i32,
         ids: impl Iterator<Item = JobId>,
         taken: bool,
     ) -> Outcome<Self> {
@@ -83,7 +82,7 @@ impl<'s> Change<'s> {
         let found = Self::read(session, ids.clone()).await?;
         let keyed = found.queues.values().filter(|queue| queue.keyed).map(|queue| queue.id);
         for queue in keyed.collect::<BTreeSet<_>>() {
-            session.query(Sql::LockQueue, params![queue, lock_class]).await?;
+            session.lock(queue).await?;
         }
         session.query(Sql::LockLeases, params![ids]).await?;
         session.query(Sql::LockEnded, params![ids]).await?;
@@ -97,9 +96,7 @@ impl<'s> Change<'s> {
     /// Reads jobs whose leases the caller has locked.
     pub(crate) async fn read(session: &'s Session<'s>, ids: Vec<Uuid>) -> Outcome<Self> {
         let (now, rows) =
-            try_join(session.query(Sql::Now, params![]), session.query(Sql::Records, params![ids]))
-                .await?;
-        let now = now.first().ok_or_else(|| unreadable("the store's clock"))?.try_get("now")?;
+            try_join(session.now(), session.query(Sql::Records, params![ids])).await?;
         let mut records = HashMap::new();
         for record in Record::read_all(&rows)? {
             // A job that waits or runs takes precedence over an ended one with the same id.
@@ -109,7 +106,7 @@ impl<'s> Change<'s> {
         let queues = queues::numbered(session, ids.into_iter().collect()).await?;
         Ok(Self {
             session,
-            now: Timestamp::from_millis(now),
+            now,
             queues: queues.into_iter().map(|queue| (queue.id, queue)).collect(),
             records,
             writes: Vec::new(),

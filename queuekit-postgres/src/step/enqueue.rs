@@ -4,21 +4,16 @@ use std::collections::{HashMap, HashSet};
 
 use futures_util::future::try_join;
 use queuekit_core::retry::queue_full_retry_after;
-use queuekit_core::{
-    EnqueueOutcome, Error, ErrorKind, JobId, NewJob, QueueName, Result, Start, Timestamp,
-};
+use queuekit_core::{EnqueueOutcome, Error, ErrorKind, JobId, NewJob, QueueName};
 use uuid::Uuid;
 
 use super::columns::Columns;
-use crate::PostgresStore;
-use crate::call::Call;
 use crate::error::{Class, Failure, Outcome, unreadable};
 use crate::params::params;
-use crate::queues::{self, QueueRow};
+use crate::queues::{self, Known, QueueRow};
 use crate::row::{job_id, job_uuid};
 use crate::session::Session;
 use crate::statements::Sql;
-use crate::tx::undone_if_failed;
 
 /// The most rounds of one call; after them its queues count as gone.
 pub(crate) const ROUNDS: usize = 8;
@@ -32,131 +27,24 @@ pub(crate) struct Asked<'a> {
     hasty: bool,
 }
 
-impl PostgresStore {
-    /// Checks a call, and creates its queues if they do not exist. This runs on a connection of the
-    /// store's own, also for a transaction of the application.
-    pub(crate) async fn ask<'a>(&self, jobs: &'a [NewJob]) -> Result<Asked<'a>> {
-        self.shared.limits.admit_jobs(jobs)?;
-        if jobs.iter().any(|job| matches!(job.start(), Start::At(_))) {
-            let now = self.now().await?;
-            for (item, job) in jobs.iter().enumerate() {
-                job.scheduled_at(now).map_err(|error| error.at_item(item))?;
-            }
-        }
-        let queues = self.queues_of(jobs.iter()).await?;
-        let hasty = jobs.iter().any(NewJob::is_merged);
-        Ok(Asked { jobs, queues, hasty })
+/// The queues of these names, created if they do not exist; marks those that may hold jobs with
+/// partition keys from now on.
+pub(crate) async fn open_queues(
+    session: &Session<'_>,
+    names: &[QueueName],
+    keyed: &[QueueName],
+    most: usize,
+) -> Outcome<Vec<QueueRow>> {
+    let mut rows = queues::open(session, names, most).await?;
+    let mut ids = Vec::new();
+    for row in rows.iter_mut().filter(|row| !row.keyed && keyed.contains(&row.name)) {
+        row.keyed = true;
+        ids.push(row.id);
     }
-
-    /// The queues of these jobs; creates those that do not exist.
-    pub(crate) async fn queues_of(
-        &self,
-        jobs: impl Iterator<Item = &NewJob>,
-    ) -> Result<HashMap<QueueName, QueueRow>> {
-        let keyed = |job: &NewJob| job.partition_key().is_some();
-        let mut wanted: HashMap<&QueueName, bool> = HashMap::new();
-        for job in jobs {
-            *wanted.entry(job.queue()).or_default() |= keyed(job);
-        }
-        let mut queues = HashMap::new();
-        let mut unknown = Vec::new();
-        for (name, keyed) in &wanted {
-            match self.shared.known.get(name) {
-                Some(row) if row.keyed || !keyed => drop(queues.insert((*name).clone(), row)),
-                _ => unknown.push((*name).clone()),
-            }
-        }
-        if !unknown.is_empty() {
-            let keyed = unknown.iter().filter(|name| wanted[name]).cloned().collect();
-            for row in self.open_queues(unknown, keyed).await? {
-                queues.insert(row.name.clone(), row);
-            }
-        }
-        Ok(queues)
+    if !ids.is_empty() {
+        session.write(Sql::QueueKeyed, params![ids]).await?;
     }
-
-    /// The queues of these names; creates those that do not exist, and marks those that may hold
-    /// jobs with partition keys from now on.
-    pub(crate) async fn open_queues(
-        &self,
-        names: Vec<QueueName>,
-        keyed: Vec<QueueName>,
-    ) -> Result<Vec<QueueRow>> {
-        let most = self.shared.limits.queues();
-        let input = (names, keyed, most);
-        let open =
-            self.call("enqueue", Call::Repeatable, input, |(names, keyed, most), session| {
-                Box::pin(async move {
-                    let mut rows: Vec<QueueRow> = queues::open(session, names, *most).await?;
-                    let mut ids = Vec::new();
-                    for row in rows.iter_mut().filter(|row| !row.keyed && keyed.contains(&row.name))
-                    {
-                        row.keyed = true;
-                        ids.push(row.id);
-                    }
-                    if !ids.is_empty() {
-                        session.write(Sql::QueueKeyed, params![ids]).await?;
-                    }
-                    Ok(rows)
-                })
-            });
-        let rows = open.await?;
-        self.shared.known.learn(&rows);
-        Ok(rows)
-    }
-
-    pub(crate) async fn now(&self) -> Result<Timestamp> {
-        let now = self.call("now", Call::Repeatable, (), |(), session| {
-            Box::pin(async move {
-                let rows = session.query(Sql::Now, params![]).await?;
-                let row = rows.first().ok_or_else(|| unreadable("the store's clock"))?;
-                Ok(Timestamp::from_millis(row.try_get("now")?))
-            })
-        });
-        now.await
-    }
-
-    pub(crate) async fn enqueue_jobs(&self, jobs: &[NewJob]) -> Result<Vec<EnqueueOutcome>> {
-        for _ in 0..ROUNDS {
-            let asked = self.ask(jobs).await?;
-            let answer = self.call("enqueue", Call::Once, &asked, |asked, session| {
-                Box::pin(enqueue(asked, session))
-            });
-            match answer.await? {
-                Some(outcomes) => {
-                    self.stir(created_queues(jobs, &outcomes));
-                    self.count_delta();
-                    return Ok(outcomes);
-                }
-                None => asked.forget_queues(self),
-            }
-        }
-        Err(gone())
-    }
-
-    /// The same in a transaction of the application's.
-    pub(crate) async fn enqueue_jobs_in(
-        &self,
-        session: &Session<'_>,
-        jobs: &[NewJob],
-    ) -> Result<Vec<EnqueueOutcome>> {
-        for _ in 0..ROUNDS {
-            let asked = self.ask(jobs).await?;
-            match undone_if_failed(session, enqueue_in(&asked, session)).await? {
-                Some(outcomes) => return Ok(outcomes),
-                None => asked.forget_queues(self),
-            }
-        }
-        Err(gone())
-    }
-}
-
-fn created_queues<'a>(
-    jobs: &'a [NewJob],
-    outcomes: &'a [EnqueueOutcome],
-) -> impl Iterator<Item = &'a QueueName> {
-    let created = jobs.iter().zip(outcomes).filter(|(_, outcome)| outcome.is_created());
-    created.map(|(job, _)| job.queue())
+    Ok(rows)
 }
 
 pub(crate) fn gone() -> Error {
@@ -166,7 +54,10 @@ pub(crate) fn gone() -> Error {
 }
 
 /// The outcomes; none if the cached rows of the queues are out of date.
-async fn enqueue(asked: &Asked<'_>, session: &Session<'_>) -> Outcome<Option<Vec<EnqueueOutcome>>> {
+pub(crate) async fn enqueue(
+    asked: &Asked<'_>,
+    session: &Session<'_>,
+) -> Outcome<Option<Vec<EnqueueOutcome>>> {
     match asked.store(session).await {
         Err(failure) if failure.class == Class::HeldUp && asked.hasty => {
             Err(Failure { class: Class::Final, ..failure })
@@ -176,7 +67,7 @@ async fn enqueue(asked: &Asked<'_>, session: &Session<'_>) -> Outcome<Option<Vec
 }
 
 /// The same in a transaction of the application's.
-async fn enqueue_in(
+pub(crate) async fn enqueue_in(
     asked: &Asked<'_>,
     session: &Session<'_>,
 ) -> Outcome<Option<Vec<EnqueueOutcome>>> {
@@ -187,7 +78,11 @@ async fn enqueue_in(
     Ok(outcomes)
 }
 
-impl Asked<'_> {
+impl<'a> Asked<'a> {
+    pub(crate) fn new(jobs: &'a [NewJob], queues: HashMap<QueueName, QueueRow>) -> Self {
+        Self { jobs, queues, hasty: jobs.iter().any(NewJob::is_merged) }
+    }
+
     /// Whether the quick statement can store these jobs.
     fn is_plain(&self) -> bool {
         let plain = |job: &NewJob| job.idempotency_key().is_none() && !job.repeat();
@@ -213,8 +108,8 @@ impl Asked<'_> {
     }
 
     /// Forgets the cached rows of its queues, which are out of date.
-    pub(crate) fn forget_queues(self, store: &PostgresStore) {
-        store.shared.known.forget(self.queues.into_keys());
+    pub(crate) fn forget_queues(self, known: &Known) {
+        known.forget(self.queues.into_keys());
     }
 
     fn queue_ids(&self) -> Vec<i32> {

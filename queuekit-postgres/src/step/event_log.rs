@@ -6,7 +6,7 @@ use queuekit_core::{Bytes, IdempotencyKey, Kind, PartitionKey, Timestamp};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use crate::error::{Outcome, unreadable};
+use crate::error::Outcome;
 use crate::params::params;
 use crate::session::Session;
 use crate::statements::Sql;
@@ -37,12 +37,11 @@ pub(super) fn event_id(uuid: Uuid) -> EventId {
 
 /// Lists events, in a transaction that sees one instant.
 pub(crate) async fn list_events(session: &Session<'_>, filter: &EventFilter) -> Outcome<EventPage> {
-    crate::read::snapshot(session).await?;
-    let now = session.query(Sql::Now, params![]).await?;
-    let now: i64 = now.first().ok_or_else(|| unreadable("the store's clock"))?.try_get("now")?;
+    session.begin_snapshot().await?;
+    let now = session.now().await?;
     let end = session.query(Sql::EventsLast, params![]).await?;
     let end: i64 = end.first().map_or(Ok(0), |row| row.try_get("seq"))?;
-    let (now, end) = (Timestamp::from_millis(now), end.cast_unsigned());
+    let end = end.cast_unsigned();
     let mut page = EventPage { now, end, ..EventPage::default() };
     let mut last = begin(session, filter).await?;
     let limit = filter.limit.get();

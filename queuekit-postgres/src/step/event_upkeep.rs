@@ -1,19 +1,16 @@
 //! Retention of the log of events (contract R14.6). Before an event is removed, its deliveries that
 //! wait or run get a copy of its data; dead ones got theirs when they died.
 
+use queuekit_core::Timestamp;
 use queuekit_core::capability::UpkeepReport;
 use queuekit_core::event::{EventRetention, EventSettings};
-use queuekit_core::{Result, Timestamp};
 
-use super::days::{Day, days, of_day};
 use super::event_log::{day_begins, number};
-use crate::PostgresStore;
-use crate::call::Call;
-use crate::error::{Failure, Outcome, unreadable};
+use crate::error::{Failure, Outcome};
 use crate::params::params;
+use crate::partitions::{Partition, of_day, partitions};
 use crate::session::Session;
 use crate::statements::Sql;
-use crate::upkeep::{all, unless_held};
 
 /// The most events, ids or deliveries that one statement changes.
 const STEP: i32 = 1000;
@@ -22,49 +19,15 @@ const ALL: i64 = i64::MAX;
 /// The most copying statements of one call.
 const COPIES: usize = 20;
 
-impl PostgresStore {
-    /// Drops the days that are beyond the age of retention, and removes events that are beyond its
-    /// number.
-    pub(crate) async fn prune_events(&self) -> Result<UpkeepReport> {
-        let old = self.call("prune", Call::Upkeep, (), |(), session| Box::pin(old(session)));
-        let (retention, old) = old.await?;
-        let mut report = UpkeepReport::default();
-        for day in &old {
-            match unless_held(self.drop_event_day(day).await) {
-                Ok(dropped) => report = all([report, dropped]),
-                Err(error) => {
-                    tracing::warn!(%error, day = day.name, "a day of events was not removed");
-                }
-            }
-        }
-        let beyond = self.call("prune", Call::Upkeep, retention, |retention, session| {
-            Box::pin(beyond_number(session, *retention))
-        });
-        Ok(all([report, unless_held(beyond.await)?]))
-    }
-
-    async fn drop_event_day(&self, day: &Day) -> Result<UpkeepReport> {
-        let copied = self
-            .call("prune", Call::Upkeep, day, |day, session| Box::pin(copy_ahead(session, day)));
-        let Some(changed) = copied.await? else {
-            return Ok(UpkeepReport::new(0, true));
-        };
-        let dropped = self.call("prune", Call::Upkeep, (self, day), |input, session| {
-            let (store, day) = *input;
-            Box::pin(drop_day(store, session, day))
-        });
-        dropped.await?;
-        Ok(UpkeepReport::new(changed, true))
-    }
-}
-
 /// Days of the log that are beyond the age of retention.
-async fn old(session: &Session<'_>) -> Outcome<(EventRetention, Vec<Day>)> {
+pub(crate) async fn old_event_days(
+    session: &Session<'_>,
+) -> Outcome<(EventRetention, Vec<Partition>)> {
     let settings = session.query(Sql::EventSettings, params![]).await?;
     let body: &[u8] = settings.first().map_or(Ok(&[][..]), |row| row.try_get("body"))?;
     let retention = EventSettings::read(body)?.retention;
-    let now = now(session).await?;
-    let mut old = days(session, "events").await?;
+    let now = session.now().await?;
+    let mut old = partitions(session, "events").await?;
     let first_kept = old
         .iter()
         .position(|day| !retention.lets_go(now.since(Timestamp::from_millis(day.to_ms)), false));
@@ -78,7 +41,7 @@ async fn old(session: &Session<'_>) -> Outcome<(EventRetention, Vec<Day>)> {
 }
 
 /// Ids and keys of events whose days are gone.
-async fn forget_ids(session: &Session<'_>, first: &Day) -> Outcome<()> {
+async fn forget_ids(session: &Session<'_>, first: &Partition) -> Outcome<()> {
     let begins = day_begins(first.from_ms);
     for _ in 0..COPIES {
         let forgotten = session.write(Sql::EventIdsForget, params![begins, STEP]).await?;
@@ -91,7 +54,10 @@ async fn forget_ids(session: &Session<'_>, first: &Day) -> Outcome<()> {
 
 /// Copies the data that deliveries need of a day, in small steps, while others use the log. Returns
 /// how many events the day has, or none if there is more to copy.
-async fn copy_ahead(session: &Session<'_>, day: &Day) -> Outcome<Option<u64>> {
+pub(crate) async fn copy_events_ahead(
+    session: &Session<'_>,
+    day: &Partition,
+) -> Outcome<Option<u64>> {
     let (first, end) = (day_begins(day.from_ms), day_begins(day.to_ms));
     for _ in 0..COPIES {
         let copied = session.write(Sql::EventsCopy, params![first, end, i64::from(STEP)]).await?;
@@ -118,18 +84,21 @@ async fn check_copied(session: &Session<'_>, first: i64, end: i64) -> Outcome<()
 
 /// Drops a day while the log is closed to others: readers of the log, and those who make or change
 /// deliveries of it, wait as long as these few statements take.
-async fn drop_day(store: &PostgresStore, session: &Session<'_>, day: &Day) -> Outcome<()> {
+pub(crate) async fn drop_event_day(session: &Session<'_>, day: &Partition) -> Outcome<()> {
     session.begin().await?;
     session.control(Sql::EventsClose).await?;
     let (first, end) = (day_begins(day.from_ms), day_begins(day.to_ms));
     session.query(Sql::EventsCopy, params![first, end, ALL]).await?;
     check_copied(session, first, end).await?;
-    session.execute(&of_day(store, Sql::DayDrop, day)).await?;
+    session.execute(&of_day(session, Sql::DayDrop, day)).await?;
     session.commit().await
 }
 
-async fn beyond_number(session: &Session<'_>, retention: EventRetention) -> Outcome<UpkeepReport> {
-    let now = now(session).await?;
+pub(crate) async fn remove_events_beyond(
+    session: &Session<'_>,
+    retention: EventRetention,
+) -> Outcome<UpkeepReport> {
+    let now = session.now().await?;
     let mut beyond: Vec<i64> = Vec::new();
     for row in session.query(Sql::EventsOldest, params![STEP]).await? {
         let (place, at): (i64, i64) = (row.try_get("seq")?, row.try_get("emitted_at")?);
@@ -155,10 +124,4 @@ async fn beyond_number(session: &Session<'_>, retention: EventRetention) -> Outc
     session.commit().await?;
     Ok(UpkeepReport::new(removed as u64, removed > 0 && beyond.len() == STEP as usize)
         .held(removed < beyond.len()))
-}
-
-async fn now(session: &Session<'_>) -> Outcome<Timestamp> {
-    let now = session.query(Sql::Now, params![]).await?;
-    let now = now.first().ok_or_else(|| unreadable("the store's clock"))?;
-    Ok(Timestamp::from_millis(now.try_get("now")?))
 }

@@ -6,6 +6,7 @@ use queuekit_core::queue::Ends;
 use tokio_postgres::Row;
 
 use crate::column_names::columns;
+use crate::counters::push_ends;
 use crate::error::Outcome;
 use crate::params::{params, typed};
 use crate::session::Session;
@@ -36,8 +37,9 @@ struct Sum {
 }
 
 /// Folds deltas into the counters; does nothing if another process is folding.
-pub(crate) async fn fold(session: &Session<'_>, lock_class: i32) -> Outcome<()> {
+pub(crate) async fn fold(session: &Session<'_>) -> Outcome<()> {
     session.begin_settling().await?;
+    let lock_class = session.statements.lock_class();
     let lock = session.query(Sql::TryLock, params![LOCK, lock_class]).await?;
     if !lock.first().map_or(Ok(false), |row| row.try_get("taken"))? {
         return Ok(());
@@ -61,8 +63,8 @@ pub(crate) async fn fold(session: &Session<'_>, lock_class: i32) -> Outcome<()> 
 }
 
 /// Takes the lock of folding: nobody folds until the transaction ends.
-pub(super) async fn hold(session: &Session<'_>, lock_class: i32) -> Outcome<()> {
-    session.query(Sql::LockQueue, params![LOCK, lock_class]).await.map(drop)
+pub(super) async fn hold(session: &Session<'_>) -> Outcome<()> {
+    session.lock(LOCK).await
 }
 
 async fn put(
@@ -121,9 +123,4 @@ impl Sum {
         self.turn = self.turn.max(row.try_get::<_, Option<i64>>(at.turn)?.unwrap_or_default());
         Ok(())
     }
-}
-
-/// Adds the ends of one statement to the ring. The order of ends within a statement is not known.
-pub(crate) fn push_ends(ring: &mut Ends, ended: i32, died: i32) {
-    (0..ended).for_each(|at| ring.push(at >= ended - died));
 }

@@ -27,7 +27,7 @@ struct State {
     places: HashMap<(i32, i16), (i64, i64)>,
     /// By queue: all leases that ran out before this time were taken back.
     expired: HashMap<QueueName, i64>,
-    /// By queue: all entries of the agenda before this time were looked at.
+    /// By queue: all dirty keys from before this time were looked at.
     visited: HashMap<i32, i64>,
 }
 
@@ -76,12 +76,12 @@ impl Hints {
         }
     }
 
-    /// The time in ms after which there may be entries on a queue's agenda.
+    /// The time in ms after which there may be dirty keys in a queue.
     pub(crate) fn visited(&self, queue: i32) -> i64 {
         self.fresh().visited.get(&queue).copied().unwrap_or(i64::MIN)
     }
 
-    /// Notes that all entries of a queue's agenda were looked at, up to a time in ms.
+    /// Notes that all dirty keys of a queue were looked at, up to a time in ms.
     pub(crate) fn visited_until(&self, queue: i32, at: i64) {
         let mut state = self.state();
         if state.on {

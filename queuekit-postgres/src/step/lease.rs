@@ -8,10 +8,8 @@ use queuekit_core::{
 };
 use tokio_postgres::Row;
 
-use super::hints::Places;
-use super::reclaim::Doom;
-use super::reserve::Round;
-use crate::PostgresStore;
+use super::hints::{Hints, Places};
+use super::reclaim::Refusal;
 use crate::column_names::columns;
 use crate::error::{Outcome, unreadable};
 use crate::params::{Typed, typed};
@@ -19,7 +17,7 @@ use crate::row::{PLAIN, job_id, millis, nonce_uuid, small, unsigned};
 
 /// The parameters of a reserve, in the form that the statement takes.
 pub(super) struct LeaseCall<'a> {
-    store: &'a PostgresStore,
+    hints: &'a Hints,
     quotas: &'a [(QueueName, usize)],
     names: Vec<&'a str>,
     most: Vec<i32>,
@@ -29,20 +27,19 @@ pub(super) struct LeaseCall<'a> {
     worker: &'a str,
     /// The caller holds the queues' locks, and has taken back leases that ran out.
     locked: bool,
-    hints: Places,
+    places: Places,
 }
 
 impl<'a> LeaseCall<'a> {
     pub(super) fn new(
-        round: &'a Round<'_>,
+        (request, hints): (&'a Reserve, &'a Hints),
         quotas: &'a [(QueueName, usize)],
         limit: usize,
         locked: bool,
     ) -> Self {
-        let request = round.request;
         let small = |number: usize| i32::try_from(number).unwrap_or(i32::MAX);
         Self {
-            store: round.store,
+            hints,
             quotas,
             names: quotas.iter().map(|(name, _)| name.as_str()).collect(),
             most: quotas.iter().map(|(_, most)| small(*most)).collect(),
@@ -51,7 +48,7 @@ impl<'a> LeaseCall<'a> {
             ttl_ms: millis(request.ttl.get()),
             worker: request.worker.as_str(),
             locked,
-            hints: round.store.shared.hints.places(quotas.iter().map(|(name, _)| name)),
+            places: hints.places(quotas.iter().map(|(name, _)| name)),
         }
     }
 
@@ -65,11 +62,11 @@ impl<'a> LeaseCall<'a> {
             typed(&self.worker),
             typed(&self.locked),
             typed(&self.locked),
-            typed(&self.hints.queues),
-            typed(&self.hints.ranks),
-            typed(&self.hints.ats),
-            typed(&self.hints.seqs),
-            typed(&self.hints.expired),
+            typed(&self.places.queues),
+            typed(&self.places.ranks),
+            typed(&self.places.ats),
+            typed(&self.places.seqs),
+            typed(&self.places.expired),
         ]
     }
 
@@ -77,10 +74,9 @@ impl<'a> LeaseCall<'a> {
         let names: Vec<QueueName> = self.quotas.iter().map(|(name, _)| name.clone()).collect();
         let answer = Answer::read(rows, &names)?;
         let places = answer.rows.iter().map(|row| row.place);
-        let hints = &self.store.shared.hints;
-        hints.took(answer.dead_rows, places);
+        self.hints.took(answer.dead_rows, places);
         if !self.locked && !answer.unfinished {
-            hints.none_expired(names.iter(), answer.now);
+            self.hints.none_expired(names.iter(), answer.now);
         }
         Ok(answer)
     }
@@ -99,7 +95,7 @@ pub(super) struct Answer {
 pub(super) struct Leased {
     pub(super) id: JobId,
     pub(super) keyed: bool,
-    pub(super) doom: Option<Doom>,
+    pub(super) refusal: Option<Refusal>,
     /// Its place in ready: queue, rank, time, sequence.
     pub(super) place: (i32, i16, i64, i64),
     pub(super) lease: Option<Lease>,
@@ -139,10 +135,10 @@ columns! {
 }
 
 /// A lease that the answer returns.
-pub(super) struct Granted {
-    pub(super) lease: Lease,
+pub(crate) struct Granted {
+    pub(crate) lease: Lease,
     /// The place of the event that has its payload.
-    pub(super) event: Option<i64>,
+    pub(crate) event: Option<i64>,
 }
 
 impl Answer {
@@ -168,28 +164,28 @@ impl Answer {
         })
     }
 
-    pub(super) fn doomed(&self) -> Vec<(JobId, Doom)> {
-        self.rows.iter().filter_map(|row| Some((row.id, row.doom?))).collect()
+    pub(super) fn refused(&self) -> Vec<(JobId, Refusal)> {
+        self.rows.iter().filter_map(|row| Some((row.id, row.refusal?))).collect()
     }
 
-    /// The unbroken run of doomed jobs from a place on, up to the first with a partition key, and
+    /// The unbroken run of refused jobs from a place on, up to the first with a partition key, and
     /// at most `most`.
-    pub(super) fn doomed_run(&self, from: usize, most: usize) -> Vec<(JobId, Doom)> {
-        let mut doomed = Vec::new();
+    pub(super) fn refused_run(&self, from: usize, most: usize) -> Vec<(JobId, Refusal)> {
+        let mut refused = Vec::new();
         for row in &self.rows[from..] {
-            let Some(doom) = row.doom.filter(|_| doomed.len() < most) else {
+            let Some(refusal) = row.refusal.filter(|_| refused.len() < most) else {
                 break;
             };
-            doomed.push((row.id, doom));
+            refused.push((row.id, refusal));
             if row.keyed {
                 break;
             }
         }
-        doomed
+        refused
     }
 
     pub(super) fn into_leases(self, request: &Reserve) -> Vec<Granted> {
-        let granted = self.rows.into_iter().filter(|row| row.doom.is_none());
+        let granted = self.rows.into_iter().filter(|row| row.refusal.is_none());
         granted
             .filter_map(|row| {
                 let mut lease = row.lease?;
@@ -234,9 +230,9 @@ impl Leased {
         let (Ok(kind), Ok(metadata), Ok(partition_key), Some(Ok(priority)), Ok(timeout_ms)) =
             (kind, metadata, partition_key, priority, timeout_ms)
         else {
-            let doom = Some(Doom::Corrupt);
+            let refusal = Some(Refusal::Corrupt);
             let (keyed, lease) = (lane.is_some(), None);
-            return Ok(Self { id, keyed, doom, place, lease, lease_seq, event: None });
+            return Ok(Self { id, keyed, refusal, place, lease, lease_seq, event: None });
         };
         // The caller fills in the fence, because it knows the call.
         let nonce = queuekit_core::Nonce::from_bytes([0; 16]);
@@ -253,9 +249,9 @@ impl Leased {
         lease.scheduled_at = Timestamp::from_millis(row.try_get(in_row.scheduled_at)?);
         lease.partition_key = partition_key;
         lease.metadata = metadata.unwrap_or_default();
-        let early = (lease.scheduled_at > now).then_some(Doom::Early);
-        let doom = late.then_some(Doom::Deadline).or(early);
+        let early = (lease.scheduled_at > now).then_some(Refusal::Early);
+        let refusal = late.then_some(Refusal::Deadline).or(early);
         let (keyed, event) = (lease.partition_key.is_some(), row.try_get(in_row.event)?);
-        Ok(Self { id, keyed, doom, place, lease: Some(lease), lease_seq, event })
+        Ok(Self { id, keyed, refusal, place, lease: Some(lease), lease_seq, event })
     }
 }

@@ -30,11 +30,11 @@ pub(crate) async fn event_settings(session: &Session<'_>) -> Outcome<StoredSetti
 /// Changes the settings in a transaction of its own.
 pub(crate) async fn change_event_settings(
     session: &Session<'_>,
-    lock_class: i32,
     seen: u64,
     to: &Bytes,
 ) -> Outcome<bool> {
     session.begin().await?;
+    let lock_class = session.statements.lock_class();
     session.query(Sql::EventSettingsLock, params![lock_class]).await?;
     let (seen, to) = (seen.cast_signed(), &to[..]);
     let changed = !session.query(Sql::EventSettingsPut, params![seen, to]).await?.is_empty();
@@ -43,10 +43,8 @@ pub(crate) async fn change_event_settings(
 }
 
 /// Holds the settings as they are until the transaction ends.
-pub(crate) async fn hold_event_settings(
-    session: &Session<'_>,
-    lock_class: i32,
-) -> Outcome<StoredSettings> {
+pub(crate) async fn hold_event_settings(session: &Session<'_>) -> Outcome<StoredSettings> {
+    let lock_class = session.statements.lock_class();
     session.query(Sql::EventSettingsHold, params![lock_class]).await?;
     event_settings(session).await
 }
@@ -55,7 +53,6 @@ pub(crate) async fn hold_event_settings(
 pub(crate) struct Emit<'a> {
     pub(crate) emission: &'a Emission,
     pub(crate) queues: HashMap<QueueName, QueueRow>,
-    pub(crate) lock_class: i32,
 }
 
 /// The result of an emission.
@@ -203,7 +200,8 @@ impl Emit<'_> {
         let mut params = deliveries.of_deliveries();
         params.extend_from_slice(params![ids, kinds, partition_keys, keys, metadata, data]);
         let is_repeat = events().any(NewEvent::is_repeat);
-        params.extend_from_slice(params![queues, self.lock_class, version, all, is_repeat]);
+        let lock_class = session.statements.lock_class();
+        params.extend_from_slice(params![queues, lock_class, version, all, is_repeat]);
         let rows = match all {
             true => session.write(Sql::Emit, &params).await?,
             false => session.query(Sql::Emit, &params).await?,

@@ -7,10 +7,10 @@ use queuekit_core::queue::Keep;
 use queuekit_core::{State, Timestamp};
 use uuid::Uuid;
 
-use crate::error::{Outcome, unreadable};
+use crate::counters::{self, Figures};
+use crate::error::Outcome;
 use crate::params::params;
 use crate::queues::{self, QueueRow};
-use crate::read::Figures;
 use crate::row::unsigned;
 use crate::session::Session;
 use crate::statements::Sql;
@@ -26,9 +26,7 @@ const PRUNED: usize = 50;
 /// looks at queues beyond the given one, by number. Returns the last queue it is done with, or 0 at
 /// the end.
 pub(crate) async fn prune(session: &Session<'_>, after: i32) -> Outcome<(i32, UpkeepReport)> {
-    let now = session.query(Sql::Now, params![]).await?;
-    let now = now.first().ok_or_else(|| unreadable("the store's clock"))?.try_get("now")?;
-    let now = Timestamp::from_millis(now);
+    let now = session.now().await?;
     let queues = queues::beyond(session, after, QUEUES).await?;
     let old = old(session, &queues, now).await?;
     let mut removed = 0;
@@ -92,7 +90,7 @@ impl Kept {
 /// queues.
 async fn old(session: &Session<'_>, queues: &[QueueRow], now: Timestamp) -> Outcome<Vec<Old>> {
     let ids = queues.iter().map(|queue| queue.id).collect();
-    let figures = crate::read::figures(session, Some(ids)).await?;
+    let figures = counters::figures(session, Some(ids)).await?;
     let figures: HashMap<i32, Figures> = figures.into_iter().map(|of| (of.queue, of)).collect();
     let ended = [State::Completed, State::Cancelled, State::Dead];
     let has_ended = |of: &&Figures| ended.iter().any(|state| of.counts[*state as usize] > 0);

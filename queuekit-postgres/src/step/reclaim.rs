@@ -12,7 +12,7 @@ use crate::statements::Sql;
 
 /// Why a job is not leased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Doom {
+pub(crate) enum Refusal {
     Deadline,
     Corrupt,
     /// The job was due when it was placed, and the server's clock was set back since.
@@ -61,14 +61,14 @@ pub(super) async fn reclaim(
 /// moment ago does not count, because it was not returned to anybody.
 pub(super) async fn refuse(
     mut change: Change<'_>,
-    doomed: &[(JobId, Doom)],
+    refused: &[(JobId, Refusal)],
     budget: &mut Budget,
 ) -> Outcome<()> {
-    for (id, doom) in doomed {
-        let (transition, reason) = match doom {
-            Doom::Deadline => (Transition::MissDeadline, "deadline"),
-            Doom::Corrupt => (Transition::Quarantine, "corrupt"),
-            Doom::Early => {
+    for (id, refusal) in refused {
+        let (transition, reason) = match refusal {
+            Refusal::Deadline => (Transition::MissDeadline, "deadline"),
+            Refusal::Corrupt => (Transition::Quarantine, "corrupt"),
+            Refusal::Early => {
                 place_anew(&change, *id).await?;
                 continue;
             }
@@ -83,7 +83,7 @@ pub(super) async fn refuse(
     change.finish().await.map(drop)
 }
 
-/// Puts the key of a job that was taken out of ready on the agenda.
+/// Puts the key of a job that was taken out of ready among the dirty keys.
 async fn place_anew(change: &Change<'_>, id: JobId) -> Outcome<()> {
     if let Some(record) = change.record(id) {
         let (queue, lane) = (record.queue, record.partition_key());

@@ -2,7 +2,7 @@
 
 use queuekit_core::capability::UpkeepReport;
 
-use crate::PostgresStore;
+use crate::counters;
 use crate::error::Outcome;
 use crate::params::params;
 use crate::queues;
@@ -14,7 +14,6 @@ const COUNTED: i64 = 100_000;
 
 /// Repairs the queue after the given one. Returns its number, none at the end.
 pub(crate) async fn repair(
-    store: &PostgresStore,
     session: &Session<'_>,
     after: i32,
 ) -> Outcome<(Option<i32>, UpkeepReport)> {
@@ -27,12 +26,12 @@ pub(crate) async fn repair(
     session.begin().await?;
     let queues = queues::numbered(session, vec![id]).await?;
     if let Some(queue) = queues.first().filter(|queue| queue.keyed) {
-        session.query(Sql::LockQueue, params![id, store.shared.lock_class]).await?;
+        session.lock(id).await?;
         // The next reserve looks at every key anew: that is cheaper than finding the keys that are
         // wrong.
         session.query(Sql::QueueUnplace, params![queue.id]).await?;
     }
-    let figures = crate::read::figures(session, Some(vec![id])).await?;
+    let figures = counters::figures(session, Some(vec![id])).await?;
     if figures.first().is_some_and(|of| of.counts.iter().sum::<i64>() <= COUNTED) {
         let rows = session.query(Sql::RepairCounts, params![id]).await?;
         changed =

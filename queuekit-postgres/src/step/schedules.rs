@@ -50,12 +50,12 @@ pub(crate) async fn find_schedules(
 /// date.
 pub(crate) async fn change_schedule(
     session: &Session<'_>,
-    (lock_class, limits): (i32, &Limits),
+    limits: &Limits,
     change: &ScheduleChange,
     asked: &Asked<'_>,
 ) -> Outcome<Option<ScheduleChanged>> {
     session.begin().await?;
-    if !move_row(session, (lock_class, limits), change).await? {
+    if !move_row(session, limits, change).await? {
         return Ok(Some(ScheduleChanged::Stale));
     }
     if !change.jobs.is_empty() {
@@ -73,7 +73,7 @@ pub(crate) async fn change_schedule(
 /// Writes the row; false if it is no longer the one that was read.
 async fn move_row(
     session: &Session<'_>,
-    (lock_class, limits): (i32, &Limits),
+    limits: &Limits,
     change: &ScheduleChange,
 ) -> Outcome<bool> {
     let name = change.name.as_str();
@@ -81,7 +81,7 @@ async fn move_row(
     let rows = match (seen, &change.to) {
         (None, Some((next_at, body))) => {
             let next_at = next_at.map(Timestamp::as_millis);
-            admit(session, lock_class, limits).await?.map_err(|error| error.on(&change.name))?;
+            admit(session, limits).await?.map_err(|error| error.on(&change.name))?;
             session.query(Sql::ScheduleInsert, params![name, next_at, &body[..]]).await?
         }
         (Some(seen), Some((next_at, body))) => {
@@ -99,15 +99,11 @@ async fn move_row(
 }
 
 /// Whether there is room for one more schedule.
-async fn admit(
-    session: &Session<'_>,
-    lock_class: i32,
-    limits: &Limits,
-) -> Outcome<queuekit_core::Result<()>> {
+async fn admit(session: &Session<'_>, limits: &Limits) -> Outcome<queuekit_core::Result<()>> {
     let mut existing = count(session).await?;
     if existing + AT_ONCE >= limits.schedules() {
         // One after the other: two calls that count at once would both find room for the last one.
-        session.query(Sql::LockQueue, params![CREATION, lock_class]).await?;
+        session.lock(CREATION).await?;
         existing = count(session).await?;
     }
     Ok(limits.admit_schedule(existing))

@@ -11,7 +11,6 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::Change;
-use crate::PostgresStore;
 use crate::error::{Outcome, unreadable};
 use crate::params::{Typed, not_at_all, once, typed};
 use crate::queues::QueueRow;
@@ -160,7 +159,6 @@ async fn nack_one(change: &mut Change<'_>, nack: &Nack) -> Outcome<NackOutcome> 
 
 /// In the transaction that was begun.
 pub(crate) async fn dead_letter(
-    store: &PostgresStore,
     session: &Session<'_>,
     dead_letters: &[DeadLetter],
 ) -> Outcome<(Vec<DeadLetterOutcome>, Vec<QueueRow>)> {
@@ -173,7 +171,7 @@ pub(crate) async fn dead_letter(
     let mut change = if dead_letters.iter().all(by_lease) {
         Change::of_leases(session, ids).await?
     } else {
-        Change::of_jobs(session, store.shared.lock_class, ids, true).await?
+        Change::of_jobs(session, ids, true).await?
     };
     let mut outcomes = Vec::with_capacity(dead_letters.len());
     for dead_letter in dead_letters {
