@@ -10,9 +10,9 @@ use queuekit_core::{Error, ErrorKind, JobId, QueueName, Result};
 use redis::Value;
 
 use crate::RedisStore;
-use crate::call::Call;
 use crate::codec::{array_of, millis, number_of};
 use crate::doubt::in_part;
+use crate::repeat::Call;
 use crate::scripts::Lua;
 use crate::settings;
 use crate::step::{Acted, Action};

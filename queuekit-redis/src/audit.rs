@@ -7,9 +7,10 @@ use queuekit_core::capability::{Act, AuditEntry, AuditLog};
 use queuekit_core::{PageSize, Result, Timestamp};
 
 use crate::RedisStore;
-use crate::call::{Call, Request};
+use crate::call::Request;
 use crate::codec::{array_of, bytes_of};
 use crate::error::unreadable;
+use crate::repeat::Call;
 use crate::scripts::Lua;
 
 #[async_trait]

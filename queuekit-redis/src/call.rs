@@ -13,6 +13,7 @@ use crate::doubt::{reached_few, timed_out, told};
 use crate::error::{Class, Failure, Outcome, closed, panicked};
 use crate::keys::QueueKeys;
 use crate::node::Node;
+use crate::repeat::Call;
 use crate::scripts::Lua;
 use crate::topology::Redirect;
 use crate::{RedisStore, Shared};
@@ -26,31 +27,6 @@ const GLANCE: Duration = Duration::from_secs(1);
 /// or the network may have dropped the connection. So workers resume within 5 s, though
 /// `op_timeout` is longer (contract R13.6).
 const HANGS: Duration = Duration::from_secs(3);
-
-/// Whether and how a call may be repeated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Call {
-    /// It changes nothing.
-    Read,
-    /// It changes nothing more when made again.
-    Repeatable,
-    /// As `Repeatable`, and it ends only when the number of replicas in the settings has the write.
-    Stored,
-    /// A repeated call would do more: if its answer is lost, the caller gets `Indeterminate`.
-    Once,
-    /// As `Once`, but it fails at once instead of waiting, so that other nodes can be asked.
-    Glance,
-    /// As `Repeatable`, on the connection that only heartbeats use.
-    Heartbeat,
-    /// As `Glance`, on that connection.
-    HeartbeatGlance,
-}
-
-impl Call {
-    fn is_glance(self) -> bool {
-        matches!(self, Self::Glance | Self::HeartbeatGlance)
-    }
-}
 
 /// The request of a call.
 #[derive(Debug)]

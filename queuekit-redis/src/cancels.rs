@@ -11,8 +11,9 @@ use redis::aio::PubSub;
 use redis::{Msg, cmd};
 use tokio::time::timeout;
 
-use crate::call::{Call, Request};
+use crate::call::Request;
 use crate::error::{Failure, Outcome};
+use crate::repeat::Call;
 use crate::{RedisStore, Shared};
 
 /// How often a silent connection is checked, and how long the check may take.

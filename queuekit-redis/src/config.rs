@@ -74,16 +74,6 @@ impl RedisConfig {
         })
     }
 
-    /// The store of a URL: see [`RedisStore::connect_url`] for its settings.
-    ///
-    /// [`RedisStore::connect_url`]: crate::RedisStore::connect_url
-    ///
-    /// # Errors
-    /// `Invalid`, naming what is wrong with it.
-    pub fn from_url(url: &str) -> Result<Self> {
-        crate::url::parse(url)
-    }
-
     /// The prefix of all keys of the store (default `qk`).
     ///
     /// # Errors

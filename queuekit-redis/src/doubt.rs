@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use queuekit_core::{Error, ErrorKind};
 
-use crate::call::Call;
 use crate::error::{Class, Failure};
+use crate::repeat::Call;
 
 /// The error that the caller gets: `Indeterminate` if the call is in doubt.
 pub(crate) fn told(failure: Failure, call: Call, doubt: bool) -> Error {

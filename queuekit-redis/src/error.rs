@@ -191,6 +191,11 @@ pub(crate) fn unreadable(what: &str) -> Error {
     Error::new(ErrorKind::Corrupt, format!("{what} cannot be read; it was not written by queuekit"))
 }
 
+/// The error for the answer of a script that cannot be read.
+pub(crate) fn answered(what: &str) -> Error {
+    unreadable(&format!("the answer to {what}"))
+}
+
 #[cfg(test)]
 mod tests {
     use redis::Value;

@@ -7,7 +7,8 @@ use queuekit_core::capability::{Durability, Fact, Finding, Inspect};
 use redis::cmd;
 
 use crate::RedisStore;
-use crate::call::{Call, Request};
+use crate::call::Request;
+use crate::repeat::Call;
 use crate::server::Server;
 
 #[async_trait]

@@ -9,11 +9,12 @@ use queuekit_core::limits::LOG_LINES_KEPT;
 use queuekit_core::{LeaseToken, LeaseTtl, LogLine, QueueName, Result, Timestamp, WorkerId};
 
 use crate::RedisStore;
-use crate::call::{Call, Request};
+use crate::call::Request;
 use crate::codec::{bytes_of, millis, number_of, progress, token};
 use crate::doubt::in_part;
 use crate::error::unreadable;
 use crate::read::{StoredBeat, find_worker, workers};
+use crate::repeat::Call;
 use crate::scripts::Lua;
 
 #[async_trait]

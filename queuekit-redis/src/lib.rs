@@ -18,6 +18,7 @@
 //! # }
 //! ```
 
+mod actions;
 mod address;
 mod admin;
 mod audit;
@@ -27,12 +28,15 @@ mod cancels;
 mod cluster;
 mod codec;
 mod config;
+mod connect;
 mod connection;
 mod doubt;
+mod enqueue;
 mod error;
 mod inspect;
 mod io;
 mod keys;
+mod known_queues;
 mod layout;
 mod leases;
 mod marker;
@@ -42,11 +46,14 @@ mod open;
 mod outbox;
 mod queues;
 mod read;
+mod repeat;
+mod reserve;
 mod schedules;
 mod scripts;
 mod sentinel;
 mod server;
 mod settings;
+mod settle;
 mod step;
 mod tls;
 mod topology;
@@ -70,7 +77,7 @@ pub use config::RedisConfig;
 
 use io::Io;
 use keys::Keyspace;
-use queues::Known;
+use known_queues::Known;
 use scripts::Scripts;
 use topology::Topology;
 

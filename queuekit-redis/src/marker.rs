@@ -10,10 +10,10 @@ use redis::{Value, cmd};
 use tokio::sync::watch;
 
 use crate::Shared;
-use crate::call::Call;
 use crate::codec::bytes_of;
 use crate::error::{Failure, Outcome};
 use crate::node::Node;
+use crate::repeat::Call;
 
 /// How long one look waits. The end of a look shows whether the connection still lives.
 const LOOK_S: u64 = 5;

@@ -6,8 +6,9 @@ use queuekit_core::capability::{Migration, Migrations, SchemaStatus};
 use redis::{Value, cmd};
 
 use crate::RedisStore;
-use crate::call::{Call, Request};
+use crate::call::Request;
 use crate::codec::bytes_of;
+use crate::repeat::Call;
 
 /// The version that this build writes and reads.
 const VERSION: u32 = 1;

@@ -6,8 +6,8 @@ use redis::ConnectionInfo;
 use tokio::runtime::Handle;
 
 use crate::address::Address;
-use crate::call::Call;
 use crate::connection::{Link, Server};
+use crate::repeat::Call;
 
 #[derive(Debug)]
 pub(crate) struct Node {

@@ -28,7 +28,8 @@ const FLAGS: (u32, u32) = (7, 0);
 const OLDEST: (u32, u32) = (6, 2);
 
 pub(crate) async fn open(config: RedisConfig, checked: bool) -> Result<RedisStore> {
-    let mut config = tls::with_certificates(config)?;
+    let mut config = config;
+    config.server = tls::with_certificates(config.server, config.root_certificates.as_deref())?;
     let (mut store, mut servers) = ask(&config).await?;
     if !store.shared.topology.is_cluster() && servers.iter().any(|server| server.is_cluster) {
         store.end().await;
@@ -100,7 +101,7 @@ fn shared(config: &RedisConfig, io: Io, topology: Topology) -> Shared {
         topology,
         scripts: scripts(config, false),
         keyspace: Keyspace::new(&config.prefix),
-        known: crate::queues::Known::default(),
+        known: crate::known_queues::Known::default(),
         wakeups: Arc::new(WakeupHub::default()),
         marker: Marker::default(),
         cancels: Cancels::default(),

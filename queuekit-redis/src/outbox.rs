@@ -14,9 +14,10 @@ use queuekit_core::{Bytes, Error, NewJob, Nonce, Result, Timestamp};
 use redis::{Value, cmd};
 
 use crate::RedisStore;
-use crate::call::{Call, Request};
+use crate::call::Request;
 use crate::codec::{array_of, bytes_of, event_id, number_of};
 use crate::error::unreadable;
+use crate::repeat::Call;
 use crate::scripts::Lua;
 
 /// The most events that one listing looks at.

@@ -1,65 +1,53 @@
-//! The set of queues.
+//! Scripts on queues, and the set of all queues.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use queuekit_core::{JobId, QueueName, Result};
 use redis::{Value, cmd};
 
 use crate::RedisStore;
-use crate::call::{Answered, Call, Request};
+use crate::call::{Answered, Request};
 use crate::codec::{array_of, bytes_of, is_word, number_of};
 use crate::error::unreadable;
+use crate::keys::QueueKeys;
+use crate::repeat::Call;
 use crate::scripts::Lua;
 
-/// After this long a queue that is used is entered again. This repairs an entry that was lost when
-/// a queue was removed and created again at once.
-const TRUSTED: Duration = Duration::from_secs(5);
-
-/// The queues as last seen. This saves a look-up and is never trusted: the script that stores jobs
-/// in a queue checks that it exists.
-#[derive(Debug, Default)]
-pub(crate) struct Known(Mutex<HashMap<QueueName, Option<Instant>>>);
-
-impl Known {
-    fn learn(&self, names: &[QueueName], entered: Option<Instant>) {
-        let mut known = self.names();
-        for name in names {
-            let at = known.entry(name.clone()).or_default();
-            *at = entered.or(*at);
-        }
-    }
-
-    fn were_entered(&self, names: &[QueueName]) -> bool {
-        let known = self.names();
-        names.iter().all(|name| known.get(name).is_some_and(Option::is_some))
-    }
-
-    fn forget(&self, name: &QueueName) {
-        self.names().remove(name);
-    }
-
-    /// The queues that were not entered lately.
-    fn stale<'a>(&self, names: &[&'a QueueName]) -> Vec<&'a QueueName> {
-        let known = self.names();
-        let is_fresh = |name: &QueueName| {
-            known.get(name).is_some_and(|at| at.is_some_and(|at| at.elapsed() < TRUSTED))
-        };
-        names.iter().filter(|name| !is_fresh(name)).copied().collect()
-    }
-
-    /// The queues that may have a job with this id.
-    fn of_job(&self, id: JobId) -> Vec<QueueName> {
-        self.names().keys().filter(|name| id.belongs_to(name)).cloned().collect()
-    }
-
-    fn names(&self) -> MutexGuard<'_, HashMap<QueueName, Option<Instant>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl RedisStore {
+    /// Runs a script on a queue.
+    pub(crate) async fn on_queue(
+        &self,
+        operation: &'static str,
+        call: Call,
+        script: Lua,
+        queue: &QueueName,
+        rest: impl IntoIterator<Item = Vec<u8>>,
+    ) -> Result<Value> {
+        let time = self.shared.op_timeout;
+        self.on_queue_within(time, operation, call, script, queue, rest).await
+    }
+
+    /// The same, in the time that is left of a call with several steps.
+    pub(crate) async fn on_queue_within(
+        &self,
+        time: Duration,
+        operation: &'static str,
+        call: Call,
+        script: Lua,
+        queue: &QueueName,
+        rest: impl IntoIterator<Item = Vec<u8>>,
+    ) -> Result<Value> {
+        let keyspace = &self.shared.keyspace;
+        let mut keys = vec![keyspace.of(queue)];
+        if script.tells_payloads() {
+            keys.extend(keyspace.event_data(queue).map(|key| QueueKeys::from([key])));
+        }
+        let args = rest.into_iter().collect();
+        let request = Request::Script { script, keys, args };
+        self.call_within(time, operation, call, request).await
+    }
+
     /// Enters queues before jobs are stored in them; all or none.
     pub(crate) async fn enter_queues(&self, names: &[&QueueName], anew: bool) -> Result<()> {
         let shared = &*self.shared;

@@ -16,11 +16,13 @@ use queuekit_core::{Error, ErrorKind, Result, ScheduleName, Timestamp};
 use redis::Value;
 
 use crate::RedisStore;
-use crate::call::{Call, Request};
+use crate::call::Request;
 use crate::codec::{array_of, bytes_of};
 use crate::doubt::in_part;
 use crate::error::unreadable;
+use crate::repeat::Call;
 use crate::scripts::Lua;
+use crate::step::job_args;
 use record::{Noted, Record, State};
 
 /// How often a call reads rows again because they have notes.
@@ -99,7 +101,7 @@ impl RedisStore {
             return Ok(ScheduleChanged::Stale);
         }
         let from = row.map(|row| State::new(row.next_at, row.body));
-        let (seen, jobs) = (change.seen, self.job_args(&change.jobs));
+        let (seen, jobs) = (change.seen, job_args(&change.jobs));
         let noted = Noted { from, seen, to, queue, jobs };
         let record = Record::Noted(noted.clone());
         // Enters the queue before the change is noted: otherwise everybody who finds the note could

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use crate::address::Address;
 use crate::codec::{array_of, bytes_of};
-use crate::connection::connect;
+use crate::connect::connect;
 use crate::error::{Class, Failure, Outcome, is_forbidden};
 
 /// How long one sentinel, or the server it names, may take to answer.

@@ -10,10 +10,11 @@ use redis::{Value, cmd};
 
 use crate::RedisStore;
 use crate::address::Address;
-use crate::call::{Call, Request};
+use crate::call::Request;
 use crate::codec::{array_of, bytes_of};
 use crate::error::is_forbidden;
 use crate::node::Node;
+use crate::repeat::Call;
 
 /// The facts that a server reports about itself; empty where it does not let us ask.
 #[derive(Clone, Debug, Default)]

@@ -5,11 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use queuekit_core::{Error, ErrorKind, Result};
-use redis::{Client, ConnectionAddr, RedisError, TlsCertificates};
+use redis::{Client, ConnectionAddr, ConnectionInfo, RedisError, TlsCertificates};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-
-use crate::config::RedisConfig;
 
 /// Refuses the driver's option to skip the check of the certificate.
 pub(crate) fn check(server: &ConnectionAddr) -> Result<()> {
@@ -21,20 +19,23 @@ pub(crate) fn check(server: &ConnectionAddr) -> Result<()> {
     Ok(())
 }
 
-/// The driver takes the certificates with the address.
-pub(crate) fn with_certificates(mut config: RedisConfig) -> Result<RedisConfig> {
-    if !matches!(config.server.addr(), ConnectionAddr::TcpTls { .. }) {
-        return Ok(config);
+/// The driver takes the certificates of this file with the address.
+pub(crate) fn with_certificates(
+    server: ConnectionInfo,
+    root_certificates: Option<&Path>,
+) -> Result<ConnectionInfo> {
+    if !matches!(server.addr(), ConnectionAddr::TcpTls { .. }) {
+        return Ok(server);
     }
     // The application may have chosen another one before.
     drop(rustls::crypto::ring::default_provider().install_default());
-    if let Some(file) = &config.root_certificates {
-        let certificates = TlsCertificates { client_tls: None, root_cert: Some(read(file)?) };
-        let client = Client::build_with_tls(config.server.clone(), certificates);
-        let client = client.map_err(|error| unusable(file, "is not of use").caused_by(error))?;
-        config.server = client.get_connection_info().clone();
-    }
-    Ok(config)
+    let Some(file) = root_certificates else {
+        return Ok(server);
+    };
+    let certificates = TlsCertificates { client_tls: None, root_cert: Some(read(file)?) };
+    let client = Client::build_with_tls(server, certificates);
+    let client = client.map_err(|error| unusable(file, "is not of use").caused_by(error))?;
+    Ok(client.get_connection_info().clone())
 }
 
 fn read(file: &Path) -> Result<Vec<u8>> {

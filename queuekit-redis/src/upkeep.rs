@@ -9,9 +9,9 @@ use queuekit_core::limits::RETENTION_GRACE;
 use queuekit_core::{QueueName, Result};
 
 use crate::RedisStore;
-use crate::call::Call;
 use crate::codec::{array_of, millis, number_of};
 use crate::error::unreadable;
+use crate::repeat::Call;
 use crate::scripts::Lua;
 
 /// The most jobs that one step removes, and the most idempotency keys that it forgets, over all

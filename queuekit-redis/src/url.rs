@@ -25,7 +25,19 @@ const SETTINGS: [&str; 10] = [
 /// The default port of sentinels.
 const SENTINEL_PORT: u16 = 26_379;
 
-pub(crate) fn parse(url: &str) -> Result<RedisConfig> {
+impl RedisConfig {
+    /// The store of a URL: see [`RedisStore::connect_url`] for its settings.
+    ///
+    /// [`RedisStore::connect_url`]: crate::RedisStore::connect_url
+    ///
+    /// # Errors
+    /// `Invalid`, naming what is wrong with it.
+    pub fn from_url(url: &str) -> Result<Self> {
+        parse(url)
+    }
+}
+
+fn parse(url: &str) -> Result<RedisConfig> {
     let (address, query) = url.split_once('?').unwrap_or((url, ""));
     if query.contains('@') {
         // The text before it may be the rest of a password, so it is not shown.

@@ -15,9 +15,9 @@ use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 use crate::address::Address;
-use crate::call::Call;
 use crate::error::{Class, Failure, Outcome, is_forbidden};
 use crate::node::Node;
+use crate::repeat::Call;
 use slots::{Range, SLOTS, ranges, slot_of};
 
 /// How long one node may take to say where the slots are.

@@ -10,10 +10,11 @@ use redis::Value;
 
 use super::{answered, record};
 use crate::RedisStore;
-use crate::call::{Answered, Call, Request};
+use crate::call::{Answered, Request};
 use crate::codec::{array_of, bytes_of, delivery_data, event_id, millis};
 use crate::doubt::may_be_of;
 use crate::keys::QueueKeys;
+use crate::repeat::Call;
 use crate::scripts::Lua;
 
 /// Bytes of an event's id.

@@ -10,10 +10,11 @@ use redis::Value;
 
 use super::answered;
 use crate::RedisStore;
-use crate::call::{Call, Request};
+use crate::call::Request;
 use crate::codec::{array_of, bytes_of, number_of};
 use crate::layout::DELIVERY;
 use crate::layout::bytes::Parts;
+use crate::repeat::Call;
 use crate::scripts::Lua;
 
 /// The most events that one step and one script look at. A script also stops after this many bytes

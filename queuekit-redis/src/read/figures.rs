@@ -10,9 +10,9 @@ use redis::Value;
 
 use super::workers;
 use crate::RedisStore;
-use crate::call::Call;
 use crate::codec::{array_of, bytes_of, number_of};
 use crate::error::unreadable;
+use crate::repeat::Call;
 use crate::scripts::Lua;
 
 /// The most queues that are asked at once.

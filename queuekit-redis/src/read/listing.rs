@@ -5,13 +5,13 @@ use std::mem::take;
 use std::time::Instant;
 
 use queuekit_core::backend::Listed;
-use queuekit_core::{Job, JobFilter, JobId, Page, QueueName, Result, Status, StatusSet, Timestamp};
+use queuekit_core::{Job, JobFilter, JobId, Page, QueueName, Result, StatusSet, Timestamp};
 
-use super::position::Position;
+use super::position::{Position, section_name};
 use crate::RedisStore;
-use crate::call::Call;
 use crate::codec::{View, array_of, bytes_of, number_of};
 use crate::error::unreadable;
+use crate::repeat::Call;
 use crate::scripts::Lua;
 
 /// The most jobs that one page looks at, whether they match or not.
@@ -214,18 +214,5 @@ impl Pager<'_> {
         let last = job.errors.last().map(|failure| failure.error.as_str());
         let reason = job.reason.as_ref().map(|reason| reason.as_str());
         self.filter.admits(&listed) && self.filter.admits_error(job.status, [last, reason])
-    }
-}
-
-/// The section with the jobs that can have these statuses.
-pub(super) fn section_name(statuses: StatusSet) -> &'static str {
-    let of = |status| statuses.contains(status);
-    match () {
-        () if of(Status::Running) => "leased",
-        () if of(Status::Dead) => "dead",
-        () if of(Status::Cancelled) => "cancelled",
-        () if of(Status::Completed) => "completed",
-        () if of(Status::Blocked) => "keyed",
-        () => "waiting",
     }
 }

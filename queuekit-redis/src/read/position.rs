@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use queuekit_core::{Error, ErrorKind, QueueName, Result, StatusSet};
+use queuekit_core::{Error, ErrorKind, QueueName, Result, Status, StatusSet};
 use serde::{Deserialize, Serialize};
 
-use super::listing::section_name;
 use crate::layout::{PLACE, SCORED, TAGGED};
 
 /// The last job a page looked at, by its place in its section.
@@ -53,5 +52,18 @@ fn is_place(section: &str, place: &[u8]) -> bool {
         }
         ("waiting" | "keyed", letter) => letter == Some(&b'k'),
         _ => digits(SCORED.score, u8::is_ascii_digit),
+    }
+}
+
+/// The section with the jobs that can have these statuses.
+pub(super) fn section_name(statuses: StatusSet) -> &'static str {
+    let of = |status| statuses.contains(status);
+    match () {
+        () if of(Status::Running) => "leased",
+        () if of(Status::Dead) => "dead",
+        () if of(Status::Cancelled) => "cancelled",
+        () if of(Status::Completed) => "completed",
+        () if of(Status::Blocked) => "keyed",
+        () => "waiting",
     }
 }

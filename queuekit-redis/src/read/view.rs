@@ -5,9 +5,9 @@ use std::time::Duration;
 use queuekit_core::{Job, JobId, QueueName, Result, Timestamp};
 
 use crate::RedisStore;
-use crate::call::Call;
 use crate::codec::{View, array_of, number_of};
 use crate::error::unreadable;
+use crate::repeat::Call;
 use crate::scripts::Lua;
 
 /// A job, the instant of the reading, and how long ago its lease ran out.

@@ -6,9 +6,9 @@ use queuekit_core::{Job, JobId, Result};
 use super::view::Shown;
 use super::workers;
 use crate::RedisStore;
-use crate::call::Call;
 use crate::codec::{array_of, bytes_of, job_id};
 use crate::error::unreadable;
+use crate::repeat::Call;
 use crate::scripts::Lua;
 
 /// The most jobs that are counted before one.

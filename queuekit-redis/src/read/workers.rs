@@ -7,9 +7,10 @@ use queuekit_core::{Kind, LeaseTtl, QueueName, Result, Timestamp, WorkerId};
 use serde::{Deserialize, Serialize};
 
 use crate::RedisStore;
-use crate::call::{Call, Request};
+use crate::call::Request;
 use crate::codec::{array_of, bytes_of, millis, number_of};
 use crate::error::unreadable;
+use crate::repeat::Call;
 use crate::scripts::Lua;
 
 /// The stored content of a beat.

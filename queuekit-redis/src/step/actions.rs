@@ -1,21 +1,9 @@
-//! An operator's actions on jobs, by id.
-
-use std::sync::atomic::{AtomicBool, Ordering};
+//! Actions on jobs, as the script takes and answers them.
 
 use queuekit_core::{Error, ErrorKind, JobId, LeaseToken, QueueName, Result};
-use redis::Value;
 
-use super::enqueue::answered;
-use crate::RedisStore;
-use crate::call::Call;
-use crate::codec::{array_of, bytes_of, token};
-use crate::doubt::in_part;
-use crate::scripts::Lua;
-
-/// The most jobs that one script changes.
-const SLICE: usize = 100;
-/// About how many members of a set one script looks at, to find a job.
-const SCAN: usize = 1000;
+use crate::codec::token;
+use crate::error::answered;
 
 /// One action on one job.
 #[derive(Clone, Debug)]
@@ -61,100 +49,21 @@ impl Action {
         Self { text: token(lease), queue: Some(lease.queue.clone()), ..Self::new(what, lease.id) }
     }
 
-    fn may_be_of(&self, queue: &QueueName) -> bool {
+    pub(crate) fn id(&self) -> JobId {
+        self.id
+    }
+
+    pub(crate) fn args(&self) -> [Vec<u8>; 4] {
+        [self.what.into(), self.id.as_bytes().to_vec(), self.text.clone(), self.reason.clone()]
+    }
+
+    pub(crate) fn may_be_of(&self, queue: &QueueName) -> bool {
         self.queue.as_ref().is_none_or(|of| of == queue)
     }
 }
 
-impl RedisStore {
-    /// Runs each action in the queue that has the job; a job in no queue is `Unknown`.
-    pub(crate) async fn act(
-        &self,
-        operation: &'static str,
-        acts: Vec<Action>,
-    ) -> Result<Vec<Acted>> {
-        let ids: Vec<JobId> = acts.iter().map(|act| act.id).collect();
-        let changed = AtomicBool::new(false);
-        let changed = &changed;
-        let ask = |queue: QueueName, slice: Vec<usize>| {
-            let may_be = |at: &usize| acts[*at].may_be_of(&queue);
-            let asked: Vec<bool> = slice.iter().map(may_be).collect();
-            let of_queue = slice.iter().filter(|at| may_be(at)).map(|at| acts[*at].clone());
-            let of_queue: Vec<Action> = of_queue.collect();
-            async move {
-                let mut acted =
-                    self.act_on(operation, &queue, of_queue, changed).await?.into_iter();
-                let was_there = |acted: &Acted| *acted != Acted::Unknown;
-                let answer = |asked: bool| asked.then(|| acted.next()).flatten().filter(was_there);
-                Ok(asked.into_iter().map(answer).collect())
-            }
-        };
-        let acted = self.for_jobs(&ids, ask).await;
-        let acted = acted.map_err(|error| match changed.load(Ordering::Relaxed) {
-            true => in_part(error),
-            false => error,
-        })?;
-        Ok(acted.into_iter().map(|acted| acted.unwrap_or(Acted::Unknown)).collect())
-    }
-
-    /// Sets `changed` once it has changed something, because a later part may fail.
-    pub(crate) async fn act_on(
-        &self,
-        operation: &'static str,
-        queue: &QueueName,
-        acts: Vec<Action>,
-        changed: &AtomicBool,
-    ) -> Result<Vec<Acted>> {
-        let mut all = Vec::with_capacity(acts.len());
-        for slice in acts.chunks(SLICE) {
-            let args = slice.iter().flat_map(|act| {
-                let id = act.id.as_bytes().to_vec();
-                [act.what.into(), id, act.text.clone(), act.reason.clone()]
-            });
-            // A repetition could change a job that another call has changed meanwhile.
-            let answer = self.on_queue(operation, Call::Once, Lua::Actions, queue, args).await?;
-            let answer = array_of(answer).ok_or_else(|| answered(operation))?;
-            for (act, word) in slice.iter().zip(answer) {
-                let word = bytes_of(word).ok_or_else(|| answered(operation))?;
-                let acted = Acted::read(&word, act.id)?;
-                let changes = matches!(acted, Acted::Done | Acted::Requested);
-                changed.fetch_or(changes, Ordering::Relaxed);
-                all.push(acted);
-            }
-        }
-        self.stir(std::iter::once(queue));
-        if all.contains(&Acted::Requested) {
-            self.tell_cancel(queue);
-        }
-        Ok(all)
-    }
-
-    /// Deletes a dead job with two unreadable records, whose place cannot be computed; false if the
-    /// job is not dead.
-    pub(crate) async fn clear(&self, id: JobId) -> Result<bool> {
-        let ask = |queue: QueueName, _| async move {
-            self.clear_from(&queue, id, "held").await?;
-            Ok(vec![self.clear_from(&queue, id, "dead").await?.then_some(())])
-        };
-        Ok(self.for_jobs(&[id], ask).await?.iter().any(Option::is_some))
-    }
-
-    async fn clear_from(&self, queue: &QueueName, id: JobId, part: &str) -> Result<bool> {
-        let mut from = b"0".to_vec();
-        loop {
-            let args = [id.as_bytes().to_vec(), part.into(), from, SCAN.to_string().into()];
-            // A repetition would not find the job that the first attempt has removed.
-            let call = Call::Once;
-            match self.on_queue("delete_job", call, Lua::Clear, queue, args).await? {
-                Value::BulkString(next) if next != b"0" => from = next,
-                answer => return Ok(answer == Value::Int(1)),
-            }
-        }
-    }
-}
-
 impl Acted {
-    fn read(word: &[u8], id: JobId) -> Result<Self> {
+    pub(crate) fn read(word: &[u8], id: JobId) -> Result<Self> {
         Ok(match word {
             b"done" => Self::Done,
             b"already" => Self::Already,

@@ -1,10 +1,13 @@
-//! Requests to the scripts, and their answers.
+//! Requests to the scripts that change jobs, and their answers.
 
 mod actions;
 mod enqueue;
-mod exchange;
+pub(crate) mod exchange;
 mod parts;
-mod request;
 mod round;
 
 pub(crate) use actions::{Acted, Action};
+pub(crate) use enqueue::{Grouped, Refusals, job_args};
+pub(crate) use exchange::{Answer, Ask, Outcomes, Part};
+pub(crate) use parts::joined;
+pub(crate) use round::{Round, share};

@@ -4,7 +4,7 @@ use queuekit_core::{Error, ErrorKind, Result};
 
 /// The answers of all parts. If some took effect and others failed, the whole is in doubt: a
 /// repetition finds the finished parts done (contract R2.3).
-pub(super) fn joined<T>(answers: Vec<Result<T>>) -> Result<Vec<T>> {
+pub(crate) fn joined<T>(answers: Vec<Result<T>>) -> Result<Vec<T>> {
     let count = answers.len();
     let (mut done, mut failed): (Vec<T>, Option<Error>) = (Vec::with_capacity(count), None);
     let mut failures = 0;

@@ -1,0 +1,53 @@
+//! The queues as last seen.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use queuekit_core::{JobId, QueueName};
+
+/// After this long a queue that is used is entered again. This repairs an entry that was lost when
+/// a queue was removed and created again at once.
+const TRUSTED: Duration = Duration::from_secs(5);
+
+/// The queues as last seen. This saves a look-up and is never trusted: the script that stores jobs
+/// in a queue checks that it exists.
+#[derive(Debug, Default)]
+pub(crate) struct Known(Mutex<HashMap<QueueName, Option<Instant>>>);
+
+impl Known {
+    pub(crate) fn learn(&self, names: &[QueueName], entered: Option<Instant>) {
+        let mut known = self.names();
+        for name in names {
+            let at = known.entry(name.clone()).or_default();
+            *at = entered.or(*at);
+        }
+    }
+
+    pub(crate) fn were_entered(&self, names: &[QueueName]) -> bool {
+        let known = self.names();
+        names.iter().all(|name| known.get(name).is_some_and(Option::is_some))
+    }
+
+    pub(crate) fn forget(&self, name: &QueueName) {
+        self.names().remove(name);
+    }
+
+    /// The queues that were not entered lately.
+    pub(crate) fn stale<'a>(&self, names: &[&'a QueueName]) -> Vec<&'a QueueName> {
+        let known = self.names();
+        let is_fresh = |name: &QueueName| {
+            known.get(name).is_some_and(|at| at.is_some_and(|at| at.elapsed() < TRUSTED))
+        };
+        names.iter().filter(|name| !is_fresh(name)).copied().collect()
+    }
+
+    /// The queues that may have a job with this id.
+    pub(crate) fn of_job(&self, id: JobId) -> Vec<QueueName> {
+        self.names().keys().filter(|name| id.belongs_to(name)).cloned().collect()
+    }
+
+    fn names(&self) -> MutexGuard<'_, HashMap<QueueName, Option<Instant>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
