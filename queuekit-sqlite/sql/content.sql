@@ -2,7 +2,7 @@
 -- Parameters: 1 key.
 -- Result: kind, payload.
 -- Index: the primary keys.
-SELECT jobs.kind, coalesce(jobs.payload, large.payload, events.data)
+SELECT jobs.kind, coalesce(jobs.payload, large.payload, events.data) AS payload
 FROM queuekit_jobs AS jobs
 LEFT JOIN queuekit_payloads AS large ON large.job = jobs.key AND jobs.payload IS NULL
 LEFT JOIN queuekit_events AS events ON events.seq = jobs.event

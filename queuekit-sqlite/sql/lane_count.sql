@@ -6,11 +6,11 @@ SELECT
     (
         SELECT count(*) FROM queuekit_jobs
         WHERE queue = ?1 AND lane = ?2 AND state = 0 AND state < 2
-    ),
+    ) AS waiting,
     (
         SELECT count(*) FROM queuekit_jobs
         WHERE queue = ?1 AND lane = ?2 AND state = 1 AND state < 2
-    ),
+    ) AS running,
     (
         SELECT count(*) FROM queuekit_jobs WHERE queue = ?1 AND lane = ?2 AND holds = 1
-    );
+    ) AS held;

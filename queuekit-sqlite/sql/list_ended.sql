@@ -2,6 +2,6 @@
 -- Parameters: 1 queue, 2 state, 3 finished_at and 4 end_seq of the place, 5 how many.
 -- Result: key, finished_at, end_seq.
 -- Index: queuekit_jobs_ended, covering.
-SELECT key, finished_at, end_seq FROM queuekit_jobs
+SELECT key, finished_at AS at, end_seq AS seq FROM queuekit_jobs
 WHERE queue = ?1 AND state = ?2 AND state >= 2 AND (finished_at, end_seq) < (?3, ?4)
 ORDER BY finished_at DESC, end_seq DESC LIMIT ?5;

@@ -9,6 +9,7 @@ use queuekit_core::capability::{Durability, Fact, Finding, Inspect, Severity};
 use queuekit_core::{Error, ErrorKind, Result};
 use rusqlite::Connection;
 
+use crate::column_names::only;
 use crate::error::failed;
 use crate::schema;
 use crate::statements::{PROBE_DELETE, PROBE_INSERT};
@@ -141,5 +142,5 @@ fn pragma_text(conn: &Connection, pragma: &str) -> Result<String> {
         rusqlite::types::Value::Text(text) => text,
         other => format!("{other:?}"),
     };
-    conn.pragma_query_value(None, pragma, |row| row.get(0)).map(text).map_err(failed)
+    conn.pragma_query_value(None, pragma, only).map(text).map_err(failed)
 }

@@ -9,6 +9,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
 use tokio::sync::oneshot;
 
+use crate::column_names::only;
 use crate::config::{Create, SqliteConfig, Synchronous};
 use crate::error::{failed, is_busy};
 use crate::schema::{self, Tables};
@@ -172,8 +173,7 @@ fn set_journal(conn: &Connection, config: &SqliteConfig, tables: Tables) -> Resu
         // It takes effect only before the first table.
         conn.pragma_update(None, "auto_vacuum", "INCREMENTAL").map_err(failed)?;
     }
-    let mode = |row: &rusqlite::Row<'_>| row.get::<_, String>(0);
-    let found = conn.pragma_query_value(None, "journal_mode", mode).map_err(failed)?;
+    let found: String = conn.pragma_query_value(None, "journal_mode", only).map_err(failed)?;
     if found == "wal" {
         return Ok(());
     }
@@ -184,7 +184,7 @@ fn set_journal(conn: &Connection, config: &SqliteConfig, tables: Tables) -> Resu
         );
         return Err(Error::new(ErrorKind::Conflict, message));
     }
-    let switch = || conn.pragma_update_and_check(None, "journal_mode", "WAL", mode);
+    let switch = || conn.pragma_update_and_check(None, "journal_mode", "WAL", only::<String>);
     let now = patiently(config.op_timeout, switch)?;
     if now == "wal" {
         return Ok(());
@@ -219,7 +219,7 @@ fn set_pragmas(conn: &Connection, config: &SqliteConfig) -> Result<()> {
         Synchronous::Normal => ("NORMAL", 1),
     };
     conn.pragma_update(None, "synchronous", name).map_err(failed)?;
-    let found = conn.pragma_query_value(None, "synchronous", |row| row.get::<_, i64>(0));
+    let found = conn.pragma_query_value(None, "synchronous", only::<i64>);
     if found.map_err(failed)? != wanted {
         let message = format!(
             "SQLite did not take synchronous={name}, so nobody knows what an Ok survives; build \

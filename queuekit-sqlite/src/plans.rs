@@ -91,7 +91,7 @@ fn migrated() -> Connection {
 fn plan(conn: &Connection, sql: &str) -> Vec<String> {
     let mut explain = conn.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
     let values = vec![None::<i64>; explain.parameter_count()];
-    let lines = explain.query_map(params_from_iter(values), |row| row.get(3));
+    let lines = explain.query_map(params_from_iter(values), |row| row.get("detail"));
     lines.unwrap().map(Result::unwrap).collect()
 }
 

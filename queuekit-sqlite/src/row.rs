@@ -7,13 +7,20 @@ use queuekit_core::{JobId, Kind, LeaseToken, Nonce, Priority, State, Timestamp};
 use rusqlite::types::ValueRef;
 use rusqlite::{Row, params};
 
+use crate::column_names::columns;
 use crate::statements::JOB_UPDATE;
 
 /// The lane of the jobs without a partition key in a fair queue.
 pub(crate) const PLAIN: &str = "";
 
-/// How many columns `job.sql` answers.
-pub(crate) const RECORD_COLUMNS: usize = 31;
+columns! {
+    pub(crate) struct RecordColumns {
+        key, id, queue, kind, state, rank, scheduled_at, seq, open, lane, due, holds, attempts,
+        max_attempts, releases, lease_seq, nonce, lease_expires_at, worker, started_at,
+        cancel_requested, finished_at, end_seq, deadline_ms, deadline_at, idempotency_key,
+        unique_until_done, size, reason, created_at, timeout_ms,
+    }
+}
 
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
@@ -55,43 +62,47 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Reads a row of `job.sql`. A column that cannot be read makes the record corrupt, never an
+    /// Reads the columns of a job. A column that cannot be read makes the record corrupt, never an
     /// error: one broken row must not stop the others (contract R5.8).
-    pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+    pub(crate) fn read(row: &Row<'_>, at: &RecordColumns) -> rusqlite::Result<Self> {
         let mut read = Reader::of(row);
-        let id = read.id(1);
+        let id = read.id(at.id);
         let mut record = Self {
-            key: row.get(0)?,
+            key: row.get(at.key)?,
             id: id.unwrap_or(JobId::from_bytes([0; 16])),
-            queue: row.get(2)?,
-            kind: read.text(3).unwrap_or_default(),
-            state: read.state(4),
-            rank: row.get(5)?,
-            scheduled_at: Timestamp::from_millis(row.get(6)?),
-            seq: row.get(7)?,
-            open: row.get(8)?,
-            lane: read.text(9),
-            due: row.get(10)?,
-            holds: row.get(11)?,
-            attempts: read.small(12),
-            max_attempts: read.small(13),
-            releases: read.small(14),
-            lease_seq: unsigned(row.get(15)?),
-            nonce: read.bytes16(16).map(Nonce::from_bytes),
-            lease_expires_at: read.time(17),
-            worker: read.text(18),
-            started_at: read.time(19),
-            cancel_requested: row.get(20)?,
-            finished_at: read.time(21),
-            end_seq: row.get(22)?,
-            deadline: row.get::<_, Option<i64>>(23)?.map(|ms| Duration::from_millis(unsigned(ms))),
-            deadline_at: read.time(24),
-            idempotency_key: read.text(25),
-            unique_until_done: row.get(26)?,
-            size: row.get(27)?,
-            reason: read.text(28),
-            created_at: Timestamp::from_millis(row.get(29)?),
-            timeout: u64::try_from(row.get::<_, i64>(30)?).ok().map(Duration::from_millis),
+            queue: row.get(at.queue)?,
+            kind: read.text(at.kind).unwrap_or_default(),
+            state: read.state(at.state),
+            rank: row.get(at.rank)?,
+            scheduled_at: Timestamp::from_millis(row.get(at.scheduled_at)?),
+            seq: row.get(at.seq)?,
+            open: row.get(at.open)?,
+            lane: read.text(at.lane),
+            due: row.get(at.due)?,
+            holds: row.get(at.holds)?,
+            attempts: read.small(at.attempts),
+            max_attempts: read.small(at.max_attempts),
+            releases: read.small(at.releases),
+            lease_seq: unsigned(row.get(at.lease_seq)?),
+            nonce: read.bytes16(at.nonce).map(Nonce::from_bytes),
+            lease_expires_at: read.time(at.lease_expires_at),
+            worker: read.text(at.worker),
+            started_at: read.time(at.started_at),
+            cancel_requested: row.get(at.cancel_requested)?,
+            finished_at: read.time(at.finished_at),
+            end_seq: row.get(at.end_seq)?,
+            deadline: row
+                .get::<_, Option<i64>>(at.deadline_ms)?
+                .map(|ms| Duration::from_millis(unsigned(ms))),
+            deadline_at: read.time(at.deadline_at),
+            idempotency_key: read.text(at.idempotency_key),
+            unique_until_done: row.get(at.unique_until_done)?,
+            size: row.get(at.size)?,
+            reason: read.text(at.reason),
+            created_at: Timestamp::from_millis(row.get(at.created_at)?),
+            timeout: u64::try_from(row.get::<_, i64>(at.timeout_ms)?)
+                .ok()
+                .map(Duration::from_millis),
             result: None,
             corrupt: false,
         };
@@ -162,10 +173,6 @@ pub(crate) struct Reader<'r, 's> {
 impl<'r, 's> Reader<'r, 's> {
     pub(crate) fn of(row: &'r Row<'s>) -> Self {
         Self { row, corrupt: false }
-    }
-
-    pub(crate) fn required_bytes(&mut self, at: usize) -> rusqlite::Result<Bytes> {
-        self.row.get_ref(at)?.as_blob().map(Bytes::copy_from_slice).map_err(Into::into)
     }
 
     pub(crate) fn text(&mut self, at: usize) -> Option<String> {

@@ -28,7 +28,8 @@ pub(crate) struct Tables {
 
 impl Tables {
     pub(crate) fn of(conn: &Connection) -> rusqlite::Result<Self> {
-        let read = |row: &rusqlite::Row<'_>| Ok(Self { own: row.get(0)?, foreign: row.get(1)? });
+        let read =
+            |row: &rusqlite::Row<'_>| Ok(Self { own: row.get("own")?, foreign: row.get("other")? });
         conn.query_row(TABLES, [], read)
     }
 }
@@ -38,7 +39,9 @@ pub(crate) fn status(conn: &Connection) -> Result<SchemaStatus> {
     if !Tables::of(conn).map_err(failed)?.own {
         return Ok(SchemaStatus::new(0, 0, wanted));
     }
-    let read = |row: &rusqlite::Row<'_>| Ok(SchemaStatus::new(row.get(0)?, row.get(1)?, wanted));
+    let read = |row: &rusqlite::Row<'_>| {
+        Ok(SchemaStatus::new(row.get("stored")?, row.get("compatible_from")?, wanted))
+    };
     conn.query_row(MIGRATION_VERSION, [], read).map_err(failed)
 }
 

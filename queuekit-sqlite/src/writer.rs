@@ -15,6 +15,7 @@ use queuekit_core::{Clock, Error, ErrorKind, Limits, Result, retry};
 use rusqlite::Connection;
 use tokio::sync::{oneshot, watch};
 
+use crate::column_names::only;
 use crate::command::{Command, Typed};
 use crate::error::{closed, failed, failed_to_commit, is_busy, is_fault};
 use crate::file_identity::FileIdentity;
@@ -258,7 +259,7 @@ impl Thread {
         }
         self.looked = Instant::now();
         let version = self.conn.prepare_cached(DATA_VERSION);
-        let version = version.and_then(|mut version| version.query_row([], |row| row.get(0)));
+        let version = version.and_then(|mut version| version.query_row([], only));
         let version: Option<i64> = version.ok();
         if version != self.version {
             self.version = version;

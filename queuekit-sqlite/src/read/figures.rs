@@ -53,7 +53,7 @@ impl Step<'_> {
         let mut queue = Queue::empty(row.name.clone(), row.settings.clone(), self.now);
         queue.counts = waiting.counts;
         let expired = params![row.id, self.now.as_millis(), EXAMINED + 1];
-        let expired = unsigned(self.row(COUNT_EXPIRED, expired, |row| row.get(0))?.unwrap_or(0));
+        let expired = unsigned(self.value(COUNT_EXPIRED, expired)?.unwrap_or(0));
         let bounded = |value: u64| Count { value, exact: value <= EXACT_COUNT };
         let running = row.count(State::Running).saturating_sub(expired);
         queue.counts.set(Status::Expired, bounded(expired));
@@ -102,13 +102,13 @@ impl Step<'_> {
     fn open_jobs(&self, row: &QueueRow, waiting: &mut Waiting) -> Result<(i64, Vec<i64>)> {
         let (now, bound) = (self.now.as_millis(), EXAMINED + 1);
         let (mut due, mut future, mut rank) = (0, Vec::new(), -1);
-        while let Some(next) = self.row(NEXT_RANK, params![row.id, rank], |row| row.get(0))? {
+        while let Some(next) = self.value(NEXT_RANK, params![row.id, rank])? {
             rank = next;
             let counted = params![row.id, rank, now, i64::MAX, bound];
-            due += self.row(COUNT_BEFORE, counted, |row| row.get::<_, i64>(0))?.unwrap_or(0);
+            due += self.value::<i64>(COUNT_BEFORE, counted)?.unwrap_or(0);
             let left = bound - future.len() as i64;
             future.extend(self.keys(FUTURE_KEYS, params![row.id, rank, now, left])?);
-            let first = self.row(FIRST_OF_RANK, params![row.id, rank], |row| row.get(0))?;
+            let first = self.value(FIRST_OF_RANK, params![row.id, rank])?;
             waiting.due_since(first.map(Timestamp::from_millis).filter(|at| *at <= self.now));
         }
         Ok((due, future))

@@ -8,6 +8,7 @@ use rusqlite::{Row, params};
 use serde::{Deserialize, Serialize};
 
 use super::status::Frontiers;
+use crate::column_names::columns;
 use crate::row::{PLAIN, Record};
 use crate::statements::*;
 use crate::step::{QueueRow, Step};
@@ -41,6 +42,18 @@ struct Pager<'f> {
     items: Vec<Job>,
     examined: usize,
     frontiers: Frontiers,
+}
+
+columns! {
+    struct TimeColumns { key, at, seq }
+}
+
+columns! {
+    struct ServingColumns { key, rank, scheduled_at, seq }
+}
+
+columns! {
+    struct LaneColumns { key, lane, seq }
 }
 
 impl Step<'_> {
@@ -121,7 +134,9 @@ impl Step<'_> {
         statuses: StatusSet,
         after: Option<&Place>,
     ) -> Result<Vec<(i64, Place)>> {
-        let time = |row: &Row<'_>| Ok((row.get(0)?, Place::Time(row.get(1)?, row.get(2)?)));
+        let time = |row: &Row<'_>, at: &TimeColumns| {
+            Ok((row.get(at.key)?, Place::Time(row.get(at.at)?, row.get(at.seq)?)))
+        };
         let ended = |state: State| {
             let (at, seq) = match after {
                 Some(Place::Time(at, seq)) => (*at, *seq),
@@ -148,9 +163,9 @@ impl Step<'_> {
                     Some(Place::Serving(rank, at, seq)) => (*rank, *at, *seq),
                     _ => (-1, 0, 0),
                 };
-                let serving = |row: &Row<'_>| {
-                    let place = Place::Serving(row.get(1)?, row.get(2)?, row.get(3)?);
-                    Ok((row.get(0)?, place))
+                let serving = |row: &Row<'_>, at: &ServingColumns| {
+                    let (rank, due) = (row.get(at.rank)?, row.get(at.scheduled_at)?);
+                    Ok((row.get(at.key)?, Place::Serving(rank, due, row.get(at.seq)?)))
                 };
                 self.rows(LIST_WAITING, params![queue.id, rank, at, seq, SLICE], serving)
             }
@@ -163,8 +178,10 @@ impl Step<'_> {
             Some(Place::Lane(lane, seq)) => (lane.as_str(), *seq),
             _ => (PLAIN, 0),
         };
-        let read =
-            |row: &Row<'_>| Ok((row.get(0)?, Place::Lane(row.get::<_, String>(1)?, row.get(2)?)));
+        let read = |row: &Row<'_>, at: &LaneColumns| {
+            let place = Place::Lane(row.get::<_, String>(at.lane)?, row.get(at.seq)?);
+            Ok((row.get(at.key)?, place))
+        };
         let mut slice = self.rows(LIST_LANE, params![queue.id, lane, seq, SLICE], read)?;
         if slice.len() < SLICE {
             let rest = params![queue.id, lane, SLICE - slice.len()];
@@ -185,7 +202,7 @@ impl Step<'_> {
         if !filter.admits(&listed) || filter.error_contains.is_none() {
             return Ok(filter.admits(&listed));
         }
-        let last = self.row(LAST_FAILURE, [record.key], |row| row.get::<_, String>(0))?;
+        let last = self.value::<String>(LAST_FAILURE, [record.key])?;
         Ok(filter.admits_error(status, [last.as_deref(), record.reason.as_deref()]))
     }
 }

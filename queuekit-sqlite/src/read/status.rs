@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use queuekit_core::{Result, State, Status, lifecycle};
 use rusqlite::{Row, params};
 
+use crate::column_names::columns;
 use crate::row::Record;
 use crate::statements::{LANE_FRONTIER, LANE_WAITING};
 use crate::step::Step;
@@ -12,6 +13,10 @@ use crate::step::Step;
 /// The last unblocked sequence of each key of a queue, found once per read.
 #[derive(Debug, Default)]
 pub(crate) struct Frontiers(HashMap<(usize, String), i64>);
+
+columns! {
+    struct WaitingColumns { seq, scheduled_at }
+}
 
 impl Step<'_> {
     pub(super) fn status(&mut self, record: &Record, frontiers: &mut Frontiers) -> Result<Status> {
@@ -53,10 +58,12 @@ impl Step<'_> {
         let (id, now) = (self.queue_at(queue).id, self.now.as_millis());
         if self.queue_at(queue).skips() {
             let last = params![id, key, now, free];
-            let last = self.row(LANE_FRONTIER, last, |row| row.get(0))?;
+            let last = self.value(LANE_FRONTIER, last)?;
             return Ok(last.unwrap_or(i64::MAX));
         }
-        let read = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
+        let read = |row: &Row<'_>, at: &WaitingColumns| {
+            Ok((row.get::<_, i64>(at.seq)?, row.get::<_, i64>(at.scheduled_at)?))
+        };
         let mut frontier = 0;
         for (seq, scheduled_at) in self.rows(LANE_WAITING, params![id, key, free], read)? {
             if free == 0 {

@@ -7,9 +7,22 @@ use queuekit_core::{
 use rusqlite::Row;
 
 use super::status::Frontiers;
+use crate::column_names::columns;
 use crate::row::{Reader, Record, unsigned};
 use crate::statements::{FAILURES, LOGS, VIEW};
 use crate::step::Step;
+
+columns! {
+    struct RestColumns { payload, metadata, result, moved_from, progress, progress_message }
+}
+
+columns! {
+    struct FailureColumns { lease_seq, attempt, at, worker, error }
+}
+
+columns! {
+    struct LineColumns { at, line }
+}
 
 impl Step<'_> {
     pub(crate) fn get_job(&mut self, id: JobId) -> Result<Option<Job>> {
@@ -30,8 +43,8 @@ impl Step<'_> {
             Err(_) => Kind::new("unreadable")?,
         };
         let mut job = Job::pending(record.id, name, kind, record.created_at);
-        self.row(VIEW, [record.key], |row| {
-            show(&mut job, row);
+        self.row(VIEW, [record.key], |row, at| {
+            show(&mut job, row, at);
             Ok(())
         })?;
         if record.corrupt {
@@ -68,30 +81,30 @@ impl Step<'_> {
     }
 }
 
-fn show(job: &mut Job, row: &Row<'_>) {
+fn show(job: &mut Job, row: &Row<'_>, at: &RestColumns) {
     let mut read = Reader::of(row);
-    job.payload = read.bytes(0).unwrap_or_default();
-    let metadata = read.text(1).and_then(|text| serde_json::from_str(&text).ok());
+    job.payload = read.bytes(at.payload).unwrap_or_default();
+    let metadata = read.text(at.metadata).and_then(|text| serde_json::from_str(&text).ok());
     job.metadata = metadata.unwrap_or_default();
-    job.result = read.bytes(2);
-    job.moved_from = read.id(3);
-    let fraction: Option<f64> = row.get(4).unwrap_or_default();
-    let message = read.text(5).unwrap_or_default();
+    job.result = read.bytes(at.result);
+    job.moved_from = read.id(at.moved_from);
+    let fraction: Option<f64> = row.get(at.progress).unwrap_or_default();
+    let message = read.text(at.progress_message).unwrap_or_default();
     job.progress = fraction.map(|fraction| Progress::new(fraction as f32, &message));
 }
 
-fn failure(row: &Row<'_>) -> rusqlite::Result<Failure> {
+fn failure(row: &Row<'_>, at: &FailureColumns) -> rusqlite::Result<Failure> {
     let mut read = Reader::of(row);
     Ok(Failure {
-        lease_seq: unsigned(row.get(0)?),
-        attempt: row.get(1)?,
-        at: Timestamp::from_millis(row.get(2)?),
-        worker: read.text(3).and_then(|id| WorkerId::new(id).ok()),
-        error: ErrorText::from(read.text(4).unwrap_or_default()),
+        lease_seq: unsigned(row.get(at.lease_seq)?),
+        attempt: row.get(at.attempt)?,
+        at: Timestamp::from_millis(row.get(at.at)?),
+        worker: read.text(at.worker).and_then(|id| WorkerId::new(id).ok()),
+        error: ErrorText::from(read.text(at.error).unwrap_or_default()),
     })
 }
 
-fn log_line(row: &Row<'_>) -> rusqlite::Result<LogLine> {
-    let text = Reader::of(row).text(1).unwrap_or_default();
-    Ok(LogLine { at: Timestamp::from_millis(row.get(0)?), text })
+fn log_line(row: &Row<'_>, at: &LineColumns) -> rusqlite::Result<LogLine> {
+    let text = Reader::of(row).text(at.line).unwrap_or_default();
+    Ok(LogLine { at: Timestamp::from_millis(row.get(at.at)?), text })
 }

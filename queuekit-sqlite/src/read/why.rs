@@ -40,7 +40,7 @@ impl Step<'_> {
     /// The job that this one waits for; none if its key has all the leases it may have.
     fn blocker(&self, queue: usize, record: &Record) -> Result<Option<JobId>> {
         let place = params![self.queue_at(queue).id, record.partition_key()];
-        let blocker = self.row(LANE_BLOCKER, place, |row| row.get(0))?;
+        let blocker = self.value(LANE_BLOCKER, place)?;
         Ok(blocker.map(JobId::from_bytes).filter(|blocker| *blocker != record.id))
     }
 
@@ -51,7 +51,7 @@ impl Step<'_> {
         }
         let id = self.queue_at(queue).id;
         let (mut before, mut rank) = (0, -1);
-        while let Some(next) = self.row(NEXT_RANK, params![id, rank], |row| row.get(0))? {
+        while let Some(next) = self.value(NEXT_RANK, params![id, rank])? {
             rank = next;
             if rank > record.rank || before >= EXAMINED {
                 break;
@@ -60,7 +60,7 @@ impl Step<'_> {
             let own_place = (record.scheduled_at.as_millis(), record.seq - 1);
             let (at, seq) = if rank == record.rank { own_place.min(all_due) } else { all_due };
             let counted = params![id, rank, at, seq, EXAMINED - before];
-            before += self.row(COUNT_BEFORE, counted, |row| row.get::<_, i64>(0))?.unwrap_or(0);
+            before += self.value::<i64>(COUNT_BEFORE, counted)?.unwrap_or(0);
         }
         Ok((before < EXAMINED).then_some(before as u64))
     }

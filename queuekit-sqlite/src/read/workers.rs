@@ -6,6 +6,7 @@ use queuekit_core::capability::{Beat, Served, WorkerInfo};
 use queuekit_core::{LeaseTtl, Result, Timestamp, WorkerId};
 use rusqlite::{Row, params};
 
+use crate::column_names::columns;
 use crate::row::unsigned;
 use crate::statements::{WORKER, WORKERS};
 use crate::step::Step;
@@ -14,29 +15,39 @@ impl Step<'_> {
     /// Skips a row that cannot be read as a worker.
     pub(crate) fn list_workers(&self) -> Result<Vec<WorkerInfo>> {
         let now = self.now;
-        let read = |row: &Row<'_>| worker(row, now);
+        let read = |row: &Row<'_>, at: &WorkerColumns| worker(row, at, now);
         let workers = self.rows(WORKERS, [now.as_millis()], read)?;
         Ok(workers.into_iter().flatten().collect())
     }
 
     pub(crate) fn find_worker(&self, id: &WorkerId) -> Result<Option<WorkerInfo>> {
         let now = self.now;
-        let found = self.row(WORKER, params![now.as_millis(), id.as_str()], |row| worker(row, now));
-        Ok(found?.flatten())
+        let read = |row: &Row<'_>, at: &WorkerColumns| worker(row, at, now);
+        let found = self.row(WORKER, params![now.as_millis(), id.as_str()], read)?;
+        Ok(found.flatten())
     }
 }
 
-fn worker(row: &Row<'_>, now: Timestamp) -> rusqlite::Result<Option<WorkerInfo>> {
+columns! {
+    struct WorkerColumns { id, name, queues, kinds, slots, running, ttl_ms, at }
+}
+
+fn worker(
+    row: &Row<'_>,
+    at: &WorkerColumns,
+    now: Timestamp,
+) -> rusqlite::Result<Option<WorkerInfo>> {
     let text = |at: usize| row.get::<_, String>(at);
-    let Ok(id) = WorkerId::new(text(0)?) else {
+    let Ok(id) = WorkerId::new(text(at.id)?) else {
         return Ok(None);
     };
-    let ttl = Duration::from_millis(unsigned(row.get(6)?));
-    let (queues, kinds) = (Served::from_text(&text(2)?), Served::from_text(&text(3)?));
+    let ttl = Duration::from_millis(unsigned(row.get(at.ttl_ms)?));
+    let (queues, kinds) =
+        (Served::from_text(&text(at.queues)?), Served::from_text(&text(at.kinds)?));
     let mut beat = Beat::new(id, queues, kinds, LeaseTtl::for_tests(ttl));
-    beat.name = text(1)?;
-    beat.slots = row.get(4)?;
-    beat.running = row.get(5)?;
-    let age = now.since(Timestamp::from_millis(row.get(7)?));
+    beat.name = text(at.name)?;
+    beat.slots = row.get(at.slots)?;
+    beat.running = row.get(at.running)?;
+    let age = now.since(Timestamp::from_millis(row.get(at.at)?));
     Ok(Some(WorkerInfo::new(beat, age)))
 }

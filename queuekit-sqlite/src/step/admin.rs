@@ -121,7 +121,7 @@ impl Step<'_> {
             }
         }
         // A cancelled delivery that has outlived its event has nothing to run with (R14.6).
-        if self.row(PAYLOAD_GONE, [record.key], |_| Ok(()))?.is_some() {
+        if self.is_there(PAYLOAD_GONE, [record.key])? {
             return Ok(RetryOutcome::Conflict);
         }
         let now = self.now;
@@ -158,7 +158,7 @@ impl Step<'_> {
         if was.order != self.queues[at].settings.order {
             self.execute(if fair { LANES_FAIR } else { LANES_STRICT }, [id])?;
             let mut plain = self.lane(at, PLAIN)?;
-            plain.waiting = self.row(PLAIN_COUNT, [id], |row| row.get(0))?.unwrap_or_default();
+            plain.waiting = self.value(PLAIN_COUNT, [id])?.unwrap_or_default();
             self.refresh(&mut plain)?;
         }
         let mut last = None;

@@ -5,6 +5,7 @@ use queuekit_core::{PageSize, Result, Timestamp};
 use rusqlite::{Row, params};
 
 use super::Step;
+use crate::column_names::columns;
 use crate::statements::{AUDIT_BEFORE, AUDIT_INSERT, AUDIT_TRIM};
 
 impl Step<'_> {
@@ -26,9 +27,13 @@ impl Step<'_> {
     }
 }
 
+columns! {
+    struct ActColumns { seq, at, act }
+}
+
 /// Reads a row; none if its act cannot be read.
-fn read(row: &Row<'_>) -> rusqlite::Result<Option<AuditEntry>> {
-    let (seq, at) = (row.get(0)?, Timestamp::from_millis(row.get(1)?));
-    let act = Act::from_text(row.get_ref(2)?.as_str()?);
+fn read(row: &Row<'_>, at: &ActColumns) -> rusqlite::Result<Option<AuditEntry>> {
+    let act = Act::from_text(row.get_ref(at.act)?.as_str()?);
+    let (seq, at) = (row.get(at.seq)?, Timestamp::from_millis(row.get(at.at)?));
     Ok(act.map(|act| AuditEntry { seq, at, act }))
 }

@@ -9,12 +9,17 @@ use queuekit_core::{
 use rusqlite::params;
 
 use super::Step;
+use crate::column_names::columns;
 use crate::row::{PLAIN, millis};
 use crate::statements::{CONTENT, JOB_INSERT, PAYLOAD_INSERT};
 
 /// A larger payload is stored apart from its job. The bound is a quarter of a page, so that the
 /// pages of waiting and running jobs stay few; and a large payload is written only once.
 const INLINE_BYTES: usize = 1024;
+
+columns! {
+    struct ContentColumns { kind, payload }
+}
 
 impl Step<'_> {
     pub(crate) fn enqueue(&mut self, jobs: &[NewJob]) -> Result<Vec<EnqueueOutcome>> {
@@ -115,9 +120,9 @@ impl Step<'_> {
     /// The outcome for a job whose id is stored already.
     fn taken(&self, job: &NewJob, key: i64) -> Result<EnqueueOutcome> {
         let existing = job.id();
-        let same = self.row(CONTENT, [key], |row| {
-            let kind = row.get_ref(0)?.as_bytes()? == job.kind().as_str().as_bytes();
-            Ok(kind && row.get_ref(1)?.as_bytes_or_null()? == Some(&job.payload()[..]))
+        let same = self.row(CONTENT, [key], |row, at: &ContentColumns| {
+            let kind = row.get_ref(at.kind)?.as_bytes()? == job.kind().as_str().as_bytes();
+            Ok(kind && row.get_ref(at.payload)?.as_bytes_or_null()? == Some(&job.payload()[..]))
         })?;
         Ok(if same == Some(true) {
             EnqueueOutcome::Duplicate { existing }

@@ -27,7 +27,7 @@ impl Step<'_> {
 
     /// The time of the next key.
     pub(super) fn next_woken(&self, queue: usize) -> Result<Option<Timestamp>> {
-        let later = self.row(LANES_LATER, [self.queues[queue].id], |row| row.get(0))?;
+        let later = self.value(LANES_LATER, [self.queues[queue].id])?;
         Ok(later.map(Timestamp::from_millis))
     }
 
@@ -35,7 +35,7 @@ impl Step<'_> {
     pub(super) fn fair_candidate(&mut self, queue: usize) -> Result<Option<Candidate>> {
         let id = self.queues[queue].id;
         loop {
-            let Some(name) = self.row(TURN_FIRST, [id], |row| row.get::<_, String>(0))? else {
+            let Some(name) = self.value::<String>(TURN_FIRST, [id])? else {
                 return Ok(None);
             };
             let mut lane = self.lane(queue, &name)?;
@@ -57,8 +57,7 @@ impl Step<'_> {
 
     /// Now, if some key of a fair queue can be served.
     pub(super) fn next_turn(&self, queue: usize) -> Result<Option<Timestamp>> {
-        let ready = self.row(TURN_FIRST, [self.queues[queue].id], |_| Ok(()))?;
-        Ok(ready.map(|()| self.now))
+        Ok(self.is_there(TURN_FIRST, [self.queues[queue].id])?.then_some(self.now))
     }
 
     /// Notes that a job of this key was leased: its next turn comes after those of all others.

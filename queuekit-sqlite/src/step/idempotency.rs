@@ -12,7 +12,7 @@ impl Step<'_> {
     /// The job that holds the key now.
     pub(super) fn key_holder(&self, queue: usize, key: &str) -> Result<Option<JobId>> {
         let scoped = params![self.queues[queue].name.as_str(), key, self.now.as_millis()];
-        self.row(KEY_HOLDER, scoped, |row| Ok(JobId::from_bytes(row.get(0)?)))
+        Ok(self.value(KEY_HOLDER, scoped)?.map(JobId::from_bytes))
     }
 
     /// Lets a job hold its key, without an end.

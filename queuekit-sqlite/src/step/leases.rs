@@ -32,7 +32,7 @@ impl Step<'_> {
             return Ok(());
         }
         self.execute(WORKERS_FORGET, [now])?;
-        let listed = self.row(WORKER_COUNT, [], |row| row.get(0))?.unwrap_or(0);
+        let listed = self.value(WORKER_COUNT, [])?.unwrap_or(0);
         self.limits.admit_worker(listed).map_err(|error| error.on(&beat.id))?;
         self.execute(WORKER_INSERT, row).map(drop)
     }

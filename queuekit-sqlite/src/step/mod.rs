@@ -29,6 +29,7 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, Row, para
 
 pub(crate) use queue::QueueRow;
 
+use crate::column_names::{Columns, only};
 use crate::error::failed;
 use crate::row::Record;
 use crate::statements::{JOB, NUMBER, QUEUE, QUEUE_COUNT, QUEUE_COUNT_UP, QUEUE_INSERT, QUEUES};
@@ -137,11 +138,10 @@ impl<'c> Step<'c> {
         if let Some(at) = self.queue(name)? {
             return Ok(at);
         }
-        let existing = self.row(QUEUE_COUNT, [], |row| row.get::<_, usize>(0))?;
+        let existing = self.value(QUEUE_COUNT, [])?;
         self.limits.admit_queue(existing.unwrap_or(0)).map_err(|error| error.on(name))?;
         let ends = Ends::NONE;
-        let id =
-            self.row(QUEUE_INSERT, params![name.as_str(), ends.to_bytes()], |row| row.get(0))?;
+        let id = self.value(QUEUE_INSERT, params![name.as_str(), ends.to_bytes()])?;
         Ok(self.keep(QueueRow {
             id: id.unwrap_or_default(),
             name: name.clone(),
@@ -162,7 +162,7 @@ impl<'c> Step<'c> {
 
     /// A number that was never used before.
     fn number(&self) -> Result<i64> {
-        Ok(self.row(NUMBER, [], |row| row.get(0))?.unwrap_or_default())
+        Ok(self.value(NUMBER, [])?.unwrap_or_default())
     }
 
     /// Reads every queue into this step. Returns how many there are.
@@ -193,14 +193,26 @@ impl<'c> Step<'c> {
         self.row(JOB, params![key, None::<&[u8]>], Record::read)
     }
 
-    /// Runs a statement that answers at most one row.
-    pub(crate) fn row<T>(
+    /// Runs a statement that answers at most one row, and reads it by the names of its columns.
+    pub(crate) fn row<C: Columns, T>(
         &self,
-        sql: &str,
+        sql: &'static str,
         params: impl Params,
-        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+        read: impl FnOnce(&Row<'_>, &C) -> rusqlite::Result<T>,
     ) -> Result<Option<T>> {
-        self.prepare(sql)?.query_row(params, read).optional().map_err(failed)
+        let mut statement = self.prepare(sql)?;
+        let at = C::of(sql, &statement).map_err(failed)?;
+        statement.query_row(params, |row| read(row, &at)).optional().map_err(failed)
+    }
+
+    /// Runs a statement that answers at most one row, of one column.
+    pub(crate) fn value<T: FromSql>(&self, sql: &str, params: impl Params) -> Result<Option<T>> {
+        self.prepare(sql)?.query_row(params, only).optional().map_err(failed)
+    }
+
+    /// Whether a statement answers a row.
+    pub(crate) fn is_there(&self, sql: &str, params: impl Params) -> Result<bool> {
+        self.prepare(sql)?.exists(params).map_err(failed)
     }
 
     /// Runs a statement that answers keys of jobs.
@@ -210,18 +222,21 @@ impl<'c> Step<'c> {
 
     /// Runs a statement that answers rows of one column.
     pub(crate) fn column<T: FromSql>(&self, sql: &str, params: impl Params) -> Result<Vec<T>> {
-        self.rows(sql, params, |row| row.get(0))
+        let mut statement = self.prepare(sql)?;
+        let rows = statement.query_map(params, only).map_err(failed)?;
+        rows.collect::<rusqlite::Result<_>>().map_err(failed)
     }
 
-    /// Runs a statement that answers rows.
-    pub(crate) fn rows<T>(
+    /// Runs a statement that answers rows, and reads each by the names of its columns.
+    pub(crate) fn rows<C: Columns, T>(
         &self,
-        sql: &str,
+        sql: &'static str,
         params: impl Params,
-        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+        mut read: impl FnMut(&Row<'_>, &C) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
         let mut statement = self.prepare(sql)?;
-        let rows = statement.query_map(params, read).map_err(failed)?;
+        let at = C::of(sql, &statement).map_err(failed)?;
+        let rows = statement.query_map(params, |row| read(row, &at)).map_err(failed)?;
         rows.collect::<rusqlite::Result<_>>().map_err(failed)
     }
 

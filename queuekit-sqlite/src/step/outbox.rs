@@ -7,6 +7,7 @@ use rusqlite::{Row, params};
 
 use super::Step;
 use super::enqueue::metadata_text;
+use crate::column_names::columns;
 use crate::row::Reader;
 use crate::statements::{
     EVENT, EVENT_AGES, EVENT_COUNT, EVENT_DELETE, EVENT_INSERT, EVENT_LAST, EVENT_OF_KEY,
@@ -18,11 +19,29 @@ const EXAMINED: usize = 10_000;
 /// The most events that one step of retention looks at.
 const PRUNED: usize = 1000;
 
+columns! {
+    struct SettingsColumns { version, body }
+}
+
+columns! {
+    struct ContentColumns { kind, data }
+}
+
+columns! {
+    struct AgeColumns { seq, emitted_at }
+}
+
+columns! {
+    struct EventColumns {
+        seq, id, kind, partition_key, idempotency_key, metadata, emitted_at, data,
+    }
+}
+
 impl Step<'_> {
     pub(crate) fn event_settings(&self) -> Result<StoredSettings> {
-        let read = |row: &Row<'_>| {
-            let body = Bytes::from(row.get::<_, Vec<u8>>(1)?);
-            Ok(StoredSettings { version: row.get(0)?, body })
+        let read = |row: &Row<'_>, at: &SettingsColumns| {
+            let body = Bytes::from(row.get::<_, Vec<u8>>(at.body)?);
+            Ok(StoredSettings { version: row.get(at.version)?, body })
         };
         Ok(self.row(EVENT_SETTINGS, [], read)?.unwrap_or_default())
     }
@@ -74,9 +93,9 @@ impl Step<'_> {
     /// The outcome for an event if another has its id or key.
     fn taken_by(&self, event: &NewEvent) -> Result<Option<EmitOutcome>> {
         let existing = event.id();
-        let same = self.row(EVENT, [existing.as_bytes()], |row| {
-            let kind = row.get_ref(0)?.as_bytes()? == event.kind().as_str().as_bytes();
-            Ok(kind && row.get_ref(1)?.as_bytes()? == &event.data()[..])
+        let same = self.row(EVENT, [existing.as_bytes()], |row, at: &ContentColumns| {
+            let kind = row.get_ref(at.kind)?.as_bytes()? == event.kind().as_str().as_bytes();
+            Ok(kind && row.get_ref(at.data)?.as_bytes()? == &event.data()[..])
         })?;
         match same {
             Some(true) => return Ok(Some(EmitOutcome::Duplicate { existing })),
@@ -85,7 +104,7 @@ impl Step<'_> {
         }
         let Some(key) = event.idempotency_key() else { return Ok(None) };
         let of_key = [event.kind().as_str(), key.as_str()];
-        let holder = self.row(EVENT_OF_KEY, of_key, |row| row.get::<_, [u8; 16]>(0))?;
+        let holder = self.value::<[u8; 16]>(EVENT_OF_KEY, of_key)?;
         Ok(holder.map(|id| EmitOutcome::Duplicate { existing: EventId::from_bytes(id) }))
     }
 
@@ -101,7 +120,7 @@ impl Step<'_> {
         let mut stored = Vec::with_capacity(deliveries.len());
         for delivery in deliveries {
             let id = delivery.event().map(|event| *event.as_bytes());
-            let event = self.row(EVENT_PLACE, [id], |row| row.get(0))?;
+            let event = self.value(EVENT_PLACE, [id])?;
             stored.push(match event {
                 Some(event) => self.deliver(delivery, event)?,
                 None => false,
@@ -111,23 +130,24 @@ impl Step<'_> {
     }
 
     pub(crate) fn list_events(&self, filter: &EventFilter) -> Result<EventPage> {
-        let end: Option<i64> = self.row(EVENT_LAST, [], |row| row.get(0))?;
+        let end: Option<i64> = self.value(EVENT_LAST, [])?;
         let end = end.map_or(0, i64::cast_unsigned);
         let mut page = EventPage { now: self.now, end, ..EventPage::default() };
         let limit = filter.limit.get();
         let mut last = match (filter.cursor, filter.after) {
             (Some(cursor), _) => i64::try_from(cursor).unwrap_or(i64::MAX),
             (None, Some(event)) => {
-                let place = self.row(EVENT_PLACE, [event.as_bytes()], |row| row.get(0))?;
+                let place = self.value(EVENT_PLACE, [event.as_bytes()])?;
                 place.ok_or_else(|| filter.gone())?
             }
             (None, None) => 0,
         };
         let mut examined = 0;
         while page.events.len() < limit && examined < EXAMINED {
-            let rows = self.rows(EVENTS_AFTER, params![last, limit], |row| {
-                Ok((row.get::<_, i64>(0)?, event(row, filter)?))
-            })?;
+            let rows =
+                self.rows(EVENTS_AFTER, params![last, limit], |row, at: &EventColumns| {
+                    Ok((row.get::<_, i64>(at.seq)?, event(row, at, filter)?))
+                })?;
             examined += rows.len();
             let is_end = rows.len() < limit;
             for (seq, event) in rows {
@@ -153,8 +173,8 @@ impl Step<'_> {
     /// Returns how many were removed, and where the next step begins, if anywhere.
     pub(crate) fn prune_events(&mut self, after: i64) -> Result<(u64, Option<i64>)> {
         let retention = EventSettings::read(&self.event_settings()?.body)?.retention;
-        let looked = self.rows(EVENT_AGES, params![after, PRUNED], |row| {
-            Ok((row.get::<_, i64>(0)?, Timestamp::from_millis(row.get(1)?)))
+        let looked = self.rows(EVENT_AGES, params![after, PRUNED], |row, at: &AgeColumns| {
+            Ok((row.get::<_, i64>(at.seq)?, Timestamp::from_millis(row.get(at.emitted_at)?)))
         })?;
         let first = looked.first().map_or(0, |(seq, _)| *seq);
         let beyond = self.beyond_number(after, first, retention.events())?;
@@ -175,28 +195,35 @@ impl Step<'_> {
     /// `most`. Schedules take numbers from the same row, so there may be far fewer events than
     /// numbers. So it counts events, unless the numbers already show that there are few enough.
     fn beyond_number(&self, after: i64, first: i64, most: u64) -> Result<u64> {
-        let last: i64 = self.row(EVENT_LAST, [], |row| row.get(0))?.unwrap_or(0);
+        let last: i64 = self.value(EVENT_LAST, [])?.unwrap_or(0);
         if last.abs_diff(first) < most {
             return Ok(0);
         }
-        let count: Option<i64> = self.row(EVENT_COUNT, [after], |row| row.get(0))?;
+        let count: Option<i64> = self.value(EVENT_COUNT, [after])?;
         Ok(count.unwrap_or(0).cast_unsigned().saturating_sub(most))
     }
 }
 
 /// An event that matches the filter; none if it cannot be read.
-fn event(row: &Row<'_>, filter: &EventFilter) -> rusqlite::Result<Option<Event>> {
+fn event(
+    row: &Row<'_>,
+    at: &EventColumns,
+    filter: &EventFilter,
+) -> rusqlite::Result<Option<Event>> {
     let mut read = Reader::of(row);
-    let emitted_at = Timestamp::from_millis(row.get(6)?);
-    let kind = read.text(2).and_then(|kind| Kind::new(kind).ok());
+    let emitted_at = Timestamp::from_millis(row.get(at.emitted_at)?);
+    let kind = read.text(at.kind).and_then(|kind| Kind::new(kind).ok());
     let Some(kind) = kind.filter(|kind| filter.admits(kind, emitted_at)) else {
         return Ok(None);
     };
-    let (Some(id), Some(data)) = (read.bytes16(1), read.bytes(7)) else { return Ok(None) };
+    let (Some(id), Some(data)) = (read.bytes16(at.id), read.bytes(at.data)) else {
+        return Ok(None);
+    };
     let mut event = Event::bare(EventId::from_bytes(id), kind, data, emitted_at);
-    event.partition_key = read.text(3).and_then(|key| PartitionKey::new(key).ok());
-    event.idempotency_key = read.text(4).and_then(|key| IdempotencyKey::new(key).ok());
-    let metadata = read.text(5).and_then(|text| serde_json::from_str(&text).ok());
+    event.partition_key = read.text(at.partition_key).and_then(|key| PartitionKey::new(key).ok());
+    event.idempotency_key =
+        read.text(at.idempotency_key).and_then(|key| IdempotencyKey::new(key).ok());
+    let metadata = read.text(at.metadata).and_then(|text| serde_json::from_str(&text).ok());
     event.metadata = metadata.unwrap_or_default();
     Ok(Some(event))
 }

@@ -8,6 +8,7 @@ use queuekit_core::{Result, State, Timestamp};
 use rusqlite::{Row, params};
 
 use super::Step;
+use crate::column_names::columns;
 use crate::row::{PLAIN, Record};
 use crate::statements::*;
 
@@ -36,6 +37,14 @@ pub(super) struct Next {
     pub(super) scheduled_at: Timestamp,
 }
 
+columns! {
+    struct LaneColumns { waiting, running, held, head, turn, ready, next_at }
+}
+
+columns! {
+    struct NextColumns { key, scheduled_at }
+}
+
 impl Lane {
     fn new(queue: usize, name: &str) -> Self {
         Self {
@@ -52,17 +61,17 @@ impl Lane {
         }
     }
 
-    fn read(queue: usize, name: &str, row: &Row<'_>) -> rusqlite::Result<Self> {
+    fn read(queue: usize, name: &str, row: &Row<'_>, at: &LaneColumns) -> rusqlite::Result<Self> {
         Ok(Self {
             queue,
             name: name.to_owned(),
-            waiting: row.get(0)?,
-            running: row.get(1)?,
-            held: row.get(2)?,
-            head: row.get(3)?,
-            turn: row.get(4)?,
-            ready: row.get(5)?,
-            next_at: row.get::<_, Option<i64>>(6)?.map(Timestamp::from_millis),
+            waiting: row.get(at.waiting)?,
+            running: row.get(at.running)?,
+            held: row.get(at.held)?,
+            head: row.get(at.head)?,
+            turn: row.get(at.turn)?,
+            ready: row.get(at.ready)?,
+            next_at: row.get::<_, Option<i64>>(at.next_at)?.map(Timestamp::from_millis),
             stored: true,
         })
     }
@@ -93,7 +102,7 @@ impl Lane {
 impl Step<'_> {
     /// The key of this name; a new one if it does not exist.
     pub(crate) fn lane(&self, queue: usize, name: &str) -> Result<Lane> {
-        let read = |row: &Row<'_>| Lane::read(queue, name, row);
+        let read = |row: &Row<'_>, at: &LaneColumns| Lane::read(queue, name, row, at);
         let stored = self.row(LANE, params![self.queues[queue].id, name], read)?;
         Ok(stored.unwrap_or_else(|| Lane::new(queue, name)))
     }
@@ -154,8 +163,7 @@ impl Step<'_> {
     /// Whether a job that dies now is the head of its key, which then holds it under `hold`.
     pub(super) fn is_head(&self, record: &Record, lane: &Lane) -> Result<bool> {
         let place = params![self.queues[lane.queue].id, lane.name, record.seq];
-        let before = self.row(LANE_IS_BEFORE, place, |row| row.get(0))?;
-        Ok(before == Some(false))
+        Ok(self.value(LANE_IS_BEFORE, place)? == Some(false))
     }
 
     /// In a strict queue where waiting jobs are passed: when the time of the next job comes, which
@@ -176,10 +184,10 @@ impl Step<'_> {
         i64::from(queue.settings.per_key) - lane.running
     }
 
-    fn waiting_job(&self, sql: &str, lane: &Lane) -> Result<Option<Next>> {
-        let read = |row: &Row<'_>| {
-            let scheduled_at = Timestamp::from_millis(row.get(1)?);
-            Ok(Next { key: row.get(0)?, scheduled_at })
+    fn waiting_job(&self, sql: &'static str, lane: &Lane) -> Result<Option<Next>> {
+        let read = |row: &Row<'_>, at: &NextColumns| {
+            let scheduled_at = Timestamp::from_millis(row.get(at.scheduled_at)?);
+            Ok(Next { key: row.get(at.key)?, scheduled_at })
         };
         self.row(sql, params![self.queues[lane.queue].id, lane.name], read)
     }

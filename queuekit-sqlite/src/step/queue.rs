@@ -4,6 +4,7 @@ use queuekit_core::queue::{Ends, Keep, KeyOnDead, KeyOnWait, Order, QueueSetting
 use queuekit_core::{QueueName, State, Timestamp};
 use rusqlite::Row;
 
+use crate::column_names::columns;
 use crate::row::unsigned;
 
 #[derive(Clone, Debug)]
@@ -28,27 +29,38 @@ pub(crate) struct QueueRow {
     pub(crate) changed: bool,
 }
 
+columns! {
+    pub(crate) struct QueueColumns {
+        id, name, settings, pending, running, completed, dead, cancelled, completed_size,
+        dead_size, cancelled_size, last_seq, last_end_seq, last_turn, corrupt, last_ended,
+        total_dead, total_cancelled,
+    }
+}
+
 impl QueueRow {
-    pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Option<Self>> {
-        let name: String = row.get(1)?;
+    pub(crate) fn read(row: &Row<'_>, at: &QueueColumns) -> rusqlite::Result<Option<Self>> {
+        let name: String = row.get(at.name)?;
         // Only this crate writes here: an invalid name belongs to no job.
         let Ok(name) = QueueName::new(name) else {
             return Ok(None);
         };
         let count = |at: usize| row.get::<_, i64>(at);
+        let (pending, running) = (count(at.pending)?, count(at.running)?);
+        let (completed, dead) = (count(at.completed)?, count(at.dead)?);
+        let (completed_size, dead_size) = (count(at.completed_size)?, count(at.dead_size)?);
         Ok(Some(Self {
-            id: row.get(0)?,
+            id: row.get(at.id)?,
             name,
-            settings: QueueSettings::from_json(row.get_ref(2)?.as_bytes()?),
-            counts: [count(3)?, count(4)?, count(5)?, count(6)?, count(7)?],
-            sizes: [0, 0, count(8)?, count(9)?, count(10)?],
-            last_seq: count(11)?,
-            last_end_seq: count(12)?,
-            last_turn: count(13)?,
-            corrupt: count(14)?,
-            ends: Ends::from_bytes(row.get_ref(15)?.as_blob()?),
-            total_dead: count(16)?,
-            total_cancelled: count(17)?,
+            settings: QueueSettings::from_json(row.get_ref(at.settings)?.as_bytes()?),
+            counts: [pending, running, completed, dead, count(at.cancelled)?],
+            sizes: [0, 0, completed_size, dead_size, count(at.cancelled_size)?],
+            last_seq: count(at.last_seq)?,
+            last_end_seq: count(at.last_end_seq)?,
+            last_turn: count(at.last_turn)?,
+            corrupt: count(at.corrupt)?,
+            ends: Ends::from_bytes(row.get_ref(at.last_ended)?.as_blob()?),
+            total_dead: count(at.total_dead)?,
+            total_cancelled: count(at.total_cancelled)?,
             ends_changed: false,
             changed: false,
         }))

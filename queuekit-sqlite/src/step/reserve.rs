@@ -11,7 +11,8 @@ use queuekit_core::{
 use rusqlite::{Row, params};
 
 use super::Step;
-use crate::row::{RECORD_COLUMNS, Reader, Record};
+use crate::column_names::columns;
+use crate::row::{Reader, Record, RecordColumns};
 use crate::statements::*;
 
 /// The most candidates that are looked up at once.
@@ -24,11 +25,18 @@ pub(super) struct Candidate {
     metadata: Option<String>,
 }
 
+columns! {
+    pub(super) struct RestColumns { payload, metadata }
+}
+
 impl Candidate {
-    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let mut record = Record::read(row)?;
+    pub(super) fn read(
+        row: &Row<'_>,
+        (at, in_rest): &(RecordColumns, RestColumns),
+    ) -> rusqlite::Result<Self> {
+        let mut record = Record::read(row, at)?;
         let mut rest = Reader::of(row);
-        let (payload, metadata) = (rest.bytes(RECORD_COLUMNS), rest.text(RECORD_COLUMNS + 1));
+        let (payload, metadata) = (rest.bytes(in_rest.payload), rest.text(in_rest.metadata));
         record.corrupt |= rest.corrupt;
         Ok(Self { record, payload, metadata })
     }
@@ -133,7 +141,7 @@ impl Step<'_> {
     pub(super) fn first_due(&self, queue: usize, most: usize) -> Result<Vec<Candidate>> {
         let id = self.queues[queue].id;
         let mut rank = -1;
-        while let Some(next) = self.row(NEXT_RANK, params![id, rank], |row| row.get(0))? {
+        while let Some(next) = self.value(NEXT_RANK, params![id, rank])? {
             rank = next;
             let due = params![id, rank, self.now.as_millis(), most];
             let candidates = self.rows(DUE_OF_RANK, due, Candidate::read)?;
@@ -149,9 +157,9 @@ impl Step<'_> {
         let id = self.queues[queue].id;
         let mut first = None;
         let mut rank = -1;
-        while let Some(next) = self.row(NEXT_RANK, params![id, rank], |row| row.get(0))? {
+        while let Some(next) = self.value(NEXT_RANK, params![id, rank])? {
             rank = next;
-            let at = self.row(FIRST_OF_RANK, params![id, rank], |row| row.get(0))?;
+            let at = self.value(FIRST_OF_RANK, params![id, rank])?;
             first = first.into_iter().chain(at.map(Timestamp::from_millis)).min();
             if first.is_some_and(|at| at <= self.now) {
                 break;
@@ -184,7 +192,7 @@ impl Step<'_> {
             return Ok(None);
         }
         let payload = match candidate.payload.take() {
-            None => self.row(PAYLOAD, [record.key], |row| Reader::of(row).required_bytes(0))?,
+            None => self.value::<Vec<u8>>(PAYLOAD, [record.key])?.map(Bytes::from),
             payload => payload,
         };
         let Some(payload) = payload else {
@@ -241,7 +249,7 @@ impl Step<'_> {
                 continue;
             };
             let id = self.queues[queue].id;
-            let expiry = self.row(FIRST_EXPIRY, [id], |row| row.get(0))?;
+            let expiry = self.value(FIRST_EXPIRY, [id])?;
             let expiry = expiry.map(Timestamp::from_millis);
             let ready = if self.queues[queue].is_fair() {
                 self.next_turn(queue)?

@@ -8,6 +8,7 @@ use queuekit_core::{Bytes, NewJob, Result, ScheduleName, State, Timestamp};
 use rusqlite::{Row, params};
 
 use super::Step;
+use crate::column_names::columns;
 use crate::statements::{
     SCHEDULE, SCHEDULE_COUNT, SCHEDULE_DELETE, SCHEDULE_NEXT, SCHEDULE_PUT, SCHEDULES_AFTER,
     SCHEDULES_DUE,
@@ -24,7 +25,7 @@ impl Step<'_> {
                 self.rows(SCHEDULES_AFTER, params![after, limit], read)?
             }
             ScheduleQuery::Due(limit) => {
-                let next = self.row(SCHEDULE_NEXT, [now], |row| row.get(0))?;
+                let next = self.value(SCHEDULE_NEXT, [now])?;
                 found.next_due_in = next.map(|next| Timestamp::from_millis(next).since(self.now));
                 self.rows(SCHEDULES_DUE, params![now, limit], read)?
             }
@@ -35,7 +36,8 @@ impl Step<'_> {
 
     pub(crate) fn change_schedule(&mut self, change: &ScheduleChange) -> Result<ScheduleChanged> {
         let name = change.name.as_str();
-        let stored = self.row(SCHEDULE, [name], |row| row.get::<_, u64>(1))?;
+        let stored =
+            self.row(SCHEDULE, [name], |row, at: &ScheduleColumns| row.get::<_, u64>(at.revision))?;
         if stored != change.seen {
             return Ok(ScheduleChanged::Stale);
         }
@@ -50,7 +52,7 @@ impl Step<'_> {
             return Ok(ScheduleChanged::Changed);
         };
         if stored.is_none() {
-            let existing = self.row(SCHEDULE_COUNT, [], |row| row.get(0))?.unwrap_or(0);
+            let existing = self.value(SCHEDULE_COUNT, [])?.unwrap_or(0);
             self.limits.admit_schedule(existing).map_err(|error| error.on(&change.name))?;
         }
         let next_at = next_at.map(Timestamp::as_millis);
@@ -73,15 +75,19 @@ impl Step<'_> {
     }
 }
 
+columns! {
+    struct ScheduleColumns { name, revision, next_at, body }
+}
+
 /// Reads a row; none if it cannot be read as a schedule.
-fn read(row: &Row<'_>) -> rusqlite::Result<Option<ScheduleRow>> {
-    let Ok(name) = ScheduleName::new(row.get::<_, String>(0)?) else {
+fn read(row: &Row<'_>, at: &ScheduleColumns) -> rusqlite::Result<Option<ScheduleRow>> {
+    let Ok(name) = ScheduleName::new(row.get::<_, String>(at.name)?) else {
         return Ok(None);
     };
     Ok(Some(ScheduleRow {
         name,
-        revision: row.get(1)?,
-        next_at: row.get::<_, Option<i64>>(2)?.map(Timestamp::from_millis),
-        body: Bytes::from(row.get::<_, Vec<u8>>(3)?),
+        revision: row.get(at.revision)?,
+        next_at: row.get::<_, Option<i64>>(at.next_at)?.map(Timestamp::from_millis),
+        body: Bytes::from(row.get::<_, Vec<u8>>(at.body)?),
     }))
 }

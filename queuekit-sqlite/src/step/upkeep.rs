@@ -7,12 +7,25 @@ use rusqlite::params;
 
 use super::Step;
 use super::partition_key::Lane;
+use crate::column_names::columns;
 use crate::error::failed;
 use crate::row::{PLAIN, Record};
 use crate::statements::*;
 
 /// The most jobs that one step removes.
 const STEP: usize = 1000;
+
+columns! {
+    struct EndedColumns { finished_at, end_seq, key }
+}
+
+columns! {
+    struct LaneCounts { waiting, running, held }
+}
+
+columns! {
+    struct StateCounts { state, jobs, bytes }
+}
 
 impl Step<'_> {
     /// One step of retention.
@@ -52,8 +65,9 @@ impl Step<'_> {
             let there = |state: &&State| self.queues[queue].count(**state) > 0;
             for state in states.iter().filter(there) {
                 let ended = params![self.queues[queue].id, *state as i64];
-                let first = self.row(FIRST_ENDED, ended, |row| {
-                    Ok((Timestamp::from_millis(row.get(0)?), row.get(1)?, row.get(2)?))
+                let first = self.row(FIRST_ENDED, ended, |row, at: &EndedColumns| {
+                    let finished_at = Timestamp::from_millis(row.get(at.finished_at)?);
+                    Ok((finished_at, row.get(at.end_seq)?, row.get(at.key)?))
                 })?;
                 oldest = oldest.into_iter().chain(first).min();
             }
@@ -84,7 +98,7 @@ impl Step<'_> {
             crooked.push(last.clone());
         }
         for _ in 0..most {
-            let next = self.row(LANE_AFTER, params![id, last], |row| row.get(0))?;
+            let next = self.value(LANE_AFTER, params![id, last])?;
             let Some(name) = next.flatten() else {
                 return Ok((crooked, None));
             };
@@ -114,8 +128,9 @@ impl Step<'_> {
     fn counted(&self, lane: &Lane) -> Result<Lane> {
         let mut counted = lane.clone();
         let place = params![self.queues[lane.queue].id, lane.name];
-        let counts =
-            self.row(LANE_COUNT, place, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let counts = self.row(LANE_COUNT, place, |row, at: &LaneCounts| {
+            Ok((row.get(at.waiting)?, row.get(at.running)?, row.get(at.held)?))
+        })?;
         (counted.waiting, counted.running, counted.held) = counts.unwrap_or_default();
         if lane.is_plain() {
             (counted.running, counted.held) = (0, 0);
@@ -190,7 +205,7 @@ impl Step<'_> {
         }
         let mut last = after.map_or("", QueueName::as_str).to_owned();
         loop {
-            let Some(next) = self.row(QUEUE_AFTER, [last], |row| row.get::<_, String>(0))? else {
+            let Some(next) = self.value::<String>(QUEUE_AFTER, [last])? else {
                 return Ok(None);
             };
             // An invalid name belongs to no job.
@@ -212,8 +227,9 @@ impl Step<'_> {
         if State::ALL.iter().map(|state| stored.count(*state)).sum::<u64>() > most {
             return Ok(drift);
         }
-        let counted = self.rows(ACTUAL_COUNTS, [stored.id], |row| {
-            Ok((row.get::<_, usize>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
+        let counted = self.rows(ACTUAL_COUNTS, [stored.id], |row, at: &StateCounts| {
+            let jobs: (i64, i64) = (row.get(at.jobs)?, row.get(at.bytes)?);
+            Ok((row.get::<_, usize>(at.state)?, jobs.0, jobs.1))
         })?;
         for state in State::ALL.map(|state| state as usize) {
             let actual = counted.iter().find(|(code, _, _)| *code == state);
