@@ -1,4 +1,4 @@
-//! What a failed case says of itself, beside its assertion.
+//! What a failed case prints in addition to its assertion.
 
 use crate::CaseInfo;
 use crate::rules::place;

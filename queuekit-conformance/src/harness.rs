@@ -12,17 +12,17 @@ use crate::CASE_TIMEOUT;
 /// Opens stores for the suite: each case has one of its own.
 #[async_trait]
 pub trait Harness: Send + Sync + 'static {
-    /// Opens an empty store that nobody else uses: a schema, a key prefix or a file of its own.
+    /// Opens an empty store that nothing else uses: its own schema, key prefix or file.
     async fn open(&self) -> Arc<dyn World>;
 
-    /// Why no store can be opened here, for example because there is no server: then every case
-    /// is skipped, loudly.
+    /// Why no store can be opened here, for example because no server is installed. Every case is
+    /// then skipped, with a line on stderr.
     async fn why_absent(&self) -> Option<String> {
         None
     }
 
-    /// How long one case may take before it counts as hanging. Most take milliseconds; a store far
-    /// away may need more than the default.
+    /// How long one case may take before it counts as hanging. Most cases take milliseconds; a
+    /// remote store may need more than the default.
     fn case_timeout(&self) -> Duration {
         CASE_TIMEOUT
     }
@@ -33,7 +33,7 @@ pub trait Harness: Send + Sync + 'static {
 /// The methods that cases are written in are inherent on `dyn World`: see [`kit`](crate::kit).
 #[async_trait]
 pub trait World: Send + Sync + 'static {
-    /// The expected abilities of this store; a case compares them with the store's own answer.
+    /// What this store is expected to do. A case compares this with the store.
     fn expect(&self) -> Expect;
 
     /// The store.
@@ -59,9 +59,9 @@ pub trait World: Send + Sync + 'static {
         false
     }
 
-    /// Everything the store holds, byte for byte, and not what reads show: a line per row, key or
-    /// record. Two dumps are equal if and only if nothing was written between them, whatever
-    /// the clock did. None if the harness cannot.
+    /// Everything that is stored, byte for byte, and not what reads show: a line per row, key or
+    /// record. Two dumps are equal if and only if nothing was written between them, whatever the
+    /// clock did. None if the harness cannot do this.
     async fn raw_dump(&self) -> Option<Vec<String>> {
         None
     }
@@ -70,36 +70,36 @@ pub trait World: Send + Sync + 'static {
     async fn dispose(&self) {}
 }
 
-/// What a harness states of its store, so that lost support is a failure and not a skip.
+/// What a harness states about its store. So a lost capability is a failure and not a skip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expect {
-    /// The capabilities that the store has, beside its ten operations. A case that needs another
-    /// one is not run, and says so.
+    /// The capabilities that the store has, in addition to its ten operations. A case that needs
+    /// another one is skipped, with a line on stderr.
     pub capabilities: &'static [Capability],
     /// [`World::corrupt`] works.
     pub can_corrupt: bool,
     /// [`World::rewind`] works.
     pub can_rewind: bool,
-    /// The store's clock stands but for [`World::advance`] and [`World::rewind`]: cases then ask
-    /// for each bound to the millisecond. Where it goes on they allow for
-    /// [`SLACK`](crate::kit::SLACK), and say so.
+    /// The store's clock moves only by [`World::advance`] and [`World::rewind`]. Cases then test
+    /// each bound of time to the millisecond. Otherwise they allow for
+    /// [`SLACK`](crate::kit::SLACK), and say so on stderr.
     pub clock_stands: bool,
     /// [`World::second_handle`] works.
     pub second_handle: bool,
-    /// A cancel through another handle rings here at once (R13.1).
+    /// A cancel by another handle rings on this one at once (R13.1).
     pub cancels_cross_handles: bool,
     /// [`World::raw_dump`] works. Without it, cases compare what reads show.
     pub raw_dump: bool,
     /// An enqueue call over several queues is one atomic step (R2.3).
     pub atomic_across_queues: bool,
-    /// History that nothing keeps any more is dropped as a whole, however many jobs that are.
+    /// The store drops history in large parts, so one step may remove any number of jobs.
     pub drops_history: bool,
-    /// What an Ok survives (R11.1), where the store says it.
+    /// Which failures a successful call survives (R11.1), if the store states it.
     pub durability: Option<Durability>,
 }
 
 impl Expect {
-    /// A store with the ten operations, and a harness that can do nothing but open it and move its
+    /// A store with only the ten operations, and a harness that can only open it and move its
     /// clock.
     pub const TEN_OPERATIONS: Self = Self {
         capabilities: &[],
@@ -114,7 +114,7 @@ impl Expect {
         durability: None,
     };
 
-    /// Whether the harness states that the store has it.
+    /// Whether the harness states this capability.
     pub fn has(&self, capability: Capability) -> bool {
         self.capabilities.contains(&capability)
     }
@@ -151,7 +151,7 @@ impl Capability {
         Self::Audit,
     ];
 
-    /// Whether a store says that it has it.
+    /// Whether the store has this capability.
     pub fn is_in(self, capabilities: &Capabilities<'_>) -> bool {
         match self {
             Self::Leases => capabilities.leases.is_some(),
@@ -168,7 +168,7 @@ impl Capability {
     }
 }
 
-/// What a case needs beside capabilities, of the harness or of the store.
+/// What a case needs of the harness or the store, other than capabilities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// [`World::corrupt`].
@@ -182,7 +182,7 @@ pub enum Need {
 }
 
 impl Need {
-    /// Whether a store of which this is expected has it.
+    /// Whether these expectations include it.
     pub fn is_met_by(self, expect: &Expect) -> bool {
         match self {
             Self::Corrupt => expect.can_corrupt,

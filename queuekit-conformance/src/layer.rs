@@ -26,12 +26,12 @@ pub trait Layer: Debug + Send + Sync + 'static {
     /// The store behind it.
     fn inner(&self) -> &Arc<dyn Backend>;
 
-    /// Hears of each call, by the operation's name.
+    /// Called at each call, with the operation's name.
     fn called(&self, operation: &'static str) {
         let _ = operation;
     }
 
-    /// Which capabilities it shows: those of the inner store.
+    /// The capabilities that the layer shows: those of the inner store.
     fn capabilities(&self) -> Capabilities<'_> {
         self.inner().capabilities()
     }

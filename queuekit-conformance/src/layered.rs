@@ -36,7 +36,7 @@ impl Layered {
         self
     }
 
-    /// The same, where a case counts as hanging after this time.
+    /// The same, with another time after which a case counts as hanging.
     #[must_use]
     pub fn case_timeout(mut self, limit: Duration) -> Self {
         self.case_timeout = Some(limit);

@@ -1,14 +1,14 @@
 //! The conformance suite of queuekit: the contract of every store, as cases that anyone can run.
 //!
 //! Each case is a plain async function in [`cases`], named by the rule that it shows
-//! (`r3_3_stale_ack_changes_nothing`), and its documentation names the guard that it protects: the
-//! line of a store that, taken out, makes it fail. [`RULES`] lists the rules, [`STORE_RULES`] those
-//! that are shown elsewhere, and why.
+//! (`r3_3_stale_ack_changes_nothing`). Its documentation names the guard that it protects: without
+//! this line of a store, the case fails. [`RULES`] lists the rules, and [`STORE_RULES`] those that
+//! are tested elsewhere, and why.
 //!
 //! # Testing a store of your own
 //!
-//! Say how a fresh store is opened and what it can do; the macro makes each case a test of its
-//! own. A case needs the ten operations of [`Backend`](queuekit_core::Backend), and some need
+//! State how a fresh store is opened and what it can do. The macro turns each case into a test. A
+//! case needs the ten operations of [`Backend`](queuekit_core::Backend), and some need
 //! capabilities: those that your store does not have yet are named as skipped.
 //! `docs/writing-a-store.md` leads from an empty file to a store that passes.
 //!

@@ -1,4 +1,4 @@
-//! The cases of what makes jobs by itself: events and schedules.
+//! The cases of events and schedules.
 
 /// Adds them to the others.
 #[doc(hidden)]

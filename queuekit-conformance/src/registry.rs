@@ -1,4 +1,4 @@
-//! The list of cases: it exists once, here.
+//! The one list of cases.
 
 use futures_util::future::BoxFuture;
 
@@ -33,11 +33,11 @@ impl CaseInfo {
     }
 }
 
-/// Makes each case of the suite a named test of one store.
+/// Turns each case of the suite into a named test of one store.
 ///
-/// `conformance!(module, harness)`: the name of a module to make, and an expression that is a
-/// [`Harness`](crate::Harness). A case that needs what the harness does not state passes without
-/// having run, and says so on stderr.
+/// `conformance!(module, harness)` takes the name of a new module, and an expression that is a
+/// [`Harness`](crate::Harness). If a case needs something that the harness does not state, the case
+/// passes without running, and says so on stderr.
 #[macro_export]
 macro_rules! conformance {
     ($name:ident, $harness:expr) => {

@@ -21,10 +21,10 @@ const CASES_AT_ONCE: usize = 8;
 pub enum Verdict {
     /// The store keeps the rule.
     Passed,
-    /// It does not: what the case shows, its guard, where the rule is, and the message of the panic
-    /// or that the case hung.
+    /// The store breaks the rule. The text has what the case shows, its guard, where the rule is,
+    /// and the message of the panic, or that the case hung.
     Failed(String),
-    /// The harness states that its store or itself lacks what the case needs.
+    /// The store or the harness lacks what the case needs.
     Skipped(String),
 }
 
@@ -59,15 +59,15 @@ impl Report {
     }
 }
 
-/// Runs every case in this process, each in a store of its own; a failing case fails nobody else
-/// and does not panic here. Needs a multi-threaded tokio runtime.
+/// Runs every case in this process, each in its own store. A failing case does not affect the
+/// others, and does not panic here. Needs a multi-threaded tokio runtime.
 pub async fn run_all(harness: &dyn Harness) -> Report {
     let run = |case: &'static CaseInfo| async move { (case.name, run_case(harness, case).await) };
     let verdicts = stream::iter(CASES).map(run).buffered(CASES_AT_ONCE).collect();
     Report { verdicts: verdicts.await }
 }
 
-/// Runs one case in a store of its own.
+/// Runs one case in its own store.
 pub async fn run_case(harness: &dyn Harness, case: &'static CaseInfo) -> Verdict {
     let failed = |what: &str| Verdict::Failed(format!("{}\n{what}", explanation(case)));
     match attempt(harness, case).await {

@@ -1,4 +1,4 @@
-//! Tests that cannot be run here: always told, and failed where they are required.
+//! Tests that cannot run on this machine: they print a line, and fail if they are required.
 
 use std::env;
 use std::io::Write;
@@ -7,7 +7,8 @@ use std::sync::Once;
 
 use crate::kit::SLACK;
 
-/// What has to be here, separated by commas: a test that would be skipped for want of it fails.
+/// Lists what must be available, separated by commas. A test that would be skipped because it is
+/// missing fails.
 const REQUIRE: &str = "QUEUEKIT_TEST_REQUIRE";
 
 /// Says that a test was skipped: straight to stderr, because the test harness captures what
@@ -16,8 +17,8 @@ pub fn skip(test: &str, why: &str) {
     tell(&format!("SKIPPED {test}: {why}"));
 }
 
-/// The program that a test runs, by the name under which `QUEUEKIT_TEST_REQUIRE` has it. Where it
-/// is not in the path, the test is to return: it is skipped.
+/// Finds a program for a test, by its name in `QUEUEKIT_TEST_REQUIRE`. If it is not in the path,
+/// the test is skipped and must return.
 ///
 /// # Panics
 /// If it is required and not here.
@@ -30,7 +31,7 @@ pub fn program(test: &str, name: &str) -> Option<PathBuf> {
     found
 }
 
-/// A test cannot run, because something that has this name in `QUEUEKIT_TEST_REQUIRE` is not here.
+/// Skips a test, because something with this name in `QUEUEKIT_TEST_REQUIRE` is missing.
 ///
 /// # Panics
 /// If it is required.
@@ -50,7 +51,7 @@ pub(crate) fn tell_of_slack() {
     TOLD.call_once(|| skip("bounds of time, to the millisecond", &why));
 }
 
-/// Something is not here, which is said on stderr.
+/// Prints on stderr that something is missing.
 ///
 /// # Errors
 /// If `QUEUEKIT_TEST_REQUIRE` names it.

@@ -1,4 +1,4 @@
-//! A store in front of another, which passes on every operation.
+//! A store in front of another one, which passes every operation on.
 
 use std::time::Duration;
 
@@ -18,7 +18,8 @@ use queuekit_core::{
 
 use crate::layer::Layer;
 
-/// A [`Layer`] as a store: it answers itself where the inner store has a capability.
+/// Makes a store of a [`Layer`]. It shows the capabilities of the inner store, with the layer in
+/// front of each.
 ///
 /// Every method of every trait is written out, and a missing one does not compile, so that none
 /// can slip past the layer when a trait grows.
@@ -305,7 +306,7 @@ impl<L: Layer> Outbox for Wrapped<L> {
     }
 }
 
-/// Every operation that a [`Layer`] hears of.
+/// Every operation that a [`Layer`] sees.
 pub const OPERATIONS: [&str; 41] = [
     "enqueue",
     "reserve",

@@ -20,7 +20,8 @@ pub enum Declared {
 /// A declaration as it is compared with the last one: `beside` stands beside what is written.
 pub(crate) fn digest_of(declaration: &impl Serialize, beside: &[u8]) -> Result<String> {
     let mut text = serde_json::to_vec(declaration).map_err(|error| {
-        let message = "the declaration cannot be written as JSON; leave out what it cannot hold";
+        let message = "the declaration cannot be written as JSON; remove what JSON cannot \
+                       represent";
         Error::new(ErrorKind::Corrupt, message).caused_by(error)
     })?;
     text.extend_from_slice(beside);

@@ -339,8 +339,8 @@ impl Limits {
         }
         let limit = format!("at most {} workers", self.workers);
         let message = format!(
-            "workers: {listed} are listed, {limit}; end some, or remove those that are gone: each \
-             is listed until 3 ttl after its last beat"
+            "workers: {listed} are listed, {limit}; stop some, or remove those that have died: \
+             each is listed until 3 ttl after its last beat"
         );
         Err(Error::new(ErrorKind::Invalid { item: None, field: "workers", limit }, message))
     }

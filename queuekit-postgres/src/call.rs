@@ -205,8 +205,8 @@ pub(crate) async fn borrow(pool: &Pool) -> Outcome<Borrowed> {
 /// The error that the caller gets: `Indeterminate` if the call is in doubt.
 fn told(failure: Failure, doubt: bool) -> Error {
     if doubt && *failure.error.kind() != ErrorKind::Closed {
-        let message = "the connection failed while the call was under way; whether it took effect \
-                       is unknown: repeat it, which is safe";
+        let message = "the connection failed during the call; whether it took effect is unknown: \
+                       repeat it, which is safe";
         return Error::new(ErrorKind::Indeterminate, message).caused_by(failure.error);
     }
     failure.error

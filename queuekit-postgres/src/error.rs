@@ -75,7 +75,7 @@ impl From<PoolError> for Failure {
             }
             PoolError::Closed => closed().into(),
             error => {
-                let message = "the pool gave no connection";
+                let message = "could not get a connection from the pool";
                 Error::new(ErrorKind::Unavailable, message).caused_by(error).into()
             }
         }
@@ -86,10 +86,7 @@ impl From<tokio_postgres::Error> for Failure {
     fn from(error: tokio_postgres::Error) -> Self {
         let Some(state) = error.code().cloned() else {
             if !is_of_connection(&error) {
-                let message = format!(
-                    "Postgres and queuekit do not understand each other: {}",
-                    causes(&error)
-                );
+                let message = format!("the protocol of Postgres failed: {}", causes(&error));
                 return Error::new(ErrorKind::Corrupt, message).caused_by(error).into();
             }
             let message = format!(
@@ -144,7 +141,7 @@ fn described(state: &SqlState, error: &tokio_postgres::Error) -> (ErrorKind, Str
         "53100" => (ErrorKind::StorageFull, "free some space on the server's disk"),
         "25006" => (
             ErrorKind::Unavailable,
-            "the database takes no writes: see whether it is a standby, and who has set \
+            "the database accepts no writes: check whether it is a standby, and who has set \
              default_transaction_read_only",
         ),
         "57014" => (

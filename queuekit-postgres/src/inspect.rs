@@ -54,9 +54,9 @@ impl Inspect for PostgresStore {
         if !read.await? {
             return Ok(());
         }
-        let message = "the server takes no writes: it is a standby, or \
-                       default_transaction_read_only is on, as some services set it when the disk \
-                       is full; connect to the primary, make room, or turn the setting off";
+        let message = "the server accepts no writes: it is a standby, or \
+                       default_transaction_read_only is on, which some services set when the disk \
+                       is full; connect to the primary, free disk space, or turn the setting off";
         Err(Error::new(ErrorKind::Unavailable, message).during("check_writes"))
     }
 
@@ -106,8 +106,8 @@ impl Inspect for PostgresStore {
         let (server, state) = read.await?;
         let mut findings = server.findings();
         if self.shared.settle == SettleDurability::Relaxed {
-            let message = "settle is relaxed: if the server dies, jobs of the last second may run \
-                           again, and a lease_seq given to another system may repeat";
+            let message = "settle is relaxed: if the server crashes, jobs of the last second may \
+                           run again, and a lease_seq may repeat";
             findings.push(found(Severity::Note, message, "open the store with settle=database"));
         }
         findings.extend(state.iter().flat_map(State::findings));
@@ -128,17 +128,17 @@ impl Server {
         }
         if self.reads_only {
             let message = "default_transaction_read_only is on: nothing can be stored or reserved";
-            let remedy = "see who has set it (when a disk is full, some services do), and set it \
-                          to off";
+            let remedy = "find out who has set it (some services do when a disk is full), and set \
+                          it to off";
             findings.push(found(Severity::Error, message, remedy));
         }
         if self.synchronous_commit == "off" {
-            let message = "synchronous_commit is off: up to the last second of Oks may vanish if \
-                           the server dies";
+            let message = "synchronous_commit is off: if the server crashes, calls of the last \
+                           second may be lost";
             findings.push(found(Severity::Warning, message, "set synchronous_commit = on"));
         }
         if !self.full_page_writes {
-            let message = "full_page_writes is off: loss of power may damage pages";
+            let message = "full_page_writes is off: power loss may damage pages";
             findings.push(found(Severity::Warning, message, "set full_page_writes = on"));
         }
         findings
@@ -187,8 +187,8 @@ impl State {
         if self.idle_slots > 0 {
             let slots = self.idle_slots;
             let message = format!(
-                "replication slots that nobody reads: {slots}; they keep dead rows, and fill the \
-                 disk with the log"
+                "no program reads the replication slots {slots}; they keep dead rows, and fill the \
+                 disk with WAL"
             );
             let remedy = "find them in pg_replication_slots by active = false; start their \
                           readers, or drop them";
@@ -198,15 +198,15 @@ impl State {
             let percent = self.notices_percent;
             let message = format!(
                 "the queue of notifications is {percent} % full: a session listens and is idle in \
-                 a transaction; when it is full, nobody can enqueue"
+                 a transaction; when the queue is full, enqueues fail"
             );
             let remedy = "find it in pg_stat_activity by state = 'idle in transaction', and end it";
             find(Severity::Error, message, remedy);
         }
         if self.missing_days > 0 {
-            let message = "partitions of today or tomorrow are missing: nobody takes care of the \
-                           store, and the first call of a day has to make them";
-            let remedy = "let `queuekit serve` or a worker run; its role must own the schema";
+            let message = "partitions of today or tomorrow are missing: no process runs upkeep, \
+                           and the first call of a day has to create them";
+            let remedy = "run `queuekit serve` or a worker whose role owns the schema";
             find(Severity::Warning, message.to_owned(), remedy);
         }
         findings

@@ -59,5 +59,5 @@ impl Drop for Io {
 }
 
 fn unavailable(error: std::io::Error) -> Error {
-    Error::new(ErrorKind::Unavailable, "the system could not start a thread").caused_by(error)
+    Error::new(ErrorKind::Unavailable, "cannot start a thread").caused_by(error)
 }

@@ -122,13 +122,13 @@ async fn check_server(store: &PostgresStore, config: &PostgresConfig) -> Result<
         return refuse(ErrorKind::Unsupported, &message);
     }
     if recovers && !config.allow_volatile {
-        let message = "the server is a standby, or still recovers; connect to the primary";
+        let message = "the server is a standby or is still recovering; connect to the primary";
         return refuse(ErrorKind::Unavailable, message);
     }
     if reads_only && !config.allow_volatile {
-        let message = "the database takes no writes: default_transaction_read_only is on; see who \
-                       has set it (when a disk is full, some services do), or accept it with \
-                       allow_volatile=on, to look at what is there";
+        let message = "the database accepts no writes: default_transaction_read_only is on; find \
+                       out who has set it (some services do when a disk is full), or accept it \
+                       with allow_volatile=on to read only";
         return refuse(ErrorKind::Unavailable, message);
     }
     if !syncs && !config.allow_volatile {

@@ -121,7 +121,7 @@ pub(crate) async fn open(
                 return Err(Failure::transient("others keep removing a queue of the call"));
             }
             let limit = format!("at most {most} queues");
-            let message = format!("queues: {limit} are kept; remove some that are not used");
+            let message = format!("queues: {limit}; remove unused ones");
             let kind = ErrorKind::Invalid { item: None, field: "queues", limit };
             Err(Error::new(kind, message).on(name).into())
         }

@@ -45,8 +45,8 @@ fn authorities(config: &PostgresConfig) -> Result<RootCertStore> {
     let Some(file) = &config.root_certificates else {
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         if roots.is_empty() {
-            let message = "the system has no certificates of authorities; install them, or name \
-                           a file with sslrootcert";
+            let message = "the system has no CA certificates; install them, or name a file with \
+                           sslrootcert";
             return Err(unusable(message));
         }
         return Ok(roots);
@@ -58,7 +58,7 @@ fn authorities(config: &PostgresConfig) -> Result<RootCertStore> {
     for certificate in CertificateDer::pem_file_iter(file).map_err(unreadable)? {
         let added = roots.add(certificate.map_err(unreadable)?);
         added.map_err(|error| {
-            unusable("a certificate of sslrootcert is of no use")
+            unusable("a certificate of sslrootcert cannot be used")
                 .on(file.display())
                 .caused_by(error)
         })?;

@@ -123,7 +123,7 @@ fn number(field: &'static str, value: &str) -> Result<u32> {
 }
 
 fn decode(text: &str) -> Result<String> {
-    let limit = "UTF-8 text in which % is written %25";
+    let limit = "UTF-8 text, with % written as %25";
     percent_decoded(text).ok_or_else(|| Error::invalid("url", limit, "something else"))
 }
 

@@ -43,7 +43,8 @@ impl RedisStore {
         let store = self.clone();
         self.shared.io.spawn(async move {
             if let Err(error) = store.call("cancel", Call::Glance, request).await {
-                tracing::debug!(%error, "a cancel was not published; heartbeats find it");
+                tracing::debug!(%error, "a cancel was not published; workers notice it at their \
+                                         next heartbeat");
             }
         });
     }
@@ -64,7 +65,8 @@ async fn listen(shared: Weak<Shared>) {
             Err(failure) => Err(failure),
         };
         let Err(failure) = ended else { return };
-        tracing::debug!(error = %failure.error, "cancels are not received; heartbeats find them");
+        tracing::debug!(error = %failure.error, "cancels are not received; workers notice them at \
+                                                 their next heartbeat");
         tokio::time::sleep(retry::reconnect_delay(failures, retry::chance())).await;
         failures = failures.saturating_add(1);
     }

@@ -19,8 +19,8 @@ pub(crate) fn told(failure: Failure, call: Call, doubt: bool) -> Error {
             "a script failed in the middle, and its earlier changes stay: {error}; repeat \
              it, which is safe"
         ),
-        false => "the connection was lost while the call was under way; whether it took effect \
-                  is unknown: repeat it, which is safe"
+        false => "the connection was lost during the call; whether it took effect is unknown: \
+                  repeat it, which is safe"
             .to_owned(),
     };
     Error::new(ErrorKind::Indeterminate, message).caused_by(error)

@@ -128,18 +128,18 @@ const IN_SCRIPT: &str = "@user_script";
 const KNOWN: [(&str, Class, ErrorKind, &str); 19] = {
     use Class::{Final, Moved, NoScript, Redirected, Transient};
     use ErrorKind::{StorageFull, Unavailable, Unsupported};
-    let wait = "it is tried again until op_timeout";
+    let wait = "the call is retried until op_timeout";
     [
         ("NOSCRIPT", NoScript, Unavailable, wait),
-        ("LOADING", Transient, Unavailable, "the server loads its data; wait"),
+        ("LOADING", Transient, Unavailable, "the server is loading its data; wait"),
         ("TRYAGAIN", Transient, Unavailable, wait),
         ("CLUSTERDOWN", Transient, Unavailable, "a part of the cluster has no master; wait"),
-        ("BUSY", Transient, Unavailable, "somebody's script runs for long; SCRIPT KILL ends it"),
+        ("BUSY", Transient, Unavailable, "a script runs for too long; SCRIPT KILL ends it"),
         ("NOREPLICAS", Transient, Unavailable, "too few replicas for min-replicas-to-write"),
         (MASTERDOWN, Moved, Unavailable, "the replica has lost its master; wait"),
         ("READONLY", Moved, Unavailable, "this is a replica; connect to the master"),
         ("OOM", Final, StorageFull, "raise maxmemory, or let workers drain the queues"),
-        ("MISCONF", Final, StorageFull, "the server cannot write to its disk; make room there"),
+        ("MISCONF", Final, StorageFull, "the server cannot write to its disk; free space there"),
         ("NOAUTH", Final, Unavailable, "put user and password into the URL"),
         ("WRONGPASS", Final, Unavailable, "check user and password"),
         ("NOPERM", Final, Unavailable, "grant this user what docs/redis.md lists"),
@@ -147,7 +147,7 @@ const KNOWN: [(&str, Class, ErrorKind, &str); 19] = {
         ("ASK", Redirected, Unavailable, "the slot is being moved to another node; wait"),
         ("UNBLOCKED", Moved, Unavailable, "the server became a replica; wait"),
         ("CROSSSLOT", Final, Unsupported, "this is a Cluster: open it as redis-cluster:"),
-        ("WRONGTYPE", Final, ErrorKind::Corrupt, "a key is not the store's; take another prefix"),
+        ("WRONGTYPE", Final, ErrorKind::Corrupt, "a key is another program's; use another prefix"),
         ("NOPROTO", Final, Unsupported, "the server is too old"),
     ]
 };

@@ -140,13 +140,13 @@ fn check(server: &Server, allow_volatile: bool) -> Result<()> {
         return refuse(ErrorKind::Unavailable, "is a replica; connect to its master");
     }
     if server.aof == Some(false) {
-        let message = "keeps no append-only file: jobs would be gone when it ends; set \
-                       `appendonly yes`, or accept it with allow_volatile=on";
+        let message = "has no append-only file: jobs would be lost when it stops; set `appendonly \
+                       yes`, or accept it with allow_volatile=on";
         return refuse(ErrorKind::Unavailable, message);
     }
     if let Some(policy) = server.eviction.as_deref().filter(|policy| *policy != "noeviction") {
         let message = format!(
-            "drops keys when it is full ({policy}): jobs would vanish; set `maxmemory-policy \
+            "evicts keys when it is full ({policy}): jobs would be lost; set `maxmemory-policy \
              noeviction`, or accept it with allow_volatile=on"
         );
         return refuse(ErrorKind::Unavailable, &message);

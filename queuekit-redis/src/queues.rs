@@ -104,7 +104,7 @@ impl RedisStore {
         if let Err(error) = self.enter_queues(names, true).await {
             // The call that removed the queue may have taken it off the set of all after it was
             // entered here.
-            tracing::debug!(%error, "queues are entered again by whoever uses them next");
+            tracing::debug!(%error, "queues are entered again by the next call that uses them");
         }
         Ok(answer)
     }

@@ -175,7 +175,7 @@ impl RedisStore {
         };
         for answer in join_all(left.into_iter().map(ask)).await {
             if let Err(error) = answer {
-                tracing::debug!(%error, "leases that ran out are left to the next call");
+                tracing::debug!(%error, "expired leases are left to the next call");
             }
         }
     }

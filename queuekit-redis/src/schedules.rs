@@ -235,8 +235,8 @@ enum Number {
 }
 
 fn in_doubt() -> Error {
-    let message = "others have finished this change or taken it back, and made more since; \
-                   look at the schedule";
+    let message = "other processes have completed or undone this change and made later ones; read \
+                   the schedule";
     Error::new(ErrorKind::Indeterminate, message)
 }
 

@@ -128,7 +128,7 @@ async fn check_role(connection: &mut MultiplexedConnection, address: &Address) -
     if role.as_deref() == Some(b"master") {
         return Ok(());
     }
-    Err(Failure::for_now(format!("{address} is not the master any more; a failover is under way")))
+    Err(Failure::for_now(format!("{address} is no longer the master; a failover is in progress")))
 }
 
 /// Asks a question that changes nothing.

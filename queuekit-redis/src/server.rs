@@ -90,36 +90,36 @@ impl Server {
             findings.push(Finding { severity, message, remedy });
         };
         if self.aof.is_none() {
-            let message = "it does not answer INFO, so its settings are not checked";
+            let message = "the server does not answer INFO, so its settings are not checked";
             find(Severity::Warning, message, "grant this user INFO");
         }
         if self.aof == Some(false) {
-            let message = "there is no append-only file: jobs are gone when it ends";
+            let message = "there is no append-only file: jobs are lost when the server stops";
             find(Severity::Error, message, "set `appendonly yes`");
         }
         if self.eviction.as_deref().is_some_and(|policy| policy != "noeviction") {
-            let message = "it drops keys when it is full: jobs vanish";
+            let message = "the server evicts keys when it is full: jobs are lost";
             find(Severity::Error, message, "set `maxmemory-policy noeviction`");
         }
         if self.is_full() {
-            let message = "its memory is full: nothing can be enqueued; what is stored can be \
-                           worked off";
+            let message = "the server's memory is full: enqueues fail, but workers can run the \
+                           stored jobs";
             find(Severity::Error, message, "raise maxmemory, or let workers drain the queues");
         }
         match self.fsync.as_deref() {
             Some("everysec") => {
-                let message = "when the machine fails, or it is killed while its disk is busy, \
-                               the last second or two of jobs may vanish";
+                let message = "if the machine fails, or the server is killed while its disk is \
+                               busy, jobs of the last two seconds may be lost";
                 let remedy = "set `appendfsync always` if that is too much";
                 find(Severity::Note, message, remedy);
             }
             Some("no") => {
-                let message = "when the machine fails, half a minute of jobs may vanish";
+                let message = "if the machine fails, jobs of the last half minute may be lost";
                 find(Severity::Warning, message, "set `appendfsync everysec` or `always`");
             }
             None if self.aof == Some(true) => {
-                let message = "it does not say how often it syncs its append-only file";
-                let remedy = "ask as a user with +config|get: docs/redis.md, Users";
+                let message = "the server does not reveal how often it syncs its append-only file";
+                let remedy = "connect as a user with +config|get: docs/redis.md, Users";
                 find(Severity::Warning, message, remedy);
             }
             _ => {}

@@ -60,7 +60,7 @@ fn parse(url: &str) -> Result<RedisConfig> {
     let mut wait = (0, Duration::from_secs(1));
     // The settings of sentinels have become part of a URL, which the driver decodes.
     for (name, value) in settings.into_iter().filter(|(name, _)| !name.starts_with("sentinel_")) {
-        let refuse = || Error::invalid("url", "UTF-8 text in which % is written %25", name);
+        let refuse = || Error::invalid("url", "UTF-8 text, with % written as %25", name);
         let value = &*percent_decoded(value).ok_or_else(refuse)?;
         match name {
             "prefix" => config = config.prefix(value)?,
@@ -257,7 +257,7 @@ mod tests {
             ("http://db/0", "redis://"),
             ("redis-sentinel://db", "NAME_OF_THE_MASTER"),
             ("redis-cluster://", "redis://"),
-            ("redis://db/0?prefix=%", "written %25"),
+            ("redis://db/0?prefix=%", "written as %25"),
             ("redis://db/0?sslmode=require", "sslmode=disable with redis:"),
             ("redis://db/0?sslmode=verify-full", "verify-full with rediss:"),
             ("rediss://db/0?sslmode=disable", "verify-full with rediss:"),

@@ -10,14 +10,14 @@ pub(crate) fn failed(error: rusqlite::Error) -> Error {
     let (kind, message) = match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => (
             ErrorKind::StorageFull,
-            "no room is left for the database file or its write-ahead log; free some space: \
-             the store goes on by itself"
+            "no room is left for the database file or its write-ahead log; free some space: the \
+             store then continues by itself"
                 .to_owned(),
         ),
         Some(ErrorCode::DatabaseBusy) if extended == Some(SQLITE_BUSY_SNAPSHOT) => (
             ErrorKind::Unavailable,
-            "the transaction has read, and somebody else has written since: it cannot write any \
-             more; roll it back, and begin it as Immediate"
+            "the transaction has read, and another connection has written since, so it cannot \
+             write any more; roll it back, and begin it as Immediate"
                 .to_owned(),
         ),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => (
@@ -40,8 +40,8 @@ pub(crate) fn failed(error: rusqlite::Error) -> Error {
         ),
         Some(ErrorCode::NotADatabase) => (
             ErrorKind::Corrupt,
-            "this file is no SQLite database (or is encrypted); name another file, nothing was \
-             changed in this one"
+            "this file is not an SQLite database, or it is encrypted; name another file (this one \
+             was not changed)"
                 .to_owned(),
         ),
         Some(ErrorCode::DatabaseCorrupt) => (
@@ -50,10 +50,9 @@ pub(crate) fn failed(error: rusqlite::Error) -> Error {
              rebuild it with the `.recover` command of the sqlite3 shell"
                 .to_owned(),
         ),
-        Some(ErrorCode::SystemIoFailure) => (
-            ErrorKind::Unavailable,
-            format!("the disk failed: {error}; look into the system's log"),
-        ),
+        Some(ErrorCode::SystemIoFailure) => {
+            (ErrorKind::Unavailable, format!("the disk failed: {error}; read the system's log"))
+        }
         _ => (ErrorKind::Unavailable, format!("SQLite refused a statement: {error}")),
     };
     Error::new(kind, message).caused_by(error)

@@ -73,7 +73,7 @@ mod tests {
         assert!(file.check().unwrap_err().to_string().contains("moved, deleted or replaced"));
         assert_eq!(*file.check_committed().unwrap_err().kind(), ErrorKind::Indeterminate);
         std::fs::write(&path, "another").unwrap();
-        assert!(file.check().is_err(), "a file of that name is not that file");
+        assert!(file.check().is_err(), "another file now has this name");
         std::fs::rename(&elsewhere, &path).unwrap();
         assert!(file.check().is_ok());
     }

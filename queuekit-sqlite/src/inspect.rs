@@ -82,8 +82,8 @@ impl Inspect for SqliteStore {
             if synchronous == Synchronous::Normal {
                 find(
                     Severity::Warning,
-                    "synchronous is normal: an Ok survives the end of the process, not loss of \
-                     power; a lease_seq given to another system may repeat after one",
+                    "synchronous is normal: a successful call survives the end of the process, but \
+                     not power loss; after power loss, a lease_seq may repeat",
                     "open the store with synchronous=full",
                 );
             }
@@ -91,15 +91,16 @@ impl Inspect for SqliteStore {
             if is_made && pragma_text(step.conn, "auto_vacuum")? != "2" {
                 find(
                     Severity::Note,
-                    "the file never shrinks: it was made without auto_vacuum=INCREMENTAL",
-                    "with every user stopped, set PRAGMA auto_vacuum=INCREMENTAL and run VACUUM",
+                    "the file never shrinks: it was created without auto_vacuum=INCREMENTAL",
+                    "stop all programs that use the file, set PRAGMA auto_vacuum=INCREMENTAL and \
+                     run VACUUM",
                 );
             }
             if bytes_of(&path, "-wal") > LARGE_LOG_BYTES {
                 find(
                     Severity::Warning,
-                    "the write-ahead log has outgrown 1 GiB: a long read transaction keeps it \
-                     from being moved into the database",
+                    "the write-ahead log is larger than 1 GiB: a long read transaction prevents a \
+                     checkpoint",
                     "end the long read transaction of the other program",
                 );
             }

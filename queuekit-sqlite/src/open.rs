@@ -58,8 +58,9 @@ async fn on_a_thread<T: Send + 'static>(
     };
     let thread = thread::Builder::new().name("queuekit-sqlite-open".to_owned()).spawn(open);
     let unavailable = |message: &str| Error::new(ErrorKind::Unavailable, message);
-    thread.map_err(|error| unavailable("the system could not start a thread").caused_by(error))?;
-    let opened = opened.await.map_err(|_| unavailable("the thread that opens the file died"))?;
+    thread.map_err(|error| unavailable("cannot start a thread").caused_by(error))?;
+    let opened =
+        opened.await.map_err(|_| unavailable("the thread that opens the file has ended"))?;
     opened.map_err(|error| error.on(on))
 }
 
@@ -111,7 +112,7 @@ fn connection(config: &SqliteConfig) -> Result<Connection> {
     match config.create {
         Create::Nothing if !config.path.exists() => {
             let message = "no queuekit here: there is no such file; name the file of a store, or \
-                           enqueue the first job";
+                           enqueue a first job";
             return Err(Error::new(ErrorKind::NotFound, message));
         }
         Create::Nothing => {}
@@ -153,14 +154,14 @@ fn admit(config: &SqliteConfig, tables: Tables) -> Result<()> {
         Create::File if !tables.foreign => return Ok(()),
         Create::File => {
             "it is another application's database; add create=tables to the URL to let queuekit \
-             keep its tables (queuekit_*) beside the others, or name another file"
+             add its tables (queuekit_*), or name another file"
         }
         Create::Nothing if tables.foreign => {
             "no queuekit here: it is another application's database; name another file"
         }
         Create::Nothing => {
-            "no queuekit here: the file is empty; name another one, or make this one a store: \
-             `queuekit migrate up`"
+            "no queuekit here: the file is empty; name another one, or create the store: `queuekit \
+             migrate up`"
         }
     };
     Err(Error::new(ErrorKind::Conflict, message))
@@ -222,8 +223,8 @@ fn set_pragmas(conn: &Connection, config: &SqliteConfig) -> Result<()> {
     let found = conn.pragma_query_value(None, "synchronous", only::<i64>);
     if found.map_err(failed)? != wanted {
         let message = format!(
-            "SQLite did not take synchronous={name}, so nobody knows what an Ok survives; build \
-             with the SQLite that queuekit brings along"
+            "SQLite did not apply synchronous={name}, so it is unknown what a successful call \
+             survives; build with the SQLite that queuekit bundles"
         );
         return Err(Error::new(ErrorKind::Unsupported, message));
     }

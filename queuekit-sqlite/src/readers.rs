@@ -41,7 +41,7 @@ impl Readers {
             };
             let builder = thread::Builder::new().name("queuekit-sqlite-read".to_owned());
             builder.spawn(run).map_err(|error| {
-                let message = "the system could not start a thread for reads";
+                let message = "cannot start a thread for reads";
                 Error::new(ErrorKind::Unavailable, message).caused_by(error)
             })?;
         }

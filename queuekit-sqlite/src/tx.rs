@@ -63,7 +63,7 @@ impl SqliteStore {
             let emitted = step.store_events(&settings.emission(stored.version, events)?)?;
             // The transaction holds the file's write lock: nobody changes them meanwhile.
             emitted.ok_or_else(|| {
-                let message = "the subscriptions changed while nobody else could write";
+                let message = "the subscriptions changed under the write lock";
                 Error::new(ErrorKind::Corrupt, message)
             })
         };

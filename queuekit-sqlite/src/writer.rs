@@ -90,7 +90,7 @@ impl Writer {
         };
         let builder = thread::Builder::new().name("queuekit-sqlite".to_owned());
         builder.spawn(run).map_err(|error| {
-            let message = "the system could not start a thread for writes";
+            let message = "cannot start a thread for writes";
             Error::new(ErrorKind::Unavailable, message).caused_by(error)
         })?;
         Ok(Self { commands, op_timeout, watched, ends_at })

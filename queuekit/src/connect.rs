@@ -187,7 +187,7 @@ fn open_memory(url: StoreUrl<'_>) -> Result<Client> {
     if matches!(url.rest, "" | "//") {
         return Ok(Client::new(MemoryStore::new()));
     }
-    let limit = "memory: alone: each call opens a store of its own, which has no name";
+    let limit = "memory: alone, because each call opens a separate store without a name";
     Err(Error::invalid("url", limit, "something after the colon"))
 }
 

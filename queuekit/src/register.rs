@@ -75,7 +75,7 @@ where
         let mut openers = OPENERS.write().unwrap_or_else(PoisonError::into_inner);
         let scheme = scheme.to_ascii_lowercase();
         if is_own || openers.contains_key(&scheme) {
-            let message = "a store of this scheme is there already; register another scheme";
+            let message = "this scheme is already registered; register another one";
             return Err(Error::new(ErrorKind::Conflict, message).on(parsed.scheme));
         }
         openers.insert(scheme, Arc::new(move |opening| Box::pin(open(opening))));

@@ -41,7 +41,7 @@ impl<'a> StoreUrl<'a> {
     /// can tell which part of it is a password.
     pub(crate) fn parse(url: &'a str) -> Result<Self> {
         let malformed = |got: &str| {
-            let limit = "a store's URL, such as sqlite://jobs.db (a scheme, a colon, what it says)";
+            let limit = "a store's URL, such as sqlite://jobs.db";
             Error::invalid("url", limit, got)
         };
         if url.is_empty() {

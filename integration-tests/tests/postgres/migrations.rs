@@ -240,7 +240,7 @@ async fn r11_2_a_database_that_takes_no_writes_is_refused() {
     assert_eq!(errors_found(&store).await, ["default_transaction_read_only"]);
     let error = store.enqueue(&[build(draft())]).await.unwrap_err();
     assert_eq!(*error.kind(), ErrorKind::Unavailable, "{error}");
-    assert!(error.to_string().contains("takes no writes"), "{error}");
+    assert!(error.to_string().contains("accepts no writes"), "{error}");
     store.close().await.unwrap();
 }
 

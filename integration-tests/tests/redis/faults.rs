@@ -257,7 +257,7 @@ async fn r10_1_a_key_that_is_not_the_stores_is_told_and_kept() {
         let job = build(draft().queue(part));
         let error = stage.store.enqueue(std::slice::from_ref(&job)).await.unwrap_err();
         assert_eq!(*error.kind(), ErrorKind::Corrupt, "{error}");
-        assert!(error.to_string().contains("take another prefix"), "{error}");
+        assert!(error.to_string().contains("use another prefix"), "{error}");
         assert_eq!(stage.ask::<String>(cmd("GET").arg(&key)).await, "theirs");
         let () = stage.ask(cmd("DEL").arg(&key)).await;
         assert_eq!(create(&stage.store, &job).await, job.id(), "it had not been stored");

@@ -48,7 +48,7 @@ async fn r10_1_a_full_server_stores_nothing_more_and_is_drained() {
     refused_as_full(&stage, build(unique("new"))).await;
     store.check_writes().await.expect("what is stored can be worked off");
     let findings = store.findings().await.unwrap();
-    let full = findings.iter().find(|finding| finding.message.contains("its memory is full"));
+    let full = findings.iter().find(|finding| finding.message.contains("memory is full"));
     assert_eq!(full.expect("it is full").severity, Severity::Error, "{findings:?}");
     let mut done = 0;
     while let Some(first) = lease(store, 1).await.pop() {

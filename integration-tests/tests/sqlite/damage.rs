@@ -18,7 +18,7 @@ async fn r10_1_a_file_that_is_no_database_is_refused_and_left_alone() {
         for create in [Create::File, Create::Tables, Create::Nothing] {
             let config = file.config().create(create).switch_to_wal(true);
             let error = SqliteStore::connect(config).await.expect_err("opening should fail");
-            assert_corrupt(&error, "no SQLite database");
+            assert_corrupt(&error, "not an SQLite database");
             assert_corrupt(&error, "name another file");
         }
         assert_eq!(file.bytes(), text.as_bytes());

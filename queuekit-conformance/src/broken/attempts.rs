@@ -1,4 +1,4 @@
-//! Stores that let a poison job run for ever.
+//! Stores that let a job that kills its worker run for ever.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +31,7 @@ async fn release_expired(
     Ok(())
 }
 
-/// An expired lease costs no attempt.
+/// A store in which an expired lease costs no attempt.
 #[derive(Debug)]
 pub(super) struct CountsAtNack {
     inner: Arc<dyn Backend>,

@@ -1,4 +1,4 @@
-//! Stores that break one rule each, so that the suite itself is tested: each of them must fail.
+//! Stores that each break one rule, to test the suite itself: each of them must fail.
 //!
 //! They are layers that misuse the public API of a store that keeps the rules: they remember
 //! tokens, replay calls, rewrite outcomes.

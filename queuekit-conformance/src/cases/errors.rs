@@ -15,8 +15,8 @@ use crate::kit::{
 };
 use crate::{Capability, World};
 
-/// R10.1: the store has exactly the capabilities that its harness states.
-/// Guard: the fields of `capabilities()`: lost support is a failure, not a skip.
+/// R10.1: the store has exactly the capabilities that its harness states. Guard: the comparison of
+/// `capabilities()` with the harness: a lost capability is a failure, not a skip.
 pub async fn r10_1_the_store_can_what_its_harness_states(world: &dyn World) {
     let (expect, can) = (world.expect(), world.capabilities());
     for capability in Capability::ALL {
@@ -35,8 +35,8 @@ pub async fn r10_1_the_store_can_what_its_harness_states(world: &dyn World) {
     assert_eq!(world.raw_dump().await.is_some(), expect.raw_dump, "raw_dump");
 }
 
-/// R10.1: an error says its kind, its operation, and whether to try again.
-/// Guard: one table of what is retryable.
+/// R10.1: an error has its kind and operation, and says whether a retry can help. Guard: one table
+/// of the kinds that can be retried.
 pub async fn r10_1_an_error_says_what_to_do(world: &dyn World) {
     let lease = world.lease(draft()).await;
     let error =
@@ -67,7 +67,7 @@ pub async fn r10_1_an_error_says_what_to_do(world: &dyn World) {
 }
 
 /// R10.3: a call that is dropped leaves the store working, its job stored whole or not at all.
-/// Guard: a dropped future ends its transaction and gives its connection back.
+/// Guard: a dropped future ends its transaction and returns its connection.
 pub async fn r10_3_dropped_calls_leak_nothing(world: &dyn World) {
     let mut stored = Vec::new();
     for round in 0..100 {
@@ -108,8 +108,7 @@ pub async fn r10_4_after_close_every_call_is_closed(world: &dyn World) {
     }
 }
 
-/// R10.4: so does every call of a capability that the store has.
-/// Guard: the same check, there.
+/// R10.4: so does every call of the store's capabilities. Guard: the same check in each capability.
 pub async fn r10_4_after_close_every_capability_is_closed(world: &dyn World) {
     let lease = world.lease(draft()).await;
     world.backend().close().await.expect("close");
@@ -161,9 +160,8 @@ pub async fn r10_4_after_close_every_capability_is_closed(world: &dyn World) {
     }
 }
 
-/// R10.4: calls in flight finish or get Closed: none hangs, none is lost that answered Ok, as
-/// another handle reads.
-/// Guard: close waits for what is under way, or refuses it.
+/// R10.4: calls in flight finish or get Closed. None hangs, and another handle reads the effect of
+/// each call that returned Ok. Guard: close waits for calls in progress, or refuses them.
 pub async fn r10_4_calls_in_flight_finish_or_get_closed(world: &dyn World) {
     let callers = (0..8).map(|_| {
         let store = Arc::clone(world.backend());
@@ -199,8 +197,8 @@ pub async fn r10_4_calls_in_flight_finish_or_get_closed(world: &dyn World) {
     }
 }
 
-/// R10.4: closing one handle leaves the others of the store open.
-/// Guard: close ends only the handle's own parts.
+/// R10.4: closing one handle leaves the other handles of the store open. Guard: close ends only
+/// what belongs to the handle.
 pub async fn r10_4_other_handles_stay_open(world: &dyn World) {
     let lease = world.lease(draft()).await;
     let other = world.second_handle().await.expect("the harness said it can");
@@ -228,8 +226,8 @@ async fn every_call(store: &dyn Backend, token: LeaseToken) -> Vec<(&'static str
     ]
 }
 
-/// R11.1: the store says what an Ok survives, and it is what its harness states.
-/// Guard: durability is read from the settings in force.
+/// R11.1: the store states which failures a successful call survives, as its harness does. Guard:
+/// the store reads its durability from the settings in force.
 pub async fn r11_1_the_store_says_what_an_ok_survives(world: &dyn World) {
     let before = world.dump().await;
     world.inspect().check_writes().await.expect("check_writes should succeed");

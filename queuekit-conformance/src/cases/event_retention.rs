@@ -11,9 +11,8 @@ use super::events::{event, page};
 use crate::World;
 use crate::kit::{DAY, HOUR, MINUTE, deliveries_of, draft};
 
-/// R14.6: events beyond the retention are removed, except those with a delivery that has yet to run
-/// or could be retried from the dead.
-/// Guard: prune looks at the deliveries.
+/// R14.6: events beyond the retention are removed, except those with a delivery that waits, runs or
+/// is dead. Guard: prune checks the deliveries of an event.
 pub async fn r14_6_no_open_delivery_loses_its_event(world: &dyn World) {
     for name in ["slow", "fast", "failing"] {
         world.subscribe(SubscriptionDraft::new(name, name).max_attempts(1)).await;
@@ -44,8 +43,8 @@ pub async fn r14_6_no_open_delivery_loses_its_event(world: &dyn World) {
     assert!(!left.iter().any(|kind| ["fast", "nobody"].contains(&kind.as_str())), "{left:?}");
 }
 
-/// R14.6: an event beyond the number keeps its data for a delivery that runs.
-/// Guard: prune looks at running deliveries, too.
+/// R14.6: an event beyond the number keeps its data for a delivery that runs. Guard: prune checks
+/// running deliveries too.
 pub async fn r14_6_a_running_delivery_keeps_its_data(world: &dyn World) {
     world.subscribe(SubscriptionDraft::new("c", "*").max_attempts(1)).await;
     let one = EventRetention::new(DAY, 1).expect("a retention");
@@ -62,9 +61,8 @@ pub async fn r14_6_a_running_delivery_keeps_its_data(world: &dyn World) {
     assert!(again.iter().any(|again| again.id() == lease.id() && again.payload == data));
 }
 
-/// R14.6: a cancelled delivery that has outlived its event is not brought back, unless the store
-/// has kept a copy: none runs without its data.
-/// Guard: retry looks for the event.
+/// R14.6: a cancelled delivery that has outlived its event cannot be retried, unless the store has
+/// a copy of the data. Guard: retry checks that the event is stored.
 pub async fn r14_6_a_retried_delivery_is_whole(world: &dyn World) {
     world.subscribe(SubscriptionDraft::new("c", "*")).await;
     let patch = QueuePatch::default().retention(Retention::ALL.done(Keep::ALL).dead(Keep::ALL));
@@ -87,8 +85,8 @@ pub async fn r14_6_a_retried_delivery_is_whole(world: &dyn World) {
     }
 }
 
-/// R14.6: if there are more events than the number to keep, the oldest are removed.
-/// Guard: the bound by number, in which nothing but events counts.
+/// R14.6: if there are more events than the number to keep, the oldest are removed. Guard: the
+/// limit by number counts events, and nothing else.
 pub async fn r14_6_the_log_is_bounded_by_number(world: &dyn World) {
     let few = EventRetention::new(DAY, 3).expect("a retention");
     world.event_log().set_retention(few).await.expect("set_retention");
@@ -106,8 +104,8 @@ pub async fn r14_6_the_log_is_bounded_by_number(world: &dyn World) {
     assert_eq!(left, ["7", "8", "9"]);
 }
 
-/// R14.6: events that deliveries hold beyond the number do not push out newer ones. Guard: prune
-/// counts an event's place from the start of the log.
+/// R14.6: events that stay because of their deliveries do not cause newer events to be removed.
+/// Guard: an event's place counts all events of the log, including those that stay.
 pub async fn r14_6_events_that_are_held_make_no_newer_one_go(world: &dyn World) {
     let (held, free, number) = (250, 60, 50);
     world.subscribe(SubscriptionDraft::new("c", "held")).await;
@@ -127,8 +125,8 @@ pub async fn r14_6_events_that_are_held_make_no_newer_one_go(world: &dyn World) 
     assert_eq!(free as u64, number);
 }
 
-/// R14.6: an event is removed with its id and its key, and leaves nothing behind.
-/// Guard: what removes an event removes what stands beside it.
+/// R14.6: an event is removed with its id and its idempotency key, and leaves nothing behind.
+/// Guard: the step that removes an event also removes its id and key.
 pub async fn r14_6_nothing_is_left_of_an_event_that_has_gone(world: &dyn World) {
     let one = EventRetention::new(30 * DAY, 1).expect("a retention");
     world.event_log().set_retention(one).await.expect("set_retention");

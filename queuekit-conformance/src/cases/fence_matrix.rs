@@ -12,8 +12,8 @@ use stale::{Stale, stale_tokens};
 mod operation;
 mod stale;
 
-/// R3.3: no token but that of the live lease acks.
-/// Guard: the lease's id, number, nonce and queue in the condition of ack.
+/// R3.3: only the token of the live lease can ack. Guard: the lease's id, number, nonce and queue
+/// in the condition of ack.
 pub async fn r3_3_no_stale_token_acks(world: &dyn World) {
     assert_refused(world, Operation::Ack).await;
 }
@@ -24,20 +24,20 @@ pub async fn r3_3_no_stale_token_acks_in_an_exchange(world: &dyn World) {
     assert_refused(world, Operation::ExchangeAck).await;
 }
 
-/// R3.7: no token but that of the live lease extends it.
-/// Guard: the lease's id, number, nonce and queue in the condition of extend.
+/// R3.7: only the token of the live lease can extend it. Guard: the lease's id, number, nonce and
+/// queue in the condition of extend.
 pub async fn r3_7_no_stale_token_extends(world: &dyn World) {
     assert_refused(world, Operation::Extend).await;
 }
 
-/// R3.8: no token but that of the live lease reports.
-/// Guard: the lease's id, number, nonce and queue in the condition of report.
+/// R3.8: only the token of the live lease can report. Guard: the lease's id, number, nonce and
+/// queue in the condition of report.
 pub async fn r3_8_no_stale_token_reports(world: &dyn World) {
     assert_refused(world, Operation::Report).await;
 }
 
-/// R4.1: no token but that of the live lease makes its job run again.
-/// Guard: the lease's id, number, nonce and queue in the condition of nack.
+/// R4.1: only the token of the live lease can nack its job with a retry. Guard: the lease's id,
+/// number, nonce and queue in the condition of nack.
 pub async fn r4_1_no_stale_token_retries(world: &dyn World) {
     assert_refused(world, Operation::Nack(NackKind::Retry)).await;
 }
@@ -70,8 +70,8 @@ pub async fn r4_1_no_stale_token_nacks_in_an_exchange(world: &dyn World) {
     assert_live_leases_hold(world, stale).await;
 }
 
-/// R6.1: no token but that of the live lease dead-letters its job.
-/// Guard: the lease's id, number, nonce and queue in the condition of a dead-lettering by lease.
+/// R6.1: only the token of the live lease can dead-letter its job. Guard: the lease's id, number,
+/// nonce and queue in the condition of a dead-lettering by lease.
 pub async fn r6_1_no_stale_token_dead_letters(world: &dyn World) {
     assert_refused(world, Operation::DeadLetter).await;
 }
@@ -82,7 +82,7 @@ async fn assert_refused(world: &dyn World, operation: Operation) {
     assert_live_leases_hold(world, stale).await;
 }
 
-/// A dump takes longer than a call: one by one they are compared at the end.
+/// A dump takes longer than a call, so the dumps are compared once, at the end.
 async fn assert_each_refused(world: &dyn World, operation: Operation, stale: &[Stale]) {
     let before = world.dump().await;
     let tokens: Vec<LeaseToken> = stale.iter().map(|stale| stale.token.clone()).collect();
@@ -99,7 +99,7 @@ async fn assert_each_refused(world: &dyn World, operation: Operation, stale: &[S
     world.assert_unchanged_by(&before, &format!("{operation:?}, all in one batch,")).await;
 }
 
-/// The right token of each lease still completes its job: no stale one has cost it anything.
+/// The right token of each lease still completes its job: the stale ones have changed nothing.
 async fn assert_live_leases_hold(world: &dyn World, stale: Vec<Stale>) {
     for live in stale.into_iter().filter_map(|stale| stale.live) {
         world.complete(&live).await;

@@ -16,11 +16,11 @@ const WORKERS: u64 = 6;
 const PHASES: u64 = 6;
 const ROUNDS: u64 = 25;
 
-/// The common knowledge of all callers. The clock is fixed within a phase, so no lease expires: its
-/// caller holds it until it begins to settle.
+/// What all callers know. The clock stands still within a phase, so no lease expires: its caller
+/// holds it until it begins to settle.
 #[derive(Debug, Default)]
 struct History {
-    /// Jobs that somebody certainly holds.
+    /// Jobs that a caller certainly holds.
     held: Mutex<HashSet<JobId>>,
     /// Leases of earlier phases that were never settled.
     abandoned: Mutex<Vec<LeaseToken>>,
@@ -55,7 +55,7 @@ pub async fn r5_5_leases_of_a_job_never_overlap(world: &dyn World) {
     check(world, &history, &ids, &served).await;
 }
 
-/// One caller: reserves a few, settles some, abandons others, and tries leases of the past.
+/// One caller: reserves jobs, settles some, abandons others, and tries old leases.
 async fn work(store: &dyn Backend, history: &History, seed: u64) {
     let mut dice = Dice(seed);
     let mut mine = Vec::new();
@@ -148,8 +148,8 @@ async fn check(world: &dyn World, history: &History, ids: &[JobId], served: &[Jo
     }
 }
 
-/// R5.4: of a deletion and a lease that race, one wins: never a lease of a deleted job.
-/// Guard: reserve and delete ask for the state at the moment of the write.
+/// R5.4: if a delete and a reserve race, one wins: a deleted job is never leased. Guard: reserve
+/// and delete test the state at the moment of the write.
 pub async fn r5_4_a_job_is_deleted_or_leased_never_both(world: &dyn World) {
     let handles = world.handles().await;
     for _ in 0..20 {
@@ -186,8 +186,8 @@ pub async fn r5_4_a_job_is_deleted_or_leased_never_both(world: &dyn World) {
     }
 }
 
-/// R5.4: of a late ack and a reclaim that race, one wins: never a lease of a completed job.
-/// Guard: reclaim asks for the expired lease at the moment of the write.
+/// R5.4: if a late ack and a reclaim race, one wins: a completed job is never leased. Guard:
+/// reclaim tests the expired lease at the moment of the write.
 pub async fn r5_4_a_late_ack_or_a_reclaim_wins_never_both(world: &dyn World) {
     let handles = world.handles().await;
     for _ in 0..20 {

@@ -14,8 +14,8 @@ fn all() -> JobFilter {
     JobFilter::default()
 }
 
-/// R8.1: an unknown id is none; a handle sees its own writes at once.
-/// Guard: reads go to where writes went.
+/// R8.1: an unknown id returns `None`, and a handle sees its own writes at once. Guard: reads use
+/// the data that the handle has written.
 pub async fn r8_1_a_handle_sees_its_own_writes(world: &dyn World) {
     let id = world.enqueue(draft()).await;
     assert_eq!(world.state(id).await, State::Pending);
@@ -47,8 +47,8 @@ pub async fn r8_1_reads_change_nothing(world: &dyn World) {
     assert_eq!(world.status(leases[1].id()).await, Status::Expired);
 }
 
-/// R8.2: queue by queue by name, in each the statuses in turn, each in its own order.
-/// Guard: the order of listings, in full.
+/// R8.2: jobs are listed queue by queue, by name; in a queue status by status; and in a status in
+/// its own order. Guard: the whole order of a listing.
 pub async fn r8_2_jobs_are_listed_in_the_documented_order(world: &dyn World) {
     let mut wanted = Vec::new();
     for name in ["b", "a"] {
@@ -110,8 +110,8 @@ pub async fn r8_2_jobs_are_listed_in_the_documented_order(world: &dyn World) {
     }
 }
 
-/// R8.2: blocked jobs, and all that wait in a fair queue, come by key, then sequence.
-/// Guard: the order of serving is no order for what cannot be served.
+/// R8.2: blocked jobs, and all waiting jobs of a fair queue, are listed by key, then sequence.
+/// Guard: blocked jobs have no place in the serving order.
 pub async fn r8_2_blocked_jobs_are_listed_by_key(world: &dyn World) {
     let mut by_key = Vec::new();
     for key in ["b", "a", "c", "a", "b"] {
@@ -134,8 +134,8 @@ pub async fn r8_2_blocked_jobs_are_listed_by_key(world: &dyn World) {
     assert_eq!(blocked, wanted);
 }
 
-/// R8.2: the waiting jobs of a fair queue are listed by key, then sequence.
-/// Guard: a fair queue has no order by priority to list by.
+/// R8.2: the waiting jobs of a fair queue are listed by key, then sequence. Guard: a fair queue has
+/// no order by priority.
 pub async fn r8_2_a_fair_queue_is_listed_by_key(world: &dyn World) {
     let fair = QueuePatch::default().order(Order::Fair).per_key(9);
     world.configure(&default_queue(), fair).await;
@@ -158,8 +158,7 @@ pub async fn r8_2_a_fair_queue_is_listed_by_key(world: &dyn World) {
 }
 
 /// R8.2: the waiting jobs of a strict queue are listed in serving order, including the later ones
-/// of a key.
-/// Guard: a page goes on behind the last job of the page before, wherever that stood.
+/// of a key. Guard: a page begins after the last job of the previous page, wherever that job is.
 pub async fn r8_2_ready_jobs_of_keys_are_listed_once(world: &dyn World) {
     world.configure(&default_queue(), QueuePatch::default().per_key(9)).await;
     let drafts = [keyed("a"), keyed("a"), draft(), keyed("b"), keyed("b"), keyed("a")];
@@ -170,9 +169,9 @@ pub async fn r8_2_ready_jobs_of_keys_are_listed_once(world: &dyn World) {
     }
 }
 
-/// R8.2: a job that ran while its queue changed its order is listed when it waits again, and no
-/// listing leaves out what the counts have.
-/// Guard: a listing finds waiting jobs independently of the order that the queue had before.
+/// R8.2: a job that ran while its queue changed its order is listed when it waits again, and a
+/// listing has every job that the counts include. Guard: a listing finds waiting jobs independently
+/// of the order that the queue had before.
 pub async fn r8_2_a_job_that_ran_while_the_order_changed_is_listed(world: &dyn World) {
     for (name, was, will_be) in
         [("to-fair", Order::Strict, Order::Fair), ("to-strict", Order::Fair, Order::Strict)]
@@ -266,8 +265,8 @@ pub async fn r8_2_failed_jobs_are_found_by_their_last_error(world: &dyn World) {
     }
 }
 
-/// R8.2: an error is looked for in dead and failed jobs only, whatever others went through.
-/// Guard: the error filter asks for the status.
+/// R8.2: the filter by error finds only dead and failed jobs, even if others have failed before.
+/// Guard: the error filter tests the status.
 pub async fn r8_2_an_error_is_found_in_dead_and_failed_jobs_only(world: &dyn World) {
     let again = || async {
         let lease = world.lease(draft()).await;

@@ -87,16 +87,16 @@ pub async fn r6_5_a_cancelled_job_frees_the_slot(world: &dyn World) {
     }
 }
 
-/// R6.5: a job whose record became unreadable frees the slot.
-/// Guard: setting aside frees the slot in its own step.
+/// R6.5: a job whose record became unreadable frees the slot. Guard: dead-lettering an unreadable
+/// record frees the slot in its own step.
 pub async fn r6_5_an_unreadable_job_frees_the_slot(world: &dyn World) {
     for place in PLACES {
         check(world, End::Corrupt, place, |world, job| Box::pin(corrupt(world, job))).await;
     }
 }
 
-/// R6.5: retention of a dead head under `hold`, and its deletion, and its retry.
-/// Guard: prune, delete and retry let go of the key that a dead head held.
+/// R6.5: retention, deletion and retry of a dead head under `hold` free the key. Guard: prune,
+/// delete and retry release the key of a dead head.
 pub async fn r6_5_a_held_key_is_freed_when_its_dead_head_goes(world: &dyn World) {
     let age = Keep::ALL.max_age(10 * MINUTE);
     let retention = Retention::ALL.done(age).dead(age);
@@ -122,8 +122,8 @@ pub async fn r6_5_a_held_key_is_freed_when_its_dead_head_goes(world: &dyn World)
     }
 }
 
-/// R6.5: under `hold`, only a dead head holds: other ends, and dead jobs behind it, do not.
-/// Guard: the policy asks for the state and the place.
+/// R6.5: under `hold`, only a dead head holds its key: jobs that ended otherwise, and dead jobs
+/// behind another, do not. Guard: `hold` tests the state and the place of a job.
 pub async fn r6_5_under_hold_other_ends_free_the_slot(world: &dyn World) {
     for end in ["ack", "call off", "delete", "cancel"] {
         let name = queue(&end.replace(' ', "-"));
@@ -140,9 +140,8 @@ pub async fn r6_5_under_hold_other_ends_free_the_slot(world: &dyn World) {
     }
 }
 
-/// R6.5: under `hold` only a head holds its key: a job that dies behind one that waits or runs
-/// lets the next go.
-/// Guard: who waits and who runs before it, where a job dies.
+/// R6.5: under `hold`, a job that dies behind a waiting or running job of its key does not hold the
+/// key. Guard: the check for earlier waiting and running jobs when a job dies.
 pub async fn r6_5_a_job_that_died_behind_its_head_holds_nothing(world: &dyn World) {
     for head_does in ["run", "wait", "wait for its time"] {
         let name = queue(&head_does.replace(' ', "-"));
@@ -190,7 +189,7 @@ struct Ending {
 
 type Ended<'a> = futures_util::future::BoxFuture<'a, ()>;
 
-/// Three jobs of one key, one of which ends; then the others are served, in order.
+/// Stores three jobs of one key and ends one of them. The others are then served, in order.
 async fn check<F>(world: &dyn World, end: End, place: Place, bring_about: F)
 where
     F: for<'a> Fn(&'a dyn World, &'a Ending) -> Ended<'a>,

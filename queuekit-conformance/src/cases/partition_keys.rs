@@ -26,7 +26,7 @@ pub async fn r7_3_a_key_is_fifo_whatever_the_priority(world: &dyn World) {
     }
 }
 
-/// R7.3: keys do not hinder each other, nor jobs without a key, nor the same key elsewhere.
+/// R7.3: a key does not block other keys, jobs without a key, or the same key in another queue.
 /// Guard: exclusion is by (queue, key).
 pub async fn r7_3_other_keys_and_queues_run_on(world: &dyn World) {
     let drafts = [keyed("a"), keyed("a"), keyed("b"), draft(), draft()];
@@ -56,7 +56,7 @@ pub async fn r7_3_a_waiting_head_blocks(world: &dyn World) {
     assert_eq!(world.serve_all(&default_queue()).await, [head, next]);
 }
 
-/// R7.3: under `skip` a head that waits is passed, and takes its turn when it is due.
+/// R7.3: under `skip` later jobs may run before a waiting head, and the head runs when it is due.
 /// Guard: the setting `key_on_wait`.
 pub async fn r7_3_under_skip_a_waiting_head_is_passed(world: &dyn World) {
     let skip = QueuePatch::default().key_on_wait(KeyOnWait::Skip);
@@ -80,8 +80,8 @@ pub async fn r7_3_under_skip_a_waiting_head_is_passed(world: &dyn World) {
     assert_eq!(world.serve_all(&default_queue()).await, [failing.id()]);
 }
 
-/// R7.3: under `skip` a job counts from its time on, also if another of its key came due before it.
-/// Guard: of a key it is not only the job whose time comes next that is looked for.
+/// R7.3: under `skip` a job can run once it is due, even if another job of its key became due
+/// before it. Guard: the search for due jobs of a key does not end at the first.
 pub async fn r7_3_under_skip_each_job_counts_from_its_time(world: &dyn World) {
     let skip = QueuePatch::default().key_on_wait(KeyOnWait::Skip);
     world.configure(&default_queue(), skip).await;
@@ -93,8 +93,8 @@ pub async fn r7_3_under_skip_each_job_counts_from_its_time(world: &dyn World) {
     assert_eq!(world.serve_all(&default_queue()).await, [urgent, plain, low]);
 }
 
-/// R7.3: a dead head lets the next go; under `hold` it holds the key.
-/// Guard: the setting `key_on_dead`.
+/// R7.3: after a dead head the next job runs; under `hold` the dead head holds the key. Guard: the
+/// setting `key_on_dead`.
 pub async fn r7_3_a_dead_head_continues_or_holds(world: &dyn World) {
     let waits = [KeyOnWait::Block, KeyOnWait::Skip];
     let policies = [KeyOnDead::Continue, KeyOnDead::Hold];
@@ -118,8 +118,8 @@ pub async fn r7_3_a_dead_head_continues_or_holds(world: &dyn World) {
     }
 }
 
-/// R7.3: a key that a dead head holds is free once the queue goes on after deaths.
-/// Guard: a change of `key_on_dead` asks every key anew.
+/// R7.3: a key that a dead head holds is free once `key_on_dead` is `continue`. Guard: a change of
+/// `key_on_dead` checks every key again.
 pub async fn r7_3_a_hold_that_is_lifted_frees_the_key(world: &dyn World) {
     let name = default_queue();
     for order in [Order::Strict, Order::Fair] {
@@ -153,8 +153,8 @@ pub async fn r7_3_per_key_run_at_once_in_order(world: &dyn World) {
     assert_eq!(world.status(ids[4]).await, Status::Blocked);
 }
 
-/// R7.3: a `per_key` that is lowered binds as leases end; raised, it is in force at once.
-/// Guard: live leases are counted, not slots handed out.
+/// R7.3: a lower `per_key` takes effect as leases end, a higher one at once. Guard: the count of
+/// live leases, not of slots that were granted.
 pub async fn r7_3_a_changed_per_key_binds_as_leases_end(world: &dyn World) {
     let patch = |leases| QueuePatch::default().per_key(leases);
     world.configure(&default_queue(), patch(3)).await;
@@ -171,8 +171,8 @@ pub async fn r7_3_a_changed_per_key_binds_as_leases_end(world: &dyn World) {
     assert_eq!(world.reserve_ids(10).await, ids[4..7]);
 }
 
-/// R7.3: an expired lease holds its key until it is reclaimed, then the same job goes first.
-/// Guard: a reclaimed job keeps its sequence in the key.
+/// R7.3: an expired lease holds its key until it is reclaimed; then the same job is the first of
+/// the key. Guard: a reclaimed job keeps its sequence in the key.
 pub async fn r7_3_an_expired_head_runs_again_first(world: &dyn World) {
     let head = world.enqueue(keyed("k")).await;
     let next = world.enqueue(keyed("k")).await;
@@ -183,8 +183,7 @@ pub async fn r7_3_an_expired_head_runs_again_first(world: &dyn World) {
     assert_eq!(world.serve_all(&default_queue()).await, [head, next]);
 }
 
-/// R7.3: a slot that was freed twice is not two slots.
-/// Guard: a stale holder's end frees nothing.
+/// R7.3: freeing a slot twice gives only one slot. Guard: a stale lease frees nothing.
 pub async fn r7_3_a_stale_end_frees_no_second_slot(world: &dyn World) {
     world.enqueue_all((0..4).map(|_| keyed("k").max_attempts(9))).await;
     let stale = world.reserve_one().await;
@@ -198,7 +197,7 @@ pub async fn r7_3_a_stale_end_frees_no_second_slot(world: &dyn World) {
     assert_eq!(world.reserve(10).await.len(), 1);
 }
 
-/// R7.3: a job of a key whose last one has just ended is served, however they race.
+/// R7.3: a job that is enqueued while the last job of its key ends is served, however they race.
 /// Guard: enqueue and the end of a run agree on which job is next.
 pub async fn r7_3_an_enqueue_that_races_the_keys_end_is_served(world: &dyn World) {
     let handles = world.handles().await;
@@ -216,8 +215,8 @@ pub async fn r7_3_an_enqueue_that_races_the_keys_end_is_served(world: &dyn World
     }
 }
 
-/// R7.3: never more than `per_key` run at once, and in order, whoever reserves.
-/// Guard: exclusion is a constraint, not a check on a snapshot.
+/// R7.3: at most `per_key` jobs run at once, and in order, with any number of reservers. Guard:
+/// exclusion is a constraint, not a check on a snapshot.
 pub async fn r7_3_exclusion_holds_among_many_reservers(world: &dyn World) {
     let keys: Vec<String> = (0..4).map(|key| format!("k{key}")).collect();
     let drafts = (0..120).map(|job: usize| keyed(&keys[job % keys.len()]));
@@ -237,7 +236,7 @@ pub async fn r7_3_exclusion_holds_among_many_reservers(world: &dyn World) {
     world.assert_nothing_to_lease().await;
 }
 
-/// Reserves and acks until 50 calls in a row found nothing; how many jobs it ran.
+/// Reserves and acks until 50 calls in a row find nothing. Returns how many jobs it ran.
 async fn run_keyed(
     store: &dyn Backend,
     running: &std::sync::Mutex<HashMap<PartitionKey, JobId>>,

@@ -18,8 +18,8 @@ use crate::kit::{
 };
 use crate::time_limit::answered;
 
-/// R6.7: in a paused queue nothing is reclaimed or dead-lettered; everything else works.
-/// Guard: reserve asks for the pause before it touches anything.
+/// R6.7: in a paused queue nothing is reclaimed or dead-lettered; everything else works. Guard:
+/// reserve checks the pause before it changes anything.
 pub async fn r6_7_a_paused_queue_does_all_but_reserve(world: &dyn World) {
     let ids = world.enqueue_n(4).await;
     let leases = world.reserve(3).await;
@@ -40,8 +40,8 @@ pub async fn r6_7_a_paused_queue_does_all_but_reserve(world: &dyn World) {
     assert!(world.queue(&default_queue()).await.settings.paused);
 }
 
-/// R6.7: the same holds if other queues of the request are not paused.
-/// Guard: the pause of each queue whose leases are taken back.
+/// R6.7: the same holds if other queues of the request are not paused. Guard: the reclaim checks
+/// the pause of each queue.
 pub async fn r6_7_a_paused_queue_is_left_alone_beside_others(world: &dyn World) {
     let names = [default_queue(), queue("other")];
     let mut ids = Vec::new();
@@ -70,7 +70,7 @@ pub async fn r6_7_settings_come_before_the_first_job(world: &dyn World) {
     assert_eq!(world.reserve_from(&name, 5).await.len(), 1);
 }
 
-/// R6.7: a patch changes the settings it names, and no others; answer and list show them.
+/// R6.7: a patch changes the settings it names, and no others; the outcome and the list show them.
 /// Guard: settings are merged in the store, in one step.
 pub async fn r6_7_a_patch_changes_only_what_it_names(world: &dyn World) {
     let name = default_queue();
@@ -84,7 +84,7 @@ pub async fn r6_7_a_patch_changes_only_what_it_names(world: &dyn World) {
     assert_eq!(world.configure(&name, QueuePatch::default()).await, expected);
 }
 
-/// R6.7: only an empty queue is removed, another with force, and one with running jobs never.
+/// R6.7: an empty queue is removed, one with jobs only with force, and one with running jobs never.
 /// Guard: the conditions of `remove_queue`, in one step with the removal.
 pub async fn r6_7_a_queue_is_removed_when_nobody_needs_it(world: &dyn World) {
     let (admin, name) = (world.admin(), default_queue());
@@ -111,8 +111,8 @@ pub async fn r6_7_a_queue_is_removed_when_nobody_needs_it(world: &dyn World) {
     );
 }
 
-/// R6.7: a removal also takes more jobs than one step of a store.
-/// Guard: the queue goes after its last job, never before.
+/// R6.7: a removal also removes more jobs than a store removes in one step. Guard: the queue is
+/// removed after its last job, never before.
 pub async fn r6_7_a_long_queue_goes_with_every_job(world: &dyn World) {
     let mut ids = world.enqueue_n(1000).await;
     ids.extend(world.enqueue_all((0..200).map(|_| draft().partition_key("k"))).await);
@@ -128,8 +128,8 @@ pub async fn r6_7_a_long_queue_goes_with_every_job(world: &dyn World) {
     );
 }
 
-/// R6.7: a job that is stored while its queue is removed is of a queue that is listed, or gone.
-/// Guard: who makes a queue again enters it where all are found.
+/// R6.7: if a job is stored while its queue is removed, either the queue is listed or the job is
+/// removed too. Guard: creating a queue again adds it to the list of all queues.
 pub async fn r6_7_a_queue_that_is_made_while_it_is_removed_is_listed(world: &dyn World) {
     let handles = world.handles().await;
     let (one, other) = (&handles[0], &handles[handles.len() - 1]);
@@ -156,8 +156,8 @@ pub async fn r6_7_a_queue_that_is_made_while_it_is_removed_is_listed(world: &dyn
     }
 }
 
-/// R6.7: an empty queue is removed without force, with its settings.
-/// Guard: a queue that comes again comes with the defaults.
+/// R6.7: an empty queue is removed without force, with its settings. Guard: a queue that is created
+/// again has the defaults.
 pub async fn r6_7_an_empty_queue_goes_with_its_settings(world: &dyn World) {
     let (admin, name) = (world.admin(), default_queue());
     let keep = Keep::ALL.max_age(HOUR).max_jobs(7).max_bytes(7);
@@ -175,8 +175,8 @@ pub async fn r6_7_an_empty_queue_goes_with_its_settings(world: &dyn World) {
     assert_eq!(world.reserve_ids(5).await, [id]);
 }
 
-/// R12: a change of what keys do reaches every key of a queue, however many there are.
-/// Guard: the keys after the first slice of them.
+/// R12: a change of the settings of partition keys reaches every key of a queue, however many there
+/// are. Guard: the change continues after the first slice of keys.
 pub async fn r12_a_change_of_settings_reaches_every_key(world: &dyn World) {
     let keys = 1100;
     let job = |at| draft().partition_key(format!("k{}", at % keys));
@@ -191,8 +191,8 @@ pub async fn r12_a_change_of_settings_reaches_every_key(world: &dyn World) {
     );
 }
 
-/// R12: a queue that changes its order, back and forth, serves and lists every job once.
-/// Guard: a change of `order` takes each waiting job from one order into the other.
+/// R12: a queue whose order is changed back and forth serves and lists every job once. Guard: a
+/// change of `order` moves each waiting job into the new order.
 pub async fn r12_a_change_of_order_loses_and_doubles_no_job(world: &dyn World) {
     let name = default_queue();
     let filter = || JobFilter::default().status(State::Pending).limit(PageSize::MAX.get());
@@ -221,8 +221,8 @@ pub async fn r12_a_change_of_order_loses_and_doubles_no_job(world: &dyn World) {
     assert_same_jobs(served, &stored);
 }
 
-/// R12, R7.1: keys that had their turns in a fair queue are served by priority once it is strict.
-/// Guard: a change of `order` places the waiting keys anew.
+/// R12, R7.1: the jobs of keys that took turns in a fair queue are served by priority once it is
+/// strict. Guard: a change of `order` places the waiting keys anew.
 pub async fn r12_a_change_of_order_reaches_the_keys_that_wait(world: &dyn World) {
     let name = default_queue();
     world.configure(&name, QueuePatch::default().order(Order::Fair)).await;
@@ -289,8 +289,8 @@ pub async fn r12_settings_are_in_force_on_other_handles(world: &dyn World) {
     other.close().await.expect("close");
 }
 
-/// Waits until a change of settings is seen, for as long as it may take: by the machine's clock,
-/// since a handle may remember settings by that.
+/// Waits for as long as a change of settings may take, by the machine's clock, because handles may
+/// cache settings by that clock.
 async fn in_force(what: &str, seen: impl Future<Output = ()>) {
     answered(&format!("the setting is in force: {what}"), Duration::from_secs(1), seen).await;
 }

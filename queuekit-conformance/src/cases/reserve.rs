@@ -11,8 +11,8 @@ use crate::kit::{
     DAY, HOUR, MINUTE, TTL, default_queue, draft, keyed, queue, request, ttl, worker,
 };
 
-/// R5.1: nothing to do, limit 0 and an unknown queue are answered at once, without leases.
-/// Guard: reserve never waits, and never fails for want of work.
+/// R5.1: without work, with limit 0 and for an unknown queue, reserve returns at once without
+/// leases. Guard: reserve never waits, and lack of work is not an error.
 pub async fn r5_1_no_work_is_an_empty_answer(world: &dyn World) {
     world.assert_nothing_to_lease().await;
     let id = world.enqueue(draft()).await;
@@ -23,8 +23,8 @@ pub async fn r5_1_no_work_is_an_empty_answer(world: &dyn World) {
     assert_eq!(world.reserve_ids(5).await, [id]);
 }
 
-/// R5.1: the hint never sleeps past the next due job or the next expiry.
-/// Guard: the earliest of schedules and expiries.
+/// R5.1: `next_due_in` is never later than the next due job or the next expiry. Guard: the minimum
+/// of due times and expiries.
 pub async fn r5_1_the_hint_is_the_next_due_time(world: &dyn World) {
     world.enqueue(draft().delay(2 * HOUR)).await;
     world.enqueue(draft().delay(HOUR)).await;
@@ -38,8 +38,8 @@ pub async fn r5_1_the_hint_is_the_next_due_time(world: &dyn World) {
     world.assert_left(reserved.next_due_in, 30 * MINUTE);
 }
 
-/// R5.1: the hint sees jobs with a partition key, however keys are served.
-/// Guard: what wakes keys that wait for the time of a job.
+/// R5.1: `next_due_in` includes jobs with a partition key, in every order of the queue. Guard: the
+/// due times of waiting keys.
 pub async fn r5_1_the_hint_sees_partition_keys(world: &dyn World) {
     let skip = QueuePatch::default().key_on_wait(KeyOnWait::Skip);
     for (name, patch) in [("fair", QueuePatch::default().order(Order::Fair)), ("skip", skip)] {
@@ -63,8 +63,8 @@ pub async fn r5_1_a_full_batch_says_more(world: &dyn World) {
     assert!(nothing.leases.is_empty() && !nothing.more);
 }
 
-/// R5.2: one step sets state, attempts, lease, expiry and worker.
-/// Guard: the one write of reserve.
+/// R5.2: one step sets state, attempts, lease, expiry and worker. Guard: reserve grants a lease in
+/// one write.
 pub async fn r5_2_one_step_sets_everything(world: &dyn World) {
     let id = world.enqueue(draft()).await;
     world.advance(MINUTE).await;
@@ -80,7 +80,7 @@ pub async fn r5_2_one_step_sets_everything(world: &dyn World) {
     assert_eq!(job.finished_at, None);
 }
 
-/// R5.3: only what is due, free and worth starting is leased.
+/// R5.3: only a job that is due, whose key is free and whose deadline has not passed is leased.
 /// Guard: each condition of eligibility.
 pub async fn r5_3_only_the_eligible_is_leased(world: &dyn World) {
     let head = world.enqueue(keyed("k")).await;
@@ -108,8 +108,8 @@ pub async fn r5_3_only_the_eligible_is_leased(world: &dyn World) {
     assert_eq!(world.state(late).await, State::Dead);
 }
 
-/// R5.3: a paused queue leases nothing; another one does.
-/// Guard: the pause in the condition of reserve.
+/// R5.3: a paused queue leases nothing, while another queue does. Guard: the pause in the condition
+/// of reserve.
 pub async fn r5_3_a_paused_queue_leases_nothing(world: &dyn World) {
     use queuekit_core::capability::AdminExt;
     world.enqueue_all([draft(), draft(), keyed("k")]).await;
@@ -124,8 +124,8 @@ pub async fn r5_3_a_paused_queue_leases_nothing(world: &dyn World) {
     assert_eq!(world.reserve(5).await.len(), 3);
 }
 
-/// R5.10: a reply that was lost costs one ttl and one attempt.
-/// Guard: nothing waits for the reply of a reserve.
+/// R5.10: a lost reply costs one ttl and one attempt. Guard: nothing waits for the reply of a
+/// reserve.
 pub async fn r5_10_a_lost_reply_costs_one_ttl_and_one_attempt(world: &dyn World) {
     let id = world.enqueue(draft()).await;
     drop(world.reserve(1).await);
@@ -135,8 +135,8 @@ pub async fn r5_10_a_lost_reply_costs_one_ttl_and_one_attempt(world: &dyn World)
     world.complete(&again).await;
 }
 
-/// R5.10: a repeat under the same nonce answers the same leases or others, all of which settle.
-/// Guard: a repeat grants no job twice.
+/// R5.10: a repeat under the same nonce returns the same leases or others, and all of them can be
+/// settled. Guard: a repeat grants no job twice.
 pub async fn r5_10_a_repeat_under_one_nonce_is_safe(world: &dyn World) {
     world.enqueue_n(4).await;
     let mut request = request(default_queue(), 2);
@@ -156,8 +156,8 @@ pub async fn r5_10_a_repeat_under_one_nonce_is_safe(world: &dyn World) {
     }
 }
 
-/// R7.5: of several queues, a later one is served when the earlier ones have nothing.
-/// Guard: queues are asked in the order given.
+/// R7.5: of several queues, a later one is served when the earlier ones have nothing. Guard: queues
+/// are read in the given order.
 pub async fn r7_5_strict_queues_are_served_in_their_order(world: &dyn World) {
     let names = ["urgent", "normal", "bulk"];
     for name in ["bulk", "normal", "urgent"] {
@@ -175,8 +175,8 @@ pub async fn r7_5_strict_queues_are_served_in_their_order(world: &dyn World) {
     assert_eq!(served, expected);
 }
 
-/// R7.5: by weights, a queue with a backlog gets at least half its share of any 100 leases.
-/// Guard: turns by weight, remembered between calls.
+/// R7.5: by weights, a queue with a backlog gets at least half its share of any 100 leases. Guard:
+/// turns by weight, which are kept between calls.
 pub async fn r7_5_weighted_queues_get_their_share(world: &dyn World) {
     let weights = [("a", 60_u8), ("b", 30), ("c", 10)];
     for (name, _) in weights {
@@ -205,8 +205,8 @@ pub async fn r7_5_weighted_queues_get_their_share(world: &dyn World) {
     }
 }
 
-/// R7.5: the unused share of a queue goes to the others, and an unknown queue takes nothing away.
-/// Guard: turns of empty queues are dealt out again.
+/// R7.5: the unused share of a queue goes to the others, and an unknown queue takes no share.
+/// Guard: turns of empty queues are given to other queues.
 pub async fn r7_5_what_a_queue_leaves_goes_to_the_others(world: &dyn World) {
     world.enqueue_all((0..20).map(|_| draft().queue("b"))).await;
     let named = [(queue("a"), 100), (queue("unknown"), 50), (queue("b"), 1)];
@@ -216,8 +216,7 @@ pub async fn r7_5_what_a_queue_leaves_goes_to_the_others(world: &dyn World) {
 }
 
 /// R7.5: with calls for one lease or for ten, each queue gets at least half its share of 100
-/// leases.
-/// Guard: the turns are remembered between calls, however few a call asks for.
+/// leases. Guard: the turns are kept between calls, however few jobs a call requests.
 pub async fn r7_5_shares_hold_across_calls_of_any_size(world: &dyn World) {
     let queues = three_to_one();
     for limit in [1, 10] {
@@ -226,8 +225,8 @@ pub async fn r7_5_shares_hold_across_calls_of_any_size(world: &dyn World) {
     }
 }
 
-/// R7.5: a queue that had nothing for long gets its share again, not what it missed.
-/// Guard: an idle queue gathers no credit.
+/// R7.5: a queue that was empty for long gets its share again, but not what it missed. Guard: an
+/// idle queue collects no credit.
 pub async fn r7_5_an_idle_queue_is_owed_nothing(world: &dyn World) {
     for (idle, busy) in [("a", "b"), ("b", "a")] {
         let queues = three_to_one();
@@ -254,7 +253,7 @@ async fn backlog(world: &dyn World, names: &[&str], jobs: usize) {
     }
 }
 
-/// The queues of this number of leases, reserved a few at a time.
+/// Reserves this number of leases, a few at a time. Returns their queues.
 async fn claim(world: &dyn World, queues: &Queues, jobs: usize, limit: usize) -> Vec<QueueName> {
     let mut claims = Vec::new();
     while claims.len() < jobs {

@@ -63,9 +63,8 @@ pub async fn r15_1_a_schedule_is_stored_listed_and_removed(world: &dyn World) {
     assert_eq!(listed(None, 10).await, ["a", "c", "d"]);
 }
 
-/// R15.1: a store has no more schedules than its limit, however many are created at once; those
-/// that exist go on.
-/// Guard: the count of schedules where one comes to exist.
+/// R15.1: a store has no more schedules than its limit, however many are created at once; existing
+/// schedules continue. Guard: the step that creates a schedule counts them.
 pub async fn r15_1_a_store_has_no_more_schedules_than_its_limit(world: &dyn World) {
     world.declare(hourly("first")).await;
     let body = world.schedule_row("first").await.body;
@@ -94,9 +93,8 @@ pub async fn r15_1_a_store_has_no_more_schedules_than_its_limit(world: &dyn Worl
     );
 }
 
-/// R15.1: an application declares its schedules at each start; what an operator has changed since
-/// stays, until the code says something else.
-/// Guard: the digest of the last declaration.
+/// R15.1: an application declares its schedules at each start. Changes by an operator persist until
+/// the declaration changes. Guard: the digest of the last declaration.
 pub async fn r15_1_a_declaration_spares_what_an_operator_changed(world: &dyn World) {
     assert_eq!(world.declare(hourly("s")).await, Declared::Created);
     let first = world.schedule_row("s").await;
@@ -148,8 +146,8 @@ pub async fn r15_1_what_never_occurs_is_refused(world: &dyn World) {
     assert!(world.schedule_rows(ScheduleQuery::After(None, 10)).await.rows.is_empty());
 }
 
-/// R15.3: a term bounds the nominal times, and jitter moves jobs, by the same time everywhere.
-/// Guard: start and end are compared with nominal times.
+/// R15.3: start and end bound the nominal times, and jitter delays each job by the same time in
+/// every process. Guard: start and end are compared with nominal times.
 pub async fn r15_3_start_end_and_jitter(world: &dyn World) {
     let hour = world.to_the_hour().await;
     let bounded = hourly("s").start(hour + EVERY * 2).end(hour + EVERY * 3).jitter(30 * MINUTE);
@@ -184,8 +182,8 @@ pub async fn r15_3_start_end_and_jitter(world: &dyn World) {
     );
 }
 
-/// R15.4: occurrences that were missed run as the catch-up rule says.
-/// Guard: which nominal times are owed is one function in core.
+/// R15.4: occurrences that were missed run as the catch-up rule says. Guard: one function in core
+/// decides which nominal times run.
 pub async fn r15_4_missed_occurrences_follow_the_policy(world: &dyn World) {
     let policies = [
         ("skip", CatchUp::Skip, 0),
@@ -210,8 +208,8 @@ pub async fn r15_4_missed_occurrences_follow_the_policy(world: &dyn World) {
     assert_eq!(world.tick().await.enqueued, 0);
 }
 
-/// R15.5: where runs must not overlap, an occurrence is passed while the job before has not ended.
-/// Guard: the job of the last occurrence is looked at.
+/// R15.5: if runs must not overlap, an occurrence is skipped while the job of the last one has not
+/// ended. Guard: the tick reads the job of the last occurrence.
 pub async fn r15_5_an_occurrence_waits_for_no_overlap(world: &dyn World) {
     world.declare(hourly("s").overlap(Overlap::Skip)).await;
     let pass = async || {
@@ -230,8 +228,8 @@ pub async fn r15_5_an_occurrence_waits_for_no_overlap(world: &dyn World) {
     assert_eq!(pass().await, (1, 0), "a dead job has ended");
 }
 
-/// R15.6: a paused schedule enqueues nothing and makes up for nothing; asked to, it runs at once.
-/// Guard: a paused row has no next time.
+/// R15.6: a paused schedule enqueues nothing and catches up on nothing later; a requested run is
+/// enqueued at once. Guard: a paused row has no next time.
 pub async fn r15_6_pause_resume_and_run_now(world: &dyn World) {
     world.declare(hourly("s").catch_up(CatchUp::All(100))).await;
     let (scheduler, name) = (world.scheduler(), schedule_name("s"));
@@ -254,8 +252,8 @@ pub async fn r15_6_pause_resume_and_run_now(world: &dyn World) {
     assert_eq!(kind_of(scheduler.run_now(&unknown).await), ErrorKind::NotFound);
 }
 
-/// R15.6: a change of the job that a schedule enqueues loses no due occurrence.
-/// Guard: the next time stays where the times stay.
+/// R15.6: a change of the job that a schedule enqueues loses no due occurrence. Guard: a change
+/// that keeps the times keeps the next time.
 pub async fn r15_6_an_edit_keeps_what_is_due(world: &dyn World) {
     world.declare(hourly("s")).await;
     world.to_the_hour().await;
@@ -265,8 +263,8 @@ pub async fn r15_6_an_edit_keeps_what_is_due(world: &dyn World) {
     assert_eq!(world.all_jobs().await[0].kind.as_str(), "other");
 }
 
-/// R15.7: an occurrence that finds its queue full stays due; other schedules go on.
-/// Guard: QueueFull takes back the whole step.
+/// R15.7: an occurrence whose queue is full stays due, and other schedules continue. Guard:
+/// QueueFull undoes the whole step.
 pub async fn r15_7_a_full_queue_keeps_it_due(world: &dyn World) {
     let full = queue("full");
     world.configure(&full, QueuePatch::default().max_pending(1)).await;
@@ -291,9 +289,8 @@ pub async fn r15_7_a_full_queue_keeps_it_due(world: &dyn World) {
     assert_eq!(world.jobs_of(&full).await.len(), 3, "two are done, one waits");
 }
 
-/// R15.7: a schedule that cannot be read stops no other, and stays due for a program that can read
-/// it.
-/// Guard: each due row is served by itself; a tick changes no row that it cannot read.
+/// R15.7: an unreadable schedule does not stop others, and stays due for a program that can read
+/// it. Guard: each due row is served alone, and a tick does not change a row that it cannot read.
 pub async fn r15_7_an_unreadable_schedule_stops_no_other(world: &dyn World) {
     let now = world.schedule_rows(ScheduleQuery::Due(0)).await.now;
     let broken = ScheduleChange {

@@ -7,7 +7,7 @@ use queuekit_core::{DeadLetter, JobId, Lease, LeaseToken, NackKind, State};
 use crate::World;
 use crate::kit::{HOUR, TTL, draft};
 
-/// What can be done to one job.
+/// The operations on one job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operation {
     Ack,
@@ -51,7 +51,7 @@ pub async fn r1_3_only_the_listed_transitions(world: &dyn World) {
     }
 }
 
-/// The state a job in this state, held by this lease if it runs, is in afterwards.
+/// The state after the operation, of a job that was in this state, with this lease if it ran.
 fn expected(operation: Operation, state: State) -> Option<State> {
     use State::{Cancelled, Completed, Dead, Pending, Running};
     match (operation, state) {
@@ -70,7 +70,7 @@ fn expected(operation: Operation, state: State) -> Option<State> {
     }
 }
 
-/// A job in this state, and the last lease it had: live if it runs, else spent.
+/// A job in this state, and its last lease: live if the job runs, else stale.
 async fn job_in(world: &dyn World, state: State) -> (JobId, LeaseToken) {
     let lease: Lease = world.lease(draft().max_attempts(5)).await;
     match state {

@@ -66,8 +66,8 @@ pub async fn r12_what_has_ended_is_kept_for_its_age(world: &dyn World) {
     }
 }
 
-/// R12: the age counts from the end, however long ago the run began.
-/// Guard: the time by which retention counts the age.
+/// R12: the age counts from the end, however long ago the run began. Guard: retention counts from
+/// `finished_at`.
 pub async fn r12_the_age_counts_from_the_end(world: &dyn World) {
     keep(world, keep_for(HOUR), keep_for(HOUR)).await;
     for state in ENDS {
@@ -83,7 +83,7 @@ pub async fn r12_the_age_counts_from_the_end(world: &dyn World) {
     }
 }
 
-/// R5.4, R12: a dead job that was brought back and died again is kept from its last end on.
+/// R5.4, R12: the age of a dead job that was retried and died again counts from its last end.
 /// Guard: a retry clears `finished_at`, and with it the job's place in retention.
 pub async fn r5_4_what_died_again_is_kept_from_its_last_end(world: &dyn World) {
     keep(world, Keep::ALL, keep_for(HOUR)).await;
@@ -116,7 +116,7 @@ pub async fn r12_number_and_bytes_spare_the_last_minute(world: &dyn World) {
     }
 }
 
-/// Asks for the key once more: it is free if the window has passed since its job ended.
+/// Enqueues with the key again: it is free if the window has passed since its job ended.
 async fn assert_is_free(world: &dyn World, key: &str, id: JobId, moment: Moment, what: &str) {
     let outcome = world.try_enqueue(unique(key)).await;
     match moment.has_come() {
@@ -150,8 +150,8 @@ pub async fn r2_5_a_key_is_free_after_the_window(world: &dyn World) {
     }
 }
 
-/// R2.5: the window is a setting of the queue.
-/// Guard: the queue's `dedup_window` in the test of a key.
+/// R2.5: the window is a setting of the queue. Guard: the test of a key uses the queue's
+/// `dedup_window`.
 pub async fn r2_5_the_window_is_a_setting(world: &dyn World) {
     world.configure(&default_queue(), QueuePatch::default().dedup_window(HOUR)).await;
     for moment in Moment::ALL {
@@ -162,8 +162,8 @@ pub async fn r2_5_the_window_is_a_setting(world: &dyn World) {
     }
 }
 
-/// R2.5: upkeep forgets a key when its window has passed, whether its job is stored or was pruned.
-/// Guard: the time in the condition by which upkeep forgets keys.
+/// R2.5: upkeep removes a key when its window has passed, whether its job is stored or was pruned.
+/// Guard: the time in the condition of this removal.
 pub async fn r2_5_upkeep_forgets_no_key_within_its_window(world: &dyn World) {
     for (what, done) in [("stored", Keep::ALL), ("pruned", keep_for(HOUR))] {
         keep(world, done, Keep::ALL).await;
@@ -179,9 +179,8 @@ pub async fn r2_5_upkeep_forgets_no_key_within_its_window(world: &dyn World) {
     }
 }
 
-/// R14.6: an event is kept for the age of the log; a store that lets events go by the day keeps it
-/// for up to a day longer.
-/// Guard: the age in the condition by which events are removed.
+/// R14.6: an event is kept for the age of the log; a store that removes events by the day keeps it
+/// for up to a day longer. Guard: the age in the condition that removes events.
 pub async fn r14_6_an_event_is_kept_for_its_age(world: &dyn World) {
     let retention = EventRetention::new(DAY, 1000).expect("a retention");
     world.event_log().set_retention(retention).await.expect("set_retention");
@@ -202,8 +201,8 @@ pub async fn r14_6_an_event_is_kept_for_its_age(world: &dyn World) {
     }
 }
 
-/// R14.6: the bound by number spares events that are less than 60 s old.
-/// Guard: the grace in the condition by which events are removed.
+/// R14.6: the limit by number keeps events that are less than 60 s old. Guard: the grace in the
+/// condition that removes events.
 pub async fn r14_6_the_number_spares_the_last_minute(world: &dyn World) {
     let one = EventRetention::new(30 * DAY, 1).expect("a retention");
     world.event_log().set_retention(one).await.expect("set_retention");
@@ -222,8 +221,8 @@ pub async fn r14_6_the_number_spares_the_last_minute(world: &dyn World) {
     }
 }
 
-/// R15.3: nothing is enqueued before its time, and a tick says when to look again.
-/// Guard: the store's clock is compared with the next time.
+/// R15.3: nothing is enqueued before its time, and a tick returns when to tick again. Guard: the
+/// store's clock is compared with the next time.
 pub async fn r15_3_nothing_is_enqueued_early(world: &dyn World) {
     for moment in Moment::ALL {
         let hour = world.to_the_hour().await;
@@ -241,8 +240,8 @@ pub async fn r15_3_nothing_is_enqueued_early(world: &dyn World) {
     }
 }
 
-/// R15.4: an occurrence that is at most 10 s late is on time, and runs where none is made up for.
-/// Guard: the bound of what is on time, in core.
+/// R15.4: an occurrence that is at most 10 s late is on time, and runs even if missed ones do not.
+/// Guard: core's limit of 10 s.
 pub async fn r15_4_ten_seconds_late_is_on_time(world: &dyn World) {
     let late = Duration::from_secs(10) + MILLISECOND;
     for moment in Moment::ALL {

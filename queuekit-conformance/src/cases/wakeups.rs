@@ -9,7 +9,7 @@ use queuekit_core::{QueueName, QueuePatch};
 use crate::World;
 use crate::kit::{default_queue, draft, queue};
 
-/// Real time: a wake-up that does not ring within this never will.
+/// Real time: a wake-up that has not rung within this time never will.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// R13.6: a subscriber of a queue is woken for its new work, again and again.
@@ -24,8 +24,7 @@ pub async fn r13_6_an_enqueue_rings(world: &dyn World) {
     }
 }
 
-/// R13.6: a queue that goes on after a pause rings.
-/// Guard: a change of settings can make jobs ready.
+/// R13.6: a resumed queue rings. Guard: a change of settings can make jobs ready.
 pub async fn r13_6_the_end_of_a_pause_rings(world: &dyn World) {
     world.enqueue(draft()).await;
     world.configure(&default_queue(), QueuePatch::default().paused(true)).await;
@@ -35,8 +34,8 @@ pub async fn r13_6_the_end_of_a_pause_rings(world: &dyn World) {
     assert_rings(&wakeup, "the end of a pause").await;
 }
 
-/// R13.6: a run that is released without delay rings for its queue.
-/// Guard: whatever makes a job ready rings.
+/// R13.6: a release without delay rings for its queue. Guard: every change that makes a job ready
+/// rings.
 pub async fn r13_6_a_release_rings(world: &dyn World) {
     let lease = world.lease(draft()).await;
     let wakeup = world.wakeups().subscribe(&[default_queue()]).expect("subscribe");
@@ -45,8 +44,8 @@ pub async fn r13_6_a_release_rings(world: &dyn World) {
     assert_rings(&wakeup, "a release").await;
 }
 
-/// R13.6: the same holds if another process waits.
-/// Guard: whatever makes a job ready tells the other handles through the store.
+/// R13.6: the same holds if another process waits. Guard: every change that makes a job ready
+/// notifies the other handles through the store.
 pub async fn r13_6_work_rings_on_other_handles(world: &dyn World) {
     let names = ["enqueued", "released", "resumed"].map(queue);
     let [enqueued, released, resumed]: &[QueueName; 3] = &names;
@@ -69,7 +68,7 @@ pub async fn r13_6_work_rings_on_other_handles(world: &dyn World) {
     other.close().await.expect("the other handle should close");
 }
 
-/// A store may ring at the start, for what came before.
+/// A store may ring at the start, for earlier changes.
 async fn until_quiet(wakeup: &Wakeup) {
     while tokio::time::timeout(Duration::from_millis(100), wakeup.rung()).await.is_ok() {}
 }

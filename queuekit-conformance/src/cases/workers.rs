@@ -7,10 +7,9 @@ use queuekit_core::{Backend, Result};
 use crate::World;
 use crate::kit::{MILLISECOND, Moment, TTL, assert_invalid, beat_of, in_parallel};
 
-/// R12: a store lists no more workers than its limit, however many begin at once. Those that it
-/// lists go on, those whose time has passed do not count, and who comes back after that is new.
-/// Guard: the count of workers where one is listed that was not, and that count and entry are one
-/// step.
+/// R12: a store lists no more workers than its limit, however many begin at once. Listed workers
+/// stay; expired ones do not count, and one that comes back is new. Guard: listing a new worker
+/// counts the live ones in the same step.
 pub async fn r12_workers(world: &dyn World) {
     let most = world.limits().workers();
     world.beat(&beat_of("old")).await;
@@ -30,7 +29,7 @@ pub async fn r12_workers(world: &dyn World) {
     world.beat(&beat_of("old")).await;
 }
 
-/// There is room for one. Ten rounds, for a race that is lost by chance in one of them.
+/// There is room for one worker. Ten rounds, because a race shows only by chance.
 async fn of_workers_at_once_one_is_listed(world: &dyn World) {
     let mut handles = Vec::new();
     for _ in 0..4 {

@@ -13,21 +13,21 @@ use queuekit_core::capability::{
 use queuekit_core::{Error, ErrorKind, Job, JobId, NewJob, Queue, QueueName, Result, WorkerId};
 use tokio::runtime::Handle;
 
-/// Wraps a store; each switch breaks something until it is turned back.
+/// Wraps a store. Each switch breaks something until it is turned off.
 #[derive(Debug)]
 pub struct Flaky {
     inner: Arc<dyn Backend>,
     /// The runtime for late calls; not that of a worker's heartbeat, which ends with it.
     runtime: Handle,
-    /// Every call fails, certainly not applied.
+    /// Every call fails, and is certainly not applied.
     pub outage: AtomicBool,
-    /// Extending leases fails: call by call with an error, or with no word of any lease.
+    /// Extending leases fails: with an error per call, or without an outcome for any lease.
     pub extend_fails: AtomicBool,
-    /// Settling fails, certainly not applied.
+    /// Settling fails, and is certainly not applied.
     pub settling_fails: AtomicBool,
-    /// This many settling calls fail, certainly not applied.
+    /// This number of settling calls fail, and are certainly not applied.
     pub settling_failures: AtomicU32,
-    /// This many settling calls take effect and their replies are lost.
+    /// This number of settling calls take effect, and their replies are lost.
     pub replies_lost: AtomicU32,
     /// A batch with more than one ack is refused as a whole, as if one item were poison.
     pub refuses_batches: AtomicBool,
@@ -35,13 +35,13 @@ pub struct Flaky {
     pub silent: AtomicBool,
     /// Settling and reserving are separate calls.
     pub no_exchange: AtomicBool,
-    /// A beat takes effect this many milliseconds late, also where nobody waits for it any more.
+    /// A beat takes effect this number of milliseconds late, even if its caller no longer waits.
     pub beats_late_ms: AtomicU64,
     /// Calls that extend leases.
     pub extends: AtomicU64,
-    /// Calls that say that the worker is there.
+    /// Beats.
     pub beats: AtomicU64,
-    /// Those that have taken effect, or failed.
+    /// Beats that have taken effect or failed.
     pub beats_done: Arc<AtomicU64>,
     /// Reserve calls answered.
     pub reserves: AtomicU64,

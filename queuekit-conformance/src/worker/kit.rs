@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use super::Flaky;
 use crate::World;
 
-/// How long a case waits for what must happen: three times the longest promise, and more.
+/// How long a case waits for something that must happen: more than three times the longest limit.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Leases short enough to see their end.
@@ -35,7 +35,7 @@ impl Payload for Task {
 pub struct Live {
     /// The store's harness.
     pub world: Arc<dyn World>,
-    /// The store, breakable.
+    /// The store, which breaks on command.
     pub store: Arc<Flaky>,
     /// A client of it.
     pub client: Client,
@@ -110,7 +110,7 @@ impl Live {
         self.until(id, |job| job.status == status).await
     }
 
-    /// What a worker has said of itself, as soon as it has.
+    /// The first beat of a worker, once it is listed.
     pub(super) async fn beat_of(&self, worker: &RunningWorker) -> Beat {
         let look = async {
             loop {
@@ -129,12 +129,12 @@ impl Live {
     }
 }
 
-/// Waits for what must happen.
+/// Waits for something that must happen.
 pub(super) async fn soon<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, what).await.expect("the expected event did not happen in time")
 }
 
-/// Looks now and then until it is so.
+/// Polls until the condition holds.
 pub(super) async fn until(what: impl Fn() -> bool) {
     soon(async {
         while !what() {
@@ -144,12 +144,12 @@ pub(super) async fn until(what: impl Fn() -> bool) {
     .await;
 }
 
-/// Where handlers tell what happens to them.
+/// A channel on which handlers report what happens to them.
 pub(super) fn events<T>() -> (mpsc::UnboundedSender<T>, mpsc::UnboundedReceiver<T>) {
     mpsc::unbounded_channel()
 }
 
-/// The next thing a handler tells.
+/// The next report of a handler.
 pub(super) async fn next<T>(events: &mut mpsc::UnboundedReceiver<T>) -> T {
     soon(events.recv()).await.expect("handlers still run")
 }

@@ -1,10 +1,10 @@
 //! The worker suite: R13 and the guarantees for handlers, over any store.
 //!
-//! Every case needs `Leases`. One that needs another capability, too, says so in the list below,
-//! and is skipped where the harness does not state it. The harness must open stores whose clock
-//! runs: a worker's leases live in real time. Each case runs against a store behind [`Flaky`],
-//! which breaks on command, and waits for events, never for a while; what must happen in time is
-//! waited for at most [`PATIENCE`].
+//! Every case needs `Leases`. If a case needs another capability too, the list below says so, and
+//! the case is skipped if the harness does not state it. The harness must open stores whose clock
+//! runs, because a worker extends its leases in real time. Each case runs against a store behind
+//! [`Flaky`], which breaks on command. Cases wait for events and never for a fixed time; they wait
+//! at most [`PATIENCE`].
 
 mod cases;
 mod flaky;

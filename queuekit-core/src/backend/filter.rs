@@ -176,7 +176,7 @@ impl JobFilter {
             Some(position) => Ok(Some(position)),
             None => Err(Error::invalid(
                 "cursor",
-                "the one a page of this very filter answered",
+                "the cursor of a page with this filter",
                 "one of another filter; start again without a cursor",
             )),
         }

@@ -113,9 +113,8 @@ impl FromStr for LeaseToken {
             let whole = parts.next().is_none() && id.belongs_to(&queue);
             whole.then_some(Self { queue, id, lease_seq, nonce: Nonce(nonce) })
         };
-        parse().ok_or_else(|| {
-            Error::invalid("token", "a lease token as reserve answered it", "something else")
-        })
+        parse()
+            .ok_or_else(|| Error::invalid("token", "a lease token of a reserve", "something else"))
     }
 }
 
@@ -138,7 +137,7 @@ impl Nonce {
     pub fn draw() -> Result<Self> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).map_err(|error| {
-            let message = format!("the system gave no random bytes for a lease: {error}");
+            let message = format!("cannot get random bytes from the system for a lease: {error}");
             Error::new(ErrorKind::Unavailable, message)
         })?;
         Ok(Self(bytes))

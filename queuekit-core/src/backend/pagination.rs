@@ -65,7 +65,7 @@ impl FromStr for Cursor {
         bytes
             .filter(|_| text.len().is_multiple_of(2))
             .map(Self)
-            .ok_or_else(|| Error::invalid("cursor", "the text a page answered", "something else"))
+            .ok_or_else(|| Error::invalid("cursor", "the cursor of a page", "something else"))
     }
 }
 

@@ -71,8 +71,8 @@ impl SchemaStatus {
             return Ok(());
         }
         if *stored == 0 {
-            let message = "no queuekit here: nothing was ever stored under this URL; name the \
-                           store that is meant, or make this one: `queuekit migrate up`";
+            let message = "no queuekit here: this URL has no store; correct the URL, or create the \
+                           store: `queuekit migrate up`";
             return Err(Error::new(ErrorKind::NotFound, message));
         }
         let message = if stored > wanted {

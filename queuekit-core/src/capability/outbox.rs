@@ -114,7 +114,7 @@ pub struct EventFilter {
 impl EventFilter {
     /// The error if the event after which to begin is not in the log.
     pub fn gone(&self) -> Error {
-        let message = "the event behind which to begin is not in the log; begin at a time instead";
+        let message = "the event to begin after is not in the log; begin at a time instead";
         let error = Error::new(ErrorKind::NotFound, message);
         self.after.map_or(error.clone(), |event| error.on(event))
     }

@@ -253,7 +253,7 @@ fn is_silence(error: &Error) -> bool {
 
 /// The error of a call whose flush never began.
 fn behind(error: &Error) -> Error {
-    let message = "the store did not answer the calls before this one; nothing of it was applied";
+    let message = "the store did not answer the calls before this one; this call was not applied";
     Error::new(ErrorKind::Unavailable, message).caused_by(error.clone())
 }
 

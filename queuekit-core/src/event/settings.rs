@@ -208,7 +208,7 @@ fn replay_key(replay: &str) -> Result<PartitionKey> {
 }
 
 fn corrupt() -> Error {
-    let message = "the stored subscriptions cannot be read: they were written by a newer version, \
-                   which is to be used again, or by hand, which is to be undone";
+    let message = "the stored subscriptions cannot be read: use the newer version that wrote them, \
+                   or undo a change that was made by hand";
     Error::new(ErrorKind::Corrupt, message)
 }

@@ -145,7 +145,7 @@ impl Faults {
 
     pub(super) fn before(&self, operation: Operation) -> Result<()> {
         if self.due(operation, When::Before) {
-            let message = "a fault that was asked for: nothing took effect";
+            let message = "an injected fault: nothing took effect";
             return Err(Error::new(ErrorKind::Unavailable, message).during(operation.as_str()));
         }
         Ok(())
@@ -153,7 +153,7 @@ impl Faults {
 
     pub(super) fn after(&self, operation: Operation) -> Result<()> {
         if self.due(operation, When::After) {
-            let message = "a fault that was asked for: it took effect, its reply was lost";
+            let message = "an injected fault: the call took effect, and its reply was lost";
             return Err(Error::new(ErrorKind::Indeterminate, message).during(operation.as_str()));
         }
         Ok(())

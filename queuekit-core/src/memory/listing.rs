@@ -208,7 +208,7 @@ fn newest_first(
 
 fn position_of(bytes: &[u8]) -> Result<Position> {
     serde_json::from_slice(bytes).map_err(|error| {
-        Error::invalid("cursor", "the text a page answered", "an altered one").caused_by(error)
+        Error::invalid("cursor", "the cursor of a page", "an altered one").caused_by(error)
     })
 }
 

@@ -100,7 +100,8 @@ impl Inspect for MemoryStore {
         self.step(Operation::Inspect, |_| {
             Ok(vec![Finding {
                 severity: Severity::Note,
-                message: "jobs are kept in memory: an Ok survives nothing".to_owned(),
+                message: "jobs are kept in memory only: they are lost when the process ends"
+                    .to_owned(),
                 remedy: "use a durable store for anything but tests".to_owned(),
             }])
         })

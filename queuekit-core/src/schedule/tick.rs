@@ -97,7 +97,7 @@ impl Scheduler<'_> {
         let Some(due) = row.next_at else { return Ok(()) };
         let queue = schedule.definition.job().queue();
         if round.away.contains(queue) {
-            let message = "its queue did not answer to another schedule; it stays due";
+            let message = "its queue did not answer for another schedule; this one stays due";
             return Err(Error::new(ErrorKind::Unavailable, message));
         }
         let served = self.enqueue_owed(row, &schedule, due, now, &mut round.ticked).await;
@@ -133,7 +133,7 @@ impl Scheduler<'_> {
                 ScheduleChanged::QueueFull { .. } if count > 1 => most = 1,
                 ScheduleChanged::QueueFull { retry_after } => {
                     ticked.look_again_in(Some(retry_after));
-                    let message = "the queue of its job is full; it stays due";
+                    let message = "the queue of its job is full; the schedule stays due";
                     return Err(Error::new(ErrorKind::QueueFull { retry_after }, message));
                 }
             }

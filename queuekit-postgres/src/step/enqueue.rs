@@ -48,8 +48,8 @@ pub(crate) async fn open_queues(
 }
 
 pub(crate) fn gone() -> Error {
-    let message = "its queues were removed while the call was under way, again and again, or the \
-                   transaction looks at a time before they were made";
+    let message = "its queues were removed repeatedly during the call, or the transaction's \
+                   snapshot is older than the queues";
     Error::new(ErrorKind::Unavailable, message)
 }
 

@@ -136,7 +136,7 @@ impl Cluster {
             }
             let answer = answer.map_err(|failure| no_node(failure, address))?;
             ranges(answer, address).filter(|ranges| !ranges.is_empty()).ok_or_else(|| {
-                Failure::for_now(format!("{address} does not name the nodes of the slots"))
+                Failure::for_now(format!("{address} does not say which nodes have the slots"))
             })
         };
         let silent = || Failure::for_now(format!("{address} does not answer"));
@@ -171,6 +171,6 @@ fn no_node(failure: Failure, address: &Address) -> Failure {
     if failure.class != Class::Final || is_forbidden(&failure.error) {
         return failure;
     }
-    let message = format!("{address} is no node of a Cluster; open a single server as redis:");
+    let message = format!("{address} is not a node of a Cluster; open a single server as redis:");
     Error::new(ErrorKind::Unsupported, message).caused_by(failure.error).into()
 }

@@ -26,7 +26,7 @@ impl Position {
 
     /// Reads a cursor. Refuses one that no page has returned and the script could not read.
     pub(super) fn read(bytes: &[u8]) -> Result<Self> {
-        let refused = || Error::invalid("cursor", "the text a page answered", "an altered one");
+        let refused = || Error::invalid("cursor", "the cursor of a page", "an altered one");
         let position: Self =
             serde_json::from_slice(bytes).map_err(|error| refused().caused_by(error))?;
         let is_place = |section: &StatusSet| is_place(section_name(*section), &position.place);

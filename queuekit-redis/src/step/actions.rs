@@ -72,8 +72,8 @@ impl Acted {
             b"unknown" => Self::Unknown,
             b"requested" => Self::Requested,
             b"unreadable" => {
-                let message = "its record cannot be read; the next reserve of its queue moves it \
-                               to the dead-letter queue";
+                let message = "its record cannot be read; the next reserve of its queue \
+                               dead-letters it";
                 return Err(Error::new(ErrorKind::Corrupt, message).on(id));
             }
             _ => return Err(answered("an action")),

@@ -67,7 +67,7 @@ impl Audit {
 
 fn table(entries: &[Box<RawValue>]) -> Result<Table> {
     let names = ["#NUMBER", "AT", "WHO", "ACTION", "TARGET", "OUTCOME"];
-    let mut table = Table::new(&names, "no entries: nobody has changed anything yet");
+    let mut table = Table::new(&names, "no entries: no operator has changed anything yet");
     for entry in entries {
         let entry: AuditEntryBody = serde_json::from_str(entry.get())?;
         let outcome = match (entry.matched, entry.changed) {

@@ -140,7 +140,7 @@ fn rank(priority: Priority) -> i64 {
 pub(super) fn metadata_text(metadata: &Metadata, of: impl Display) -> Result<Option<String>> {
     let text = (!metadata.is_empty()).then(|| serde_json::to_string(metadata)).transpose();
     text.map_err(|error| {
-        let message = "its metadata cannot be written as JSON; leave out what it cannot hold";
+        let message = "its metadata cannot be written as JSON; remove what JSON cannot represent";
         Error::new(ErrorKind::Corrupt, message).on(of).caused_by(error)
     })
 }

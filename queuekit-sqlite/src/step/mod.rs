@@ -265,6 +265,6 @@ impl<'c> Step<'c> {
 }
 
 fn orphan(record: &Record) -> queuekit_core::Error {
-    let message = "its queue is not stored: the database was altered by hand";
+    let message = "its queue is not stored: the database was changed by hand";
     queuekit_core::Error::new(queuekit_core::ErrorKind::Corrupt, message).on(record.id)
 }

@@ -45,6 +45,6 @@ impl Signals {
 }
 
 fn deaf(error: std::io::Error) -> Error {
-    let message = format!("signals cannot be listened for: {error}");
+    let message = format!("cannot listen for signals: {error}");
     Error::new(ErrorKind::Unsupported, message)
 }

@@ -38,7 +38,7 @@ impl Heartbeat {
         let stop = CancellationToken::new();
         let (ending, ended) = oneshot::channel();
         let unavailable = |error: std::io::Error| {
-            let message = format!("the system gave no thread for heartbeats: {error}");
+            let message = format!("cannot start the thread for heartbeats: {error}");
             Error::new(ErrorKind::Unavailable, message).during("start")
         };
         let runtime = Builder::new_current_thread().enable_all().build().map_err(unavailable)?;
@@ -53,7 +53,10 @@ impl Heartbeat {
                 };
                 let beating = catch_unwind(AssertUnwindSafe(|| runtime.block_on(beating)));
                 if beating.is_err() {
-                    tracing::error!("a heartbeat panicked, most likely in the store; it goes on");
+                    tracing::error!(
+                        "a heartbeat panicked, most likely in the store; heartbeats \
+                                     continue"
+                    );
                     std::thread::sleep(LOOK);
                 }
             }

@@ -172,7 +172,7 @@ impl Settler {
         };
         if !left.is_empty() {
             let runs = left.len();
-            tracing::error!(worker = %shared.id(), runs, "the store took no more outcomes");
+            tracing::error!(worker = %shared.id(), runs, "the store accepts no more outcomes");
         }
         let item = |run| Item { run, result: RunResult::of_shutdown(), unclear: false };
         self.drop_lost(left.into_iter().map(item).collect());
@@ -227,7 +227,7 @@ impl Settler {
             return;
         }
         let job = item.run.lease.id();
-        tracing::error!(%job, %error, "an outcome was refused; the lease will run out");
+        tracing::error!(%job, %error, "an outcome was refused; the lease will expire");
         self.drop_lost(vec![item]);
     }
 

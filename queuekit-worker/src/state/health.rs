@@ -35,7 +35,7 @@ impl WorkerHealth {
     /// That happens if handlers block all threads of the runtime. A store that is away is no
     /// reason.
     pub fn why_not_alive(&self) -> Option<&'static str> {
-        let stuck = "the main loop has not turned for 5 s; a handler may block its thread";
+        let stuck = "the main loop has made no progress for 5 s; a handler may block its thread";
         (self.turned_ago >= TURN).then_some(stuck)
     }
 

@@ -83,7 +83,7 @@ pub(crate) fn stuck(shared: &Shared, run: &Arc<Run>) {
     let lease = &run.lease;
     tracing::error!(
         job = %lease.id(), kind = %lease.kind, running_for = ?run.running_for(),
-        "a handler goes on though its run was given up; its slot stays taken"
+        "a handler keeps running after its run was given up; its slot stays in use"
     );
     shared.counters.add_stuck();
     let ctx = Ctx::new(Arc::clone(run));

@@ -8,7 +8,7 @@ use queuekit_core::{Ack, DeadLetter, LeaseToken, Nack, NackKind, Progress, Queue
 use crate::World;
 use crate::kit::{HOUR, request, ttl};
 
-/// One operation that takes tokens. What it brings along would be seen in the store.
+/// An operation that takes tokens. If it took effect, its other arguments would show in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
     Ack,
@@ -21,7 +21,7 @@ pub(super) enum Operation {
 }
 
 impl Operation {
-    /// The answer for each token, as its Debug tells it.
+    /// The outcome for each token, as its Debug output.
     pub(super) async fn call(self, world: &dyn World, tokens: &[LeaseToken]) -> Vec<String> {
         match self {
             Self::Ack => told(world.backend().ack(&acks(tokens)).await),
@@ -56,7 +56,7 @@ impl Operation {
     }
 }
 
-/// Asks the same queue for work, so that a store that has one step for both takes it.
+/// Also reserves from the same queue, so that a store with one step for both uses it.
 async fn exchange(
     world: &dyn World,
     queue: &QueueName,

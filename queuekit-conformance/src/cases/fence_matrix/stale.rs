@@ -11,37 +11,37 @@ use super::operation::Operation;
 use crate::World;
 use crate::kit::{DAY, HOUR, TTL, build, draft, queue, ttl, worker};
 
-/// A queue whose ids end as those of the queue `twin` do: only its name tells them apart.
+/// A queue whose ids end like those of the queue `twin`: only the names differ.
 const TWINS: [&str; 2] = ["twin", "twin-145198"];
 /// A lease that outlives the case.
 const LONG: Duration = HOUR;
 
-/// A token that holds nothing.
+/// A token that is not valid.
 #[derive(Debug)]
 pub(super) struct Stale {
-    /// Whose it is.
+    /// Its job and queue.
     pub(super) what: String,
     pub(super) token: LeaseToken,
-    /// The lease that holds, and that it might be taken for.
+    /// The live lease that the token resembles.
     pub(super) live: Option<Lease>,
     end: End,
 }
 
-/// What makes a token hold nothing.
+/// Why a token is not valid.
 #[derive(Debug)]
 enum End {
-    /// It never held, or its lease ended otherwise than by an operation of its own.
+    /// It was never valid, or its lease was not ended by an operation with this token.
     Lost,
-    /// Its queue is another one.
+    /// It names another queue.
     OtherQueue,
-    /// There is no such job any more.
+    /// Its job is no longer stored.
     Gone,
-    /// By this operation, which answered this.
+    /// This operation has ended its lease, with this outcome.
     By(Operation, String),
 }
 
 impl Stale {
-    /// Asserts that this is what the contract lets an operation answer.
+    /// Asserts that the contract allows this outcome of an operation.
     pub(super) fn assert_refused(&self, operation: Operation, answer: &str) {
         let allowed = match &self.end {
             End::Gone => vec!["NotFound"],
@@ -60,8 +60,7 @@ impl Stale {
     }
 }
 
-/// Every token that holds nothing, each of a queue of its own, and of a job that is as plain as
-/// can be or has keys.
+/// Every invalid token, each in its own queue, of a plain job and of one with keys.
 pub(super) async fn stale_tokens(world: &dyn World) -> Vec<Stale> {
     let mut stage = Stage { world, stale: Vec::new(), plain: true, queues: 0 };
     for plain in [true, false] {
@@ -89,7 +88,7 @@ impl Stage<'_> {
         self.stale.push(Stale { what, token, live, end });
     }
 
-    /// A job in a queue of its own.
+    /// A job in its own queue.
     fn draft(&mut self) -> JobDraft {
         self.queues += 1;
         let job = draft().queue(format!("q{}", self.queues));
@@ -112,7 +111,7 @@ impl Stage<'_> {
         self.world.reserve_with(&request).await.leases.pop()
     }
 
-    /// Leases that ran out, and what became of their jobs.
+    /// Expired leases, with each fate of their jobs.
     async fn reclaimed(&mut self) {
         let by_another = self.draft();
         let by_another = self.lease_of(by_another, TTL).await;
@@ -186,7 +185,7 @@ impl Stage<'_> {
         assert!(self.world.delete(lease.id(), true).await.expect("delete_job"));
     }
 
-    /// Tokens that differ in one part from one that holds, or that was the last to.
+    /// Tokens that differ in one part from a valid token, or from the last valid one.
     async fn altered(&mut self) {
         let live = self.lease().await;
         self.add_altered("of a live lease", &live.token, Some(live.clone()));
@@ -219,7 +218,7 @@ impl Stage<'_> {
         self.add(&format!("a nonce of zeros {of}"), token, None, End::Lost);
     }
 
-    /// Tokens whose job began anew under its id: `lease_seq` may be the same.
+    /// Tokens of jobs that were created again under their id: `lease_seq` may be the same.
     async fn replaced(&mut self) {
         for then in ["waits", "is leased", "is done"] {
             let job = self.draft();
@@ -255,7 +254,7 @@ impl Stage<'_> {
         }
     }
 
-    /// A token with the name of a queue whose ids end as those of its own queue do.
+    /// A token with the name of another queue whose ids have the same tag.
     async fn of_twin_queues(&mut self) {
         let [one, two] = TWINS.map(queue);
         assert_eq!(one.id_tag(), two.id_tag(), "both queues should have the same id tag");
@@ -265,8 +264,8 @@ impl Stage<'_> {
         self.add("another queue with the same tag", token, Some(live), End::OtherQueue);
     }
 
-    /// Lets a reserve of each queue do what the staging left to do, such as a look at a key whose
-    /// job has ended: that of an exchange then writes nothing.
+    /// Runs a reserve of each queue, which completes pending work of the setup, such as a check of
+    /// a key whose job has ended. The reserve of an exchange then writes nothing.
     async fn settle_down(&self) {
         for stale in &self.stale {
             assert_eq!(self.reserve(&stale.token.queue, LONG).await, None, "{}", stale.what);

@@ -11,7 +11,8 @@ use tokio::sync::Semaphore;
 use crate::worker::Live;
 use crate::worker::kit::{LONG_TTL, SHORT_TTL, Task, events, next, soon};
 
-/// R13.2: after a lost reply the ack is made again, not the run. Guard: repeating Indeterminate.
+/// R13.2: after a lost reply the ack is repeated, not the run. Guard: an Indeterminate ack is
+/// repeated.
 pub(in crate::worker) async fn r13_2_an_ack_whose_reply_was_lost_is_repeated(live: Live) {
     let id = live.enqueue(1).await;
     let runs = Arc::new(AtomicU32::new(0));
@@ -33,8 +34,8 @@ pub(in crate::worker) async fn r13_2_an_ack_whose_reply_was_lost_is_repeated(liv
     assert_eq!(job.result.as_deref(), Some(&b"\"done\""[..]));
 }
 
-/// R13.2: a finished job whose ack the store does not take stays leased. Guard: extending until
-/// the ack is answered.
+/// R13.2: a finished job stays leased while the store does not accept its ack. Guard: the lease is
+/// extended until the ack is answered.
 pub(in crate::worker) async fn r13_2_a_lease_is_extended_until_its_ack_is_answered(live: Live) {
     let id = live.enqueue(1).await;
     let (tell, mut told) = events();
@@ -55,7 +56,8 @@ pub(in crate::worker) async fn r13_2_a_lease_is_extended_until_its_ack_is_answer
     worker.drain(Duration::from_secs(5)).await;
 }
 
-/// R13.2: a run that ends during a drain is recorded. Guard: settling outside the shutdown.
+/// R13.2: the outcome of a run that ends during a drain is recorded. Guard: a drain does not
+/// interrupt settling.
 pub(in crate::worker) async fn r13_2_outcomes_are_recorded_while_the_worker_drains(live: Live) {
     let ids = live.enqueue_many(50).await;
     let (tell, mut told) = events();
@@ -80,7 +82,7 @@ pub(in crate::worker) async fn r13_2_outcomes_are_recorded_while_the_worker_drai
     assert_eq!(live.count(Status::Completed).await, ids.len());
 }
 
-/// R13.3: a panic fails the attempt, and its text is kept. Guard: catching it.
+/// R13.3: a panic fails the attempt, and its text is kept. Guard: the worker catches panics.
 pub(in crate::worker) async fn r13_3_a_panic_is_a_failed_attempt_with_its_text(live: Live) {
     let id = live.enqueue_once(1).await;
     let handler = |task: Task, _: Ctx| async move {
@@ -109,8 +111,8 @@ pub(in crate::worker) async fn r13_3_an_error_is_a_failed_attempt_with_its_cause
     assert!(job.errors[0].error.as_str().contains("invalid digit"), "{:?}", job.errors);
 }
 
-/// R13.3: a payload that is not the handler's fails the attempt with the field's name, and takes
-/// nothing else with it. Guard: decoding inside the run.
+/// R13.3: a payload that cannot be decoded fails the attempt with the field's name, and affects
+/// nothing else. Guard: payloads are decoded inside the run.
 pub(in crate::worker) async fn r13_3_a_payload_that_does_not_fit_names_its_field(live: Live) {
     let wrong = live.enqueue_raw("task", r#"{"n": "many"}"#).await;
     let missing = live.enqueue_raw("task", "{}").await;
@@ -161,7 +163,8 @@ pub(in crate::worker) async fn r13_3_a_result_that_is_too_large_fails_the_attemp
     assert!(error.contains("65536"), "{error}");
 }
 
-/// R13.3: the handler's answer decides: retry, fatal, snooze, cancel. Guard: the verdict.
+/// R13.3: what the handler returns decides: retry, fatal, snooze or cancel. Guard: the mapping from
+/// results to outcomes.
 pub(in crate::worker) async fn r13_3_errors_decide_what_becomes_of_the_job(live: Live) {
     let hour = Duration::from_secs(3600);
     let ids = live.enqueue_many(4).await;

@@ -11,7 +11,7 @@ use crate::worker::kit::{Task, events, next, soon};
 
 /// R15.2: a worker enqueues and runs the jobs of the store's schedules, with no other process. It
 /// sees a schedule that is created while it runs within 5 s; `next` waits three times as long.
-/// Guard: the task that ticks beside the pump.
+/// Guard: the task that ticks schedules.
 pub(in crate::worker) async fn r15_2_a_worker_enqueues_what_its_schedules_say(live: Live) {
     let every_second = |name: &str, n| {
         let job = JobDraft::of(&Task { n });

@@ -60,7 +60,7 @@ fn rows<'a>(job: &'a JobBody<'_>) -> Vec<(&'a str, String)> {
         ("kind", job.kind.to_string()),
         ("queue", job.queue.to_string()),
         ("status", status_told(job)),
-        ("tries", format!("{} of {}", job.attempts, job.max_attempts)),
+        ("attempts", format!("{} of {}", job.attempts, job.max_attempts)),
         ("priority", job.priority.to_string()),
         ("enqueued", when(job.created_at)),
     ];

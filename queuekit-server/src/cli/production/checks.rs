@@ -74,7 +74,7 @@ pub(super) fn durability(seen: &Seen<'_>) -> State {
         None => UNANSWERED,
         Some(Durability::PowerLoss) => State::Ok,
         Some(Durability::ProcessKill) => to_do("jobs survive only the end of the process"),
-        Some(Durability::Nothing) => to_do("jobs survive nothing"),
+        Some(Durability::Nothing) => to_do("jobs are lost when the store's process ends"),
     }
 }
 
@@ -100,7 +100,7 @@ pub(super) fn store_role(seen: &Seen<'_>) -> State {
         let login = place.rsplit_once('@').map_or("", |(login, _)| login);
         let user = login.split(':').next().unwrap_or_default();
         let is_own = !user.is_empty() && user != "default";
-        return if is_own { State::Ok } else { to_do("the URL names no user of its own") };
+        return if is_own { State::Ok } else { to_do("the URL names no user") };
     }
     match seen.facts.iter().find(|fact| fact.name == "superuser").map(|fact| fact.value.as_str()) {
         Some("off") => State::Ok,

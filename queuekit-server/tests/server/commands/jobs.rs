@@ -101,7 +101,7 @@ fn a_dead_job_shows_its_errors(place: &Place) {
     let id = place.enqueue("sleep --payload \"long\" --max-attempts 1");
     place.work();
     let shown = place.run(&format!("job show {id}")).ok();
-    for text in ["status    dead", "tries     1 of 1", "attempt 1 by worker-", "invalid type"] {
+    for text in ["status    dead", "attempts  1 of 1", "attempt 1 by worker-", "invalid type"] {
         assert!(shown.contains(text), "{text}: {shown}");
     }
 }

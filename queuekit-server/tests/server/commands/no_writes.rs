@@ -47,7 +47,7 @@ fn a_postgres_that_only_reads_is_unhealthy_and_not_ready() {
     let told = refused.expect("it takes no writes").text;
     assert!(told.contains("the store accepts no writes"), "{told}");
     server.get("/healthz").send().expect(200);
-    assert!(finding(&url).contains("the server takes no writes"), "{}", finding(&url));
+    assert!(finding(&url).contains("the server accepts no writes"), "{}", finding(&url));
 }
 
 #[test]
