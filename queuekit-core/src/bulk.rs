@@ -63,7 +63,7 @@ impl BulkAction {
 pub struct BulkRequest {
     /// What to do.
     pub action: BulkAction,
-    /// With which jobs; its limit bounds what one call examines, its cursor says where to go on.
+    /// With which jobs; its limit bounds what one call examines, its cursor says where to continue.
     pub filter: JobFilter,
     /// Count what would match, change nothing.
     pub dry_run: bool,
@@ -94,7 +94,7 @@ pub struct BulkReport {
     pub changed: u64,
     /// Jobs whose state forbade it when their turn came.
     pub skipped: u64,
-    /// Where to go on; none at the end.
+    /// Where to continue; none at the end.
     pub cursor: Option<Cursor>,
     /// The store's time before the first step, where the action needs it.
     pub since: Option<Timestamp>,

@@ -72,7 +72,7 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
 
 /// The machine's clock; within one handle it does not step back by less than a second (R9.1).
 ///
-/// Larger steps are followed: they are somebody setting the clock, not jitter.
+/// Larger steps are followed, because a person has set the clock.
 #[derive(Debug, Default)]
 pub struct SystemClock {
     latest_ms: AtomicI64,

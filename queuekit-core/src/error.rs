@@ -155,15 +155,15 @@ impl Error {
         self
     }
 
-    /// The same error, which came about because somebody's open transaction holds what an item of
-    /// the call needs; without that item it may go through.
+    /// The same error, caused by an open transaction that holds what an item of the call needs;
+    /// without that item it may go through.
     #[must_use]
     pub fn held_up(mut self) -> Self {
         self.0.held_up = true;
         self
     }
 
-    /// Whether somebody's open transaction holds what an item of the call needs.
+    /// Whether an open transaction holds what an item of the call needs.
     pub fn is_held_up(&self) -> bool {
         self.0.held_up
     }
@@ -240,8 +240,8 @@ where
     value.try_into().map_err(Into::into)
 }
 
-/// Reads a checked type with serde. Its errors are passed on to whoever sent the value and to logs,
-/// so they name the limit and leave the value out.
+/// Reads a checked type with serde. Its errors are shown to the sender of the value and in logs, so
+/// they name the limit and leave the value out.
 pub(crate) fn read_checked<'de, D, V, T>(from: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,

@@ -313,7 +313,7 @@ impl Limits {
         Ok(())
     }
 
-    /// Checks that one more queue may come to exist.
+    /// Checks that one more queue may be created.
     ///
     /// # Errors
     /// `Invalid`, naming the limit.
@@ -321,7 +321,7 @@ impl Limits {
         at_most("queues", self.queues, "queues", existing + 1)
     }
 
-    /// Checks that one more schedule may come to exist (R15.1).
+    /// Checks that one more schedule may be created (R15.1).
     ///
     /// # Errors
     /// `Invalid`, naming the limit.

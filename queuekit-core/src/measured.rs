@@ -1,5 +1,5 @@
-//! A store whose calls are measured. Every client puts its store behind one, so that calls are
-//! counted in one place, whoever makes them.
+//! A store whose calls are measured. Every client puts its store behind one, so that all calls are
+//! counted in one place.
 
 use std::fmt;
 use std::sync::Arc;

@@ -71,7 +71,7 @@ use queues::Known;
 use session::Begins;
 use statements::Statements;
 
-/// How long calls that are under way may go on when the store is closed.
+/// How long calls in progress may continue when the store is closed.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// A store in a Postgres database; clones share it.

@@ -55,10 +55,10 @@ impl PostgresStore {
 
     /// Records success in a transaction of the application on the same database: the job is
     /// completed if and only if it commits, together with its other writes. An outcome other than
-    /// `Acked` means that somebody else has the job now: roll back.
+    /// `Acked` means that another worker has the job now: roll back.
     ///
-    /// While the transaction is open, the worker's heartbeats go on for all other leases; for this
-    /// one the outcome is [`Settling`](queuekit_core::capability::ExtendOutcome::Settling).
+    /// While the transaction is open, the worker extends all other leases; for this one the outcome
+    /// is [`Settling`](queuekit_core::capability::ExtendOutcome::Settling).
     ///
     /// # Errors
     /// As [`ack`](queuekit_core::Backend::ack).

@@ -18,7 +18,7 @@ const UNFOLDED: u64 = 1000;
 #[derive(Debug, Default)]
 pub(crate) struct Folding(AtomicU64);
 
-/// The number of the queue beyond which the next step goes on.
+/// The number of the queue after which the next step continues.
 #[derive(Debug, Default)]
 pub(crate) struct Cursor(AtomicI32);
 

@@ -20,7 +20,7 @@ use crate::{RedisStore, Shared};
 
 /// After this many redirects in a row a call waits for the Cluster to settle.
 const REDIRECTS: u32 = 5;
-/// How long one node may take in a call that can go on to other nodes.
+/// How long one node may take in a call that can continue with other nodes.
 const GLANCE: Duration = Duration::from_secs(1);
 
 /// A server that does not answer for this long is given up: another one may have taken its place,

@@ -52,7 +52,7 @@ impl Keyspace {
         self.of(queue)[QUEUE.wake].clone()
     }
 
-    /// The channel on which workers hear of cancels of running jobs; a message is a queue's name.
+    /// The channel for cancels of running jobs; a message is a queue's name.
     pub(crate) fn cancels(&self) -> String {
         format!("{}:cancels", self.prefix)
     }

@@ -81,7 +81,7 @@ use known_queues::Known;
 use scripts::Scripts;
 use topology::Topology;
 
-/// How long calls that are under way may go on when the store is closed.
+/// How long calls in progress may continue when the store is closed.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// A store in a Redis server; clones share it.

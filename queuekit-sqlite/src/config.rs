@@ -26,10 +26,10 @@ pub struct SqliteConfig {
 /// When a commit is on disk (contract R11.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Synchronous {
-    /// When the call returns: an Ok survives loss of power.
+    /// Before the call returns: a successful call survives power loss.
     #[default]
     Full,
-    /// Some time later: an Ok survives the end of the process, not loss of power.
+    /// Some time later: a successful call survives the end of the process, but not power loss.
     Normal,
 }
 

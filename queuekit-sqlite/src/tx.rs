@@ -34,7 +34,7 @@ impl SqliteStore {
 
     /// Records success in a transaction of the application on the same file: the job is completed
     /// if and only if it commits, together with its other writes. An outcome other than `Acked`
-    /// means that somebody else has the job now: roll back.
+    /// means that another worker has the job now: roll back.
     ///
     /// The notes on open transactions in [`enqueue_in`](Self::enqueue_in) apply here too. The
     /// leases of this process cannot be extended while the transaction is open, so keep it short.

@@ -37,7 +37,7 @@ const GRACE: Duration = Duration::from_secs(2);
 pub(crate) struct Writer {
     commands: Sender<Message>,
     op_timeout: Duration,
-    /// Whether somebody waits for work, so that commits of other processes matter.
+    /// Whether a worker waits for work, so that commits of other processes matter.
     pub(crate) watched: Arc<AtomicBool>,
     /// The end of all waits: set by close.
     ends_at: Arc<OnceLock<Instant>>,

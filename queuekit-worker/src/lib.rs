@@ -4,7 +4,7 @@
 //! - [`Handler`] is what runs a job: an async function of a payload and a [`Ctx`].
 //! - [`JobError`] says what becomes of a job whose run did not succeed.
 //! - [`Caretaker`] is for processes that run no jobs: it does what a worker does beside them.
-//! - [`Middleware`] wraps every run, [`Hooks`] hear of what happens to it.
+//! - [`Middleware`] wraps every run, [`Hooks`] observe it.
 //!
 //! ```
 //! use queuekit_core::memory::MemoryStore;

@@ -25,7 +25,7 @@ impl Handler<SendReceipt> for Receipts {
 
     async fn call(&self, job: SendReceipt, ctx: Ctx) -> JobResult<String> {
         if !job.email.contains('@') {
-            // No retry can help: the job is dead-lettered at once.
+            // No retry can help: the job is dead-lettered immediately.
             return Err(JobError::fatal(format!("{:?} is not an e-mail address", job.email)));
         }
         let text = format!("Thank you for order {}!", job.order);

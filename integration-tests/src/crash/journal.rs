@@ -60,7 +60,7 @@ pub enum Event {
     Failed(String),
     /// The process stands still; told by the one who stopped it.
     Stopped,
-    /// The process is about to go on; told by the one who lets it.
+    /// The process is about to continue; written by the process that lets it.
     Continued,
     /// The process was killed and is gone; told by the one who killed it.
     Killed,

@@ -46,7 +46,8 @@ pub trait Site: Send + Sync {
     /// Opens it; processes do so at the same time, and the first one makes what is missing.
     async fn open(&self, place: &str) -> Arc<dyn Backend>;
 
-    /// Panics if what is stored there is damaged; called after each kill, while others go on.
+    /// Panics if what is stored there is damaged; called after each kill, while other processes
+    /// continue.
     async fn check(&self, place: &str);
 
     /// Removes data outside of the directory.

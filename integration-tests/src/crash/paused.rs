@@ -27,9 +27,9 @@ const RECOVERY: Duration = Duration::from_secs(2);
 /// How long what has to happen may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Stops a worker (SIGSTOP) that runs jobs, lets another one take them over, and lets the first go
-/// on (SIGCONT): what it ran is fenced, it knows, and it works on. `test` is the name of the test
-/// that calls this and does nothing else, for the processes are started to run it.
+/// Stops a worker (SIGSTOP) that runs jobs, lets another one take them over, and lets the first
+/// continue (SIGCONT): what it ran is fenced, it knows, and it works on. `test` is the name of the
+/// test that calls this and does nothing else, for the processes are started to run it.
 ///
 /// The long tier (`QUEUEKIT_TEST_LONG=1`) stops 20 workers, the short one a single one.
 ///
@@ -136,7 +136,7 @@ struct Figures {
     acked: usize,
     /// Leases lost, as the workers count them, too.
     lost: usize,
-    /// Jobs that a worker completed after it went on.
+    /// Jobs that a worker completed after it continued.
     after: usize,
     faults: Vec<String>,
 }

@@ -14,7 +14,7 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// None if this process is not root: then servers run as whoever runs the tests.
+    /// None if this process is not root: servers then run as the user of the tests.
     pub(super) fn for_servers() -> Result<Option<Self>> {
         if !rustix::process::geteuid().is_root() {
             return Ok(None);

@@ -30,8 +30,8 @@ pub(super) async fn version(url: &str) -> Result<String> {
 pub(super) enum Copying {
     /// As it sees fit.
     Default,
-    /// File by file, which needs a checkpoint: quick where nothing is synced, and a disturbance
-    /// of whoever else uses the server. Since Postgres 15.
+    /// File by file, which needs a checkpoint: quick where nothing is synced, and a disturbance of
+    /// other users of the server. Since Postgres 15.
     Files,
 }
 

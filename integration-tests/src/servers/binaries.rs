@@ -44,7 +44,7 @@ impl Binaries {
     }
 }
 
-/// The major version that is to be used, if it matters to whoever runs the tests.
+/// The major version to use, if the environment names one.
 pub(super) fn asked_version() -> Option<String> {
     variable("QUEUEKIT_TEST_POSTGRES_VERSION")
 }

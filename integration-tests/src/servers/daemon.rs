@@ -157,7 +157,7 @@ impl Daemon {
         }
     }
 
-    /// Likewise on a port that it had before, and that somebody may have for a moment.
+    /// Starts a server again on its old port, which another program may have for a moment.
     pub(super) async fn launch_again(&mut self, launch: &Launch) -> Result<String> {
         let mut tries = 0;
         loop {
@@ -275,7 +275,7 @@ fn children(parent: Pid) -> Result<Vec<Pid>> {
     Ok(pairs.filter(|(of, _)| *of == parent).filter_map(|(_, pid)| Pid::from_raw(pid)).collect())
 }
 
-/// A zombie, which waits for whoever has inherited it to take note, does not live.
+/// A zombie, whose parent has not waited for it yet, does not count as alive.
 fn any_lives(processes: &[Pid]) -> bool {
     let numbers = processes.iter().map(|pid| pid.as_raw_nonzero().to_string());
     let numbers = numbers.collect::<Vec<_>>().join(",");

@@ -75,7 +75,7 @@ impl OwnServer {
     /// Ends it in good order: connections are closed, transactions are undone.
     ///
     /// # Panics
-    /// If it goes on regardless.
+    /// If the server keeps running.
     pub fn stop(&mut self) {
         self.daemon.end(Signal::INT).expect("a server ends when it is told to");
     }

@@ -156,7 +156,7 @@ impl OwnRedis {
     /// Ends it in good order.
     ///
     /// # Panics
-    /// If it goes on regardless.
+    /// If the server keeps running.
     pub fn stop(&mut self) {
         self.daemon.end(Signal::TERM).expect("a server ends when it is told to");
     }

@@ -249,9 +249,9 @@ async fn r14_6_an_open_ack_keeps_only_its_own_event() {
     store.close().await.unwrap();
 }
 
-/// R13.7: whatever an open transaction has done, upkeep goes on beside it, and says so if something
-/// is left because of it.
-/// Guard: that upkeep does not try again what is held, and does all the rest of its work.
+/// R13.7: whatever an open transaction has done, upkeep continues, and returns whether it left
+/// something because of it. Guard: that upkeep does not try again what is held, and does all the
+/// rest of its work.
 #[tokio::test]
 async fn r13_7_no_open_transaction_holds_up_upkeep() {
     let test = this_test!();
@@ -334,8 +334,8 @@ async fn step(world: &PostgresWorld) -> UpkeepReport {
     within("a step of upkeep", limit, || upkeep(world).prune()).await.expect("prune")
 }
 
-/// R14.1: nobody has made the day of an event beforehand: whoever emits makes it, also in a
-/// transaction of the application's.
+/// R14.1: if the day of an event does not exist yet, the emit creates it, also in a transaction of
+/// the application's.
 #[tokio::test]
 async fn r14_1_an_event_of_a_day_that_is_missing_makes_the_day() {
     let test = this_test!();

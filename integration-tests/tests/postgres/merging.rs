@@ -96,7 +96,7 @@ async fn r2_10_blocked_callers_do_not_use_up_the_connections() {
     stage.end().await;
 }
 
-/// An id that somebody's open transaction has taken, in a flush of plain jobs.
+/// An id that an open transaction has taken, in a flush of plain jobs.
 #[tokio::test]
 async fn r2_10_plain_callers_do_not_wait_for_a_blocked_id() {
     let test = this_test!();

@@ -61,7 +61,8 @@ async fn r0_2_a_job_of_an_open_transaction_likewise() {
     }
 }
 
-/// A call that removes the queue has begun, and found it empty: what it answers when it goes on.
+/// A call that removes the queue has begun, and found it empty. Returns its outcome when it
+/// continues.
 async fn removed_when_empty(
     gated: &Gated,
     force: bool,

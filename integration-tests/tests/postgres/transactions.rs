@@ -192,8 +192,8 @@ async fn r2_9_a_call_that_fails_leaves_the_transaction_as_it_was() {
     stage.end().await;
 }
 
-/// Queues come to exist on a connection of the store's own: a transaction that is open holds up
-/// nobody who uses the same new one.
+/// The store creates queues on its own connection, so an open transaction does not hold up others
+/// that use the same new queue.
 #[tokio::test]
 async fn r2_9_a_new_queue_is_made_without_holding_up_others() {
     let test = this_test!();

@@ -78,7 +78,7 @@ impl Damage {
     }
 }
 
-/// What somebody does to the broken job.
+/// What a caller does to the broken job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Act {
     Nothing,

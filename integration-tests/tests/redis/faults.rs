@@ -297,7 +297,7 @@ async fn r2_1_payloads_are_stored_byte_for_byte() {
     stage.end().await;
 }
 
-/// Of very many queues a page lists what its time allows, and the next one goes on (R10.2).
+/// With very many queues, a page lists what its time allows, and the next page continues (R10.2).
 #[tokio::test]
 async fn r10_2_a_page_over_many_queues_ends_in_time() {
     let test = this_test!();

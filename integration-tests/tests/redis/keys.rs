@@ -204,7 +204,7 @@ async fn r7_3_a_queue_that_is_configured_under_load_loses_and_strands_nothing() 
     Arc::into_inner(stage).expect("the stage should have no other owner").end().await;
 }
 
-/// Who configures dies in the middle: another handle's reserve goes on with it.
+/// A process dies in the middle of a change of settings: a reserve of another handle continues it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn r7_3_a_configure_that_dies_in_the_middle_is_gone_on_with() {
     let test = this_test!();

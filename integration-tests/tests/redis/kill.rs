@@ -51,7 +51,7 @@ fn processes_that_open_a_new_store_at_once_all_open_it() {
 }
 
 /// With `appendfsync always`: what it has answered is on disk. With `everysec` a server whose last
-/// sync still goes on puts off its next write for up to 2 s, and answers nevertheless.
+/// sync is still running postpones its next write for up to 2 s, but still answers.
 #[test]
 fn r11_1_no_accepted_job_is_lost_when_the_server_is_killed() {
     let test = this_test!();

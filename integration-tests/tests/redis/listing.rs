@@ -100,7 +100,7 @@ async fn r8_2_large_jobs_are_listed_once_and_whole() {
     }
 }
 
-/// A page ends before it is too large, and the next one goes on.
+/// A page ends before it is too large, and the next page continues.
 #[tokio::test]
 async fn r8_2_a_page_of_large_jobs_is_bounded() {
     let Some((stage, _server)) = open(this_test!()).await else { return };

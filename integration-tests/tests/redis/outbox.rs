@@ -1,5 +1,5 @@
-//! Events in Redis: data that stands once stays as long as somebody needs it, and nothing is stored
-//! by half (contract R14.1, R14.6).
+//! Events in Redis: data that is stored once stays as long as a delivery needs it, and nothing is
+//! half stored (contract R14.1, R14.6).
 
 use std::time::Duration;
 
@@ -306,8 +306,8 @@ async fn r14_1_an_emit_whose_process_goes_away_is_stored_whole_or_not_at_all() {
     stage.end().await;
 }
 
-/// A script that fails in the middle, because a key is somebody else's, has not stored the event:
-/// what it has stored of its deliveries a repeated emit completes.
+/// A script that fails in the middle, because a key belongs to another program, has not stored the
+/// event: what it has stored of its deliveries a repeated emit completes.
 #[tokio::test]
 async fn r14_1_an_emit_that_met_a_foreign_key_is_completed_when_it_is_repeated() {
     let test = this_test!();

@@ -324,7 +324,7 @@ async fn r13_7_a_step_forgets_a_bounded_number_of_keys() {
     }
 }
 
-/// Of very many queues a page and a step of upkeep look at some, and the next ones go on (R8.2,
+/// Of very many queues a page and a step of upkeep examine some, and the next ones continue (R8.2,
 /// R13.7). Guard: the bounds of scripts and queues.
 #[tokio::test]
 async fn r8_2_a_page_looks_at_a_bounded_number_of_queues() {
@@ -365,7 +365,7 @@ async fn r3_9_beats_of_the_gone_are_forgotten() {
     assert_eq!(scale.stage.ask::<u64>(cmd("HLEN").arg(beats)).await, 1);
 }
 
-/// A clock that goes back lets the head of a key wait again: under `skip` those behind it go on.
+/// A clock that goes back lets the head of a key wait again: under `skip` the jobs behind it run.
 #[tokio::test]
 async fn r9_4_after_a_jump_back_others_of_a_key_are_served() {
     let test = this_test!();

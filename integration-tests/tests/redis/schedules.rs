@@ -56,8 +56,8 @@ impl RedisStage {
         self.store.get_job(id).await.unwrap().is_some()
     }
 
-    /// A change that has come so far and no further, and the row before it. What a process does
-    /// next is decided by whoever polls its future: here nobody does.
+    /// A change that has come so far and no further, and the row before it. A process continues
+    /// only when its future is polled, and here it is not.
     async fn held<'a>(
         &self,
         handle: &'a queuekit_redis::RedisStore,

@@ -1,5 +1,5 @@
-//! Whoever sleeps is woken by the work of other processes (contract R13.6): each handle is as one
-//! of another process, for nothing but the server tells it of what others do.
+//! Work of other processes wakes idle workers (contract R13.6): each handle is as one of another
+//! process, for nothing but the server tells it of what others do.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use queuekit_worker::{Ctx, Worker};
 use redis::cmd;
 use tokio::sync::mpsc;
 
-/// Whoever were not woken would find work only then.
+/// A worker that is not woken finds work only after this time.
 const POLL: Duration = Duration::from_secs(60);
 
 /// A server whose sleepers can be counted, for they are this test's.

@@ -18,7 +18,7 @@ async fn r12_a_payload_of_16_mib_is_stored_whole() {
     store.close().await.unwrap();
 }
 
-/// Somebody else has the file's write lock, so that no call that writes could be answered.
+/// Another connection has the file's write lock, so that no call that writes could be answered.
 #[tokio::test]
 async fn r2_2_an_empty_batch_does_not_contact_the_store() {
     let file = File::new();

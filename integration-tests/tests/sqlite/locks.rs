@@ -1,4 +1,4 @@
-//! Somebody else holds the file's only write lock (contract R10.2, R10.4).
+//! Another connection holds the file's only write lock (contract R10.2, R10.4).
 
 use std::time::{Duration, Instant};
 

@@ -17,7 +17,7 @@ pub struct Dump {
     /// The raw dump; none if the harness cannot make one.
     raw: Option<Vec<String>>,
     jobs: Vec<Job>,
-    /// Expiries, which are compared with tolerance: the store's clock may go on between two dumps.
+    /// Expiries, which are compared with tolerance: the store's clock may run between two dumps.
     expiries: Vec<(JobId, Option<Duration>)>,
     queues: Vec<Queue>,
 }
@@ -67,7 +67,7 @@ fn assert_same_lines(before: &[String], after: &[String], between: &str) {
     panic!("{between} wrote: {gone:#?} became {new:#?}");
 }
 
-/// Once per process: cases go on with what reads show.
+/// Once per process: cases then use what reads show.
 fn tell_that_bytes_are_not_compared() {
     static TOLD: Once = Once::new();
     TOLD.call_once(|| {

@@ -34,7 +34,7 @@ pub use time::{MILLISECOND, Moment, millis};
 
 /// The lease TTL of cases.
 pub const TTL: Duration = Duration::from_secs(30);
-/// More time than a case takes: the tolerance where a store's clock goes on meanwhile.
+/// More time than a case takes: the tolerance for a store whose clock runs.
 pub const SLACK: Duration = Duration::from_secs(10);
 /// A minute.
 pub const MINUTE: Duration = Duration::from_secs(60);

@@ -11,7 +11,7 @@ pub const MILLISECOND: Duration = Duration::from_millis(1);
 /// When a case looks at a change that comes with time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// 1 ms before its bound; where the clock goes on by itself, [`SLACK`] before.
+    /// 1 ms before its bound; [`SLACK`] before it if the clock runs by itself.
     Before,
     /// At its bound.
     At,

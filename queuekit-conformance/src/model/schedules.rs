@@ -1,6 +1,6 @@
 //! Operations on schedules.
 //!
-//! Due times depend on the store's clock, which may go on by itself. Nominal times, terms and
+//! Due times depend on the store's clock, which may run by itself. Nominal times, terms and
 //! lateness are of multiples of 10 s, so each operation is in the middle between two of them.
 
 use std::time::Duration;
@@ -54,7 +54,7 @@ impl Lockstep<'_> {
         }
     }
 
-    /// What somebody would do who has read the row before it was changed (R15.2).
+    /// What a process does that has read the row before it was changed (R15.2).
     async fn change_nothing(&mut self, row: ScheduleRow) {
         let job = sequence::job(&mut self.rng);
         let to = self.rng.bool().then_some((row.next_at, row.body));

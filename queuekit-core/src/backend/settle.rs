@@ -164,7 +164,7 @@ impl DeadLetter {
         Self { target: DeadLetterTarget::Job { id, force: false }, reason: reason.into() }
     }
 
-    /// Dead-letters a job even if somebody runs it.
+    /// Dead-letters a job even if it is running.
     pub fn forced(id: JobId, reason: impl Into<ErrorText>) -> Self {
         Self { target: DeadLetterTarget::Job { id, force: true }, reason: reason.into() }
     }

@@ -51,8 +51,8 @@ pub(super) trait Weigh {
 
 /// Merges calls: while one flush is under way, those that come form the next one.
 ///
-/// A flush is a future that all who wait for it poll, so it needs no task, no timer and no
-/// runtime, and goes on when any of them goes away. Whoever goes away before its flush began is
+/// A flush is a future that all who wait for it poll, so it needs no task, no timer and no runtime,
+/// and it continues if one of them is dropped. A caller that is dropped before its flush began is
 /// left out of it.
 pub(super) struct Coalescer<F: Flush> {
     shared: Arc<Lane<F>>,

@@ -20,7 +20,8 @@ impl<'a> Events<'a> {
         Self { backend }
     }
 
-    /// One page of the events that match, in the order of the log; the page says where to go on.
+    /// One page of the events that match, in the order of the log; the page has a cursor for the
+    /// next one.
     ///
     /// # Errors
     /// `Unsupported` if the store keeps no events; those of

@@ -44,7 +44,7 @@ impl<'a> Jobs<'a> {
         self.backend.get_job(id).await
     }
 
-    /// One page of the jobs that match, oldest first; the page says where to go on.
+    /// One page of the jobs that match, oldest first; the page has a cursor for the next one.
     ///
     /// # Errors
     /// Those of [`Backend::list_jobs`].
@@ -60,8 +60,8 @@ impl<'a> Jobs<'a> {
     /// runtime with a timer.
     ///
     /// # Errors
-    /// `NotFound` if the job is not stored, or was removed while waiting; `Closed`. It goes on
-    /// waiting while the store is `Unavailable`.
+    /// `NotFound` if the job is not stored, or was removed while waiting; `Closed`. It continues to
+    /// wait while the store is `Unavailable`.
     pub async fn wait(self, id: JobId) -> Result<Job> {
         let (mut pause, most) = LOOK;
         loop {
@@ -137,7 +137,8 @@ impl<'a> Jobs<'a> {
         self.backend.delete_job(id, false).await
     }
 
-    /// Deletes a job even if it runs: whoever runs it loses its lease. False if it is not stored.
+    /// Deletes a job even if it runs; its worker loses the lease. Returns false if it is not
+    /// stored.
     ///
     /// # Errors
     /// Those of [`Backend::delete_job`].
@@ -158,7 +159,7 @@ impl<'a> Jobs<'a> {
     ///
     /// A job whose state forbids the action when its turn comes is skipped. Filter by status: a job
     /// that still matches once it was changed may be met again, and counts as skipped then. If the
-    /// call fails, or its future is dropped, the pages before are done, and calling again goes on
+    /// call fails, or its future is dropped, the pages before are done, and another call continues
     /// with the rest. For a dry run, or to show progress, see [`bulk_page`](Self::bulk_page).
     ///
     /// ```

@@ -276,7 +276,7 @@ impl Flush for Enqueue {
         job.clone().merged()
     }
 
-    /// By somebody's open transaction with the same key, or the same id.
+    /// By an open transaction with the same key, or the same id.
     fn may_block(&self) -> bool {
         true
     }
@@ -353,7 +353,7 @@ impl Flush for Emits {
         event.clone().merged()
     }
 
-    /// By somebody's open transaction with the same key, or the same id.
+    /// By an open transaction with the same key, or the same id.
     fn may_block(&self) -> bool {
         true
     }

@@ -55,7 +55,7 @@ impl<'a> Queues<'a> {
         configure.await.map_err(|error: Error| error.during("configure"))
     }
 
-    /// Pauses a queue: no worker reserves its jobs until it is resumed. What runs goes on.
+    /// Pauses a queue: no worker reserves its jobs until it is resumed. Running jobs continue.
     ///
     /// # Errors
     /// Those of [`configure`](Self::configure).

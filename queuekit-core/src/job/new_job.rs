@@ -81,7 +81,7 @@ impl NewJob {
     }
 
     /// The same job in a call that was merged with others (contract R2.10): it must not hold them
-    /// up for long if it has to wait for somebody's open transaction.
+    /// up for long if it has to wait for an open transaction.
     #[must_use]
     pub fn merged(mut self) -> Self {
         self.merged = true;

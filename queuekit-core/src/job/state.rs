@@ -19,7 +19,7 @@ pub enum State {
     Completed,
     /// In the dead-letter queue.
     Dead,
-    /// Called off.
+    /// Cancelled.
     Cancelled,
 }
 
@@ -85,7 +85,7 @@ pub enum Status {
     Blocked,
     /// In the dead-letter queue.
     Dead,
-    /// Called off.
+    /// Cancelled.
     Cancelled,
     /// Done.
     Completed,

@@ -44,7 +44,7 @@ pub enum Transition {
     Delete,
     /// Deleted on request while it ran, by force.
     DeleteForced,
-    /// Brought back after its end.
+    /// Retried after its end.
     Retry,
     /// Removed by retention.
     Prune,

@@ -114,7 +114,7 @@ impl Tables {
         }
     }
 
-    /// Makes sure that every queue of a call exists, or that none comes to exist.
+    /// Makes sure that every queue of a call exists, or creates none.
     pub(super) fn open_queues<'a>(
         &mut self,
         names: impl Iterator<Item = &'a QueueName>,

@@ -131,8 +131,8 @@ impl Faults {
         self.pending().lost_leases += 1;
     }
 
-    /// The next reserved job that has an attempt left is handed out a second time while its first
-    /// run goes on; only the second run can be acked.
+    /// The next reserved job that has an attempt left is handed out a second time during its first
+    /// run; only the second run can be acked.
     pub fn deliver_twice(&self) {
         self.pending().double_deliveries += 1;
     }

@@ -24,7 +24,7 @@ pub(super) struct EventTable {
     log: BTreeMap<u64, Event>,
     places: HashMap<EventId, u64>,
     keys: HashMap<(Kind, IdempotencyKey), EventId>,
-    /// Where upkeep goes on.
+    /// Where upkeep continues.
     pruned_to: u64,
 }
 

@@ -32,7 +32,7 @@ pub(super) struct QueueTable {
     pub(super) counts: [u64; State::ALL.len()],
     /// Bytes of payloads and results, likewise.
     pub(super) bytes: [u64; State::ALL.len()],
-    /// Since it came to exist.
+    /// Since the queue was created.
     pub(super) totals: Totals,
     pub(super) corrupt: u64,
     /// Whether each of the last ended jobs died.

@@ -39,7 +39,7 @@ impl Tables {
         self.seq
     }
 
-    /// The queue of this name, which comes to exist if need be.
+    /// The queue of this name, which is created if it does not exist.
     pub(super) fn queue(&mut self, name: &QueueName, limits: &Limits) -> Result<&mut QueueTable> {
         if !self.queues.contains_key(name) {
             limits.admit_queue(self.queues.len()).map_err(|error| error.on(name))?;

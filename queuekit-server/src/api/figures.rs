@@ -21,8 +21,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 const PAUSES: u32 = 9;
 /// The time that a reading may take before those who ask wait for it.
 const GRACE: Duration = Duration::from_secs(1);
-/// Readings go on for this long after the last question: then nobody asks any more. Scrapes come
-/// more often.
+/// Readings continue for this long after the last request. Scrapes come more often.
 const ASKED_FOR: Duration = Duration::from_secs(150);
 /// How long the store may take to answer: scrapers wait 10 s.
 const STORE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -63,7 +62,7 @@ struct Shared {
 
 #[derive(Default)]
 struct Asked {
-    /// When somebody asked last.
+    /// The time of the last request.
     at: Option<Instant>,
     /// A task reads.
     is_read: bool,

@@ -87,7 +87,7 @@ pub(crate) fn brief(text: &str, letters: usize) -> String {
 }
 
 /// The text without control characters, except line ends, and without changes of the writing
-/// direction. Texts come from whoever enqueues jobs, and must not control the terminal.
+/// direction. Texts come from the programs that enqueue jobs, and must not control the terminal.
 pub(crate) fn printable(text: &str) -> String {
     text.chars().filter(|letter| *letter == '\n' || !steers(*letter)).collect()
 }

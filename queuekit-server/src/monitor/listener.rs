@@ -177,7 +177,7 @@ mod tests {
         }
     }
 
-    /// Guard: a worker whose handlers block its runtime looks alive to whoever asks the runtime.
+    /// Guard: a probe on the worker's own runtime would not answer if handlers block it.
     #[test]
     fn a_main_loop_that_is_stuck_is_not_healthy_until_it_turns_again() {
         let (block, blocked) = mpsc::channel::<()>();

@@ -24,7 +24,7 @@ fn docs_observability_md_lists_every_metric() {
     }
 }
 
-/// Guard: a name that differs from its unit or kind misleads whoever writes a query.
+/// Guard: a name that differs from its unit or kind misleads people who write queries.
 #[test]
 fn a_name_says_what_a_metric_is_and_is_there_once() {
     let all: Vec<&Metric> = [METRICS, SERVER, STORE].concat().leak().iter().collect();

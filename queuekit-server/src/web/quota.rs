@@ -29,7 +29,7 @@ pub(crate) struct Quota<N> {
 struct Ledger<N> {
     /// By id of the key; only the configuration adds ids.
     keys: HashMap<String, Created<N>>,
-    /// Names that exist, whoever created them.
+    /// Names that exist, created by any key.
     known: HashSet<N>,
 }
 

@@ -53,8 +53,8 @@ pub(crate) struct RateCharge {
 }
 
 impl ScheduleRates {
-    /// Waits until no other change of this schedule is in progress. Whoever changes it holds the
-    /// turn until the store has answered: what is counted last is then what is stored last.
+    /// Waits until no other change of this schedule is in progress. A change holds the turn until
+    /// the store has answered: what is counted last is then what is stored last.
     pub(crate) async fn turn(&self, name: &ScheduleName) -> OwnedMutexGuard<()> {
         let turn = self.hasher.hash_one(name) as usize % TURNS;
         Arc::clone(&self.turns[turn]).lock_owned().await

@@ -17,7 +17,7 @@ pub(crate) struct AuditBody {
     pub(crate) before: Option<u64>,
 }
 
-/// What somebody did.
+/// A change by an operator.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[schema(as = AuditEntry)]
 pub(crate) struct AuditEntryBody {

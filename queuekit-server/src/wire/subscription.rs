@@ -65,8 +65,8 @@ pub(crate) struct NewSubscriptionBody {
     /// Partition keys take turns; deliveries of one key may run at the same time.
     #[serde(default)]
     pub(crate) fair: bool,
-    /// While false, events make no deliveries; a replay makes up for them. If left out, it stays as
-    /// it is, and a new subscription is enabled.
+    /// While false, events make no deliveries; a replay can deliver them later. If left out, it
+    /// stays as it is, and a new subscription is enabled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) enabled: Option<bool>,
     #[schema(minimum = 1, maximum = 1000, default = 3)]

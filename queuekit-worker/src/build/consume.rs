@@ -47,7 +47,7 @@ impl Worker {
     }
 
     /// Runs the deliveries of events of any type to this consumer, but of those types that it has
-    /// another handler for: so a consumer of `order.*` gets types that come to exist later, too.
+    /// another handler for: so a consumer of `order.*` also gets types that are added later.
     ///
     /// ```
     /// use queuekit_core::memory::MemoryStore;

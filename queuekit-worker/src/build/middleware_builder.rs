@@ -48,7 +48,7 @@ impl Worker {
     ///
     /// The request is a [`JobRequest`](crate::JobRequest). An error of a layer's own fails the
     /// attempt: the job is retried. A run that waits for a layer to be ready holds its slot, and
-    /// its timeout goes on. The service must be `Clone`: around one that is not, put
+    /// its timeout keeps running. The service must be `Clone`: around one that is not, put
     /// `tower::buffer`.
     ///
     /// ```

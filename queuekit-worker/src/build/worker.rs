@@ -196,8 +196,8 @@ impl Worker {
         self
     }
 
-    /// How long a handler may go on after its timeout. Then its run counts as failed, and its
-    /// future is dropped as soon as it yields; until then its slot stays taken. Default: 10 s.
+    /// How long a handler may run after its timeout. Then its run counts as failed, and its future
+    /// is dropped as soon as it yields; until then its slot stays taken. Default: 10 s.
     pub fn timeout_grace(mut self, grace: Duration) -> Self {
         self.settings.timeout_grace = grace;
         self

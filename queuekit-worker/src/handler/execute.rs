@@ -15,7 +15,7 @@ use crate::run::job_error::JobResult;
 use crate::run::result::RunResult;
 use crate::run::run::Run;
 
-/// Who hears of runs: the main loop and the hooks.
+/// The receivers of reports about runs: the main loop and the hooks.
 pub(crate) struct Listeners {
     pub(crate) inbox: Inbox,
     pub(crate) hooks: Vec<Arc<dyn Hooks>>,
@@ -37,7 +37,7 @@ pub(crate) async fn execute(
     }
 }
 
-/// The result of the handler; none if somebody else has decided.
+/// The result of the handler; none if the outcome was decided elsewhere.
 async fn drive(
     run: &Arc<Run>,
     hooks: &[Arc<dyn Hooks>],
@@ -81,7 +81,7 @@ fn span(run: &Run) -> tracing::Span {
     )
 }
 
-/// Holds a run's slot: whatever becomes of the task, the main loop hears of its end.
+/// Holds a run's slot: however the task ends, the main loop is notified.
 pub(crate) struct Holder {
     run: Option<Arc<Run>>,
     listeners: Arc<Listeners>,

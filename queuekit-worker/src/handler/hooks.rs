@@ -53,7 +53,7 @@ pub trait Hooks: Send + Sync + 'static {
         let _ = ctx;
     }
 
-    /// A handler goes on though its run was given up; its slot stays taken until it returns.
+    /// A handler keeps running after its run was given up. Its slot stays in use until it returns.
     fn on_stuck(&self, ctx: &Ctx) {
         let _ = ctx;
     }

@@ -13,8 +13,8 @@ use crate::state::shared::Shared;
 /// How long a worker that ends may take to say so; one that is not heard is listed a while longer.
 pub(super) const FAREWELL: Duration = Duration::from_secs(1);
 
-/// Beats until the worker ends, then takes it off the list: whoever looks for queues that nobody
-/// serves must not find one that has ended.
+/// Beats until the worker ends, then takes it off the list, so that no reader counts a worker that
+/// has ended.
 pub(super) async fn beat(shared: &Arc<Shared>, stopped: &CancellationToken) {
     let beating = async {
         // A beat that is under way comes to its end first: it might arrive behind the farewell.

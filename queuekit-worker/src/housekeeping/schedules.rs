@@ -7,7 +7,7 @@ use queuekit_core::retry::{chance, jittered};
 use queuekit_core::schedule::tick;
 use queuekit_core::{Backend, Error, ErrorKind, Result, ScheduleName};
 
-/// How soon a worker sees that somebody has made a schedule.
+/// How soon a worker notices a new schedule.
 const EVERY: Duration = Duration::from_secs(5);
 
 /// Schedules that stay due, and why: it is logged once.

@@ -26,8 +26,8 @@ pub(crate) fn subscribe(shared: &Shared) -> Result<Option<Subscribed>> {
 }
 
 /// In a task of its own: a wake-up often comes from a handler that enqueues, and the task it wakes
-/// is next on the handler's thread and cannot leave it. Should the handler go on to block that
-/// thread, only the hint waits, not the pump.
+/// is next on the handler's thread and cannot leave it. If the handler then blocks that thread,
+/// only the hint waits, not the pump.
 pub(crate) async fn relay(shared: Arc<Shared>, wakeup: Wakeup, stop: CancellationToken) {
     let relay = async {
         loop {

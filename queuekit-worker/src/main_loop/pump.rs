@@ -33,7 +33,7 @@ pub(crate) struct Pump {
     /// Ends when there is nothing to do.
     until_idle: bool,
     events: Vec<RunEvent>,
-    /// Runs that were given up and whose handlers go on.
+    /// Runs that were given up and whose handlers keep running.
     abandoned: isize,
     shutdown: Shutdown,
     fault: Option<Error>,
@@ -309,7 +309,7 @@ impl Pump {
         steps.into_iter().flatten().min().unwrap_or(idle)
     }
 
-    /// Runs whose handlers go on and whose outcome nobody has decided.
+    /// Runs whose handlers are running and whose outcome is not decided yet.
     fn live(&self) -> usize {
         // Of one run, the pump may hear that its handler returned before that it was given up.
         self.shared.registry.busy().saturating_add_signed(-self.abandoned)

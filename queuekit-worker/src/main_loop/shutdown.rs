@@ -41,7 +41,7 @@ pub(crate) enum Step {
 }
 
 impl Shutdown {
-    /// Goes on, where it is time to; `live` handlers are at work.
+    /// Enters the next phase if it is time to; `live` handlers are running.
     pub(crate) fn step(&mut self, now: Instant, live: usize) -> Step {
         match *self {
             Self::No => {

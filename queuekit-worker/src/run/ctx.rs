@@ -80,11 +80,11 @@ impl Ctx {
     }
 
     /// The lease of this run, for a store's `ack_in`: it completes the job in a transaction of the
-    /// handler's own, together with what the run has written there. Commit and return: the
-    /// worker's own ack is answered `AlreadyDone`, and the run counts as completed. What the
-    /// handler returns is stored by whoever acks first, so hand the result to that ack.
+    /// handler's own, together with what the run has written there. Commit and return: the worker's
+    /// own ack is answered `AlreadyDone`, and the run counts as completed. What the handler returns
+    /// is stored by the first ack, so pass the result to your ack.
     ///
-    /// It is secret: whoever has it can settle the job.
+    /// It is a secret: anyone who has it can settle the job.
     pub fn lease_token(&self) -> &LeaseToken {
         &self.run.lease.token
     }
@@ -127,8 +127,8 @@ impl Ctx {
         self.run.time_left()
     }
 
-    /// Whether the run should stop: its lease was lost or is in doubt, it timed out, somebody
-    /// asked for the job to be cancelled, or the time to drain is over. When a drain begins,
+    /// Whether the run should stop: its lease was lost or is in doubt, it timed out, a cancel was
+    /// requested, or the time to drain is over. When a drain begins,
     /// [`is_draining`](Self::is_draining) becomes true first.
     pub fn is_cancelled(&self) -> bool {
         self.run.is_cancelled()

@@ -12,7 +12,7 @@ use super::run::Run;
 pub(crate) enum RunEvent {
     /// Its handler has returned, with this outcome.
     Ended(Arc<Run>, RunResult),
-    /// Its outcome was decided while its handler goes on.
+    /// The outcome was decided while the handler keeps running.
     GivenUp(Arc<Run>, RunResult),
     /// Its handler has returned after that.
     Returned(Arc<Run>),

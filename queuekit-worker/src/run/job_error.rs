@@ -63,7 +63,7 @@ impl JobError {
         Self { then: Then::Snooze(delay), cause: None }
     }
 
-    /// It is called off: it ends cancelled.
+    /// The job is cancelled.
     pub fn cancel() -> Self {
         Self { then: Then::Cancel, cause: None }
     }

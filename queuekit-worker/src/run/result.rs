@@ -68,7 +68,7 @@ impl RunResult {
         Self::failed(NackKind::Retry, text, retry_delay(run))
     }
 
-    /// The run went on long after it timed out.
+    /// The run continued long after it timed out.
     pub(crate) fn of_timeout(run: &Run) -> Self {
         let text = timed_out(run, "it was given up");
         Self::failed(NackKind::Retry, text, retry_delay(run))

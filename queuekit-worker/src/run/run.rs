@@ -43,7 +43,7 @@ pub(crate) struct Run {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Flag {
-    /// Somebody has decided the outcome; nobody else may.
+    /// The outcome was decided, so nothing else may decide it.
     Claimed = 1,
     /// It was decided without its handler, whose answer no longer matters.
     Abandoned = 1 << 1,
@@ -53,7 +53,7 @@ pub(crate) enum Flag {
     /// Too long since the lease was last extended.
     Doubted = 1 << 5,
     ShutDown = 1 << 6,
-    /// Its handler goes on long after it was abandoned.
+    /// Its handler keeps running long after the run was abandoned.
     Stuck = 1 << 7,
 }
 

@@ -78,7 +78,7 @@ pub(crate) fn lose(shared: &Shared, run: &Arc<Run>) {
     }
 }
 
-/// A handler goes on though its run was given up.
+/// A handler keeps running after its run was given up.
 pub(crate) fn stuck(shared: &Shared, run: &Arc<Run>) {
     let lease = &run.lease;
     tracing::error!(

@@ -54,7 +54,7 @@ pub struct RunningJob {
     pub attempt: u32,
     /// Since its handler was started.
     pub running_for: Duration,
-    /// Its run was given up, and its handler goes on.
+    /// The run was given up, and the handler keeps running.
     pub stuck: bool,
 }
 

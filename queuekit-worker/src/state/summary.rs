@@ -22,7 +22,7 @@ pub struct RunSummary {
     pub cancelled: u64,
     /// The lease no longer held, so the run changed nothing.
     pub lease_lost: u64,
-    /// Handlers that went on after their run was given up; counted beside the outcome.
+    /// Handlers that kept running after their run was given up; counted in addition to the outcome.
     pub stuck: u64,
 }
 

@@ -105,7 +105,7 @@ impl Data {
         self.of_queue(name).find(holds).map(|record| record.id)
     }
 
-    /// Makes sure that every queue of a call exists, or that none comes to exist.
+    /// Makes sure that every queue of a call exists, or creates none.
     pub(crate) fn open_queues<'a>(
         &mut self,
         names: impl IntoIterator<Item = &'a QueueName>,

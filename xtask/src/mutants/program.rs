@@ -30,7 +30,7 @@ pub(super) struct Program {
 pub(super) struct Outcome {
     /// The cases that failed, up to where the run was stopped.
     pub failed: Vec<String>,
-    /// It was stopped for want of an end.
+    /// It was stopped because it did not end.
     pub hung: bool,
     /// It ended badly though no case failed.
     pub broke: bool,
@@ -81,7 +81,8 @@ impl Program {
         Ok(outcome)
     }
 
-    /// A case that is skipped for want of a server would look like one that let a mutant through.
+    /// A case that is skipped because a server is missing would look like one that let a mutant
+    /// through.
     fn command(&self) -> Command {
         let mut command = Command::new(&self.path);
         command.current_dir(&self.directory).env("CARGO_MANIFEST_DIR", &self.directory);

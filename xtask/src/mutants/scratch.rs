@@ -7,7 +7,7 @@ use crate::command_line::CommandLine;
 use crate::error::{Error, Result};
 use crate::workspace::Workspace;
 
-/// A copy of the workspace, in which guards can go while somebody works on the tree.
+/// A copy of the workspace, in which guards can be removed while people work on the tree.
 ///
 /// It stays from run to run, and a file is written only where it differs: so that a mutant costs
 /// the build of what it touches. What programs embed has room at its end, so that mutants of it

@@ -16,10 +16,10 @@ pub(crate) enum Place {
     Server {
         programs: Postgres,
         url: String,
-        /// Stopped together with the place. Not there if somebody else runs it.
+        /// Stopped together with the place. None if another program runs it.
         _own: Option<Server>,
     },
-    /// A Redis server that somebody else runs: each program has a prefix of its own in it.
+    /// A Redis server that already runs; each program has its own prefix in it.
     Shared(String),
     /// A Redis server is started for each measurement, so that none meets another's data.
     Redis,

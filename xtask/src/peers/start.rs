@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 const START_MAX: Duration = Duration::from_secs(30);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Somebody else may take it before the server does; then the server says so and we fail.
+/// Another program may take it before the server does; then the server says so and we fail.
 pub(crate) fn free_port() -> Result<u16> {
     let free = || TcpListener::bind("127.0.0.1:0")?.local_addr();
     let address = free().map_err(|error| Error::failed(format!("peers: no port: {error}")))?;

@@ -27,6 +27,22 @@ const PHRASES: &[&str] = &[
     "what is there",
     "gone on with",
     "such as have",
+    "whoever",
+    "somebody",
+    "goes on",
+    "go on",
+    "went on",
+    "comes to exist",
+    "come to exist",
+    "came to exist",
+    "without a word",
+    "makes up for",
+    "make up for",
+    "called off",
+    "for want of",
+    "hears of",
+    "hear of",
+    "an ok survives",
 ];
 
 /// What a doc comment must not begin with: a genitive without its noun.
@@ -138,6 +154,7 @@ mod tests {
             [Some(2)]
         );
         assert_eq!(failures("a/src/b.rs", "//! Takes so many jobs."), [Some(1)]);
+        assert_eq!(failures("docs/a.md", "Whoever acks\nhears\nof it."), [Some(1), Some(2)]);
     }
 
     #[test]

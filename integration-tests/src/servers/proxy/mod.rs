@@ -17,7 +17,7 @@ pub enum Mode {
     #[default]
     Pass,
     /// Connections stay open, new ones are accepted, and nothing is forwarded in either direction
-    /// until the mode is another: then it goes on where it stopped.
+    /// until the mode changes; then it continues where it stopped.
     BlackHole,
     /// What clients send does not arrive, as with a black hole for one direction; what the server
     /// sends does. A connection that has lost something stays as it is for good: nothing more of

@@ -41,7 +41,7 @@ pub(in crate::model) struct ModelEvent {
     pub(in crate::model) data: Vec<u8>,
     pub(in crate::model) partition_key: Option<PartitionKey>,
     pub(in crate::model) idempotency_key: Option<IdempotencyKey>,
-    /// The time from the store: a clock that goes on may be some ms ahead of the machine.
+    /// The time from the store: a running clock may be some ms ahead of the machine.
     pub(in crate::model) emitted_at: Timestamp,
     /// The machine's time.
     emitted: i64,

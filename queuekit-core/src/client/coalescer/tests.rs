@@ -7,7 +7,7 @@ use tokio::sync::Semaphore;
 
 use super::*;
 
-/// Doubles numbers when told to go on; refuses a flush that has a zero in it, and gives no answer
+/// Doubles numbers once it may continue; refuses a flush that has a zero in it, and gives no answer
 /// to one that has a five. Merged ones are negative: -7 is held up, 7 waits for what holds it.
 #[derive(Clone)]
 struct Doubling(Arc<Gate>);
@@ -205,7 +205,7 @@ async fn r10_2_who_waited_behind_a_silent_store_does_not_wait_for_it_again() {
     assert_eq!(coalescer.submit(vec![4]).await.unwrap(), [8], "and none after it");
 }
 
-/// Whoever came a moment ago has its own time. Guard: `is_late`.
+/// A caller that has just arrived has its own time limit. Guard: `is_late`.
 #[tokio::test]
 async fn r10_2_who_came_late_behind_a_silent_store_is_tried() {
     let (coalescer, gate) = coalescer_with(false, Duration::MAX);

@@ -10,7 +10,7 @@ use queuekit::store::capability::Beat;
 
 use crate::web::{Caller, Problem};
 
-/// What each worker that a key may have may name on average, in bytes. Whoever asks for the figures
+/// What each worker that a key may have may name on average, in bytes. Each request for the figures
 /// of a queue reads what all workers name.
 const NAMED_BYTES: usize = 1024;
 
@@ -30,9 +30,9 @@ impl WorkerLimit {
     /// Counts this worker.
     ///
     /// # Errors
-    /// 429 if the key has as many other live workers as it may, or if they name as much as they
-    /// may together. A live worker that names no more than before goes on, whatever the limit has
-    /// become meanwhile.
+    /// 429 if the key has as many other live workers as it may, or if they name as much as they may
+    /// together. A live worker that names no more than before is admitted, whatever the limit is
+    /// now.
     pub(super) fn admit(
         &self,
         caller: &Caller,

@@ -19,7 +19,7 @@ pub(crate) struct Guard {
     pub(crate) insecure_http: bool,
 }
 
-/// The ports of HTTP. Services on other ports often trust whoever reaches them.
+/// The ports of HTTP. Services on other ports often trust every client that can reach them.
 pub(crate) const PORTS: [u16; 2] = [80, 443];
 
 impl Guard {

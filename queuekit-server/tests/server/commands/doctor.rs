@@ -8,7 +8,7 @@ use tokio::runtime::Runtime;
 use crate::common::Store;
 use crate::sandbox::Sandbox;
 
-/// A store, what asks about it, and a connection of somebody else to its database.
+/// A store, the commands that check it, and another connection to its database.
 struct Shared {
     other: Client,
     runtime: Runtime,

@@ -57,7 +57,7 @@ fn s7_a_server_shows_a_certificate_that_leads_to_an_authority() {
     assert!(server.is_quiet(), "nothing was told to who could not show who it is");
 }
 
-/// Guard: `.env` may be somebody else's, as in a repository that was cloned.
+/// Guard: `.env` may belong to another person, as in a cloned repository.
 #[test]
 fn s8_a_server_that_dotenv_names_gets_no_key_that_was_exported() {
     let server = Receiver::new(no_queues);

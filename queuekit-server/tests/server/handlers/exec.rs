@@ -21,17 +21,18 @@ pub(crate) fn shell(script: &str, more: &str) -> String {
     )
 }
 
-/// A pipe in the place: whoever reads it hears that it was opened, and that nobody has it any more.
+/// A pipe in the place. Its reader sees when it is opened, and when no process has it open any
+/// more.
 pub(crate) fn pipe(sandbox: &Sandbox) {
     assert!(Command::new("mkfifo").arg(sandbox.path("pipe")).status().unwrap().success());
 }
 
-/// Waits until somebody has opened it.
+/// Waits until a process has opened it.
 pub(crate) fn opened(place: &Place) -> File {
     File::open(place.sandbox.path("pipe")).unwrap()
 }
 
-/// Waits until nobody has it open, which is long before whoever has it would have ended.
+/// Waits until no process has it open, which is long before the processes end by themselves.
 #[track_caller]
 pub(crate) fn let_go(mut pipe: File) {
     let begun = Instant::now();
@@ -39,7 +40,7 @@ pub(crate) fn let_go(mut pipe: File) {
     assert!(begun.elapsed() < Duration::from_secs(60), "it ended by itself");
 }
 
-/// Goes on for long in a process of the command's own, which holds the pipe.
+/// Runs for long in a child process of the command, which holds the pipe.
 const GRANDCHILD: &str = "sleep 100 > pipe & wait";
 
 #[tokio::test]

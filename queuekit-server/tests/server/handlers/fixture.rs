@@ -41,7 +41,8 @@ impl Place {
         ran
     }
 
-    /// A worker that goes on, and takes over what another one has left when its lease has run out.
+    /// A worker that keeps running, and takes over jobs of another worker once their leases have
+    /// expired.
     pub(crate) fn worker(&self) -> Running {
         let mut worker = self.sandbox.start(&WORK);
         worker.says("working");

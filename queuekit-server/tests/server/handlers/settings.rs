@@ -7,7 +7,7 @@ use crate::sandbox::Sandbox;
 
 const UNTIL_IDLE: [&str; 4] = ["work", "--config", "queuekit.toml", "--until-idle"];
 
-/// Guard: a directory may be somebody else's, and so is the file in it.
+/// Guard: a directory, and the file in it, may belong to another person.
 #[test]
 fn s8_a_file_that_was_only_found_turns_on_no_handler_that_reaches_out() {
     for handler in ["http", "email", "exec"] {

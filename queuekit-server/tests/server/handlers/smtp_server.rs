@@ -1,4 +1,4 @@
-//! Somebody who takes mail, by SMTP.
+//! A mail server, for SMTP.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};

@@ -1,4 +1,4 @@
-//! Somebody who receives webhooks.
+//! A receiver of webhooks.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -14,7 +14,7 @@ use crate::handlers::tcp::{Wire, accept, encrypted, line, plain};
 pub(crate) struct Receiver {
     pub(crate) address: SocketAddr,
     requests: Channel<Request>,
-    /// Of whoever was left without an answer: that they have gone.
+    /// Reports that a client which got no answer has disconnected.
     gone: Channel<()>,
 }
 
@@ -88,7 +88,7 @@ impl Receiver {
         self.requests.try_recv().is_err()
     }
 
-    /// Waits until somebody who was left without an answer has gone.
+    /// Waits until a client that got no answer has disconnected.
     pub(crate) fn left_alone(&self) {
         self.gone.recv().unwrap();
     }

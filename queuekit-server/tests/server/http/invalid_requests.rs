@@ -1,4 +1,4 @@
-//! What was taken without a word once, and meant something else than it said.
+//! Requests that the server once accepted silently although they meant something else.
 
 use crate::common::{Server, Store};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! More than the server takes: it says so, and goes on.
+//! Requests beyond the server's limits are refused, and the server continues.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
