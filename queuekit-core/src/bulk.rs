@@ -13,13 +13,13 @@ use crate::words::words;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BulkAction {
-    /// Bring it back.
+    /// Retry it, with all its attempts.
     Retry,
-    /// Call it off.
+    /// Cancel it.
     Cancel,
-    /// Delete it, unless it runs.
+    /// Delete it, unless it is running.
     Delete,
-    /// Move it to the dead-letter queue, for this reason, unless it runs.
+    /// Dead-letter it for this reason, unless it is running.
     DeadLetter(String),
     /// Let it run after this delay.
     Reschedule(Duration),
@@ -46,7 +46,7 @@ words!(BulkActionName "action" {
 });
 
 impl BulkAction {
-    /// Its word.
+    /// The word.
     pub const fn name(&self) -> BulkActionName {
         match self {
             Self::Retry => BulkActionName::Retry,
@@ -63,12 +63,13 @@ impl BulkAction {
 pub struct BulkRequest {
     /// What to do.
     pub action: BulkAction,
-    /// With which jobs; its limit bounds what one call examines, its cursor says where to continue.
+    /// The jobs. The limit bounds how many jobs one call examines, and the cursor says where to
+    /// continue.
     pub filter: JobFilter,
-    /// Count what would match, change nothing.
+    /// Whether to count the jobs that match, and change nothing.
     pub dry_run: bool,
-    /// None in the first step, the first report's `since` in the later ones: jobs that were
-    /// rescheduled since then are met again behind the cursor, and skipped.
+    /// None in the first step, and the `since` of the first report in later ones. Jobs that were
+    /// rescheduled since then are found again behind the cursor, and skipped.
     pub since: Option<Timestamp>,
 }
 
@@ -78,29 +79,29 @@ impl BulkRequest {
         Self { action, filter, dry_run: false, since: None }
     }
 
-    /// The step after the one that answered this; none at the end.
+    /// The step after the one with this report; none at the end.
     pub fn after(&self, report: &BulkReport) -> Option<Self> {
         let filter = self.filter.clone().after(Some(report.cursor.clone()?));
         Some(Self { filter, since: report.since, ..self.clone() })
     }
 }
 
-/// What one step did.
+/// The result of one step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BulkReport {
     /// Jobs that matched the filter.
     pub matched: u64,
     /// Jobs that were changed.
     pub changed: u64,
-    /// Jobs whose state forbade it when their turn came.
+    /// Jobs whose state did not allow the action when their turn came.
     pub skipped: u64,
     /// Where to continue; none at the end.
     pub cursor: Option<Cursor>,
-    /// The store's time before the first step, where the action needs it.
+    /// The store's time before the first step, if the action needs it.
     pub since: Option<Timestamp>,
 }
 
-/// What an action did with all jobs of a filter.
+/// The result of an action on all jobs of a filter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BulkTotals {
@@ -108,7 +109,7 @@ pub struct BulkTotals {
     pub matched: u64,
     /// Jobs that were changed.
     pub changed: u64,
-    /// Jobs whose state forbade it when their turn came.
+    /// Jobs whose state did not allow the action when their turn came.
     pub skipped: u64,
 }
 
@@ -190,7 +191,7 @@ async fn apply<B: Backend + ?Sized>(
     })
 }
 
-/// The store's clock, as its figures tell it; none if it has no queue.
+/// The store's time, from the figures of its queues; none if it has no queue.
 async fn store_now<B: Backend + ?Sized>(backend: &B) -> Result<Option<Timestamp>> {
     Ok(backend.list_queues().await?.iter().map(|queue| queue.as_of).max())
 }

@@ -179,7 +179,7 @@ impl Error {
     }
 
     /// The value that breaks a limit, where known. It may be a secret, and the text of the error
-    /// repeats it: name the field and the limit to anybody else.
+    /// repeats it: show only the field and the limit to others.
     pub fn got(&self) -> Option<&str> {
         self.0.got.as_deref()
     }
@@ -232,7 +232,7 @@ impl StdError for Error {
     }
 }
 
-/// The value of an argument that may be given parsed or to be parsed.
+/// The value of an argument that may be parsed already, or be text to parse.
 pub(crate) fn parsed<T, U>(value: T) -> Result<U>
 where
     T: TryInto<U, Error: Into<Error>>,

@@ -1,4 +1,4 @@
-//! What is measured: every metric of the libraries, once.
+//! Every metric of the libraries.
 //!
 //! They are recorded through the crate [`metrics`](https://docs.rs/metrics). Install a recorder of
 //! your choice before you start a worker, and call [`describe`] for the units and help texts.
@@ -8,13 +8,13 @@
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Metric {
-    /// Its name, which ends with its unit where it has one.
+    /// The name, which ends with the unit if there is one.
     pub name: &'static str,
     /// How it behaves.
     pub kind: MetricKind,
     /// The names of its labels.
     pub labels: &'static [&'static str],
-    /// What it says.
+    /// The help text.
     pub help: &'static str,
 }
 

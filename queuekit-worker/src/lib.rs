@@ -1,9 +1,9 @@
 //! The worker of queuekit: fetch, execute, settle, heartbeat, drain, over any store.
 //!
 //! - [`Worker`] describes a worker and runs it; [`RunningWorker`] is one that runs.
-//! - [`Handler`] is what runs a job: an async function of a payload and a [`Ctx`].
-//! - [`JobError`] says what becomes of a job whose run did not succeed.
-//! - [`Caretaker`] is for processes that run no jobs: it does what a worker does beside them.
+//! - [`Handler`] runs a job: an async function of a payload and a [`Ctx`].
+//! - [`JobError`] says what happens to a job whose run did not succeed.
+//! - [`Caretaker`] runs upkeep and schedules in processes that run no jobs.
 //! - [`Middleware`] wraps every run, [`Hooks`] observe it.
 //!
 //! ```
@@ -38,8 +38,8 @@
 //! ```
 //!
 //! A job runs at least once. While its handler runs, its lease is extended from a thread that no
-//! handler can block; when the process dies, another worker takes the job over as soon as the
-//! lease has run out. The worker reports outcomes to the store until it answers.
+//! handler can block. If the process dies, another worker takes the job over as soon as the lease
+//! has expired. The worker repeats outcomes until the store has answered.
 
 mod build;
 mod handler;

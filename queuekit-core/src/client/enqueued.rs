@@ -1,4 +1,4 @@
-//! What became of jobs that were enqueued together.
+//! The outcomes of jobs that were enqueued together.
 
 use std::slice;
 use std::vec;
@@ -30,11 +30,11 @@ use crate::job::JobId;
 pub struct Enqueued(Vec<EnqueueOutcome>);
 
 impl Enqueued {
-    /// The id under which each job's work is stored: its own, or that of its duplicate.
+    /// The id of each job, or that of its duplicate.
     ///
     /// # Errors
     /// `Conflict` or `QueueFull` for the first job that was refused, with its position. The other
-    /// jobs of the batch are stored nevertheless.
+    /// jobs of the batch are stored.
     pub fn ids(self) -> Result<Vec<JobId>> {
         let id = |(item, outcome)| {
             let refused = |error: crate::Error| error.on(format!("item {item}")).during("enqueue");
@@ -43,7 +43,7 @@ impl Enqueued {
         self.0.into_iter().enumerate().map(id).collect()
     }
 
-    /// The outcomes, to look at.
+    /// The outcomes.
     pub fn iter(&self) -> slice::Iter<'_, EnqueueOutcome> {
         self.0.iter()
     }

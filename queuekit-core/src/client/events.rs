@@ -1,4 +1,4 @@
-//! What an application and an operator do with the log of events.
+//! The event log as applications and operators use it.
 
 use crate::backend::Backend;
 use crate::capability::{EventFilter, EventPage};
@@ -8,14 +8,14 @@ use crate::event::{Consumers, EventRetention, EventSettings};
 /// The event log of a store; from [`Client::events`](super::Client::events).
 ///
 /// [`Client::emit`](super::Client::emit) adds to it;
-/// [`Client::consumers`](super::Client::consumers) says who gets what of it.
+/// [`Client::consumers`](super::Client::consumers) manages who gets which events.
 #[derive(Clone, Copy, Debug)]
 pub struct Events<'a> {
     backend: &'a dyn Backend,
 }
 
 impl<'a> Events<'a> {
-    /// The event log of this store. If it keeps none, every call answers `Unsupported`.
+    /// The event log of this store. Every call returns `Unsupported` if the store keeps none.
     pub fn of(backend: &'a dyn Backend) -> Self {
         Self { backend }
     }

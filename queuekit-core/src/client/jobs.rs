@@ -1,4 +1,4 @@
-//! What an application and an operator do with stored jobs.
+//! Stored jobs as applications and operators use them.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::capability::{Admin, CancelOutcome, RescheduleOutcome, RetryOutcome, W
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::{Job, JobId};
 
-/// How long [`Jobs::wait`] pauses between two looks: at first, and at most.
+/// The pauses of [`Jobs::wait`] between two reads: the first one, and the longest.
 const LOOK: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(500));
 
 /// The jobs of a store; from [`Client::jobs`](super::Client::jobs).
@@ -52,12 +52,12 @@ impl<'a> Jobs<'a> {
         self.backend.list_jobs(filter).await
     }
 
-    /// Waits until the job has ended (completed, dead or cancelled) and answers it as it is then;
+    /// Waits until the job has ended (completed, dead or cancelled), and returns it.
     /// [`Job::result`] decodes its result.
     ///
-    /// It looks every 10 ms at first, and less often the longer it waits, down to twice a second.
-    /// It has no time limit: put one around it, such as `tokio::time::timeout`. It needs a tokio
-    /// runtime with a timer.
+    /// The call reads the job every 10 ms at first, and less often the longer it waits, down to
+    /// twice a second. It has no time limit: put `tokio::time::timeout` around it. It needs a tokio
+    /// runtime with timers.
     ///
     /// # Errors
     /// `NotFound` if the job is not stored, or was removed while waiting; `Closed`. It continues to
@@ -77,7 +77,7 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    /// Cancels a job: one that waits ends at once, one that runs is asked to stop.
+    /// Cancels a job: a waiting job ends immediately, and a running one is asked to stop.
     ///
     /// # Errors
     /// `NotFound`; `Conflict` if it has completed or is dead; `Unsupported`; those of
@@ -93,8 +93,8 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    /// Brings a dead or cancelled job back with all its attempts; false if it had not ended so, or
-    /// if another job holds its idempotency key.
+    /// Brings a dead or cancelled job back with all its attempts. Returns false if the job is
+    /// neither dead nor cancelled, or if another job holds its idempotency key.
     ///
     /// # Errors
     /// `NotFound`; `Unsupported`; those of [`Admin::retry`].
@@ -106,7 +106,8 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    /// Lets a pending job run after this delay, which may be zero; false if it is not pending.
+    /// Lets a pending job run after this delay, which may be zero. Returns false if it is not
+    /// pending.
     ///
     /// # Errors
     /// `Invalid` beyond 366 days; `NotFound`; `Unsupported`; those of [`Admin::reschedule`].
@@ -119,8 +120,7 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    /// Moves a job that waits to the dead-letter queue, for this reason; false if it was dead
-    /// before.
+    /// Dead-letters a waiting job, for this reason. Returns false if it was already dead.
     ///
     /// # Errors
     /// `Conflict` if it runs or has ended otherwise; `NotFound`; those of
@@ -129,7 +129,7 @@ impl<'a> Jobs<'a> {
         self.backend.dead_letter_one(DeadLetter::of_job(id, reason)).await
     }
 
-    /// Deletes a job that does not run; false if it is not stored.
+    /// Deletes a job that is not running. Returns false if it is not stored.
     ///
     /// # Errors
     /// `Conflict` if it runs: cancel it first. Those of [`Backend::delete_job`].
@@ -146,7 +146,7 @@ impl<'a> Jobs<'a> {
         self.backend.delete_job(id, true).await
     }
 
-    /// Why a job is not running; none if it is not stored.
+    /// Says why a job is not running; none if it is not stored.
     ///
     /// # Errors
     /// `Unsupported`; those of [`Admin::why`].
@@ -154,13 +154,14 @@ impl<'a> Jobs<'a> {
         self.admin("why")?.why(id).await
     }
 
-    /// Does something with all jobs of a filter, a page per call of the store, and answers what
-    /// came of it.
+    /// Applies an action to all jobs of a filter, a page per call of the store, and returns the
+    /// totals.
     ///
-    /// A job whose state forbids the action when its turn comes is skipped. Filter by status: a job
-    /// that still matches once it was changed may be met again, and counts as skipped then. If the
-    /// call fails, or its future is dropped, the pages before are done, and another call continues
-    /// with the rest. For a dry run, or to show progress, see [`bulk_page`](Self::bulk_page).
+    /// A job whose state does not allow the action when its turn comes is skipped. Filter by
+    /// status: a job that still matches after its change may be found again, and then counts as
+    /// skipped. If the call fails, or its future is dropped, the pages before are done, and another
+    /// call continues with the rest. For a dry run, or to show progress, see
+    /// [`bulk_page`](Self::bulk_page).
     ///
     /// ```
     /// # use queuekit_core::{BulkAction, Client, JobFilter, State, memory::MemoryStore};

@@ -1,4 +1,4 @@
-//! What an application holds: it enqueues, emits, and leads to all that is stored.
+//! The client: it enqueues and emits, and gives access to everything that is stored.
 
 mod coalescer;
 mod enqueued;
@@ -45,19 +45,20 @@ use coalescer::{Coalescer, Flush, Weigh};
 /// # }
 /// ```
 ///
-/// Calls made at the same time are merged into one flush while another is under way: an idle
-/// store is called at once, a busy one gets batches that grow with the load. Nobody is hurt by
-/// whom it shares a flush with (contract R2.10).
+/// Calls made while a flush is in progress are merged into the next one. An idle store is called
+/// immediately, and a busy one gets batches that grow with the load. Calls that share a flush do
+/// not affect each other (contract R2.10).
 ///
-/// A client must not be called inside an open transaction of the application's that holds the
-/// store's locks: on SQLite that is a deadlock until the call's timeout.
+/// Do not call a client inside your own open transaction if that holds the store's locks: on SQLite
+/// this is a deadlock until the call's timeout.
 #[derive(Clone)]
 pub struct Client {
     backend: Arc<dyn Backend>,
     lanes: Arc<Lanes>,
 }
 
-/// Jobs with an idempotency key may wait for a foreign transaction: they hold up no plain ones.
+/// Jobs with an idempotency key may wait for another transaction, so they do not share a flush with
+/// plain ones.
 struct Lanes {
     plain: Coalescer<Enqueue>,
     keyed: Coalescer<Enqueue>,
@@ -73,7 +74,7 @@ impl Client {
         Self::shared(Arc::new(backend))
     }
 
-    /// A client of a store that others hold too.
+    /// A client of a store that is shared.
     pub fn shared(backend: Arc<dyn Backend>) -> Self {
         let backend: Arc<dyn Backend> = Arc::new(Measured(backend));
         let store = || Arc::clone(&backend);
@@ -89,12 +90,12 @@ impl Client {
         Self { backend, lanes }
     }
 
-    /// The store, whose calls through this are [measured](crate::metrics).
+    /// The store. Calls through it are [measured](crate::metrics).
     pub fn backend(&self) -> &Arc<dyn Backend> {
         &self.backend
     }
 
-    /// Enqueues a job when awaited; options are chained before.
+    /// Enqueues a job when awaited. Chain options before `.await`.
     ///
     /// ```
     /// # use queuekit_core::{Client, Payload, Priority, memory::MemoryStore};
@@ -114,7 +115,7 @@ impl Client {
         EnqueueRequest::new(self, job.into())
     }
 
-    /// Enqueues jobs in one atomic call when awaited, an outcome per job (contract R2.3):
+    /// Enqueues jobs in one atomic call when awaited, with an outcome per job (contract R2.3):
     /// `client.enqueue_all(jobs).await?.ids()?` fails if a job was refused.
     pub fn enqueue_all<D: Into<JobDraft>>(
         &self,
@@ -123,7 +124,7 @@ impl Client {
         EnqueueAll::new(self, jobs.into_iter().map(Into::into))
     }
 
-    /// Records successes; merged with what others record at the same time.
+    /// Records successes. Calls made at the same time are merged.
     ///
     /// # Errors
     /// Those of [`Backend::ack`].
@@ -131,7 +132,7 @@ impl Client {
         self.lanes.acks.submit(acks).await
     }
 
-    /// Records failures, releases and cancellations; merged likewise.
+    /// Records failures, releases and cancellations. Calls made at the same time are merged.
     ///
     /// # Errors
     /// Those of [`Backend::nack`].
@@ -139,8 +140,8 @@ impl Client {
         self.lanes.nacks.submit(nacks).await
     }
 
-    /// Stores an event, and a delivery for each consumer that wants it, in one step; answers the
-    /// id under which it is stored: its own, or that of its duplicate.
+    /// Stores an event, and a delivery for each consumer that subscribes to its type, in one step.
+    /// Returns the id of the event, or that of its duplicate.
     ///
     /// # Errors
     /// `Invalid`, naming the field that breaks its limit; `Conflict`; `Unsupported` if the store
@@ -162,7 +163,7 @@ impl Client {
     /// Stores events in one atomic call, an outcome per event.
     ///
     /// # Errors
-    /// Those of [`emit`](Self::emit), but for `Conflict`, which is an outcome.
+    /// Those of [`emit`](Self::emit), except `Conflict`, which is an outcome.
     pub async fn emit_all<D: Into<EventDraft>>(
         &self,
         events: impl IntoIterator<Item = D>,
@@ -171,7 +172,7 @@ impl Client {
         Ok(outcomes.into_iter().map(|(outcome, _)| outcome).collect())
     }
 
-    /// The same, and with each outcome how many deliveries were stored with the event.
+    /// Like [`emit_all`](Self::emit_all), with the number of deliveries in each outcome.
     ///
     /// # Errors
     /// Those of [`emit_all`](Self::emit_all).
@@ -186,8 +187,8 @@ impl Client {
         emit.await.map_err(|error: Error| error.during("emit"))
     }
 
-    /// Declares a schedule: an application may do so at each start, and what an operator has
-    /// changed since stays until the code says something else; see [`Scheduler::declare`].
+    /// Declares a schedule. Do this at each start: changes by an operator persist until the
+    /// declaration changes. See [`Scheduler::declare`].
     ///
     /// # Errors
     /// `Invalid`, naming the field that breaks its limit; those of [`Scheduler::declare`].
@@ -195,8 +196,8 @@ impl Client {
         self.schedules().declare(draft).await.map_err(|error: Error| error.during("schedule"))
     }
 
-    /// Declares what a consumer subscribes to, as [`schedule`](Self::schedule) does a schedule; see
-    /// [`Consumers::declare`].
+    /// Declares the subscription of a consumer, in the same way as [`schedule`](Self::schedule)
+    /// does for a schedule. See [`Consumers::declare`].
     ///
     /// # Errors
     /// `Invalid`, naming the field that breaks its limit; those of [`Consumers::declare`].
@@ -234,7 +235,7 @@ impl Client {
         Workers::of(&*self.backend)
     }
 
-    /// Ends the store's handle, for all who share it.
+    /// Closes the store's handle, for all clients that share it.
     ///
     /// # Errors
     /// Those of [`Backend::close`].
@@ -341,7 +342,7 @@ struct Emits(Arc<dyn Backend>, Arc<Emitter>);
 #[async_trait::async_trait]
 impl Flush for Emits {
     type Item = NewEvent;
-    /// With the number of its deliveries.
+    /// The event, with the number of its deliveries.
     type Outcome = (EmitOutcome, usize);
 
     async fn flush(&self, events: &[NewEvent]) -> Result<Vec<(EmitOutcome, usize)>> {
@@ -358,7 +359,7 @@ impl Flush for Emits {
         true
     }
 
-    /// As many events as make no more deliveries than a call may.
+    /// The most events whose deliveries fit into one call.
     fn limits(&self) -> Limits {
         let most = DELIVERIES_PER_CALL / self.1.subscriptions().max(1);
         self.0.capabilities().limits.with_enqueue_jobs(most)

@@ -1,4 +1,4 @@
-//! What an application and an operator do with queues.
+//! Queues as applications and operators use them.
 
 use crate::backend::Backend;
 use crate::error::{Error, Result};
@@ -38,11 +38,11 @@ impl<'a> Queues<'a> {
         self.backend.list_queues().await
     }
 
-    /// Changes settings of a queue, and creates the queue if it does not exist; answers the
-    /// settings that hold now.
+    /// Changes settings of a queue, and creates the queue if it does not exist. Returns the
+    /// settings in force.
     ///
     /// # Errors
-    /// `Invalid` if the name is not a queue's or if there would be too many queues; `Unsupported`;
+    /// `Invalid` if the name is not valid or if there would be too many queues; `Unsupported`;
     /// those of [`Admin::configure`](crate::capability::Admin::configure).
     pub async fn configure<Q>(self, queue: Q, patch: &QueuePatch) -> Result<QueueSettings>
     where
@@ -66,7 +66,7 @@ impl<'a> Queues<'a> {
         self.configure(queue, &QueuePatch::default().paused(true)).await.map(drop)
     }
 
-    /// Ends a pause.
+    /// Resumes a queue.
     ///
     /// # Errors
     /// Those of [`configure`](Self::configure).
@@ -77,10 +77,10 @@ impl<'a> Queues<'a> {
         self.configure(queue, &QueuePatch::default().paused(false)).await.map(drop)
     }
 
-    /// Removes a queue that holds no jobs; false if it does not exist.
+    /// Removes a queue without jobs. Returns false if it does not exist.
     ///
     /// # Errors
-    /// `Conflict` if it holds jobs; those of
+    /// `Conflict` if it has jobs; those of
     /// [`Admin::remove_queue`](crate::capability::Admin::remove_queue).
     pub async fn remove<Q>(self, queue: Q) -> Result<bool>
     where
@@ -89,10 +89,10 @@ impl<'a> Queues<'a> {
         self.remove_with(queue, false).await
     }
 
-    /// Removes a queue and deletes all its jobs; false if it does not exist.
+    /// Removes a queue and deletes all its jobs. Returns false if it does not exist.
     ///
     /// # Errors
-    /// `Conflict` if one of its jobs runs; those of
+    /// `Conflict` if one of its jobs is running; those of
     /// [`Admin::remove_queue`](crate::capability::Admin::remove_queue).
     pub async fn remove_with_jobs<Q>(self, queue: Q) -> Result<bool>
     where

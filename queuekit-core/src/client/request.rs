@@ -1,4 +1,4 @@
-//! Enqueue calls that are described, then awaited.
+//! Enqueue calls: described first, then awaited.
 
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
@@ -13,11 +13,10 @@ use crate::names::{IdempotencyKey, PartitionKey, QueueName};
 
 type Awaited<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// One job to enqueue; awaiting it answers the id under which the work is stored: its own, or
-/// that of its duplicate.
+/// One job to enqueue. Awaiting it returns the id of the job, or that of its duplicate.
 ///
-/// Dropping the future once it was polled leaves open whether the job is stored; setting
-/// [`id`](Self::id) and calling again with the same one is safe.
+/// If you drop the future after it was polled, the job may or may not be stored. To repeat the call
+/// safely, set the same [`id`](Self::id).
 #[derive(Debug)]
 #[must_use = "nothing is enqueued until this is awaited"]
 pub struct EnqueueRequest<'a> {
@@ -91,13 +90,13 @@ impl<'a> EnqueueRequest<'a> {
         self.with(|draft| draft.id(id))
     }
 
-    /// This call was made before, and its answer is not known: finished jobs are searched too.
+    /// Marks the call as a repeat of one whose outcome is not known: ended jobs are searched too.
     pub fn repeated(mut self) -> Self {
         self.repeat = true;
         self
     }
 
-    /// Enqueues and answers what became of the job.
+    /// Enqueues the job and returns its outcome.
     ///
     /// # Errors
     /// Those of [`Backend::enqueue`](crate::Backend::enqueue).
@@ -132,7 +131,7 @@ impl<'a> IntoFuture for EnqueueRequest<'a> {
     }
 }
 
-/// Jobs to enqueue in one atomic call; awaiting it answers an outcome per job, in order.
+/// Jobs to enqueue in one atomic call. Awaiting it returns an outcome per job, in order.
 #[derive(Debug)]
 #[must_use = "nothing is enqueued until this is awaited"]
 pub struct EnqueueAll<'a> {

@@ -1,4 +1,4 @@
-//! What an operator sees of workers.
+//! Workers as operators see them.
 
 use crate::backend::Backend;
 use crate::capability::{Leases, WorkerInfo};

@@ -1,4 +1,4 @@
-//! A job that is being described.
+//! Drafts of jobs.
 
 use std::time::Duration;
 
@@ -14,10 +14,9 @@ use crate::names::{IdempotencyKey, Kind, PartitionKey, QueueName};
 /// Stores count in milliseconds.
 const MILLISECOND: Duration = Duration::from_millis(1);
 
-/// Describes a job; [`build`](Self::build) checks everything and names what is wrong.
+/// Describes a job. [`build`](Self::build) checks it, and its error names what is wrong.
 ///
-/// A setter that is given something invalid remembers it until then, so that calls can be
-/// chained without `?`.
+/// A setter keeps an invalid value until then, so that calls can be chained without `?`.
 ///
 /// ```
 /// use std::time::Duration;
@@ -81,7 +80,7 @@ impl JobDraft {
         self.try_set(priority, |job, priority| job.priority = priority)
     }
 
-    /// How many leases may be granted before the job is dead (default 3); 1..=1000.
+    /// The attempts before the job is dead-lettered (default 3); 1..=1000.
     pub fn max_attempts(self, max_attempts: u32) -> Self {
         self.check(|job| {
             let valid = (1..=MAX_ATTEMPTS).contains(&max_attempts);
@@ -91,7 +90,7 @@ impl JobDraft {
         })
     }
 
-    /// Waits this long before the first run (default 0); at most 366 days.
+    /// How long the job waits before it may run (default 0); at most 366 days.
     pub fn delay(self, delay: Duration) -> Self {
         self.check(|job| {
             within("delay", delay <= DELAY, "at most 366 days", format!("{delay:?}"))?;
@@ -100,14 +99,14 @@ impl JobDraft {
         })
     }
 
-    /// Runs at this instant of the store's clock, or at once if it has passed; the store refuses
-    /// one that is more than 366 days ahead.
+    /// When the job may run, by the store's clock; immediately if that time has passed. The store
+    /// refuses a time that is more than 366 days ahead.
     pub fn run_at(self, at: impl Into<Timestamp>) -> Self {
         let at = at.into();
         self.set(|job| job.start = Start::At(at))
     }
 
-    /// How long one run may take (default 30 min).
+    /// The longest time of one run (default 30 min).
     pub fn timeout(self, timeout: Duration) -> Self {
         self.check(|job| {
             let valid = (MILLISECOND..=TIMEOUT).contains(&timeout);
@@ -117,7 +116,8 @@ impl JobDraft {
         })
     }
 
-    /// Not worth starting later than this after the enqueue (default none); at most 366 days.
+    /// How long after the enqueue the job may still be started (default: no limit); at most 366
+    /// days.
     pub fn deadline(self, deadline: Duration) -> Self {
         self.check(|job| {
             let valid = (MILLISECOND..=DELAY).contains(&deadline);
@@ -127,7 +127,7 @@ impl JobDraft {
         })
     }
 
-    /// Stores only one job of the queue with this key (contract R2.5).
+    /// An idempotency key: the queue stores only one job with this key (contract R2.5).
     pub fn idempotency_key<K>(self, key: K) -> Self
     where
         K: TryInto<IdempotencyKey, Error: Into<Error>>,
@@ -135,13 +135,13 @@ impl JobDraft {
         self.try_set(key, |job, key| job.idempotency_key = Some(key))
     }
 
-    /// The [idempotency key](Self::idempotency_key), which the job must have, is free again as soon
-    /// as the job has ended.
+    /// Frees the [idempotency key](Self::idempotency_key), which the job must have, as soon as the
+    /// job has ended.
     pub fn unique_until_done(self) -> Self {
         self.set(|job| job.unique_until_done = true)
     }
 
-    /// Runs in order with the other jobs of this key (contract R7.3).
+    /// A partition key: jobs with the same key run in order (contract R7.3).
     pub fn partition_key<K>(self, key: K) -> Self
     where
         K: TryInto<PartitionKey, Error: Into<Error>>,
@@ -149,27 +149,29 @@ impl JobDraft {
         self.try_set(key, |job, key| job.partition_key = Some(key))
     }
 
-    /// Small facts that travel with the job (default none), such as `[("tenant", "acme")]`.
+    /// Names and values that travel with the job (default none), such as `[("tenant", "acme")]`.
     pub fn metadata(self, metadata: impl Into<Metadata>) -> Self {
         let metadata = metadata.into();
         self.set(|job| job.metadata = metadata)
     }
 
-    /// An id made earlier, for a call that may be repeated; it must be of the job's queue.
+    /// Sets an id that was made earlier, for a call that may be repeated. It must belong to the
+    /// job's queue.
     pub fn id(mut self, id: JobId) -> Self {
         self.id = Some(id);
         self
     }
 
-    /// The job that moved here; its id decides the new one (contract R6.5).
+    /// The job in another queue that this one replaces. The new id is computed from its id
+    /// (contract R6.5).
     pub fn moved_from(self, old: JobId) -> Self {
         self.set(|job| job.moved_from = Some(old))
     }
 
-    /// The job, checked.
+    /// Checks the job.
     ///
     /// # Errors
-    /// `Invalid`, naming the first field that breaks its limit.
+    /// `Invalid`. It names the first field that breaks its limit.
     pub fn build(self) -> Result<NewJob> {
         let mut job = self.job?;
         let queue = &job.queue;
@@ -225,7 +227,7 @@ impl JobDraft {
     }
 }
 
-/// Ids only sort roughly by age: no rule rests on this clock.
+/// The time only makes ids sort roughly by age. No rule depends on this clock.
 fn id_time() -> Timestamp {
     SystemClock::default().now()
 }

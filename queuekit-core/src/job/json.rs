@@ -11,12 +11,12 @@ use crate::clock::Timestamp;
 use crate::json::as_json;
 use crate::ms;
 
-/// As JSON: the object that `GET /v1/jobs/ID` answers (`docs/http.md`).
+/// As JSON: the object that `GET /v1/jobs/{id}` returns (`docs/http.md`).
 ///
-/// `kind` is named `type`. Times are RFC 3339 in UTC with milliseconds, durations whole
-/// milliseconds in names that end in `_ms`. The payload is the value itself if its bytes are JSON
-/// nested at most 64 deep, and base64 in `payload_base64` if not; the same goes for `result`. What
-/// is absent is left out.
+/// Times are RFC 3339 in UTC with milliseconds. Durations are whole milliseconds, in fields that
+/// end in `_ms`. If the payload is JSON nested at most 64 deep, `payload` has it as a value;
+/// otherwise `payload_base64` has its bytes. The same goes for `result`. Absent values are left
+/// out.
 ///
 /// ```
 /// # use queuekit_core::{Client, JobDraft, memory::MemoryStore};

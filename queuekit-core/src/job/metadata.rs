@@ -1,4 +1,4 @@
-//! Small facts that travel with a job.
+//! Metadata: names and values that travel with a job.
 
 use std::collections::BTreeMap;
 

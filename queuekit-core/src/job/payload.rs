@@ -1,4 +1,4 @@
-//! What a job carries, typed.
+//! Payloads: the typed data of jobs.
 
 use std::fmt::Display;
 
@@ -11,8 +11,8 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// The payload of one kind of job.
 ///
-/// JSON through serde unless `encode` and `decode` are replaced; the bytes travel untouched
-/// through every store.
+/// Payloads are JSON, through serde, unless `encode` and `decode` are replaced. Every store keeps
+/// the bytes unchanged.
 ///
 /// ```
 /// use queuekit_core::Payload;
@@ -38,7 +38,7 @@ pub trait Payload: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// The kind: it picks the handler, in this process or in another language.
     const KIND: &'static str;
 
-    /// What jobs of this kind are enqueued with unless the call says otherwise.
+    /// The defaults of jobs of this kind, such as queue and timeout; a call can override them.
     fn defaults(draft: JobDraft) -> JobDraft {
         draft
     }
@@ -56,10 +56,10 @@ pub trait Payload: Serialize + DeserializeOwned + Send + Sync + 'static {
         })
     }
 
-    /// The value of stored bytes.
+    /// Decodes stored bytes.
     ///
     /// # Errors
-    /// `Corrupt`, with a message that names the place where the bytes do not fit.
+    /// `Corrupt`. The message names the place where the bytes do not fit the type.
     fn decode(bytes: &[u8]) -> Result<Self> {
         json(bytes, format_args!("payload of {}", Self::KIND))
     }

@@ -14,7 +14,7 @@ use crate::job::error_text::storable;
 use crate::limits::LOG_LINE_BYTES;
 use crate::names::{IdempotencyKey, Kind, PartitionKey, QueueName, WorkerId};
 
-/// Everything a reader may know of a job; the nonce of its lease is not part of it (R3.1).
+/// A stored job as readers see it, without the nonce of its lease (R3.1).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "each name says it; what does not is documented")]
@@ -24,9 +24,9 @@ pub struct Job {
     pub kind: Kind,
     /// Byte for byte as enqueued; empty if the record is unreadable.
     pub payload: Bytes,
-    /// What is stored.
+    /// The stored state.
     pub state: State,
-    /// What follows from it at the moment of reading.
+    /// The status, derived at the moment of reading.
     pub status: Status,
     pub priority: Priority,
     /// Leases granted since enqueue or retry, minus releases.
@@ -42,17 +42,17 @@ pub struct Job {
     pub finished_at: Option<Timestamp>,
     /// The time left of the present lease.
     pub lease_expires_in: Option<Duration>,
-    /// Who holds the lease, or held the last one.
+    /// The worker that holds the lease, or held the last one.
     pub worker: Option<WorkerId>,
     pub partition_key: Option<PartitionKey>,
     pub idempotency_key: Option<IdempotencyKey>,
     pub unique_until_done: bool,
     pub timeout: Duration,
-    /// Time left until it is no longer worth starting.
+    /// Time left until the job may no longer be started.
     pub deadline_in: Option<Duration>,
     pub cancel_requested: bool,
     pub result: Option<Bytes>,
-    /// Why it is dead.
+    /// Why the job is dead.
     pub reason: Option<ErrorText>,
     /// The last 20 failures, oldest first.
     pub errors: Vec<Failure>,
@@ -64,7 +64,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// A job as it stands right after its enqueue; stores set what has changed since.
+    /// A job as it is right after its enqueue; stores set what has changed since.
     pub fn pending(id: JobId, queue: QueueName, kind: Kind, created_at: Timestamp) -> Self {
         Self {
             id,
@@ -100,7 +100,7 @@ impl Job {
         }
     }
 
-    /// The payload, decoded; its bytes are in the field of the same name.
+    /// Decodes the payload; the field of the same name has its bytes.
     ///
     /// # Errors
     /// `Invalid` if the job is of another kind than the payload; `Corrupt` if the bytes do not fit
@@ -128,8 +128,7 @@ impl Job {
         P::decode(&self.payload).map_err(|error| error.on(self.id))
     }
 
-    /// The result of a completed job, decoded from JSON; its bytes are in the field of the same
-    /// name.
+    /// Decodes the result of a completed job from JSON; the field of the same name has its bytes.
     ///
     /// A handler that returns `()` stores no result, which decodes as `()` and as `None`.
     ///
@@ -165,7 +164,7 @@ pub struct Failure {
     /// Store time.
     #[serde(deserialize_with = "super::json::instant")]
     pub at: Timestamp,
-    /// Who ran it.
+    /// The worker that ran the job.
     pub worker: Option<WorkerId>,
     /// What went wrong.
     pub error: ErrorText,
@@ -177,7 +176,7 @@ pub struct Failure {
 pub struct Progress {
     /// 0.0..=1.0.
     pub fraction: f32,
-    /// What it is at; empty if nothing was said.
+    /// What the run is doing; empty if it has not said so.
     pub message: String,
 }
 

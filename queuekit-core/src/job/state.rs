@@ -73,7 +73,7 @@ impl fmt::Display for State {
 pub enum Status {
     /// Leased, and the lease is live.
     Running,
-    /// Leased, but the lease ran out: the next reserve of the queue reclaims it.
+    /// Leased, but the lease has expired: the next reserve of the queue reclaims it.
     Expired,
     /// Can be reserved now.
     Ready,

@@ -10,11 +10,11 @@ use crate::handler::handler::{Handler, RawHandler};
 use crate::run::options::KindOptions;
 
 impl Worker {
-    /// Runs the deliveries of events of the type of `P` to this consumer. Its queue is served after
-    /// those that are named, or with weight 1 beside weighted ones; if none is named, and no other
-    /// jobs are handled, the queues of all consumers have equal shares.
+    /// Runs the deliveries of events of the type of `P` to this consumer. The consumer's queue is
+    /// served after the queues that are named, or with weight 1 if they have weights. If no queue
+    /// is named, and there are no other handlers, the queues of all consumers have equal shares.
     ///
-    /// Which events are delivered is for the consumer's subscription to say
+    /// The consumer's subscription selects the events
     /// ([`Client::consumers`](queuekit_core::Client::consumers)).
     pub fn consume<P, H, C>(self, consumer: C, handler: H) -> Self
     where
@@ -26,7 +26,7 @@ impl Worker {
     }
 
     /// Runs the deliveries of events of the type of `P` to this consumer, with options. The retry
-    /// policy of the subscription, if it has one, goes before the handler's.
+    /// policy of the subscription, if it has one, takes precedence over the handler's.
     pub fn consume_with<P, H, C>(self, consumer: C, handler: H, options: KindOptions) -> Self
     where
         P: Payload,
@@ -46,8 +46,8 @@ impl Worker {
         self.add_consumer(consumer, kind, Arc::new(Raw(handler)), KindOptions::new())
     }
 
-    /// Runs the deliveries of events of any type to this consumer, but of those types that it has
-    /// another handler for: so a consumer of `order.*` also gets types that are added later.
+    /// Runs the deliveries of events of all types for which this consumer has no other handler. So
+    /// a consumer of `order.*` also handles types that are added later.
     ///
     /// ```
     /// use queuekit_core::memory::MemoryStore;

@@ -7,8 +7,8 @@ use crate::handler::hooks::Hooks;
 use crate::handler::middleware::Middleware;
 
 impl Worker {
-    /// Gives every handler access to a value, such as a connection pool: `Ctx::state` answers
-    /// it. One value per type; a second one of the same type replaces the first.
+    /// Gives every handler access to a value, such as a connection pool, through `Ctx::state`. One
+    /// value per type; a second one of the same type replaces the first.
     ///
     /// ```
     /// # use queuekit_core::{Client, Payload, memory::MemoryStore};
@@ -46,10 +46,10 @@ impl Worker {
     /// `ServiceBuilder` is a layer too. Layers and [`middleware`](Self::middleware) nest in the
     /// order in which they are added, the first one outermost.
     ///
-    /// The request is a [`JobRequest`](crate::JobRequest). An error of a layer's own fails the
-    /// attempt: the job is retried. A run that waits for a layer to be ready holds its slot, and
-    /// its timeout keeps running. The service must be `Clone`: around one that is not, put
-    /// `tower::buffer`.
+    /// The request is a [`JobRequest`](crate::JobRequest). If a layer returns its own error, the
+    /// attempt fails and the job is retried. A run that waits for a layer to be ready holds its
+    /// slot, and its timeout keeps running. The service must be `Clone`; put `tower::buffer` around
+    /// one that is not.
     ///
     /// ```
     /// # use queuekit_core::{Client, Payload, memory::MemoryStore};

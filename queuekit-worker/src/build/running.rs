@@ -24,8 +24,8 @@ use crate::state::summary::RunSummary;
 
 /// A worker that runs until it is drained.
 ///
-/// Dropping it ends the worker too, without patience and without telling when that is done: its
-/// handlers are asked to stop, its jobs released.
+/// Dropping it ends the worker too, without waiting: handlers are asked to stop, and their jobs are
+/// released.
 pub struct RunningWorker {
     shared: Arc<Shared>,
     ended: watch::Receiver<Option<Result<()>>>,
@@ -61,7 +61,7 @@ impl RunningWorker {
         Ok(Self { shared, ended })
     }
 
-    /// This incarnation: the worker's name and random digits.
+    /// The id of this worker process: the worker's name and random digits.
     pub fn id(&self) -> &WorkerId {
         self.shared.id()
     }
@@ -71,11 +71,12 @@ impl RunningWorker {
         snapshot(&self.shared)
     }
 
-    /// Takes no more work, waits at most `timeout` for the handlers, asks those that are left to
-    /// stop and releases their jobs (no attempt is spent), records every outcome, and ends.
+    /// Drains the worker: it takes no new jobs, waits at most `timeout` for running handlers, asks
+    /// the rest to stop, releases their jobs (no attempt is spent), records every outcome, and
+    /// ends.
     ///
-    /// Called again with a shorter timeout, it hurries. What cannot be recorded within 5 s more
-    /// because the store does not answer is left to run out.
+    /// A second call with a shorter timeout shortens the wait. If the store does not answer for
+    /// another 5 s, the remaining leases expire by themselves.
     pub async fn drain(&self, timeout: Duration) -> RunSummary {
         self.begin_drain(timeout);
         if let Err(error) = self.ended().await {
@@ -84,8 +85,8 @@ impl RunningWorker {
         self.shared.counters.read()
     }
 
-    /// [`drain`](Self::drain) without patience: handlers are asked to stop and their jobs
-    /// released at once.
+    /// Stops without waiting: handlers are asked to stop, and their jobs are released immediately.
+    /// See [`drain`](Self::drain).
     pub async fn stop(&self) -> RunSummary {
         self.force();
         self.drain(Duration::ZERO).await
@@ -94,8 +95,8 @@ impl RunningWorker {
     /// Waits until the worker has ended by itself, e.g. because its store was closed.
     ///
     /// # Errors
-    /// A fault of the store that waiting will not cure, or `Closed` if the worker's task died
-    /// with its runtime or in a panic of the store.
+    /// A permanent fault of the store, or `Closed` if the worker's task ended with its runtime or
+    /// in a panic of the store.
     pub async fn ended(&self) -> Result<RunSummary> {
         let mut ended = self.ended.clone();
         let result = ended.wait_for(Option::is_some).await.map(|result| result.clone());
@@ -110,7 +111,7 @@ impl RunningWorker {
         }
     }
 
-    /// Asks for its health, also after this handle is gone.
+    /// A probe of the worker's health, which works after this handle was dropped, too.
     pub fn probe(&self) -> HealthProbe {
         HealthProbe(Arc::clone(&self.shared.vitals))
     }

@@ -16,20 +16,19 @@ impl Worker {
     /// Starts the worker; it runs until it is drained or dropped.
     ///
     /// # Errors
-    /// The first mistake made in building it (`Invalid`, `Conflict`); `Unsupported` if the store
-    /// has no leases that can be extended, or outside a tokio runtime; `Closed`; `Unavailable`
-    /// if the system gives no thread.
+    /// The first invalid setting (`Invalid`, `Conflict`); `Unsupported` if the store cannot extend
+    /// leases, or outside a tokio runtime; `Closed`; `Unavailable` if no thread can be started.
     #[expect(clippy::unused_async, reason = "so that a start may come to wait for the store")]
     pub async fn start(self) -> Result<RunningWorker> {
         self.launch(false)
     }
 
-    /// Runs until this worker runs nothing and finds nothing that can run now. Jobs that are due
-    /// later, retries among them, are left.
+    /// Runs until no job is running and none can run now. Jobs that are due later, including
+    /// retries, are left.
     ///
     /// # Errors
-    /// Those of [`start`](Self::start), and faults of the store that waiting will not cure; an
-    /// outage is waited out.
+    /// Those of [`start`](Self::start), and permanent faults of the store. During an outage the
+    /// worker waits.
     pub async fn run_until_idle(self) -> Result<RunSummary> {
         self.launch(true)?.ended().await
     }
@@ -50,8 +49,8 @@ impl Worker {
         Ok(running.drain(drain_timeout).await)
     }
 
-    /// Runs until SIGINT or SIGTERM (Ctrl-C on Windows), then drains; a second signal releases
-    /// at once what still runs.
+    /// Runs until SIGINT or SIGTERM (Ctrl-C on Windows), then drains. A second signal releases the
+    /// running jobs immediately.
     ///
     /// # Errors
     /// Those of [`start`](Self::start); `Unsupported` if signals cannot be listened for.

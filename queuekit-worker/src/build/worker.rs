@@ -131,13 +131,13 @@ impl Worker {
 
     /// Runs at most this many jobs of this kind at once, in this worker. Default: `concurrency`.
     ///
-    /// A store cannot leave a kind out, so jobs of the kind are leased with the others. As many
-    /// again as may run wait in the worker, each in a slot, and start when others end. The worker
-    /// releases the rest: they return after 1 s, doubling up to 60 s each time, and spend no
-    /// attempt. So a kind takes at most twice its limit of the slots, and a long backlog of it runs
-    /// out of order.
-    /// For a kind with a long backlog, prefer a queue of its own with
-    /// [`queue_concurrency`](Self::queue_concurrency): only as many jobs as may run are leased.
+    /// A store cannot leave a kind out, so jobs of the kind are leased with the others. Up to the
+    /// same number wait in the worker, each in a slot, and start when others end. The worker
+    /// releases the rest, which spends no attempt: they are offered again after 1 s, doubling up to
+    /// 60 s. So a kind takes at most twice its limit of the slots, and a long backlog of it runs
+    /// out of order. For a kind with a long backlog, use a separate queue with
+    /// [`queue_concurrency`](Self::queue_concurrency): the worker then leases only as many jobs as
+    /// may run.
     pub fn kind_concurrency<K>(mut self, kind: K, most: usize) -> Self
     where
         K: TryInto<Kind, Error: Into<Error>>,
@@ -162,9 +162,8 @@ impl Worker {
         self
     }
 
-    /// How long a lease lasts without being extended, 1 s to 12 h: the time after which other
-    /// workers take over the jobs of one that died. The worker extends leases at a third of it.
-    /// Default: 30 s.
+    /// How long a lease lasts if it is not extended, 1 s to 12 h. Other workers take over the jobs
+    /// of a dead worker after this time. The worker extends leases at a third of it. Default: 30 s.
     pub fn lease_ttl(mut self, ttl: Duration) -> Self {
         match LeaseTtl::new(ttl) {
             Ok(ttl) => self.settings.ttl = ttl,
@@ -180,7 +179,7 @@ impl Worker {
         self
     }
 
-    /// How often the worker looks for work when no wake-up comes, at most 1 h, moved by up to 10 %.
+    /// How often the worker looks for jobs without a wake-up, at most 1 h, varied by up to 10 %.
     /// Default: 1 s.
     pub fn poll_interval(mut self, interval: Duration) -> Self {
         self.check_interval("poll_interval", interval);
@@ -188,8 +187,8 @@ impl Worker {
         self
     }
 
-    /// How often the worker removes what the store need not keep and repairs what it derives, at
-    /// most 1 h, moved by up to 10 % (contract R13.7). Default: 10 s.
+    /// How often the worker runs upkeep (retention and repair), at most 1 h, varied by up to 10 %
+    /// (contract R13.7). Default: 10 s.
     pub fn upkeep_interval(mut self, interval: Duration) -> Self {
         self.check_interval("upkeep_interval", interval);
         self.settings.upkeep_interval = interval;
@@ -197,14 +196,14 @@ impl Worker {
     }
 
     /// How long a handler may run after its timeout. Then its run counts as failed, and its future
-    /// is dropped as soon as it yields; until then its slot stays taken. Default: 10 s.
+    /// is dropped as soon as it yields; until then its slot stays in use. Default: 10 s.
     pub fn timeout_grace(mut self, grace: Duration) -> Self {
         self.settings.timeout_grace = grace;
         self
     }
 
-    /// How long [`run_until`](Self::run_until) and `run_until_signal` wait for handlers at
-    /// their end. Default: 30 s.
+    /// How long [`run_until`](Self::run_until) and `run_until_signal` wait for running handlers
+    /// when they drain. Default: 30 s.
     pub fn drain_timeout(mut self, timeout: Duration) -> Self {
         self.settings.drain_timeout = timeout;
         self

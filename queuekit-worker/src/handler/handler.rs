@@ -69,12 +69,12 @@ use crate::run::job_error::{JobError, JobResult};
 /// - "future cannot be sent between threads": it holds something that is not `Send`, such as an
 ///   `Rc` or the guard of a lock, across an `.await`.
 /// - "`T: Clone` is not satisfied": a closure owns something that cannot be cloned. Put it into an
-///   `Arc`. What a run changes in the closure itself is gone with that run's clone.
-/// - "`T: Serialize` is not satisfied": the result is stored as JSON; answer `()` for nothing.
+///   `Arc`. Changes that a run makes to its own clone of the closure are lost.
+/// - "`T: Serialize` is not satisfied": the result is stored as JSON; return `()` to store none.
 ///
-/// A handler shares its thread with others: work that blocks for long belongs into
-/// `tokio::task::spawn_blocking`. A job is run at least once, so a handler must stand being run
-/// again; [`Ctx::lease_seq`] is the number to fence other systems with.
+/// A handler shares its thread with others, so long blocking work belongs in
+/// `tokio::task::spawn_blocking`. A job runs at least once, so write handlers that can run twice.
+/// Other systems can use [`Ctx::lease_seq`] as a fence.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not handle jobs of payload `{P}`",
     label = "not a handler of `{P}`",
@@ -91,8 +91,8 @@ pub trait Handler<P>: Send + Sync + 'static {
     /// Runs one job.
     ///
     /// # Errors
-    /// Whatever went wrong; the kind of [`JobError`] says what becomes of the job, and `?` on any
-    /// error means that it is run again.
+    /// Any error. The kind of [`JobError`] decides what happens to the job; an error by `?` retries
+    /// it.
     fn call(&self, job: P, ctx: Ctx)
     -> impl Future<Output = Result<Self::Output, JobError>> + Send;
 }
@@ -123,7 +123,7 @@ where
             future is `Send`"
 )]
 pub trait RawHandler: Send + Sync + 'static {
-    /// Runs one job; the bytes it answers are stored as they are, at most 64 KiB.
+    /// Runs one job. The returned bytes are stored unchanged, at most 64 KiB.
     ///
     /// # Errors
     /// As [`Handler::call`].

@@ -10,8 +10,8 @@ use crate::run::ctx::Ctx;
 
 /// Calls of the application when something happens to a run. Every method does nothing by default.
 ///
-/// Hooks are called between two batches of work, so they must be quick: send what they learn to a
-/// task of the application, and wait for nothing. A hook that panics harms neither the others nor
+/// Hooks are called between two batches of work, so they must be quick: send what you need to a
+/// task of the application, and wait for nothing. A panic in a hook affects neither other hooks nor
 /// the worker.
 ///
 /// ```
@@ -77,7 +77,7 @@ pub enum Outcome {
     },
     /// The job is in the dead-letter queue.
     Dead,
-    /// The job was given back unfinished and runs again after this long; no attempt was spent.
+    /// The job was released and runs again after this time; no attempt was spent.
     Released {
         /// From now.
         after: Duration,

@@ -49,8 +49,8 @@ impl Service<JobRequest> for JobService {
     }
 }
 
-/// A [`JobError`] on its way back through the layers. A layer that answers this error, or passes
-/// it on in a box, decides nothing: what the handler said of its job holds.
+/// A [`JobError`] on its way back through the layers. If a layer returns this error, also in a box,
+/// the decision of the handler stays in force.
 #[derive(Debug)]
 pub struct RunFailed(JobError);
 

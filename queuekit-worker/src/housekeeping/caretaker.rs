@@ -1,4 +1,4 @@
-//! What a store needs beside its jobs: for processes that run none.
+//! Upkeep and schedules, for processes that run no jobs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,12 +11,11 @@ use super::schedules::schedules;
 use super::upkeep::upkeep;
 use crate::state::settings::UPKEEP_EVERY;
 
-/// Removes what a store need not keep, and enqueues what its schedules say is due, until it is
-/// dropped (contract R13.7).
+/// Runs upkeep and enqueues the jobs of due schedules, until it is dropped (contract R13.7).
 ///
-/// Every [`Worker`](crate::Worker) does this too, and any number of processes may at once. A
-/// process that only enqueues, such as a server, takes care as well, so that schedules run though
-/// no worker does.
+/// Every [`Worker`](crate::Worker) does this too, and any number of processes may do it at the same
+/// time. Use a caretaker in a process that only enqueues, such as a server, so that schedules run
+/// even without a worker.
 ///
 /// ```
 /// # use queuekit_core::{Client, memory::MemoryStore};
@@ -37,7 +36,7 @@ pub struct Caretaker {
 }
 
 impl Caretaker {
-    /// Begins at once, in a task.
+    /// Starts immediately, in a task.
     ///
     /// # Errors
     /// `Unsupported` outside a tokio runtime.

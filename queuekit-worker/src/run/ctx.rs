@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::phase::Phase;
 use super::run::Run;
 
-/// One run of one job, as its handler sees it. Clones are of the same run.
+/// One run of one job, as its handler sees it. Clones refer to the same run.
 ///
 /// ```
 /// # use queuekit_worker as queuekit;
@@ -73,16 +73,16 @@ impl Ctx {
         self.attempt() >= self.max_attempts()
     }
 
-    /// Rises with every lease of the job: pass it to other systems as a fence, so that they can
-    /// refuse what comes from a run that was given up.
+    /// Rises with every lease of the job. Pass it to other systems as a fence, so that they can
+    /// refuse late writes of an earlier run.
     pub fn lease_seq(&self) -> u64 {
         self.run.lease.token.lease_seq
     }
 
-    /// The lease of this run, for a store's `ack_in`: it completes the job in a transaction of the
-    /// handler's own, together with what the run has written there. Commit and return: the worker's
-    /// own ack is answered `AlreadyDone`, and the run counts as completed. What the handler returns
-    /// is stored by the first ack, so pass the result to your ack.
+    /// The lease of this run, for a store's `ack_in`: it completes the job in the handler's own
+    /// transaction, together with what the run has written there. Commit and return: the worker's
+    /// ack then gets `AlreadyDone`, and the run counts as completed. What the handler returns is
+    /// stored by the first ack, so pass the result to your ack.
     ///
     /// It is a secret: anyone who has it can settle the job.
     pub fn lease_token(&self) -> &LeaseToken {
@@ -94,7 +94,7 @@ impl Ctx {
         self.run.lease.partition_key.as_ref()
     }
 
-    /// Small facts that travel with it.
+    /// The metadata of the job.
     pub fn metadata(&self) -> &Metadata {
         &self.run.lease.metadata
     }
@@ -109,7 +109,7 @@ impl Ctx {
         &self.run.context.worker
     }
 
-    /// A client of the store the job came from, e.g. to enqueue what follows.
+    /// A client of the job's store, for example to enqueue further jobs.
     pub fn client(&self) -> &Client {
         &self.run.context.client
     }
@@ -153,20 +153,20 @@ impl Ctx {
         let _ = phase.wait_for(|phase| *phase != Phase::Serving).await;
     }
 
-    /// A token that is cancelled when the run should stop, to hand on.
+    /// A token that is cancelled when the run should stop, to pass on to other code.
     pub fn cancellation_token(&self) -> CancellationToken {
         self.run.token().clone()
     }
 
     /// Reports how far the run has come, 0.0 to 1.0, and what it is doing, at most 1 KiB. The
-    /// worker stores the latest within half a second; no call is made here.
+    /// worker stores the latest report within half a second; this method makes no call.
     pub fn progress(&self, fraction: f32, message: &str) {
         self.run.reports.progress(fraction, message);
         self.run.context.report_soon();
     }
 
     /// Appends a line to the job's log, which keeps the last 100, each cut at 1 KiB. The worker
-    /// stores it within half a second; no call is made here.
+    /// stores it within half a second; this method makes no call.
     pub fn log(&self, line: impl Into<String>) {
         self.run.reports.log(line.into());
         self.run.context.report_soon();

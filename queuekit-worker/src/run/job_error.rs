@@ -1,18 +1,18 @@
-//! How a handler says that a run did not succeed.
+//! Errors of handlers.
 
 use std::error::Error as StdError;
 use std::fmt;
 use std::time::Duration;
 
-/// What a handler answers.
+/// What a handler returns.
 pub type JobResult<T = ()> = Result<T, JobError>;
 
 type Cause = Box<dyn StdError + Send + Sync>;
 
-/// Why a run did not succeed, and what is to become of its job.
+/// Why a run did not succeed, and what happens to its job.
 ///
-/// `?` turns any error, and any text, into "run it again": that is why this type cannot be an
-/// error itself.
+/// `?` turns any error, and any text, into a retry. This type can therefore not implement `Error`
+/// itself.
 ///
 /// ```
 /// # use queuekit_worker as queuekit;
@@ -30,7 +30,7 @@ pub struct JobError {
     cause: Option<Cause>,
 }
 
-/// What is to become of the job.
+/// What happens to the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
     Retry,
@@ -41,29 +41,29 @@ pub(crate) enum Then {
 }
 
 impl JobError {
-    /// Run it again after the delay of the retry policy, or dead-letter it if this was its final
-    /// attempt.
+    /// Retries the job after the delay of the retry policy, or dead-letters it if this was its
+    /// final attempt.
     pub fn retry(cause: impl Into<Cause>) -> Self {
         Self::because(Then::Retry, cause)
     }
 
-    /// Run it again after this delay (at most 30 days), or dead-letter it if this was its final
+    /// Retries the job after this delay (at most 30 days), or dead-letters it if this was its final
     /// attempt.
     pub fn retry_after(cause: impl Into<Cause>, delay: Duration) -> Self {
         Self::because(Then::RetryAfter(delay), cause)
     }
 
-    /// Dead-letter it at once: trying again cannot help.
+    /// Dead-letters the job immediately, because no retry can help.
     pub fn fatal(cause: impl Into<Cause>) -> Self {
         Self::because(Then::Fatal, cause)
     }
 
-    /// It is too early: run it again after this delay (at most 30 days); no attempt is spent.
+    /// Runs the job again after this delay (at most 30 days), and spends no attempt.
     pub fn snooze(delay: Duration) -> Self {
         Self { then: Then::Snooze(delay), cause: None }
     }
 
-    /// The job is cancelled.
+    /// Cancels the job.
     pub fn cancel() -> Self {
         Self { then: Then::Cancel, cause: None }
     }

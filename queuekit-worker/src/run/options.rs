@@ -18,7 +18,7 @@ impl KindOptions {
         Self::default()
     }
 
-    /// How long one run may take, in place of each job's own timeout. Default: the job's.
+    /// The longest time of one run, in place of each job's own timeout. Default: the job's.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self

@@ -1,4 +1,4 @@
-//! How a worker does, for probes.
+//! The health of a worker, for probes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,37 +9,37 @@ use tokio::sync::watch;
 
 use crate::run::phase::Phase;
 
-/// How long the main loop may take to turn.
+/// How long the main loop may take for one round.
 const TURN: Duration = Duration::from_secs(5);
-/// How often it shows that it turns, also while it waits for the store.
+/// How often the main loop shows that it makes progress, also while it waits for the store.
 pub(crate) const SHOW: Duration = Duration::from_secs(1);
 
-/// What a worker says about its health at one moment; [`RunningWorker::probe`] asks for it.
+/// The health of a worker at one moment; see [`RunningWorker::probe`].
 ///
 /// [`RunningWorker::probe`]: crate::RunningWorker::probe
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkerHealth {
-    /// Since the main loop last showed that it turns.
+    /// Time since the main loop last made progress.
     pub turned_ago: Duration,
-    /// Since the store last answered; none if it has not yet.
+    /// Time since the store last answered; none if it has not answered yet.
     pub store_answered_ago: Option<Duration>,
-    /// The time between two beats, each of which asks the store.
+    /// The time between two beats, each of which calls the store.
     pub beat_interval: Duration,
-    /// It takes no more work.
+    /// Whether the worker takes no more jobs.
     pub draining: bool,
 }
 
 impl WorkerHealth {
-    /// Why the process should be restarted, if it should: its main loop has not turned for 5 s.
-    /// That happens if handlers block all threads of the runtime. A store that is away is no
+    /// Why the process should be restarted, if it should: its main loop has made no progress for 5
+    /// s. This happens if handlers block all threads of the runtime. An unreachable store is not a
     /// reason.
     pub fn why_not_alive(&self) -> Option<&'static str> {
         let stuck = "the main loop has made no progress for 5 s; a handler may block its thread";
         (self.turned_ago >= TURN).then_some(stuck)
     }
 
-    /// Why the worker takes no work, if it does not: it drains, or the store has not answered
+    /// Why the worker takes no jobs, if it takes none: it drains, or the store has not answered
     /// within two beat intervals.
     pub fn why_not_ready(&self) -> Option<&'static str> {
         if self.draining {
@@ -58,7 +58,7 @@ impl WorkerHealth {
 pub struct HealthProbe(pub(crate) Arc<Vitals>);
 
 impl HealthProbe {
-    /// How it does now.
+    /// The health now.
     pub fn health(&self) -> WorkerHealth {
         self.0.at(Instant::now())
     }
@@ -70,7 +70,7 @@ impl fmt::Debug for HealthProbe {
     }
 }
 
-/// When the parts of a worker last showed that they live.
+/// When the parts of a worker last showed progress.
 pub(crate) struct Vitals {
     began: Instant,
     beat_interval: Duration,

@@ -13,21 +13,21 @@ use crate::run::run::Flag;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkerSnapshot {
-    /// This incarnation.
+    /// The id of this worker process.
     pub id: WorkerId,
-    /// The name it was given.
+    /// The name of the worker.
     pub name: String,
-    /// What it is at.
+    /// What the worker is doing.
     pub state: WorkerState,
     /// Jobs it can run at once.
     pub slots: usize,
-    /// Its handlers at work.
+    /// The handlers that are running.
     pub jobs: Vec<RunningJob>,
     /// What it has done since it started.
     pub counters: RunSummary,
 }
 
-/// What a worker is at.
+/// What a worker is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WorkerState {
     /// It waits for work.
@@ -40,7 +40,7 @@ pub enum WorkerState {
     Stopped,
 }
 
-/// One handler at work.
+/// A running handler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunningJob {
@@ -52,7 +52,7 @@ pub struct RunningJob {
     pub queue: QueueName,
     /// Which attempt this is, 1 for the first.
     pub attempt: u32,
-    /// Since its handler was started.
+    /// Time since the handler was started.
     pub running_for: Duration,
     /// The run was given up, and the handler keeps running.
     pub stuck: bool,

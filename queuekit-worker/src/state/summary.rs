@@ -6,7 +6,7 @@ use queuekit_core::metrics::STUCK;
 
 use crate::handler::hooks::Outcome;
 
-/// How many runs ended in which way.
+/// The number of runs by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunSummary {
@@ -16,7 +16,7 @@ pub struct RunSummary {
     pub failed: u64,
     /// The job is in the dead-letter queue.
     pub dead: u64,
-    /// The job was given back unfinished, no attempt spent.
+    /// The job was released; no attempt was spent.
     pub released: u64,
     /// The job is cancelled.
     pub cancelled: u64,
