@@ -9,8 +9,8 @@ pub(crate) const DESCRIBE: &str = "SELECT format(
     current_setting('synchronous_commit'), current_setting('shared_buffers'),
     current_setting('max_wal_size'))";
 
-/// An empty database. Who runs the program creates and drops it, so that a program needs no rights
-/// on the server.
+/// An empty database. The caller of the program creates and drops it, so that a program needs no
+/// rights on the server.
 pub(crate) struct Database(String);
 
 impl Database {

@@ -2,7 +2,7 @@
 
 use crate::harness::{Place, Result};
 
-/// A server, under a prefix of the program's own. Who runs the program sets it up.
+/// A server, under a separate prefix. The caller of the program sets it up.
 pub(crate) struct RedisServer {
     url: String,
     prefix: String,

@@ -54,7 +54,7 @@ impl Default for QueueName {
     }
 }
 
-/// What a job is for: it picks the handler. `[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}`.
+/// The kind of a job, which picks the handler. `[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}`.
 #[derive(Clone, Serialize)]
 #[serde(into = "String")]
 pub struct Kind {
@@ -71,7 +71,7 @@ impl Kind {
     }
 }
 
-/// One incarnation of a worker; two workers never share one, even under equal names.
+/// The id of one worker process; two workers never share one, even under equal names.
 #[derive(Clone, Serialize)]
 #[serde(into = "String")]
 pub struct WorkerId {
@@ -87,7 +87,7 @@ impl WorkerId {
         Ok(Self { name: checked_name("worker", id.as_ref())? })
     }
 
-    /// A new incarnation of the worker of this name: the name and 12 random hex digits.
+    /// A new id for a worker of this name: the name and 12 random hex digits.
     ///
     /// # Errors
     /// `Invalid` if the name breaks the rule for names or has more than 115 bytes.
@@ -113,7 +113,7 @@ impl ScheduleName {
     }
 }
 
-/// Who gets deliveries of events: as a queue's name, of at most 100 bytes.
+/// The name of a consumer of events: like a queue's name, of at most 100 bytes.
 #[derive(Clone, Serialize)]
 #[serde(into = "String")]
 pub struct ConsumerName {
@@ -143,7 +143,8 @@ impl ConsumerName {
     }
 }
 
-/// Jobs of a queue that share one run in order, at most `per_key` at a time. 1..=256 bytes, no NUL.
+/// A partition key: jobs of a queue that share it run in order, at most `per_key` at a time.
+/// 1..=256 bytes, no NUL.
 #[derive(Clone, Serialize)]
 #[serde(into = "String")]
 pub struct PartitionKey {
@@ -160,7 +161,8 @@ impl PartitionKey {
     }
 }
 
-/// Of all jobs of a queue that share one, only one is stored. 1..=256 bytes, no NUL.
+/// An idempotency key: of all jobs of a queue that share it, only one is stored. 1..=256 bytes, no
+/// NUL.
 #[derive(Clone, Serialize)]
 #[serde(into = "String")]
 pub struct IdempotencyKey {

@@ -127,7 +127,7 @@ impl QueueKit {
     }
 }
 
-/// From the start, as the peers do: who opens a connection meanwhile would pay for it.
+/// Opens connections at the start, as the peers do, so that no measurement includes this.
 async fn open_all(client: &Client, connections: usize) -> Result<()> {
     let ask = |_| {
         let client = client.clone();

@@ -340,7 +340,7 @@ async fn r2_9_an_open_ack_blocks_no_other() {
     stage.end().await;
 }
 
-/// Who waits for the lease that a transaction settles lets go of the queue in between.
+/// A call that waits for a lease which a transaction settles releases the queue in between.
 #[tokio::test]
 async fn r2_9_who_waits_for_an_open_ack_keeps_no_other_from_its_queue() {
     let test = this_test!();

@@ -293,7 +293,7 @@ async fn r1_2_who_ends_while_keys_are_placed_anew_stays_ended() {
     stage.end().await;
 }
 
-/// Whatever stands where reserve looks: who has ended does not run again.
+/// A job that has ended does not run again, whatever the keys that reserve reads contain.
 #[tokio::test]
 async fn r1_2_what_strays_into_ready_does_not_run() {
     let test = this_test!();
@@ -342,7 +342,7 @@ async fn r8_2_all_jobs_are_listed_while_keys_are_placed_anew() {
     stage.end().await;
 }
 
-/// Who waits in a fair queue has its turn, however many keys come after it.
+/// A waiting key of a fair queue gets its turn, however many keys come after it.
 #[tokio::test]
 async fn r7_4_newcomers_do_not_pass_who_waits() {
     let test = this_test!();

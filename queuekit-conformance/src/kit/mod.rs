@@ -1,4 +1,4 @@
-//! The words cases are written in, so that each reads as its rule.
+//! Helpers of the cases, so that a case reads like its rule.
 //!
 //! Constants and free functions are here; steps are inherent methods on `dyn World`: see
 //! [`World`](crate::World). By default they use the queue `default` and lease for [`TTL`]. They

@@ -118,7 +118,7 @@ impl<'w> dyn World + 'w {
         assert!(leases.is_empty(), "reserve leased what nobody may run now: {leases:?}");
     }
 
-    /// Lets every lease of [`TTL`] run out.
+    /// Lets every lease of [`TTL`] expire.
     pub async fn expire(&self) {
         self.advance(TTL).await;
     }

@@ -1,4 +1,4 @@
-//! Bounds of time: to the millisecond where the store's clock stands.
+//! Bounds of time, to the millisecond if the store's clock stands still.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::World;
 /// The resolution of every store's clock.
 pub const MILLISECOND: Duration = Duration::from_millis(1);
 
-/// When a case looks at a change that comes with time.
+/// When a case checks an effect of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
     /// 1 ms before its bound; [`SLACK`] before it if the clock runs by itself.
@@ -20,7 +20,7 @@ pub enum Moment {
 }
 
 impl Moment {
-    /// Each looks at something of its own: looking may change it.
+    /// Each check uses its own job, because the check may change it.
     pub const ALL: [Self; 3] = [Self::Before, Self::At, Self::After];
 
     /// Whether the bound has come.

@@ -28,9 +28,9 @@ pub struct Record {
     pub id: JobId,
     /// Its queue.
     pub queue: QueueName,
-    /// What picks its handler.
+    /// The kind, which picks the handler.
     pub kind: Kind,
-    /// What its handler gets.
+    /// The payload.
     #[serde(with = "stored::bytes")]
     pub payload: Bytes,
     /// Its state; [`enter`](Self::enter) sets it.
@@ -62,7 +62,7 @@ pub struct Record {
     pub nonce: Nonce,
     /// When its last lease expires.
     pub lease_expires_at: Timestamp,
-    /// Who has its last lease.
+    /// The worker that has its last lease.
     pub worker: Option<WorkerId>,
     /// Whether it was asked to stop.
     pub cancel_requested: bool,
@@ -72,15 +72,15 @@ pub struct Record {
     pub deadline: Option<Duration>,
     /// Until when it may be started.
     pub deadline_at: Option<Timestamp>,
-    /// What it shares its order with.
+    /// The partition key.
     pub partition_key: Option<PartitionKey>,
-    /// What it is enqueued once by.
+    /// The idempotency key.
     pub idempotency_key: Option<IdempotencyKey>,
-    /// Whether its end frees that key.
+    /// Whether its end frees the idempotency key.
     pub unique_until_done: bool,
-    /// Small facts that travel with it.
+    /// The metadata.
     pub metadata: Metadata,
-    /// The job that moved here.
+    /// The job in another queue that this one replaces.
     pub moved_from: Option<JobId>,
     /// The event of which it is a delivery.
     pub event: Option<EventId>,
@@ -159,7 +159,7 @@ impl Record {
             && self.lease_seq > 0
     }
 
-    /// Whether its lease has run out.
+    /// Whether its lease has expired.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.state == State::Running && self.lease_expires_at <= now
     }
@@ -174,7 +174,7 @@ impl Record {
         (self.payload.len() + self.result.as_ref().map_or(0, Bytes::len)) as u64
     }
 
-    /// Where it stands in the order of a strict queue (contract R7.1): priority, time, sequence.
+    /// Its place in the order of a strict queue (contract R7.1): priority, time, sequence.
     pub fn serving_place(&self) -> (u8, Timestamp, u64) {
         (Priority::LEVELS as u8 - 1 - self.priority.level(), self.scheduled_at, self.seq)
     }

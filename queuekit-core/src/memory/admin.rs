@@ -1,4 +1,4 @@
-//! What an operator does (contract R6).
+//! Operations for operators (contract R6).
 
 use std::time::Duration;
 

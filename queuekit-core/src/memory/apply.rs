@@ -12,8 +12,8 @@ use crate::names::QueueName;
 
 impl Tables {
     /// Takes a job through a transition: its record, its place in the queue, its keys and the
-    /// counters change together. `change` sets what the transition says of the record itself.
-    /// None if it is not stored.
+    /// counters change together. `change` sets what the transition changes in the record. None if
+    /// the job is not stored.
     pub(super) fn apply<T>(
         &mut self,
         id: JobId,
@@ -46,7 +46,7 @@ impl Tables {
             queue.enter(record, now);
         }
         queue.refresh(record.partition_key.as_ref(), now);
-        // A job that stays in its state, as one whose lease is extended, lets no other go.
+        // A job that stays in its state, such as one whose lease is extended, frees nothing.
         let lets_go = record.partition_key.is_some() && transition.to() != Some(was);
         if transition.to() == Some(State::Pending) || lets_go {
             self.stirred.insert(record.queue.clone());
@@ -75,12 +75,12 @@ impl Tables {
         self.jobs.insert(record.id, Box::new(record));
     }
 
-    /// Moves a job to the dead-letter queue.
+    /// Dead-letters a job.
     pub(super) fn end_dead(&mut self, id: JobId, transition: Transition, reason: ErrorText) {
         self.apply(id, transition, |record| record.die(transition, reason));
     }
 
-    /// Takes a lease back as if it had run out; what became of the job.
+    /// Takes a lease back as if it had expired. Returns what happened to the job.
     pub(super) fn expire(&mut self, id: JobId) -> Option<Transition> {
         let now = self.now;
         let record = self.jobs.get(&id).filter(|record| record.state == State::Running)?;
@@ -89,7 +89,7 @@ impl Tables {
         Some(transition)
     }
 
-    /// What the transition means for the job's idempotency key (contract R2.5).
+    /// Applies the transition to the job's idempotency key (contract R2.5).
     fn settle_key(&mut self, id: JobId, was: State, transition: Transition) {
         let Some(record) = self.jobs.get(&id) else {
             return;

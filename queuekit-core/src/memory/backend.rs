@@ -1,4 +1,4 @@
-//! The ten operations, and which capabilities there are.
+//! The ten operations, and the list of capabilities.
 
 use async_trait::async_trait;
 

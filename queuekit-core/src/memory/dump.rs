@@ -1,4 +1,4 @@
-//! All that is stored, for tests that prove that nothing changed.
+//! A dump of everything stored, for tests that prove that nothing changed.
 
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
@@ -16,7 +16,7 @@ impl MemoryStore {
 
 impl Tables {
     fn raw_dump(&self) -> Vec<String> {
-        // The present step is not stored: its instant, and the queues that gained work in it.
+        // The instant of the current step, and the queues that gained work in it, are not stored.
         let Self {
             now: _,
             stirred: _,

@@ -42,7 +42,7 @@ impl Tables {
         {
             return EnqueueOutcome::Duplicate { existing };
         }
-        // An event is stored already: a slow consumer must not keep it from the others.
+        // A delivery is never refused: a slow consumer must not keep an event from the others.
         if job.event().is_none()
             && let Some(queue) = self.queues.get(job.queue())
             && let Some(max) = queue.settings.max_pending

@@ -1,11 +1,11 @@
-//! What a store does wrong on purpose, so that handlers can be proved idempotent.
+//! Faults on request, to prove that handlers are idempotent.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Faults to come; each happens once per request for it.
+/// Requests faults of the store. Each fault happens once per request.
 ///
 /// ```
 /// use queuekit_core::memory::{MemoryStore, Operation, When};
@@ -22,7 +22,7 @@ struct Pending {
     crashes_before_ack: u32,
     lost_leases: u32,
     double_deliveries: u32,
-    /// Calls left until each failure.
+    /// The calls that are left until each failure.
     failures: HashMap<(Operation, When), Vec<u32>>,
 }
 
@@ -110,23 +110,23 @@ impl Operation {
     }
 }
 
-/// On which side of the effect a call fails.
+/// Whether a call fails before or after it takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum When {
     /// Nothing took effect: the caller gets `Unavailable`.
     Before,
-    /// It took effect and the reply was lost: the caller gets `Indeterminate`.
+    /// The call took effect and its reply was lost: the caller gets `Indeterminate`.
     After,
 }
 
 impl Faults {
-    /// The next ack is lost with the process that made it: nothing is recorded, the lease runs out
-    /// at once, and the caller gets `LeaseLost`.
+    /// The next ack is lost with its process: nothing is recorded, the lease expires immediately,
+    /// and the caller gets `LeaseLost`.
     pub fn crash_before_ack(&self) {
         self.pending().crashes_before_ack += 1;
     }
 
-    /// The next lease that is extended or settled is found gone, as after a long pause.
+    /// The next lease that is extended or settled is lost, as after a long pause of the process.
     pub fn lose_lease(&self) {
         self.pending().lost_leases += 1;
     }
@@ -138,7 +138,7 @@ impl Faults {
     }
 
     /// The n-th call of an operation from now (1 for the next) fails before or after it took
-    /// effect. An exchange counts as a reserve, and as an ack and a nack where it has some.
+    /// effect. An exchange counts as a reserve, and also as an ack and a nack if it has any.
     pub fn fail(&self, operation: Operation, nth: u32, when: When) {
         self.pending().failures.entry((operation, when)).or_default().push(nth.max(1));
     }

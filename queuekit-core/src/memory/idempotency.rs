@@ -6,7 +6,7 @@ use crate::clock::Timestamp;
 use crate::job::JobId;
 use crate::names::{IdempotencyKey, QueueName};
 
-/// Keys with a life of their own: a key can outlive its job.
+/// Idempotency keys. They are stored separately, because a key can outlive its job.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
     holds: HashMap<Scoped, Hold>,
@@ -34,12 +34,12 @@ impl Keys {
         hold.free_at.is_none_or(|free_at| free_at > now).then_some(hold.job)
     }
 
-    /// The job holds the key until told otherwise.
+    /// The job holds the key until a later call.
     pub(super) fn take(&mut self, queue: &QueueName, key: &IdempotencyKey, job: JobId) {
         self.set(queue, key, Hold { job, free_at: None });
     }
 
-    /// The job has ended: its key becomes free at that time.
+    /// The job has ended, and its key becomes free at this time.
     pub(super) fn free_at(
         &mut self,
         queue: &QueueName,
@@ -52,14 +52,14 @@ impl Keys {
         }
     }
 
-    /// The key is free at once, if the job holds it.
+    /// Frees the key immediately, if the job holds it.
     pub(super) fn free(&mut self, queue: &QueueName, key: &IdempotencyKey, job: JobId) {
         if self.is_held(queue, key, job) {
             self.drop_hold(&(queue.clone(), key.clone()));
         }
     }
 
-    /// Forgets at most this many keys that are free by now; how many it forgot.
+    /// Removes at most this number of keys that are free by now. Returns how many it removed.
     pub(super) fn forget(&mut self, now: Timestamp, most: usize) -> usize {
         let due = self.freeing.iter().take_while(|(at, _)| *at <= now).take(most);
         let scoped: Vec<_> = due.map(|(_, scoped)| scoped.clone()).collect();

@@ -62,7 +62,7 @@ impl Tables {
         beat.is_listed(*at, self.now).then(info)
     }
 
-    /// Who is new is counted, without those that are gone.
+    /// Counts a new worker; workers that are no longer listed do not count.
     fn beat(&mut self, beat: &Beat, limits: &Limits) -> Result<()> {
         let now = self.now;
         if !self.workers.contains_key(&beat.id) {

@@ -15,10 +15,10 @@ use crate::lifecycle::Record;
 use crate::names::{PartitionKey, QueueName};
 use crate::queue::Order;
 
-/// Jobs a page looks at, whether they match or not.
+/// The most jobs that a page examines, whether they match or not.
 const EXAMINED: usize = 10_000;
 
-/// Where a page ended: the last job it looked at, by its place in its section.
+/// Where a page ended: the last job that it examined, by its place in its section.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Position {
     queue: QueueName,
@@ -180,7 +180,7 @@ impl QueueTable {
         });
         let from = from.map_or(Unbounded, |(at, seq)| Excluded((level, at, seq)));
         let keyed = self.keyed.range((from, Unbounded)).map(|(place, (id, _))| (*place, *id));
-        // The next job of each key stands in both: it is told by its equal place.
+        // The next job of each key is in both; the equal place shows this.
         let (mut plain, mut keyed) = (plain.peekable(), keyed.peekable());
         Box::new(std::iter::from_fn(move || {
             let next = match (plain.peek(), keyed.peek()) {

@@ -1,8 +1,8 @@
-//! The in-memory store: the specification, and what handlers are tested with.
+//! The store in memory: the executable specification, and a store for tests of handlers.
 //!
-//! It keeps every rule of the contract and nothing else: jobs are gone with the process. One lock
-//! guards everything, so each operation is one step. With a [`ManualClock`](crate::ManualClock)
-//! time moves only when told to, and [`Faults`] make it lose acks, leases and replies on purpose.
+//! It keeps every rule of the contract, but no jobs after the end of the process. One lock guards
+//! everything, so each operation is one step. With a [`ManualClock`](crate::ManualClock) time moves
+//! only when told to, and [`Faults`] make it lose acks, leases and replies on purpose.
 //!
 //! ```
 //! use std::time::Duration;
@@ -90,7 +90,7 @@ impl MemoryStore {
         Self { shared: Arc::new(shared) }
     }
 
-    /// What goes wrong on purpose.
+    /// Faults on request.
     pub fn faults(&self) -> &Faults {
         &self.shared.faults
     }

@@ -14,13 +14,13 @@ use crate::job::{NewJob, State};
 use crate::limits::Limits;
 use crate::names::{IdempotencyKey, Kind};
 
-/// Events that one call looks at.
+/// The most events that one call examines.
 const EXAMINED: usize = 10_000;
 
 #[derive(Debug, Default)]
 pub(super) struct EventTable {
     settings: StoredSettings,
-    /// By their place in the log.
+    /// Events by their position in the log.
     log: BTreeMap<u64, Event>,
     places: HashMap<EventId, u64>,
     keys: HashMap<(Kind, IdempotencyKey), EventId>,
@@ -107,7 +107,7 @@ impl Tables {
         EmitOutcome::Emitted { id }
     }
 
-    /// Whether it was stored now.
+    /// Stores a delivery. Returns whether it was stored now.
     fn deliver(&mut self, delivery: &NewJob) -> bool {
         let scheduled_at = delivery.scheduled_at(self.now).unwrap_or(self.now);
         self.enqueue_one(delivery, scheduled_at).is_created()
@@ -148,8 +148,8 @@ impl Tables {
         Ok(page)
     }
 
-    /// Removes events beyond the retention of which no delivery is to be made any more; looks at
-    /// `most` events. Returns how many were removed, and whether there are more to look at.
+    /// Removes events beyond the retention that no delivery needs any more; examines `most` events.
+    /// Returns how many were removed, and whether there are more to examine.
     pub(super) fn prune_events(&mut self, most: usize) -> Result<(usize, bool)> {
         let retention = EventSettings::read(&self.events.settings.body)?.retention;
         let beyond = self.events.log.len().saturating_sub(retention.events() as usize);
@@ -177,7 +177,7 @@ impl Tables {
         let gone =
             |(_, id, fate): &&(u64, EventId, Fate)| *fate == Fate::Goes && !open.contains(id);
         let gone: Vec<u64> = looked.iter().filter(gone).map(|(place, _, _)| *place).collect();
-        // At the end it begins again with those that were kept.
+        // At the end, it begins again with the events that were kept.
         let more = looked.len() == most;
         self.events.pruned_to = looked.last().filter(|_| more).map_or(0, |(place, _, _)| place + 1);
         gone.iter().for_each(|place| self.events.forget(*place));

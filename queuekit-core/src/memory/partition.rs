@@ -7,19 +7,19 @@ use crate::job::JobId;
 use crate::lifecycle::Record;
 use crate::queue::{KeyOnDead, KeyOnWait, QueueSettings};
 
-/// Jobs that share a key, by sequence. At most one of them stands in the queue's serving
-/// structures: the one that may be leased next.
+/// Jobs that share a key, by sequence. At most one of them is in the queue's serving structures:
+/// the one that may be leased next.
 #[derive(Debug, Default)]
 pub(super) struct Partition {
     waiting: BTreeMap<u64, Waiting>,
-    /// Waiting jobs whose time had come when last looked.
+    /// Waiting jobs that were due at the last check.
     due: BTreeSet<u64>,
     /// The other waiting jobs, by time.
     later: BTreeSet<(Timestamp, u64)>,
     running: BTreeMap<u64, JobId>,
     /// Heads that died under `hold`.
     held_by: BTreeMap<u64, JobId>,
-    /// Where the key stands in the queue's serving structures.
+    /// The place of the key in the queue's serving structures.
     pub(super) entry: Option<Entry>,
     /// Strict, under `skip`: when the time of the next job comes, which may then go before the
     /// one at `entry`.
@@ -83,7 +83,7 @@ impl Partition {
         self.running.remove(&seq);
     }
 
-    /// A job of the key died: under `hold` it keeps the key if it was the head.
+    /// Records that a job of the key died: under `hold` it holds the key if it was the head.
     pub(super) fn add_dead(&mut self, seq: u64, id: JobId, settings: &QueueSettings) {
         let first_waiting = self.waiting.first_key_value().map(|(seq, _)| *seq);
         let first_running = self.running.first_key_value().map(|(seq, _)| *seq);

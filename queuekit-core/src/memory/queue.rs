@@ -1,4 +1,4 @@
-//! The jobs of one queue, each in the structure its state calls for.
+//! The jobs of one queue, each in the structure of its state.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -21,7 +21,7 @@ pub(super) struct QueueTable {
     /// All pending jobs with a key in serving order, for listings.
     pub(super) keyed: BTreeMap<(u8, Timestamp, u64), (JobId, PartitionKey)>,
     pub(super) partitions: BTreeMap<PartitionKey, Partition>,
-    /// Whose turn it is, in a fair queue.
+    /// The turns of a fair queue.
     pub(super) fair: Fair,
     /// Running jobs by the end of their lease.
     pub(super) leased: ByTime,
@@ -46,7 +46,7 @@ pub(super) struct Fair {
     /// The turn served last.
     clock: u64,
     turns: BTreeSet<(u64, Option<PartitionKey>)>,
-    /// When to look again at a key; in strict queues those that have an alarm.
+    /// When to check a key again; in strict queues, only keys that have an alarm.
     later: BTreeSet<(Timestamp, Option<PartitionKey>)>,
     plain: Plain,
 }
@@ -175,7 +175,7 @@ impl QueueTable {
         }
     }
 
-    /// When the next job becomes ready or the next lease runs out.
+    /// When the next job becomes ready or the next lease expires.
     pub(super) fn next_event(&self) -> Option<Timestamp> {
         let levels = self.levels.iter().filter_map(|level| level.first_key_value());
         let level = levels.map(|((at, _), _)| *at).min();
@@ -185,7 +185,7 @@ impl QueueTable {
         [level, lease, turn, later].into_iter().flatten().min()
     }
 
-    /// A job of this key was leased: its next turn comes after everybody else's.
+    /// Records that a job of this key was leased: its next turn comes after those of all others.
     pub(super) fn served(&mut self, key: Option<&PartitionKey>) {
         let turn = match key {
             None => &mut self.fair.plain.turn,
@@ -298,7 +298,7 @@ impl Fair {
             self.later.insert((at, key.cloned()));
             return Entry::Later(at);
         }
-        // A newcomer joins the coming round; who waited long is not owed what it missed.
+        // A new key joins the next round; a key that was idle for long does not catch up.
         *turn = if *turn == 0 { self.clock + 1 } else { (*turn).max(self.clock) };
         self.turns.insert((*turn, key.cloned()));
         Entry::Turn(*turn)

@@ -27,7 +27,7 @@ impl Tables {
         Ok(reserved)
     }
 
-    /// Takes back leases that ran out, earliest first.
+    /// Reclaims expired leases, the earliest first.
     fn reclaim(&mut self, name: &QueueName, budget: &mut Budget) {
         let now = self.now;
         let Some(queue) = self.queues.get(name).filter(|queue| !queue.settings.paused) else {

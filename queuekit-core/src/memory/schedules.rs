@@ -78,7 +78,7 @@ impl Tables {
         Ok(ScheduleChanged::Changed)
     }
 
-    /// Whether none of these jobs of one queue would find it full (R2.8).
+    /// Whether the queue has room for all these jobs (R2.8).
     fn has_room_for(&self, jobs: &[NewJob]) -> bool {
         let new = jobs.iter().filter(|job| !self.jobs.contains_key(&job.id())).count() as u64;
         let queue = jobs.first().and_then(|job| self.queues.get(job.queue()));

@@ -1,4 +1,4 @@
-//! The figures of queues (contract R8.3), counted when asked for: a store in memory can.
+//! The figures of queues (contract R8.3), counted at each call, which a store in memory can afford.
 
 use std::collections::BTreeSet;
 
@@ -69,7 +69,7 @@ impl Tables {
 
 impl QueueTable {
     fn pending(&self) -> impl Iterator<Item = crate::job::JobId> {
-        // The next job of each key stands in the levels too: `keyed` has all of them.
+        // The next job of each key is in the levels too; `keyed` has all of them.
         let entries: std::collections::HashSet<_> =
             self.keyed.values().map(|(id, _)| *id).collect();
         let levels = self.levels.iter().flat_map(|level| level.values().copied());

@@ -29,7 +29,7 @@ pub(super) struct Tables {
     /// Queues of running jobs that were asked to stop in the present step.
     pub(super) cancel_requested: BTreeSet<QueueName>,
     pub(super) closed: bool,
-    /// The last sequence given out.
+    /// The last sequence that was assigned.
     pub(super) seq: u64,
 }
 

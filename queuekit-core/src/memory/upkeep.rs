@@ -15,7 +15,7 @@ use crate::job::{JobId, State};
 use crate::lifecycle::Transition;
 use crate::queue::Keep;
 
-/// Jobs one step removes at most.
+/// The most jobs that one step removes.
 const STEP: usize = 1000;
 
 #[async_trait]
@@ -24,7 +24,7 @@ impl Upkeep for MemoryStore {
         self.step(Operation::Upkeep, Tables::prune)
     }
 
-    /// Nothing derived can differ here: one lock guards it with what it is derived from.
+    /// Repair finds nothing: one lock guards derived data together with its source.
     async fn repair(&self) -> Result<UpkeepReport> {
         self.step(Operation::Upkeep, |_| Ok(UpkeepReport::default()))
     }
@@ -108,7 +108,7 @@ impl Inspect for MemoryStore {
     }
 }
 
-/// Nothing is stored that could be of another version.
+/// The store has no schema that could have another version.
 #[async_trait]
 impl Migrations for MemoryStore {
     async fn status(&self) -> Result<SchemaStatus> {

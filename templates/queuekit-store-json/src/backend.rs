@@ -84,7 +84,7 @@ impl Backend for JsonStore {
         let mut capabilities = Capabilities::default();
         capabilities.leases = Some(self as &dyn Leases);
         capabilities.admin = Some(self as &dyn Admin);
-        // One file is written per call.
+        // Each call writes one file.
         capabilities.atomic_across_queues = true;
         capabilities.limits = self.limits;
         capabilities
@@ -92,7 +92,7 @@ impl Backend for JsonStore {
 }
 
 impl Data {
-    /// What can refuse the call comes first: then nothing of it is stored (R2.7).
+    /// Every check that can refuse the call comes first, so that nothing of it is stored (R2.7).
     fn enqueue(&mut self, jobs: &[NewJob], limits: &Limits) -> Result<Vec<EnqueueOutcome>> {
         limits.admit_jobs(jobs)?;
         let now = self.now;
@@ -104,7 +104,8 @@ impl Data {
         Ok(jobs.iter().zip(places).map(|(job, at)| self.enqueue_one(job, at)).collect())
     }
 
-    /// Id, idempotency key, room in the queue: in this order (R2.4, R2.5, R2.8).
+    /// Checks the id, the idempotency key and the room in the queue, in this order (R2.4, R2.5,
+    /// R2.8).
     fn enqueue_one(&mut self, job: &NewJob, scheduled_at: Timestamp) -> EnqueueOutcome {
         let id = job.id();
         if let Some(stored) = self.jobs.get(&id) {

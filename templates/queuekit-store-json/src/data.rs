@@ -12,7 +12,7 @@ use queuekit_core::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Without `Debug`: its JSON has the nonces of leases, and no log may show one (R3.1).
+/// Has no `Debug`: the JSON contains the nonces of leases, and no log may show one (R3.1).
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Data {
     pub seq: u64,
@@ -20,13 +20,13 @@ pub(crate) struct Data {
     pub jobs: BTreeMap<JobId, Record>,
     /// Jobs that died as the head of their partition key under `hold`, and hold the key.
     pub holding: BTreeSet<JobId>,
-    /// Since when the idempotency key of an ended job is free (R2.5).
+    /// When the idempotency key of an ended job becomes free (R2.5).
     pub keys_free_at: BTreeMap<JobId, Timestamp>,
     pub workers: BTreeMap<WorkerId, (Beat, Timestamp)>,
-    /// The instant of the present call: one call is one instant.
+    /// The instant of the current call: a call takes effect at one instant.
     #[serde(skip)]
     pub now: Timestamp,
-    /// Whether the present call has changed anything: then the file is written.
+    /// Whether the current call has changed anything, so that the file must be written.
     #[serde(skip)]
     pub changed: bool,
 }
@@ -37,7 +37,7 @@ pub(crate) struct QueueData {
     pub totals: Totals,
     /// Whether each of the last 1,000 ended jobs died.
     pub ends: Vec<u8>,
-    /// Whose turn it is in a fair queue, by partition key; that of all jobs without one is "".
+    /// The turns of a fair queue, by partition key; "" stands for all jobs without one.
     pub turns: BTreeMap<String, Turn>,
     pub turn_served: u64,
 }
@@ -45,7 +45,7 @@ pub(crate) struct QueueData {
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]
 pub(crate) struct Turn {
     pub at: u64,
-    /// Since it has had a job that could run.
+    /// Since the key has had a job that can run.
     pub waits: bool,
 }
 
@@ -56,9 +56,9 @@ impl Data {
         self.seq
     }
 
-    /// Takes a job through a transition of core's table; `change` sets what the transition says of
-    /// the record itself. What follows for its keys and its queue's figures is here, so that no
-    /// operation can forget it (R6.5).
+    /// Takes a job through a transition of core's table. `change` sets what the transition changes
+    /// in the record. This function changes the keys and the figures of the queue, so that no
+    /// operation can forget them (R6.5).
     pub(crate) fn apply(
         &mut self,
         id: JobId,
@@ -96,7 +96,7 @@ impl Data {
         self.apply(id, transition, |record| record.die(transition, reason));
     }
 
-    /// The job that keeps others from taking its idempotency key (R2.5).
+    /// The job that holds this idempotency key, if any (R2.5).
     pub(crate) fn key_holder(&self, name: &QueueName, key: &IdempotencyKey) -> Option<JobId> {
         let is_free =
             |id: &JobId| self.keys_free_at.get(id).is_some_and(|free_at| *free_at <= self.now);
@@ -131,7 +131,7 @@ impl Data {
         live.map(|(beat, _)| beat)
     }
 
-    /// Whether no job of its partition key, waiting or running, comes before it.
+    /// Whether no waiting or running job of its partition key comes before it.
     fn is_head(&self, id: JobId) -> bool {
         let Some(record) = self.jobs.get(&id) else { return false };
         record.partition_key.is_some()

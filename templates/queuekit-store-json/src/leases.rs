@@ -63,7 +63,7 @@ impl Data {
         }
     }
 
-    /// A new worker is counted, without those that are no longer listed.
+    /// Counts a new worker; workers that are no longer listed do not count.
     fn beat(&mut self, beat: &Beat, limits: &Limits) -> Result<()> {
         let now = self.now;
         if !self.workers.contains_key(&beat.id) {

@@ -1,8 +1,8 @@
 //! A store in one JSON file: naive, correct, and the template for stores of your own.
 //!
-//! All jobs are in memory behind a mutex. A call that changes something writes the whole file
-//! anew, beside the old one, syncs it and puts it in its place. `docs/writing-a-store.md` explains
-//! each part, in the order in which you would write them.
+//! All jobs are in memory behind a mutex. A call that changes something writes a whole new file
+//! next to the old one, syncs it, and replaces the old one. `docs/writing-a-store.md` explains each
+//! part, in the order in which you would write them.
 
 mod admin;
 mod backend;
@@ -23,7 +23,7 @@ use queuekit_core::{Clock, Error, ErrorKind, Limits, Result, SystemClock};
 
 use crate::data::Data;
 
-/// Jobs in one JSON file, of one process.
+/// A store in one JSON file, for one process.
 pub struct JsonStore {
     path: PathBuf,
     clock: Box<dyn Clock>,
@@ -34,7 +34,7 @@ pub struct JsonStore {
 
 struct Open {
     data: Data,
-    /// Keeps other processes out: released when it is dropped.
+    /// Keeps other processes out; released when it is dropped.
     _lock: File,
 }
 
@@ -63,7 +63,7 @@ impl JsonStore {
         Ok(Self { path, clock: Box::new(clock), limits, open })
     }
 
-    /// One call: everything in it is one instant, and it takes effect as a whole or not at all.
+    /// Runs one call: it takes effect at one instant, as a whole or not at all.
     fn step<T>(
         &self,
         operation: &'static str,
@@ -79,7 +79,7 @@ impl JsonStore {
         if std::mem::take(&mut data.changed)
             && let Err(error) = write(&self.path, data)
         {
-            // What is stored is what the file holds; a handle that cannot know it is of no use.
+            // The file decides what is stored. If it cannot be read again, the handle is closed.
             match read(&self.path) {
                 Ok(stored) => *data = stored,
                 Err(_) => *open = None,
@@ -94,14 +94,14 @@ impl JsonStore {
     }
 }
 
-/// Without the data: they have the nonces of leases (R3.1).
+/// Without the data, because it contains the nonces of leases (R3.1).
 impl fmt::Debug for JsonStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("JsonStore").field("path", &self.path).finish_non_exhaustive()
     }
 }
 
-/// What the file holds; nothing, if it is not there yet.
+/// The content of the file; none if it does not exist yet.
 fn read(path: &Path) -> Result<Data> {
     if !path.exists() {
         return Ok(Data::default());
@@ -113,7 +113,7 @@ fn read(path: &Path) -> Result<Data> {
     })
 }
 
-/// Writes a new file and puts it in the place of the old one: a crash leaves one of the two.
+/// Writes a new file and replaces the old one: after a crash, one of the two is there.
 fn write(path: &Path, data: &Data) -> Result<()> {
     let new = path.with_extension("new");
     let text = serde_json::to_vec(data).map_err(|error| {

@@ -1,4 +1,4 @@
-//! What the partition keys of a queue let run now (R7.3).
+//! Which jobs of a queue's partition keys may run now (R7.3).
 
 use std::collections::BTreeMap;
 

@@ -12,10 +12,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::Data;
 
-/// Jobs a page looks at, whether they match or not.
+/// The most jobs that a page examines, whether they match or not.
 const EXAMINED: usize = 10_000;
 
-/// Where a job stands in a listing: its order is that of R8.2, and a cursor is the last one shown.
+/// The position of a job in a listing, in the order of R8.2. A cursor is the position of the last
+/// job shown.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct Position {
     queue: QueueName,
@@ -71,7 +72,7 @@ impl Data {
                 page.items.push(record.view(status, self.now));
             }
             if page.items.len() == filter.limit.get() || examined == EXAMINED {
-                // Names and numbers: they can be written.
+                // Names and numbers can always be written.
                 let position = serde_json::to_vec(&position).unwrap_or_default();
                 page.next = Some(filter.cursor_at(&position));
                 break;

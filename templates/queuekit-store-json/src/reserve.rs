@@ -1,4 +1,4 @@
-//! Taking back what ran out, and leasing what can run (R5, R7).
+//! Reclaims expired leases, and leases jobs that can run (R5, R7).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -38,7 +38,7 @@ impl Data {
         self.queues.get(name).is_some_and(|queue| !queue.settings.paused)
     }
 
-    /// Earliest expiry first; those that die of it within the bound (R5.6, R5.7).
+    /// The earliest expiry first; a bounded number of jobs die of it (R5.6, R5.7).
     fn reclaim(&mut self, name: &QueueName, budget: &mut Budget) {
         if !self.is_awake(name) {
             return;
@@ -75,7 +75,7 @@ impl Data {
                     return;
                 }
                 self.end_dead(id, Transition::MissDeadline, ErrorText::from("deadline"));
-                // Its death may hold its key, or let another job of it run.
+                // Its death may hold its key, or let another job of the key run.
                 candidates = self.candidates(name);
                 continue;
             }
@@ -91,7 +91,7 @@ impl Data {
         lease
     }
 
-    /// The jobs that can run now: those of a key by sequence, those without one by priority.
+    /// The jobs that can run now: for each key by sequence, and without a key by priority.
     fn candidates(&self, name: &QueueName) -> Candidates {
         let mut candidates = Candidates::new();
         for record in self.free(name) {
@@ -112,7 +112,7 @@ impl Data {
             let next = candidates.iter().filter_map(|(key, jobs)| Some((jobs.front()?, key)));
             next.min()?.1.clone()
         } else {
-            // A key that begins to wait joins the coming round and is owed nothing (R7.4).
+            // A key that gets work again joins the next round and does not catch up (R7.4).
             for (key, turn) in &mut queue.turns {
                 turn.waits &= candidates.contains_key(key);
             }
@@ -138,7 +138,7 @@ impl Data {
         Some(id)
     }
 
-    /// When the next job becomes due or the next lease runs out (R5.1).
+    /// When the next job becomes due or the next lease expires (R5.1).
     fn next_due_in(&self, name: &QueueName) -> Option<Duration> {
         if !self.is_awake(name) {
             return None;
@@ -150,5 +150,5 @@ impl Data {
     }
 }
 
-/// By partition key, "" for the jobs without one, the next first.
+/// Waiting jobs by partition key ("" for the jobs without one), the next one first.
 type Candidates = BTreeMap<String, VecDeque<((u8, Timestamp, u64), JobId)>>;

@@ -1,4 +1,4 @@
-//! The contract of every store, run over this one.
+//! Runs the conformance suite on this store.
 #![allow(clippy::expect_used, reason = "a test that fails panics")]
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use queuekit_core::{
 use queuekit_store_json::JsonStore;
 use tempfile::TempDir;
 
-/// Opens stores whose clock stands.
+/// Opens stores whose clock stands still.
 struct JsonHarness;
 
 /// Opens stores whose clock runs: a worker extends its leases in real time.
@@ -31,7 +31,7 @@ struct JsonWorld {
 impl JsonWorld {
     fn open(clock: impl Clock, clock_stands: bool, advance: Advance) -> Arc<dyn World> {
         let directory = tempfile::tempdir().expect("a directory");
-        // Every call writes the whole file: what goes to the end of a limit takes a while.
+        // Every call writes the whole file, so cases that reach a limit take a while.
         let limits = Limits::default().with_queues(100).with_workers(30);
         let store = JsonStore::with(directory.path().join("jobs.json"), clock, limits);
         let store = Arc::new(store.expect("it opens"));
@@ -84,7 +84,7 @@ impl World for JsonWorld {
 conformance!(conformance, JsonHarness);
 worker_suite!(worker, LiveJsonHarness);
 
-/// The suite opens each store once: that jobs outlive the handle is for the store itself to test.
+/// The suite opens each store once, so this test checks that jobs outlive the handle.
 #[tokio::test]
 async fn a_file_that_is_opened_again_has_its_jobs() {
     let directory = tempfile::tempdir().expect("a directory");

@@ -33,7 +33,7 @@ pub(crate) fn run() -> Result<()> {
     check(&Workspace::load()?)
 }
 
-/// Reports everything it finds before it fails: who fixes one finding wants to see the others.
+/// Reports all findings before it fails, because a person who fixes one wants to see the others.
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     let tree = Tree::read(&workspace.root)?;
     let findings = findings(workspace, &tree);

@@ -11,7 +11,7 @@ pub(super) struct Switch {
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     mode: Mode,
-    /// How often connections were cut: who sees only the mode may miss a cut that was short.
+    /// How often connections were cut. A short cut cannot be seen from the mode alone.
     cuts: u64,
     /// The number of a connection of which nothing is forwarded.
     held: Option<u64>,
