@@ -170,7 +170,7 @@ fn table(subscriptions: &[Box<RawValue>]) -> Result<Table> {
         "#RUNNING",
         "#DEAD",
         "#COMPLETED",
-        "#FAILED %",
+        "#DEAD %",
         "LATENCY",
         "",
     ];

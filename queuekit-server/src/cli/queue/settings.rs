@@ -113,9 +113,9 @@ impl Set {
         let retention = was.done(done.of(was.done)).dead(dead.of(was.dead));
         if dead_jobs > 0 && !self.yes && is_less(&retention.dead, &was.dead) {
             let (name, jobs) = (&self.name, jobs(dead_jobs));
-            let question = format!("keep less of {name}? Of its {jobs} that are dead,");
+            let question = "delete those that exceed the new limit?";
             let look = format!("with `dlq show {name}`");
-            confirm(&format!("{question} those beyond the new limit are deleted."), &look)?;
+            confirm(&format!("{name} has {jobs} in its dead-letter queue: {question}"), &look)?;
         }
         Ok(Some(retention))
     }

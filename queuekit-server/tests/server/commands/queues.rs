@@ -90,7 +90,7 @@ fn dead_jobs_are_not_kept_for_less_before_somebody_says_yes(place: &Place) {
     place.run(&format!("job dead-letter {id}")).ok();
     for shorter in ["--keep-dead 10m", "--keep-dead-jobs 0", "--keep-dead 29d --max-pending 9"] {
         let refused = place.run(&format!("queue set a {shorter}"));
-        refused.failed(2, &["Of its 1 job", "are deleted", "--yes", "`dlq show a`"]);
+        refused.failed(2, &["1 job in its dead-letter queue", "delete", "--yes", "`dlq show a`"]);
     }
     assert_eq!((&kept()["age_ms"], &kept()["jobs"]), (&json!(2_592_000_000_u64), &json!(null)));
     for longer in ["--keep-dead 31d", "--keep-dead none", "--keep-done 10m", "--max-pending 9"] {
