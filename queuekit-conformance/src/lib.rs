@@ -44,7 +44,7 @@
 //!
 //! # What a harness promises
 //!
-//! - Each [`World`] is a store that nobody else uses: cases run in parallel.
+//! - Each [`World`] is a separate store, because cases run in parallel.
 //! - It may be opened with the lower limits of [`kit::limits`], or lower ones: cases ask what they
 //!   are, and go to their end.
 //! - [`World::advance`] moves the store's clock, so that no case sleeps. If nothing else moves it,

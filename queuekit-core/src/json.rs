@@ -6,7 +6,7 @@ use crate::limits::JSON_DEPTH;
 
 /// These bytes as a JSON value to be put into an answer or an event; `None` if they have to be in
 /// base64. Those are bytes that are not JSON, and JSON nested more than [`JSON_DEPTH`] deep: many
-/// parsers fail on it, and with it on all that stands beside it.
+/// parsers fail on it, and so on the whole answer.
 #[must_use]
 pub fn as_json(bytes: &[u8]) -> Option<&RawValue> {
     if json_depth(bytes) > JSON_DEPTH {

@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(policy.delay(u32::MAX, 0.5), 60 * SECOND);
     }
 
-    /// R13.6: however long an outage lasts, nobody waits for longer than a second of its end.
+    /// R13.6: however long an outage lasts, a call is repeated within a second of its end.
     #[test]
     fn r13_6_a_store_is_called_again_within_a_second() {
         let millis = |failures, chance| reconnect_delay(failures, chance).as_millis();

@@ -18,8 +18,8 @@ pub(crate) struct Session<'a> {
     link: Link<'a>,
     pub(crate) statements: &'a Statements,
     begins: &'a Begins,
-    /// Set while a commit is under way: if the connection is lost then, nobody knows whether it
-    /// took effect.
+    /// Set while a commit is in progress: if the connection is lost then, it is unknown whether the
+    /// commit took effect.
     doubt: &'a AtomicBool,
     open: AtomicBool,
 }

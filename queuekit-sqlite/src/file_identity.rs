@@ -7,7 +7,7 @@ use queuekit_core::{Error, ErrorKind, Result};
 const GONE: &str = "the database file was moved, deleted or replaced while it was open; put it \
                     back, or open the store again";
 
-/// A file that was moved or deleted still takes writes, but nobody will ever find them, so they
+/// A file that was moved or deleted still accepts writes, but no program will find them, so they
 /// must not be confirmed. So the path is checked before each transaction and again after its
 /// commit. That costs two system calls, beside those that write and sync.
 #[derive(Debug)]

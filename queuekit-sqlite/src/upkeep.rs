@@ -70,7 +70,7 @@ impl Upkeep for SqliteStore {
 }
 
 impl SqliteStore {
-    /// A reader looks first, which blocks nobody. The writer checks again what it found: another
+    /// A reader looks first, which blocks no writer. The writer checks again what it found: another
     /// process may have repaired it meanwhile.
     async fn repair_counts(&self, queue: &QueueName) -> Result<u64> {
         let name = queue.clone();

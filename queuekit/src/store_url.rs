@@ -37,8 +37,8 @@ pub(crate) struct StoreUrl<'a> {
 }
 
 impl<'a> StoreUrl<'a> {
-    /// Splits it; the text itself is not repeated in the error, because without a scheme nobody
-    /// can tell which part of it is a password.
+    /// Splits it; the text itself is not repeated in the error, because without a scheme any part
+    /// of it may be a password.
     pub(crate) fn parse(url: &'a str) -> Result<Self> {
         let malformed = |got: &str| {
             let limit = "a store's URL, such as sqlite://jobs.db";
@@ -56,7 +56,7 @@ impl<'a> StoreUrl<'a> {
         Ok(Self { scheme, rest })
     }
 
-    /// By its scheme, in any case; none if nobody knows it.
+    /// The kind of the store, by the scheme in any case; none if the scheme is unknown.
     pub(crate) fn store(&self) -> Option<Store> {
         match self.scheme.to_ascii_lowercase().as_str() {
             "memory" => Some(Store::Memory),

@@ -218,7 +218,8 @@ async fn r14_6_an_open_ack_loses_nothing_and_holds_up_no_upkeep() {
 }
 
 /// R14.6: of events beyond the number, upkeep leaves the one that an open ack needs, and removes
-/// the others. Guard: NOT EXISTS in events_remove.sql.
+/// the others.
+/// Guard: NOT EXISTS in events_remove.sql.
 #[tokio::test]
 async fn r14_6_an_open_ack_keeps_only_its_own_event() {
     let test = this_test!();
@@ -250,8 +251,8 @@ async fn r14_6_an_open_ack_keeps_only_its_own_event() {
 }
 
 /// R13.7: whatever an open transaction has done, upkeep continues, and returns whether it left
-/// something because of it. Guard: that upkeep does not try again what is held, and does all the
-/// rest of its work.
+/// something because of it.
+/// Guard: that upkeep does not try again what is held, and does all the rest of its work.
 #[tokio::test]
 async fn r13_7_no_open_transaction_holds_up_upkeep() {
     let test = this_test!();

@@ -8,8 +8,8 @@ use queuekit_core::{Progress, State};
 use crate::World;
 use crate::kit::{HOUR, default_queue, draft, worker};
 
-/// R4.5: an expired lease is in the history, with its number and its worker. Guard: the entry that
-/// the reclaim appends.
+/// R4.5: an expired lease is in the history, with its number and its worker.
+/// Guard: the entry that the reclaim appends.
 pub async fn r4_5_an_expiry_is_remembered(world: &dyn World) {
     let lost = world.lease(draft().max_attempts(2)).await;
     world.expire().await;
@@ -26,8 +26,8 @@ pub async fn r4_5_an_expiry_is_remembered(world: &dyn World) {
     assert_eq!(job.errors[1].worker, Some(worker("second")));
 }
 
-/// R6.3: a retried job has no releases, and its deadline counts from the retry. Guard: retry resets
-/// releases and deadline, not only attempts.
+/// R6.3: a retried job has no releases, and its deadline counts from the retry.
+/// Guard: retry resets releases and deadline, not only attempts.
 pub async fn r6_3_retry_counts_releases_and_deadline_anew(world: &dyn World) {
     let lease = world.lease(draft().deadline(HOUR)).await;
     world.release(&lease, Duration::ZERO).await;
@@ -47,8 +47,8 @@ pub async fn r6_3_retry_counts_releases_and_deadline_anew(world: &dyn World) {
 }
 
 /// R6.2: a job that is stored after another one was deleted, under the same id or another, begins
-/// without history, log lines and progress. Guard: delete removes what is stored separately from
-/// the job.
+/// without history, log lines and progress.
+/// Guard: delete removes what is stored separately from the job.
 pub async fn r6_2_a_deleted_job_leaves_nothing_to_the_next(world: &dyn World) {
     for same_id in [true, false] {
         let lease = world.lease(draft()).await;
@@ -69,8 +69,8 @@ pub async fn r6_2_a_deleted_job_leaves_nothing_to_the_next(world: &dyn World) {
     }
 }
 
-/// R6.7: removing a queue removes its jobs in every ended state. Guard: the list of states in the
-/// removal.
+/// R6.7: removing a queue removes its jobs in every ended state.
+/// Guard: the list of states in the removal.
 pub async fn r6_7_a_queue_takes_its_ended_jobs_along(world: &dyn World) {
     let mut ids = Vec::new();
     for state in [State::Completed, State::Dead, State::Cancelled] {

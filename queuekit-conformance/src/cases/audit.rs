@@ -7,8 +7,8 @@ use queuekit_core::capability::{Act, AuditEntry};
 use crate::World;
 use crate::kit::MINUTE;
 
-/// R8.6: an entry is listed as it was recorded, with the time of the store's clock. Guard: a page
-/// begins before the last entry of the previous page.
+/// R8.6: an entry is listed as it was recorded, with the time of the store's clock.
+/// Guard: a page begins before the last entry of the previous page.
 pub async fn r8_6_acts_are_listed_newest_first(world: &dyn World) {
     let acts = [
         Act::new("ops", "pause", "queue mail"),
@@ -32,8 +32,8 @@ pub async fn r8_6_acts_are_listed_newest_first(world: &dyn World) {
     assert_eq!(world.acts(Some(entries[2].seq), 2).await, [], "nothing is before the first");
 }
 
-/// R8.6: the store keeps the latest entries, up to its limit. Guard: adding an entry removes the
-/// oldest ones beyond the limit.
+/// R8.6: the store keeps the latest entries, up to its limit.
+/// Guard: adding an entry removes the oldest ones beyond the limit.
 pub async fn r8_6_the_latest_acts_are_kept(world: &dyn World) {
     let kept = world.backend().capabilities().limits.audit_entries();
     for number in 0..kept + 5 {
@@ -46,8 +46,8 @@ pub async fn r8_6_the_latest_acts_are_kept(world: &dyn World) {
     assert_eq!(targets, wanted);
 }
 
-/// R8.6: entries added at the same time are all kept, each with its own number. Guard: the step
-/// that stores an entry assigns its number.
+/// R8.6: entries added at the same time are all kept, each with its own number.
+/// Guard: the step that stores an entry assigns its number.
 pub async fn r8_6_acts_at_once_are_all_recorded(world: &dyn World) {
     let names: Vec<String> = (0..20).map(|number| format!("job {number:02}")).collect();
     let record = |name: &String| {

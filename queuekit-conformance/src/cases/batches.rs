@@ -9,8 +9,8 @@ use queuekit_core::{
 use crate::World;
 use crate::kit::{HOUR, draft, queue, ttl, worker};
 
-/// R3.6: a batch returns an outcome per item, and a bad item does not affect the others. Guard:
-/// items are independent; outcomes come in input order.
+/// R3.6: a batch returns an outcome per item, and a bad item does not affect the others.
+/// Guard: items are independent; outcomes come in input order.
 pub async fn r3_6_items_of_a_batch_are_independent(world: &dyn World) {
     let stale = world.lease(draft()).await;
     world.expire().await;
@@ -59,7 +59,8 @@ pub async fn r3_6_batches_over_several_queues_answer_in_order(world: &dyn World)
     world.complete(&leases[5]).await;
 }
 
-/// R3.6: an empty batch is Ok and does nothing. Guard: the early return for an empty batch.
+/// R3.6: an empty batch is Ok and does nothing.
+/// Guard: the early return for an empty batch.
 pub async fn r3_6_empty_batches_do_nothing(world: &dyn World) {
     world.lease(draft()).await;
     let before = world.dump().await;
@@ -71,8 +72,8 @@ pub async fn r3_6_empty_batches_do_nothing(world: &dyn World) {
     world.assert_unchanged(&before).await;
 }
 
-/// R3.6: cancel, retry and reschedule return an outcome per item, in input order. Guard: items are
-/// independent.
+/// R3.6: cancel, retry and reschedule return an outcome per item, in input order.
+/// Guard: items are independent.
 pub async fn r3_6_admin_batches_answer_per_item(world: &dyn World) {
     let lease = world.lease(draft()).await;
     let pending = world.enqueue(draft()).await;

@@ -60,8 +60,8 @@ pub async fn r6_8_a_dry_run_only_counts(world: &dyn World) {
     world.assert_unchanged(&before).await;
 }
 
-/// R6.8: a purge deletes what matches, page by page, and nothing else. Guard: the cursor stays
-/// valid after the jobs of its page were deleted.
+/// R6.8: a purge deletes what matches, page by page, and nothing else.
+/// Guard: the cursor stays valid after the jobs of its page were deleted.
 pub async fn r6_8_a_purge_deletes_all_that_matches(world: &dyn World) {
     dead_jobs(world, 10).await;
     let kept = world.enqueue(draft()).await;
@@ -86,8 +86,8 @@ pub async fn r6_8_what_runs_is_skipped(world: &dyn World) {
     }
 }
 
-/// R6.8: a bulk retry brings a whole dead-letter queue back, page by page. Guard: the cursor stays
-/// valid after a job has left its state.
+/// R6.8: a bulk retry brings a whole dead-letter queue back, page by page.
+/// Guard: the cursor stays valid after a job has left its state.
 pub async fn r6_8_the_dead_are_brought_back(world: &dyn World) {
     let mut ids = dead_jobs(world, 10).await;
     let filter = JobFilter::default().status(State::Dead);
@@ -98,8 +98,8 @@ pub async fn r6_8_the_dead_are_brought_back(world: &dyn World) {
     assert_eq!(served, ids);
 }
 
-/// R6.8: bulk actions reschedule and cancel waiting jobs, and ask running ones to stop. Guard:
-/// which outcomes count as a change.
+/// R6.8: bulk actions reschedule and cancel waiting jobs, and ask running ones to stop.
+/// Guard: which outcomes count as a change.
 pub async fn r6_8_waiting_jobs_are_rescheduled_and_called_off(world: &dyn World) {
     world.enqueue_n(4).await;
     let running = world.reserve_one().await;
@@ -114,7 +114,8 @@ pub async fn r6_8_waiting_jobs_are_rescheduled_and_called_off(world: &dyn World)
 }
 
 /// R6.8: each job is changed once, although rescheduled jobs move behind the cursor and are found
-/// again. Guard: each step carries the time of the first step.
+/// again.
+/// Guard: each step carries the time of the first step.
 pub async fn r6_8_a_bulk_reschedule_ends(world: &dyn World) {
     for _ in 0..10 {
         world.enqueue(draft().delay(MINUTE)).await;

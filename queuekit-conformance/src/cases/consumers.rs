@@ -13,8 +13,8 @@ use crate::World;
 use crate::kit::{HOUR, assert_invalid, consumer, deliveries_of, draft, kind_of};
 
 /// R14.4: a change of subscriptions is in force with the next emit of every process; a disabled
-/// consumer gets nothing. Guard: the version of the subscriptions is checked in the step that
-/// stores the event.
+/// consumer gets nothing.
+/// Guard: the version of the subscriptions is checked in the step that stores the event.
 pub async fn r14_4_a_change_is_in_force_everywhere_at_once(world: &dyn World) {
     let wants = || SubscriptionDraft::new("c", "*");
     world.subscribe(wants()).await;
@@ -41,7 +41,8 @@ pub async fn r14_4_a_change_is_in_force_everywhere_at_once(world: &dyn World) {
 }
 
 /// R14.4: of two changes based on the same settings, one takes effect; a change based on older
-/// settings has no effect. Guard: the version in the condition of the change.
+/// settings has no effect.
+/// Guard: the version in the condition of the change.
 pub async fn r14_4_a_change_of_old_settings_takes_no_effect(world: &dyn World) {
     let outbox = world.capabilities().outbox.expect("the store has Outbox");
     world.subscribe(SubscriptionDraft::new("c", "*")).await;
@@ -57,7 +58,8 @@ pub async fn r14_4_a_change_of_old_settings_takes_no_effect(world: &dyn World) {
 }
 
 /// R14.4: a consumer's queue serves partition keys as the stored subscription says, not as an
-/// unchanged declaration says. Guard: only a change of the subscription sets up the queue.
+/// unchanged declaration says.
+/// Guard: only a change of the subscription sets up the queue.
 pub async fn r14_4_a_declaration_of_old_leaves_the_queue_as_it_is(world: &dyn World) {
     let wants = || SubscriptionDraft::new("c", "*");
     let [fair, ordered] = [wants().fair(), wants().ordered()].map(|one| one.build().expect("one"));
@@ -80,8 +82,8 @@ pub async fn r14_4_a_declaration_of_old_leaves_the_queue_as_it_is(world: &dyn Wo
 }
 
 /// R14.4: a declaration that differs from the last one takes effect, but does not enable a consumer
-/// that an operator has disabled; put replaces all. Guard: a declaration leaves `enabled` of an
-/// existing subscription unchanged.
+/// that an operator has disabled; put replaces all.
+/// Guard: a declaration leaves `enabled` of an existing subscription unchanged.
 pub async fn r14_4_a_declaration_enables_nothing_an_operator_disabled(world: &dyn World) {
     let wants = |events| SubscriptionDraft::new("c", events);
     let stored = async || world.consumers().get(&consumer("c")).await.expect("get").expect("one");
@@ -101,8 +103,8 @@ pub async fn r14_4_a_declaration_enables_nothing_an_operator_disabled(world: &dy
     assert!(!stored().await.is_enabled(), "a subscription created as disabled should be disabled");
 }
 
-/// R14.4: an invalid subscription is refused before anything is stored. Guard: the types cannot
-/// hold an invalid subscription.
+/// R14.4: an invalid subscription is refused before anything is stored.
+/// Guard: the types cannot hold an invalid subscription.
 pub async fn r14_4_what_is_invalid_is_refused(world: &dyn World) {
     for bad in ["", "a b", "*.a", "a*", ".*"] {
         assert_invalid(SubscriptionDraft::new("c", bad).build(), "events");
@@ -121,8 +123,8 @@ pub async fn r14_4_what_is_invalid_is_refused(world: &dyn World) {
 }
 
 /// R14.7: the failures of a consumer do not affect others. Its dead deliveries keep their errors
-/// and can be retried, and its figures show them. Guard: each consumer has its own queue of
-/// deliveries.
+/// and can be retried, and its figures show them.
+/// Guard: each consumer has its own queue of deliveries.
 pub async fn r14_7_a_failing_consumer_hurts_no_other(world: &dyn World) {
     for name in ["good", "bad"] {
         world.subscribe(SubscriptionDraft::new(name, "*").max_attempts(2)).await;
@@ -156,7 +158,8 @@ pub async fn r14_7_a_failing_consumer_hurts_no_other(world: &dyn World) {
 }
 
 /// R14.7: a full queue of one consumer causes no event to be refused, and the consumer still gets
-/// the event. Guard: `max_pending` does not apply to deliveries.
+/// the event.
+/// Guard: `max_pending` does not apply to deliveries.
 pub async fn r14_7_a_full_queue_refuses_no_event(world: &dyn World) {
     for name in ["full", "other"] {
         world.subscribe(SubscriptionDraft::new(name, "*")).await;
@@ -173,8 +176,8 @@ pub async fn r14_7_a_full_queue_refuses_no_event(world: &dyn World) {
     assert_eq!(world.deliveries("full").await.len(), 6);
 }
 
-/// R14.7: deliveries wait as long as event and subscription say. Guard: the delays of event and
-/// subscription are added.
+/// R14.7: deliveries wait as long as event and subscription say.
+/// Guard: the delays of event and subscription are added.
 pub async fn r14_7_deliveries_can_be_delayed(world: &dyn World) {
     world.subscribe(SubscriptionDraft::new("now", "*")).await;
     world.subscribe(SubscriptionDraft::new("later", "*").delay(HOUR)).await;

@@ -9,8 +9,8 @@ use queuekit_core::{
 use crate::World;
 use crate::kit::{HOUR, draft, kind_of};
 
-/// R6.1: the holder dead-letters its job, with any text as the reason. Guard: dead-lettering by
-/// lease is one write.
+/// R6.1: the holder dead-letters its job, with any text as the reason.
+/// Guard: dead-lettering by lease is one write.
 pub async fn r6_1_the_holder_dead_letters(world: &dyn World) {
     for reason in [ErrorText::from("poison"), ErrorText::from("a\0b"), "é".repeat(9_000).into()] {
         let lease = world.lease(draft()).await;
@@ -26,8 +26,8 @@ pub async fn r6_1_the_holder_dead_letters(world: &dyn World) {
     world.assert_nothing_to_lease().await;
 }
 
-/// R6.1: anyone dead-letters a waiting job by its id. Guard: dead-lettering by id accepts pending
-/// jobs.
+/// R6.1: anyone dead-letters a waiting job by its id.
+/// Guard: dead-lettering by id accepts pending jobs.
 pub async fn r6_1_a_waiting_job_is_dead_lettered_by_id(world: &dyn World) {
     let ids = [world.enqueue(draft()).await, world.enqueue(draft().delay(HOUR)).await];
     for id in ids {
@@ -70,7 +70,8 @@ pub async fn r6_1_an_expired_job_counts_as_running(world: &dyn World) {
 }
 
 /// R6.1: dead-lettering a dead job is AlreadyDone, and the reason stays; dead-lettering another
-/// ended job is a conflict. Guard: a dead-lettering never overwrites an ended state.
+/// ended job is a conflict.
+/// Guard: a dead-lettering never overwrites an ended state.
 pub async fn r6_1_an_ended_job_is_not_dead_lettered_again(world: &dyn World) {
     let dead = world.enqueue(draft()).await;
     assert_eq!(

@@ -10,8 +10,8 @@ use queuekit_core::{
 use crate::World;
 use crate::kit::{DAY, HOUR, MINUTE, assert_invalid, build, carrying, draft, in_parallel, queue};
 
-/// R2.1: a job without settings gets the documented defaults. Guard: the defaults of a draft, and
-/// the columns that store them.
+/// R2.1: a job without settings gets the documented defaults.
+/// Guard: the defaults of a draft, and the columns that store them.
 pub async fn r2_1_defaults(world: &dyn World) {
     let id = world.enqueue(JobDraft::new("work", "")).await;
     let job = world.job(id).await;
@@ -26,8 +26,8 @@ pub async fn r2_1_defaults(world: &dyn World) {
     assert_eq!((job.attempts, job.releases, job.lease_seq), (0, 0, 0));
 }
 
-/// R2.1: a reader and a worker get the job as it was enqueued. Guard: every field of a job has a
-/// place in the record.
+/// R2.1: a reader and a worker get the job as it was enqueued.
+/// Guard: every field of a job has a place in the record.
 pub async fn r2_1_every_field_reaches_reader_and_worker(world: &dyn World) {
     let metadata: Metadata = [("traceparent", "00-ab"), ("tenant", "ü")].into_iter().collect();
     let described = JobDraft::new("send:email.v2", "{}")
@@ -103,15 +103,16 @@ pub async fn r2_1_every_priority_is_stored(world: &dyn World) {
 }
 
 /// R2.2: an empty batch returns at once and changes nothing. Tests of each store show that the
-/// store is not contacted. Guard: the early return of enqueue.
+/// store is not contacted.
+/// Guard: the early return of enqueue.
 pub async fn r2_2_an_empty_batch_changes_nothing(world: &dyn World) {
     let before = world.dump().await;
     assert_eq!(world.backend().enqueue(&[]).await.expect("enqueue"), []);
     world.assert_unchanged(&before).await;
 }
 
-/// R2.3: an enqueue returns an outcome per job, in input order, also over several queues. Guard:
-/// outcomes are put back into input order.
+/// R2.3: an enqueue returns an outcome per job, in input order, also over several queues.
+/// Guard: outcomes are put back into input order.
 pub async fn r2_3_outcomes_are_in_input_order(world: &dyn World) {
     let taken = world.enqueue(draft().queue("b").idempotency_key("k")).await;
     let jobs: Vec<NewJob> = [
@@ -135,8 +136,8 @@ pub async fn r2_3_a_call_is_stored_in_one_step(world: &dyn World) {
     whole_calls_only(world, |_| draft()).await;
 }
 
-/// R2.3: so are the jobs of a call over several queues, unless the store states otherwise. Guard:
-/// one transaction over all queues of a call.
+/// R2.3: so are the jobs of a call over several queues, unless the store states otherwise.
+/// Guard: one transaction over all queues of a call.
 pub async fn r2_3_a_call_over_several_queues_is_stored_in_one_step(world: &dyn World) {
     whole_calls_only(world, |at| draft().queue(format!("q{}", at % 5))).await;
 }
@@ -163,8 +164,8 @@ async fn whole_calls_only(world: &dyn World, describe: impl Fn(usize) -> JobDraf
     }
 }
 
-/// R2.4: an id always ends in the first two bytes of SHA-256 of the queue's name. Guard: the tag of
-/// a queue's name.
+/// R2.4: an id always ends in the first two bytes of SHA-256 of the queue's name.
+/// Guard: the tag of a queue's name.
 pub async fn r2_4_an_id_ends_in_its_queues_tag(world: &dyn World) {
     let vectors = [
         ("default", [0x37, 0xa8]),
@@ -189,8 +190,8 @@ pub async fn r2_4_an_id_of_another_queue_is_refused(world: &dyn World) {
     assert_eq!(world.enqueue(draft().queue("a").id(id)).await, id);
 }
 
-/// R2.4: a repeated call creates nothing twice, in whatever state the job is by then. Guard: the
-/// search for the id, which includes ended jobs if the call is a repeat.
+/// R2.4: a repeated call creates nothing twice, in whatever state the job is by then.
+/// Guard: the search for the id, which includes ended jobs if the call is a repeat.
 pub async fn r2_4_a_repeated_call_is_a_duplicate(world: &dyn World) {
     let job = build(draft());
     let duplicate = [EnqueueOutcome::Duplicate { existing: job.id() }];
@@ -250,8 +251,8 @@ pub async fn r2_4_an_id_with_other_content_is_a_conflict(world: &dyn World) {
     assert_eq!(world.backend().enqueue(&[other]).await.expect("enqueue"), [conflict]);
 }
 
-/// R2.4: a large payload is compared whole, wherever a store keeps it. Guard: the comparison
-/// includes payloads that are stored separately.
+/// R2.4: a large payload is compared whole, wherever a store keeps it.
+/// Guard: the comparison includes payloads that are stored separately.
 pub async fn r2_4_a_repeat_of_a_large_job_is_a_duplicate(world: &dyn World) {
     let large = "x".repeat(100_000);
     let id = world.enqueue(carrying(large.clone())).await;
@@ -262,8 +263,8 @@ pub async fn r2_4_a_repeat_of_a_large_job_is_a_duplicate(world: &dyn World) {
     assert_eq!(world.try_enqueue(carrying(other).id(id)).await, conflict);
 }
 
-/// R2.4: calls with an id that belongs to no queue find nothing. Guard: an unknown tag is an
-/// outcome, not an error.
+/// R2.4: calls with an id that belongs to no queue find nothing.
+/// Guard: an unknown tag is an outcome, not an error.
 pub async fn r2_4_an_id_of_no_queue_is_not_found(world: &dyn World) {
     world.enqueue(draft()).await;
     let nowhere = JobId::generate(&queue("nowhere"), Timestamp::default());
@@ -273,8 +274,8 @@ pub async fn r2_4_an_id_of_no_queue_is_not_found(world: &dyn World) {
     }
 }
 
-/// R2.4: the text form of an id is that of its bytes, in every reader. Guard: stores keep ids as 16
-/// bytes or as their one text form.
+/// R2.4: the text form of an id is that of its bytes, in every reader.
+/// Guard: stores keep ids as 16 bytes or as their one text form.
 pub async fn r2_4_an_id_survives_its_text_and_its_bytes(world: &dyn World) {
     let id = world.enqueue(draft()).await;
     assert_eq!(id.to_string().parse::<JobId>().expect("an id"), id);

@@ -15,8 +15,9 @@ use crate::kit::{
 };
 use crate::{Capability, World};
 
-/// R10.1: the store has exactly the capabilities that its harness states. Guard: the comparison of
-/// `capabilities()` with the harness: a lost capability is a failure, not a skip.
+/// R10.1: the store has exactly the capabilities that its harness states.
+/// Guard: the comparison of `capabilities()` with the harness: a lost capability is a failure, not
+/// a skip.
 pub async fn r10_1_the_store_can_what_its_harness_states(world: &dyn World) {
     let (expect, can) = (world.expect(), world.capabilities());
     for capability in Capability::ALL {
@@ -35,8 +36,8 @@ pub async fn r10_1_the_store_can_what_its_harness_states(world: &dyn World) {
     assert_eq!(world.raw_dump().await.is_some(), expect.raw_dump, "raw_dump");
 }
 
-/// R10.1: an error has its kind and operation, and says whether a retry can help. Guard: one table
-/// of the kinds that can be retried.
+/// R10.1: an error has its kind and operation, and says whether a retry can help.
+/// Guard: one table of the kinds that can be retried.
 pub async fn r10_1_an_error_says_what_to_do(world: &dyn World) {
     let lease = world.lease(draft()).await;
     let error =
@@ -108,7 +109,8 @@ pub async fn r10_4_after_close_every_call_is_closed(world: &dyn World) {
     }
 }
 
-/// R10.4: so does every call of the store's capabilities. Guard: the same check in each capability.
+/// R10.4: so does every call of the store's capabilities.
+/// Guard: the same check in each capability.
 pub async fn r10_4_after_close_every_capability_is_closed(world: &dyn World) {
     let lease = world.lease(draft()).await;
     world.backend().close().await.expect("close");
@@ -161,7 +163,8 @@ pub async fn r10_4_after_close_every_capability_is_closed(world: &dyn World) {
 }
 
 /// R10.4: calls in flight finish or get Closed. None hangs, and another handle reads the effect of
-/// each call that returned Ok. Guard: close waits for calls in progress, or refuses them.
+/// each call that returned Ok.
+/// Guard: close waits for calls in progress, or refuses them.
 pub async fn r10_4_calls_in_flight_finish_or_get_closed(world: &dyn World) {
     let callers = (0..8).map(|_| {
         let store = Arc::clone(world.backend());
@@ -197,8 +200,8 @@ pub async fn r10_4_calls_in_flight_finish_or_get_closed(world: &dyn World) {
     }
 }
 
-/// R10.4: closing one handle leaves the other handles of the store open. Guard: close ends only
-/// what belongs to the handle.
+/// R10.4: closing one handle leaves the other handles of the store open.
+/// Guard: close ends only what belongs to the handle.
 pub async fn r10_4_other_handles_stay_open(world: &dyn World) {
     let lease = world.lease(draft()).await;
     let other = world.second_handle().await.expect("the harness said it can");
@@ -226,8 +229,8 @@ async fn every_call(store: &dyn Backend, token: LeaseToken) -> Vec<(&'static str
     ]
 }
 
-/// R11.1: the store states which failures a successful call survives, as its harness does. Guard:
-/// the store reads its durability from the settings in force.
+/// R11.1: the store states which failures a successful call survives, as its harness does.
+/// Guard: the store reads its durability from the settings in force.
 pub async fn r11_1_the_store_says_what_an_ok_survives(world: &dyn World) {
     let before = world.dump().await;
     world.inspect().check_writes().await.expect("check_writes should succeed");

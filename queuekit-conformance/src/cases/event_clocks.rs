@@ -10,7 +10,8 @@ use crate::World;
 use crate::kit::{DAY, HOUR, MINUTE, consumer, deliveries_of};
 
 /// R14.5: a replay of several steps ends where the log ended when it began, whatever the times of
-/// the events are. Guard: a replay ends at a position in the log, not at a time.
+/// the events are.
+/// Guard: a replay ends at a position in the log, not at a time.
 pub async fn r14_5_a_long_replay_ends_where_the_log_ended(world: &dyn World) {
     const EVENTS: usize = 700;
     let events = (0..EVENTS).map(|n| event("e", &n.to_string()));
@@ -34,7 +35,8 @@ pub async fn r14_5_a_long_replay_ends_where_the_log_ended(world: &dyn World) {
 }
 
 /// R14.6: an event that was stored by a clock that was ahead stays until its time has come, and
-/// does not keep the events after it. Guard: retention skips events with a future time.
+/// does not keep the events after it.
+/// Guard: retention skips events with a future time.
 pub async fn r14_6_an_event_of_a_time_to_come_keeps_no_other(world: &dyn World) {
     let retention = EventRetention::new(Duration::from_secs(600), 1).expect("a retention");
     world.event_log().set_retention(retention).await.expect("set_retention");

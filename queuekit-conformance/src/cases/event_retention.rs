@@ -12,7 +12,8 @@ use crate::World;
 use crate::kit::{DAY, HOUR, MINUTE, deliveries_of, draft};
 
 /// R14.6: events beyond the retention are removed, except those with a delivery that waits, runs or
-/// is dead. Guard: prune checks the deliveries of an event.
+/// is dead.
+/// Guard: prune checks the deliveries of an event.
 pub async fn r14_6_no_open_delivery_loses_its_event(world: &dyn World) {
     for name in ["slow", "fast", "failing"] {
         world.subscribe(SubscriptionDraft::new(name, name).max_attempts(1)).await;
@@ -43,8 +44,8 @@ pub async fn r14_6_no_open_delivery_loses_its_event(world: &dyn World) {
     assert!(!left.iter().any(|kind| ["fast", "nobody"].contains(&kind.as_str())), "{left:?}");
 }
 
-/// R14.6: an event beyond the number keeps its data for a delivery that runs. Guard: prune checks
-/// running deliveries too.
+/// R14.6: an event beyond the number keeps its data for a delivery that runs.
+/// Guard: prune checks running deliveries too.
 pub async fn r14_6_a_running_delivery_keeps_its_data(world: &dyn World) {
     world.subscribe(SubscriptionDraft::new("c", "*").max_attempts(1)).await;
     let one = EventRetention::new(DAY, 1).expect("a retention");
@@ -62,7 +63,8 @@ pub async fn r14_6_a_running_delivery_keeps_its_data(world: &dyn World) {
 }
 
 /// R14.6: a cancelled delivery that has outlived its event cannot be retried, unless the store has
-/// a copy of the data. Guard: retry checks that the event is stored.
+/// a copy of the data.
+/// Guard: retry checks that the event is stored.
 pub async fn r14_6_a_retried_delivery_is_whole(world: &dyn World) {
     world.subscribe(SubscriptionDraft::new("c", "*")).await;
     let patch = QueuePatch::default().retention(Retention::ALL.done(Keep::ALL).dead(Keep::ALL));
@@ -85,8 +87,8 @@ pub async fn r14_6_a_retried_delivery_is_whole(world: &dyn World) {
     }
 }
 
-/// R14.6: if there are more events than the number to keep, the oldest are removed. Guard: the
-/// limit by number counts events, and nothing else.
+/// R14.6: if there are more events than the number to keep, the oldest are removed.
+/// Guard: the limit by number counts events, and nothing else.
 pub async fn r14_6_the_log_is_bounded_by_number(world: &dyn World) {
     let few = EventRetention::new(DAY, 3).expect("a retention");
     world.event_log().set_retention(few).await.expect("set_retention");

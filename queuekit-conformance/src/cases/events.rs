@@ -26,8 +26,8 @@ pub(super) fn page(limit: usize) -> EventFilter {
 }
 
 /// R14.1: an event is stored once, with a delivery for each subscription that matches its type.
-/// Events from before a subscription make no delivery for it. Guard: deliveries are found by the
-/// subscriptions, in the step that stores the event.
+/// Events from before a subscription make no delivery for it.
+/// Guard: deliveries are found by the subscriptions, in the step that stores the event.
 pub async fn r14_1_an_event_is_delivered_to_who_wants_it(world: &dyn World) {
     world.emit(event("order.paid", "early")).await;
     for (name, events) in [("one", "order.paid"), ("below", "order.*"), ("all", "*")] {
@@ -79,8 +79,8 @@ pub async fn r14_1_every_field_reaches_consumer_and_reader(world: &dyn World) {
     assert_eq!(read.idempotency_key.as_ref().map(|key| key.as_str()), Some("i"));
 }
 
-/// R14.1: deliveries have the data of their event, even if it is large. Guard: if a store keeps the
-/// data once, every reader finds it.
+/// R14.1: deliveries have the data of their event, even if it is large.
+/// Guard: if a store keeps the data once, every reader finds it.
 pub async fn r14_1_large_events_reach_every_consumer(world: &dyn World) {
     let names = ["a", "b", "c"];
     for name in names {
@@ -121,8 +121,8 @@ pub async fn r14_2_a_repeated_emit_is_a_duplicate(world: &dyn World) {
     assert_eq!(world.events(page(10)).await.len(), 2);
 }
 
-/// R14.2: the same holds within one call, whose events act in their order. Guard: an event is
-/// compared with the ids and keys of earlier events in the call.
+/// R14.2: the same holds within one call, whose events act in their order.
+/// Guard: an event is compared with the ids and keys of earlier events in the call.
 pub async fn r14_2_an_event_of_a_call_sees_those_before_it(world: &dyn World) {
     world.subscribe(SubscriptionDraft::new("c", "*")).await;
     let ids = [7, 8].map(|byte| EventId::from_bytes([byte; 16]));
@@ -141,8 +141,8 @@ pub async fn r14_2_an_event_of_a_call_sees_those_before_it(world: &dyn World) {
     assert_eq!(world.delivered("c").await, ["1", "4"]);
 }
 
-/// R14.2: of several emits at once with one key, one is stored. Guard: ids and idempotency keys are
-/// unique in the store.
+/// R14.2: of several emits at once with one key, one is stored.
+/// Guard: ids and idempotency keys are unique in the store.
 pub async fn r14_2_one_key_at_once_is_emitted_once(world: &dyn World) {
     world.subscribe(SubscriptionDraft::new("c", "*")).await;
     let emits = world.handles().await.into_iter().cycle().take(8).map(|handle| async move {
@@ -155,8 +155,8 @@ pub async fn r14_2_one_key_at_once_is_emitted_once(world: &dyn World) {
 }
 
 /// R14.2: an event under the id of a removed event is a new one. Stored deliveries of the old event
-/// stay as they are, and count as deliveries of the new one. Guard: the id of a delivery is unique
-/// among ended deliveries too.
+/// stay as they are, and count as deliveries of the new one.
+/// Guard: the id of a delivery is unique among ended deliveries too.
 pub async fn r14_2_no_delivery_is_made_again_under_the_id_of_an_event_that_has_gone(
     world: &dyn World,
 ) {
@@ -194,8 +194,8 @@ pub async fn r14_2_no_delivery_is_made_again_under_the_id_of_an_event_that_has_g
 }
 
 /// R14.3: an ordered consumer gets the events of a key one after the other, and keys take turns; an
-/// unordered consumer gets all at once. Guard: the partition key of a delivery, and the order of
-/// the consumer's queue.
+/// unordered consumer gets all at once.
+/// Guard: the partition key of a delivery, and the order of the consumer's queue.
 pub async fn r14_3_order_is_kept_where_it_is_wanted(world: &dyn World) {
     world.subscribe(SubscriptionDraft::new("ordered", "*").ordered()).await;
     world.subscribe(SubscriptionDraft::new("loose", "*")).await;
@@ -225,8 +225,8 @@ pub async fn r14_3_order_is_kept_where_it_is_wanted(world: &dyn World) {
 }
 
 /// R14.3: for a fair consumer, partition keys take turns, and events of one key may run at the same
-/// time; a replay takes one turn. Guard: the partition key of a delivery, and the settings of the
-/// consumer's queue.
+/// time; a replay takes one turn.
+/// Guard: the partition key of a delivery, and the settings of the consumer's queue.
 pub async fn r14_3_a_key_with_many_deliveries_keeps_none_of_another_out(world: &dyn World) {
     let fair = || SubscriptionDraft::new("c", "*").fair();
     world.subscribe(fair()).await;
@@ -261,8 +261,8 @@ pub async fn r14_3_a_key_with_many_deliveries_keeps_none_of_another_out(world: &
 }
 
 /// R14.5: a replay delivers stored events to a consumer from a given position on, once per name of
-/// the replay. Live events are delivered meanwhile. Guard: the id of a replayed delivery is a
-/// function of event, queue and name.
+/// the replay. Live events are delivered meanwhile.
+/// Guard: the id of a replayed delivery is a function of event, queue and name.
 pub async fn r14_5_a_replay_delivers_what_is_in_the_log(world: &dyn World) {
     let mut ids = Vec::new();
     for n in 0..4 {
@@ -300,7 +300,8 @@ pub async fn r14_5_a_replay_delivers_what_is_in_the_log(world: &dyn World) {
 }
 
 /// R14.1: callers that emit at the same time get their own outcomes, and a call with several events
-/// is one step. Guard: emits are merged as enqueues are (R2.10).
+/// is one step.
+/// Guard: emits are merged as enqueues are (R2.10).
 pub async fn r14_1_emits_at_once_are_all_delivered(world: &dyn World) {
     world.subscribe(SubscriptionDraft::new("c", "*")).await;
     let client = world.client();

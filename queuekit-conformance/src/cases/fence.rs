@@ -11,8 +11,8 @@ use queuekit_core::{
 use crate::World;
 use crate::kit::{HOUR, default_queue, draft, queue, request, ttl};
 
-/// R3.1: each reserve has a new nonce, and a token can be written as text and read again. Guard:
-/// the leases have the nonce of their request.
+/// R3.1: each reserve has a new nonce, and a token can be written as text and read again.
+/// Guard: the leases have the nonce of their request.
 pub async fn r3_1_every_reserve_has_a_nonce_of_its_own(world: &dyn World) {
     world.enqueue_n(2).await;
     let (one, two) = (request(default_queue(), 1), request(default_queue(), 1));
@@ -49,8 +49,8 @@ pub async fn r3_1_another_lease_seq_settles_nothing(world: &dyn World) {
     world.complete(&lease).await;
 }
 
-/// R3.1: the queue of the token is compared too. Guard: the queue in the condition of each
-/// operation.
+/// R3.1: the queue of the token is compared too.
+/// Guard: the queue in the condition of each operation.
 pub async fn r3_1_another_queue_settles_nothing(world: &dyn World) {
     world.enqueue(draft().queue("other").delay(HOUR)).await;
     let lease = world.lease(draft()).await;
@@ -77,8 +77,8 @@ pub async fn r3_1_another_queue_settles_nothing(world: &dyn World) {
     world.assert_unchanged(&before).await;
 }
 
-/// R3.1: an old lease does not match a job that was deleted and created again under its id. Guard:
-/// the nonce, because the number of the lease may be the same.
+/// R3.1: an old lease does not match a job that was deleted and created again under its id.
+/// Guard: the nonce, because the number of the lease may be the same.
 pub async fn r3_1_a_lease_dies_with_its_job(world: &dyn World) {
     let old = world.lease(draft()).await;
     world.delete(old.id(), true).await.expect("delete_job");
@@ -87,8 +87,8 @@ pub async fn r3_1_a_lease_dies_with_its_job(world: &dyn World) {
     world.complete(&new).await;
 }
 
-/// R3.1: no read and no log shows a nonce. Guard: the Debug output of tokens, and the columns that
-/// reads select.
+/// R3.1: no read and no log shows a nonce.
+/// Guard: the Debug output of tokens, and the columns that reads select.
 pub async fn r3_1_a_nonce_is_shown_by_nothing(world: &dyn World) {
     world.enqueue(draft()).await;
     let mut request = request(default_queue(), 1);
@@ -101,8 +101,8 @@ pub async fn r3_1_a_nonce_is_shown_by_nothing(world: &dyn World) {
     }
 }
 
-/// R3.2: an ack by the live lease completes the job, with its result. Guard: ack is one conditional
-/// write.
+/// R3.2: an ack by the live lease completes the job, with its result.
+/// Guard: ack is one conditional write.
 pub async fn r3_2_an_ack_completes_the_job(world: &dyn World) {
     let lease = world.lease(draft()).await;
     let ack = Ack::new(lease.token.clone()).with_result(&b"\0\xffdone"[..]);
@@ -113,8 +113,8 @@ pub async fn r3_2_an_ack_completes_the_job(world: &dyn World) {
     assert!(job.finished_at.is_some() && job.lease_expires_in.is_none());
 }
 
-/// R3.2: an expired lease still settles, until a reserve has reclaimed the job. Guard: ack compares
-/// the token, not the time.
+/// R3.2: an expired lease still settles, until a reserve has reclaimed the job.
+/// Guard: ack compares the token, not the time.
 pub async fn r3_2_an_expired_lease_settles_until_it_is_reclaimed(world: &dyn World) {
     let lease = world.lease(draft()).await;
     world.advance(HOUR).await;
@@ -130,8 +130,8 @@ pub async fn r3_2_an_expired_lease_settles_until_it_is_reclaimed(world: &dyn Wor
     assert_eq!(outcome, DeadLetterOutcome::DeadLettered);
 }
 
-/// R3.3: a reclaimed lease changes nothing in the store. Guard: the fence: ack compares lease
-/// number and nonce.
+/// R3.3: a reclaimed lease changes nothing in the store.
+/// Guard: the fence: ack compares lease number and nonce.
 pub async fn r3_3_stale_ack_changes_nothing(world: &dyn World) {
     let stale = world.lease(draft()).await;
     world.expire().await;
@@ -156,8 +156,8 @@ pub async fn r3_3_a_reclaimed_lease_is_lost_though_nobody_holds_the_job(world: &
     assert_eq!(world.reserve_ids(1).await, [stale.id()]);
 }
 
-/// R3.3: a repeated ack is AlreadyDone, and its result does not replace the first. Guard: a
-/// completed job keeps the lease that completed it.
+/// R3.3: a repeated ack is AlreadyDone, and its result does not replace the first.
+/// Guard: a completed job keeps the lease that completed it.
 pub async fn r3_3_a_repeated_ack_is_already_done(world: &dyn World) {
     let lease = world.lease(draft()).await;
     let ack = |result: &'static str| [Ack::new(lease.token.clone()).with_result(result)];
@@ -225,8 +225,8 @@ pub async fn r3_5_an_unknown_job_leaves_no_trace(world: &dyn World) {
     world.assert_unchanged(&known).await;
 }
 
-/// R3.5: calls of the capabilities leave no trace of an unknown job either. Guard: extend, report,
-/// cancel, retry and reschedule update and never insert.
+/// R3.5: calls of the capabilities leave no trace of an unknown job either.
+/// Guard: extend, report, cancel, retry and reschedule update and never insert.
 pub async fn r3_5_an_unknown_job_leaves_no_trace_in_capabilities(world: &dyn World) {
     use queuekit_core::capability::{CancelOutcome, RescheduleOutcome, RetryOutcome};
     let lease = world.lease(draft()).await;

@@ -12,8 +12,8 @@ use stale::{Stale, stale_tokens};
 mod operation;
 mod stale;
 
-/// R3.3: only the token of the live lease can ack. Guard: the lease's id, number, nonce and queue
-/// in the condition of ack.
+/// R3.3: only the token of the live lease can ack.
+/// Guard: the lease's id, number, nonce and queue in the condition of ack.
 pub async fn r3_3_no_stale_token_acks(world: &dyn World) {
     assert_refused(world, Operation::Ack).await;
 }
@@ -24,20 +24,20 @@ pub async fn r3_3_no_stale_token_acks_in_an_exchange(world: &dyn World) {
     assert_refused(world, Operation::ExchangeAck).await;
 }
 
-/// R3.7: only the token of the live lease can extend it. Guard: the lease's id, number, nonce and
-/// queue in the condition of extend.
+/// R3.7: only the token of the live lease can extend it.
+/// Guard: the lease's id, number, nonce and queue in the condition of extend.
 pub async fn r3_7_no_stale_token_extends(world: &dyn World) {
     assert_refused(world, Operation::Extend).await;
 }
 
-/// R3.8: only the token of the live lease can report. Guard: the lease's id, number, nonce and
-/// queue in the condition of report.
+/// R3.8: only the token of the live lease can report.
+/// Guard: the lease's id, number, nonce and queue in the condition of report.
 pub async fn r3_8_no_stale_token_reports(world: &dyn World) {
     assert_refused(world, Operation::Report).await;
 }
 
-/// R4.1: only the token of the live lease can nack its job with a retry. Guard: the lease's id,
-/// number, nonce and queue in the condition of nack.
+/// R4.1: only the token of the live lease can nack its job with a retry.
+/// Guard: the lease's id, number, nonce and queue in the condition of nack.
 pub async fn r4_1_no_stale_token_retries(world: &dyn World) {
     assert_refused(world, Operation::Nack(NackKind::Retry)).await;
 }
@@ -70,8 +70,8 @@ pub async fn r4_1_no_stale_token_nacks_in_an_exchange(world: &dyn World) {
     assert_live_leases_hold(world, stale).await;
 }
 
-/// R6.1: only the token of the live lease can dead-letter its job. Guard: the lease's id, number,
-/// nonce and queue in the condition of a dead-lettering by lease.
+/// R6.1: only the token of the live lease can dead-letter its job.
+/// Guard: the lease's id, number, nonce and queue in the condition of a dead-lettering by lease.
 pub async fn r6_1_no_stale_token_dead_letters(world: &dyn World) {
     assert_refused(world, Operation::DeadLetter).await;
 }

@@ -12,8 +12,8 @@ async fn listed(world: &dyn World) -> Queue {
     world.queue(&default_queue()).await
 }
 
-/// R8.3: every queue that was ever used is listed, by name, also if it is empty. Guard: a queue has
-/// its own record, and is not derived from its jobs.
+/// R8.3: every queue that was ever used is listed, by name, also if it is empty.
+/// Guard: a queue has its own record, and is not derived from its jobs.
 pub async fn r8_3_every_queue_ever_used_is_listed(world: &dyn World) {
     for name in ["c", "a", "b"] {
         let id = world.enqueue(draft().queue(name)).await;
@@ -54,8 +54,8 @@ pub async fn r8_3_queues_are_found_by_name(world: &dyn World) {
     assert_eq!(world.backend().find_queues(&asked[1..2]).await.expect("find_queues"), []);
 }
 
-/// R8.3: counts follow every transition, and are exact when the queue is quiet. Guard: each
-/// transition lowers one count and raises another.
+/// R8.3: counts follow every transition, and are exact when the queue is quiet.
+/// Guard: each transition lowers one count and raises another.
 pub async fn r8_3_counts_follow_every_transition(world: &dyn World) {
     let mut drafts: Vec<_> = (0..8).map(|_| draft().max_attempts(1)).collect();
     drafts.push(draft().delay(HOUR));
@@ -102,7 +102,8 @@ async fn assert_counts(world: &dyn World, expected: &[(Status, u64)]) {
 }
 
 /// R8.3: the totals count how jobs have ended since the queue was created, including jobs that are
-/// no longer stored. Guard: the totals rise with each end and never fall.
+/// no longer stored.
+/// Guard: the totals rise with each end and never fall.
 pub async fn r8_3_totals_outlive_the_jobs(world: &dyn World) {
     world.enqueue_all((0..9).map(|_| draft().max_attempts(1))).await;
     let leases = world.reserve(8).await;
@@ -142,8 +143,8 @@ pub async fn r8_3_totals_outlive_the_jobs(world: &dyn World) {
     );
 }
 
-/// R8.3: the oldest ready job's age counts from when it became due. Guard: the age counts from
-/// `scheduled_at`, not from the enqueue.
+/// R8.3: the oldest ready job's age counts from when it became due.
+/// Guard: the age counts from `scheduled_at`, not from the enqueue.
 pub async fn r8_3_the_oldest_age_counts_from_when_it_was_due(world: &dyn World) {
     world.enqueue(draft().delay(HOUR)).await;
     assert_eq!(listed(world).await.oldest_ready_age, None);
@@ -159,8 +160,8 @@ pub async fn r8_3_the_oldest_age_counts_from_when_it_was_due(world: &dyn World) 
     assert_eq!(listed(world).await.oldest_ready_age, None);
 }
 
-/// R8.3: the age is that of the oldest ready job, even if a younger one is served first. Guard: the
-/// earliest time of all ready jobs, not that of the first in the order.
+/// R8.3: the age is that of the oldest ready job, even if a younger one is served first.
+/// Guard: the earliest time of all ready jobs, not that of the first in the order.
 pub async fn r8_3_the_oldest_is_not_the_next(world: &dyn World) {
     for oldest in [draft(), keyed("oldest")] {
         world.enqueue(oldest).await;
@@ -176,7 +177,8 @@ pub async fn r8_3_the_oldest_is_not_the_next(world: &dyn World) {
 }
 
 /// R8.3: under `skip` the figures count the jobs that may run now, even if no reserve has run since
-/// they became due. Guard: figures do not rely on what earlier reserves have placed.
+/// they became due.
+/// Guard: figures do not rely on what earlier reserves have placed.
 pub async fn r8_3_under_skip_each_job_counts_once(world: &dyn World) {
     let skip = QueuePatch::default().key_on_wait(KeyOnWait::Skip);
     world.configure(&default_queue(), skip).await;
@@ -190,8 +192,8 @@ pub async fn r8_3_under_skip_each_job_counts_once(world: &dyn World) {
     assert_counts(world, &[(Status::Ready, 2), (Status::Blocked, 1)]).await;
 }
 
-/// R8.3: a failed job whose time has come is ready, to the millisecond. Guard: the comparison of
-/// `scheduled_at` with now.
+/// R8.3: a failed job whose time has come is ready, to the millisecond.
+/// Guard: the comparison of `scheduled_at` with now.
 pub async fn r8_3_a_retry_that_is_due_is_ready(world: &dyn World) {
     let failed = world.lease(draft()).await;
     world.fail(&failed, MINUTE).await;
@@ -201,8 +203,8 @@ pub async fn r8_3_a_retry_that_is_due_is_ready(world: &dyn World) {
     assert_counts(world, &[(Status::Ready, 1), (Status::Scheduled, 1)]).await;
 }
 
-/// R8.3: a death counts until 1,000 jobs have ended after it. Guard: the number of ends that are
-/// kept.
+/// R8.3: a death counts until 1,000 jobs have ended after it.
+/// Guard: the number of ends that are kept.
 pub async fn r8_3_health_remembers_the_last_thousand_ends(world: &dyn World) {
     world.enqueue_n(500).await;
     for (at, lease) in world.reserve_many(&default_queue(), 500).await.iter().enumerate() {
@@ -218,8 +220,8 @@ pub async fn r8_3_health_remembers_the_last_thousand_ends(world: &dyn World) {
     );
 }
 
-/// R8.3: deaths count among the last 1,000 jobs that ended, then no more. Guard: ends that leave
-/// the window are subtracted.
+/// R8.3: deaths count among the last 1,000 jobs that ended, then no more.
+/// Guard: ends that leave the window are subtracted.
 pub async fn r8_3_health_forgets_deaths_of_long_ago(world: &dyn World) {
     world.enqueue_n(10).await;
     for lease in world.reserve(10).await {
@@ -243,7 +245,8 @@ pub async fn r8_3_health_forgets_deaths_of_long_ago(world: &dyn World) {
 }
 
 /// R8.3: health loses points for age, deaths and missing workers, and gives the reasons. Fewer than
-/// 20 ended jobs count as 20. Guard: the figures that are passed to the function of health.
+/// 20 ended jobs count as 20.
+/// Guard: the figures that are passed to the function of health.
 pub async fn r8_3_health_says_why(world: &dyn World) {
     world.enqueue(draft().delay(HOUR)).await;
     let well = listed(world).await.health;
@@ -265,8 +268,8 @@ pub async fn r8_3_health_says_why(world: &dyn World) {
     }
 }
 
-/// R8.3: live workers of a queue are counted, and its health recovers when one is live. Guard:
-/// presence is counted by queue.
+/// R8.3: live workers of a queue are counted, and its health recovers when one is live.
+/// Guard: presence is counted by queue.
 pub async fn r8_3_live_workers_are_counted(world: &dyn World) {
     world.enqueue(draft()).await;
     world.enqueue(draft().queue("other")).await;
@@ -282,8 +285,8 @@ pub async fn r8_3_live_workers_are_counted(world: &dyn World) {
     assert_eq!(listed(world).await.workers, 0);
 }
 
-/// R8.3: figures have the time at which they were read, by the store's clock. Guard: `as_of` is
-/// read with the counts.
+/// R8.3: figures have the time at which they were read, by the store's clock.
+/// Guard: `as_of` is read with the counts.
 pub async fn r8_3_figures_say_of_when_they_are(world: &dyn World) {
     world.enqueue(draft()).await;
     let before: Timestamp = listed(world).await.as_of;

@@ -14,8 +14,8 @@ fn client(world: &dyn World) -> Client {
     Client::shared(Arc::clone(world.backend()))
 }
 
-/// R2.10: equal ids, keys and leases in one call are allowed, and act in order. Guard: each item
-/// sees the writes of the items before it.
+/// R2.10: equal ids, keys and leases in one call are allowed, and act in order.
+/// Guard: each item sees the writes of the items before it.
 pub async fn r2_10_items_of_a_call_act_in_order(world: &dyn World) {
     let job = build(draft());
     let other = build(carrying("other").id(job.id()));
@@ -48,8 +48,8 @@ pub async fn r2_10_equal_leases_in_one_nack_take_effect_once(world: &dyn World) 
     assert_eq!((job.state, job.errors.len()), (State::Pending, 1));
 }
 
-/// R2.10: a refused item of one caller does not affect the other callers. Guard: a flush that fails
-/// permanently is repeated caller by caller.
+/// R2.10: a refused item of one caller does not affect the other callers.
+/// Guard: a flush that fails permanently is repeated caller by caller.
 pub async fn r2_10_a_refused_caller_hurts_no_other(world: &dyn World) {
     let client = client(world);
     let calls = (0..20).map(|turn| {
@@ -95,8 +95,8 @@ pub async fn r2_10_a_refused_delete_hurts_no_other(world: &dyn World) {
     }
 }
 
-/// R2.10: callers at the same time each get their own outcomes. Guard: a flush returns outcomes in
-/// the order of its items.
+/// R2.10: callers at the same time each get their own outcomes.
+/// Guard: a flush returns outcomes in the order of its items.
 pub async fn r2_10_callers_at_once_get_their_own_outcomes(world: &dyn World) {
     let client = client(world);
     let calls = (0..50).map(|turn| {
@@ -112,8 +112,8 @@ pub async fn r2_10_callers_at_once_get_their_own_outcomes(world: &dyn World) {
     }
 }
 
-/// R2.10: a caller that drops its call does not affect the others in the flush. Guard: all waiting
-/// callers share the flush.
+/// R2.10: a caller that drops its call does not affect the others in the flush.
+/// Guard: all waiting callers share the flush.
 pub async fn r2_10_a_caller_that_goes_away_harms_none(world: &dyn World) {
     let client = client(world);
     for _ in 0..10 {

@@ -148,8 +148,8 @@ async fn check(world: &dyn World, history: &History, ids: &[JobId], served: &[Jo
     }
 }
 
-/// R5.4: if a delete and a reserve race, one wins: a deleted job is never leased. Guard: reserve
-/// and delete test the state at the moment of the write.
+/// R5.4: if a delete and a reserve race, one wins: a deleted job is never leased.
+/// Guard: reserve and delete test the state at the moment of the write.
 pub async fn r5_4_a_job_is_deleted_or_leased_never_both(world: &dyn World) {
     let handles = world.handles().await;
     for _ in 0..20 {
@@ -186,8 +186,8 @@ pub async fn r5_4_a_job_is_deleted_or_leased_never_both(world: &dyn World) {
     }
 }
 
-/// R5.4: if a late ack and a reclaim race, one wins: a completed job is never leased. Guard:
-/// reclaim tests the expired lease at the moment of the write.
+/// R5.4: if a late ack and a reclaim race, one wins: a completed job is never leased.
+/// Guard: reclaim tests the expired lease at the moment of the write.
 pub async fn r5_4_a_late_ack_or_a_reclaim_wins_never_both(world: &dyn World) {
     let handles = world.handles().await;
     for _ in 0..20 {

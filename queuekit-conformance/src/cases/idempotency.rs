@@ -11,8 +11,8 @@ use crate::kit::{
     DAY, HOUR, MINUTE, build, carrying, default_queue, draft, in_parallel, queue, unique,
 };
 
-/// R2.5: a second job with the key is a duplicate, and changes nothing in the first. Guard: keys
-/// are unique, and an insert does nothing on conflict.
+/// R2.5: a second job with the key is a duplicate, and changes nothing in the first.
+/// Guard: keys are unique, and an insert does nothing on conflict.
 pub async fn r2_5_a_duplicate_changes_nothing(world: &dyn World) {
     let first = world.enqueue(unique("k").delay(HOUR)).await;
     world.advance(MINUTE).await;
@@ -26,8 +26,8 @@ pub async fn r2_5_a_duplicate_changes_nothing(world: &dyn World) {
     world.assert_unchanged_but_for_places(&before).await;
 }
 
-/// R2.5: a key belongs to its queue; other queues and other spellings are different keys. Guard:
-/// (queue, key) is compared byte for byte.
+/// R2.5: a key belongs to its queue; other queues and other spellings are different keys.
+/// Guard: (queue, key) is compared byte for byte.
 pub async fn r2_5_a_key_is_of_its_queue_and_exact(world: &dyn World) {
     let keys = ["k", "K", "k ", " k", "k:1", "{k}", "ключ", "k\u{301}", "%", "*", "'", "\""];
     for key in keys {
@@ -39,8 +39,8 @@ pub async fn r2_5_a_key_is_of_its_queue_and_exact(world: &dyn World) {
     }
 }
 
-/// R2.5: a key of the greatest length works, and its last byte counts. Guard: keys are never
-/// truncated.
+/// R2.5: a key of the greatest length works, and its last byte counts.
+/// Guard: keys are never truncated.
 pub async fn r2_5_the_longest_key_is_compared_whole(world: &dyn World) {
     let (one, two) = ("k".repeat(256), format!("{}x", "k".repeat(255)));
     let first = world.enqueue(unique(&one)).await;
@@ -49,8 +49,8 @@ pub async fn r2_5_the_longest_key_is_compared_whole(world: &dyn World) {
     assert_eq!(outcome, EnqueueOutcome::Duplicate { existing: first });
 }
 
-/// R2.5: the key stays in use in every state of its job, and for the window after its end. Guard:
-/// only time after the end frees the key.
+/// R2.5: the key stays in use in every state of its job, and for the window after its end.
+/// Guard: only time after the end frees the key.
 pub async fn r2_5_a_key_holds_in_every_state(world: &dyn World) {
     for state in State::ALL {
         let key = format!("of a {state} job");
@@ -76,7 +76,8 @@ async fn reach(world: &dyn World, draft: JobDraft, state: State) -> JobId {
     lease.id()
 }
 
-/// R2.5: the key stays in use while its job waits for a retry. Guard: a nack does not free the key.
+/// R2.5: the key stays in use while its job waits for a retry.
+/// Guard: a nack does not free the key.
 pub async fn r2_5_a_key_holds_through_retries(world: &dyn World) {
     let lease = world.lease(unique("k")).await;
     world.fail(&lease, 3 * DAY).await;
@@ -85,8 +86,8 @@ pub async fn r2_5_a_key_holds_through_retries(world: &dyn World) {
     assert_eq!(outcome, EnqueueOutcome::Duplicate { existing: lease.id() });
 }
 
-/// R2.5: a retried job holds its key again, and the window begins with its next end. Guard: retry
-/// clears the end of the window.
+/// R2.5: a retried job holds its key again, and the window begins with its next end.
+/// Guard: retry clears the end of the window.
 pub async fn r2_5_a_job_that_was_brought_back_holds_its_key(world: &dyn World) {
     let lease = world.lease(unique("k")).await;
     world.kill(&lease).await;
@@ -106,8 +107,8 @@ pub async fn r2_5_a_job_that_was_brought_back_holds_its_key(world: &dyn World) {
     assert!(world.try_enqueue(unique("k")).await.is_created());
 }
 
-/// R2.5: the key outlives its job if the job is pruned before the window ends. Guard: keys are
-/// stored separately from jobs.
+/// R2.5: the key outlives its job if the job is pruned before the window ends.
+/// Guard: keys are stored separately from jobs.
 pub async fn r2_5_a_key_outlives_its_pruned_job(world: &dyn World) {
     let age = Keep::ALL.max_age(10 * MINUTE);
     let retention = Retention::ALL.done(age).dead(age);
@@ -125,7 +126,8 @@ pub async fn r2_5_a_key_outlives_its_pruned_job(world: &dyn World) {
 }
 
 /// R2.5: a key that has outlived its job also outlives its queue; the keys of jobs that are removed
-/// with the queue are free. Guard: a removal of a queue keeps exactly these keys.
+/// with the queue are free.
+/// Guard: a removal of a queue keeps exactly these keys.
 pub async fn r2_5_a_key_that_outlived_its_job_outlives_its_queue(world: &dyn World) {
     let name = default_queue();
     let age = Keep::ALL.max_age(10 * MINUTE);
@@ -153,8 +155,8 @@ pub async fn r2_5_a_key_that_outlived_its_job_outlives_its_queue(world: &dyn Wor
     }
 }
 
-/// R2.5: with `unique_until_done` the key holds until the job has ended, and no longer. Guard: the
-/// end of such a job frees its key at once.
+/// R2.5: with `unique_until_done` the key holds until the job has ended, and no longer.
+/// Guard: the end of such a job frees its key at once.
 pub async fn r2_5_unique_until_done_ends_with_the_job(world: &dyn World) {
     for state in [State::Completed, State::Dead, State::Cancelled] {
         let draft = || unique("k").unique_until_done();
@@ -194,8 +196,8 @@ pub async fn r2_5_keys_hold_within_one_call(world: &dyn World) {
     assert_eq!(outcomes, [created(0), created(1), duplicate, created(3)]);
 }
 
-/// R2.6: of concurrent enqueues with one key, exactly one is Created, and all name its job. Guard:
-/// the uniqueness of keys is a constraint, not a check before an insert.
+/// R2.6: of concurrent enqueues with one key, exactly one is Created, and all name its job.
+/// Guard: the uniqueness of keys is a constraint, not a check before an insert.
 pub async fn r2_6_of_enqueues_at_once_one_creates(world: &dyn World) {
     let handles = world.handles().await;
     for round in 0..20 {
@@ -223,8 +225,8 @@ pub async fn r2_6_a_refused_job_holds_no_key(world: &dyn World) {
     assert_eq!(world.try_enqueue(unique("k")).await.job_id(), Some(first));
 }
 
-/// R2.6: a job that is refused by a full queue does not hold its key either. Guard: the limit is
-/// tested before the key is taken.
+/// R2.6: a job that is refused by a full queue does not hold its key either.
+/// Guard: the limit is tested before the key is taken.
 pub async fn r2_6_a_job_that_found_its_queue_full_holds_no_key(world: &dyn World) {
     let name = queue("small");
     world.configure(&name, QueuePatch::default().max_pending(1)).await;

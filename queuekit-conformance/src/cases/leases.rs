@@ -15,7 +15,8 @@ fn extended(length: Duration) -> ExtendOutcome {
 }
 
 /// R3.7: an extended lease lasts for its ttl from now, however often it is extended, and an extend
-/// may shorten it. Guard: expiry = now + ttl, not expiry + ttl.
+/// may shorten it.
+/// Guard: expiry = now + ttl, not expiry + ttl.
 pub async fn r3_7_extend_counts_from_now(world: &dyn World) {
     let lease = world.lease(draft()).await;
     for _ in 0..3 {
@@ -29,8 +30,8 @@ pub async fn r3_7_extend_counts_from_now(world: &dyn World) {
     assert_eq!(world.reserve_one().await.id(), lease.id());
 }
 
-/// R3.7: an expired lease that nobody reclaimed can be extended. Guard: extend compares the token,
-/// not the time.
+/// R3.7: an expired lease that was not reclaimed can be extended.
+/// Guard: extend compares the token, not the time.
 pub async fn r3_7_an_expired_lease_can_be_extended(world: &dyn World) {
     let lease = world.lease(draft()).await;
     world.advance(HOUR).await;
@@ -39,7 +40,8 @@ pub async fn r3_7_an_expired_lease_can_be_extended(world: &dyn World) {
     world.complete(&lease).await;
 }
 
-/// R3.7: an extend with a stale lease is LeaseLost and changes nothing. Guard: the fence in extend.
+/// R3.7: an extend with a stale lease is LeaseLost and changes nothing.
+/// Guard: the fence in extend.
 pub async fn r3_7_a_lost_lease_is_not_extended(world: &dyn World) {
     let stale = world.lease(draft()).await;
     world.expire().await;
@@ -64,8 +66,8 @@ async fn assert_not_extended(world: &dyn World, token: &LeaseToken) {
     world.assert_unchanged(&before).await;
 }
 
-/// R3.7: an extend returns whether the run was asked to stop. Guard: extend reads the cancel
-/// request.
+/// R3.7: an extend returns whether the run was asked to stop.
+/// Guard: extend reads the cancel request.
 pub async fn r3_7_extend_tells_of_a_requested_cancel(world: &dyn World) {
     let lease = world.lease(draft()).await;
     world.request_cancel(lease.id()).await;
@@ -73,7 +75,8 @@ pub async fn r3_7_extend_tells_of_a_requested_cancel(world: &dyn World) {
     assert_eq!(world.extend(&lease.token, HOUR).await, asked);
 }
 
-/// R3.7: a batch of leases returns an outcome per item, in order. Guard: items are independent.
+/// R3.7: a batch of leases returns an outcome per item, in order.
+/// Guard: items are independent.
 pub async fn r3_7_a_batch_of_leases_is_answered_per_item(world: &dyn World) {
     let (one, two) = (world.lease(draft()).await, world.lease(draft()).await);
     let three = world.lease(draft()).await;
@@ -106,8 +109,8 @@ pub async fn r3_8_progress_and_lines_are_stored(world: &dyn World) {
     assert_eq!((job.state, job.attempts), (State::Running, 1));
 }
 
-/// R3.8: the last 100 lines are kept, each cut at 1 KiB on a character's boundary. Guard: the
-/// limits of a job's log lines.
+/// R3.8: the last 100 lines are kept, each cut at 1 KiB on a character's boundary.
+/// Guard: the limits of a job's log lines.
 pub async fn r3_8_the_last_lines_are_kept_and_cut(world: &dyn World) {
     let lease = world.lease(draft()).await;
     let numbered = (0..150).map(|n| n.to_string());
@@ -122,8 +125,8 @@ pub async fn r3_8_the_last_lines_are_kept_and_cut(world: &dyn World) {
     assert!(!logs[99].text.contains('\0'), "{:?}", logs[99].text);
 }
 
-/// R3.8: a report with a stale lease changes nothing. Guard: the fence in report: the number of the
-/// lease, its nonce, and that it runs.
+/// R3.8: a report with a stale lease changes nothing.
+/// Guard: the fence in report: the number of the lease, its nonce, and that it runs.
 pub async fn r3_8_a_lost_lease_reports_nothing(world: &dyn World) {
     let stale = world.lease(draft()).await;
     world.expire().await;
@@ -183,8 +186,8 @@ pub async fn r3_9_a_worker_is_listed_until_three_ttl(world: &dyn World) {
     }
 }
 
-/// R3.9: a listed worker is found by its id. Guard: the id and the age in the condition of
-/// `find_worker`.
+/// R3.9: a listed worker is found by its id.
+/// Guard: the id and the age in the condition of `find_worker`.
 pub async fn r3_9_a_worker_is_found_by_its_id(world: &dyn World) {
     assert_eq!(world.worker("mailer-1").await, None);
     let (mailer, other) = (mailer("mailer-1"), beat_of("other"));
@@ -200,8 +203,8 @@ pub async fn r3_9_a_worker_is_found_by_its_id(world: &dyn World) {
     }
 }
 
-/// R3.9: a beat removes workers whose 3 ttl are over, and no others. Guard: the age in the
-/// condition of the removal.
+/// R3.9: a beat removes workers whose 3 ttl are over, and no others.
+/// Guard: the age in the condition of the removal.
 pub async fn r3_9_a_beat_forgets_nobody_too_early(world: &dyn World) {
     world.beat(&beat_of("first")).await;
     world.advance(2 * TTL).await;
@@ -210,8 +213,8 @@ pub async fn r3_9_a_beat_forgets_nobody_too_early(world: &dyn World) {
     assert_eq!(listed.len(), 2, "{listed:?}");
 }
 
-/// R3.9: two processes with one name are two workers, listed by id. Guard: presence is stored by
-/// id, never by name.
+/// R3.9: two processes with one name are two workers, listed by id.
+/// Guard: presence is stored by id, never by name.
 pub async fn r3_9_two_workers_may_share_a_name(world: &dyn World) {
     for id in ["mailer-b", "mailer-a"] {
         world.beat(&mailer(id)).await;
@@ -221,7 +224,8 @@ pub async fn r3_9_two_workers_may_share_a_name(world: &dyn World) {
 }
 
 /// R3.9: nothing depends on presence: leases of listed workers expire, and leases of unlisted ones
-/// hold. Guard: reclaim tests only the expiry of the lease.
+/// hold.
+/// Guard: reclaim tests only the expiry of the lease.
 pub async fn r3_9_leases_do_not_depend_on_presence(world: &dyn World) {
     let alive = worker("alive");
     world.enqueue(draft()).await;
@@ -237,7 +241,8 @@ pub async fn r3_9_leases_do_not_depend_on_presence(world: &dyn World) {
 }
 
 /// R3.9: a forgotten worker leaves the list at once, and nothing else changes; it is listed again
-/// with its next beat. Guard: the id and the age in the condition of `forget_worker`.
+/// with its next beat.
+/// Guard: the id and the age in the condition of `forget_worker`.
 pub async fn r3_9_a_worker_that_is_forgotten_is_gone_at_once(world: &dyn World) {
     world.enqueue(draft()).await;
     let held = world.reserve_as(worker("a"), 1, HOUR).await.remove(0);
@@ -260,8 +265,8 @@ pub async fn r3_9_a_worker_that_is_forgotten_is_gone_at_once(world: &dyn World) 
     }
 }
 
-/// R3.9: a worker that serves more than it names may serve any queue, or run any kind. Guard: the
-/// comparison of names, and the stored mark that there are more.
+/// R3.9: a worker that serves more than it names may serve any queue, or run any kind.
+/// Guard: the comparison of names, and the stored mark that there are more.
 pub async fn r3_9_a_worker_that_serves_more_than_it_names_may_serve_any(world: &dyn World) {
     let unnamed = world.enqueue(draft().queue("unnamed")).await;
     let other_kind = world.enqueue(JobDraft::new("other", "")).await;

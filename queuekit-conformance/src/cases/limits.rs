@@ -23,8 +23,8 @@ use crate::kit::{
 const KIB: usize = 1024;
 const MIB: usize = 1024 * KIB;
 
-/// R2.7: one oversized item causes the whole call to be refused, with item, field and limit. Guard:
-/// the whole call is checked before the store is contacted.
+/// R2.7: one oversized item causes the whole call to be refused, with item, field and limit.
+/// Guard: the whole call is checked before the store is contacted.
 pub async fn r2_7_an_oversized_item_refuses_the_whole_call(world: &dyn World) {
     let before = world.dump().await;
     let jobs = [draft(), carrying("x".repeat(MIB + 1)), draft()].map(build);
@@ -38,8 +38,8 @@ pub async fn r2_7_an_oversized_item_refuses_the_whole_call(world: &dyn World) {
     world.assert_unchanged(&before).await;
 }
 
-/// R2.7: nothing is truncated silently: a payload at the limit comes back whole. Guard: the width
-/// of the payload's column.
+/// R2.7: nothing is truncated silently: a payload at the limit comes back whole.
+/// Guard: the width of the payload's column.
 pub async fn r2_7_nothing_is_cut_silently(world: &dyn World) {
     let payload: Vec<u8> = (0..MIB).map(|at| (at % 251) as u8).collect();
     let lease = world.lease(JobDraft::new("work", payload.clone())).await;
@@ -66,8 +66,8 @@ pub async fn r12_names(world: &dyn World) {
     }
 }
 
-/// R12: queues with a reserved prefix accept no enqueues. Guard: the check of the queue where a job
-/// is built.
+/// R12: queues with a reserved prefix accept no enqueues.
+/// Guard: the check of the queue where a job is built.
 pub async fn r12_reserved_queues_take_no_jobs(world: &dyn World) {
     for name in ["event.created", "queuekit.x"] {
         assert_invalid(draft().queue(name).build(), "queue");
@@ -104,7 +104,8 @@ pub async fn r12_payload(world: &dyn World) {
     assert_invalid(JobDraft::new("work", vec![0; PAYLOAD_BYTES_HARD + 1]).build(), "payload");
 }
 
-/// R12: metadata has at most 4 KiB of names and values. Guard: the admission of a call.
+/// R12: metadata has at most 4 KiB of names and values.
+/// Guard: the admission of a call.
 pub async fn r12_metadata(world: &dyn World) {
     let of = |bytes: usize| -> Metadata { [("k", "v".repeat(bytes - 1))].into_iter().collect() };
     let id = world.enqueue(draft().metadata(of(4 * KIB))).await;
@@ -113,8 +114,8 @@ pub async fn r12_metadata(world: &dyn World) {
     assert_invalid(world.backend().enqueue(&[over]).await, "metadata");
 }
 
-/// R12: one enqueue call accepts at most as many jobs as the limit, by default 1,000. Guard: the
-/// admission of a call.
+/// R12: one enqueue call accepts at most as many jobs as the limit, by default 1,000.
+/// Guard: the admission of a call.
 pub async fn r12_jobs_per_call(world: &dyn World) {
     let most = world.limits().enqueue_jobs();
     let jobs: Vec<NewJob> = (0..=most).map(|_| build(draft())).collect();
@@ -124,7 +125,8 @@ pub async fn r12_jobs_per_call(world: &dyn World) {
     assert!(outcomes.len() == most && outcomes.iter().all(|outcome| outcome.is_created()));
 }
 
-/// R12: one enqueue call accepts at most 8 MiB. Guard: the admission of a call.
+/// R12: one enqueue call accepts at most 8 MiB.
+/// Guard: the admission of a call.
 pub async fn r12_bytes_per_call(world: &dyn World) {
     let eight: Vec<NewJob> = (0..8).map(|_| build(carrying("x".repeat(MIB)))).collect();
     let mut over = eight.clone();
@@ -135,8 +137,8 @@ pub async fn r12_bytes_per_call(world: &dyn World) {
     assert!(outcomes.iter().all(|outcome| outcome.is_created()));
 }
 
-/// R12: one reserve call leases at most as many jobs as the limit, by default 1,000. Guard: the
-/// admission of the limit.
+/// R12: one reserve call leases at most as many jobs as the limit, by default 1,000.
+/// Guard: the admission of the limit.
 pub async fn r12_jobs_per_reserve(world: &dyn World) {
     let most = world.limits().reserve_jobs();
     world.enqueue_n(most + 1).await;
@@ -160,8 +162,8 @@ pub async fn r12_ttl(world: &dyn World) {
     assert_eq!(world.state(long.id()).await, State::Running);
 }
 
-/// R12: a beat counts for 10 min at most: a longer ttl lists no worker for longer. Guard: the
-/// conversion of a lease's ttl into that of a beat clamps it.
+/// R12: a beat counts for 10 min at most: a longer ttl lists no worker for longer.
+/// Guard: the conversion of a lease's ttl into that of a beat clamps it.
 pub async fn r12_a_beat_lasts_10_min_at_most(world: &dyn World) {
     let mut long = beat_of("w");
     long.ttl = ttl(12 * HOUR).into();
@@ -172,8 +174,8 @@ pub async fn r12_a_beat_lasts_10_min_at_most(world: &dyn World) {
     }
 }
 
-/// R12: a beat names at most 100 queues and 100 kinds; a worker that serves more says so. Guard:
-/// the constructor of the names in a beat, and the width of their columns.
+/// R12: a beat names at most 100 queues and 100 kinds; a worker that serves more says so.
+/// Guard: the constructor of the names in a beat, and the width of their columns.
 pub async fn r12_a_beat_has_at_most_100_names(world: &dyn World) {
     let name = |n: usize| format!("{n:0>NAME_BYTES$}");
     let names = || (0..=BEAT_NAMES).map(name);
@@ -202,8 +204,8 @@ pub async fn r12_max_attempts(world: &dyn World) {
     }
 }
 
-/// R12: a delay is at most 366 days; so are a deadline and a timeout, which are never zero. Guard:
-/// the checks where a job is built, and the width of the columns.
+/// R12: a delay is at most 366 days; so are a deadline and a timeout, which are never zero.
+/// Guard: the checks where a job is built, and the width of the columns.
 pub async fn r12_delay_deadline_and_timeout(world: &dyn World) {
     let longest = draft().delay(DELAY).deadline(DELAY).timeout(TIMEOUT);
     let job = world.job(world.enqueue(longest).await).await;
@@ -232,8 +234,8 @@ pub async fn r12_start(world: &dyn World) {
     world.assert_nothing_to_lease().await;
 }
 
-/// R12: the delay of a reschedule is at most 366 days too. Guard: the check of the delay in
-/// reschedule.
+/// R12: the delay of a reschedule is at most 366 days too.
+/// Guard: the check of the delay in reschedule.
 pub async fn r12_reschedule(world: &dyn World) {
     let id = world.enqueue(draft()).await;
     let before = world.dump().await;
@@ -308,8 +310,8 @@ pub async fn r12_settings(world: &dyn World) {
     }
 }
 
-/// R12: a description is at most 1 KiB of text, and is returned unchanged. Guard: the check of a
-/// patch; stores keep settings that their statements do not read.
+/// R12: a description is at most 1 KiB of text, and is returned unchanged.
+/// Guard: the check of a patch; stores keep settings that their statements do not read.
 pub async fn r12_a_description_is_kept_as_it_is(world: &dyn World) {
     let name = default_queue();
     assert_eq!(world.configure(&name, QueuePatch::default()).await.description, "");
@@ -328,8 +330,8 @@ pub async fn r12_a_description_is_kept_as_it_is(world: &dyn World) {
     }
 }
 
-/// R12: the delay of a nack is clamped to 30 days and never refused. Guard: the constructor of
-/// nacks.
+/// R12: the delay of a nack is clamped to 30 days and never refused.
+/// Guard: the constructor of nacks.
 pub async fn r12_nack_delay(world: &dyn World) {
     let lease = world.lease(draft()).await;
     let nack = |delay| Nack::new(lease.token.clone(), NackKind::Retry, "failed", delay);

@@ -14,8 +14,8 @@ fn all() -> JobFilter {
     JobFilter::default()
 }
 
-/// R8.1: an unknown id returns `None`, and a handle sees its own writes at once. Guard: reads use
-/// the data that the handle has written.
+/// R8.1: an unknown id returns `None`, and a handle sees its own writes at once.
+/// Guard: reads use the data that the handle has written.
 pub async fn r8_1_a_handle_sees_its_own_writes(world: &dyn World) {
     let id = world.enqueue(draft()).await;
     assert_eq!(world.state(id).await, State::Pending);
@@ -48,7 +48,8 @@ pub async fn r8_1_reads_change_nothing(world: &dyn World) {
 }
 
 /// R8.2: jobs are listed queue by queue, by name; in a queue status by status; and in a status in
-/// its own order. Guard: the whole order of a listing.
+/// its own order.
+/// Guard: the whole order of a listing.
 pub async fn r8_2_jobs_are_listed_in_the_documented_order(world: &dyn World) {
     let mut wanted = Vec::new();
     for name in ["b", "a"] {
@@ -134,8 +135,8 @@ pub async fn r8_2_blocked_jobs_are_listed_by_key(world: &dyn World) {
     assert_eq!(blocked, wanted);
 }
 
-/// R8.2: the waiting jobs of a fair queue are listed by key, then sequence. Guard: a fair queue has
-/// no order by priority.
+/// R8.2: the waiting jobs of a fair queue are listed by key, then sequence.
+/// Guard: a fair queue has no order by priority.
 pub async fn r8_2_a_fair_queue_is_listed_by_key(world: &dyn World) {
     let fair = QueuePatch::default().order(Order::Fair).per_key(9);
     world.configure(&default_queue(), fair).await;
@@ -158,7 +159,8 @@ pub async fn r8_2_a_fair_queue_is_listed_by_key(world: &dyn World) {
 }
 
 /// R8.2: the waiting jobs of a strict queue are listed in serving order, including the later ones
-/// of a key. Guard: a page begins after the last job of the previous page, wherever that job is.
+/// of a key.
+/// Guard: a page begins after the last job of the previous page, wherever that job is.
 pub async fn r8_2_ready_jobs_of_keys_are_listed_once(world: &dyn World) {
     world.configure(&default_queue(), QueuePatch::default().per_key(9)).await;
     let drafts = [keyed("a"), keyed("a"), draft(), keyed("b"), keyed("b"), keyed("a")];
@@ -170,8 +172,8 @@ pub async fn r8_2_ready_jobs_of_keys_are_listed_once(world: &dyn World) {
 }
 
 /// R8.2: a job that ran while its queue changed its order is listed when it waits again, and a
-/// listing has every job that the counts include. Guard: a listing finds waiting jobs independently
-/// of the order that the queue had before.
+/// listing has every job that the counts include.
+/// Guard: a listing finds waiting jobs independently of the order that the queue had before.
 pub async fn r8_2_a_job_that_ran_while_the_order_changed_is_listed(world: &dyn World) {
     for (name, was, will_be) in
         [("to-fair", Order::Strict, Order::Fair), ("to-strict", Order::Fair, Order::Strict)]

@@ -25,8 +25,8 @@ pub async fn r4_1_a_stale_nack_changes_nothing(world: &dyn World) {
     world.complete(&live).await;
 }
 
-/// R4.1: a repeated nack changes nothing, and returns its first outcome or LeaseLost. Guard: a nack
-/// ends its lease.
+/// R4.1: a repeated nack changes nothing, and returns its first outcome or LeaseLost.
+/// Guard: a nack ends its lease.
 pub async fn r4_1_a_repeated_nack_changes_nothing(world: &dyn World) {
     for kind in [NackKind::Retry, NackKind::Release, NackKind::Fatal, NackKind::Cancelled] {
         let lease = world.lease(draft()).await;
@@ -88,8 +88,8 @@ pub async fn r4_3_the_final_attempt_dead_letters(world: &dyn World) {
     world.assert_nothing_to_lease().await;
 }
 
-/// R4.4: a release spends no attempt and records no error, and the job waits for its delay. Guard:
-/// attempts - 1 in the same step.
+/// R4.4: a release spends no attempt and records no error, and the job waits for its delay.
+/// Guard: attempts - 1 in the same step.
 pub async fn r4_4_a_release_spends_nothing(world: &dyn World) {
     let lease = world.lease(draft().max_attempts(1)).await;
     world.release(&lease, HOUR).await;
@@ -103,7 +103,8 @@ pub async fn r4_4_a_release_spends_nothing(world: &dyn World) {
     assert_eq!((again.attempt, again.releases), (1, 1));
 }
 
-/// R4.4: a release after a failure keeps the failure. Guard: a release undoes only its own attempt.
+/// R4.4: a release after a failure keeps the failure.
+/// Guard: a release undoes only its own attempt.
 pub async fn r4_4_a_release_keeps_earlier_failures(world: &dyn World) {
     let lease = world.lease(draft()).await;
     world.fail(&lease, Duration::ZERO).await;
@@ -114,8 +115,8 @@ pub async fn r4_4_a_release_keeps_earlier_failures(world: &dyn World) {
     assert_eq!(world.reserve_one().await.attempt, 2);
 }
 
-/// R4.5: each failure is in the history: attempt, lease, worker, time and error. Guard: nack
-/// appends an entry.
+/// R4.5: each failure is in the history: attempt, lease, worker, time and error.
+/// Guard: nack appends an entry.
 pub async fn r4_5_each_failure_is_remembered(world: &dyn World) {
     let id = world.enqueue(draft().max_attempts(3)).await;
     let mut expected = Vec::new();
@@ -141,7 +142,8 @@ pub async fn r4_5_each_failure_is_remembered(world: &dyn World) {
     assert_eq!(errors, expected, "they survive the dead-letter queue");
 }
 
-/// R4.5: the last 20 failures are kept. Guard: the limit of a job's history.
+/// R4.5: the last 20 failures are kept.
+/// Guard: the limit of a job's history.
 pub async fn r4_5_the_last_failures_are_kept(world: &dyn World) {
     let id = world.enqueue(draft().max_attempts(100)).await;
     for _ in 0..25 {
@@ -154,7 +156,8 @@ pub async fn r4_5_the_last_failures_are_kept(world: &dyn World) {
     assert_eq!(attempts, (6..=25).collect::<Vec<_>>());
 }
 
-/// R4.6: a nack never fails because of its text. Guard: the text is sanitized before it is stored.
+/// R4.6: a nack never fails because of its text.
+/// Guard: the text is sanitized before it is stored.
 pub async fn r4_6_any_text_is_accepted(world: &dyn World) {
     let texts = [
         ErrorText::from(""),
@@ -179,8 +182,8 @@ pub async fn r4_6_any_text_is_accepted(world: &dyn World) {
     assert!(stored[4].as_str().len() <= ERROR_BYTES && stored[4].as_str().len() > ERROR_BYTES - 4);
 }
 
-/// R4.7: a delay is clamped to 30 days, and the outcome has the delay that was used. Guard: the
-/// clamp in the constructor of nacks.
+/// R4.7: a delay is clamped to 30 days, and the outcome has the delay that was used.
+/// Guard: the clamp in the constructor of nacks.
 pub async fn r4_7_the_delay_is_clamped_and_answered(world: &dyn World) {
     for kind in [NackKind::Retry, NackKind::Release] {
         let lease = world.lease(draft()).await;
@@ -200,7 +203,8 @@ pub async fn r4_7_the_delay_is_clamped_and_answered(world: &dyn World) {
 }
 
 /// R1.3: a fatal failure dead-letters the job even with attempts left; a nack Cancelled ends it as
-/// cancelled. Guard: the kind of the nack decides, not the attempts.
+/// cancelled.
+/// Guard: the kind of the nack decides, not the attempts.
 pub async fn r1_3_fatal_dead_letters_and_cancelled_cancels(world: &dyn World) {
     let fatal = world.lease(draft()).await;
     world.kill(&fatal).await;

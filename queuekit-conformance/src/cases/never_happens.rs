@@ -12,8 +12,8 @@ use queuekit_core::{
 use crate::World;
 use crate::kit::{DAY, HOUR, default_queue, draft, in_parallel, request};
 
-/// R0.1: if many callers settle one lease at the same time, exactly one takes effect. Guard: the
-/// conditional write of ack, nack and dead-lettering.
+/// R0.1: if many callers settle one lease at the same time, exactly one takes effect.
+/// Guard: the conditional write of ack, nack and dead-lettering.
 pub async fn r0_1_of_settlers_at_once_one_takes_effect(world: &dyn World) {
     let handles = world.handles().await;
     for _ in 0..20 {
@@ -50,8 +50,8 @@ async fn settle(store: Arc<dyn Backend>, token: LeaseToken, turn: usize) -> bool
     }
 }
 
-/// R0.1: an exchange returns what ack, nack and reserve would, in this order, in one step. Guard:
-/// an exchange settles first, which frees partition keys for the reserve.
+/// R0.1: an exchange returns what ack, nack and reserve would, in this order, in one step.
+/// Guard: an exchange settles first, which frees partition keys for the reserve.
 pub async fn r0_1_exchange_settles_before_it_reserves(world: &dyn World) {
     let drafts = ["first", "second", "third"].map(|_| draft().partition_key("k"));
     let [first, second, third] = world.enqueue_all(drafts).await[..] else {
@@ -79,8 +79,8 @@ pub async fn r0_1_exchange_settles_before_it_reserves(world: &dyn World) {
     assert_eq!(exchanged.reserved.leases[0].id(), third);
 }
 
-/// R0.2: a job that enqueue accepted ends, is still stored, or was deleted on request. Guard: only
-/// delete and retention remove a job.
+/// R0.2: a job that enqueue accepted ends, is still stored, or was deleted on request.
+/// Guard: only delete and retention remove a job.
 pub async fn r0_2_an_accepted_job_is_never_lost(world: &dyn World) {
     let ids = world.enqueue_n(60).await;
     let leases = world.reserve(50).await;
@@ -114,8 +114,8 @@ pub async fn r0_2_an_accepted_job_is_never_lost(world: &dyn World) {
     }
 }
 
-/// R0.3: a job never has more leases than `max_attempts`, however often they expire. Guard: reclaim
-/// checks the attempts.
+/// R0.3: a job never has more leases than `max_attempts`, however often they expire.
+/// Guard: reclaim checks the attempts.
 pub async fn r0_3_never_more_leases_than_max_attempts(world: &dyn World) {
     let id = world.enqueue(draft().max_attempts(3)).await;
     let mut leases = 0;
@@ -127,8 +127,8 @@ pub async fn r0_3_never_more_leases_than_max_attempts(world: &dyn World) {
     assert_eq!(world.state(id).await, State::Dead);
 }
 
-/// R0.3: a job never has two live leases. Guard: reserve leases only pending jobs and those with an
-/// expired lease.
+/// R0.3: a job never has two live leases.
+/// Guard: reserve leases only pending jobs and those with an expired lease.
 pub async fn r0_3_a_leased_job_is_leased_to_nobody_else(world: &dyn World) {
     let lease = world.lease(draft()).await;
     for store in world.handles().await {
@@ -139,8 +139,8 @@ pub async fn r0_3_a_leased_job_is_leased_to_nobody_else(world: &dyn World) {
     world.assert_nothing_to_lease().await;
 }
 
-/// R0.4: now is the time of the store's clock, whatever the client's clock shows. Guard: the
-/// store's clock in enqueue and reserve.
+/// R0.4: now is the time of the store's clock, whatever the client's clock shows.
+/// Guard: the store's clock in enqueue and reserve.
 pub async fn r0_4_now_is_the_stores_clock(world: &dyn World) {
     let before = world.store_now().await;
     world.advance(400 * DAY).await;

@@ -12,8 +12,8 @@ use super::schedules::{EVERY, hourly, nominal_of};
 use crate::World;
 use crate::kit::{default_queue, draft, in_parallel, schedule_name};
 
-/// R15.2: each occurrence is enqueued once, however many processes tick. Guard: one conditional
-/// step changes the row and enqueues its jobs.
+/// R15.2: each occurrence is enqueued once, however many processes tick.
+/// Guard: one conditional step changes the row and enqueues its jobs.
 pub async fn r15_2_each_occurrence_is_enqueued_once(world: &dyn World) {
     world.declare(hourly("s")).await;
     let mut nominal = Vec::new();
@@ -35,8 +35,8 @@ pub async fn r15_2_each_occurrence_is_enqueued_once(world: &dyn World) {
     assert_eq!((stored.enqueued, stored.next_at), (5, Some(nominal[4] + EVERY)));
 }
 
-/// R15.2: a caller that has read an older version of the row enqueues nothing. Guard: the condition
-/// on the revision, and the jobs in the same step.
+/// R15.2: a caller that has read an older version of the row enqueues nothing.
+/// Guard: the condition on the revision, and the jobs in the same step.
 pub async fn r15_2_a_stale_change_enqueues_nothing(world: &dyn World) {
     world.declare(hourly("s")).await;
     let row = world.schedule_row("s").await;
@@ -58,8 +58,8 @@ pub async fn r15_2_a_stale_change_enqueues_nothing(world: &dyn World) {
     assert_eq!(world.all_jobs().await.len(), 1);
 }
 
-/// R15.2: a schedule that was removed and created again is a different one. Guard: revisions are
-/// never used twice.
+/// R15.2: a schedule that was removed and created again is a different one.
+/// Guard: revisions are never used twice.
 pub async fn r15_2_a_schedule_made_again_is_another(world: &dyn World) {
     world.declare(hourly("s")).await;
     let old = world.schedule_row("s").await;
@@ -77,8 +77,8 @@ pub async fn r15_2_a_schedule_made_again_is_another(world: &dyn World) {
     assert!(world.all_jobs().await.is_empty());
 }
 
-/// R15.2: a change that is repeated after a lost reply enqueues its job once. Guard: the id of a
-/// job is a function of schedule, time and queue.
+/// R15.2: a change that is repeated after a lost reply enqueues its job once.
+/// Guard: the id of a job is a function of schedule, time and queue.
 pub async fn r15_2_a_job_that_is_stored_is_left_as_it_is(world: &dyn World) {
     world.declare(hourly("s")).await;
     let job = draft().build().expect("a job");
@@ -97,8 +97,8 @@ pub async fn r15_2_a_job_that_is_stored_is_left_as_it_is(world: &dyn World) {
 }
 
 /// R15.2: a change that is delayed between any two of its steps enqueues its job once, even if
-/// another process has completed it meanwhile and the job is no longer stored. Guard: the jobs of a
-/// change are stored once, whichever process stores them.
+/// another process has completed it meanwhile and the job is no longer stored.
+/// Guard: the jobs of a change are stored once, whichever process stores them.
 pub async fn r15_2_a_change_that_others_finish_enqueues_once(world: &dyn World) {
     let other = world.handles().await.pop().expect("a handle");
     let schedules = other.capabilities().schedules.expect("the capability Schedules");
@@ -135,8 +135,8 @@ pub async fn r15_2_a_change_that_others_finish_enqueues_once(world: &dyn World) 
     }
 }
 
-/// R15.2: of several concurrent changes based on the same row, one takes effect. Guard: the
-/// condition on the revision.
+/// R15.2: of several concurrent changes based on the same row, one takes effect.
+/// Guard: the condition on the revision.
 pub async fn r15_2_of_changes_at_once_one_takes_effect(world: &dyn World) {
     world.declare(hourly("s")).await;
     let row = world.schedule_row("s").await;

@@ -9,8 +9,8 @@ use queuekit_core::{AckOutcome, EnqueueOutcome, QueuePatch, State, Status};
 use crate::World;
 use crate::kit::{DAY, HOUR, MINUTE, default_queue, draft, keyed, unique};
 
-/// R6.3: a retried job keeps its id and its history, and its attempts start again. Guard: retry is
-/// an update, never delete and enqueue.
+/// R6.3: a retried job keeps its id and its history, and its attempts start again.
+/// Guard: retry is an update, never delete and enqueue.
 pub async fn r6_3_retry_starts_anew_and_keeps_the_history(world: &dyn World) {
     let lease = world.lease(draft().max_attempts(2)).await;
     world.fail(&lease, Duration::ZERO).await;
@@ -28,7 +28,8 @@ pub async fn r6_3_retry_starts_anew_and_keeps_the_history(world: &dyn World) {
 }
 
 /// R6.3: dead and cancelled jobs can be retried; for a job that has not ended, or is completed,
-/// retry is a conflict. Guard: the state in the condition of retry.
+/// retry is a conflict.
+/// Guard: the state in the condition of retry.
 pub async fn r6_3_only_dead_and_cancelled_jobs_come_back(world: &dyn World) {
     for state in State::ALL {
         let lease = world.lease(draft()).await;
@@ -53,7 +54,8 @@ pub async fn r6_3_only_dead_and_cancelled_jobs_come_back(world: &dyn World) {
 }
 
 /// R6.3: a job can be retried only if no other job holds its idempotency key; it then holds the key
-/// again. Guard: retry takes the key in its one step.
+/// again.
+/// Guard: retry takes the key in its one step.
 pub async fn r6_3_retry_takes_its_idempotency_key_again(world: &dyn World) {
     let draft = || unique("k").unique_until_done();
     let lease = world.lease(draft()).await;
@@ -68,8 +70,8 @@ pub async fn r6_3_retry_takes_its_idempotency_key_again(world: &dyn World) {
     assert_eq!(outcome, EnqueueOutcome::Duplicate { existing: lease.id() });
 }
 
-/// R6.3: a job whose key is taken does not prevent the retry of others in the batch. Guard: a
-/// conflict is an outcome of its item, not a failure of the call.
+/// R6.3: a job whose key is taken does not prevent the retry of others in the batch.
+/// Guard: a conflict is an outcome of its item, not a failure of the call.
 pub async fn r6_3_a_taken_key_keeps_no_other_from_coming_back(world: &dyn World) {
     let drafts = [draft(), unique("k").unique_until_done(), draft()];
     let dead = world.enqueue_all(drafts).await;
@@ -82,7 +84,8 @@ pub async fn r6_3_a_taken_key_keeps_no_other_from_coming_back(world: &dyn World)
     assert_eq!(outcomes, [retried, RetryOutcome::Conflict, retried]);
 }
 
-/// R6.3: a full queue does not prevent a retry. Guard: retry ignores `max_pending`.
+/// R6.3: a full queue does not prevent a retry.
+/// Guard: retry ignores `max_pending`.
 pub async fn r6_3_retry_ignores_max_pending(world: &dyn World) {
     let lease = world.lease(draft()).await;
     world.kill(&lease).await;
@@ -92,7 +95,8 @@ pub async fn r6_3_retry_ignores_max_pending(world: &dyn World) {
 }
 
 /// R6.3: a retried job with a partition key is the last of its key; under `hold` a dead head keeps
-/// its place. Guard: retry assigns a new sequence, except to a dead head under `hold`.
+/// its place.
+/// Guard: retry assigns a new sequence, except to a dead head under `hold`.
 pub async fn r6_3_retry_under_hold_keeps_the_place_in_the_key(world: &dyn World) {
     for policy in [KeyOnDead::Continue, KeyOnDead::Hold] {
         world.configure(&default_queue(), QueuePatch::default().key_on_dead(policy)).await;
@@ -145,8 +149,8 @@ pub async fn r6_4_only_pending_jobs_are_rescheduled(world: &dyn World) {
     }
 }
 
-/// R6.6: cancel has the documented effect and outcome in every state. Guard: the state in the
-/// condition of cancel.
+/// R6.6: cancel has the documented effect and outcome in every state.
+/// Guard: the state in the condition of cancel.
 pub async fn r6_6_cancel_answers_by_state(world: &dyn World) {
     let expected = [
         (State::Pending, CancelOutcome::Cancelled),
@@ -182,8 +186,8 @@ pub async fn r6_6_cancel_answers_by_state(world: &dyn World) {
     }
 }
 
-/// R6.6: a job that was cancelled before it ran never runs. Guard: cancel removes the job from the
-/// serving order.
+/// R6.6: a job that was cancelled before it ran never runs.
+/// Guard: cancel removes the job from the serving order.
 pub async fn r6_6_a_cancelled_job_never_runs(world: &dyn World) {
     let ids = world.enqueue_n(3).await;
     let later = world.enqueue(draft().delay(HOUR)).await;

@@ -10,8 +10,8 @@ use queuekit_core::{JobDraft, JobId, Lease, Priority, QueuePatch};
 use crate::World;
 use crate::kit::{HOUR, MINUTE, default_queue, draft, in_parallel, keyed, request, unique};
 
-/// R7.1: the order is priority, then time, then sequence. Guard: the order of the index that
-/// reserve reads.
+/// R7.1: the order is priority, then time, then sequence.
+/// Guard: the order of the index that reserve reads.
 pub async fn r7_1_priority_then_time_then_sequence(world: &dyn World) {
     let mut wanted = Vec::new();
     for at in 0..60_u64 {
@@ -32,8 +32,8 @@ pub async fn r7_1_priority_then_time_then_sequence(world: &dyn World) {
     assert_eq!(served, wanted);
 }
 
-/// R7.1: within a batch, and across batches of one instant, the sequence decides. Guard: items get
-/// their sequence in their order.
+/// R7.1: within a batch, and across batches of one instant, the sequence decides.
+/// Guard: items get their sequence in their order.
 pub async fn r7_1_jobs_of_one_instant_are_first_come_first_served(world: &dyn World) {
     let mut wanted = Vec::new();
     for round in 0..5 {
@@ -44,8 +44,8 @@ pub async fn r7_1_jobs_of_one_instant_are_first_come_first_served(world: &dyn Wo
     assert_eq!(world.serve_all(&default_queue()).await, wanted);
 }
 
-/// R7.1: a job that fails or is rescheduled is ordered by its new time and its old sequence. Guard:
-/// nack changes the schedule, not the sequence.
+/// R7.1: a job that fails or is rescheduled is ordered by its new time and its old sequence.
+/// Guard: nack changes the schedule, not the sequence.
 pub async fn r7_1_a_failed_run_goes_by_its_new_time(world: &dyn World) {
     let ids = world.enqueue_n(3).await;
     let lease = world.reserve_one().await;
@@ -67,8 +67,8 @@ pub async fn r7_1_a_failed_run_goes_by_its_new_time(world: &dyn World) {
     );
 }
 
-/// R7.1: a delayed job is ordered by the time at which it became due, not by its enqueue. Guard:
-/// `scheduled_at` in the order.
+/// R7.1: a delayed job is ordered by the time at which it became due, not by its enqueue.
+/// Guard: `scheduled_at` in the order.
 pub async fn r7_1_a_delayed_job_goes_by_when_it_was_due(world: &dyn World) {
     let late = world.enqueue(draft().delay(30 * MINUTE)).await;
     let soon = world.enqueue(draft().delay(10 * MINUTE)).await;
@@ -78,8 +78,8 @@ pub async fn r7_1_a_delayed_job_goes_by_when_it_was_due(world: &dyn World) {
     assert_eq!(world.reserve_ids(5).await, [soon, middle, late]);
 }
 
-/// R7.1: with one reserver, the most urgent job is served next, whenever it is enqueued. Guard: no
-/// search hint skips a job that appears before the remembered place.
+/// R7.1: with one reserver, the most urgent job is served next, whenever it is enqueued.
+/// Guard: no search hint skips a job that appears before the remembered place.
 pub async fn r7_1_the_most_urgent_is_next(world: &dyn World) {
     world.enqueue_n(20).await;
     for level in [11, 12, 13] {
@@ -90,8 +90,8 @@ pub async fn r7_1_the_most_urgent_is_next(world: &dyn World) {
     }
 }
 
-/// R7.2: concurrent reservers share a prefix of the order, without gaps and duplicates. Guard: a
-/// reserve skips only the jobs that others hold.
+/// R7.2: concurrent reservers share a prefix of the order, without gaps and duplicates.
+/// Guard: a reserve skips only the jobs that others hold.
 pub async fn r7_2_reservers_at_once_take_a_prefix(world: &dyn World) {
     let drafts = (0..300_u32).map(|at| {
         let priority = Priority::new((at * 13 % 32) as u8).expect("a priority");
@@ -132,8 +132,8 @@ pub async fn r7_2_reservers_at_once_take_a_prefix(world: &dyn World) {
     assert!(taken == prefix, "the calls together took no prefix of the order");
 }
 
-/// R7.4: in a fair queue each key with eligible jobs gets at least half its share. Guard: keys take
-/// turns, however long the backlog of one key is.
+/// R7.4: in a fair queue each key with eligible jobs gets at least half its share.
+/// Guard: keys take turns, however long the backlog of one key is.
 pub async fn r7_4_no_key_starves_behind_a_long_backlog(world: &dyn World) {
     for limit in [1, 4, 10] {
         fair(world, 100).await;
@@ -150,7 +150,8 @@ pub async fn r7_4_no_key_starves_behind_a_long_backlog(world: &dyn World) {
     }
 }
 
-/// R7.4: jobs without a key share one turn. Guard: jobs without a key are treated as one key.
+/// R7.4: jobs without a key share one turn.
+/// Guard: jobs without a key are treated as one key.
 pub async fn r7_4_jobs_without_a_key_share_one_turn(world: &dyn World) {
     fair(world, 100).await;
     world.enqueue_all((0..500).map(|_| draft())).await;
@@ -163,8 +164,8 @@ pub async fn r7_4_jobs_without_a_key_share_one_turn(world: &dyn World) {
     }
 }
 
-/// R7.4: within a key, the order and the exclusion of R7.3 hold. Guard: a turn serves the head of
-/// the key.
+/// R7.4: within a key, the order and the exclusion of R7.3 hold.
+/// Guard: a turn serves the head of the key.
 pub async fn r7_4_within_a_key_the_order_holds(world: &dyn World) {
     fair(world, 1).await;
     let mut wanted: BTreeMap<&str, Vec<JobId>> = BTreeMap::new();
@@ -191,8 +192,8 @@ pub async fn r7_4_within_a_key_the_order_holds(world: &dyn World) {
     }
 }
 
-/// R7.4: a new key gets its turn at once; a key without jobs takes no turn. Guard: only keys with
-/// eligible jobs take turns.
+/// R7.4: a new key gets its turn at once; a key without jobs takes no turn.
+/// Guard: only keys with eligible jobs take turns.
 pub async fn r7_4_a_late_key_gets_its_turn(world: &dyn World) {
     fair(world, 100).await;
     world.enqueue_all((0..200).map(|_| keyed("early"))).await;
@@ -237,8 +238,8 @@ pub async fn r7_4_a_key_that_was_idle_is_owed_nothing(world: &dyn World) {
     }
 }
 
-/// R7.4: keys that appear repeatedly do not delay the turns of an older key. Guard: a new key joins
-/// the next round, not the current one.
+/// R7.4: keys that appear repeatedly do not delay the turns of an older key.
+/// Guard: a new key joins the next round, not the current one.
 pub async fn r7_4_new_keys_take_no_turn_from_an_old_one(world: &dyn World) {
     fair(world, 1).await;
     world.enqueue_all((0..20).map(|_| keyed("old"))).await;
@@ -275,8 +276,8 @@ async fn claim(world: &dyn World, jobs: usize, limit: usize) -> BTreeMap<String,
     claims
 }
 
-/// R7.1: a job's place depends on its priority and time, not on its content. Guard: kinds, payloads
-/// and attempts are not part of the order.
+/// R7.1: a job's place depends on its priority and time, not on its content.
+/// Guard: kinds, payloads and attempts are not part of the order.
 pub async fn r7_1_nothing_else_has_a_place_in_the_order(world: &dyn World) {
     let drafts = [
         JobDraft::new("z", "z").max_attempts(9),

@@ -10,7 +10,8 @@ fn all() -> JobFilter {
 }
 
 /// R8.2: a job that stays in its state is listed exactly once, whatever happens to others between
-/// pages. Guard: the cursor is a position, never an offset.
+/// pages.
+/// Guard: the cursor is a position, never an offset.
 pub async fn r8_2_what_stays_comes_exactly_once(world: &dyn World) {
     for size in [1, 3, 10] {
         let stay = world.enqueue_n(30).await;
@@ -43,8 +44,8 @@ pub async fn r8_2_what_stays_comes_exactly_once(world: &dyn World) {
     }
 }
 
-/// R8.2: ended jobs too are listed exactly once while more jobs end. Guard: the position of an
-/// ended job has its time and its id, newest first.
+/// R8.2: ended jobs too are listed exactly once while more jobs end.
+/// Guard: the position of an ended job has its time and its id, newest first.
 pub async fn r8_2_finished_jobs_come_exactly_once(world: &dyn World) {
     let stay = world.enqueue_n(20).await;
     for lease in world.reserve(20).await {
@@ -67,8 +68,8 @@ pub async fn r8_2_finished_jobs_come_exactly_once(world: &dyn World) {
     }
 }
 
-/// R8.2: jobs with the same lease expiry or end are listed exactly once, page by page. Guard: the
-/// position of a page has more than a time.
+/// R8.2: jobs with the same lease expiry or end are listed exactly once, page by page.
+/// Guard: the position of a page has more than a time.
 pub async fn r8_2_what_happened_at_once_comes_exactly_once(world: &dyn World) {
     let mut ids = world.enqueue_n(20).await;
     let leases = world.reserve(20).await;
@@ -92,8 +93,8 @@ pub async fn r8_2_what_happened_at_once_comes_exactly_once(world: &dyn World) {
     }
 }
 
-/// R8.2: a cursor is bound to its filter, and can be written as opaque text and read again. Guard:
-/// the fingerprint in a cursor.
+/// R8.2: a cursor is bound to its filter, and can be written as opaque text and read again.
+/// Guard: the fingerprint in a cursor.
 pub async fn r8_2_a_cursor_is_bound_to_its_filter(world: &dyn World) {
     world.enqueue_n(5).await;
     let filter = all().queue(default_queue()).limit(2);
@@ -125,8 +126,8 @@ pub async fn r8_2_a_forged_position_is_refused_or_harmless(world: &dyn World) {
     assert_eq!(world.list(filter).await.len(), ids.len());
 }
 
-/// R8.2: with any digit of a valid cursor changed, the answer is a page or Invalid. Guard: a
-/// position is checked as a whole before the store uses it.
+/// R8.2: with any digit of a valid cursor changed, the answer is a page or Invalid.
+/// Guard: a position is checked as a whole before the store uses it.
 pub async fn r8_2_a_cursor_with_a_digit_changed_is_refused_or_harmless(world: &dyn World) {
     one_in_each_status(world).await;
     let filter = all().limit(1);

@@ -87,16 +87,16 @@ pub async fn r6_5_a_cancelled_job_frees_the_slot(world: &dyn World) {
     }
 }
 
-/// R6.5: a job whose record became unreadable frees the slot. Guard: dead-lettering an unreadable
-/// record frees the slot in its own step.
+/// R6.5: a job whose record became unreadable frees the slot.
+/// Guard: dead-lettering an unreadable record frees the slot in its own step.
 pub async fn r6_5_an_unreadable_job_frees_the_slot(world: &dyn World) {
     for place in PLACES {
         check(world, End::Corrupt, place, |world, job| Box::pin(corrupt(world, job))).await;
     }
 }
 
-/// R6.5: retention, deletion and retry of a dead head under `hold` free the key. Guard: prune,
-/// delete and retry release the key of a dead head.
+/// R6.5: retention, deletion and retry of a dead head under `hold` free the key.
+/// Guard: prune, delete and retry release the key of a dead head.
 pub async fn r6_5_a_held_key_is_freed_when_its_dead_head_goes(world: &dyn World) {
     let age = Keep::ALL.max_age(10 * MINUTE);
     let retention = Retention::ALL.done(age).dead(age);
@@ -123,7 +123,8 @@ pub async fn r6_5_a_held_key_is_freed_when_its_dead_head_goes(world: &dyn World)
 }
 
 /// R6.5: under `hold`, only a dead head holds its key: jobs that ended otherwise, and dead jobs
-/// behind another, do not. Guard: `hold` tests the state and the place of a job.
+/// behind another, do not.
+/// Guard: `hold` tests the state and the place of a job.
 pub async fn r6_5_under_hold_other_ends_free_the_slot(world: &dyn World) {
     for end in ["ack", "call off", "delete", "cancel"] {
         let name = queue(&end.replace(' ', "-"));
@@ -141,7 +142,8 @@ pub async fn r6_5_under_hold_other_ends_free_the_slot(world: &dyn World) {
 }
 
 /// R6.5: under `hold`, a job that dies behind a waiting or running job of its key does not hold the
-/// key. Guard: the check for earlier waiting and running jobs when a job dies.
+/// key.
+/// Guard: the check for earlier waiting and running jobs when a job dies.
 pub async fn r6_5_a_job_that_died_behind_its_head_holds_nothing(world: &dyn World) {
     for head_does in ["run", "wait", "wait for its time"] {
         let name = queue(&head_does.replace(' ', "-"));

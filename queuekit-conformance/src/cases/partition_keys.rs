@@ -81,7 +81,8 @@ pub async fn r7_3_under_skip_a_waiting_head_is_passed(world: &dyn World) {
 }
 
 /// R7.3: under `skip` a job can run once it is due, even if another job of its key became due
-/// before it. Guard: the search for due jobs of a key does not end at the first.
+/// before it.
+/// Guard: the search for due jobs of a key does not end at the first.
 pub async fn r7_3_under_skip_each_job_counts_from_its_time(world: &dyn World) {
     let skip = QueuePatch::default().key_on_wait(KeyOnWait::Skip);
     world.configure(&default_queue(), skip).await;
@@ -93,8 +94,8 @@ pub async fn r7_3_under_skip_each_job_counts_from_its_time(world: &dyn World) {
     assert_eq!(world.serve_all(&default_queue()).await, [urgent, plain, low]);
 }
 
-/// R7.3: after a dead head the next job runs; under `hold` the dead head holds the key. Guard: the
-/// setting `key_on_dead`.
+/// R7.3: after a dead head the next job runs; under `hold` the dead head holds the key.
+/// Guard: the setting `key_on_dead`.
 pub async fn r7_3_a_dead_head_continues_or_holds(world: &dyn World) {
     let waits = [KeyOnWait::Block, KeyOnWait::Skip];
     let policies = [KeyOnDead::Continue, KeyOnDead::Hold];
@@ -118,8 +119,8 @@ pub async fn r7_3_a_dead_head_continues_or_holds(world: &dyn World) {
     }
 }
 
-/// R7.3: a key that a dead head holds is free once `key_on_dead` is `continue`. Guard: a change of
-/// `key_on_dead` checks every key again.
+/// R7.3: a key that a dead head holds is free once `key_on_dead` is `continue`.
+/// Guard: a change of `key_on_dead` checks every key again.
 pub async fn r7_3_a_hold_that_is_lifted_frees_the_key(world: &dyn World) {
     let name = default_queue();
     for order in [Order::Strict, Order::Fair] {
@@ -153,8 +154,8 @@ pub async fn r7_3_per_key_run_at_once_in_order(world: &dyn World) {
     assert_eq!(world.status(ids[4]).await, Status::Blocked);
 }
 
-/// R7.3: a lower `per_key` takes effect as leases end, a higher one at once. Guard: the count of
-/// live leases, not of slots that were granted.
+/// R7.3: a lower `per_key` takes effect as leases end, a higher one at once.
+/// Guard: the count of live leases, not of slots that were granted.
 pub async fn r7_3_a_changed_per_key_binds_as_leases_end(world: &dyn World) {
     let patch = |leases| QueuePatch::default().per_key(leases);
     world.configure(&default_queue(), patch(3)).await;
@@ -172,7 +173,8 @@ pub async fn r7_3_a_changed_per_key_binds_as_leases_end(world: &dyn World) {
 }
 
 /// R7.3: an expired lease holds its key until it is reclaimed; then the same job is the first of
-/// the key. Guard: a reclaimed job keeps its sequence in the key.
+/// the key.
+/// Guard: a reclaimed job keeps its sequence in the key.
 pub async fn r7_3_an_expired_head_runs_again_first(world: &dyn World) {
     let head = world.enqueue(keyed("k")).await;
     let next = world.enqueue(keyed("k")).await;
@@ -183,7 +185,8 @@ pub async fn r7_3_an_expired_head_runs_again_first(world: &dyn World) {
     assert_eq!(world.serve_all(&default_queue()).await, [head, next]);
 }
 
-/// R7.3: freeing a slot twice gives only one slot. Guard: a stale lease frees nothing.
+/// R7.3: freeing a slot twice gives only one slot.
+/// Guard: a stale lease frees nothing.
 pub async fn r7_3_a_stale_end_frees_no_second_slot(world: &dyn World) {
     world.enqueue_all((0..4).map(|_| keyed("k").max_attempts(9))).await;
     let stale = world.reserve_one().await;
@@ -215,8 +218,8 @@ pub async fn r7_3_an_enqueue_that_races_the_keys_end_is_served(world: &dyn World
     }
 }
 
-/// R7.3: at most `per_key` jobs run at once, and in order, with any number of reservers. Guard:
-/// exclusion is a constraint, not a check on a snapshot.
+/// R7.3: at most `per_key` jobs run at once, and in order, with any number of reservers.
+/// Guard: exclusion is a constraint, not a check on a snapshot.
 pub async fn r7_3_exclusion_holds_among_many_reservers(world: &dyn World) {
     let keys: Vec<String> = (0..4).map(|key| format!("k{key}")).collect();
     let drafts = (0..120).map(|job: usize| keyed(&keys[job % keys.len()]));

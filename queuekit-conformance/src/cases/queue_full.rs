@@ -34,8 +34,8 @@ pub async fn r2_8_a_full_queue_stores_nothing_more(world: &dyn World) {
     world.enqueue(draft().queue("other")).await;
 }
 
-/// R2.8: with one caller the limit is exact, also within one call. Guard: each item of a call
-/// counts the items before it.
+/// R2.8: with one caller the limit is exact, also within one call.
+/// Guard: each item of a call counts the items before it.
 pub async fn r2_8_the_limit_is_exact_for_one_caller(world: &dyn World) {
     limit(world, 3).await;
     world.enqueue(draft()).await;
@@ -45,8 +45,8 @@ pub async fn r2_8_the_limit_is_exact_for_one_caller(world: &dyn World) {
     assert!(outcomes[2..].iter().all(is_full), "{outcomes:?}");
 }
 
-/// R2.8: in a call over several queues, each queue has its own limit. Guard: an item counts only
-/// the items before it in its own queue.
+/// R2.8: in a call over several queues, each queue has its own limit.
+/// Guard: an item counts only the items before it in its own queue.
 pub async fn r2_8_each_queue_of_a_call_has_its_own_room(world: &dyn World) {
     for name in ["a", "b"] {
         let patch = QueuePatch::default().max_pending(2);
@@ -58,8 +58,8 @@ pub async fn r2_8_each_queue_of_a_call_has_its_own_room(world: &dyn World) {
     assert!(is_full(&outcomes[4]), "{outcomes:?}");
 }
 
-/// R2.8: a limit that another handle sets is in force at once. Guard: the step that stores a job
-/// reads the limit.
+/// R2.8: a limit that another handle sets is in force at once.
+/// Guard: the step that stores a job reads the limit.
 pub async fn r2_8_a_limit_set_elsewhere_is_in_force(world: &dyn World) {
     let handles = world.handles().await;
     let (here, there) = (&handles[0], &handles[handles.len() - 1]);
@@ -103,8 +103,8 @@ pub async fn r2_8_only_pending_jobs_count(world: &dyn World) {
     world.enqueue_n(5).await;
 }
 
-/// R2.8: a full queue still recognizes repeats and duplicates (R2.4, R2.5). Guard: id and key are
-/// checked before the limit.
+/// R2.8: a full queue still recognizes repeats and duplicates (R2.4, R2.5).
+/// Guard: id and key are checked before the limit.
 pub async fn r2_8_a_full_queue_still_knows_its_jobs(world: &dyn World) {
     limit(world, 1).await;
     let job: NewJob = build(unique("k"));
@@ -117,8 +117,8 @@ pub async fn r2_8_a_full_queue_still_knows_its_jobs(world: &dyn World) {
     assert!(world.find_queue(&queue("default")).await.is_some());
 }
 
-/// R2.8: a full queue recognizes a job without a key by its id. Guard: the id is checked before the
-/// limit.
+/// R2.8: a full queue recognizes a job without a key by its id.
+/// Guard: the id is checked before the limit.
 pub async fn r2_8_a_full_queue_knows_a_job_by_its_id(world: &dyn World) {
     limit(world, 1).await;
     let job: NewJob = build(draft());

@@ -6,8 +6,8 @@ use queuekit_core::{EnqueueOutcome, Reserve, Status};
 use crate::World;
 use crate::kit::{HOUR, TTL, draft, queue, ttl, unique, worker};
 
-/// R2.5: deleting a job does not free its idempotency key if another job has taken it since. Guard:
-/// the job in the condition that frees a key.
+/// R2.5: deleting a job does not free its idempotency key if another job has taken it since.
+/// Guard: the job in the condition that frees a key.
 pub async fn r2_5_deleting_an_old_job_frees_no_key_of_another(world: &dyn World) {
     let old = world.enqueue(unique("k").unique_until_done()).await;
     let lease = world.reserve_one().await;
@@ -18,8 +18,8 @@ pub async fn r2_5_deleting_an_old_job_frees_no_key_of_another(world: &dyn World)
     assert_eq!(outcome, EnqueueOutcome::Duplicate { existing: new });
 }
 
-/// R5.6: a reserve reclaims leases of the queues that it names, and of no others. Guard: the queue
-/// in the condition of the reclaim.
+/// R5.6: a reserve reclaims leases of the queues that it names, and of no others.
+/// Guard: the queue in the condition of the reclaim.
 pub async fn r5_6_leases_of_other_queues_are_left_alone(world: &dyn World) {
     let other = queue("other");
     world.enqueue(draft().queue(other.clone())).await;
@@ -36,7 +36,8 @@ pub async fn r5_6_leases_of_other_queues_are_left_alone(world: &dyn World) {
 }
 
 /// R5.6: a reserve reclaims leases of all queues that it names, even if its batch is full before it
-/// reaches them. Guard: the reclaim also covers queues from which nothing is leased.
+/// reaches them.
+/// Guard: the reclaim also covers queues from which nothing is leased.
 pub async fn r5_6_a_full_batch_reclaims_in_the_other_queues_too(world: &dyn World) {
     let (first, later) = (queue("first"), queue("later"));
     world.enqueue(draft().queue(later.clone())).await;
@@ -54,8 +55,8 @@ pub async fn r5_6_a_full_batch_reclaims_in_the_other_queues_too(world: &dyn Worl
     );
 }
 
-/// R5.6: a call over several queues reclaims no more leases than a call over a single queue. Guard:
-/// one budget of reclaims for all queues of a call.
+/// R5.6: a call over several queues reclaims no more leases than a call over a single queue.
+/// Guard: one budget of reclaims for all queues of a call.
 pub async fn r5_6_the_bound_of_reclaims_is_of_the_whole_call(world: &dyn World) {
     let names = ["first", "second"].map(queue);
     let most = reclaims_per_reserve(1);

@@ -18,8 +18,8 @@ use crate::kit::{
 };
 use crate::time_limit::answered;
 
-/// R6.7: in a paused queue nothing is reclaimed or dead-lettered; everything else works. Guard:
-/// reserve checks the pause before it changes anything.
+/// R6.7: in a paused queue nothing is reclaimed or dead-lettered; everything else works.
+/// Guard: reserve checks the pause before it changes anything.
 pub async fn r6_7_a_paused_queue_does_all_but_reserve(world: &dyn World) {
     let ids = world.enqueue_n(4).await;
     let leases = world.reserve(3).await;
@@ -40,8 +40,8 @@ pub async fn r6_7_a_paused_queue_does_all_but_reserve(world: &dyn World) {
     assert!(world.queue(&default_queue()).await.settings.paused);
 }
 
-/// R6.7: the same holds if other queues of the request are not paused. Guard: the reclaim checks
-/// the pause of each queue.
+/// R6.7: the same holds if other queues of the request are not paused.
+/// Guard: the reclaim checks the pause of each queue.
 pub async fn r6_7_a_paused_queue_is_left_alone_beside_others(world: &dyn World) {
     let names = [default_queue(), queue("other")];
     let mut ids = Vec::new();
@@ -111,8 +111,8 @@ pub async fn r6_7_a_queue_is_removed_when_nobody_needs_it(world: &dyn World) {
     );
 }
 
-/// R6.7: a removal also removes more jobs than a store removes in one step. Guard: the queue is
-/// removed after its last job, never before.
+/// R6.7: a removal also removes more jobs than a store removes in one step.
+/// Guard: the queue is removed after its last job, never before.
 pub async fn r6_7_a_long_queue_goes_with_every_job(world: &dyn World) {
     let mut ids = world.enqueue_n(1000).await;
     ids.extend(world.enqueue_all((0..200).map(|_| draft().partition_key("k"))).await);
@@ -129,7 +129,8 @@ pub async fn r6_7_a_long_queue_goes_with_every_job(world: &dyn World) {
 }
 
 /// R6.7: if a job is stored while its queue is removed, either the queue is listed or the job is
-/// removed too. Guard: creating a queue again adds it to the list of all queues.
+/// removed too.
+/// Guard: creating a queue again adds it to the list of all queues.
 pub async fn r6_7_a_queue_that_is_made_while_it_is_removed_is_listed(world: &dyn World) {
     let handles = world.handles().await;
     let (one, other) = (&handles[0], &handles[handles.len() - 1]);
@@ -156,8 +157,8 @@ pub async fn r6_7_a_queue_that_is_made_while_it_is_removed_is_listed(world: &dyn
     }
 }
 
-/// R6.7: an empty queue is removed without force, with its settings. Guard: a queue that is created
-/// again has the defaults.
+/// R6.7: an empty queue is removed without force, with its settings.
+/// Guard: a queue that is created again has the defaults.
 pub async fn r6_7_an_empty_queue_goes_with_its_settings(world: &dyn World) {
     let (admin, name) = (world.admin(), default_queue());
     let keep = Keep::ALL.max_age(HOUR).max_jobs(7).max_bytes(7);
@@ -176,7 +177,8 @@ pub async fn r6_7_an_empty_queue_goes_with_its_settings(world: &dyn World) {
 }
 
 /// R12: a change of the settings of partition keys reaches every key of a queue, however many there
-/// are. Guard: the change continues after the first slice of keys.
+/// are.
+/// Guard: the change continues after the first slice of keys.
 pub async fn r12_a_change_of_settings_reaches_every_key(world: &dyn World) {
     let keys = 1100;
     let job = |at| draft().partition_key(format!("k{}", at % keys));
@@ -191,8 +193,8 @@ pub async fn r12_a_change_of_settings_reaches_every_key(world: &dyn World) {
     );
 }
 
-/// R12: a queue whose order is changed back and forth serves and lists every job once. Guard: a
-/// change of `order` moves each waiting job into the new order.
+/// R12: a queue whose order is changed back and forth serves and lists every job once.
+/// Guard: a change of `order` moves each waiting job into the new order.
 pub async fn r12_a_change_of_order_loses_and_doubles_no_job(world: &dyn World) {
     let name = default_queue();
     let filter = || JobFilter::default().status(State::Pending).limit(PageSize::MAX.get());
@@ -222,7 +224,8 @@ pub async fn r12_a_change_of_order_loses_and_doubles_no_job(world: &dyn World) {
 }
 
 /// R12, R7.1: the jobs of keys that took turns in a fair queue are served by priority once it is
-/// strict. Guard: a change of `order` places the waiting keys anew.
+/// strict.
+/// Guard: a change of `order` places the waiting keys anew.
 pub async fn r12_a_change_of_order_reaches_the_keys_that_wait(world: &dyn World) {
     let name = default_queue();
     world.configure(&name, QueuePatch::default().order(Order::Fair)).await;

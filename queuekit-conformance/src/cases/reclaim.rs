@@ -6,8 +6,8 @@ use queuekit_core::{JobFilter, JobId, Lease, PageSize, Priority, Reserve, State,
 use crate::World;
 use crate::kit::{HOUR, MINUTE, TTL, default_queue, draft, queue, request, ttl, worker};
 
-/// R5.6: the next reserve reclaims an expired lease and leases the job again, in one call. Guard:
-/// reserve reclaims first.
+/// R5.6: the next reserve reclaims an expired lease and leases the job again, in one call.
+/// Guard: reserve reclaims first.
 pub async fn r5_6_the_next_reserve_reclaims_and_grants(world: &dyn World) {
     let lost = world.lease(draft()).await;
     world.expire().await;
@@ -17,8 +17,8 @@ pub async fn r5_6_the_next_reserve_reclaims_and_grants(world: &dyn World) {
     world.complete(&again).await;
 }
 
-/// R5.6: any worker can reclaim: the same one, another with its name, or a new one. Guard: reclaim
-/// tests the expiry, never the worker.
+/// R5.6: any worker can reclaim: the same one, another with its name, or a new one.
+/// Guard: reclaim tests the expiry, never the worker.
 pub async fn r5_6_any_worker_reclaims(world: &dyn World) {
     let id = world.enqueue(draft().max_attempts(10)).await;
     for name in ["w", "w", "other", "w-2"] {
@@ -28,8 +28,8 @@ pub async fn r5_6_any_worker_reclaims(world: &dyn World) {
     }
 }
 
-/// R5.6: one call reclaims a bounded number of leases, the earliest expiry first. Guard: the limit
-/// and the order of the reclaim.
+/// R5.6: one call reclaims a bounded number of leases, the earliest expiry first.
+/// Guard: the limit and the order of the reclaim.
 pub async fn r5_6_reclaim_is_bounded_and_in_order_of_expiry(world: &dyn World) {
     // Leased in one order, expiring in the other.
     world.enqueue_n(250).await;
@@ -50,8 +50,8 @@ pub async fn r5_6_reclaim_is_bounded_and_in_order_of_expiry(world: &dyn World) {
     assert_eq!(world.serve_all(&default_queue()).await.len(), 249);
 }
 
-/// R5.6: an expired lease is found behind any number of live ones. Guard: the search is ordered by
-/// expiry, not by place.
+/// R5.6: an expired lease is found behind any number of live ones.
+/// Guard: the search is ordered by expiry, not by place.
 pub async fn r5_6_live_leases_hide_no_expired_one(world: &dyn World) {
     world.enqueue_n(300).await;
     assert_eq!(world.reserve_as(worker("w"), 299, HOUR).await.len(), 299);
@@ -81,8 +81,8 @@ pub async fn r5_6_every_eligible_job_is_served_at_last(world: &dyn World) {
     assert_eq!(served, ids);
 }
 
-/// R5.7: if a lease expired on the final attempt, its job is dead-lettered with this reason. Guard:
-/// reclaim checks the attempts.
+/// R5.7: if a lease expired on the final attempt, its job is dead-lettered with this reason.
+/// Guard: reclaim checks the attempts.
 pub async fn r5_7_expiry_on_the_final_attempt_dead_letters(world: &dyn World) {
     let lease = world.lease(draft().max_attempts(1)).await;
     world.expire().await;
@@ -96,8 +96,8 @@ pub async fn r5_7_expiry_on_the_final_attempt_dead_letters(world: &dyn World) {
     assert!(job.finished_at.is_some());
 }
 
-/// R5.7: a job past its deadline is dead-lettered instead of leased, and the call continues. Guard:
-/// the deadline in the condition of reserve.
+/// R5.7: a job past its deadline is dead-lettered instead of leased, and the call continues.
+/// Guard: the deadline in the condition of reserve.
 pub async fn r5_7_a_missed_deadline_dead_letters_and_the_call_goes_on(world: &dyn World) {
     let urgent = draft().priority(Priority::CRITICAL).deadline(HOUR);
     let doomed = world.enqueue_all((0..50).map(|_| urgent.clone())).await;
@@ -123,8 +123,8 @@ pub async fn r5_7_a_deadline_is_for_the_start(world: &dyn World) {
     assert_eq!(world.state(id).await, State::Completed);
 }
 
-/// R5.7: a failed run whose retry comes after the deadline is dead-lettered then, not run. Guard:
-/// the deadline is tested at every start.
+/// R5.7: a failed run whose retry comes after the deadline is dead-lettered then, not run.
+/// Guard: the deadline is tested at every start.
 pub async fn r5_7_a_retry_after_the_deadline_is_dead_lettered(world: &dyn World) {
     let lease = world.lease(draft().deadline(HOUR)).await;
     world.fail(&lease, 2 * HOUR).await;
@@ -147,7 +147,8 @@ pub async fn r5_7_leases_that_may_be_taken_back_are_dead_lettered_within_the_bou
 }
 
 /// R5.7: at most 100 jobs are dead-lettered in one call, a call that only dead-lettered returns
-/// `more`, and no job is left over. Guard: the limit of dead-letterings, and `more`.
+/// `more`, and no job is left over.
+/// Guard: the limit of dead-letterings, and `more`.
 pub async fn r5_7_dead_letters_are_bounded_and_say_more(world: &dyn World) {
     for doom in ["deadline", "lease"] {
         let name = queue(doom);
@@ -175,8 +176,8 @@ pub async fn r5_7_dead_letters_are_bounded_and_say_more(world: &dyn World) {
     }
 }
 
-/// R5.7: the limit applies to the whole call, over all its queues. Guard: one budget, also for
-/// queues from which nothing is leased.
+/// R5.7: the limit applies to the whole call, over all its queues.
+/// Guard: one budget, also for queues from which nothing is leased.
 pub async fn r5_7_the_bound_of_dead_letters_is_of_the_whole_call(world: &dyn World) {
     let names = ["first", "second", "third"].map(queue);
     for name in &names[1..] {
@@ -199,7 +200,8 @@ pub async fn r5_7_the_bound_of_dead_letters_is_of_the_whole_call(world: &dyn Wor
 }
 
 /// R5.7: a call that only dead-lettered one job returns `more`; the next call, which did nothing,
-/// does not. Guard: `more` after any dead-lettering without a lease, not only at the limit.
+/// does not.
+/// Guard: `more` after any dead-lettering without a lease, not only at the limit.
 pub async fn r5_7_a_call_that_only_dead_lettered_one_says_more(world: &dyn World) {
     let doomed = world.enqueue(draft().deadline(MINUTE)).await;
     world.advance(HOUR).await;
@@ -231,7 +233,8 @@ pub async fn r5_8_an_unreadable_record_stops_nobody(world: &dyn World) {
 }
 
 /// R5.8: a record that became unreadable while its job ran is dead-lettered when the lease has
-/// expired. Guard: reclaim dead-letters records that it cannot read.
+/// expired.
+/// Guard: reclaim dead-letters records that it cannot read.
 pub async fn r5_8_a_running_record_that_became_unreadable_is_dead_lettered(world: &dyn World) {
     let broken = world.lease(draft()).await;
     let good = world.lease(draft()).await;
@@ -250,7 +253,8 @@ pub async fn r5_8_a_running_record_that_became_unreadable_is_dead_lettered(world
 }
 
 /// R5.8: reads show an unreadable record before and after it is dead-lettered, and no listing fails
-/// because of it. Guard: a listing dead-letters nothing and skips nothing.
+/// because of it.
+/// Guard: a listing dead-letters nothing and skips nothing.
 pub async fn r5_8_reads_show_an_unreadable_record(world: &dyn World) {
     let ids = world.enqueue_n(3).await;
     assert!(world.corrupt(ids[1]).await, "the harness states `can_corrupt`, but corrupt failed");

@@ -12,7 +12,8 @@ use crate::kit::{
 };
 
 /// R5.1: without work, with limit 0 and for an unknown queue, reserve returns at once without
-/// leases. Guard: reserve never waits, and lack of work is not an error.
+/// leases.
+/// Guard: reserve never waits, and lack of work is not an error.
 pub async fn r5_1_no_work_is_an_empty_answer(world: &dyn World) {
     world.assert_nothing_to_lease().await;
     let id = world.enqueue(draft()).await;
@@ -23,8 +24,8 @@ pub async fn r5_1_no_work_is_an_empty_answer(world: &dyn World) {
     assert_eq!(world.reserve_ids(5).await, [id]);
 }
 
-/// R5.1: `next_due_in` is never later than the next due job or the next expiry. Guard: the minimum
-/// of due times and expiries.
+/// R5.1: `next_due_in` is never later than the next due job or the next expiry.
+/// Guard: the minimum of due times and expiries.
 pub async fn r5_1_the_hint_is_the_next_due_time(world: &dyn World) {
     world.enqueue(draft().delay(2 * HOUR)).await;
     world.enqueue(draft().delay(HOUR)).await;
@@ -38,8 +39,8 @@ pub async fn r5_1_the_hint_is_the_next_due_time(world: &dyn World) {
     world.assert_left(reserved.next_due_in, 30 * MINUTE);
 }
 
-/// R5.1: `next_due_in` includes jobs with a partition key, in every order of the queue. Guard: the
-/// due times of waiting keys.
+/// R5.1: `next_due_in` includes jobs with a partition key, in every order of the queue.
+/// Guard: the due times of waiting keys.
 pub async fn r5_1_the_hint_sees_partition_keys(world: &dyn World) {
     let skip = QueuePatch::default().key_on_wait(KeyOnWait::Skip);
     for (name, patch) in [("fair", QueuePatch::default().order(Order::Fair)), ("skip", skip)] {
@@ -63,8 +64,8 @@ pub async fn r5_1_a_full_batch_says_more(world: &dyn World) {
     assert!(nothing.leases.is_empty() && !nothing.more);
 }
 
-/// R5.2: one step sets state, attempts, lease, expiry and worker. Guard: reserve grants a lease in
-/// one write.
+/// R5.2: one step sets state, attempts, lease, expiry and worker.
+/// Guard: reserve grants a lease in one write.
 pub async fn r5_2_one_step_sets_everything(world: &dyn World) {
     let id = world.enqueue(draft()).await;
     world.advance(MINUTE).await;
@@ -108,8 +109,8 @@ pub async fn r5_3_only_the_eligible_is_leased(world: &dyn World) {
     assert_eq!(world.state(late).await, State::Dead);
 }
 
-/// R5.3: a paused queue leases nothing, while another queue does. Guard: the pause in the condition
-/// of reserve.
+/// R5.3: a paused queue leases nothing, while another queue does.
+/// Guard: the pause in the condition of reserve.
 pub async fn r5_3_a_paused_queue_leases_nothing(world: &dyn World) {
     use queuekit_core::capability::AdminExt;
     world.enqueue_all([draft(), draft(), keyed("k")]).await;
@@ -124,8 +125,8 @@ pub async fn r5_3_a_paused_queue_leases_nothing(world: &dyn World) {
     assert_eq!(world.reserve(5).await.len(), 3);
 }
 
-/// R5.10: a lost reply costs one ttl and one attempt. Guard: nothing waits for the reply of a
-/// reserve.
+/// R5.10: a lost reply costs one ttl and one attempt.
+/// Guard: nothing waits for the reply of a reserve.
 pub async fn r5_10_a_lost_reply_costs_one_ttl_and_one_attempt(world: &dyn World) {
     let id = world.enqueue(draft()).await;
     drop(world.reserve(1).await);
@@ -136,7 +137,8 @@ pub async fn r5_10_a_lost_reply_costs_one_ttl_and_one_attempt(world: &dyn World)
 }
 
 /// R5.10: a repeat under the same nonce returns the same leases or others, and all of them can be
-/// settled. Guard: a repeat grants no job twice.
+/// settled.
+/// Guard: a repeat grants no job twice.
 pub async fn r5_10_a_repeat_under_one_nonce_is_safe(world: &dyn World) {
     world.enqueue_n(4).await;
     let mut request = request(default_queue(), 2);
@@ -156,8 +158,8 @@ pub async fn r5_10_a_repeat_under_one_nonce_is_safe(world: &dyn World) {
     }
 }
 
-/// R7.5: of several queues, a later one is served when the earlier ones have nothing. Guard: queues
-/// are read in the given order.
+/// R7.5: of several queues, a later one is served when the earlier ones have nothing.
+/// Guard: queues are read in the given order.
 pub async fn r7_5_strict_queues_are_served_in_their_order(world: &dyn World) {
     let names = ["urgent", "normal", "bulk"];
     for name in ["bulk", "normal", "urgent"] {
@@ -175,8 +177,8 @@ pub async fn r7_5_strict_queues_are_served_in_their_order(world: &dyn World) {
     assert_eq!(served, expected);
 }
 
-/// R7.5: by weights, a queue with a backlog gets at least half its share of any 100 leases. Guard:
-/// turns by weight, which are kept between calls.
+/// R7.5: by weights, a queue with a backlog gets at least half its share of any 100 leases.
+/// Guard: turns by weight, which are kept between calls.
 pub async fn r7_5_weighted_queues_get_their_share(world: &dyn World) {
     let weights = [("a", 60_u8), ("b", 30), ("c", 10)];
     for (name, _) in weights {
@@ -216,7 +218,8 @@ pub async fn r7_5_what_a_queue_leaves_goes_to_the_others(world: &dyn World) {
 }
 
 /// R7.5: with calls for one lease or for ten, each queue gets at least half its share of 100
-/// leases. Guard: the turns are kept between calls, however few jobs a call requests.
+/// leases.
+/// Guard: the turns are kept between calls, however few jobs a call requests.
 pub async fn r7_5_shares_hold_across_calls_of_any_size(world: &dyn World) {
     let queues = three_to_one();
     for limit in [1, 10] {
@@ -225,8 +228,8 @@ pub async fn r7_5_shares_hold_across_calls_of_any_size(world: &dyn World) {
     }
 }
 
-/// R7.5: a queue that was empty for long gets its share again, but not what it missed. Guard: an
-/// idle queue collects no credit.
+/// R7.5: a queue that was empty for long gets its share again, but not what it missed.
+/// Guard: an idle queue collects no credit.
 pub async fn r7_5_an_idle_queue_is_owed_nothing(world: &dyn World) {
     for (idle, busy) in [("a", "b"), ("b", "a")] {
         let queues = three_to_one();

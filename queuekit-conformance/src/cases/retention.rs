@@ -59,8 +59,8 @@ pub async fn r12_retention_by_default(world: &dyn World) {
     assert_eq!(counts.get(Status::Dead).value, 1);
 }
 
-/// R12: retention by age counts from the end, and never removes a job that has not ended. Guard:
-/// prune tests the state and `finished_at`.
+/// R12: retention by age counts from the end, and never removes a job that has not ended.
+/// Guard: prune tests the state and `finished_at`.
 pub async fn r12_retention_by_age_counts_from_the_end(world: &dyn World) {
     keep(world, keep_for(HOUR), keep_for(2 * HOUR)).await;
     let running = world.enqueue(draft()).await;
@@ -82,8 +82,8 @@ pub async fn r12_retention_by_age_counts_from_the_end(world: &dyn World) {
     assert_eq!(stored(world, &ids).await, [true, true, true, false]);
 }
 
-/// R12: retention by age counts from the end of a job, not from the start of its run. Guard:
-/// `finished_at` is set at the end.
+/// R12: retention by age counts from the end of a job, not from the start of its run.
+/// Guard: `finished_at` is set at the end.
 pub async fn r12_retention_by_age_spares_a_long_run(world: &dyn World) {
     keep(world, keep_for(HOUR), Keep::ALL).await;
     let id = world.enqueue(draft()).await;
@@ -96,8 +96,8 @@ pub async fn r12_retention_by_age_spares_a_long_run(world: &dyn World) {
     assert_eq!(stored(world, &[id]).await, [false]);
 }
 
-/// R12: completed and cancelled jobs share one number. Guard: both states are counted together, and
-/// the older end is removed first.
+/// R12: completed and cancelled jobs share one number.
+/// Guard: both states are counted together, and the older end is removed first.
 pub async fn r12_retention_by_number_counts_both_ends(world: &dyn World) {
     keep(world, Keep::ALL.max_jobs(2), Keep::ALL).await;
     let mut ids = Vec::new();
@@ -116,7 +116,8 @@ pub async fn r12_retention_by_number_counts_both_ends(world: &dyn World) {
 }
 
 /// R12: retention by number keeps the newest ended jobs, and keeps all that ended less than 60 s
-/// ago. Guard: the order of pruning, and the grace of 60 s.
+/// ago.
+/// Guard: the order of pruning, and the grace of 60 s.
 pub async fn r12_retention_by_number_keeps_the_newest(world: &dyn World) {
     let two = Keep::ALL.max_jobs(2);
     keep(world, two, two).await;
@@ -138,8 +139,8 @@ pub async fn r12_retention_by_number_keeps_the_newest(world: &dyn World) {
     }
 }
 
-/// R12: retention by bytes keeps the newest jobs that fit, with the same grace. Guard: payloads and
-/// results are counted.
+/// R12: retention by bytes keeps the newest jobs that fit, with the same grace.
+/// Guard: payloads and results are counted.
 pub async fn r12_retention_by_bytes_keeps_the_newest(world: &dyn World) {
     keep(world, Keep::ALL.max_bytes(2500), Keep::ALL).await;
     let mut ids = Vec::new();
@@ -172,7 +173,8 @@ pub async fn r12_retention_by_bytes_counts_results(world: &dyn World) {
 }
 
 /// R5.4: retention tests its conditions at the moment of the write: a job is retried or pruned,
-/// never both. Guard: the condition is part of prune's delete.
+/// never both.
+/// Guard: the condition is part of prune's delete.
 pub async fn r5_4_a_job_is_brought_back_or_pruned_never_both(world: &dyn World) {
     keep(world, keep_for(10 * MINUTE), keep_for(10 * MINUTE)).await;
     let handles = world.handles().await;
@@ -207,7 +209,8 @@ pub async fn r5_4_a_job_is_brought_back_or_pruned_never_both(world: &dyn World) 
 }
 
 /// R5.4: a job that was retried and has ended again since retention read it is kept, although its
-/// first end is old. Guard: `finished_at` in the condition of prune's delete.
+/// first end is old.
+/// Guard: `finished_at` in the condition of prune's delete.
 pub async fn r5_4_what_ends_again_while_retention_runs_is_kept(world: &dyn World) {
     keep(world, keep_for(10 * MINUTE), keep_for(10 * MINUTE)).await;
     let other = world.handles().await.pop().expect("a handle");
@@ -249,7 +252,8 @@ pub async fn r5_4_what_ends_again_while_retention_runs_is_kept(world: &dyn World
 }
 
 /// R13.7: any number of processes may run upkeep at once; together they remove each expired job
-/// once. Guard: upkeep needs no leader.
+/// once.
+/// Guard: upkeep needs no leader.
 pub async fn r13_7_any_number_may_run_upkeep(world: &dyn World) {
     let ids = world.enqueue_n(300).await;
     for lease in world.reserve(300).await {
@@ -267,8 +271,8 @@ pub async fn r13_7_any_number_may_run_upkeep(world: &dyn World) {
 }
 
 /// R13.7: one step of upkeep is short: it removes at most 1,000 jobs, and returns that there is
-/// more. The case uses dead jobs, because no store drops those as a whole. Guard: the limit of a
-/// step, over all queues.
+/// more. The case uses dead jobs, because no store drops those as a whole.
+/// Guard: the limit of a step, over all queues.
 pub async fn r13_7_a_step_is_bounded_and_says_more(world: &dyn World) {
     for name in ["a", "b"] {
         let drafts = (0..800).map(|_| draft().queue(name));
@@ -289,8 +293,8 @@ pub async fn r13_7_a_step_is_bounded_and_says_more(world: &dyn World) {
     assert_eq!(world.all_jobs().await, []);
 }
 
-/// R13.7: repair finds nothing to correct in a store that has kept the rules. Guard: what the store
-/// derives is changed in the step that changes its source.
+/// R13.7: repair finds nothing to correct in a store that has kept the rules.
+/// Guard: what the store derives is changed in the step that changes its source.
 pub async fn r13_7_repair_finds_nothing_to_mend(world: &dyn World) {
     world.enqueue_all((0..40).map(|at| draft().partition_key(format!("k{}", at % 7)))).await;
     world.enqueue_all((0..20).map(|at| draft().idempotency_key(format!("k{at}")))).await;

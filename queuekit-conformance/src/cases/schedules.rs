@@ -64,7 +64,8 @@ pub async fn r15_1_a_schedule_is_stored_listed_and_removed(world: &dyn World) {
 }
 
 /// R15.1: a store has no more schedules than its limit, however many are created at once; existing
-/// schedules continue. Guard: the step that creates a schedule counts them.
+/// schedules continue.
+/// Guard: the step that creates a schedule counts them.
 pub async fn r15_1_a_store_has_no_more_schedules_than_its_limit(world: &dyn World) {
     world.declare(hourly("first")).await;
     let body = world.schedule_row("first").await.body;
@@ -94,7 +95,8 @@ pub async fn r15_1_a_store_has_no_more_schedules_than_its_limit(world: &dyn Worl
 }
 
 /// R15.1: an application declares its schedules at each start. Changes by an operator persist until
-/// the declaration changes. Guard: the digest of the last declaration.
+/// the declaration changes.
+/// Guard: the digest of the last declaration.
 pub async fn r15_1_a_declaration_spares_what_an_operator_changed(world: &dyn World) {
     assert_eq!(world.declare(hourly("s")).await, Declared::Created);
     let first = world.schedule_row("s").await;
@@ -147,7 +149,8 @@ pub async fn r15_1_what_never_occurs_is_refused(world: &dyn World) {
 }
 
 /// R15.3: start and end bound the nominal times, and jitter delays each job by the same time in
-/// every process. Guard: start and end are compared with nominal times.
+/// every process.
+/// Guard: start and end are compared with nominal times.
 pub async fn r15_3_start_end_and_jitter(world: &dyn World) {
     let hour = world.to_the_hour().await;
     let bounded = hourly("s").start(hour + EVERY * 2).end(hour + EVERY * 3).jitter(30 * MINUTE);
@@ -182,8 +185,8 @@ pub async fn r15_3_start_end_and_jitter(world: &dyn World) {
     );
 }
 
-/// R15.4: occurrences that were missed run as the catch-up rule says. Guard: one function in core
-/// decides which nominal times run.
+/// R15.4: occurrences that were missed run as the catch-up rule says.
+/// Guard: one function in core decides which nominal times run.
 pub async fn r15_4_missed_occurrences_follow_the_policy(world: &dyn World) {
     let policies = [
         ("skip", CatchUp::Skip, 0),
@@ -209,7 +212,8 @@ pub async fn r15_4_missed_occurrences_follow_the_policy(world: &dyn World) {
 }
 
 /// R15.5: if runs must not overlap, an occurrence is skipped while the job of the last one has not
-/// ended. Guard: the tick reads the job of the last occurrence.
+/// ended.
+/// Guard: the tick reads the job of the last occurrence.
 pub async fn r15_5_an_occurrence_waits_for_no_overlap(world: &dyn World) {
     world.declare(hourly("s").overlap(Overlap::Skip)).await;
     let pass = async || {
@@ -229,7 +233,8 @@ pub async fn r15_5_an_occurrence_waits_for_no_overlap(world: &dyn World) {
 }
 
 /// R15.6: a paused schedule enqueues nothing and catches up on nothing later; a requested run is
-/// enqueued at once. Guard: a paused row has no next time.
+/// enqueued at once.
+/// Guard: a paused row has no next time.
 pub async fn r15_6_pause_resume_and_run_now(world: &dyn World) {
     world.declare(hourly("s").catch_up(CatchUp::All(100))).await;
     let (scheduler, name) = (world.scheduler(), schedule_name("s"));
@@ -252,8 +257,8 @@ pub async fn r15_6_pause_resume_and_run_now(world: &dyn World) {
     assert_eq!(kind_of(scheduler.run_now(&unknown).await), ErrorKind::NotFound);
 }
 
-/// R15.6: a change of the job that a schedule enqueues loses no due occurrence. Guard: a change
-/// that keeps the times keeps the next time.
+/// R15.6: a change of the job that a schedule enqueues loses no due occurrence.
+/// Guard: a change that keeps the times keeps the next time.
 pub async fn r15_6_an_edit_keeps_what_is_due(world: &dyn World) {
     world.declare(hourly("s")).await;
     world.to_the_hour().await;
@@ -263,8 +268,8 @@ pub async fn r15_6_an_edit_keeps_what_is_due(world: &dyn World) {
     assert_eq!(world.all_jobs().await[0].kind.as_str(), "other");
 }
 
-/// R15.7: an occurrence whose queue is full stays due, and other schedules continue. Guard:
-/// QueueFull undoes the whole step.
+/// R15.7: an occurrence whose queue is full stays due, and other schedules continue.
+/// Guard: QueueFull undoes the whole step.
 pub async fn r15_7_a_full_queue_keeps_it_due(world: &dyn World) {
     let full = queue("full");
     world.configure(&full, QueuePatch::default().max_pending(1)).await;
@@ -290,7 +295,8 @@ pub async fn r15_7_a_full_queue_keeps_it_due(world: &dyn World) {
 }
 
 /// R15.7: an unreadable schedule does not stop others, and stays due for a program that can read
-/// it. Guard: each due row is served alone, and a tick does not change a row that it cannot read.
+/// it.
+/// Guard: each due row is served alone, and a tick does not change a row that it cannot read.
 pub async fn r15_7_an_unreadable_schedule_stops_no_other(world: &dyn World) {
     let now = world.schedule_rows(ScheduleQuery::Due(0)).await.now;
     let broken = ScheduleChange {

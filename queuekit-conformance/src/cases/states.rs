@@ -56,8 +56,8 @@ async fn one_of_each_status(world: &dyn World) -> Vec<(Status, JobId)> {
     jobs
 }
 
-/// R1.1: `blocked` takes precedence; the head of a key is not blocked by its own delay. Guard: the
-/// key is tested before the time.
+/// R1.1: `blocked` takes precedence; the head of a key is not blocked by its own delay.
+/// Guard: the key is tested before the time.
 pub async fn r1_1_blocked_goes_before_scheduled(world: &dyn World) {
     let head = world.enqueue(keyed("k").delay(HOUR)).await;
     let behind = world.enqueue(keyed("k").delay(HOUR)).await;
@@ -98,8 +98,8 @@ async fn assert_alone_blocked(world: &dyn World, name: &QueueName, id: JobId) {
     assert_eq!(counts.get(Status::Blocked).value, 1, "{name}");
 }
 
-/// R1.1: counts follow the clock without a write. Guard: derived statuses are counted by time, not
-/// stored.
+/// R1.1: counts follow the clock without a write.
+/// Guard: derived statuses are counted by time, not stored.
 pub async fn r1_1_counts_follow_the_clock(world: &dyn World) {
     world.enqueue(draft().delay(HOUR)).await;
     let leased = world.lease(draft()).await;
@@ -115,8 +115,8 @@ pub async fn r1_1_counts_follow_the_clock(world: &dyn World) {
     assert_eq!(counts.get(Status::Completed).value, 1);
 }
 
-/// R1.2: an ended job is never leased again by itself. Guard: the end removes the job from the
-/// serving order.
+/// R1.2: an ended job is never leased again by itself.
+/// Guard: the end removes the job from the serving order.
 pub async fn r1_2_an_ended_job_never_runs_by_itself(world: &dyn World) {
     let leases = {
         world.enqueue_n(3).await;
@@ -175,8 +175,8 @@ pub async fn r1_5_attempts_are_counted_at_reserve(world: &dyn World) {
     assert_attempts_are_counted(world, draft()).await;
 }
 
-/// R1.5: attempts are counted in a fair queue too, with and without a partition key. Guard:
-/// attempts + 1 in the step of a fair queue.
+/// R1.5: attempts are counted in a fair queue too, with and without a partition key.
+/// Guard: attempts + 1 in the step of a fair queue.
 pub async fn r1_5_attempts_are_counted_in_a_fair_queue(world: &dyn World) {
     world.configure(&default_queue(), QueuePatch::default().order(Order::Fair)).await;
     for draft in [draft(), keyed("k")] {
@@ -198,8 +198,8 @@ async fn assert_attempts_are_counted(world: &dyn World, draft: JobDraft) {
     assert_eq!((job.state, job.attempts), (State::Dead, 3));
 }
 
-/// R1.5: a release undoes its attempt and is counted separately. Guard: attempts - 1 and releases +
-/// 1 in the same step.
+/// R1.5: a release undoes its attempt and is counted separately.
+/// Guard: attempts - 1 and releases + 1 in the same step.
 pub async fn r1_5_a_release_is_no_attempt(world: &dyn World) {
     let id = world.enqueue(draft().max_attempts(1)).await;
     for releases in 0..5 {
@@ -229,8 +229,8 @@ pub async fn r1_5_lease_seq_rises_with_every_lease(world: &dyn World) {
     }
 }
 
-/// R1.5: a retried job keeps its fencing number, and its attempts start again at 0. Guard: retry
-/// resets attempts, never `lease_seq`.
+/// R1.5: a retried job keeps its fencing number, and its attempts start again at 0.
+/// Guard: retry resets attempts, never `lease_seq`.
 pub async fn r1_5_retry_never_resets_lease_seq(world: &dyn World) {
     let lease = world.lease(draft()).await;
     world.kill(&lease).await;
@@ -252,7 +252,8 @@ pub async fn r1_6_an_ack_wins_over_a_requested_cancel(world: &dyn World) {
 }
 
 /// R1.6: after a cancel request, nack Retry and Release end the job as cancelled, also on the final
-/// attempt. Guard: the request is tested before the attempts.
+/// attempt.
+/// Guard: the request is tested before the attempts.
 pub async fn r1_6_retry_and_release_end_cancelled(world: &dyn World) {
     for (kind, max_attempts) in
         [(NackKind::Retry, 3), (NackKind::Retry, 1), (NackKind::Release, 3), (NackKind::Release, 1)]
@@ -267,7 +268,8 @@ pub async fn r1_6_retry_and_release_end_cancelled(world: &dyn World) {
 }
 
 /// R1.6: after a cancel request, an expired lease ends the job as cancelled, also on the final
-/// attempt. Guard: reclaim tests the request.
+/// attempt.
+/// Guard: reclaim tests the request.
 pub async fn r1_6_expiry_ends_cancelled(world: &dyn World) {
     for max_attempts in [1, 3] {
         let lease = world.lease(draft().max_attempts(max_attempts)).await;
@@ -282,8 +284,8 @@ pub async fn r1_6_expiry_ends_cancelled(world: &dyn World) {
     }
 }
 
-/// R1.6: a fatal failure and a dead-lettering end the job as dead despite a cancel request. Guard:
-/// the request is tested for retry and release only.
+/// R1.6: a fatal failure and a dead-lettering end the job as dead despite a cancel request.
+/// Guard: the request is tested for retry and release only.
 pub async fn r1_6_fatal_and_dead_letter_stay_dead(world: &dyn World) {
     let fatal = world.lease(draft()).await;
     world.request_cancel(fatal.id()).await;
@@ -298,7 +300,8 @@ pub async fn r1_6_fatal_and_dead_letter_stay_dead(world: &dyn World) {
     assert_eq!(world.state(dead_lettered.id()).await, State::Dead);
 }
 
-/// R1.6: a retried job is no longer asked to stop. Guard: retry clears the request.
+/// R1.6: a retried job is no longer asked to stop.
+/// Guard: retry clears the request.
 pub async fn r1_6_retry_clears_the_request(world: &dyn World) {
     let lease = world.lease(draft()).await;
     world.request_cancel(lease.id()).await;

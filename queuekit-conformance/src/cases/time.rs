@@ -11,8 +11,8 @@ use crate::kit::{
     DAY, HOUR, MILLISECOND, MINUTE, Moment, TTL, default_queue, draft, keyed, unique,
 };
 
-/// R9.1: every time that a store returns is from its one clock, which the harness moves. Guard:
-/// each operation reads the store's clock, once.
+/// R9.1: every time that a store returns is from its one clock, which the harness moves.
+/// Guard: each operation reads the store's clock, once.
 pub async fn r9_1_every_instant_is_of_the_stores_clock(world: &dyn World) {
     let step = HOUR + MILLISECOND;
     let start = world.store_now().await;
@@ -35,8 +35,8 @@ pub async fn r9_1_every_instant_is_of_the_stores_clock(world: &dyn World) {
     }
 }
 
-/// R9.2: a duration counts from the store's now, whatever the client's clock shows. Guard: delays
-/// and deadlines travel as durations.
+/// R9.2: a duration counts from the store's now, whatever the client's clock shows.
+/// Guard: delays and deadlines travel as durations.
 pub async fn r9_2_durations_count_from_the_stores_now(world: &dyn World) {
     for draft in [draft(), unique("u"), keyed("k")] {
         let now = world.store_now().await;
@@ -50,7 +50,8 @@ pub async fn r9_2_durations_count_from_the_stores_now(world: &dyn World) {
 }
 
 /// R9.2: an instant from a client is compared only with the store's now; one that has passed counts
-/// as now. Guard: `Start::At` is never turned into a duration by the client.
+/// as now.
+/// Guard: `Start::At` is never turned into a duration by the client.
 pub async fn r9_2_run_at_is_of_the_stores_clock(world: &dyn World) {
     world.advance(1000 * DAY).await;
     let now = world.store_now().await;
@@ -90,8 +91,8 @@ pub async fn r9_3_schedules_resolve_to_a_millisecond(world: &dyn World) {
     assert_eq!(world.reserve_ids(5).await, [ids[1], ids[2], ids[0]]);
 }
 
-/// R9.4: a jump forward expires leases early, and loses nothing. Guard: a reclaimed job is pending,
-/// and its old lease is stale.
+/// R9.4: a jump forward expires leases early, and loses nothing.
+/// Guard: a reclaimed job is pending, and its old lease is stale.
 pub async fn r9_4_a_jump_forward_loses_no_job(world: &dyn World) {
     let ids = world.enqueue_n(4).await;
     let old = world.reserve(2).await;
@@ -112,8 +113,8 @@ async fn jump_back(world: &dyn World) -> Duration {
     back
 }
 
-/// R9.4: a job that was due waits again after the clock was set back, in a fair queue too. Guard:
-/// the step that grants the lease compares `scheduled_at`, whatever was found before.
+/// R9.4: a job that was due waits again after the clock was set back, in a fair queue too.
+/// Guard: the step that grants the lease compares `scheduled_at`, whatever was found before.
 pub async fn r9_4_after_a_jump_back_nothing_runs_early(world: &dyn World) {
     world.configure(&default_queue(), QueuePatch::default().order(Order::Fair)).await;
     let jobs = [keyed("k"), draft()].map(|job| job.delay(HOUR));
@@ -128,16 +129,16 @@ pub async fn r9_4_after_a_jump_back_nothing_runs_early(world: &dyn World) {
     assert_eq!(world.reserve(5).await.len(), 2);
 }
 
-/// R9.4: so does a job of a fair queue that a reserve has found due and not leased. Guard: the step
-/// that grants the lease compares the time of the key's next job.
+/// R9.4: so does a job of a fair queue that a reserve has found due and not leased.
+/// Guard: the step that grants the lease compares the time of the key's next job.
 pub async fn r9_4_after_a_jump_back_what_has_a_turn_waits(world: &dyn World) {
     world.configure(&default_queue(), QueuePatch::default().order(Order::Fair)).await;
     let jobs = [keyed("a"), keyed("b")].map(|job| job.delay(HOUR));
     assert_second_waits(world, jobs).await;
 }
 
-/// R9.4: so does a job that takes the place of an earlier due job of its key. Guard: the step that
-/// grants the lease compares the job's own time.
+/// R9.4: so does a job that takes the place of an earlier due job of its key.
+/// Guard: the step that grants the lease compares the job's own time.
 pub async fn r9_4_after_a_jump_back_what_stands_behind_its_key_waits(world: &dyn World) {
     world.configure(&default_queue(), QueuePatch::default().per_key(2)).await;
     let urgent = Priority::new(20).expect("a priority");
@@ -159,7 +160,8 @@ async fn assert_second_waits(world: &dyn World, jobs: [JobDraft; 2]) {
 }
 
 /// R9.4: after the clock was set back, a head waits again, and under `skip` its key keeps its fair
-/// turn. Guard: jobs that were due at the last check are checked again.
+/// turn.
+/// Guard: jobs that were due at the last check are checked again.
 pub async fn r9_4_after_a_jump_back_a_waiting_head_is_passed(world: &dyn World) {
     let settings = QueuePatch::default().key_on_wait(KeyOnWait::Skip).order(Order::Fair);
     world.configure(&default_queue(), settings).await;
@@ -174,8 +176,8 @@ pub async fn r9_4_after_a_jump_back_a_waiting_head_is_passed(world: &dyn World) 
 }
 
 /// R9.4: if the clock is set back, leases expire later by that time, and no job is lost, leased
-/// twice or leased early. Guard: the store keeps no state about the clock, and the fence tests no
-/// time.
+/// twice or leased early.
+/// Guard: the store keeps no state about the clock, and the fence tests no time.
 pub async fn r9_4_a_jump_back_loses_no_job(world: &dyn World) {
     let ids = world.enqueue_n(4).await;
     let leases = world.reserve(3).await;

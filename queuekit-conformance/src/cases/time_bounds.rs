@@ -12,16 +12,16 @@ use queuekit_core::{
 use crate::World;
 use crate::kit::{HOUR, MINUTE, Moment, TTL, default_queue, draft, keyed};
 
-/// R5.2: a lease lasts for its ttl, and shows as expired once a reserve may reclaim it. Guard:
-/// expiry = now + ttl, compared with now, in reads and in reserve.
+/// R5.2: a lease lasts for its ttl, and shows as expired once a reserve may reclaim it.
+/// Guard: expiry = now + ttl, compared with now, in reads and in reserve.
 pub async fn r5_2_a_lease_lives_for_its_ttl(world: &dyn World) {
     for length in [TTL, HOUR] {
         assert_lives(world, draft(), length).await;
     }
 }
 
-/// R5.2: a lease of a fair queue lasts for its ttl too. Guard: expiry = now + ttl in the step of a
-/// fair queue.
+/// R5.2: a lease of a fair queue lasts for its ttl too.
+/// Guard: expiry = now + ttl in the step of a fair queue.
 pub async fn r5_2_a_lease_of_a_fair_queue_lives_for_its_ttl(world: &dyn World) {
     world.configure(&default_queue(), QueuePatch::default().order(Order::Fair)).await;
     for draft in [draft(), keyed("k")] {
@@ -77,7 +77,8 @@ pub async fn r5_6_nothing_is_reclaimed_before_its_expiry(world: &dyn World) {
 }
 
 /// R3.2: the holder can settle until a reserve has reclaimed the job, and no reserve does so before
-/// the expiry. Guard: the fence tests no time, and reclaim does.
+/// the expiry.
+/// Guard: the fence tests no time, and reclaim does.
 pub async fn r3_2_a_late_holder_settles_until_the_lease_is_reclaimed(world: &dyn World) {
     for moment in Moment::ALL {
         for somebody_reserves in [false, true] {
@@ -100,8 +101,8 @@ pub async fn r3_2_a_late_holder_settles_until_the_lease_is_reclaimed(world: &dyn
     }
 }
 
-/// R3.7: an extended lease lasts for its new ttl from the extend on, even if it had expired. Guard:
-/// expiry = now + ttl in extend.
+/// R3.7: an extended lease lasts for its new ttl from the extend on, even if it had expired.
+/// Guard: expiry = now + ttl in extend.
 pub async fn r3_7_an_extended_lease_lives_for_its_new_ttl(world: &dyn World) {
     for held in [TTL / 2, 2 * TTL] {
         for moment in Moment::ALL {
@@ -204,7 +205,8 @@ pub async fn r9_3_nothing_runs_early_in_any_order(world: &dyn World) {
 }
 
 /// R9.3: a job waits for its own time even if the job before it in its key, and less urgent jobs,
-/// are leased. Guard: the comparison with now when the next job of a key is placed.
+/// are leased.
+/// Guard: the comparison with now when the next job of a key is placed.
 pub async fn r9_3_the_next_of_a_key_waits_beside_less_urgent_jobs(world: &dyn World) {
     let settings = QueuePatch::default().per_key(2);
     world.configure(&default_queue(), settings).await;
@@ -255,8 +257,8 @@ async fn assert_runs_or_dies(world: &dyn World, id: JobId, moment: Moment) {
     world.delete(id, true).await.expect("delete_job");
 }
 
-/// R6.3, R5.7: the deadline of a retried job counts from the retry. Guard: retry sets the deadline
-/// from the store's now.
+/// R6.3, R5.7: the deadline of a retried job counts from the retry.
+/// Guard: retry sets the deadline from the store's now.
 pub async fn r6_3_a_deadline_counts_anew_from_the_retry(world: &dyn World) {
     for moment in Moment::ALL {
         let id = world.enqueue(draft().deadline(HOUR)).await;

@@ -66,8 +66,8 @@ pub async fn r12_what_has_ended_is_kept_for_its_age(world: &dyn World) {
     }
 }
 
-/// R12: the age counts from the end, however long ago the run began. Guard: retention counts from
-/// `finished_at`.
+/// R12: the age counts from the end, however long ago the run began.
+/// Guard: retention counts from `finished_at`.
 pub async fn r12_the_age_counts_from_the_end(world: &dyn World) {
     keep(world, keep_for(HOUR), keep_for(HOUR)).await;
     for state in ENDS {
@@ -150,8 +150,8 @@ pub async fn r2_5_a_key_is_free_after_the_window(world: &dyn World) {
     }
 }
 
-/// R2.5: the window is a setting of the queue. Guard: the test of a key uses the queue's
-/// `dedup_window`.
+/// R2.5: the window is a setting of the queue.
+/// Guard: the test of a key uses the queue's `dedup_window`.
 pub async fn r2_5_the_window_is_a_setting(world: &dyn World) {
     world.configure(&default_queue(), QueuePatch::default().dedup_window(HOUR)).await;
     for moment in Moment::ALL {
@@ -180,7 +180,8 @@ pub async fn r2_5_upkeep_forgets_no_key_within_its_window(world: &dyn World) {
 }
 
 /// R14.6: an event is kept for the age of the log; a store that removes events by the day keeps it
-/// for up to a day longer. Guard: the age in the condition that removes events.
+/// for up to a day longer.
+/// Guard: the age in the condition that removes events.
 pub async fn r14_6_an_event_is_kept_for_its_age(world: &dyn World) {
     let retention = EventRetention::new(DAY, 1000).expect("a retention");
     world.event_log().set_retention(retention).await.expect("set_retention");
@@ -201,8 +202,8 @@ pub async fn r14_6_an_event_is_kept_for_its_age(world: &dyn World) {
     }
 }
 
-/// R14.6: the limit by number keeps events that are less than 60 s old. Guard: the grace in the
-/// condition that removes events.
+/// R14.6: the limit by number keeps events that are less than 60 s old.
+/// Guard: the grace in the condition that removes events.
 pub async fn r14_6_the_number_spares_the_last_minute(world: &dyn World) {
     let one = EventRetention::new(30 * DAY, 1).expect("a retention");
     world.event_log().set_retention(one).await.expect("set_retention");
@@ -221,8 +222,8 @@ pub async fn r14_6_the_number_spares_the_last_minute(world: &dyn World) {
     }
 }
 
-/// R15.3: nothing is enqueued before its time, and a tick returns when to tick again. Guard: the
-/// store's clock is compared with the next time.
+/// R15.3: nothing is enqueued before its time, and a tick returns when to tick again.
+/// Guard: the store's clock is compared with the next time.
 pub async fn r15_3_nothing_is_enqueued_early(world: &dyn World) {
     for moment in Moment::ALL {
         let hour = world.to_the_hour().await;

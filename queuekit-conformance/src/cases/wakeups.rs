@@ -24,7 +24,8 @@ pub async fn r13_6_an_enqueue_rings(world: &dyn World) {
     }
 }
 
-/// R13.6: a resumed queue rings. Guard: a change of settings can make jobs ready.
+/// R13.6: a resumed queue rings.
+/// Guard: a change of settings can make jobs ready.
 pub async fn r13_6_the_end_of_a_pause_rings(world: &dyn World) {
     world.enqueue(draft()).await;
     world.configure(&default_queue(), QueuePatch::default().paused(true)).await;
@@ -34,8 +35,8 @@ pub async fn r13_6_the_end_of_a_pause_rings(world: &dyn World) {
     assert_rings(&wakeup, "the end of a pause").await;
 }
 
-/// R13.6: a release without delay rings for its queue. Guard: every change that makes a job ready
-/// rings.
+/// R13.6: a release without delay rings for its queue.
+/// Guard: every change that makes a job ready rings.
 pub async fn r13_6_a_release_rings(world: &dyn World) {
     let lease = world.lease(draft()).await;
     let wakeup = world.wakeups().subscribe(&[default_queue()]).expect("subscribe");
@@ -44,8 +45,8 @@ pub async fn r13_6_a_release_rings(world: &dyn World) {
     assert_rings(&wakeup, "a release").await;
 }
 
-/// R13.6: the same holds if another process waits. Guard: every change that makes a job ready
-/// notifies the other handles through the store.
+/// R13.6: the same holds if another process waits.
+/// Guard: every change that makes a job ready notifies the other handles through the store.
 pub async fn r13_6_work_rings_on_other_handles(world: &dyn World) {
     let names = ["enqueued", "released", "resumed"].map(queue);
     let [enqueued, released, resumed]: &[QueueName; 3] = &names;

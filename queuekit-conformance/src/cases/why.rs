@@ -52,8 +52,8 @@ pub async fn r6_9_why_a_waiting_job_waits(world: &dyn World) {
     assert_eq!(why(world, head).await, Why::Paused { queue: default_queue() });
 }
 
-/// R6.9: for a released job that is not due, `why` says that no live worker serves its kind. Guard:
-/// for a released job, the live workers are tested before the time.
+/// R6.9: for a released job that is not due, `why` says that no live worker serves its kind.
+/// Guard: for a released job, the live workers are tested before the time.
 pub async fn r6_9_why_a_released_job_waits(world: &dyn World) {
     beat(world, "other").await;
     let unserved = Why::NoLiveWorker { queue: default_queue(), kind: kind("work") };
@@ -90,7 +90,8 @@ pub async fn r6_9_why_names_the_dead_head_that_holds(world: &dyn World) {
 }
 
 /// R6.9: for a blocked job, `why` names the running job of its key, or without one the job before
-/// it. Guard: the running job of a key is looked up first.
+/// it.
+/// Guard: the running job of a key is looked up first.
 pub async fn r6_9_why_names_who_runs(world: &dyn World) {
     let ids = world.enqueue_all((0..3).map(|_| keyed("k"))).await;
     let head = world.reserve_one().await;
@@ -100,8 +101,8 @@ pub async fn r6_9_why_names_who_runs(world: &dyn World) {
     }
 }
 
-/// R6.9: the same holds if the running job has overtaken a job that waits for its time. Guard: a
-/// running job is named before a waiting one.
+/// R6.9: the same holds if the running job has overtaken a job that waits for its time.
+/// Guard: a running job is named before a waiting one.
 pub async fn r6_9_why_names_who_runs_before_who_waits(world: &dyn World) {
     let skip = QueuePatch::default().key_on_wait(KeyOnWait::Skip);
     world.configure(&default_queue(), skip).await;
@@ -112,8 +113,8 @@ pub async fn r6_9_why_names_who_runs_before_who_waits(world: &dyn World) {
     assert_eq!(why(world, last).await, blocked);
 }
 
-/// R6.9: for a ready job, `why` counts the jobs that are served before it. Guard: the count ends at
-/// the job's place in the order.
+/// R6.9: for a ready job, `why` counts the jobs that are served before it.
+/// Guard: the count ends at the job's place in the order.
 pub async fn r6_9_why_counts_who_is_served_before(world: &dyn World) {
     beat(world, "work").await;
     for (before, id) in (0..).zip(world.enqueue_n(3).await) {
@@ -127,8 +128,8 @@ async fn beat(world: &dyn World, serves: &str) {
     world.beat(&beat).await;
 }
 
-/// R6.9: `why` describes jobs that run or have ended too. Guard: the reason is derived at the call,
-/// not stored.
+/// R6.9: `why` describes jobs that run or have ended too.
+/// Guard: the reason is derived at the call, not stored.
 pub async fn r6_9_why_a_job_does_not_wait(world: &dyn World) {
     let lease = world.lease(draft()).await;
     match why(world, lease.id()).await {

@@ -8,8 +8,8 @@ use crate::World;
 use crate::kit::{MILLISECOND, Moment, TTL, assert_invalid, beat_of, in_parallel};
 
 /// R12: a store lists no more workers than its limit, however many begin at once. Listed workers
-/// stay; expired ones do not count, and one that comes back is new. Guard: listing a new worker
-/// counts the live ones in the same step.
+/// stay; expired ones do not count, and one that comes back is new.
+/// Guard: listing a new worker counts the live ones in the same step.
 pub async fn r12_workers(world: &dyn World) {
     let most = world.limits().workers();
     world.beat(&beat_of("old")).await;

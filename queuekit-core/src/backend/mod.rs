@@ -140,8 +140,8 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// `Unavailable`, `Closed`.
     async fn get_job(&self, id: JobId) -> Result<Option<Job>>;
 
-    /// Deletes a job that nobody runs, or any with `force` (contract R6.2); false if it is not
-    /// stored.
+    /// Deletes a job that is not running, or any job with `force` (contract R6.2). Returns false if
+    /// it is not stored.
     ///
     /// # Errors
     /// `Conflict` if it runs and `force` is false; `Unavailable`, `Indeterminate`, `Closed`.

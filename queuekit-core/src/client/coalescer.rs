@@ -69,8 +69,8 @@ struct State<F: Flush> {
     waiting: VecDeque<Weak<Call<F>>>,
     /// The flush that will take them; it begins when the one before it has ended.
     next: Option<WeakShared<BoxFuture<'static, ()>>>,
-    /// The flush begun last. Both are weak: a flush that nobody waits for any more is dropped,
-    /// and with it the connection it held.
+    /// The flush begun last. Both are weak: a flush without waiting callers is dropped, and with it
+    /// the connection it held.
     last: Option<WeakShared<BoxFuture<'static, ()>>>,
 }
 

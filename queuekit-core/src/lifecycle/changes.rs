@@ -83,7 +83,7 @@ impl Record {
         }
     }
 
-    /// Its lease is granted to the worker of the request (contract R5.2).
+    /// A lease is granted to the worker of the request (contract R5.2).
     pub fn grant(&mut self, request: &Reserve, now: Timestamp) -> Lease {
         self.attempts += 1;
         self.lease_seq += 1;
@@ -129,7 +129,7 @@ impl Record {
         }
     }
 
-    /// It begins anew (contract R6.3); its place is for the store to give.
+    /// It is retried (contract R6.3). The store assigns its place.
     pub fn retry(&mut self, now: Timestamp) {
         self.attempts = 0;
         self.releases = 0;

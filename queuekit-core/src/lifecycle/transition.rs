@@ -40,7 +40,7 @@ pub enum Transition {
     CancelPending,
     /// Asked to stop while it ran.
     RequestCancel,
-    /// Deleted on request while nobody ran it.
+    /// Deleted on request while it was not running.
     Delete,
     /// Deleted on request while it ran, by force.
     DeleteForced,

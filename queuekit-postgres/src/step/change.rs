@@ -70,9 +70,9 @@ impl<'s> Change<'s> {
         Self::read(session, ids).await
     }
 
-    /// Reads the jobs with these ids, in any state: nobody can lease or settle them until the
-    /// transaction ends. With `taken`, waiting jobs are taken out of reserve's reach, for a caller
-    /// that changes every one of them.
+    /// Reads the jobs with these ids, in any state. No other call can lease or settle them until
+    /// the transaction ends. With `taken`, waiting jobs are taken out of reserve's reach, for a
+    /// caller that changes every one of them.
     pub(crate) async fn of_jobs(
         session: &'s Session<'s>,
         ids: impl Iterator<Item = JobId>,

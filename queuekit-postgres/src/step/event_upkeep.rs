@@ -14,7 +14,7 @@ use crate::statements::Sql;
 
 /// The most events, ids or deliveries that one statement changes.
 const STEP: i32 = 1000;
-/// The same while nobody else can reach the log: all deliveries made since the last look.
+/// The same while no other call can reach the log: all deliveries made since the last look.
 const ALL: i64 = i64::MAX;
 /// The most copying statements of one call.
 const COPIES: usize = 20;

@@ -62,7 +62,7 @@ pub(crate) async fn fold(session: &Session<'_>) -> Outcome<()> {
     session.commit().await
 }
 
-/// Takes the lock of folding: nobody folds until the transaction ends.
+/// Takes the lock of folding: no other call folds until the transaction ends.
 pub(super) async fn hold(session: &Session<'_>) -> Outcome<()> {
     session.lock(LOCK).await
 }

@@ -15,7 +15,7 @@ use crate::web::{Caller, Problem, Scope, response_budget};
 use crate::wire::{AuditBody, AuditEntryBody};
 
 /// Acts for a caller and records the act. Both run to their end even if the client disconnects, so
-/// that nobody hides an act by disconnecting.
+/// that no client can hide an act by disconnecting.
 pub(super) fn audited<T: Send + 'static>(
     app: &App,
     caller: &Caller,

@@ -49,8 +49,8 @@ impl Figures {
     }
 }
 
-/// Figures that a task keeps fresh while anybody asks for them. Who asks waits for the store only
-/// if nobody has asked for a while, or if the store is slow.
+/// Figures that a task keeps fresh while there are requests for them. A request waits for the store
+/// only if it is the first for a while, or if the store is slow.
 pub(super) struct FiguresCache(Arc<Shared>);
 
 struct Shared {

@@ -62,7 +62,7 @@ impl Serve {
     }
 }
 
-/// Prints where the server listens; it is fine if nobody reads it.
+/// Prints where the server listens; a closed output is not an error.
 pub(crate) fn announce(context: &Context, url: &str, text: impl std::fmt::Display) {
     let told = context.output.answer(&serde_json::json!({ "url": url }), text);
     if let Err(error) = told {

@@ -1,4 +1,5 @@
-//! Limits on connections, in all and per address, so that idle connections keep nobody out.
+//! Limits on connections, in all and per address, so that idle connections do not keep new ones
+//! out.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;

@@ -13,7 +13,7 @@ const AHEAD: usize = 64 * 1024;
 
 /// A connection that is read ahead while a request is being handled. Hyper stops reading once it
 /// holds the beginning of another request, and would not notice a disconnect behind it: a long poll
-/// would continue, and lease jobs to nobody.
+/// would continue, and lease jobs for a client that is gone.
 pub(super) struct DetectDisconnect<S> {
     stream: S,
     ahead: BytesMut,

@@ -212,7 +212,7 @@ impl Caller {
     }
 
     /// For the audit log: the key's id, or the account that runs this command. On a server without
-    /// keys nobody says who they are.
+    /// keys, callers are unknown.
     pub(crate) fn who(&self) -> &str {
         match (self.entry(), self.peer) {
             (Some(key), _) => &key.id,

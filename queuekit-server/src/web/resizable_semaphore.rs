@@ -17,8 +17,8 @@ impl ResizableSemaphore {
         Self { free: Arc::new(Semaphore::new(0)), size: Mutex::new(0) }
     }
 
-    /// Sets the number of permits. If more are held, nobody loses one, and none is free until
-    /// enough have been given back.
+    /// Sets the number of permits. If more are held, their holders keep them, and none is free
+    /// until enough have been returned.
     pub(crate) fn resize(&self, size: usize) {
         let size = u32::try_from(size.min(Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX);
         let mut now = self.size.lock().unwrap_or_else(PoisonError::into_inner);

@@ -67,7 +67,7 @@ impl Pump {
     /// Runs until the worker has to end, or there is nothing to do.
     ///
     /// # Errors
-    /// A fault of the store that waiting will not cure, where nobody would wait.
+    /// A permanent fault of the store, if the worker would otherwise wait for ever.
     pub(crate) async fn run(mut self) -> Result<()> {
         let in_time = force_in_time(Arc::clone(&self.shared), self.phase.clone());
         let turning = show_that_it_turns(Arc::clone(&self.shared.vitals));

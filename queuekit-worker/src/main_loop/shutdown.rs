@@ -78,7 +78,7 @@ impl Shutdown {
     }
 }
 
-/// Ends when nobody should wait any longer for the pump's own end.
+/// Ends when the wait for the pump's own end is over.
 pub(crate) async fn force_in_time(shared: Arc<Shared>, mut phase: watch::Receiver<Phase>) {
     loop {
         let now = *phase.borrow_and_update();

@@ -217,7 +217,7 @@ impl Run {
         token
     }
 
-    /// Who is to be woken when the run is abandoned.
+    /// The waker to call when the run is abandoned.
     pub(crate) fn wake_when_abandoned(&self, waker: &Waker) {
         self.waker.register(waker);
     }

@@ -25,8 +25,8 @@ use program::Program;
 use scratch::Scratch;
 use verdict::{Counts, Verdict};
 
-/// Takes the guards of one store or of all out in turn. Fails if one is missed by nobody, unless
-/// its list says why; else returns how many there was no time for.
+/// Takes the guards of one store or of all out in turn. Fails if no case misses one, unless its
+/// list says why; else returns how many there was no time for.
 pub(crate) fn run(options: Options) -> Result<usize> {
     let workspace = Workspace::load()?;
     if options.units {

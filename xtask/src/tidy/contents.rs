@@ -4,7 +4,7 @@ use crate::tidy::tree::Page;
 /// For readers of the repository, and for those of the book.
 const CONTENTS: [&str; 2] = ["docs/README.md", "docs/SUMMARY.md"];
 
-/// Every page of docs/ is in both tables of contents: else nobody finds it.
+/// Every page of docs/ must be in both tables of contents, so that readers find it.
 pub(crate) fn check(pages: &[Page]) -> Vec<Finding> {
     let contents = |path| pages.iter().find(|page: &&Page| page.path == path);
     let names = pages.iter().filter(|page| !CONTENTS.contains(&page.path.as_str()));

@@ -28,8 +28,8 @@ const LABELS: &[(&str, Option<&str>)] = &[
 /// The contract, its list of tests and the code name the same rules and tests, in every crate: the
 /// cases of the suite, and the tests of one store, of the worker and of the server.
 ///
-/// A promise whose test was renamed or dropped is a promise nobody keeps, and a test that no rule
-/// mentions could be dropped unseen. Stores may have tests of one name: each has its own entry.
+/// A rule whose test was renamed or dropped is no longer checked, and a test that no rule mentions
+/// could be dropped unnoticed. Stores may have tests of one name: each has its own entry.
 pub(crate) fn check(
     semantics: Option<&str>,
     tests: Option<&str>,

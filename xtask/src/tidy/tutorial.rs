@@ -6,8 +6,8 @@ const PAGE: &str = "docs/tutorial.md";
 /// The program that the page builds, which the compiler checks and tests.
 const PROGRAM: &str = "examples/shop/";
 
-/// Every Rust block of the tutorial is in its program, word for word: else readers would copy code
-/// that nobody has compiled.
+/// Every Rust block of the tutorial is in its program, word for word: otherwise readers would copy
+/// code that was never compiled.
 pub(crate) fn check(pages: &[Page], sources: &[Source]) -> Vec<Finding> {
     let page = pages.iter().find(|page| page.path == PAGE);
     let blocks = page.map(|page| rust_blocks(&page.text)).unwrap_or_default();

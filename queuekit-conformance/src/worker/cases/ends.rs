@@ -9,7 +9,8 @@ use queuekit_worker::{Ctx, JobError, JobResult};
 use crate::worker::Live;
 use crate::worker::kit::{Task, events, next, soon, until};
 
-/// R13.5: a drain takes no new jobs, and waits for the running ones. Guard: the drain waits.
+/// R13.5: a drain takes no new jobs, and waits for the running ones.
+/// Guard: the drain waits.
 pub(in crate::worker) async fn r13_5_a_drain_waits_for_what_runs(live: Live) {
     let running = live.enqueue(1).await;
     let (tell, mut told) = events();
@@ -41,8 +42,8 @@ pub(in crate::worker) async fn r13_5_a_drain_waits_for_what_runs(live: Live) {
     assert_eq!(live.job(late).await.lease_seq, 0, "a draining worker takes no more");
 }
 
-/// R13.5: a run that does not end in time is released, and spends no attempt. Guard: the drain
-/// releases instead of failing the run.
+/// R13.5: a run that does not end in time is released, and spends no attempt.
+/// Guard: the drain releases instead of failing the run.
 pub(in crate::worker) async fn r13_5_a_drain_releases_what_goes_on_too_long(live: Live) {
     let id = live.enqueue(1).await;
     let (tell, mut told) = events();
@@ -58,7 +59,8 @@ pub(in crate::worker) async fn r13_5_a_drain_releases_what_goes_on_too_long(live
     assert_eq!((job.status, job.attempts, job.releases), (Status::Ready, 0, 1));
 }
 
-/// R13.5: a dropped worker does not keep its jobs. Guard: dropping a worker stops it.
+/// R13.5: a dropped worker does not keep its jobs.
+/// Guard: dropping a worker stops it.
 pub(in crate::worker) async fn r13_5_a_worker_that_is_dropped_gives_its_jobs_back(live: Live) {
     let id = live.enqueue(1).await;
     let (tell, mut told) = events();
@@ -73,8 +75,8 @@ pub(in crate::worker) async fn r13_5_a_worker_that_is_dropped_gives_its_jobs_bac
     assert_eq!(job.attempts, 0);
 }
 
-/// R13.5, R3.9: a worker that has ended is no longer listed, however it ended. Guard: the call of
-/// `forget_worker`, and that no beat follows it.
+/// R13.5, R3.9: a worker that has ended is no longer listed, however it ended.
+/// Guard: the call of `forget_worker`, and that no beat follows it.
 pub(in crate::worker) async fn r13_5_a_worker_that_has_ended_is_listed_no_more(live: Live) {
     let handler = |_: Task, _: Ctx| async { JobResult::Ok(()) };
     let worker = || live.worker().lease_ttl(LeaseTtl::default().get()).handle(handler);
@@ -101,8 +103,8 @@ pub(in crate::worker) async fn r13_5_a_worker_that_has_ended_is_listed_no_more(l
     .await;
 }
 
-/// A worker that runs until idle leaves jobs that are due later. Guard: only jobs that can run now
-/// count as work.
+/// A worker that runs until idle leaves jobs that are due later.
+/// Guard: only jobs that can run now count as work.
 pub(in crate::worker) async fn r13_5_until_idle_leaves_what_is_due_later(live: Live) {
     let now = live.enqueue(1).await;
     let hour = Duration::from_secs(3600);
@@ -122,7 +124,8 @@ pub(in crate::worker) async fn r13_5_until_idle_leaves_what_is_due_later(live: L
 }
 
 /// A job that becomes ready by an outcome, which was recorded late because the store failed, is
-/// work too. Guard: the worker reserves again after outcomes were recorded.
+/// work too.
+/// Guard: the worker reserves again after outcomes were recorded.
 pub(in crate::worker) async fn r13_5_until_idle_sees_what_late_outcomes_free(live: Live) {
     let id = live.enqueue(1).await;
     let handler = |_: Task, ctx: Ctx| async move {

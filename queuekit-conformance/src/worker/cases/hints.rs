@@ -30,7 +30,8 @@ pub(in crate::worker) async fn r13_6_a_wakeup_starts_work_before_the_poll(live: 
     worker.drain(Duration::from_secs(5)).await;
 }
 
-/// R13.6: if every wake-up is lost, polling finds the work. Guard: the poll.
+/// R13.6: if every wake-up is lost, polling finds the work.
+/// Guard: the poll.
 pub(in crate::worker) async fn r13_6_without_wakeups_polling_finds_work(live: Live) {
     live.store.silent.store(true, Ordering::SeqCst);
     let (tell, mut told) = events();
@@ -46,7 +47,8 @@ pub(in crate::worker) async fn r13_6_without_wakeups_polling_finds_work(live: Li
     worker.drain(Duration::from_secs(5)).await;
 }
 
-/// R5.1: a sleeping worker wakes for the job that becomes due. Guard: `next_due_in`.
+/// R5.1: a sleeping worker wakes for the job that becomes due.
+/// Guard: `next_due_in`.
 pub(in crate::worker) async fn r13_6_a_job_that_becomes_due_is_not_polled_for(live: Live) {
     let (tell, mut told) = events();
     let handler = move |task: Task, _: Ctx| {
@@ -61,8 +63,8 @@ pub(in crate::worker) async fn r13_6_a_job_that_becomes_due_is_not_polled_for(li
     worker.drain(Duration::from_secs(5)).await;
 }
 
-/// R13.6: the fetch loop survives any outage, and continues soon after its end. Guard: the loop
-/// waits and retries instead of ending.
+/// R13.6: the fetch loop survives any outage, and continues soon after its end.
+/// Guard: the loop waits and retries instead of ending.
 pub(in crate::worker) async fn r13_6_an_outage_ends_without_a_restart(live: Live) {
     let before = live.enqueue(1).await;
     let (tell, mut told) = events();
@@ -81,7 +83,8 @@ pub(in crate::worker) async fn r13_6_an_outage_ends_without_a_restart(live: Live
     worker.drain(Duration::from_secs(5)).await;
 }
 
-/// A worker also works on a store without `Exchange`. Guard: the fallback to separate calls.
+/// A worker also works on a store without `Exchange`.
+/// Guard: the fallback to separate calls.
 pub(in crate::worker) async fn r13_6_a_worker_of_a_store_without_exchange_works(live: Live) {
     live.store.no_exchange.store(true, Ordering::SeqCst);
     live.enqueue_many(100).await;

@@ -19,7 +19,8 @@ use crate::worker::kit::{LONG_TTL, SHORT_TTL, Task, events, next, until};
 const CANCEL_REACHES: Duration = Duration::from_millis(100);
 const NO_GRACE: Duration = Duration::from_millis(50);
 
-/// R13.1: heartbeats continue even if handlers do not yield. Guard: the heartbeat's own thread.
+/// R13.1: heartbeats continue even if handlers do not yield.
+/// Guard: the heartbeat's own thread.
 pub(in crate::worker) async fn r13_1_a_handler_that_blocks_its_thread_keeps_its_lease(live: Live) {
     let id = live.enqueue(1).await;
     let handler = |_: Task, _: Ctx| async {
@@ -34,8 +35,8 @@ pub(in crate::worker) async fn r13_1_a_handler_that_blocks_its_thread_keeps_its_
     assert_eq!((job.status, job.attempts, job.lease_seq), (Status::Completed, 1, 1));
 }
 
-/// R13.1: a worker stops a handler whose lease is gone, and its outcome does not count. Guard: the
-/// outcome of extend.
+/// R13.1: a worker stops a handler whose lease is gone, and its outcome does not count.
+/// Guard: the outcome of extend.
 pub(in crate::worker) async fn r13_1_a_lost_lease_stops_its_handler(live: Live) {
     let id = live.enqueue(1).await;
     let (tell, mut told) = events();
@@ -57,7 +58,8 @@ pub(in crate::worker) async fn r13_1_a_lost_lease_stops_its_handler(live: Live) 
 }
 
 /// R13.1, R6.6: a handler notices a requested cancel at the next heartbeat, even if the store does
-/// not notify the worker. Guard: `cancel_requested` of extend.
+/// not notify the worker.
+/// Guard: `cancel_requested` of extend.
 pub(in crate::worker) async fn r13_1_a_requested_cancel_stops_the_handler(live: Live) {
     live.store.silent.store(true, Ordering::SeqCst);
     let id = live.enqueue(1).await;
@@ -78,8 +80,8 @@ pub(in crate::worker) async fn r13_1_a_requested_cancel_stops_the_handler(live: 
 }
 
 /// R13.1: a requested cancel rings, so that the handler does not wait for the heartbeat, which is
-/// hours away here. If the store can do it, this works from another process too. Guard: the ring of
-/// a cancel.
+/// hours away here. If the store can do it, this works from another process too.
+/// Guard: the ring of a cancel.
 ///
 /// The best of five counts: the first may come before the listener has connected, and a busy
 /// machine may delay any of them. A store that polls less often is never in time.
@@ -145,7 +147,8 @@ pub(in crate::worker) async fn r13_1_a_run_that_times_out_is_stopped_then_given_
 }
 
 /// R13.1: a handler that never yields cannot be stopped: its job is given up, its slot is counted
-/// as stuck, and other jobs continue. Guard: the heartbeat's thread watches timeouts.
+/// as stuck, and other jobs continue.
+/// Guard: the heartbeat's thread watches timeouts.
 pub(in crate::worker) async fn r13_1_a_handler_that_never_yields_is_given_up_and_holds_its_slot(
     live: Live,
 ) {
@@ -174,7 +177,8 @@ pub(in crate::worker) async fn r13_1_a_handler_that_never_yields_is_given_up_and
 }
 
 /// R13.1: if no extend succeeds, the handler is asked to stop before another worker may start the
-/// job. Guard: the limit of 0.9 ttl since the last extend.
+/// job.
+/// Guard: the limit of 0.9 ttl since the last extend.
 pub(in crate::worker) async fn r13_1_a_lease_that_cannot_be_extended_stops_its_handler(live: Live) {
     let id = live.enqueue(1).await;
     let (tell, mut told) = events();
@@ -198,7 +202,8 @@ pub(in crate::worker) async fn r13_1_a_lease_that_cannot_be_extended_stops_its_h
     assert!(!live.job(id).await.state.is_terminal(), "the job runs again");
 }
 
-/// R13.1, R3.9: a worker announces what it serves and runs. Guard: the beat.
+/// R13.1, R3.9: a worker announces what it serves and runs.
+/// Guard: the beat.
 pub(in crate::worker) async fn r13_1_presence_is_told(live: Live) {
     let handler = |_: Task, _: Ctx| async { JobResult::Ok(()) };
     let worker = live.worker().concurrency(7).handle(handler).start().await.expect("start");
@@ -210,8 +215,8 @@ pub(in crate::worker) async fn r13_1_presence_is_told(live: Live) {
 }
 
 /// R13.1, R3.9: a worker with more queues than a beat may name says so; and however long its leases
-/// are, it beats before it leaves the list. Guard: the conversion of queues and ttl into those of a
-/// beat.
+/// are, it beats before it leaves the list.
+/// Guard: the conversion of queues and ttl into those of a beat.
 pub(in crate::worker) async fn r13_1_a_worker_of_many_queues_says_that_it_serves_more(live: Live) {
     let handler = |_: Task, _: Ctx| async { JobResult::Ok(()) };
     let queues = (0..=BEAT_NAMES).map(|n| queue(&format!("q{n}")));
@@ -225,8 +230,8 @@ pub(in crate::worker) async fn r13_1_a_worker_of_many_queues_says_that_it_serves
 }
 
 /// R13.1, R3.9: leases are extended and beats are sent at a third of their ttl: not much later,
-/// which would leave no time for a retry, and not much sooner. Guard: `third` of the heartbeat,
-/// `beat_every`.
+/// which would leave no time for a retry, and not much sooner.
+/// Guard: `third` of the heartbeat, `beat_every`.
 pub(in crate::worker) async fn r13_1_leases_and_presence_are_renewed_at_a_third(live: Live) {
     live.enqueue(1).await;
     let (tell, mut told) = events();

@@ -11,8 +11,8 @@ use tokio::sync::Semaphore;
 use crate::worker::Live;
 use crate::worker::kit::{LONG_TTL, SHORT_TTL, Task, events, next, soon};
 
-/// R13.2: after a lost reply the ack is repeated, not the run. Guard: an Indeterminate ack is
-/// repeated.
+/// R13.2: after a lost reply the ack is repeated, not the run.
+/// Guard: an Indeterminate ack is repeated.
 pub(in crate::worker) async fn r13_2_an_ack_whose_reply_was_lost_is_repeated(live: Live) {
     let id = live.enqueue(1).await;
     let runs = Arc::new(AtomicU32::new(0));
@@ -34,8 +34,8 @@ pub(in crate::worker) async fn r13_2_an_ack_whose_reply_was_lost_is_repeated(liv
     assert_eq!(job.result.as_deref(), Some(&b"\"done\""[..]));
 }
 
-/// R13.2: a finished job stays leased while the store does not accept its ack. Guard: the lease is
-/// extended until the ack is answered.
+/// R13.2: a finished job stays leased while the store does not accept its ack.
+/// Guard: the lease is extended until the ack is answered.
 pub(in crate::worker) async fn r13_2_a_lease_is_extended_until_its_ack_is_answered(live: Live) {
     let id = live.enqueue(1).await;
     let (tell, mut told) = events();
@@ -56,8 +56,8 @@ pub(in crate::worker) async fn r13_2_a_lease_is_extended_until_its_ack_is_answer
     worker.drain(Duration::from_secs(5)).await;
 }
 
-/// R13.2: the outcome of a run that ends during a drain is recorded. Guard: a drain does not
-/// interrupt settling.
+/// R13.2: the outcome of a run that ends during a drain is recorded.
+/// Guard: a drain does not interrupt settling.
 pub(in crate::worker) async fn r13_2_outcomes_are_recorded_while_the_worker_drains(live: Live) {
     let ids = live.enqueue_many(50).await;
     let (tell, mut told) = events();
@@ -82,7 +82,8 @@ pub(in crate::worker) async fn r13_2_outcomes_are_recorded_while_the_worker_drai
     assert_eq!(live.count(Status::Completed).await, ids.len());
 }
 
-/// R13.3: a panic fails the attempt, and its text is kept. Guard: the worker catches panics.
+/// R13.3: a panic fails the attempt, and its text is kept.
+/// Guard: the worker catches panics.
 pub(in crate::worker) async fn r13_3_a_panic_is_a_failed_attempt_with_its_text(live: Live) {
     let id = live.enqueue_once(1).await;
     let handler = |task: Task, _: Ctx| async move {
@@ -96,7 +97,8 @@ pub(in crate::worker) async fn r13_3_a_panic_is_a_failed_attempt_with_its_text(l
     assert!(job.errors[0].error.as_str().contains("zero was too much"), "{:?}", job.errors);
 }
 
-/// R13.3: an error fails the attempt, and it and its causes are kept. Guard: the nack's text.
+/// R13.3: an error fails the attempt, and it and its causes are kept.
+/// Guard: the nack's text.
 pub(in crate::worker) async fn r13_3_an_error_is_a_failed_attempt_with_its_causes(live: Live) {
     let id = live.enqueue_once(2).await;
     let handler = |_: Task, _: Ctx| async {
@@ -112,7 +114,8 @@ pub(in crate::worker) async fn r13_3_an_error_is_a_failed_attempt_with_its_cause
 }
 
 /// R13.3: a payload that cannot be decoded fails the attempt with the field's name, and affects
-/// nothing else. Guard: payloads are decoded inside the run.
+/// nothing else.
+/// Guard: payloads are decoded inside the run.
 pub(in crate::worker) async fn r13_3_a_payload_that_does_not_fit_names_its_field(live: Live) {
     let wrong = live.enqueue_raw("task", r#"{"n": "many"}"#).await;
     let missing = live.enqueue_raw("task", "{}").await;
@@ -131,7 +134,8 @@ pub(in crate::worker) async fn r13_3_a_payload_that_does_not_fit_names_its_field
     assert_eq!(live.job(good).await.status, Status::Completed);
 }
 
-/// R13.3: LeaseLost is counted, never fatal. Guard: the outcome of the ack.
+/// R13.3: LeaseLost is counted, never fatal.
+/// Guard: the outcome of the ack.
 pub(in crate::worker) async fn r13_3_a_lost_lease_is_counted_and_the_worker_goes_on(live: Live) {
     let lost = live.enqueue(0).await;
     let backend = Arc::clone(live.world.backend());
@@ -152,8 +156,8 @@ pub(in crate::worker) async fn r13_3_a_lost_lease_is_counted_and_the_worker_goes
     worker.drain(Duration::from_secs(5)).await;
 }
 
-/// R13.3, R12: a result over its limit fails the attempt and names the limit. Guard: the check
-/// before the ack.
+/// R13.3, R12: a result over its limit fails the attempt and names the limit.
+/// Guard: the check before the ack.
 pub(in crate::worker) async fn r13_3_a_result_that_is_too_large_fails_the_attempt(live: Live) {
     let large = live.enqueue_once(1).await;
     let handler = |_: Task, _: Ctx| async { JobResult::Ok("x".repeat(64 * 1024)) };
@@ -163,8 +167,8 @@ pub(in crate::worker) async fn r13_3_a_result_that_is_too_large_fails_the_attemp
     assert!(error.contains("65536"), "{error}");
 }
 
-/// R13.3: what the handler returns decides: retry, fatal, snooze or cancel. Guard: the mapping from
-/// results to outcomes.
+/// R13.3: what the handler returns decides: retry, fatal, snooze or cancel.
+/// Guard: the mapping from results to outcomes.
 pub(in crate::worker) async fn r13_3_errors_decide_what_becomes_of_the_job(live: Live) {
     let hour = Duration::from_secs(3600);
     let ids = live.enqueue_many(4).await;
@@ -195,8 +199,8 @@ pub(in crate::worker) async fn r13_3_errors_decide_what_becomes_of_the_job(live:
     );
 }
 
-/// R3.4, R3.8: a result, progress and log lines are stored with the job. Guard: reports are sent
-/// before the ack ends the lease.
+/// R3.4, R3.8: a result, progress and log lines are stored with the job.
+/// Guard: reports are sent before the ack ends the lease.
 pub(in crate::worker) async fn r13_3_results_progress_and_lines_are_stored(live: Live) {
     let id = live.enqueue(20).await;
     let handler = |task: Task, ctx: Ctx| async move {

@@ -11,7 +11,8 @@ use tokio::sync::Semaphore;
 use crate::worker::Live;
 use crate::worker::kit::{LONG_TTL, Task, events, next, until};
 
-/// R13.4: never more leases than slots. Guard: the limit of reserve.
+/// R13.4: never more leases than slots.
+/// Guard: the limit of reserve.
 pub(in crate::worker) async fn r13_4_a_worker_reserves_only_what_it_has_slots_for(live: Live) {
     live.enqueue_many(20).await;
     let (tell, mut told) = events();
@@ -40,8 +41,8 @@ pub(in crate::worker) async fn r13_4_a_worker_reserves_only_what_it_has_slots_fo
     worker.drain(Duration::from_secs(5)).await;
 }
 
-/// R13.4: a queue with its own limit keeps to it, and other queues use the rest. Guard: the count
-/// of running jobs per queue.
+/// R13.4: a queue with its own limit keeps to it, and other queues use the rest.
+/// Guard: the count of running jobs per queue.
 pub(in crate::worker) async fn r13_4_a_queue_keeps_to_its_own_concurrency(live: Live) {
     for n in 0..6 {
         live.client.enqueue(Task { n: 0 }).queue("narrow").await.expect("enqueue");
@@ -69,7 +70,8 @@ pub(in crate::worker) async fn r13_4_a_queue_keeps_to_its_own_concurrency(live: 
 }
 
 /// R13.4: a kind with its own limit keeps to it; one job waits, and the others are released and
-/// spend no attempt. Guard: the count of running jobs per kind.
+/// spend no attempt.
+/// Guard: the count of running jobs per kind.
 pub(in crate::worker) async fn r13_4_a_kind_keeps_to_its_own_concurrency(live: Live) {
     let ids = live.enqueue_many(6).await;
     let (tell, mut told) = events();
@@ -98,7 +100,8 @@ pub(in crate::worker) async fn r13_4_a_kind_keeps_to_its_own_concurrency(live: L
 }
 
 /// R13.4: during a rolling deploy, an old worker releases jobs of kinds that it does not know. They
-/// wait visibly for a new worker, with all their attempts. Guard: Release instead of Retry.
+/// wait visibly for a new worker, with all their attempts.
+/// Guard: Release instead of Retry.
 pub(in crate::worker) async fn r13_4_a_kind_without_handler_waits_and_spends_no_attempt(
     live: Live,
 ) {
@@ -115,8 +118,8 @@ pub(in crate::worker) async fn r13_4_a_kind_without_handler_waits_and_spends_no_
     assert!((1000..2000).contains(&wait.as_millis()), "1 s at first, not {wait:?}");
 }
 
-/// R13.4: a consumer's handler for any type runs the events that have no other handler. Guard: the
-/// handler of the exact type is looked up first.
+/// R13.4: a consumer's handler for any type runs the events that have no other handler.
+/// Guard: the handler of the exact type is looked up first.
 pub(in crate::worker) async fn r13_4_the_handler_for_any_type_runs_what_has_no_other(live: Live) {
     let all = SubscriptionDraft::new("audit", "*").build().expect("a subscription");
     live.client.consumers().declare(&all).await.expect("declare");
@@ -140,8 +143,8 @@ pub(in crate::worker) async fn r13_4_the_handler_for_any_type_runs_what_has_no_o
     assert_eq!(ran, ["any other x", "exact 7"]);
 }
 
-/// R13.4: while the store accepts no acks, a worker stops reserving. Guard: the limit of unanswered
-/// acks.
+/// R13.4: while the store accepts no acks, a worker stops reserving.
+/// Guard: the limit of unanswered acks.
 pub(in crate::worker) async fn r13_4_unanswered_acks_stop_the_fetching(live: Live) {
     live.enqueue_many(100).await;
     let runs = Arc::new(AtomicUsize::new(0));
@@ -166,8 +169,8 @@ pub(in crate::worker) async fn r13_4_unanswered_acks_stop_the_fetching(live: Liv
     worker.drain(Duration::from_secs(5)).await;
 }
 
-/// R13.2, B27: one item that the store refuses does not fail the others of its batch. Guard: after
-/// a refusal, items are settled one by one.
+/// R13.2, B27: one item that the store refuses does not fail the others of its batch.
+/// Guard: after a refusal, items are settled one by one.
 pub(in crate::worker) async fn r13_4_a_batch_that_a_poison_item_fails_is_told_apart(live: Live) {
     live.enqueue_many(30).await;
     live.store.refuses_batches.store(true, Ordering::SeqCst);
@@ -177,8 +180,8 @@ pub(in crate::worker) async fn r13_4_a_batch_that_a_poison_item_fails_is_told_ap
     assert_eq!(live.count(Status::Completed).await, 30);
 }
 
-/// R7.5: a limit of one queue does not change the order of the queues. Guard: every reserve begins
-/// with the first queue.
+/// R7.5: a limit of one queue does not change the order of the queues.
+/// Guard: every reserve begins with the first queue.
 pub(in crate::worker) async fn r13_4_a_bounded_queue_does_not_overtake(live: Live) {
     for _ in 0..20 {
         live.client.enqueue(Task { n: 1 }).queue("second").await.expect("enqueue");
