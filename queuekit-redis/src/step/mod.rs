@@ -4,10 +4,10 @@ mod actions;
 mod enqueue;
 pub(crate) mod exchange;
 mod parts;
-mod round;
+mod reserve;
 
 pub(crate) use actions::{Acted, Action};
 pub(crate) use enqueue::{Grouped, Refusals, job_args};
 pub(crate) use exchange::{Answer, Ask, Outcomes, Part};
 pub(crate) use parts::joined;
-pub(crate) use round::{Round, share};
+pub(crate) use reserve::{Round, share};
