@@ -23,6 +23,7 @@
 mod admin;
 mod audit;
 mod backend;
+mod cancels;
 mod column_names;
 mod command;
 mod config;

@@ -59,6 +59,7 @@ statements! {
     PAYLOAD_DELETE "payload_delete"
     CONTENT "content"
     CANDIDATE "candidate"
+    CANCELS "cancels"
     PAYLOAD "payload"
     VIEW "view"
     FAILURE_INSERT "failure_insert"

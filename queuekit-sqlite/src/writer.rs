@@ -15,6 +15,7 @@ use queuekit_core::{Clock, Error, ErrorKind, Limits, Result, retry};
 use rusqlite::Connection;
 use tokio::sync::{oneshot, watch};
 
+use crate::cancels::Cancels;
 use crate::column_names::only;
 use crate::command::{Command, Typed};
 use crate::error::{closed, failed, failed_to_commit, is_busy, is_fault};
@@ -37,8 +38,8 @@ const GRACE: Duration = Duration::from_secs(2);
 pub(crate) struct Writer {
     commands: Sender<Message>,
     op_timeout: Duration,
-    /// Whether a worker waits for work, so that commits of other processes matter.
-    pub(crate) watched: Arc<AtomicBool>,
+    /// Whether a worker waits for work or for cancels, so that commits of other processes matter.
+    watched: Arc<AtomicBool>,
     /// The end of all waits: set by close.
     ends_at: Arc<OnceLock<Instant>>,
 }
@@ -79,6 +80,7 @@ impl Writer {
             received,
             watched: Arc::clone(&watched),
             ends_at: Arc::clone(&ends_at),
+            cancels: Cancels::default(),
             looked: Instant::now(),
             version: None,
         };
@@ -108,10 +110,12 @@ impl Writer {
         answered.await.map_err(|_| closed())?
     }
 
-    /// Wakes the thread, so that it notices that it is watched.
-    pub(crate) fn wake(&self) {
-        // The thread may have ended already.
-        let _ = self.commands.send(Message::Wake);
+    /// Lets the thread look at the commits of other processes from now on.
+    pub(crate) fn watch(&self) {
+        if !self.watched.swap(true, Ordering::Relaxed) {
+            // The thread may have ended already.
+            let _ = self.commands.send(Message::Wake);
+        }
     }
 
     /// Lets the thread finish its calls and end.
@@ -130,6 +134,7 @@ struct Thread {
     received: Receiver<Message>,
     watched: Arc<AtomicBool>,
     ends_at: Arc<OnceLock<Instant>>,
+    cancels: Cancels,
     looked: Instant,
     version: Option<i64>,
 }
@@ -250,9 +255,9 @@ impl Thread {
         finished
     }
 
-    /// Wakes everybody if another process has written, because SQLite does not say which queues it
-    /// wrote to. A reserve that finds nothing writes nothing, so that processes do not keep waking
-    /// each other.
+    /// If another process has written, wakes those whose runs it has asked to stop, and everybody
+    /// who waits for work, because SQLite does not say which queues it wrote to. A reserve that
+    /// finds nothing writes nothing, so that processes do not keep waking each other.
     fn look(&mut self) {
         if !self.watched.load(Ordering::Relaxed) || self.looked.elapsed() < LOOK {
             return;
@@ -264,6 +269,8 @@ impl Thread {
         if version != self.version {
             self.version = version;
             self.settings.wakeups.ring_all();
+            // If it fails, workers learn of cancels with their next heartbeats.
+            let _ = self.cancels.look(&self.conn, &self.settings.wakeups);
         }
     }
 }

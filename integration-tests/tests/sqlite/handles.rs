@@ -1,16 +1,20 @@
 //! Several handles on one file, as several processes have them.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::common::files::{File, Open, add, assert_exact, begin, complete, lease};
 use futures_util::FutureExt;
 use futures_util::future::join_all;
-use queuekit_conformance::kit::{TTL, build, draft, in_parallel, keyed, request};
+use queuekit_conformance::kit::{TTL, build, draft, in_parallel, keyed, request, ttl};
 use queuekit_conformance::time_limit::answered;
-use queuekit_core::capability::Wakeup;
-use queuekit_core::{Ack, Backend, BackendExt, JobFilter, ManualClock, QueueName, State};
+use queuekit_core::capability::{CancelOutcome, Wakeup};
+use queuekit_core::{
+    Ack, Backend, BackendExt, Bytes, Client, JobFilter, ManualClock, QueueName, State,
+};
 use queuekit_sqlite::{SqliteStore, rusqlite};
+use queuekit_worker::{Ctx, JobResult, Worker};
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 /// A store looks at the file every 20 ms, and a ring takes some time to arrive.
@@ -55,6 +59,56 @@ async fn r13_6_an_enqueue_of_another_handle_rings_once() {
     assert!(theirs.list_queues().await.unwrap().len() == 1);
     assert!(is_silent(&wakeup).await, "who finds nothing writes nothing, so it wakes nobody");
     ours.close().await.unwrap();
+    theirs.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn r13_1_a_cancel_of_another_handle_rings_once() {
+    let file = File::new();
+    let (ours, theirs) = (file.store().await, file.store().await);
+    add(&ours, 2).await;
+    let leases = lease(&ours, 2).await;
+    let tokens: Vec<_> = leases.iter().map(|lease| lease.token.clone()).collect();
+    let wakeups = ours.capabilities().wakeups.unwrap();
+    let wakeup = wakeups.subscribe_cancels(&[QueueName::default()]).unwrap();
+    assert!(is_silent(&wakeup).await, "nobody asked for anything");
+    let outcomes = theirs.capabilities().admin.unwrap().cancel(&[tokens[0].id]).await.unwrap();
+    assert_eq!(outcomes, [CancelOutcome::Requested]);
+    rings("another handle's cancel", &wakeup).await;
+    // Guard: otherwise the extend of one process would make those of the others extend, for ever.
+    let _ = theirs.capabilities().leases.unwrap().extend(&tokens, ttl(TTL)).await.unwrap();
+    assert!(is_silent(&wakeup).await, "an extend asks nobody to stop");
+    let _ = theirs.capabilities().admin.unwrap().cancel(&[tokens[1].id]).await.unwrap();
+    rings("the cancel of the other run", &wakeup).await;
+    ours.close().await.unwrap();
+    theirs.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn r13_1_a_cancel_of_another_handle_reaches_the_handler_within_100_ms() {
+    let file = File::new();
+    let (ours, theirs) = (file.store().await, file.store().await);
+    let (runs, mut running) = mpsc::unbounded_channel();
+    let (stops, mut stopped) = mpsc::unbounded_channel();
+    let worker = Worker::new(Client::new(ours.clone())).handle_raw("work", {
+        move |_: Bytes, ctx: Ctx| {
+            let (runs, stops) = (runs.clone(), stops.clone());
+            async move {
+                runs.send(ctx.id()).unwrap();
+                ctx.cancelled().await;
+                stops.send(Instant::now()).unwrap();
+                JobResult::Ok(None)
+            }
+        }
+    });
+    let worker = worker.start().await.unwrap();
+    add(&theirs, 1).await;
+    let id = running.recv().await.unwrap();
+    let asked = Instant::now();
+    let _ = theirs.capabilities().admin.unwrap().cancel(&[id]).await.unwrap();
+    let stopped = answered("the handler stops", ENDS, stopped.recv()).await.unwrap();
+    assert!(stopped - asked < SOON, "{:?}", stopped - asked);
+    worker.stop().await;
     theirs.close().await.unwrap();
 }
 

@@ -105,6 +105,7 @@ fn make_older(conn: &Connection, version: u32, sql: &str, newer: &File) {
         2 => include_str!("../../../queuekit-sqlite/migrations/0003_events.sql"),
         3 => include_str!("../../../queuekit-sqlite/migrations/0004_totals.sql"),
         4 => include_str!("../../../queuekit-sqlite/migrations/0005_audit.sql"),
+        5 => include_str!("../../../queuekit-sqlite/migrations/0006_cancels.sql"),
         _ => panic!("schema version {version} is new: say here which migration comes after it"),
     };
     let (before, _) = sql.split_once(next).expect("the migration is one of all");
