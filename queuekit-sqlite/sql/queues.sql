@@ -1,5 +1,6 @@
--- Purpose: reads all queues, by name.
--- Result: a row per queue.
+-- Purpose: reads queues by name.
+-- Parameters: 1 the first name, 2 most.
+-- Result: their rows, in the order of their names.
 -- Index: the unique index on name.
 SELECT
     id, name, settings,
@@ -8,4 +9,6 @@ SELECT
     last_seq, last_end_seq, last_turn, corrupt, last_ended, total_dead,
     total_cancelled
 FROM queuekit_queues
-ORDER BY name;
+WHERE name >= ?1
+ORDER BY name
+LIMIT ?2;

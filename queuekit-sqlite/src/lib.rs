@@ -84,6 +84,8 @@ struct Shared {
     closed: AtomicBool,
     /// Closes when every thread has closed the file.
     ended: watch::Receiver<()>,
+    /// The queue with which the next step of retention begins.
+    prune: Mutex<String>,
     repair: Mutex<upkeep::Cursor>,
     /// Up to which event of the log retention has looked.
     pruned_events: AtomicI64,
@@ -159,6 +161,7 @@ impl SqliteStore {
             wakeups,
             closed: AtomicBool::new(false),
             ended,
+            prune: Mutex::default(),
             repair: Mutex::default(),
             pruned_events: AtomicI64::new(0),
         };

@@ -11,7 +11,6 @@ const SCANS: &[(&str, &str)] = &[
     ("tables", "the schema"),
     ("migration_version", "a row per migration"),
     ("cancels", "the index of running jobs that were asked to stop, at most 1,000"),
-    ("queues", "answers all queues, of which there are at most 10,000"),
     ("queue_count", "counts all queues; once for each that comes to exist"),
     ("event_last", "ends with the first row it meets, which is the last"),
     ("event_count", "counts the log in an index; only where it may be longer than its retention"),

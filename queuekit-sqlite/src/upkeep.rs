@@ -25,8 +25,13 @@ pub(crate) struct Cursor {
 
 #[async_trait]
 impl Upkeep for SqliteStore {
+    /// One step looks at 1,000 queues, and removes up to 1,000 jobs; likewise events.
     async fn prune(&self) -> Result<UpkeepReport> {
-        let jobs = self.write("prune", |step| step.prune()).await?;
+        let first = self.shared.prune.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let prune = move |step: &mut Step<'_>| step.prune(&first);
+        let (jobs, next) = self.write("prune", prune).await?;
+        let next = next.map_or_else(String::new, |name| name.as_str().to_owned());
+        *self.shared.prune.lock().unwrap_or_else(PoisonError::into_inner) = next;
         let after = self.shared.pruned_events.load(Ordering::Relaxed);
         let (events, next) = self.write("prune", move |step| step.prune_events(after)).await?;
         // At the end it begins again, with the events that deliveries have kept.

@@ -18,6 +18,7 @@ mod handles;
 mod kill;
 mod limits;
 mod locks;
+mod many_queues;
 mod merging;
 mod model;
 mod moved_file;

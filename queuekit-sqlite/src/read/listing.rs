@@ -18,12 +18,16 @@ const EXAMINED: usize = 10_000;
 /// Entries of an index that are read at once.
 const SLICE: usize = 500;
 
-/// Where a page ended: the last job it looked at, by its place in its section.
+/// The most queues that one page looks into, whether they have jobs or not.
+const QUEUES: usize = 500;
+
+/// Where a page ended: the last job it looked at, by its place in its section; or the first queue
+/// that it did not look into.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Position {
     queue: QueueName,
     section: usize,
-    place: Place,
+    place: Option<Place>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -46,13 +50,7 @@ struct Pager<'f> {
 
 columns! {
     struct TimeColumns { key, at, seq }
-}
-
-columns! {
     struct ServingColumns { key, rank, scheduled_at, seq }
-}
-
-columns! {
     struct LaneColumns { key, lane, seq }
 }
 
@@ -61,7 +59,9 @@ impl Step<'_> {
         let position = filter.position()?.map(position_of).transpose()?;
         let mut pager =
             Pager { filter, items: Vec::new(), examined: 0, frontiers: Frontiers::default() };
-        for queue in self.listed_queues(filter, position.as_ref())? {
+        let mut queues = self.listed_queues(filter, position.as_ref())?;
+        let beyond = (queues.len() > QUEUES).then(|| queues.pop()).flatten();
+        for queue in queues {
             let after = position.as_ref().filter(|position| position.queue == queue.name);
             let first = after.map_or(0, |position| position.section);
             for (section, statuses) in StatusSet::SECTIONS.into_iter().enumerate().skip(first) {
@@ -69,32 +69,28 @@ impl Step<'_> {
                     continue;
                 }
                 let after = after.filter(|after| after.section == section);
-                let after = after.map(|after| after.place.clone());
-                if let Some(place) = self.list_section(&queue, statuses, after, &mut pager)? {
-                    let position = Position { queue: queue.name, section, place };
-                    let bytes = serde_json::to_vec(&position).map_err(unwritable)?;
-                    let next = Some(filter.cursor_at(&bytes));
-                    return Ok(Page { items: pager.items, next });
+                let after = after.and_then(|after| after.place.clone());
+                let place = self.list_section(&queue, statuses, after, &mut pager)?;
+                if place.is_some() {
+                    return pager.page(Some(Position { queue: queue.name, section, place }));
                 }
             }
         }
-        Ok(Page { items: pager.items, next: None })
+        pager.page(beyond.map(|queue| Position { queue: queue.name, section: 0, place: None }))
     }
 
+    /// The queues that the page may look into, and one more.
     fn listed_queues(
         &mut self,
         filter: &JobFilter,
         position: Option<&Position>,
     ) -> Result<Vec<QueueRow>> {
-        let mut queues = match &filter.queue {
-            Some(name) => {
-                let queue = self.queue(name)?;
-                queue.map(|at| self.queue_at(at).clone()).into_iter().collect()
-            }
-            None => self.all_queues()?,
+        let from = position.map_or("", |position| position.queue.as_str());
+        let Some(name) = &filter.queue else {
+            return self.queues_from(from, QUEUES + 1);
         };
-        queues.retain(|queue| position.is_none_or(|position| queue.name >= position.queue));
-        Ok(queues)
+        let queue = self.queue_row(name)?.filter(|queue| queue.name.as_str() >= from);
+        Ok(queue.into_iter().collect())
     }
 
     /// Adds the jobs of a section to the page. Returns where the page ended, if it is full.
@@ -208,6 +204,12 @@ impl Step<'_> {
 }
 
 impl Pager<'_> {
+    /// The page, which ended at this position if there is more.
+    fn page(self, end: Option<Position>) -> Result<Page<Job>> {
+        let bytes = end.map(|end| serde_json::to_vec(&end)).transpose().map_err(unwritable)?;
+        Ok(Page { items: self.items, next: bytes.map(|bytes| self.filter.cursor_at(&bytes)) })
+    }
+
     fn is_full(&self) -> bool {
         self.items.len() == self.filter.limit.get() || self.examined == EXAMINED
     }

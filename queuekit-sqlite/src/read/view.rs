@@ -14,13 +14,7 @@ use crate::step::Step;
 
 columns! {
     struct RestColumns { payload, metadata, result, moved_from, progress, progress_message }
-}
-
-columns! {
     struct FailureColumns { lease_seq, attempt, at, worker, error }
-}
-
-columns! {
     struct LineColumns { at, line }
 }
 

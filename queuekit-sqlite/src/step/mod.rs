@@ -165,14 +165,13 @@ impl<'c> Step<'c> {
         Ok(self.value(NUMBER, [])?.unwrap_or_default())
     }
 
-    /// Reads every queue into this step. Returns how many there are.
-    fn touch_all_queues(&mut self) -> Result<usize> {
-        for queue in self.all_queues()? {
-            if !self.by_name.contains_key(&queue.name) {
-                self.keep(queue);
-            }
-        }
-        Ok(self.queues.len())
+    /// Reads queues into this step, or finds them there. Returns their indexes.
+    fn touch(&mut self, queues: Vec<QueueRow>) -> Vec<usize> {
+        let touch = |queue: QueueRow| match self.by_name.get(&queue.name) {
+            Some(at) => *at,
+            None => self.keep(queue),
+        };
+        queues.into_iter().map(touch).collect()
     }
 
     pub(crate) fn queue_at(&self, at: usize) -> &QueueRow {
@@ -181,7 +180,13 @@ impl<'c> Step<'c> {
 
     /// Every queue, by name.
     pub(crate) fn all_queues(&self) -> Result<Vec<QueueRow>> {
-        let queues = self.rows(QUEUES, [], QueueRow::read)?;
+        self.queues_from("", usize::MAX)
+    }
+
+    /// Some queues by name, from this one on.
+    pub(crate) fn queues_from(&self, first: &str, most: usize) -> Result<Vec<QueueRow>> {
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let queues = self.rows(QUEUES, params![first, most], QueueRow::read)?;
         Ok(queues.into_iter().flatten().collect())
     }
 

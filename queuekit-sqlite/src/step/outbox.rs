@@ -21,17 +21,8 @@ const PRUNED: usize = 1000;
 
 columns! {
     struct SettingsColumns { version, body }
-}
-
-columns! {
     struct ContentColumns { kind, data }
-}
-
-columns! {
     struct AgeColumns { seq, emitted_at }
-}
-
-columns! {
     struct EventColumns {
         seq, id, kind, partition_key, idempotency_key, metadata, emitted_at, data,
     }

@@ -39,9 +39,6 @@ pub(super) struct Next {
 
 columns! {
     struct LaneColumns { waiting, running, held, head, turn, ready, next_at }
-}
-
-columns! {
     struct NextColumns { key, scheduled_at }
 }
 

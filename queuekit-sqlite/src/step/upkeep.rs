@@ -14,24 +14,23 @@ use crate::statements::*;
 
 /// The most jobs that one step removes.
 const STEP: usize = 1000;
+/// The most queues that one step looks at, whether there is something to remove or not.
+const QUEUES: usize = 1000;
 
 columns! {
     struct EndedColumns { finished_at, end_seq, key }
-}
-
-columns! {
     struct LaneCounts { waiting, running, held }
-}
-
-columns! {
     struct StateCounts { state, jobs, bytes }
 }
 
 impl Step<'_> {
-    /// One step of retention.
-    pub(crate) fn prune(&mut self) -> Result<UpkeepReport> {
+    /// One step of retention, from this queue on. Returns the queue with which the next step
+    /// begins, if there are more.
+    pub(crate) fn prune(&mut self, first: &str) -> Result<(UpkeepReport, Option<QueueName>)> {
+        let mut queues = self.queues_from(first, QUEUES + 1)?;
+        let mut next = (queues.len() > QUEUES).then(|| queues.pop()).flatten().map(|of| of.name);
         let mut removed = 0;
-        for queue in 0..self.touch_all_queues()? {
+        for queue in self.touch(queues) {
             while removed < STEP
                 && let Some(key) = self.beyond_retention(queue)?
                 && let Some(mut record) = self.job_of_key(key)?
@@ -39,10 +38,16 @@ impl Step<'_> {
                 self.apply(&mut record, Transition::Prune, |_| {})?;
                 removed += 1;
             }
+            if removed == STEP {
+                // The queue may have more to remove.
+                next = Some(self.queues[queue].name.clone());
+                break;
+            }
         }
         let forgotten = self.execute(KEYS_FORGET, params![self.now.as_millis(), STEP])?;
         self.vacuum()?;
-        Ok(UpkeepReport::new(removed as u64, removed == STEP || forgotten == STEP))
+        let more = next.is_some() || forgotten == STEP;
+        Ok((UpkeepReport::new(removed as u64, more), next))
     }
 
     /// Frees pages. The pragma frees one page per row, so all its rows are read.
