@@ -23,17 +23,17 @@ impl Frontiers {
     ) -> Outcome<()> {
         let mut unknown: BTreeSet<(i32, &str)> = BTreeSet::new();
         for record in records.filter(|record| record.state == State::Pending) {
-            if let Some(lane) = record.partition_key()
-                && !self.0.contains_key(&(record.queue, lane.to_owned()))
+            if let Some(key) = record.partition_key()
+                && !self.0.contains_key(&(record.queue, key.to_owned()))
             {
-                unknown.insert((record.queue, lane));
+                unknown.insert((record.queue, key));
             }
         }
         if unknown.is_empty() {
             return Ok(());
         }
-        let (queues, lanes): (Vec<i32>, Vec<&str>) = unknown.into_iter().unzip();
-        for row in session.query(Sql::Frontiers, params![queues, lanes]).await? {
+        let (queues, keys): (Vec<i32>, Vec<&str>) = unknown.into_iter().unzip();
+        for row in session.query(Sql::Frontiers, params![queues, keys]).await? {
             let key = (row.try_get("queue")?, row.try_get("lane")?);
             self.0.insert(key, row.try_get("frontier")?);
         }
@@ -43,11 +43,10 @@ impl Frontiers {
     pub(super) fn status(&self, record: &Record, now: Timestamp) -> Status {
         match record.state {
             State::Pending => {
-                let frontier = |lane: &str| {
-                    self.0.get(&(record.queue, lane.to_owned())).copied().unwrap_or_default()
+                let frontier = |key: &str| {
+                    self.0.get(&(record.queue, key.to_owned())).copied().unwrap_or_default()
                 };
-                let blocked =
-                    record.partition_key().is_some_and(|lane| frontier(lane) < record.seq);
+                let blocked = record.partition_key().is_some_and(|key| frontier(key) < record.seq);
                 lifecycle::waiting_status(blocked, record.scheduled_at, now, record.attempts)
             }
             State::Running if record.lease_expires_at.is_none_or(|at| at <= now) => Status::Expired,

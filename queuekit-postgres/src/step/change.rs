@@ -279,9 +279,9 @@ impl<'s> Change<'s> {
         if !keyed.is_empty() {
             let ids: Vec<Uuid> = keyed.iter().map(|record| job_uuid(record.id)).collect();
             let queues: Vec<i32> = keyed.iter().map(|record| record.queue).collect();
-            let lanes: Vec<Option<&str>> =
+            let keys: Vec<Option<&str>> =
                 keyed.iter().map(|record| record.partition_key()).collect();
-            self.session.query(Sql::Unplace, params![ids, queues, lanes]).await?;
+            self.session.query(Sql::Unplace, params![ids, queues, keys]).await?;
         }
         if plain.is_empty() {
             return Ok(());
@@ -304,7 +304,7 @@ impl<'s> Change<'s> {
         let Some(record) = self.records.get(&id) else {
             return Ok(false);
         };
-        let Some(lane) = record.partition_key().map(str::to_owned) else {
+        let Some(key) = record.partition_key().map(str::to_owned) else {
             return Ok(false);
         };
         if !self.queue_of(record)?.holds_dead() {
@@ -313,7 +313,7 @@ impl<'s> Change<'s> {
         let (queue, seq) = (record.queue, record.seq);
         // Writes the ends of earlier jobs of the same call, which no longer come before this one.
         self.flush().await?;
-        let rows = self.session.query(Sql::IsHead, params![queue, lane, seq]).await?;
+        let rows = self.session.query(Sql::IsHead, params![queue, key, seq]).await?;
         Ok(rows.first().map_or(Ok(false), |row| row.try_get("is_head"))?)
     }
 

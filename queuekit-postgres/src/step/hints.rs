@@ -117,8 +117,8 @@ impl Hints {
 
     /// Notes that a job was placed here, in a queue and rank, and none before it. This happens when
     /// a key's next job takes over the place of the one before it.
-    pub(crate) fn came_back(&self, lane: (i32, i16), (at, seq): (i64, i64)) {
-        if let Some(place) = self.state().places.get_mut(&lane) {
+    pub(crate) fn came_back(&self, ranked: (i32, i16), (at, seq): (i64, i64)) {
+        if let Some(place) = self.state().places.get_mut(&ranked) {
             *place = (*place).min((at, seq - 1));
         }
     }

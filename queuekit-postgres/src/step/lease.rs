@@ -214,15 +214,15 @@ impl Leased {
         let lease_seq = unsigned(row.try_get(in_row.lease_seq)?) + 1;
         let deadline_at =
             row.try_get::<_, Option<i64>>(in_row.deadline_at)?.map(Timestamp::from_millis);
-        let lane: Option<&str> = row.try_get(in_row.lane)?;
-        let lane = lane.filter(|lane| *lane != PLAIN);
+        let key: Option<&str> = row.try_get(in_row.lane)?;
+        let key = key.filter(|key| *key != PLAIN);
         let at: i64 = row.try_get(in_row.place)?;
         let name = usize::try_from(at - 1).ok().and_then(|at| names.get(at)).or(names.first());
         let name = name.ok_or_else(|| unreadable("the queue of a lease"))?;
         let kind = Kind::new(row.try_get::<_, &str>(in_row.kind)?);
         let metadata: Option<&str> = row.try_get(in_row.metadata)?;
         let metadata = metadata.map(serde_json::from_str::<Metadata>).transpose();
-        let partition_key = lane.map(PartitionKey::new).transpose();
+        let partition_key = key.map(PartitionKey::new).transpose();
         let rank: i16 = row.try_get(in_row.rank)?;
         let priority = u8::try_from(31 - rank).ok().map(Priority::new);
         let late = deadline_at.is_some_and(|deadline| deadline <= now);
@@ -231,7 +231,7 @@ impl Leased {
             (kind, metadata, partition_key, priority, timeout_ms)
         else {
             let refusal = Some(Refusal::Corrupt);
-            let (keyed, lease) = (lane.is_some(), None);
+            let (keyed, lease) = (key.is_some(), None);
             return Ok(Self { id, keyed, refusal, place, lease, lease_seq, event: None });
         };
         // The caller fills in the fence, because it knows the call.

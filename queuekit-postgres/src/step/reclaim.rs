@@ -86,8 +86,8 @@ pub(super) async fn refuse(
 /// Puts the key of a job that was taken out of ready among the dirty keys.
 async fn place_anew(change: &Change<'_>, id: JobId) -> Outcome<()> {
     if let Some(record) = change.record(id) {
-        let (queue, lane) = (record.queue, record.partition_key());
-        change.session.query(Sql::AgendaPut, params![queue, lane]).await?;
+        let (queue, key) = (record.queue, record.partition_key());
+        change.session.query(Sql::AgendaPut, params![queue, key]).await?;
     }
     Ok(())
 }
