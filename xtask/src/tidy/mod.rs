@@ -5,6 +5,8 @@
 //! first ([`source`]), so that prose about a rule does not break it.
 
 mod arrows;
+mod circles;
+mod code_map;
 mod commits;
 mod contents;
 mod cuts;
@@ -53,6 +55,8 @@ fn findings(workspace: &Workspace, tree: &Tree) -> Vec<Finding> {
     [
         commits::check(&workspace.root),
         arrows::check(&workspace.crates),
+        circles::check(&tree.rust),
+        code_map::check(&workspace.root, tree),
         statements::check(&tree.rust),
         headers::check(&tree.scripts),
         cuts::check(&tree.scripts),
