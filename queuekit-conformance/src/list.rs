@@ -63,7 +63,7 @@ macro_rules! __for_each_case {
                 r10_1_an_error_says_what_to_do
                 r10_3_dropped_calls_leak_nothing
                 r10_4_after_close_every_call_is_closed
-                r10_4_after_close_every_capability_is_closed
+                [Wakeups] r10_4_after_close_nobody_subscribes
                 r10_4_calls_in_flight_finish_or_get_closed
                 (SecondHandle) r10_4_other_handles_stay_open
                 [Inspect] r11_1_the_store_says_what_an_ok_survives

@@ -3,12 +3,13 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use queuekit_conformance::kit::{kind_of, request, worker};
+use futures_util::future::join_all;
+use queuekit_conformance::kit::{every_call, kind_of, request, worker};
 use queuekit_conformance::skip;
 use queuekit_conformance::time_limit::{answered, within};
 use queuekit_core::{
-    Ack, AckOutcome, Backend, EnqueueOutcome, ErrorKind, Job, JobFilter, JobId, Lease, LeaseTtl,
-    NewJob, PageSize, QueueName, Reserve, Result, State,
+    Ack, AckOutcome, Backend, EnqueueOutcome, ErrorKind, Job, JobFilter, JobId, Lease, LeaseToken,
+    LeaseTtl, NewJob, PageSize, QueueName, Reserve, Result, State,
 };
 use queuekit_integration_tests::servers::{self, Database};
 use queuekit_postgres::{PostgresConfig, PostgresStore};
@@ -169,6 +170,12 @@ pub(crate) async fn in_the_dark<T: std::fmt::Debug, F: Future<Output = Result<T>
     let unclear = [ErrorKind::Unavailable, ErrorKind::Indeterminate];
     assert!(unclear.contains(&kind), "{what}: {kind:?}");
     kind
+}
+
+/// All calls of a store at once, none of which can be answered.
+pub(crate) async fn all_in_the_dark(store: &dyn Backend, lease: &LeaseToken, op_timeout: Duration) {
+    let calls = every_call(store, lease);
+    join_all(calls.iter().map(|(name, call)| in_the_dark(name, op_timeout, call))).await;
 }
 
 pub(crate) async fn create(store: &dyn Backend, job: &NewJob) -> JobId {

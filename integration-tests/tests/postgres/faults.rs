@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::common::postgres::of_schema;
 use crate::common::store_fixture::{
-    PATIENCE, Stage, complete, create, in_the_dark, lease, promptly, state, until,
+    PATIENCE, Stage, all_in_the_dark, complete, create, in_the_dark, lease, promptly, state, until,
 };
 use futures_util::future::{join_all, try_join_all};
 use queuekit_conformance::kit::{TTL, build, draft, kind_of, request, ttl, unique};
@@ -32,22 +32,15 @@ async fn r10_2_calls_into_a_black_hole_end_in_time_and_work_when_it_is_over() {
     let settings = format!("pool_size=3&op_timeout_ms={}", OP_TIMEOUT.as_millis());
     let url = proxy.url(&stage.url(&settings));
     let store = PostgresStore::connect_url(&url).await.unwrap();
-    let id = [create(&store, &build(draft())).await];
+    create(&store, &build(draft())).await;
     let token = [lease(&store, 1).await.remove(0).token];
     store.extend(&token, ttl(TTL)).await.unwrap();
     for _ in 0..2 {
         proxy.set(Mode::BlackHole);
         let job = build(draft());
-        let request = request(QueueName::default(), 10);
-        let acks = [Ack::new(token[0].clone())];
         tokio::join!(
+            all_in_the_dark(&store, &token[0], OP_TIMEOUT),
             in_the_dark("enqueue", OP_TIMEOUT, || store.enqueue(std::slice::from_ref(&job))),
-            in_the_dark("reserve", OP_TIMEOUT, || store.reserve(&request)),
-            in_the_dark("ack", OP_TIMEOUT, || store.ack(&acks)),
-            in_the_dark("extend", OP_TIMEOUT, || store.extend(&token, ttl(TTL))),
-            in_the_dark("get_job", OP_TIMEOUT, || store.get_job(id[0])),
-            in_the_dark("cancel", OP_TIMEOUT, || store.cancel(&id)),
-            in_the_dark("list_queues", OP_TIMEOUT, || store.list_queues()),
         );
         proxy.set(Mode::Pass);
         // What the network has kept arrives after all, or not: repeating is safe.

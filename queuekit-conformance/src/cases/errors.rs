@@ -4,14 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use queuekit_core::capability::{Report, Settlement};
-use queuekit_core::{
-    Ack, AckOutcome, Backend, DeadLetter, Error, ErrorKind, JobFilter, LeaseToken, Nack, NackKind,
-    QueuePatch, Result, State,
-};
+use queuekit_core::{Ack, AckOutcome, Error, ErrorKind, State};
 
 use crate::kit::{
-    HOUR, TTL, beat_of, build, default_queue, draft, in_parallel, kind_of, request, ttl, worker,
+    HOUR, TTL, build, default_queue, draft, every_call, in_parallel, kind_of, request,
 };
 use crate::{Capability, World};
 
@@ -96,70 +92,29 @@ pub async fn r10_3_dropped_calls_leak_nothing(world: &dyn World) {
     }
 }
 
-/// R10.4: after close every call answers Closed, and closing again is fine.
+/// R10.4: after close every call answers Closed, also those of capabilities, and closing again is
+/// fine.
 /// Guard: the check at the start of each call.
 pub async fn r10_4_after_close_every_call_is_closed(world: &dyn World) {
     let lease = world.lease(draft()).await;
     let store = world.backend();
     store.close().await.expect("close");
     store.close().await.expect("close, again");
-    for (call, answer) in every_call(&**store, lease.token).await {
-        let kind = answer.map_err(|error| error.kind().clone());
-        assert_eq!(kind, Err(ErrorKind::Closed), "{call}");
+    for (name, call) in every_call(&**store, &lease.token) {
+        let kind = call().await.map_err(|error| error.kind().clone());
+        assert_eq!(kind, Err(ErrorKind::Closed), "{name}");
     }
 }
 
-/// R10.4: so does every call of the store's capabilities.
-/// Guard: the same check in each capability.
-pub async fn r10_4_after_close_every_capability_is_closed(world: &dyn World) {
-    let lease = world.lease(draft()).await;
+/// R10.4: nor can anybody subscribe.
+/// Guard: the same check, there.
+pub async fn r10_4_after_close_nobody_subscribes(world: &dyn World) {
     world.backend().close().await.expect("close");
-    let id = lease.id();
-    let report = Report::new(lease.token.clone(), None, Vec::new());
-    let settlement = Settlement { acks: vec![Ack::new(lease.token.clone())], nacks: Vec::new() };
-    let reserve = request(default_queue(), 1);
-    let name = default_queue();
-    let can = world.capabilities();
-    let mut answers = Vec::new();
-    if let Some(leases) = can.leases {
-        answers.push(("extend", leases.extend(&[lease.token], ttl(TTL)).await.map(drop)));
-        answers.push(("report", leases.report(&[report]).await.map(drop)));
-        answers.push(("beat", leases.beat(&beat_of("w")).await));
-        answers.push(("forget_worker", leases.forget_worker(&worker("w")).await.map(drop)));
-        answers.push(("list_workers", leases.list_workers().await.map(drop)));
-        answers.push(("find_worker", leases.find_worker(&worker("w")).await.map(drop)));
-    }
-    if let Some(wakeups) = can.wakeups {
-        let subscribed = wakeups.subscribe(std::slice::from_ref(&name));
-        answers.push(("subscribe", subscribed.map(drop)));
-        let subscribed = wakeups.subscribe_cancels(std::slice::from_ref(&name));
-        answers.push(("subscribe_cancels", subscribed.map(drop)));
-    }
-    if let Some(upkeep) = can.upkeep {
-        answers.push(("prune", upkeep.prune().await.map(drop)));
-        answers.push(("repair", upkeep.repair().await.map(drop)));
-    }
-    if let Some(exchange) = can.exchange {
-        answers.push(("exchange", exchange.exchange(&settlement, &reserve).await.map(drop)));
-    }
-    if let Some(admin) = can.admin {
-        let patch = QueuePatch::default();
-        answers.push(("configure", admin.configure(&name, &patch).await.map(drop)));
-        answers.push(("remove_queue", admin.remove_queue(&name, false).await.map(drop)));
-        answers.push(("cancel", admin.cancel(&[id]).await.map(drop)));
-        answers.push(("retry", admin.retry(&[id]).await.map(drop)));
-        answers.push(("reschedule", admin.reschedule(&[id], TTL).await.map(drop)));
-        answers.push(("why", admin.why(id).await.map(drop)));
-    }
-    if let Some(inspect) = can.inspect {
-        answers.push(("durability", inspect.durability().await.map(drop)));
-        answers.push(("facts", inspect.facts().await.map(drop)));
-        answers.push(("findings", inspect.findings().await.map(drop)));
-    }
-    for (call, answer) in answers {
-        let kind = answer.map_err(|error| error.kind().clone());
-        assert_eq!(kind, Err(ErrorKind::Closed), "{call}");
-    }
+    let (wakeups, queues) = (world.wakeups(), [default_queue()]);
+    let jobs = wakeups.subscribe(&queues).map(drop);
+    assert_eq!(kind_of(jobs), ErrorKind::Closed, "subscribe");
+    let cancels = wakeups.subscribe_cancels(&queues).map(drop);
+    assert_eq!(kind_of(cancels), ErrorKind::Closed, "subscribe_cancels");
 }
 
 /// R10.4: calls in flight finish or get Closed. None hangs, and another handle reads the effect of
@@ -212,25 +167,8 @@ pub async fn r10_4_other_handles_stay_open(world: &dyn World) {
     assert_eq!(kind_of(other.list_queues().await), ErrorKind::Closed);
 }
 
-async fn every_call(store: &dyn Backend, token: LeaseToken) -> Vec<(&'static str, Result<()>)> {
-    let id = token.id;
-    let nack = Nack::new(token.clone(), NackKind::Retry, "failed", TTL);
-    vec![
-        ("enqueue", store.enqueue(&[build(draft())]).await.map(drop)),
-        ("reserve", store.reserve(&request(default_queue(), 1)).await.map(drop)),
-        ("ack", store.ack(&[Ack::new(token)]).await.map(drop)),
-        ("nack", store.nack(&[nack]).await.map(drop)),
-        ("dead_letter", store.dead_letter(&[DeadLetter::of_job(id, "x")]).await.map(drop)),
-        ("list_queues", store.list_queues().await.map(drop)),
-        ("find_queues", store.find_queues(&[default_queue()]).await.map(drop)),
-        ("list_jobs", store.list_jobs(&JobFilter::default()).await.map(drop)),
-        ("get_job", store.get_job(id).await.map(drop)),
-        ("delete_job", store.delete_job(id, false).await.map(drop)),
-    ]
-}
-
 /// R11.1: the store states which failures a successful call survives, as its harness does.
-/// Guard: the store reads its durability from the settings in force.
+/// Guard: durability is read from the settings in force.
 pub async fn r11_1_the_store_says_what_an_ok_survives(world: &dyn World) {
     let before = world.dump().await;
     world.inspect().check_writes().await.expect("check_writes should succeed");

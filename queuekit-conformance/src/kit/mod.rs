@@ -6,6 +6,7 @@
 
 mod admin;
 mod audit;
+mod calls;
 mod dump;
 mod events;
 mod limits;
@@ -24,6 +25,7 @@ use queuekit_core::{
     Result, WorkerId,
 };
 
+pub use calls::{Call, every_call};
 pub use dump::Dump;
 pub use events::{consumer, deliveries_of, subscribed};
 pub use limits::{assert_answers_empty_batches, assert_keeps_the_largest_payload, limits};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::mem::take;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use queuekit_core::backend::Listed;
 use queuekit_core::{Job, JobFilter, JobId, Page, QueueName, Result, StatusSet, Timestamp};
@@ -96,13 +96,15 @@ impl RedisStore {
 
     async fn slice(
         &self,
+        time: Duration,
         queue: &QueueName,
         statuses: StatusSet,
         after: Vec<u8>,
         most: usize,
     ) -> Result<Slice> {
         let args = [section_name(statuses).into(), after, most.to_string().into_bytes()];
-        let answer = self.on_queue("list_jobs", Call::Read, Lua::List, queue, args).await?;
+        let read = self.on_queue_within(time, "list_jobs", Call::Read, Lua::List, queue, args);
+        let answer = read.await?;
         let broken = || unreadable("a page of jobs");
         let mut parts = array_of(answer).ok_or_else(broken)?.into_iter();
         let now = parts.next().and_then(number_of).ok_or_else(broken)?;
@@ -133,7 +135,8 @@ impl Pager<'_> {
                 return Ok(Some(after));
             }
             let most = SLICE.min(EXAMINED - self.examined);
-            let slice = self.store.slice(queue, statuses, after, most).await?;
+            let left = self.time_left();
+            let slice = self.store.slice(left, queue, statuses, after, most).await?;
             self.scripts += 1;
             let (mut matching, mut left_out) = (Vec::new(), 0);
             for head in slice.jobs {
@@ -172,7 +175,8 @@ impl Pager<'_> {
         let ids: Vec<JobId> = large.map(|(job, _)| job.id).collect();
         let mut whole = HashMap::new();
         if !ids.is_empty() {
-            let jobs = self.store.jobs_at("list_jobs", queue, &ids).await?;
+            let left = self.time_left();
+            let jobs = self.store.jobs_at(left, "list_jobs", queue, &ids).await?;
             whole.extend(jobs.into_iter().map(|shown| (shown.job.id, shown.job)));
             self.scripts += 1;
             self.bytes += left_out;
@@ -195,6 +199,11 @@ impl Pager<'_> {
     fn is_late(&self) -> bool {
         let half = self.store.shared.op_timeout / 2;
         self.scripts >= SCRIPTS || (self.scripts > 0 && self.begun.elapsed() >= half)
+    }
+
+    /// What the whole call has left: its questions share op_timeout.
+    fn time_left(&self) -> Duration {
+        self.store.shared.op_timeout.saturating_sub(self.begun.elapsed())
     }
 
     /// Whether a job of a section belongs on the page.

@@ -24,7 +24,7 @@ impl RedisStore {
 
     pub(super) async fn job_at(&self, id: JobId) -> Result<Option<Shown>> {
         let ask = |queue: QueueName, _| async move {
-            let shown = self.jobs_at("get_job", &queue, &[id]).await?;
+            let shown = self.jobs_at(self.shared.op_timeout, "get_job", &queue, &[id]).await?;
             Ok(vec![shown.into_iter().next()])
         };
         let found = self.for_jobs(&[id], ask).await.map_err(|error| error.during("get_job"))?;
@@ -33,12 +33,14 @@ impl RedisStore {
     /// Those of these jobs of a queue that are stored and can be shown.
     pub(super) async fn jobs_at(
         &self,
+        time: Duration,
         operation: &'static str,
         queue: &QueueName,
         ids: &[JobId],
     ) -> Result<Vec<Shown>> {
         let args = ids.iter().map(|id| id.as_bytes().to_vec());
-        let answer = self.on_queue(operation, Call::Read, Lua::Get, queue, args).await?;
+        let read = self.on_queue_within(time, operation, Call::Read, Lua::Get, queue, args);
+        let answer = read.await?;
         let broken = || unreadable("a job");
         let mut parts = array_of(answer).ok_or_else(broken)?.into_iter();
         let now = parts.next().and_then(number_of).ok_or_else(broken)?;

@@ -3,6 +3,7 @@ mod switch;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream, lookup_host};
 use tokio::task::{AbortHandle, JoinSet};
@@ -19,6 +20,8 @@ pub enum Mode {
     /// Connections stay open, new ones are accepted, and nothing is forwarded in either direction
     /// until the mode changes; then it continues where it stopped.
     BlackHole,
+    /// Each packet that a client sends arrives only after this time.
+    Slow(Duration),
     /// What clients send does not arrive, as with a black hole for one direction; what the server
     /// sends does. A connection that has lost something stays as it is for good: nothing more of
     /// that direction is forwarded in any mode, and neither end gets an error.

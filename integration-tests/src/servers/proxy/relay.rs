@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy, sink};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::time::sleep;
 
 use super::switch::{Fate, Switch};
 use super::{Mode, prompt};
@@ -76,6 +77,9 @@ async fn requests(
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let length = from.read(&mut buffer).await?;
+        if let Mode::Slow(by) = switch.mode() {
+            sleep(by).await;
+        }
         switch.forwards(number, Mode::LoseRequests).await;
         if length == 0 {
             return to.shutdown().await;
