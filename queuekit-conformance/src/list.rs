@@ -97,6 +97,7 @@ macro_rules! __for_each_case {
                 r2_10_equal_leases_in_one_nack_take_effect_once
                 r2_10_a_refused_caller_hurts_no_other
                 r2_10_a_refused_delete_hurts_no_other
+                (AtomicAcrossQueues) r2_10_a_caller_refused_halfway_hurts_no_other
                 r2_10_callers_at_once_get_their_own_outcomes
                 r2_10_a_caller_that_goes_away_harms_none
             }

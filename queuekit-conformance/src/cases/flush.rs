@@ -95,6 +95,34 @@ pub async fn r2_10_a_refused_delete_hurts_no_other(world: &dyn World) {
     }
 }
 
+/// R2.10: a caller that is refused after it has changed something refuses nobody else in its flush.
+/// Guard: a flush that the store undoes is repeated caller by caller.
+pub async fn r2_10_a_caller_refused_halfway_hurts_no_other(world: &dyn World) {
+    let most = world.limits().queues();
+    world.enqueue_all((1..most).map(|at| draft().queue(format!("q{at}")))).await;
+    for _ in 0..5 {
+        let calls = (0..20).map(|turn| {
+            let store = Arc::clone(world.backend());
+            // Of two queues there is room for the first.
+            let refused = turn % 5 == 3;
+            let queues = if refused { vec!["last", "one-more"] } else { vec!["q1"] };
+            let jobs: Vec<_> = queues.into_iter().map(|name| build(draft().queue(name))).collect();
+            async move { (refused, jobs[0].id(), store.enqueue(&jobs).await) }
+        });
+        for (refused, id, answer) in in_parallel(calls).await {
+            assert_eq!(world.find(id).await.is_some(), !refused, "{answer:?}");
+            match answer {
+                Ok(_) => assert!(!refused),
+                Err(error) => {
+                    assert!(refused, "{error}");
+                    assert!(matches!(error.kind(), ErrorKind::Invalid { .. }), "{error}");
+                }
+            }
+        }
+    }
+    assert_eq!(world.backend().list_queues().await.expect("list_queues").len(), most - 1);
+}
+
 /// R2.10: callers at the same time each get their own outcomes.
 /// Guard: a flush returns outcomes in the order of its items.
 pub async fn r2_10_callers_at_once_get_their_own_outcomes(world: &dyn World) {
