@@ -20,6 +20,16 @@ impl Beside {
     const fn new(name: &'static str, dependency: &'static str, with_sqlite: bool) -> Self {
         Self { name, dependency, with_sqlite }
     }
+
+    /// Features of queuekit, and whether it resolves with them. What resolves with two features
+    /// resolves with each and with none: they only add to what has to fit.
+    const fn verdicts(&self) -> &'static [(&'static str, bool)] {
+        if self.with_sqlite {
+            &[("\"postgres\", \"sqlite\"", true)]
+        } else {
+            &[("\"postgres\"", true), ("\"sqlite\"", false)]
+        }
+    }
 }
 
 /// Versions are exact, so that a release of another crate does not change the verdict of CI.
@@ -72,9 +82,7 @@ pub(crate) fn resolve(workspace: &Workspace, steps: &Steps) -> Result<()> {
 fn resolve_all(workspace: &Workspace, steps: &Steps) -> Result<Option<String>> {
     let mut wrong = Vec::new();
     for application in APPLICATIONS {
-        for (features, fits) in
-            [("", true), ("\"postgres\"", true), ("\"sqlite\"", application.with_sqlite)]
-        {
+        for &(features, fits) in application.verdicts() {
             let package = Package::write(workspace, application, features)?;
             let output = package.generate_lockfile(steps)?;
             let said = String::from_utf8_lossy(&output.stderr);

@@ -1,7 +1,8 @@
+use std::thread;
 use std::time::Duration;
 
 use crate::command_line::CommandLine;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::steps::{Steps, all};
 use crate::workspace::{Crate, Workspace};
 use crate::{beside, mutants, test, tidy, tools, versions};
@@ -30,16 +31,22 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         steps.run("formatting", &CommandLine::cargo("fmt --all --check")),
         steps.check("tidy", &tidy, || tidy::check(&workspace)),
         test::run_steps(&workspace, &steps, &tests, |steps| {
-            all([
-                lint(&workspace, steps, options.nightly),
-                document(steps),
-                bind(steps),
-                check_alerts(steps),
-                deny(steps),
-                check_msrv(&workspace, steps),
-                beside::resolve(&workspace, steps),
-                compatible(steps),
-            ])
+            thread::scope(|scope| {
+                // It waits for the registry.
+                let resolved = scope.spawn(|| beside::resolve(&workspace, steps));
+                let checked = all([
+                    lint(&workspace, steps, options.nightly),
+                    document(steps),
+                    bind(steps),
+                    check_alerts(steps),
+                    deny(steps),
+                    check_msrv(&workspace, steps),
+                    compatible(steps),
+                ]);
+                let resolved = resolved.join();
+                let resolved = resolved.unwrap_or_else(|_| Err(Error::failed("a check panicked")));
+                all([checked, resolved])
+            })
         }),
         if options.nightly { nightly(&workspace, &steps) } else { changed_guards(&steps) },
     ])
@@ -107,6 +114,8 @@ fn features_alone(krate: &Crate, nightly: bool) -> Vec<(String, CommandLine)> {
     std::iter::once(none).chain(each).collect()
 }
 
+/// Crates that are only for this workspace have `doc = false`. They are not left out here, because
+/// dependencies with fewer features would be compiled once more.
 fn document(steps: &Steps) -> Result<()> {
     let doc = CommandLine::cargo("doc --workspace --no-deps --all-features");
     steps.run("docs", &yielding(doc.env("RUSTDOCFLAGS", "-D warnings")))

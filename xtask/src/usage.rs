@@ -5,13 +5,14 @@ pub(crate) const USAGE: &str = "\
 Usage: cargo xtask <command>
 
 Commands:
-  test [--long] [--install] [--changed[=REV]] [--repeat N [--beside N]]
+  test [--long] [--install] [--changed[=REV]] [--repeat N [--beside N] [--only PROGRAM]..]
                      run every test, every doctest and every example
                      --long: the long harnesses at their full numbers, not at the short tier
                      --install: install what is missing with apt-get and sudo; root need not ask
                      --changed: only the tests that can break by what has changed since REV (HEAD)
                      --repeat: only the test programs, so often, and how often each test failed
                      --beside: with so many busy threads beside them
+                     --only: only these programs, as `sqlite` or `queuekit-core`
   ci [--nightly]     what CI runs: formatting, lints, the facade without features, docs, licences,
                      tidy, MSRV, the same as `test`, and the guards that the last change touched
                      --nightly: the same as `test --long`, each library's features alone, every

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use super::lanes::{Extent, Lanes};
+use super::programs::Program;
 use super::{Environment, Options, TARGETS, programs, run_lanes};
 use crate::error::{Error, Result};
 use crate::steps::Steps;
@@ -25,7 +26,9 @@ pub(super) fn run(
     hunt: Hunt,
 ) -> Result<()> {
     let environment = Environment::new(workspace, steps, options)?;
-    let programs = programs::build(steps, TARGETS.iter().copied())?;
+    let mut programs = programs::build(steps, targets(workspace, &options.only))?;
+    let is_wanted = |of: &Program| options.only.iter().any(|name| name == of.name());
+    programs.retain(|of| options.only.is_empty() || is_wanted(of));
     let extent = if options.long { Extent::Everything } else { Extent::Daily };
     let lanes = Lanes::of(&programs, extent);
     let mut failures = BTreeMap::new();
@@ -40,6 +43,19 @@ pub(super) fn run(
         Ok(())
     })?;
     verdict(steps, hunt.rounds, &failures)
+}
+
+/// What cargo has to build: all, or what these programs are called.
+fn targets<'n>(workspace: &Workspace, only: &'n [String]) -> Vec<&'n str> {
+    if only.is_empty() {
+        return TARGETS.to_vec();
+    }
+    let target = |name: &'n String| match workspace.find(name) {
+        Ok(_) => vec!["--lib"],
+        // Cargo names those that there are, if it is none of them.
+        Err(_) => vec!["--test", name],
+    };
+    only.iter().flat_map(target).collect()
 }
 
 fn count(failures: &mut BTreeMap<String, usize>, failed: Vec<String>) {
@@ -101,6 +117,14 @@ mod tests {
         }
         let error = verdict(&steps, 3, &failures).unwrap_err().to_string();
         assert_eq!(error, "failed 2 of 3 times: redis: a\nfailed 1 of 3 times: redis: b");
+    }
+
+    #[test]
+    fn only_what_is_asked_for_is_built() {
+        let workspace = Workspace::load().unwrap();
+        let only = ["sqlite", "queuekit-core"].map(str::to_owned);
+        assert_eq!(targets(&workspace, &only), ["--test", "sqlite", "--lib"]);
+        assert_eq!(targets(&workspace, &[]), TARGETS);
     }
 
     #[test]

@@ -25,6 +25,7 @@ const WAITING: &[(&str, &[&str])] = &[
         ],
     ),
     ("server", &["handlers::", "cli::", "http::limits::"]),
+    ("conformance", &["worker::"]),
 ];
 
 /// What repeats over other means what the daily run has once, by program: only a long run has it.

@@ -14,6 +14,8 @@ pub(crate) struct Options {
     pub changed: Option<String>,
     /// The test programs again and again, and nothing else.
     pub hunt: Option<Hunt>,
+    /// Only these test programs, if any are named.
+    pub only: Vec<String>,
 }
 
 impl Options {
@@ -22,15 +24,20 @@ impl Options {
         let (mut rounds, mut beside) = (None, None);
         let mut args = args.iter();
         while let Some(arg) = args.next() {
-            let mut number = || {
-                let number = args.next().and_then(|number| number.parse().ok());
-                number.ok_or_else(|| Error::Usage(format!("test: `{arg}` needs a number")))
+            let mut value = || args.next().copied().unwrap_or_default();
+            let number = |value: &str| {
+                let needs = |_| Error::Usage(format!("test: `{arg}` needs a number"));
+                value.parse::<usize>().map_err(needs)
             };
             let twice = match arg.split_once('=').map_or((*arg, None), |(a, b)| (a, Some(b))) {
                 ("--long", None) => std::mem::replace(&mut options.long, true),
                 ("--install", None) => std::mem::replace(&mut options.install, true),
-                ("--repeat", None) => rounds.replace(number()?).is_some(),
-                ("--beside", None) => beside.replace(number()?).is_some(),
+                ("--repeat", None) => rounds.replace(number(value())?).is_some(),
+                ("--beside", None) => beside.replace(number(value())?).is_some(),
+                ("--only", None) => {
+                    options.only.push(value().to_owned());
+                    false
+                }
                 ("--changed", since) => {
                     options.changed.replace(since.unwrap_or("HEAD").to_owned()).is_some()
                 }
@@ -50,6 +57,9 @@ impl Options {
             (None, None) => None,
             _ => return Err(Error::Usage("test: `--repeat` is how often, 1 or more".to_owned())),
         };
+        if options.hunt.is_none() && !options.only.is_empty() {
+            return Err(Error::Usage("test: `--only` needs `--repeat`".to_owned()));
+        }
         Ok(options)
     }
 }
@@ -80,5 +90,16 @@ mod tests {
         for line in ["--repeat 0", "--repeat", "--beside 2", "--repeat x", "--repeat 2 --changed"] {
             assert!(hunt(line).is_err(), "{line}");
         }
+    }
+
+    #[test]
+    fn a_hunt_can_be_of_some_programs() {
+        let only = |line: &str| {
+            let args: Vec<&str> = line.split(' ').collect();
+            Options::parse(&args).map(|options| options.only)
+        };
+        let two = Ok(vec!["sqlite".to_owned(), "redis".to_owned()]);
+        assert_eq!(only("--only sqlite --repeat 1 --only redis"), two);
+        assert!(only("--only sqlite").is_err());
     }
 }
