@@ -13,4 +13,5 @@
 )]
 
 pub mod crash;
+pub mod raw_dump;
 pub mod servers;

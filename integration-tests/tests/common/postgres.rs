@@ -8,6 +8,7 @@ use queuekit_conformance::kit::{limits, millis};
 use queuekit_conformance::{Capability, Expect, Harness, World};
 use queuekit_core::capability::Durability;
 use queuekit_core::{Backend, JobId};
+use queuekit_integration_tests::raw_dump;
 use queuekit_integration_tests::servers::{self, Database, PgBouncer};
 use queuekit_postgres::{PostgresConfig, PostgresStore, tokio_postgres};
 use tokio::sync::OnceCell;
@@ -222,7 +223,7 @@ impl World for PostgresWorld {
     }
 
     async fn raw_dump(&self) -> Option<Vec<String>> {
-        Some(raw_dump(&self.client, self.schema).await)
+        Some(raw_dump::postgres(&self.client, self.schema).await)
     }
 
     async fn dispose(&self) {
@@ -232,13 +233,4 @@ impl World for PostgresWorld {
             database.drop().await;
         }
     }
-}
-
-/// Every row of every table, and its place; every sequence.
-async fn raw_dump(client: &Client, schema: &str) -> Vec<String> {
-    let make = include_str!("../../sql/postgres_dump.sql");
-    client.batch_execute(make).await.expect("a function");
-    let read = include_str!("../../sql/postgres_dump_read.sql");
-    let rows = client.query(read, &[&schema]).await.expect("the schema is read");
-    rows.iter().map(|row| row.get(0)).collect()
 }

@@ -8,13 +8,14 @@ use queuekit_conformance::kit::{limits, millis};
 use queuekit_conformance::{Capability, Expect, Harness, World};
 use queuekit_core::capability::Durability;
 use queuekit_core::{Backend, JobId};
+use queuekit_integration_tests::raw_dump;
 use queuekit_integration_tests::servers::{self, OwnRedis};
 use queuekit_redis::{RedisConfig, RedisStore};
 use redis::AsyncCommands;
 use redis::aio::MultiplexedConnection;
 
 use super::redis_clock::{Passes, RedisClock};
-use super::redis_store_fixture::{connect, raw_dump};
+use super::redis_store_fixture::connect;
 
 /// Opens stores on clocks that only the suite moves.
 #[derive(Clone, Copy, Debug, Default)]
@@ -172,7 +173,7 @@ impl World for RedisWorld {
         let mut lines = Vec::new();
         for connection in &self.connections {
             let prefix = self.config.prefix_for_tests();
-            lines.extend(raw_dump(connection.clone(), prefix).await);
+            lines.extend(raw_dump::redis(connection.clone(), prefix).await);
         }
         Some(lines)
     }

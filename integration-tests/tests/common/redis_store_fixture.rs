@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use queuekit_conformance::skip;
 use queuekit_core::Backend;
+use queuekit_integration_tests::raw_dump;
 use queuekit_integration_tests::servers::{self, OwnRedis};
 use queuekit_redis::{RedisStore, for_tests};
 use redis::aio::MultiplexedConnection;
@@ -91,7 +92,7 @@ impl RedisStage {
 
     /// Everything that is stored.
     pub(crate) async fn raw_dump(&self) -> Vec<String> {
-        raw_dump(connect(&self.server).await.expect("a connection"), &self.prefix).await
+        raw_dump::redis(connect(&self.server).await.expect("a connection"), &self.prefix).await
     }
 
     /// One step of placing keys anew, which looks at `most` of them.
@@ -164,12 +165,4 @@ pub(crate) async fn assert_queue_exact(server: &str, prefix: &str, queue: &str) 
     look.arg(wrong()).arg(keys.len()).arg(&keys);
     let wrong: Vec<String> = command(server, &look).await;
     assert!(wrong.is_empty(), "{queue}: {wrong:#?}");
-}
-
-/// Key by key what a server has under a prefix, and when the key goes.
-pub(crate) async fn raw_dump(mut connection: MultiplexedConnection, prefix: &str) -> Vec<String> {
-    let mut dump = cmd("EVAL");
-    dump.arg(include_str!("../../lua/redis_dump.lua")).arg(0).arg(format!("{prefix}:*"));
-    let lines: Vec<Vec<u8>> = dump.query_async(&mut connection).await.expect("the server answers");
-    lines.iter().map(|line| line.escape_ascii().to_string()).collect()
 }

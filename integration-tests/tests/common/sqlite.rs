@@ -8,6 +8,7 @@ use queuekit_conformance::kit::limits;
 use queuekit_conformance::{Capability, Expect, Harness, World};
 use queuekit_core::capability::Durability;
 use queuekit_core::{Backend, Clock, JobId, ManualClock, OffsetClock};
+use queuekit_integration_tests::raw_dump;
 use queuekit_sqlite::{SqliteConfig, SqliteStore, rusqlite};
 use tempfile::TempDir;
 
@@ -135,34 +136,10 @@ impl<C: TestClock> World for SqliteWorld<C> {
     }
 
     async fn raw_dump(&self) -> Option<Vec<String>> {
-        let conn = rusqlite::Connection::open(self.store.path()).expect("the file opens");
-        conn.busy_timeout(Duration::from_secs(10)).expect("a timeout");
-        Some(raw_dump(&conn).expect("the file is read"))
+        Some(raw_dump::sqlite_at(self.store.path()))
     }
 
     async fn dispose(&self) {
         self.backend.close().await.expect("the store closes");
     }
-}
-
-/// Every row of every table.
-fn raw_dump(conn: &rusqlite::Connection) -> rusqlite::Result<Vec<String>> {
-    let mut tables = conn.prepare(include_str!("../../sql/sqlite_tables.sql"))?;
-    let tables: Vec<String> =
-        tables.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-    let mut lines = Vec::new();
-    for table in tables {
-        let rows = include_str!("../../sql/sqlite_dump.sql").replace("the_table", &table);
-        let mut rows = conn.prepare(&rows)?;
-        let columns = rows.column_count();
-        let line = |row: &rusqlite::Row<'_>| {
-            let values = (0..columns).map(|at| row.get::<_, rusqlite::types::Value>(at));
-            let values = values.collect::<rusqlite::Result<Vec<_>>>()?;
-            Ok(format!("{table}: {values:?}"))
-        };
-        for line in rows.query_map([], line)? {
-            lines.push(line?);
-        }
-    }
-    Ok(lines)
 }
