@@ -28,6 +28,14 @@ pub(crate) fn has_promtool() -> bool {
     output_of("promtool", &["--version"]).is_some()
 }
 
+/// The compiler with clippy's lints in it, which `cargo clippy` has cargo start for each crate of
+/// the workspace.
+pub(crate) fn clippy_driver() -> Option<String> {
+    let sysroot = output_of("rustc", &["--print", "sysroot"])?;
+    let driver = PathBuf::from(sysroot.trim()).join("bin/clippy-driver");
+    driver.is_file().then(|| driver.display().to_string())
+}
+
 /// Whether cargo-deny has a database of advisories it can use without the network.
 pub(crate) fn has_advisory_database() -> bool {
     let databases = cargo_home().map(|home| home.join("advisory-dbs"));
