@@ -5,15 +5,15 @@
 //! guarantees; `docs/semantics.md` has the rules that every store keeps.
 //!
 //! ```no_run
-//! use queuekit_core::{Backend, BackendExt, JobDraft};
-//! use queuekit_redis::RedisStore;
+//! use queuekit::redis::RedisStore;
+//! use queuekit::{Client, JobDraft, Status};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> queuekit_core::Result<()> {
-//! let store = RedisStore::connect_url("redis://localhost/0").await?;
-//! let id = store.enqueue_one(JobDraft::new("report", "{}").build()?).await?;
-//! assert_eq!(store.get_job(id).await?.unwrap().status.as_str(), "ready");
-//! store.close().await?;
+//! # async fn main() -> queuekit::Result<()> {
+//! let client = Client::new(RedisStore::connect_url("redis://localhost/0").await?);
+//! let id = client.enqueue(JobDraft::new("report", "{}")).await?;
+//! assert_eq!(client.jobs().get(id).await?.map(|job| job.status), Some(Status::Ready));
+//! client.close().await?;
 //! # Ok(())
 //! # }
 //! ```

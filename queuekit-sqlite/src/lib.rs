@@ -5,17 +5,17 @@
 //! the guarantees and the settings; `docs/semantics.md` has the rules that every store keeps.
 //!
 //! ```
-//! use queuekit_core::{Backend, BackendExt, JobDraft};
-//! use queuekit_sqlite::SqliteStore;
+//! use queuekit::sqlite::SqliteStore;
+//! use queuekit::{Client, JobDraft, Status};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> queuekit_core::Result<()> {
+//! # async fn main() -> queuekit::Result<()> {
 //! # let directory = tempfile::tempdir().unwrap();
 //! # let path = directory.path().join("jobs.db");
-//! let store = SqliteStore::open(path).await?;
-//! let id = store.enqueue_one(JobDraft::new("report", "{}").build()?).await?;
-//! assert_eq!(store.get_job(id).await?.unwrap().status.as_str(), "ready");
-//! store.close().await?;
+//! let client = Client::new(SqliteStore::open(path).await?);
+//! let id = client.enqueue(JobDraft::new("report", "{}")).await?;
+//! assert_eq!(client.jobs().get(id).await?.map(|job| job.status), Some(Status::Ready));
+//! client.close().await?;
 //! # Ok(())
 //! # }
 //! ```

@@ -7,9 +7,8 @@
 //! - [`Middleware`] wraps every run, [`Hooks`] observe it.
 //!
 //! ```
-//! use queuekit_core::memory::MemoryStore;
-//! use queuekit_core::{Client, Payload};
-//! use queuekit_worker::{Ctx, JobResult, Worker};
+//! use queuekit::memory::MemoryStore;
+//! use queuekit::{Client, Ctx, JobResult, Payload, Worker};
 //! use serde::{Deserialize, Serialize};
 //!
 //! #[derive(Serialize, Deserialize)]
@@ -26,7 +25,7 @@
 //! }
 //!
 //! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> queuekit_core::Result<()> {
+//! # async fn main() -> queuekit::Result<()> {
 //! let client = Client::new(MemoryStore::new());
 //! let id = client.enqueue(Greet { name: "Ada".into() }).await?;
 //! let summary = Worker::new(client.clone()).handle(greet).run_until_idle().await?;

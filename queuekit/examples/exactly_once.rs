@@ -15,10 +15,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use queuekit::jobs::{Ack, AckOutcome};
 use queuekit::postgres::tokio_postgres::NoTls;
 use queuekit::postgres::{PostgresConfig, PostgresStore, tokio_postgres};
 use queuekit::prelude::*;
-use queuekit::{Ack, AckOutcome, State};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 

@@ -5,12 +5,10 @@
 //! report at once, so you need not wait until night.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use queuekit::JobDraft;
 use queuekit::memory::MemoryStore;
 use queuekit::prelude::*;
-use queuekit::store::{Clock, ScheduleName, SystemClock};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
@@ -39,13 +37,14 @@ async fn main() -> queuekit::Result<()> {
     });
     let worker = worker.start().await?;
 
-    let name = ScheduleName::new("nightly-report")?;
-    let scheduler = client.schedules();
-    for next in scheduler.upcoming(&name, 3).await? {
-        let wait = next.since(SystemClock::default().now());
+    let schedules = client.schedules();
+    #[expect(clippy::disallowed_methods, reason = "an application reads its own clock")]
+    let now = SystemTime::now().into();
+    for next in schedules.upcoming("nightly-report", 3).await? {
+        let wait = next.since(now);
         println!("  runs in {} h {} min", wait.as_secs() / 3600, wait.as_secs() / 60 % 60);
     }
-    let job = scheduler.run_now(&name).await?;
+    let job = schedules.run_now("nightly-report").await?;
     println!("asked to run now: {job}");
     if let Some(of) = told.recv().await {
         println!("the report of {of} is done");

@@ -9,12 +9,10 @@ use std::error::Error;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use queuekit::events::EmitOutcome;
 use queuekit::prelude::*;
 use queuekit::sqlite::SqliteStore;
 use queuekit::sqlite::rusqlite::{Connection, TransactionBehavior};
-use queuekit::store::ConsumerName;
-use queuekit::store::capability::EmitOutcome;
-use queuekit::{EventDraft, SubscriptionDraft};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize, Payload)]
@@ -78,9 +76,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .start()
         .await?;
     for name in ["invoices", "shipping"] {
-        let consumer = ConsumerName::new(name)?;
         loop {
-            let stats = client.consumers().stats(&consumer).await?;
+            let stats = client.consumers().stats(name).await?;
             if stats.depth + stats.in_flight == 0 {
                 let (median, _) = stats.latency.unwrap_or_default();
                 println!("{name}: all delivered, half of them within {median:.0?}");

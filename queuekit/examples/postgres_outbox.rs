@@ -8,11 +8,10 @@
 
 use std::error::Error;
 
+use queuekit::Bytes;
 use queuekit::postgres::tokio_postgres::{NoTls, Transaction};
 use queuekit::postgres::{PostgresConfig, PostgresStore, tokio_postgres};
 use queuekit::prelude::*;
-use queuekit::store::ConsumerName;
-use queuekit::{Bytes, EventDraft, SubscriptionDraft};
 use serde::{Deserialize, Serialize};
 
 const BEGIN: &str = "
@@ -95,7 +94,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let worker = Worker::new(client.clone()).consume("shipping", ship);
     worker.consume_any("records", record).run_until_idle().await?;
     for name in ["shipping", "records"] {
-        let stats = client.consumers().stats(&ConsumerName::new(name)?).await?;
+        let stats = client.consumers().stats(name).await?;
         println!("{name}: {} delivered, {} dead", stats.totals.completed, stats.totals.dead);
         assert_eq!(stats.totals.completed, 1, "the order that was rolled back has no event");
     }

@@ -8,7 +8,6 @@
 
 use std::error::Error;
 
-use queuekit::JobDraft;
 use queuekit::postgres::tokio_postgres::{NoTls, Transaction};
 use queuekit::postgres::{PostgresConfig, PostgresStore, tokio_postgres};
 use queuekit::prelude::*;

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use queuekit::memory::ManualClock;
 use queuekit::memory::MemoryStore;
 use queuekit::prelude::*;
-use queuekit::{BulkAction, JobFilter, JobId, ManualClock, State};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize, Payload)]

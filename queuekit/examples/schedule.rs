@@ -7,9 +7,9 @@
 
 use std::time::Duration;
 
+use queuekit::memory::ManualClock;
 use queuekit::memory::MemoryStore;
 use queuekit::prelude::*;
-use queuekit::{JobFilter, ManualClock, State};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize, Payload)]

@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use queuekit::memory::ManualClock;
 use queuekit::memory::{MemoryStore, Operation, When};
 use queuekit::prelude::*;
-use queuekit::{JobId, ManualClock, State};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize, Payload)]

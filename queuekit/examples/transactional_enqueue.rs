@@ -7,7 +7,6 @@
 
 use std::error::Error;
 
-use queuekit::JobDraft;
 use queuekit::prelude::*;
 use queuekit::sqlite::SqliteStore;
 use queuekit::sqlite::rusqlite::{Connection, Transaction, TransactionBehavior};

@@ -74,6 +74,14 @@
 //! }
 //! ```
 //!
+//! # Where things are
+//!
+//! The root has what most programs name; `use queuekit::prelude::*` brings the commonest. The rest
+//! is in one module per front door of the [`Client`]: [`jobs`], [`queues`], [`schedules`],
+//! [`events`] and [`workers`] have everything that the methods of
+//! [`Client::jobs`], [`Client::queues`] and so on take and answer. [`memory`] is for tests, and
+//! [`store`] for authors of stores.
+//!
 //! # Features
 //!
 //! All are additive, and each works alone.
@@ -101,26 +109,22 @@ mod connect;
 mod register;
 mod store_url;
 
+pub mod events;
+pub mod jobs;
+pub mod memory;
 pub mod prelude;
+pub mod queues;
+pub mod schedules;
+pub mod workers;
 
 pub use connect::{connect, connect_unchecked};
-#[doc(inline)]
-pub use queuekit_core::capability::CancelOutcome;
-/// The store in this process, for tests: a clock that is moved by hand, and faults on demand.
-#[doc(inline)]
-pub use queuekit_core::memory;
 /// What clients and workers record: each metric, its labels and its unit.
 #[doc(inline)]
 pub use queuekit_core::metrics;
-/// Settings of queues: retention, order, and what a waiting or dead job does to its partition key.
-#[doc(inline)]
-pub use queuekit_core::queue;
 #[doc(inline)]
 pub use queuekit_core::{
-    Ack, AckOutcome, BulkAction, Bytes, CatchUp, Client, EnqueueOutcome, Enqueued, Error,
-    ErrorKind, EventDraft, EventId, Job, JobDraft, JobFilter, JobId, ManualClock, Metadata, NewJob,
-    Overlap, Payload, Priority, QueueName, QueuePatch, QueueSettings, Result, RetryPolicy,
-    ScheduleDraft, State, Status, StatusSet, SubscriptionDraft, Timestamp,
+    Bytes, Client, Declared, EnqueueOutcome, Enqueued, Error, ErrorKind, Job, JobDraft, JobId,
+    Metadata, NewJob, Payload, Priority, QueueName, Result, RetryPolicy, State, Status, Timestamp,
 };
 #[cfg(feature = "derive")]
 pub use queuekit_derive::Payload;
@@ -133,8 +137,8 @@ pub use register::{Opening, register};
 pub use store_url::redacted;
 
 /// The contract, for authors of stores and tools: [`Backend`](store::Backend) and its
-/// [capabilities](store::capability), leases, [limits](store::limits), and all types that
-/// applications seldom name.
+/// [capabilities](store::capability), leases and [limits](store::limits). Applications find what
+/// they need in the other modules.
 pub use queuekit_core as store;
 /// The store in a Postgres database: its settings, transactions of the application's own, and the
 /// version of `tokio-postgres` these are of.
@@ -150,7 +154,3 @@ pub use queuekit_redis as redis;
 #[cfg(feature = "sqlite")]
 #[doc(inline)]
 pub use queuekit_sqlite as sqlite;
-/// All of the worker: middleware, hooks, snapshots, and handlers of raw bytes.
-#[cfg(feature = "worker")]
-#[doc(inline)]
-pub use queuekit_worker as worker;

@@ -14,8 +14,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use queuekit::store::PageSize;
-use queuekit::{Job, JobFilter};
+use queuekit::Job;
+use queuekit::jobs::{JobFilter, PageSize};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 

@@ -57,8 +57,7 @@ impl Mailer {
 mod tests {
     use std::time::Duration;
 
-    use queuekit::ManualClock;
-    use queuekit::memory::MemoryStore;
+    use queuekit::memory::{ManualClock, MemoryStore};
 
     use super::*;
 

@@ -128,7 +128,7 @@ async fn r14_4_subscriptions_change_when_open_transactions_have_ended() {
         late.consumers().declare(&draft).await.map(drop)
     });
     stage.until_blocked(1).await;
-    promptly("others who emit", client(&stage).emit(draft("2"))).await.unwrap();
+    promptly("others who emit", client(&stage).emit(draft("2")).into_future()).await.unwrap();
     assert!(!declared.is_finished());
     tx.commit().await.unwrap();
     promptly("the change", declared).await.unwrap().unwrap();
@@ -193,7 +193,7 @@ async fn hundred(client: &Client, key: Option<&str>) {
         let draft = draft("x");
         key.map_or_else(|| draft.clone(), |key| draft.clone().idempotency_key(format!("{key} {n}")))
     };
-    try_join_all((0..100).map(|n| client.emit(event(n))))
+    try_join_all((0..100).map(|n| client.emit(event(n)).into_future()))
         .await
         .expect("a call for other keys should not be blocked");
 }

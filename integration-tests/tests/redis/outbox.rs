@@ -282,7 +282,7 @@ async fn r14_1_an_emit_whose_process_goes_away_is_stored_whole_or_not_at_all() {
         let id = EventId::generate(Timestamp::from_millis(polls));
         let event = || EventDraft::new("e", format!("{polls}").repeat(1000)).id(id);
         let client = world.client();
-        let mut emit = Box::pin(client.emit(event()));
+        let mut emit = client.emit(event()).into_future();
         for _ in 0..polls {
             if poll!(&mut emit).is_ready() {
                 break;

@@ -15,9 +15,12 @@ use crate::names::{Kind, PartitionKey, QueueName, WorkerId};
 /// listing, answers it.
 ///
 /// ```
-/// # use queuekit_core::{Client, JobFilter, State, memory::MemoryStore};
+/// use queuekit::jobs::JobFilter;
+/// use queuekit::{Client, State};
+/// use queuekit::memory::MemoryStore;
+///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> queuekit_core::Result<()> {
+/// # async fn main() -> queuekit::Result<()> {
 /// # let client = Client::new(MemoryStore::new());
 /// let filter = JobFilter::default().queue("emails").status(State::Dead).error_contains("timeout");
 /// for job in client.jobs().list(&filter).await?.items {

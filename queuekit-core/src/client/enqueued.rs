@@ -15,9 +15,9 @@ use crate::job::JobId;
 /// one by one, iterate over the outcomes.
 ///
 /// ```
-/// # use queuekit_core::{Client, EnqueueOutcome, JobDraft, memory::MemoryStore};
+/// # use queuekit::{Client, EnqueueOutcome, JobDraft, memory::MemoryStore};
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> queuekit_core::Result<()> {
+/// # async fn main() -> queuekit::Result<()> {
 /// # let client = Client::new(MemoryStore::new());
 /// let drafts = ["a", "b"].map(|text| JobDraft::new("greet", text));
 /// let ids = client.enqueue_all(drafts).await?.ids()?;

@@ -14,9 +14,12 @@ const LOOK: (Duration, Duration) = (Duration::from_millis(10), Duration::from_mi
 /// The jobs of a store; from [`Client::jobs`](super::Client::jobs).
 ///
 /// ```
-/// # use queuekit_core::{Client, JobDraft, JobFilter, State, memory::MemoryStore};
+/// use queuekit::jobs::JobFilter;
+/// use queuekit::{Client, JobDraft, State};
+/// use queuekit::memory::MemoryStore;
+///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> queuekit_core::Result<()> {
+/// # async fn main() -> queuekit::Result<()> {
 /// # let client = Client::new(MemoryStore::new());
 /// let id = client.enqueue(JobDraft::new("export", "{}")).await?;
 /// client.jobs().cancel(id).await?;
@@ -44,7 +47,11 @@ impl<'a> Jobs<'a> {
         self.backend.get_job(id).await
     }
 
-    /// One page of the jobs that match, oldest first; the page has a cursor for the next one.
+    /// One page of the jobs that match; [`next`](Page::next) says where the following one begins.
+    ///
+    /// The jobs come queue by queue, by name. Within a queue come the running ones, then those
+    /// that wait, in the order in which they are served, then those that have ended, the newest
+    /// first.
     ///
     /// # Errors
     /// Those of [`Backend::list_jobs`].
@@ -164,9 +171,12 @@ impl<'a> Jobs<'a> {
     /// [`bulk_page`](Self::bulk_page).
     ///
     /// ```
-    /// # use queuekit_core::{BulkAction, Client, JobFilter, State, memory::MemoryStore};
+    /// use queuekit::jobs::{BulkAction, JobFilter};
+    /// use queuekit::{Client, State};
+    /// use queuekit::memory::MemoryStore;
+    ///
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> queuekit_core::Result<()> {
+    /// # async fn main() -> queuekit::Result<()> {
     /// # let client = Client::new(MemoryStore::new());
     /// let timed_out = JobFilter::default().status(State::Dead).error_contains("timed out");
     /// let totals = client.jobs().bulk(timed_out, BulkAction::Retry).await?;

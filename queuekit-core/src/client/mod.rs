@@ -1,6 +1,7 @@
 //! The client: it enqueues and emits, and gives access to everything that is stored.
 
 mod coalescer;
+mod emit;
 mod enqueued;
 mod events;
 mod jobs;
@@ -11,6 +12,7 @@ mod workers;
 use std::fmt;
 use std::sync::Arc;
 
+pub use emit::EmitRequest;
 pub use enqueued::Enqueued;
 pub use events::Events;
 pub use jobs::Jobs;
@@ -21,8 +23,8 @@ pub use workers::Workers;
 use crate::backend::{Ack, AckOutcome, Backend, EnqueueOutcome, Nack, NackOutcome};
 use crate::capability::EmitOutcome;
 use crate::declared::Declared;
-use crate::error::{Error, ErrorKind, Result};
-use crate::event::{Consumers, Emitter, EventDraft, EventId, NewEvent, SubscriptionDraft};
+use crate::error::{Error, Result};
+use crate::event::{Consumers, Emitter, EventDraft, NewEvent, SubscriptionDraft};
 use crate::job::{JobDraft, NewJob};
 use crate::limits::{DELIVERIES_PER_CALL, Limits};
 use crate::measured::Measured;
@@ -32,11 +34,11 @@ use coalescer::{Coalescer, Flush, Weigh};
 /// A handle on a store; clones share it.
 ///
 /// ```
-/// use queuekit_core::memory::MemoryStore;
-/// use queuekit_core::{Client, JobDraft, State};
+/// use queuekit::memory::MemoryStore;
+/// use queuekit::{Client, JobDraft, State};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> queuekit_core::Result<()> {
+/// # async fn main() -> queuekit::Result<()> {
 /// let client = Client::new(MemoryStore::new()); // or `queuekit::connect(url).await?`
 /// let id = client.enqueue(JobDraft::new("greet", r#"{"name": "Ada"}"#)).queue("mails").await?;
 /// client.jobs().cancel(id).await?;
@@ -98,12 +100,12 @@ impl Client {
     /// Enqueues a job when awaited. Chain options before `.await`.
     ///
     /// ```
-    /// # use queuekit_core::{Client, Payload, Priority, memory::MemoryStore};
+    /// # use queuekit::{Client, Payload, Priority, memory::MemoryStore};
     /// # #[derive(serde::Serialize, serde::Deserialize)]
     /// # struct Greet { name: String }
     /// # impl Payload for Greet { const KIND: &'static str = "greet"; }
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> queuekit_core::Result<()> {
+    /// # async fn main() -> queuekit::Result<()> {
     /// let client = Client::new(MemoryStore::new());
     /// let greet = Greet { name: "Ada".into() };
     /// let id = client.enqueue(greet).queue("greetings").priority(Priority::HIGH).await?;
@@ -140,30 +142,31 @@ impl Client {
         self.lanes.nacks.submit(nacks).await
     }
 
-    /// Stores an event, and a delivery for each consumer that subscribes to its type, in one step.
-    /// Returns the id of the event, or that of its duplicate.
+    /// Stores an event, and a delivery for each consumer that subscribes to its type, in one step
+    /// when awaited. Chain options before `.await`.
     ///
-    /// # Errors
-    /// `Invalid`, naming the field that breaks its limit; `Conflict`; `Unsupported` if the store
-    /// keeps no events; `Unavailable`, `Indeterminate`, `Closed`.
-    pub async fn emit(&self, event: impl Into<EventDraft>) -> Result<EventId> {
-        let emit = async {
-            let outcomes = self.emit_events(vec![event.into().build()?]).await?;
-            match crate::backend::only(outcomes, "emit")?.0 {
-                EmitOutcome::Emitted { id } | EmitOutcome::Duplicate { existing: id } => Ok(id),
-                EmitOutcome::Conflict { existing } => {
-                    let message = "its id is taken by an event of another type or other data";
-                    Err(Error::new(ErrorKind::Conflict, message).on(existing))
-                }
-            }
-        };
-        emit.await.map_err(|error: Error| error.during("emit"))
+    /// ```
+    /// use queuekit::events::{EventDraft, SubscriptionDraft};
+    /// use queuekit::{Client, memory::MemoryStore};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> queuekit::Result<()> {
+    /// # let client = Client::new(MemoryStore::new());
+    /// client.subscribe(SubscriptionDraft::new("shipping", "order.*").ordered()).await?;
+    /// client.emit(EventDraft::new("order.placed", "7")).partition_key("customer-3").await?;
+    /// assert_eq!(client.consumers().stats("shipping").await?.depth, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn emit(&self, event: impl Into<EventDraft>) -> EmitRequest<'_> {
+        EmitRequest::new(self, event.into())
     }
 
     /// Stores events in one atomic call, an outcome per event.
     ///
     /// # Errors
-    /// Those of [`emit`](Self::emit), except `Conflict`, which is an outcome.
+    /// `Invalid`, naming the field that breaks its limit; `Unsupported` if the store keeps no
+    /// events; `Unavailable`, `Indeterminate`, `Closed`.
     pub async fn emit_all<D: Into<EventDraft>>(
         &self,
         events: impl IntoIterator<Item = D>,

@@ -1,7 +1,7 @@
 //! Queues as applications and operators use them.
 
 use crate::backend::Backend;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, parsed};
 use crate::names::QueueName;
 use crate::queue::{Queue, QueuePatch, QueueSettings};
 
@@ -10,9 +10,12 @@ use super::jobs::admin;
 /// The queues of a store; from [`Client::queues`](super::Client::queues).
 ///
 /// ```
-/// # use queuekit_core::{Client, QueuePatch, memory::MemoryStore};
+/// use queuekit::queues::QueuePatch;
+/// use queuekit::Client;
+/// use queuekit::memory::MemoryStore;
+///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> queuekit_core::Result<()> {
+/// # async fn main() -> queuekit::Result<()> {
 /// # let client = Client::new(MemoryStore::new());
 /// client.queues().configure("emails", &QueuePatch::default().max_pending(10_000)).await?;
 /// client.queues().pause("emails").await?;
@@ -38,6 +41,18 @@ impl<'a> Queues<'a> {
         self.backend.list_queues().await
     }
 
+    /// The queue of this name, if it was ever used or configured.
+    ///
+    /// # Errors
+    /// `Invalid` if the name is not a queue's; those of [`Backend::find_queues`].
+    pub async fn get<Q>(self, queue: Q) -> Result<Option<Queue>>
+    where
+        Q: TryInto<QueueName, Error: Into<Error>>,
+    {
+        let queue = parsed(queue).map_err(|error| error.during("get"))?;
+        Ok(self.backend.find_queues(&[queue]).await?.pop())
+    }
+
     /// Changes settings of a queue, and creates the queue if it does not exist. Returns the
     /// settings in force.
     ///
@@ -49,7 +64,7 @@ impl<'a> Queues<'a> {
         Q: TryInto<QueueName, Error: Into<Error>>,
     {
         let configure = async {
-            let queue = queue.try_into().map_err(Into::into)?;
+            let queue = parsed(queue)?;
             admin(self.backend)?.configure(&queue, patch).await
         };
         configure.await.map_err(|error: Error| error.during("configure"))
@@ -106,7 +121,7 @@ impl<'a> Queues<'a> {
         Q: TryInto<QueueName, Error: Into<Error>>,
     {
         let remove = async {
-            let queue = queue.try_into().map_err(Into::into)?;
+            let queue = parsed(queue)?;
             admin(self.backend)?.remove_queue(&queue, force).await
         };
         remove.await.map_err(|error: Error| error.during("remove_queue"))

@@ -2,7 +2,8 @@
 
 use crate::backend::Backend;
 use crate::capability::{Leases, WorkerInfo};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, parsed};
+use crate::names::WorkerId;
 
 /// The workers of a store; from [`Client::workers`](super::Client::workers).
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +22,18 @@ impl<'a> Workers<'a> {
     /// `Unsupported`; those of [`Leases::list_workers`].
     pub async fn list(self) -> Result<Vec<WorkerInfo>> {
         self.leases()?.list_workers().await
+    }
+
+    /// The worker of this id, if it is alive.
+    ///
+    /// # Errors
+    /// `Invalid` if the id is not a worker's; `Unsupported`; those of [`Leases::find_worker`].
+    pub async fn get<W>(self, id: W) -> Result<Option<WorkerInfo>>
+    where
+        W: TryInto<WorkerId, Error: Into<Error>>,
+    {
+        let id = parsed(id).map_err(|error| error.during("get"))?;
+        self.leases()?.find_worker(&id).await
     }
 
     fn leases(self) -> Result<&'a dyn Leases> {

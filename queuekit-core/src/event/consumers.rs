@@ -62,9 +62,12 @@ impl<'a> Consumers<'a> {
     /// enabled or disabled, as the operator has set it (R14.4).
     ///
     /// ```
-    /// # use queuekit_core::{Client, SubscriptionDraft, memory::MemoryStore};
+    /// use queuekit::events::SubscriptionDraft;
+    /// use queuekit::Client;
+    /// use queuekit::memory::MemoryStore;
+    ///
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> queuekit_core::Result<()> {
+    /// # async fn main() -> queuekit::Result<()> {
     /// # let client = Client::new(MemoryStore::new());
     /// let shipping = SubscriptionDraft::new("shipping", "order.*").ordered().max_attempts(10);
     /// client.consumers().declare(shipping).await?;

@@ -20,7 +20,7 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 ///
 /// ```
 /// use std::time::Duration;
-/// use queuekit_core::{JobDraft, Priority};
+/// use queuekit::{JobDraft, Priority};
 ///
 /// let job = JobDraft::new("resize", r#"{"image": 7}"#)
 ///     .queue("images")
@@ -32,7 +32,7 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 ///
 /// let error = JobDraft::new("resize", "").max_attempts(0).build().unwrap_err();
 /// assert_eq!(error.to_string(), "max_attempts must be 1..=1000; got 0");
-/// # Ok::<_, queuekit_core::Error>(())
+/// # Ok::<_, queuekit::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 #[must_use = "a draft enqueues nothing"]

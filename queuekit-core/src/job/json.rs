@@ -19,9 +19,9 @@ use crate::ms;
 /// out.
 ///
 /// ```
-/// # use queuekit_core::{Client, JobDraft, memory::MemoryStore};
+/// # use queuekit::{Client, JobDraft, memory::MemoryStore};
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> queuekit_core::Result<()> {
+/// # async fn main() -> queuekit::Result<()> {
 /// # let client = Client::new(MemoryStore::new());
 /// let id = client.enqueue(JobDraft::new("greet", r#"{"name":"Ada"}"#)).await?;
 /// let job = client.jobs().get(id).await?;

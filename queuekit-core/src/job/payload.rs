@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// the bytes unchanged.
 ///
 /// ```
-/// use queuekit_core::Payload;
+/// use queuekit::Payload;
 /// use serde::{Deserialize, Serialize};
 ///
 /// #[derive(Serialize, Deserialize)]

@@ -107,12 +107,12 @@ impl Job {
     /// the type, as [`Payload::decode`] says.
     ///
     /// ```
-    /// # use queuekit_core::{Client, Payload, memory::MemoryStore};
+    /// # use queuekit::{Client, Payload, memory::MemoryStore};
     /// # #[derive(serde::Serialize, serde::Deserialize)]
     /// # struct Greet { name: String }
     /// # impl Payload for Greet { const KIND: &'static str = "greet"; }
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> queuekit_core::Result<()> {
+    /// # async fn main() -> queuekit::Result<()> {
     /// # let client = Client::new(MemoryStore::new());
     /// let id = client.enqueue(Greet { name: "Ada".into() }).await?;
     /// let job = client.jobs().get(id).await?.expect("the job is stored");
@@ -137,8 +137,8 @@ impl Job {
     /// `Corrupt` if the result does not fit the type.
     ///
     /// ```no_run
-    /// # async fn receipt(client: queuekit_core::Client, id: queuekit_core::JobId)
-    /// # -> queuekit_core::Result<String> {
+    /// # async fn receipt(client: queuekit::Client, id: queuekit::JobId)
+    /// # -> queuekit::Result<String> {
     /// let receipt: String = client.jobs().wait(id).await?.result()?;
     /// # Ok(receipt)
     /// # }

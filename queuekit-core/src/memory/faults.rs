@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// Requests faults of the store. Each fault happens once per request.
 ///
 /// ```
-/// use queuekit_core::memory::{MemoryStore, Operation, When};
+/// use queuekit::memory::{MemoryStore, Operation, When};
 ///
 /// let store = MemoryStore::new();
 /// store.faults().crash_before_ack();

@@ -3,22 +3,6 @@
 //! It keeps every rule of the contract, but no jobs after the end of the process. One lock guards
 //! everything, so each operation is one step. With a [`ManualClock`](crate::ManualClock) time moves
 //! only when told to, and [`Faults`] make it lose acks, leases and replies on purpose.
-//!
-//! ```
-//! use std::time::Duration;
-//! use queuekit_core::{BackendExt, JobDraft, ManualClock, Backend, memory::MemoryStore};
-//!
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> queuekit_core::Result<()> {
-//! let clock = ManualClock::default();
-//! let store = MemoryStore::with_clock(clock.clone());
-//! let job = JobDraft::new("report", "{}").delay(Duration::from_secs(60)).build()?;
-//! let id = store.enqueue_one(job).await?;
-//! clock.advance(Duration::from_secs(60));
-//! assert_eq!(store.get_job(id).await?.unwrap().status.as_str(), "ready");
-//! # Ok(())
-//! # }
-//! ```
 
 mod admin;
 mod apply;

@@ -12,8 +12,7 @@ use crate::{ms, object};
 ///
 /// ```
 /// use std::time::Duration;
-/// use queuekit_core::QueuePatch;
-/// use queuekit_core::queue::{Keep, Retention};
+/// use queuekit::queues::{Keep, QueuePatch, Retention};
 ///
 /// let hour = Duration::from_secs(3600);
 /// let retention = Retention::default().done(Keep::ALL.max_age(hour).max_jobs(1_000));

@@ -14,7 +14,8 @@ use crate::names::ScheduleName;
 /// Describes a schedule. [`build`](Self::build) checks it, and its error names what is wrong.
 ///
 /// ```
-/// use queuekit_core::{CatchUp, JobDraft, Overlap, ScheduleDraft};
+/// use queuekit::JobDraft;
+/// use queuekit::schedules::{CatchUp, Overlap, ScheduleDraft};
 ///
 /// let report = JobDraft::new("report", "{}").queue("reports");
 /// let nightly = ScheduleDraft::cron("nightly-report", "30 2 * * *", report)
@@ -22,7 +23,7 @@ use crate::names::ScheduleName;
 ///     .catch_up(CatchUp::Once)
 ///     .overlap(Overlap::Skip)
 ///     .build()?;
-/// # Ok::<_, queuekit_core::Error>(())
+/// # Ok::<_, queuekit::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 #[must_use = "a draft schedules nothing"]

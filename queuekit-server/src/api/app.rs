@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use queuekit::jobs::JobFilter;
 use queuekit::store::capability::{Admin, Leases};
 use queuekit::store::{Backend, Clock, SystemClock};
-use queuekit::{Client, ErrorKind, Job, JobFilter, JobId, Timestamp};
+use queuekit::{Client, ErrorKind, Job, JobId, Timestamp};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use queuekit::store::PageSize;
+use queuekit::jobs::PageSize;
 use queuekit::store::capability::Act;
 use queuekit::store::limits::COUNT;
 use serde::{Deserialize, Serialize};

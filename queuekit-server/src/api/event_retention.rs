@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::Json as Answer;
 use axum::extract::State;
-use queuekit::store::event::EventRetention;
+use queuekit::events::EventRetention;
 
 use super::app::App;
 use super::audit::{audited, json};

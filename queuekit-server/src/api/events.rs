@@ -7,9 +7,7 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use queuekit::EventDraft;
-use queuekit::store::capability::EmitOutcome;
-use queuekit::store::event::NewEvent;
+use queuekit::events::{EmitOutcome, EventDraft, NewEvent};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

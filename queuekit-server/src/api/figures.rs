@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use queuekit::store::Queue;
-use queuekit::store::capability::WorkerInfo;
+use queuekit::queues::Queue;
+use queuekit::workers::WorkerInfo;
 use queuekit::{Client, Error, ErrorKind, Result};
 use tokio::sync::watch;
 use tokio::time::Instant;

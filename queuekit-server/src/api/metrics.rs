@@ -11,8 +11,7 @@ use axum::response::Response;
 use metrics::{counter, gauge, histogram};
 use queuekit::Status;
 use queuekit::metrics::{Metric, MetricKind, OTHER};
-use queuekit::queue::Totals;
-use queuekit::store::Queue;
+use queuekit::queues::{Queue, Totals};
 
 use super::app::App;
 use crate::monitor::catalog::{
@@ -153,8 +152,8 @@ mod tests {
 
     use http_body_util::BodyExt;
     use queuekit::memory::{MemoryStore, Operation, When};
-    use queuekit::store::{QueueSettings, Timestamp};
-    use queuekit::{Client, QueueName};
+    use queuekit::queues::QueueSettings;
+    use queuekit::{Client, QueueName, Timestamp};
     use tokio_util::sync::CancellationToken;
 
     use super::*;
@@ -193,7 +192,7 @@ mod tests {
         let queue = |n| {
             let name = QueueName::new(format!("q{n:05}")).unwrap();
             let mut queue = Queue::empty(name, QueueSettings::default(), Timestamp::default());
-            queue.counts.set(Status::Ready, queuekit::queue::Count::exact(n));
+            queue.counts.set(Status::Ready, queuekit::queues::Count::exact(n));
             queue
         };
         (0..count).map(queue).collect()

@@ -2,7 +2,8 @@
 
 use axum::extract::{FromRequestParts, Query};
 use axum::http::request::Parts;
-use queuekit::{Error, JobFilter, JobId};
+use queuekit::jobs::JobFilter;
+use queuekit::{Error, JobId};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use utoipa::IntoParams;

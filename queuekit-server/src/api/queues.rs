@@ -4,7 +4,8 @@ use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use queuekit::{QueueName, QueuePatch};
+use queuekit::QueueName;
+use queuekit::queues::QueuePatch;
 use serde::Serialize;
 use utoipa::ToSchema;
 

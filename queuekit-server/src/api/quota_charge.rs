@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use queuekit::store::{ConsumerName, ScheduleName};
+use queuekit::events::ConsumerName;
+use queuekit::schedules::ScheduleName;
 use queuekit::{ErrorKind, QueueName};
 
 use super::app::App;

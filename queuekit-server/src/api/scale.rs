@@ -5,8 +5,7 @@ use std::collections::HashSet;
 use axum::Json as Answer;
 use axum::extract::State;
 use queuekit::QueueName;
-use queuekit::queue::Scale;
-use queuekit::store::Queue;
+use queuekit::queues::{Queue, Scale};
 use serde::Deserialize;
 use utoipa::IntoParams;
 

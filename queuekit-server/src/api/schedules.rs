@@ -7,8 +7,7 @@ use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use queuekit::store::schedule::{Definition, ScheduleEntry};
-use queuekit::store::{Schedule, ScheduleName, Scheduler};
+use queuekit::schedules::{Definition, Schedule, ScheduleEntry, ScheduleName, Scheduler};
 use serde::Deserialize;
 use utoipa::IntoParams;
 

@@ -6,9 +6,10 @@ use std::time::Duration;
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::StatusCode;
-use queuekit::store::event::{ConsumerStats, Consumers, Replay, ReplayFrom};
-use queuekit::store::{ConsumerName, Subscription};
-use queuekit::{RetryPolicy, SubscriptionDraft};
+use queuekit::RetryPolicy;
+use queuekit::events::{
+    ConsumerName, ConsumerStats, Consumers, Replay, ReplayFrom, Subscription, SubscriptionDraft,
+};
 
 use super::app::App;
 use super::audit::audited;

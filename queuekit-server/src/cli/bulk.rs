@@ -6,8 +6,8 @@ use anyhow::Result;
 use axum::http::Method;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use queuekit::store::BulkActionName;
-use queuekit::{BulkAction, State, StatusSet};
+use queuekit::State;
+use queuekit::jobs::{BulkAction, BulkActionName, StatusSet};
 use serde::Serialize;
 
 use super::api::Api;

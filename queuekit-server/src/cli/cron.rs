@@ -6,8 +6,9 @@ use anyhow::Result;
 use axum::http::{Method, StatusCode};
 use clap::{ArgGroup, Args, Subcommand};
 
-use queuekit::store::{Kind, ScheduleName};
-use queuekit::{CatchUp, Overlap, QueueName};
+use queuekit::QueueName;
+use queuekit::jobs::Kind;
+use queuekit::schedules::{CatchUp, Overlap, ScheduleName};
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;

@@ -4,7 +4,8 @@ use std::num::NonZeroUsize;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use queuekit::{BulkAction, QueueName, Status};
+use queuekit::jobs::BulkAction;
+use queuekit::{QueueName, Status};
 use serde_json::value::RawValue;
 
 use super::api::Api;

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
+use queuekit::jobs::JobFilter;
+use queuekit::queues::Queue;
 use queuekit::store::capability::{Durability, Finding, ScheduleQuery, Severity};
-use queuekit::store::{Backend, Clock, Queue, SystemClock};
-use queuekit::{ErrorKind, JobFilter, Status, Timestamp};
+use queuekit::store::{Backend, Clock, SystemClock};
+use queuekit::{ErrorKind, Status, Timestamp};
 use serde::Serialize;
 
 use super::context::Context;

@@ -7,7 +7,8 @@ use std::time::Duration;
 use anyhow::{Result, anyhow};
 use axum::http::Method;
 use clap::Args;
-use queuekit::store::{Clock, IdempotencyKey, Kind, PartitionKey, SystemClock};
+use queuekit::jobs::{IdempotencyKey, Kind, PartitionKey};
+use queuekit::store::{Clock, SystemClock};
 use queuekit::{Bytes, JobDraft, JobId, Metadata, NewJob, Priority, QueueName, Timestamp};
 use serde_json::value::RawValue;
 

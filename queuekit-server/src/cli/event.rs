@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use anyhow::Result;
 use axum::http::Method;
 use clap::{Args, Subcommand};
-use queuekit::store::{IdempotencyKey, Kind, PartitionKey};
+use queuekit::jobs::{IdempotencyKey, Kind, PartitionKey};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;

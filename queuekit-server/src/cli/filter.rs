@@ -3,8 +3,9 @@
 use std::str::FromStr;
 
 use anyhow::Result;
-use queuekit::store::{Kind, PartitionKey, WorkerId};
-use queuekit::{QueueName, Status, StatusSet};
+use queuekit::jobs::{Kind, PartitionKey, StatusSet};
+use queuekit::workers::WorkerId;
+use queuekit::{QueueName, Status};
 
 use super::duration::Since;
 use crate::config::nearest;

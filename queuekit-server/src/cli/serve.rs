@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
-use queuekit::worker::Caretaker;
+use queuekit::workers::Caretaker;
 use queuekit::{Client, RunningWorker};
 
 use super::context::Context;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use queuekit::worker::RunSummary;
+use queuekit::workers::RunSummary;
 use queuekit::{CancellationToken, RunningWorker};
 
 use super::systemd;

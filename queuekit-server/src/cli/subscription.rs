@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use axum::http::{Method, StatusCode};
 use clap::{Args, Subcommand};
-use queuekit::store::ConsumerName;
+use queuekit::events::ConsumerName;
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use anyhow::Result;
 use clap::Args;
-use queuekit::worker::RunSummary;
+use queuekit::workers::RunSummary;
 use queuekit::{Client, Worker};
 use serde::Serialize;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use axum::http::Method;
 use clap::{Args, Subcommand};
-use queuekit::store::WorkerId;
+use queuekit::workers::WorkerId;
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;

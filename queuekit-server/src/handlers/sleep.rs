@@ -37,7 +37,7 @@ pub(crate) async fn sleep(job: Sleep, ctx: Ctx) -> JobResult<Sleep> {
 
 #[cfg(test)]
 mod tests {
-    use queuekit::CancelOutcome;
+    use queuekit::jobs::CancelOutcome;
     use queuekit::memory::MemoryStore;
     use queuekit::{Client, State, Worker};
 

@@ -13,7 +13,7 @@ use axum::routing::get;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use queuekit::worker::HealthProbe;
+use queuekit::workers::HealthProbe;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
 
@@ -143,10 +143,9 @@ mod tests {
     use std::sync::mpsc;
 
     use queuekit::memory::MemoryStore;
-    use queuekit::store::capability::Beat;
     use queuekit::store::{Backend, Reserve, Reserved, async_trait};
-    use queuekit::worker::{Bytes, Ctx};
-    use queuekit::{Client, Error, ErrorKind, JobDraft, Result, Worker};
+    use queuekit::workers::Beat;
+    use queuekit::{Bytes, Client, Ctx, Error, ErrorKind, JobDraft, Result, Worker};
     use queuekit_conformance::{Layer, Wrapped};
 
     use super::*;

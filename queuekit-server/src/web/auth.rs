@@ -8,7 +8,7 @@ use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
-use queuekit::store::Kind;
+use queuekit::jobs::Kind;
 use queuekit::{Job, QueueName};
 
 use super::keys::{Key, KeyEntry, Keys, Scope, now};

@@ -3,7 +3,8 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use queuekit::QueueName;
-use queuekit::store::{ConsumerName, ScheduleName};
+use queuekit::events::ConsumerName;
+use queuekit::schedules::ScheduleName;
 
 use super::HttpLimits;
 use super::fair_share::{FairShare, ShareSize};

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use axum::http::StatusCode;
-use queuekit::store::ScheduleName;
+use queuekit::schedules::ScheduleName;
 use queuekit::store::limits::SCHEDULES;
 use tokio::sync::OwnedMutexGuard;
 

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use queuekit::BulkAction;
-use queuekit::store::BulkActionName;
+use queuekit::jobs::{BulkAction, BulkActionName};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa::openapi::Object;

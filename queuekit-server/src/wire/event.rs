@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
-use queuekit::store::capability::EmitOutcome;
-use queuekit::store::event::Event;
-use queuekit::{EventId, Metadata};
+use queuekit::Metadata;
+use queuekit::events::{EmitOutcome, Event, EventId};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;

@@ -1,7 +1,7 @@
 //! A filter of jobs, in a body.
 
-use queuekit::store::{Cursor, Kind, PageSize};
-use queuekit::{JobFilter, QueueName, StatusSet};
+use queuekit::QueueName;
+use queuekit::jobs::{Cursor, JobFilter, Kind, PageSize, StatusSet};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

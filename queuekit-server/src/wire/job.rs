@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use queuekit::store::{Lease, Start};
+use queuekit::jobs::Start;
+use queuekit::store::Lease;
 use queuekit::{Job, JobId, Metadata, NewJob, Status, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -219,7 +220,7 @@ impl<'a> JobBody<'a> {
 }
 
 impl<'a> FailureBody<'a> {
-    fn of(failure: &'a queuekit::store::Failure) -> Self {
+    fn of(failure: &'a queuekit::jobs::Failure) -> Self {
         Self {
             attempt: failure.attempt,
             lease_seq: failure.lease_seq,
@@ -304,7 +305,7 @@ mod tests {
     use std::time::Duration;
 
     use queuekit::JobDraft;
-    use queuekit::store::{Failure, LogLine, Progress};
+    use queuekit::jobs::{Failure, LogLine, Progress};
 
     use super::*;
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use queuekit::{EventDraft, EventId, Metadata};
+use queuekit::Metadata;
+use queuekit::events::{EventDraft, EventId};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use queuekit::store::Start;
+use queuekit::jobs::Start;
 use queuekit::{JobDraft, JobId, Metadata, NewJob, Priority};
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};

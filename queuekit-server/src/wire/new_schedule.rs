@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use queuekit::store::ScheduleName;
-use queuekit::store::schedule::Definition;
-use queuekit::{CatchUp, Overlap, ScheduleDraft};
+use queuekit::schedules::{CatchUp, Definition, Overlap, ScheduleDraft, ScheduleName};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use queuekit::Status;
-use queuekit::queue::Totals;
-use queuekit::store::Queue;
+use queuekit::queues::{Queue, Totals};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -65,7 +64,7 @@ pub(crate) struct HealthBody {
 impl QueueBody {
     pub(crate) fn of(queue: &Queue) -> Self {
         let count =
-            |count: queuekit::queue::Count| CountBody { value: count.value, exact: count.exact };
+            |count: queuekit::queues::Count| CountBody { value: count.value, exact: count.exact };
         let health = HealthBody {
             score: queue.health.score,
             reasons: queue.health.reasons.iter().map(ToString::to_string).collect(),

@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use queuekit::queue::{KeyOnDead, KeyOnWait, Order};
-use queuekit::{QueuePatch, QueueSettings};
+use queuekit::queues::{KeyOnDead, KeyOnWait, Order, QueuePatch, QueueSettings};
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::schema::{AdditionalProperties, Schema};
 use utoipa::openapi::{Object, RefOr};

@@ -1,6 +1,6 @@
 //! What queues need, in answers.
 
-use queuekit::queue::Scale;
+use queuekit::queues::Scale;
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -1,8 +1,7 @@
 //! Schedules in answers, written by the server and read by commands.
 
-use queuekit::store::Schedule;
-use queuekit::store::schedule::{JobTemplate, ScheduleEntry, Timing};
-use queuekit::{CatchUp, JobId, Metadata, Overlap};
+use queuekit::schedules::{CatchUp, JobTemplate, Overlap, Schedule, ScheduleEntry, Timing};
+use queuekit::{JobId, Metadata};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;

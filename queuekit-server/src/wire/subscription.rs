@@ -1,6 +1,6 @@
 //! Subscriptions and replays, in requests and answers.
 
-use queuekit::EventId;
+use queuekit::events::EventId;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use queuekit::jobs::LeaseToken;
+use queuekit::store::Lease;
 use queuekit::store::event::retry_of_delivery;
-use queuekit::store::{Lease, LeaseToken};
 use queuekit::{Error, RetryPolicy};
 
 /// A lease, and when its job is tried again.
@@ -64,7 +65,8 @@ impl TokenBody {
 
 #[cfg(test)]
 mod tests {
-    use queuekit::store::{Kind, Nonce};
+    use queuekit::jobs::Kind;
+    use queuekit::store::Nonce;
     use queuekit::{JobId, QueueName};
 
     use super::*;

@@ -43,16 +43,33 @@ impl Worker {
         K: TryInto<Kind, Error: Into<Error>>,
         H: RawHandler,
     {
-        self.add_consumer(consumer, kind, Arc::new(Raw(handler)), KindOptions::new())
+        self.consume_raw_with(consumer, kind, handler, KindOptions::new())
+    }
+
+    /// As [`consume_raw`](Self::consume_raw), with the options of
+    /// [`consume_with`](Self::consume_with).
+    pub fn consume_raw_with<C, K, H>(
+        self,
+        consumer: C,
+        kind: K,
+        handler: H,
+        options: KindOptions,
+    ) -> Self
+    where
+        C: TryInto<ConsumerName, Error: Into<Error>>,
+        K: TryInto<Kind, Error: Into<Error>>,
+        H: RawHandler,
+    {
+        self.add_consumer(consumer, kind, Arc::new(Raw(handler)), options)
     }
 
     /// Runs the deliveries of events of all types for which this consumer has no other handler. So
     /// a consumer of `order.*` also handles types that are added later.
     ///
     /// ```
-    /// use queuekit_core::memory::MemoryStore;
-    /// use queuekit_core::{Client, EventDraft, SubscriptionDraft};
-    /// use queuekit_worker::{Bytes, Ctx, JobResult, Worker};
+    /// use queuekit::events::{EventDraft, SubscriptionDraft};
+    /// use queuekit::memory::MemoryStore;
+    /// use queuekit::{Bytes, Client, Ctx, JobResult, Worker};
     ///
     /// async fn audit(data: Bytes, ctx: Ctx) -> JobResult<Option<Bytes>> {
     ///     println!("{}: {} bytes", ctx.kind(), data.len());
@@ -60,10 +77,9 @@ impl Worker {
     /// }
     ///
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # async fn main() -> queuekit::Result<()> {
     /// let client = Client::new(MemoryStore::new());
-    /// let everything = SubscriptionDraft::new("audit", "*").build()?;
-    /// client.consumers().declare(&everything).await?;
+    /// client.subscribe(SubscriptionDraft::new("audit", "*")).await?;
     /// client.emit(EventDraft::new("order.placed", "7")).await?;
     ///
     /// let summary = Worker::new(client).consume_any("audit", audit).run_until_idle().await?;
@@ -71,18 +87,24 @@ impl Worker {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn consume_any<C, H>(mut self, consumer: C, handler: H) -> Self
+    pub fn consume_any<C, H>(self, consumer: C, handler: H) -> Self
+    where
+        C: TryInto<ConsumerName, Error: Into<Error>>,
+        H: RawHandler,
+    {
+        self.consume_any_with(consumer, handler, KindOptions::new())
+    }
+
+    /// As [`consume_any`](Self::consume_any), with the options of
+    /// [`consume_with`](Self::consume_with).
+    pub fn consume_any_with<C, H>(mut self, consumer: C, handler: H, options: KindOptions) -> Self
     where
         C: TryInto<ConsumerName, Error: Into<Error>>,
         H: RawHandler,
     {
         let consumer = consumer.try_into().map_err(Into::into);
         let added = consumer.and_then(|consumer| {
-            self.settings.kinds.add_any(
-                consumer.queue()?,
-                Arc::new(Raw(handler)),
-                KindOptions::new(),
-            )
+            self.settings.kinds.add_any(consumer.queue()?, Arc::new(Raw(handler)), options)
         });
         self.check(added);
         self

@@ -11,8 +11,7 @@ impl Worker {
     /// value per type; a second one of the same type replaces the first.
     ///
     /// ```
-    /// # use queuekit_core::{Client, Payload, memory::MemoryStore};
-    /// # use queuekit_worker::{Ctx, JobResult, Worker};
+    /// # use queuekit::{Client, Ctx, JobResult, Payload, Worker, memory::MemoryStore};
     /// # #[derive(serde::Serialize, serde::Deserialize)]
     /// # struct Greet { name: String }
     /// # impl Payload for Greet { const KIND: &'static str = "greet"; }
@@ -24,7 +23,7 @@ impl Worker {
     /// }
     ///
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> queuekit_core::Result<()> {
+    /// # async fn main() -> queuekit::Result<()> {
     /// # let client = Client::new(MemoryStore::new());
     /// let worker = Worker::new(client).state(Greeting("Hello".into())).handle(greet);
     /// # worker.run_until_idle().await?;
@@ -52,9 +51,7 @@ impl Worker {
     /// one that is not.
     ///
     /// ```
-    /// # use queuekit_core::{Client, Payload, memory::MemoryStore};
-    /// # use queuekit_worker as queuekit;
-    /// # use queuekit::{Ctx, JobResult, Worker};
+    /// # use queuekit::{Client, Ctx, JobResult, Payload, Worker, memory::MemoryStore};
     /// # #[derive(serde::Serialize, serde::Deserialize)]
     /// # struct Greet { name: String }
     /// # impl Payload for Greet { const KIND: &'static str = "greet"; }
@@ -63,7 +60,7 @@ impl Worker {
     /// use tower::ServiceBuilder;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> queuekit_core::Result<()> {
+    /// # async fn main() -> queuekit::Result<()> {
     /// # let client = Client::new(MemoryStore::new());
     /// let layers = ServiceBuilder::new().concurrency_limit(4).timeout(Duration::from_secs(10));
     /// let worker = Worker::new(client).layer(layers).handle(greet);

@@ -10,8 +10,7 @@ use crate::state::settings::Settings;
 /// Runs the jobs of a store: a builder, until it is started.
 ///
 /// ```
-/// # use queuekit_core::{Client, Payload, memory::MemoryStore};
-/// # use queuekit_worker as queuekit;
+/// # use queuekit::{Client, Payload, memory::MemoryStore};
 /// use std::time::Duration;
 ///
 /// use queuekit::{Ctx, JobResult, Worker};
@@ -25,7 +24,7 @@ use crate::state::settings::Settings;
 /// }
 ///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> queuekit_core::Result<()> {
+/// # async fn main() -> queuekit::Result<()> {
 /// # let client = Client::new(MemoryStore::new());
 /// let worker = Worker::new(client)
 ///     .queues(["critical", "default"])

@@ -15,8 +15,7 @@ use crate::run::job_error::{JobError, JobResult};
 /// uses:
 ///
 /// ```
-/// # use queuekit_core::{Client, Payload, memory::MemoryStore};
-/// # use queuekit_worker as queuekit;
+/// # use queuekit::{Client, Payload, memory::MemoryStore};
 /// use std::sync::Arc;
 ///
 /// use queuekit::{Ctx, JobResult, Worker};
@@ -25,7 +24,7 @@ use crate::run::job_error::{JobError, JobResult};
 /// # impl Payload for Greet { const KIND: &'static str = "greet"; }
 ///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> queuekit_core::Result<()> {
+/// # async fn main() -> queuekit::Result<()> {
 /// # let client = Client::new(MemoryStore::new());
 /// # let id = client.enqueue(Greet { name: "Ada".into() }).await?;
 /// let greeting: Arc<str> = "Hello".into();
@@ -42,7 +41,6 @@ use crate::run::job_error::{JobError, JobResult};
 /// State also comes from [`Ctx::state`], or from a struct that implements the trait:
 ///
 /// ```
-/// # use queuekit_worker as queuekit;
 /// use queuekit::{Ctx, Handler, JobResult};
 /// # #[derive(serde::Serialize, serde::Deserialize)]
 /// # struct Greet { name: String }

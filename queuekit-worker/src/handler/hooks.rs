@@ -15,9 +15,9 @@ use crate::run::ctx::Ctx;
 /// the worker.
 ///
 /// ```
-/// # use queuekit_core::{Client, memory::MemoryStore};
-/// # use queuekit_worker as queuekit;
-/// use queuekit::{Ctx, Hooks, Outcome, Worker};
+/// # use queuekit::{Client, memory::MemoryStore};
+/// use queuekit::workers::{Hooks, Outcome};
+/// use queuekit::{Ctx, Worker};
 ///
 /// struct Alerts;
 ///

@@ -13,9 +13,9 @@ use crate::run::job_error::JobResult;
 /// Code around every run of a worker. The first one added is the outermost.
 ///
 /// ```
-/// # use queuekit_core::{Client, memory::MemoryStore};
-/// # use queuekit_worker as queuekit;
-/// use queuekit::{BoxFuture, Bytes, Ctx, JobResult, Middleware, Next, Worker};
+/// # use queuekit::{Client, memory::MemoryStore};
+/// use queuekit::workers::{BoxFuture, Middleware, Next};
+/// use queuekit::{Bytes, Ctx, JobResult, Worker};
 ///
 /// struct Timing;
 ///

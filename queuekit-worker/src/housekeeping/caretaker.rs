@@ -18,10 +18,10 @@ use crate::state::settings::UPKEEP_EVERY;
 /// even without a worker.
 ///
 /// ```
-/// # use queuekit_core::{Client, memory::MemoryStore};
-/// # use queuekit_worker::Caretaker;
+/// # use queuekit::{Client, memory::MemoryStore};
+/// # use queuekit::workers::Caretaker;
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> queuekit_core::Result<()> {
+/// # async fn main() -> queuekit::Result<()> {
 /// let client = Client::new(MemoryStore::new());
 /// let caretaker = Caretaker::start(&client)?;
 /// // .. serve ..

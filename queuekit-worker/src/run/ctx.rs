@@ -15,7 +15,6 @@ use super::run::Run;
 /// One run of one job, as its handler sees it. Clones refer to the same run.
 ///
 /// ```
-/// # use queuekit_worker as queuekit;
 /// use queuekit::{Ctx, JobResult};
 /// # #[derive(serde::Serialize, serde::Deserialize)]
 /// # struct Import { pages: u32 }

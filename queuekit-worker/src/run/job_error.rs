@@ -15,7 +15,6 @@ type Cause = Box<dyn StdError + Send + Sync>;
 /// itself.
 ///
 /// ```
-/// # use queuekit_worker as queuekit;
 /// use queuekit::{JobError, JobResult};
 ///
 /// async fn parse(text: String) -> JobResult<u32> {

@@ -43,6 +43,23 @@ impl Handler<Greet> for Arc<Counting> {
     }
 }
 
+/// Guard: `consume_raw_with` and `consume_any_with` pass their options on.
+#[tokio::test]
+async fn an_option_that_no_run_can_keep_is_refused_with_every_kind_of_handler() {
+    let fixture = Fixture::new();
+    let raw = async |_: Bytes, _: Ctx| JobResult::Ok(None::<Bytes>);
+    let none = || KindOptions::new().timeout(Duration::ZERO);
+    for worker in [
+        fixture.worker().handle_raw_with("greet", raw, none()),
+        fixture.worker().consume_with("mailer", async |_: Greet, _: Ctx| JobResult::Ok(()), none()),
+        fixture.worker().consume_raw_with("mailer", "greet", raw, none()),
+        fixture.worker().consume_any_with("mailer", raw, none()),
+    ] {
+        let error = worker.start().await.unwrap_err();
+        assert!(error.to_string().contains("at least 1 ms"), "{error}");
+    }
+}
+
 #[tokio::test]
 async fn a_failed_job_runs_again_and_keeps_its_history() {
     let fixture = Fixture::new();

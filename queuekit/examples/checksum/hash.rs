@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use queuekit::Bytes;
 use queuekit::prelude::*;
-use queuekit::{Bytes, JobDraft};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use indicatif::HumanCount;
-use queuekit::queue::{Keep, Queue, Retention};
-use queuekit::{Client, ErrorKind, QueueName, QueuePatch, State};
+use queuekit::queues::{Keep, Queue, QueuePatch, Retention};
+use queuekit::{Client, ErrorKind, QueueName, State};
 
 use super::Result;
 use super::hash::sha256;

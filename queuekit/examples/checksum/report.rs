@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use indicatif::HumanCount;
+use queuekit::jobs::{PageSize, StatusSet};
 use queuekit::prelude::*;
-use queuekit::store::PageSize;
-use queuekit::{Job, JobFilter, JobId, QueueName, State, Status, StatusSet};
+use queuekit::{Job, QueueName, Status};
 
 use super::Result;
 use super::directory::Directory;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use queuekit::QueueName;
 use queuekit::prelude::*;
-use queuekit::{JobDraft, JobId, QueueName};
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 

@@ -4,9 +4,8 @@ use axum::extract::State;
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
-use queuekit::store::PageSize;
-use queuekit::store::capability::EventFilter;
-use queuekit::store::event::Event;
+use queuekit::events::{Event, EventFilter};
+use queuekit::jobs::PageSize;
 use serde::Deserialize;
 use utoipa::IntoParams;
 

@@ -2,8 +2,9 @@
 
 use axum::Json as Answer;
 use axum::extract::State;
+use queuekit::jobs::{BulkReport, BulkRequest, PageSize};
+use queuekit::store::bulk;
 use queuekit::store::capability::Act;
-use queuekit::store::{BulkReport, BulkRequest, PageSize, bulk};
 
 use crate::api::app::App;
 use crate::api::audit::{audited_as, json};

@@ -3,9 +3,8 @@
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::response::Response;
-use queuekit::store::capability::Why;
-use queuekit::store::{Cursor, Page, PageSize};
-use queuekit::{Job, JobFilter};
+use queuekit::Job;
+use queuekit::jobs::{Cursor, JobFilter, Page, PageSize, Why};
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -2,9 +2,9 @@
 
 use std::iter::once;
 
-use queuekit::store::Schedule;
-use queuekit::store::schedule::Definition;
-use queuekit::{ErrorKind, QueueName, QueuePatch};
+use queuekit::queues::QueuePatch;
+use queuekit::schedules::{Definition, Schedule};
+use queuekit::{ErrorKind, QueueName};
 
 use super::rate;
 use crate::api::app::App;
@@ -63,10 +63,10 @@ mod tests {
     use std::time::Duration;
 
     use queuekit::memory::MemoryStore;
+    use queuekit::schedules::{ScheduleDraft, Timing};
     use queuekit::store::Backend;
     use queuekit::store::capability::{ScheduleChange, ScheduleChanged};
-    use queuekit::store::schedule::Timing;
-    use queuekit::{Client, JobDraft, ScheduleDraft};
+    use queuekit::{Client, JobDraft};
     use queuekit_conformance::{Layer, Wrapped};
     use tokio::sync::Semaphore;
     use tokio_util::sync::CancellationToken;

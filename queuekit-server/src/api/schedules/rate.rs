@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use queuekit::Timestamp;
-use queuekit::store::schedule::{Definition, Timing};
+use queuekit::schedules::{Definition, Timing};
 
 use crate::api::app::App;
 use crate::api::quota_charge::forget_removed;
@@ -51,7 +51,8 @@ fn per_second(definition: &Definition, now: Timestamp) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use queuekit::{JobDraft, ScheduleDraft};
+    use queuekit::JobDraft;
+    use queuekit::schedules::ScheduleDraft;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use axum::Json as Answer;
 use axum::extract::State;
-use queuekit::store::Progress;
+use queuekit::jobs::Progress;
 use queuekit::store::capability::{ExtendOutcome, Report, ReportOutcome};
 use queuekit::store::limits::LOG_LINES_KEPT;
 use serde::{Deserialize, Deserializer};

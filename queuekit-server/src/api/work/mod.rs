@@ -9,7 +9,8 @@ pub(super) mod workers;
 
 use std::time::Duration;
 
-use queuekit::store::{LeaseToken, LeaseTtl};
+use queuekit::jobs::LeaseToken;
+use queuekit::store::LeaseTtl;
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use axum::Json as Answer;
 use axum::extract::State;
+use queuekit::jobs::{Ack, AckOutcome};
 use queuekit::store::retry::chance;
 use queuekit::store::{Nack, NackKind, NackOutcome};
-use queuekit::{Ack, AckOutcome};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;

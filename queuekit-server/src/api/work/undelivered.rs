@@ -12,7 +12,8 @@ use axum::response::Response;
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use queuekit::Client;
-use queuekit::store::{LeaseToken, Nack, NackKind, Reserved};
+use queuekit::jobs::LeaseToken;
+use queuekit::store::{Nack, NackKind, Reserved};
 
 use crate::api::app::App;
 use crate::web::Problem;

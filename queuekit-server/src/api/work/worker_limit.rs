@@ -5,8 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use axum::http::StatusCode;
-use queuekit::store::WorkerId;
-use queuekit::store::capability::Beat;
+use queuekit::workers::{Beat, WorkerId};
 
 use crate::web::{Caller, Problem};
 
@@ -101,8 +100,9 @@ fn exceeded(
 mod tests {
     use std::time::Duration;
 
-    use queuekit::store::capability::Served;
-    use queuekit::store::{Kind, LeaseTtl};
+    use queuekit::jobs::Kind;
+    use queuekit::store::LeaseTtl;
+    use queuekit::workers::Served;
 
     use super::*;
     use crate::web::auth::tests::caller_of;

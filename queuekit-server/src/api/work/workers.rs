@@ -6,8 +6,8 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use queuekit::QueueName;
-use queuekit::store::capability::{Beat, Served, WorkerInfo};
-use queuekit::store::{Kind, WorkerId};
+use queuekit::jobs::Kind;
+use queuekit::workers::{Beat, Served, WorkerId, WorkerInfo};
 use serde::Deserialize;
 use utoipa::ToSchema;
 

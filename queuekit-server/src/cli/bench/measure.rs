@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, anyhow};
-use queuekit::store::Kind;
+use queuekit::jobs::Kind;
 use queuekit::{Bytes, Client, Ctx, JobDraft, QueueName, Worker};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::task::JoinSet;

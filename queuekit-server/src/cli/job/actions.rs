@@ -5,7 +5,8 @@ use std::str::FromStr;
 use anyhow::Result;
 use axum::http::Method;
 use clap::Args;
-use queuekit::{BulkAction, JobId};
+use queuekit::JobId;
+use queuekit::jobs::BulkAction;
 use serde_json::json;
 
 use super::path;

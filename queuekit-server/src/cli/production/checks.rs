@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ipnet::IpNet;
-use queuekit::queue::Keep;
-use queuekit::store::Queue;
+use queuekit::queues::{Keep, Queue};
 use queuekit::store::capability::Durability;
 
 use super::{Seen, State};

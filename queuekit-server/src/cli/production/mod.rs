@@ -5,8 +5,9 @@ mod checks;
 
 use std::fmt;
 
+use queuekit::queues::Queue;
+use queuekit::store::Backend;
 use queuekit::store::capability::{Durability, Fact};
-use queuekit::store::{Backend, Queue};
 use serde::Serialize;
 
 use super::context::Context;

@@ -6,7 +6,8 @@ mod settings;
 use anyhow::Result;
 use axum::http::Method;
 use clap::{Args, Subcommand};
-use queuekit::{BulkAction, QueueName};
+use queuekit::QueueName;
+use queuekit::jobs::BulkAction;
 use serde_json::json;
 
 use super::api::Api;

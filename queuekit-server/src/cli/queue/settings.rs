@@ -3,8 +3,8 @@
 use anyhow::Result;
 use axum::http::Method;
 use clap::Args;
-use queuekit::queue::{Keep, KeyOnDead, KeyOnWait, Order, Retention};
-use queuekit::{QueueName, QueuePatch, QueueSettings, Status};
+use queuekit::queues::{Keep, KeyOnDead, KeyOnWait, Order, QueuePatch, QueueSettings, Retention};
+use queuekit::{QueueName, Status};
 
 use super::path;
 use crate::cli::api::{Api, Refused};

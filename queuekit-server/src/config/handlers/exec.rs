@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
-use queuekit::store::Kind;
+use queuekit::jobs::Kind;
 use serde::Deserialize;
 
 use super::time;

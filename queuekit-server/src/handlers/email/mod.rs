@@ -8,7 +8,7 @@ mod smtp;
 use std::time::Duration;
 
 use lettre::{AsyncTransport, Message};
-use queuekit::worker::RawHandler;
+use queuekit::workers::RawHandler;
 use queuekit::{Bytes, Ctx, JobError, JobResult};
 use serde::Serialize;
 use tokio::time::timeout;

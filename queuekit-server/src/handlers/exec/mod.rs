@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use queuekit::store::Kind;
-use queuekit::worker::RawHandler;
+use queuekit::jobs::Kind;
+use queuekit::workers::RawHandler;
 use queuekit::{Bytes, Ctx, JobError, JobResult};
 
 use run::{Ended, Stopped, run};

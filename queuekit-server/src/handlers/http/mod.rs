@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use hyper::header::{HeaderMap, HeaderValue};
 use queuekit::store::{Clock, SystemClock};
-use queuekit::worker::RawHandler;
+use queuekit::workers::RawHandler;
 use queuekit::{Bytes, Ctx, JobError, JobId, JobResult};
 use tokio::time::{Instant, timeout_at};
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use queuekit::{Status, StatusSet};
+use queuekit::Status;
+use queuekit::jobs::StatusSet;
 
 use crate::sandbox::Sandbox;
 

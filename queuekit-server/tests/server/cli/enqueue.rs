@@ -2,7 +2,8 @@
 
 use std::process::Stdio;
 
-use queuekit::{Priority, QueueName, QueuePatch, Status};
+use queuekit::queues::QueuePatch;
+use queuekit::{Priority, QueueName, Status};
 
 use crate::sandbox::Sandbox;
 

@@ -5,8 +5,8 @@ use std::io::Read;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use queuekit::CancelOutcome;
 use queuekit::State;
+use queuekit::jobs::CancelOutcome;
 use serde_json::json;
 
 use crate::handlers::fixture::{Place, WORK, dead, result, retried};

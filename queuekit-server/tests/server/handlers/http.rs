@@ -5,8 +5,8 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
-use queuekit::CancelOutcome;
 use queuekit::State;
+use queuekit::jobs::CancelOutcome;
 use serde_json::json;
 use sha2::Sha256;
 

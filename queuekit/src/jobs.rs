@@ -1,0 +1,30 @@
+//! Stored jobs: what [`Client::jobs`](crate::Client::jobs) takes and answers, the requests that
+//! enqueue, and the parts of a [`Job`](crate::Job).
+//!
+//! ```
+//! use queuekit::jobs::{BulkAction, JobFilter};
+//! use queuekit::{Client, JobDraft, State, memory::MemoryStore};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> queuekit::Result<()> {
+//! let client = Client::new(MemoryStore::new());
+//! let id = client.enqueue(JobDraft::new("export", "{}")).await?;
+//! let waiting = JobFilter::default().kind("export").status(State::Pending);
+//! assert_eq!(client.jobs().list(&waiting).await?.items[0].id, id);
+//! assert_eq!(client.jobs().bulk(waiting, BulkAction::Cancel).await?.changed, 1);
+//! # Ok(())
+//! # }
+//! ```
+
+#[doc(inline)]
+pub use queuekit_core::backend::Listed;
+#[doc(inline)]
+pub use queuekit_core::capability::{CancelOutcome, Why, WhyFacts};
+#[doc(inline)]
+pub use queuekit_core::client::{EnqueueAll, EnqueueRequest, Jobs};
+#[doc(inline)]
+pub use queuekit_core::{
+    Ack, AckOutcome, BulkAction, BulkActionName, BulkReport, BulkRequest, BulkTotals, Cursor,
+    ErrorText, Failure, IdempotencyKey, JobFilter, Kind, LeaseToken, LogLine, Page, PageSize,
+    PartitionKey, Progress, Start, StatusSet, TimeRange,
+};
