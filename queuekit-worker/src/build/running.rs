@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::heartbeat::Heartbeat;
 use crate::housekeeping::caretaker::take_care;
+use crate::housekeeping::unserved::warn_of_unserved;
 use crate::housekeeping::wakeups::{relay, subscribe};
 use crate::main_loop::pump::Pump;
 use crate::run::phase::Phase;
@@ -47,6 +48,7 @@ impl RunningWorker {
         let failed = move |error: &Error| caring.store_error(error);
         let (store, every) = (Arc::clone(shared.backend()), shared.settings.upkeep_interval);
         runtime.spawn(take_care(store, every, beside.stop.clone(), failed));
+        runtime.spawn(warn_of_unserved(Arc::clone(&shared), beside.stop.clone()));
         if let Some(work) = work {
             runtime.spawn(relay(Arc::clone(&shared), work, beside.stop.clone()));
         }

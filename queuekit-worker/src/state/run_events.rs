@@ -53,8 +53,8 @@ pub(crate) fn ended(shared: &Shared, run: &Arc<Run>, result: &RunResult, outcome
         (_, Outcome::LeaseLost) => lose(shared, run),
         (RunResult::Failed { error, .. }, Outcome::Retrying { .. } | Outcome::Dead) => {
             tracing::warn!(
-                job = %lease.id(), kind = %lease.kind, attempt = lease.attempt, %error,
-                outcome = outcome.as_str(), "a run failed"
+                job = %lease.id(), kind = %lease.kind, attempt = lease.attempt,
+                took = ?run.running_for(), %error, outcome = outcome.as_str(), "a run failed"
             );
         }
         _ => tracing::debug!(
