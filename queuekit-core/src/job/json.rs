@@ -1,4 +1,4 @@
-//! The JSON form of a job: the one that the HTTP API shows.
+//! The JSON form of a job: the one that the HTTP API shows and that its clients read.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -117,6 +117,15 @@ pub(super) fn instant<'de, D: Deserializer<'de>>(from: D) -> Result<Timestamp, D
     let text = String::deserialize(from)?;
     let at: jiff::Timestamp = text.parse().map_err(D::Error::custom)?;
     Ok(Timestamp::from_millis(at.as_millisecond()))
+}
+
+/// Likewise, if there is one.
+pub(super) fn optional_instant<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<Timestamp>, D::Error> {
+    #[derive(Deserialize)]
+    struct Instant(#[serde(deserialize_with = "instant")] Timestamp);
+    Ok(Option::<Instant>::deserialize(from)?.map(|Instant(at)| at))
 }
 
 fn given<M: SerializeMap, T: Serialize>(

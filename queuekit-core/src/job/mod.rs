@@ -8,6 +8,7 @@ mod metadata;
 mod new_job;
 mod payload;
 mod priority;
+mod read_json;
 mod record;
 mod state;
 

@@ -20,7 +20,6 @@ use super::figures::{Figure, Figures};
 use super::params::Params;
 use crate::web::fair_share::SharePermit;
 use crate::web::{Caller, Problem, Scope};
-use crate::wire::JobBody;
 
 /// How often the figures of queues are read.
 const QUEUES_EVERY: Duration = Duration::from_secs(1);
@@ -153,7 +152,7 @@ impl Watch {
         format!("{still:?}").hash(&mut hasher);
         if self.told != hasher.finish() {
             self.told = hasher.finish();
-            self.waiting = Event::default().event("job").json_data(JobBody::of(&job)).ok();
+            self.waiting = Event::default().event("job").json_data(&job).ok();
         }
     }
 }

@@ -1,9 +1,10 @@
-//! A job in answers, written by the server and read by commands.
+//! A job in answers: the core serializes it, and commands read the core's type.
 
 use std::borrow::Cow;
 
 use queuekit::jobs::Start;
 use queuekit::store::Lease;
+use queuekit::store::lifecycle::Record;
 use queuekit::{Job, JobId, Metadata, NewJob, Status, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -12,110 +13,91 @@ use utoipa::ToSchema;
 use super::{ShownBytes, Time, TokenBody, millis};
 
 /// A job.
-#[derive(Serialize, Deserialize, ToSchema)]
+#[derive(ToSchema)]
 #[schema(as = Job)]
-pub(crate) struct JobBody<'a> {
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct JobForm {
     #[schema(value_type = String, format = Uuid)]
-    pub(crate) id: JobId,
-    #[serde(borrow)]
-    pub(crate) queue: Cow<'a, str>,
-    #[serde(borrow)]
-    pub(crate) kind: Cow<'a, str>,
+    id: JobId,
+    queue: String,
+    kind: String,
     /// `running`, `expired`, `ready`, `failed`, `scheduled`, `blocked`, `dead`, `cancelled` or
     /// `completed`.
     #[schema(value_type = String)]
-    pub(crate) status: Status,
-    pub(crate) priority: u8,
-    pub(crate) attempts: u32,
-    pub(crate) max_attempts: u32,
+    status: Status,
+    priority: u8,
+    attempts: u32,
+    max_attempts: u32,
     /// How often the job was released.
-    pub(crate) releases: u32,
+    releases: u32,
     /// Increases with every lease.
-    pub(crate) lease_seq: u64,
+    lease_seq: u64,
     #[schema(value_type = String, format = DateTime)]
-    pub(crate) created_at: Time,
+    created_at: Time,
     #[schema(value_type = String, format = DateTime)]
-    pub(crate) scheduled_at: Time,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    scheduled_at: Time,
     #[schema(value_type = Option<String>, format = DateTime)]
-    pub(crate) started_at: Option<Time>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    started_at: Option<Time>,
     #[schema(value_type = Option<String>, format = DateTime)]
-    pub(crate) finished_at: Option<Time>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) lease_expires_in_ms: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) worker: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) partition_key: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) idempotency_key: Option<Cow<'a, str>>,
-    pub(crate) timeout_ms: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) deadline_in_ms: Option<u64>,
+    finished_at: Option<Time>,
+    lease_expires_in_ms: Option<u64>,
+    worker: Option<String>,
+    partition_key: Option<String>,
+    idempotency_key: Option<String>,
+    timeout_ms: u64,
+    deadline_in_ms: Option<u64>,
     /// The payload as it was enqueued, if it is JSON.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<serde_json::Value>)]
-    pub(crate) payload: Option<Cow<'a, RawValue>>,
+    payload: Option<serde_json::Value>,
     /// Instead of `payload`, if the bytes are not JSON.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) payload_base64: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<serde_json::Value>)]
-    pub(crate) result: Option<Cow<'a, RawValue>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) result_base64: Option<String>,
+    payload_base64: Option<String>,
+    result: Option<serde_json::Value>,
+    result_base64: Option<String>,
     /// Why the job is dead.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) reason: Option<Cow<'a, str>>,
+    reason: Option<String>,
     /// The last 20 failures, oldest first.
-    pub(crate) errors: Vec<FailureBody<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) progress: Option<ProgressBody<'a>>,
+    errors: Vec<FailureForm>,
+    progress: Option<ProgressForm>,
     /// The last 100 lines, oldest first.
-    pub(crate) logs: Vec<LineBody<'a>>,
+    logs: Vec<LineForm>,
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
-    pub(crate) metadata: Cow<'a, Metadata>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    metadata: Metadata,
     #[schema(required = false)]
-    pub(crate) cancel_requested: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    cancel_requested: bool,
     #[schema(value_type = Option<String>, format = Uuid)]
-    pub(crate) moved_from: Option<JobId>,
+    moved_from: Option<JobId>,
 }
 
 /// A failed attempt.
-#[derive(Serialize, Deserialize, ToSchema)]
+#[derive(ToSchema)]
 #[schema(as = Failure)]
-pub(crate) struct FailureBody<'a> {
-    pub(crate) attempt: u32,
-    pub(crate) lease_seq: u64,
+#[expect(dead_code, reason = "only its schema is used")]
+struct FailureForm {
+    attempt: u32,
+    lease_seq: u64,
     #[schema(value_type = String, format = DateTime)]
-    pub(crate) at: Time,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) worker: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub(crate) error: Cow<'a, str>,
+    at: Time,
+    worker: Option<String>,
+    error: String,
 }
 
 /// Progress of a run.
-#[derive(Serialize, Deserialize, ToSchema)]
+#[derive(ToSchema)]
 #[schema(as = Progress)]
-pub(crate) struct ProgressBody<'a> {
+#[expect(dead_code, reason = "only its schema is used")]
+struct ProgressForm {
     /// 0 to 1.
-    pub(crate) fraction: f32,
-    #[serde(borrow)]
-    pub(crate) message: Cow<'a, str>,
+    fraction: f32,
+    message: String,
 }
 
 /// A log line of a run.
-#[derive(Serialize, Deserialize, ToSchema)]
+#[derive(ToSchema)]
 #[schema(as = LogLine)]
-pub(crate) struct LineBody<'a> {
+#[expect(dead_code, reason = "only its schema is used")]
+struct LineForm {
     #[schema(value_type = String, format = DateTime)]
-    pub(crate) at: Time,
-    #[serde(borrow)]
-    pub(crate) text: Cow<'a, str>,
+    at: Time,
+    text: String,
 }
 
 /// Why a job is not running.
@@ -129,106 +111,14 @@ pub(crate) struct WhyBody {
     pub(crate) sentence: String,
 }
 
-impl<'a> JobBody<'a> {
-    /// A stored job.
-    pub(crate) fn of(job: &'a Job) -> Self {
-        let payload = ShownBytes::of(&job.payload);
-        let result = job.result.as_deref().map(ShownBytes::of);
-        let (result, result_base64) =
-            result.map_or((None, None), |result| (result.json, result.base64));
-        Self {
-            id: job.id,
-            queue: job.queue.as_str().into(),
-            kind: job.kind.as_str().into(),
-            status: job.status,
-            priority: job.priority.level(),
-            attempts: job.attempts,
-            max_attempts: job.max_attempts,
-            releases: job.releases,
-            lease_seq: job.lease_seq,
-            created_at: Time(job.created_at),
-            scheduled_at: Time(job.scheduled_at),
-            started_at: job.started_at.map(Time),
-            finished_at: job.finished_at.map(Time),
-            lease_expires_in_ms: job.lease_expires_in.map(millis),
-            worker: job.worker.as_ref().map(|worker| worker.as_str().into()),
-            partition_key: job.partition_key.as_ref().map(|key| key.as_str().into()),
-            idempotency_key: job.idempotency_key.as_ref().map(|key| key.as_str().into()),
-            timeout_ms: millis(job.timeout),
-            deadline_in_ms: job.deadline_in.map(millis),
-            payload: payload.json.map(Cow::Borrowed),
-            payload_base64: payload.base64,
-            result: result.map(Cow::Borrowed),
-            result_base64,
-            reason: job.reason.as_ref().map(|reason| reason.as_str().into()),
-            errors: job.errors.iter().map(FailureBody::of).collect(),
-            progress: job.progress.as_ref().map(|progress| ProgressBody {
-                fraction: progress.fraction,
-                message: progress.message.as_str().into(),
-            }),
-            logs: job
-                .logs
-                .iter()
-                .map(|line| LineBody { at: Time(line.at), text: line.text.as_str().into() })
-                .collect(),
-            metadata: Cow::Borrowed(&job.metadata),
-            cancel_requested: job.cancel_requested,
-            moved_from: job.moved_from,
-        }
-    }
-
-    /// A job that was stored just now, with times by this clock.
-    pub(crate) fn of_new(job: &'a NewJob, now: Timestamp) -> Self {
-        let scheduled_at = match job.start() {
-            Start::After(delay) => now + delay,
-            Start::At(at) => at.max(now),
-        };
-        let payload = ShownBytes::of(job.payload());
-        Self {
-            id: job.id(),
-            queue: job.queue().as_str().into(),
-            kind: job.kind().as_str().into(),
-            status: if scheduled_at > now { Status::Scheduled } else { Status::Ready },
-            priority: job.priority().level(),
-            attempts: 0,
-            max_attempts: job.max_attempts(),
-            releases: 0,
-            lease_seq: 0,
-            created_at: Time(now),
-            scheduled_at: Time(scheduled_at),
-            started_at: None,
-            finished_at: None,
-            lease_expires_in_ms: None,
-            worker: None,
-            partition_key: job.partition_key().map(|key| key.as_str().into()),
-            idempotency_key: job.idempotency_key().map(|key| key.as_str().into()),
-            timeout_ms: millis(job.timeout()),
-            deadline_in_ms: job.deadline().map(millis),
-            payload: payload.json.map(Cow::Borrowed),
-            payload_base64: payload.base64,
-            result: None,
-            result_base64: None,
-            reason: None,
-            errors: Vec::new(),
-            progress: None,
-            logs: Vec::new(),
-            metadata: Cow::Borrowed(job.metadata()),
-            cancel_requested: false,
-            moved_from: job.moved_from(),
-        }
-    }
-}
-
-impl<'a> FailureBody<'a> {
-    fn of(failure: &'a queuekit::jobs::Failure) -> Self {
-        Self {
-            attempt: failure.attempt,
-            lease_seq: failure.lease_seq,
-            at: Time(failure.at),
-            worker: failure.worker.as_ref().map(|worker| worker.as_str().into()),
-            error: failure.error.as_str().into(),
-        }
-    }
+/// The job that was stored just now, with times by this clock.
+pub(crate) fn stored_job(job: &NewJob, now: Timestamp) -> Job {
+    let scheduled_at = match job.start() {
+        Start::After(delay) => now + delay,
+        Start::At(at) => at.max(now),
+    };
+    let record = Record::new(job, scheduled_at, 0, now);
+    record.view(record.status(false, now), now)
 }
 
 /// A leased job.
@@ -297,46 +187,5 @@ impl<'a> LeasedBody<'a> {
             metadata: &lease.metadata,
         };
         Self { token: TokenBody::text_of(lease), job }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use queuekit::JobDraft;
-    use queuekit::jobs::{Failure, LogLine, Progress};
-
-    use super::*;
-
-    #[test]
-    fn a_job_is_shown_as_rust_serializes_it() {
-        let new = JobDraft::new("greet", r#"{"a" : 1e400}"#).build().unwrap();
-        let (at, error) = (Timestamp::from_millis(7), "no".into());
-        let mut job = Job::pending(new.id(), new.queue().clone(), new.kind().clone(), at);
-        let same = |job: &Job| {
-            let shown = serde_json::to_string(&JobBody::of(job)).unwrap();
-            assert_eq!(shown, serde_json::to_string(job).unwrap());
-        };
-        job.payload = new.payload().clone();
-        same(&job);
-        job.payload = " 1".into();
-        job.started_at = Some(at);
-        job.finished_at = Some(Timestamp::from_millis(i64::MAX));
-        job.lease_expires_in = Some(Duration::from_micros(1500));
-        job.worker = Some("w".try_into().unwrap());
-        job.partition_key = Some("p".try_into().unwrap());
-        job.idempotency_key = Some("k".try_into().unwrap());
-        job.deadline_in = Some(Duration::MAX);
-        job.cancel_requested = true;
-        job.result = Some("7".into());
-        job.reason = Some("no".into());
-        let worker = job.worker.clone();
-        job.errors = vec![Failure { attempt: 1, lease_seq: 1, at, worker, error }];
-        job.progress = Some(Progress::new(0.1, "a tenth"));
-        job.logs = vec![LogLine::new(at, "line")];
-        job.metadata.insert("a", "b");
-        job.moved_from = Some(job.id);
-        same(&job);
     }
 }

@@ -34,7 +34,7 @@ pub(crate) use enum_schema::enum_schema;
 pub(crate) use event::{EmittedBody, EmittedManyBody, EventBody, EventsPageBody};
 pub(crate) use event_retention::RetentionBody;
 pub(crate) use filter::FilterBody;
-pub(crate) use job::{FailureBody, JobBody, LeasedBody, LineBody, WhyBody};
+pub(crate) use job::{JobForm, LeasedBody, WhyBody, stored_job};
 pub(crate) use metadata::metadata;
 pub(crate) use new_event::{NewEventBody, NewEventsBody};
 pub(crate) use new_job::{EnqueueBody, NewJobBody, NewJobsBody};

@@ -1,5 +1,6 @@
 //! `POST /v1/jobs`.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use axum::Json as Answer;
@@ -18,7 +19,8 @@ use crate::web::json::{self, Raw};
 use crate::web::memory_budget::RequestBudget;
 use crate::web::{Caller, EnqueueScope, Problem, Scope, response_budget};
 use crate::wire::{
-    EnqueueBody, EnqueueOutcomeBody, EnqueueOutcomesBody, JobBody, NewJobBody, one_of_schema,
+    EnqueueBody, EnqueueOutcomeBody, EnqueueOutcomesBody, JobForm, NewJobBody, one_of_schema,
+    stored_job,
 };
 
 /// The outcome for one job.
@@ -35,7 +37,8 @@ pub(crate) struct EnqueuedBody<'a> {
     status: Option<Status>,
     /// The job that was stored; for a duplicate the job that exists, if the key may read it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    job: Option<JobBody<'a>>,
+    #[schema(value_type = Option<JobForm>)]
+    job: Option<Cow<'a, Job>>,
 }
 
 /// The answer for one job, or for several.
@@ -152,7 +155,7 @@ async fn one(
 ) -> Result<Response, Problem> {
     let (id, created) = stored(app, caller, job.clone()).await?;
     if created {
-        let job = Some(JobBody::of_new(&job, app.now()));
+        let job = Some(Cow::Owned(stored_job(&job, app.now())));
         let body = EnqueuedBody { id, outcome: "created", status: None, job };
         let mut response = answer(body, budget).await;
         *response.status_mut() = StatusCode::CREATED;
@@ -164,7 +167,7 @@ async fn one(
         id,
         outcome: "duplicate",
         status: found.as_ref().map(|job| job.status),
-        job: readable.map(JobBody::of),
+        job: readable.map(Cow::Borrowed),
     };
     Ok(answer(body, budget).await)
 }

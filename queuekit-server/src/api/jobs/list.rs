@@ -12,13 +12,14 @@ use crate::api::app::App;
 use crate::api::batching::BatchSizer;
 use crate::api::params::{Id, JobQuery, Params};
 use crate::web::{Caller, Problem, Scope, response_budget};
-use crate::wire::{JobBody, WhyBody};
+use crate::wire::{JobForm, WhyBody};
 
 /// One page of jobs.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Jobs)]
 pub(crate) struct PageBody<'a> {
-    jobs: Vec<JobBody<'a>>,
+    #[schema(value_type = Vec<JobForm>)]
+    jobs: Vec<&'a Job>,
     /// Cursor of the next page; missing on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<String>,
@@ -45,7 +46,7 @@ pub(crate) async fn list_jobs(
     get, path = "/v1/jobs/{id}", tag = "jobs", security(("key" = [])),
     params(("id" = String, Path, format = Uuid)),
     responses(
-        (status = 200, description = "The job.", body = JobBody),
+        (status = 200, description = "The job.", body = JobForm),
         (status = 404, description = "The job does not exist."),
     )
 )]
@@ -57,8 +58,7 @@ pub(crate) async fn get_job(
     caller.need(Scope::Read)?;
     let budget = app.budget(&caller).await?;
     let job = app.job(&caller, id).await?;
-    response_budget::answer(budget, serde_json::to_vec(&JobBody::of(&job)).unwrap_or_default())
-        .await
+    response_budget::answer(budget, serde_json::to_vec(&job).unwrap_or_default()).await
 }
 
 /// Explains why a job is not running.
@@ -97,7 +97,7 @@ pub(in crate::api) async fn page(
     caller.need_named(filter.queue.as_ref(), filter.kind.as_ref())?;
     let budget = app.budget(caller).await?;
     let page = parts(app, filter).await?;
-    let jobs = page.items.iter().filter(|job| caller.sees(job)).map(JobBody::of).collect();
+    let jobs = page.items.iter().filter(|job| caller.sees(job)).collect();
     let cursor = page.next.as_ref().map(Cursor::to_string);
     let json = serde_json::to_vec(&PageBody { jobs, cursor }).unwrap_or_default();
     response_budget::answer(budget, json).await

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use anyhow::Result;
 use clap::Args;
-use queuekit::Status;
+use queuekit::{Job, Status};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -14,7 +14,7 @@ use crate::cli::filter::{self, FILTERS};
 use crate::cli::format::{ago, brief, or_dash, status};
 use crate::cli::output::{Output, remark};
 use crate::cli::table::{Cell, Table};
-use crate::wire::{FilterBody, JobBody};
+use crate::wire::{FilterBody, Time};
 
 /// Jobs per request.
 const PAGE: usize = 200;
@@ -99,12 +99,12 @@ fn table(jobs: &[Box<RawValue>]) -> Result<Table> {
     let names = ["ID", "KIND", "QUEUE", "STATUS", "#ATTEMPTS", "ENQUEUED", "DETAILS"];
     let mut table = Table::new(&names, "no jobs match");
     for job in jobs {
-        let job: JobBody<'_> = serde_json::from_str(job.get())?;
-        let last = job.errors.last().map(|failure| &*failure.error);
+        let job: Job = serde_json::from_str(job.get())?;
+        let last = job.errors.last().map(|failure| &failure.error);
         let what = match job.status {
-            Status::Running | Status::Expired => job.worker.as_deref().map(str::to_owned),
+            Status::Running | Status::Expired => job.worker.as_ref().map(ToString::to_string),
             Status::Dead | Status::Failed => {
-                last.or(job.reason.as_deref()).map(|why| brief(why, ERROR_LETTERS))
+                last.or(job.reason.as_ref()).map(|why| brief(why.as_str(), ERROR_LETTERS))
             }
             _ => None,
         };
@@ -114,7 +114,7 @@ fn table(jobs: &[Box<RawValue>]) -> Result<Table> {
             Cell::from(&job.queue),
             status(job.status),
             Cell::from(format_args!("{}/{}", job.attempts, job.max_attempts)),
-            Cell::from(ago(job.created_at)),
+            Cell::from(ago(Time(job.created_at))),
             or_dash(what),
         ]);
     }

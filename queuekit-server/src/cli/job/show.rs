@@ -1,20 +1,18 @@
 //! `queuekit job show` and `queuekit job why`
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use queuekit::JobId;
-use serde_json::value::RawValue;
+use queuekit::jobs::{Failure, LogLine};
+use queuekit::{Job, JobId, Timestamp};
 
 use super::path;
 use crate::cli::api::Api;
 use crate::cli::exit::Exit;
 use crate::cli::format::{ago, on_a_line, printable, span};
 use crate::cli::output::Output;
-use crate::wire::{FailureBody, JobBody, LineBody, Time, WhyBody};
+use crate::wire::{ShownBytes, Time, WhyBody};
 
 /// Show a job with its payload, errors and log
 #[derive(Args, Debug)]
@@ -47,14 +45,14 @@ impl Why {
 }
 
 /// The fields of a job that are shown.
-fn told(job: &JobBody<'_>) -> String {
+fn told(job: &Job) -> String {
     let mut told = table(&rows(job));
     tell_errors(&job.errors, &mut told);
     tell_logs(&job.logs, &mut told);
     told
 }
 
-fn rows<'a>(job: &'a JobBody<'_>) -> Vec<(&'a str, String)> {
+fn rows(job: &Job) -> Vec<(&str, String)> {
     let mut rows: Vec<(&str, String)> = vec![
         ("id", job.id.to_string()),
         ("kind", job.kind.to_string()),
@@ -65,29 +63,32 @@ fn rows<'a>(job: &'a JobBody<'_>) -> Vec<(&'a str, String)> {
         ("enqueued", when(job.created_at)),
     ];
     let mut add = |name, value: Option<String>| rows.extend(value.map(|value| (name, value)));
-    let text = |text: &Option<Cow<'_, str>>| text.as_deref().map(str::to_owned);
-    let waits = job.scheduled_at.0 > job.created_at.0 && job.finished_at.is_none();
+    let waits = job.scheduled_at > job.created_at && job.finished_at.is_none();
     add("scheduled", waits.then(|| when(job.scheduled_at)));
     add("started", job.started_at.map(when));
     add("ended", job.finished_at.map(when));
-    add("worker", text(&job.worker));
-    let left = job.lease_expires_in_ms.map(Duration::from_millis);
-    add("lease", left.map(|left| format!("ends in {}", span(left))));
+    add("worker", job.worker.as_ref().map(ToString::to_string));
+    add("lease", job.lease_expires_in.map(|left| format!("ends in {}", span(left))));
     add("released", (job.releases > 0).then(|| format!("{} times", job.releases)));
-    add("partition key", text(&job.partition_key));
-    add("idempotency key", text(&job.idempotency_key));
+    add("partition key", job.partition_key.as_ref().map(ToString::to_string));
+    add("idempotency key", job.idempotency_key.as_ref().map(ToString::to_string));
     add("moved from", job.moved_from.map(|id| id.to_string()));
-    add("reason", text(&job.reason));
+    add("reason", job.reason.as_ref().map(ToString::to_string));
     let progress = job.progress.as_ref();
     add("progress", progress.map(|at| format!("{:.0} % {}", at.fraction * 100., at.message)));
-    let bytes = |json: &Option<Cow<'_, RawValue>>, base64: &Option<String>| {
-        let json = json.as_ref().map(|json| json.get().to_owned());
-        json.or(base64.as_ref().map(|base64| format!("base64 {base64}")))
-    };
-    add("payload", bytes(&job.payload, &job.payload_base64));
-    add("result", bytes(&job.result, &job.result_base64));
+    add("payload", Some(shown(&job.payload)));
+    add("result", job.result.as_deref().map(shown));
     rows.extend(job.metadata.iter().map(|(name, value)| (name, value.to_owned())));
     rows
+}
+
+/// Bytes as the answer has them.
+fn shown(bytes: &[u8]) -> String {
+    let ShownBytes { json, base64 } = ShownBytes::of(bytes);
+    json.map_or_else(
+        || format!("base64 {}", base64.unwrap_or_default()),
+        |json| json.get().to_owned(),
+    )
 }
 
 fn table(rows: &[(&str, String)]) -> String {
@@ -98,23 +99,23 @@ fn table(rows: &[(&str, String)]) -> String {
     rows.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn status_told(job: &JobBody<'_>) -> String {
+fn status_told(job: &Job) -> String {
     match job.cancel_requested {
         true => format!("{}, asked to stop", job.status),
         false => job.status.to_string(),
     }
 }
 
-fn tell_errors(errors: &[FailureBody<'_>], told: &mut String) {
-    for FailureBody { attempt, at, worker, error, .. } in errors {
+fn tell_errors(errors: &[Failure], told: &mut String) {
+    for Failure { attempt, at, worker, error, .. } in errors {
         let by = worker.as_ref().map(|worker| format!(" by {worker}")).unwrap_or_default();
-        let error = printable(error).replace('\n', "\n  ");
+        let error = printable(error.as_str()).replace('\n', "\n  ");
         // A text takes whatever is written to it.
-        let _ = write!(told, "\n\nattempt {attempt}{by}, {}\n  {error}", ago(*at));
+        let _ = write!(told, "\n\nattempt {attempt}{by}, {}\n  {error}", ago(Time(*at)));
     }
 }
 
-fn tell_logs(lines: &[LineBody<'_>], told: &mut String) {
+fn tell_logs(lines: &[LogLine], told: &mut String) {
     if !lines.is_empty() {
         told.push_str("\n\nlog");
     }
@@ -123,10 +124,11 @@ fn tell_logs(lines: &[LineBody<'_>], told: &mut String) {
     }
 }
 
-pub(super) fn line_told(line: &LineBody<'_>) -> String {
-    format!("{:.3}  {}", line.at, on_a_line(&line.text))
+pub(super) fn line_told(line: &LogLine) -> String {
+    format!("{:.3}  {}", Time(line.at), on_a_line(&line.text))
 }
 
-fn when(at: Time) -> String {
+fn when(at: Timestamp) -> String {
+    let at = Time(at);
     format!("{at:.3}, {}", ago(at))
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use queuekit::{JobId, Status};
+use queuekit::{Job, JobId, Status};
 
 use super::path;
 use super::show::line_told;
@@ -13,7 +13,6 @@ use crate::cli::exit::Exit;
 use crate::cli::format::on_a_line;
 use crate::cli::output::Output;
 use crate::cli::retry::Retry;
-use crate::wire::JobBody;
 
 const BETWEEN: Duration = Duration::from_millis(300);
 
@@ -40,7 +39,7 @@ impl Watch {
         loop {
             // A server that is restarted does not end the watch: the job continues meanwhile.
             let answer = Retry::LONG.ask(async || api.get(&path(self.id)).await).await?;
-            let job: JobBody<'_> = answer.read()?;
+            let job: Job = answer.read()?;
             if output.json && answer.json() != last {
                 last = answer.json().to_owned();
                 output.raw(&last)?;
@@ -58,7 +57,7 @@ impl Watch {
 
 impl Told {
     /// Prints what is new.
-    fn tell(&mut self, job: &JobBody<'_>, output: Output) -> Result<()> {
+    fn tell(&mut self, job: &Job, output: Output) -> Result<()> {
         // The store keeps only the last lines, so the last one printed may be gone.
         let lines: Vec<String> = job.logs.iter().map(line_told).collect();
         let known =
@@ -67,7 +66,7 @@ impl Told {
             output.line(line)?;
         }
         self.last_line = lines.last().cloned().or(self.last_line.take());
-        let progress = job.progress.as_ref().map(|at| (at.fraction, at.message.to_string()));
+        let progress = job.progress.as_ref().map(|at| (at.fraction, at.message.clone()));
         if progress != self.progress {
             if let Some((fraction, message)) = &progress {
                 output.line(format_args!("{:.0} %  {}", fraction * 100., on_a_line(message)))?;

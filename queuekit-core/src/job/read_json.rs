@@ -1,0 +1,194 @@
+//! Reads the JSON form of a job back, as programs do that get it from a server.
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use super::json::{instant, optional_instant};
+use super::{ErrorText, Failure, Job, JobId, LogLine, Metadata, Priority, Progress, Status};
+use crate::clock::Timestamp;
+use crate::ms;
+use crate::names::{IdempotencyKey, Kind, PartitionKey, QueueName, WorkerId};
+
+/// From the object that [`Serialize`](serde::Serialize) writes. Fields that this version does not
+/// know are passed over.
+///
+/// `unique_until_done` is not part of the form, and is false.
+impl<'de> Deserialize<'de> for Job {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let shown = Shown::deserialize(from)?;
+        let payload = given::<D>("payload", shown.payload, shown.payload_base64)?;
+        let result = given::<D>("result", shown.result, shown.result_base64)?;
+        Ok(Self {
+            id: shown.id,
+            queue: shown.queue,
+            kind: shown.kind,
+            payload: payload.unwrap_or_default(),
+            state: shown.status.state(),
+            status: shown.status,
+            priority: shown.priority,
+            attempts: shown.attempts,
+            max_attempts: shown.max_attempts,
+            releases: shown.releases,
+            lease_seq: shown.lease_seq,
+            created_at: shown.created_at,
+            scheduled_at: shown.scheduled_at,
+            started_at: shown.started_at,
+            finished_at: shown.finished_at,
+            lease_expires_in: shown.lease_expires_in,
+            worker: shown.worker,
+            partition_key: shown.partition_key,
+            idempotency_key: shown.idempotency_key,
+            unique_until_done: false,
+            timeout: shown.timeout,
+            deadline_in: shown.deadline_in,
+            cancel_requested: shown.cancel_requested,
+            result,
+            reason: shown.reason,
+            errors: shown.errors,
+            progress: shown.progress,
+            logs: shown.logs,
+            metadata: shown.metadata,
+            moved_from: shown.moved_from,
+        })
+    }
+}
+
+/// The object.
+#[derive(Deserialize)]
+struct Shown {
+    id: JobId,
+    queue: QueueName,
+    kind: Kind,
+    status: Status,
+    priority: Priority,
+    attempts: u32,
+    max_attempts: u32,
+    releases: u32,
+    lease_seq: u64,
+    #[serde(deserialize_with = "instant")]
+    created_at: Timestamp,
+    #[serde(deserialize_with = "instant")]
+    scheduled_at: Timestamp,
+    #[serde(default, deserialize_with = "optional_instant")]
+    started_at: Option<Timestamp>,
+    #[serde(default, deserialize_with = "optional_instant")]
+    finished_at: Option<Timestamp>,
+    #[serde(default, rename = "lease_expires_in_ms", with = "ms::option")]
+    lease_expires_in: Option<Duration>,
+    worker: Option<WorkerId>,
+    partition_key: Option<PartitionKey>,
+    idempotency_key: Option<IdempotencyKey>,
+    #[serde(rename = "timeout_ms", with = "ms")]
+    timeout: Duration,
+    #[serde(default, rename = "deadline_in_ms", with = "ms::option")]
+    deadline_in: Option<Duration>,
+    #[serde(default, deserialize_with = "there")]
+    payload: Option<Box<RawValue>>,
+    payload_base64: Option<String>,
+    #[serde(default, deserialize_with = "there")]
+    result: Option<Box<RawValue>>,
+    result_base64: Option<String>,
+    reason: Option<ErrorText>,
+    errors: Vec<Failure>,
+    progress: Option<Progress>,
+    logs: Vec<LogLine>,
+    metadata: Metadata,
+    #[serde(default)]
+    cancel_requested: bool,
+    moved_from: Option<JobId>,
+}
+
+/// A value that is there, even if it is null: a payload may be.
+fn there<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Box<RawValue>>, D::Error> {
+    Deserialize::deserialize(from).map(Some)
+}
+
+fn given<'de, D: Deserializer<'de>>(
+    name: &str,
+    json: Option<Box<RawValue>>,
+    base64: Option<String>,
+) -> Result<Option<Bytes>, D::Error> {
+    match (json, base64) {
+        (Some(json), _) => Ok(Some(Box::<str>::from(json).into_string().into())),
+        (None, Some(text)) => match STANDARD.decode(text) {
+            Ok(bytes) => Ok(Some(bytes.into())),
+            Err(error) => Err(D::Error::custom(format!("{name}_base64 is not base64: {error}"))),
+        },
+        (None, None) => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::State;
+
+    fn read_back(job: &Job) {
+        let shown = serde_json::to_string(job).unwrap();
+        let read: Job = serde_json::from_str(&shown).unwrap();
+        assert_eq!(&read, job, "{shown}");
+    }
+
+    #[test]
+    fn a_job_is_read_as_it_was_shown() {
+        let id: JobId = "019b76da-a800-7000-8000-0000000037a8".parse().unwrap();
+        let at = Timestamp::from_millis(1_767_225_600_007);
+        let pending = Job::pending(id, QueueName::default(), Kind::new("greet").unwrap(), at);
+        for payload in [&b"null"[..], b"[1.0, 2]", b"", b" 1", b"\xff"] {
+            read_back(&Job { payload: payload.into(), ..pending.clone() });
+        }
+        let worker = WorkerId::new("w").unwrap();
+        let failure = Failure {
+            attempt: 1,
+            lease_seq: 2,
+            at,
+            worker: Some(worker.clone()),
+            error: "no".into(),
+        };
+        read_back(&Job {
+            state: State::Running,
+            status: Status::Expired,
+            payload: "{}".into(),
+            priority: Priority::HIGH,
+            attempts: 2,
+            releases: 3,
+            lease_seq: 5,
+            started_at: Some(at),
+            finished_at: Some(at),
+            lease_expires_in: Some(Duration::from_millis(7)),
+            worker: Some(worker),
+            partition_key: Some("p".try_into().unwrap()),
+            idempotency_key: Some("k".try_into().unwrap()),
+            timeout: Duration::from_secs(60),
+            deadline_in: Some(Duration::ZERO),
+            cancel_requested: true,
+            result: Some("null".into()),
+            reason: Some("out of attempts".into()),
+            errors: vec![failure],
+            progress: Some(Progress::new(0.5, "half")),
+            logs: vec![LogLine::new(at, "line")],
+            metadata: [("a", "b")].into_iter().collect(),
+            moved_from: Some(id),
+            ..pending
+        });
+    }
+
+    #[test]
+    fn a_field_of_a_later_version_is_passed_over_and_a_missing_one_is_an_error() {
+        let id: JobId = "019b76da-a800-7000-8000-0000000037a8".parse().unwrap();
+        let kind = Kind::new("greet").unwrap();
+        let job = Job::pending(id, QueueName::default(), kind, Timestamp::default());
+        let mut shown = serde_json::to_value(&job).unwrap();
+        shown["colour"] = "red".into();
+        assert_eq!(serde_json::from_value::<Job>(shown.clone()).unwrap(), job);
+        shown.as_object_mut().unwrap().remove("kind");
+        let error = serde_json::from_value::<Job>(shown).unwrap_err();
+        assert!(error.to_string().contains("kind"), "{error}");
+    }
+}
