@@ -26,6 +26,7 @@ pub enum BulkAction {
 }
 
 /// The word of a [`BulkAction`], over HTTP and on the command line.
+// Exhaustive: whoever reads the name of an action has to know each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BulkActionName {
     /// [`BulkAction::Retry`].
@@ -60,6 +61,7 @@ impl BulkAction {
 
 /// One step over the jobs of a filter: at most one page of them is examined.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct BulkRequest {
     /// What to do.
     pub action: BulkAction,
@@ -88,6 +90,7 @@ impl BulkRequest {
 
 /// The result of one step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BulkReport {
     /// Jobs that matched the filter.
     pub matched: u64,

@@ -19,6 +19,7 @@ pub struct Metric {
 }
 
 /// How a metric behaves.
+// Exhaustive: an exporter has to write each.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum MetricKind {
     /// It only rises while the process runs.
@@ -31,6 +32,7 @@ pub enum MetricKind {
 
 /// What a metric counts or measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MetricUnit {
     /// A number of things.
     Count,

@@ -29,6 +29,7 @@ pub struct PostgresConfig {
 
 /// How connections are encrypted, as libpq's `sslmode`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Tls {
     /// Not at all.
     Disable,
@@ -44,6 +45,7 @@ pub enum Tls {
 
 /// Whether statements are prepared once per connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Prepared {
     /// They are: connections are the store's own.
     #[default]
@@ -55,6 +57,7 @@ pub enum Prepared {
 
 /// Where notifications come from.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub enum Listen {
     /// The same server; behind a pooler ([`Prepared::Off`]) nowhere.
     #[default]
@@ -68,6 +71,7 @@ pub enum Listen {
 /// When a reserve, an ack or a nack is on disk. Enqueues are always at the database's own
 /// setting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SettleDurability {
     /// As the database has it.
     #[default]

@@ -25,6 +25,7 @@ pub struct SqliteConfig {
 
 /// When a commit is on disk (contract R11.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Synchronous {
     /// Before the call returns: a successful call survives power loss.
     #[default]
@@ -35,6 +36,7 @@ pub enum Synchronous {
 
 /// What opening may create.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Create {
     /// The file, and the tables in an empty file. Refuses a database of another application.
     #[default]

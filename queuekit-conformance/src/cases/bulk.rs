@@ -37,7 +37,9 @@ fn request(action: BulkAction, filter: JobFilter) -> BulkRequest {
 }
 
 fn sum(matched: u64, changed: u64) -> BulkReport {
-    BulkReport { matched, changed, skipped: matched - changed, cursor: None, since: None }
+    let mut report = BulkReport::default();
+    (report.matched, report.changed, report.skipped) = (matched, changed, matched - changed);
+    report
 }
 
 async fn dead_jobs(world: &dyn World, n: usize) -> Vec<JobId> {

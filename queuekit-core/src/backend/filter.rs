@@ -252,6 +252,7 @@ struct Encoded<'a> {
 }
 
 /// The facts of a job that a filter compares.
+// Exhaustive: a store that leaves a part out must not compile.
 #[derive(Clone, Copy, Debug)]
 #[expect(missing_docs, reason = "as in `Job`")]
 pub struct Listed<'a> {

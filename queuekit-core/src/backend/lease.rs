@@ -71,6 +71,7 @@ impl Lease {
 }
 
 /// Proof of one lease of one job (contract R3.1); over HTTP its text form is opaque.
+// Exhaustive: its text has exactly these parts.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct LeaseToken {
     /// The queue of the job.

@@ -70,6 +70,7 @@ impl FromStr for Cursor {
 }
 
 /// One page of a listing.
+// Exhaustive: a page is its items and where the next begins.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Page<T> {
     /// May be short or empty though more pages follow.

@@ -10,6 +10,7 @@ use crate::retry::clamp_nack_delay;
 use crate::words::words;
 
 /// Records that a run succeeded.
+// Exhaustive: a store that ignores a part of it must not compile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ack {
     /// The lease that ends.
@@ -120,6 +121,7 @@ pub enum NackOutcome {
 }
 
 /// Dead-letters a job.
+// Exhaustive: a store that ignores a part of it must not compile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadLetter {
     /// What is dead-lettered.

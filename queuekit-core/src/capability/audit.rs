@@ -101,6 +101,7 @@ impl Act {
 }
 
 /// An entry of the audit log.
+// Exhaustive: a store that leaves a part out must not compile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditEntry {
     /// The number of the entry, which rises from entry to entry. The next page begins before it.

@@ -20,6 +20,7 @@ pub trait Exchange: Debug + Send + Sync {
 }
 
 /// Outcomes to record.
+// Exhaustive: a store that ignores a part of it must not compile.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settlement {
     /// Successes.
@@ -41,6 +42,7 @@ impl Settlement {
 }
 
 /// The outcomes and the new leases.
+// Exhaustive: a store that leaves a part out must not compile.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Exchanged {
     /// An outcome per ack.

@@ -37,6 +37,7 @@ pub trait Inspect: Debug + Send + Sync {
 
 /// What an acknowledged write survives, from least to most. "The process" keeps the store: it is
 /// the server, or the program itself if it has the store in its memory or in a file.
+// Exhaustive: whoever warns of what may be lost has to know each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Durability {
     /// Nothing: when the process ends, all jobs or the last ones are lost.
@@ -48,6 +49,7 @@ pub enum Durability {
 }
 
 /// One fact.
+// Exhaustive: a fact is a name and a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact {
     /// Its name.
@@ -57,6 +59,7 @@ pub struct Fact {
 }
 
 /// One problem.
+// Exhaustive: a store that leaves a part out must not compile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// How bad it is.
@@ -68,6 +71,7 @@ pub struct Finding {
 }
 
 /// How bad a finding is.
+// Exhaustive: whoever sorts findings has to know each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Worth knowing.

@@ -27,6 +27,7 @@ pub trait Migrations: Debug + Send + Sync {
 }
 
 /// One step from a version of the schema to the next.
+// Exhaustive: a store that leaves a part out must not compile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Migration {
     /// The version it leads to.

@@ -53,6 +53,7 @@ pub trait Outbox: Debug + Send + Sync {
 }
 
 /// Settings as they are stored.
+// Exhaustive: a document and its version.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoredSettings {
     /// Zero if nothing was ever stored; each change gives a new one.
@@ -62,6 +63,7 @@ pub struct StoredSettings {
 }
 
 /// Events to store.
+// Exhaustive: a store that ignores a part of it must not compile.
 #[derive(Clone, Debug)]
 pub struct Emission {
     /// The version of the settings by which deliveries were found.
@@ -93,6 +95,7 @@ pub enum EmitOutcome {
 }
 
 /// Which events to list; the default lists all.
+// Exhaustive: a store that ignores a condition must not compile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventFilter {
     /// Only of these types.
@@ -133,6 +136,7 @@ impl EventFilter {
 }
 
 /// One page of events.
+// Exhaustive: a store that leaves a part out must not compile.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EventPage {
     /// The store's clock as it was read.

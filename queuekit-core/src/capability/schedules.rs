@@ -45,6 +45,7 @@ pub enum ScheduleQuery {
 }
 
 /// Rows as they were at one instant.
+// Exhaustive: a store that leaves a part out must not compile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScheduleRows {
     /// That instant.
@@ -57,6 +58,7 @@ pub struct ScheduleRows {
 }
 
 /// One schedule; a store reads only its name, its revision and its next time.
+// Exhaustive: what else a schedule has is in its body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScheduleRow {
     /// Its name.
@@ -70,6 +72,7 @@ pub struct ScheduleRow {
 }
 
 /// A change of one row.
+// Exhaustive: a store that ignores a part of it must not compile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScheduleChange {
     /// Its name.
@@ -83,6 +86,7 @@ pub struct ScheduleChange {
 }
 
 /// The outcome of a change.
+// Exhaustive: the scheduler has to act on each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum ScheduleChanged {

@@ -9,6 +9,7 @@ use crate::error::{Error, Result, read_checked};
 use crate::names::Kind;
 
 /// One type (`order.paid`), all types below a prefix (`order.*`), or all types (`*`).
+// Exhaustive: a store has to match by each.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(into = "String")]
 pub enum EventPattern {

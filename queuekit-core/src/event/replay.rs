@@ -19,6 +19,7 @@ const PAGE: usize = 500;
 /// delivers nothing twice, as long as its deliveries are stored. Once retention has removed
 /// completed deliveries, continue from the cursor of the last report instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Replay {
     /// The consumer. It gets the events that its subscription matches, even while the subscription
     /// is disabled.
@@ -37,6 +38,7 @@ pub struct Replay {
 }
 
 /// Where a replay begins.
+// Exhaustive: a store has to find each place in its log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplayFrom {
     /// With the first event of the log.

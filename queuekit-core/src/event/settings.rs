@@ -53,6 +53,7 @@ pub struct EventRetention {
 }
 
 /// Whether retention removes an event.
+// Exhaustive: a store has to act on each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It exceeds the retention and is removed.

@@ -34,6 +34,7 @@ pub struct NewJob {
 }
 
 /// When a job may first run.
+// Exhaustive: a store has to act on each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     /// This long after the store took the job.

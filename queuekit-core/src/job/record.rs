@@ -155,6 +155,7 @@ impl Job {
 }
 
 /// One failed attempt (contract R4.5).
+// Exhaustive: a store that leaves a part out must not compile.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Failure {
     /// 1 for the first.
@@ -189,6 +190,7 @@ impl Progress {
 }
 
 /// One line a run has logged.
+// Exhaustive: a line is its time and its text.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct LogLine {
     /// Store time at which the line was reported.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 
 /// What a store keeps (contract R1.1).
+// Exhaustive: the contract closes the states of a job (R1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
@@ -68,6 +69,7 @@ impl fmt::Display for State {
 
 /// What a reader is shown: the state and what follows from time and partition keys, derived at
 /// the moment of reading (contract R1.1). The order is that of listings (R8.2).
+// Exhaustive: the contract closes the statuses of a job (R1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {

@@ -4,6 +4,7 @@ use super::{Record, Transition};
 use crate::limits::{DEAD_LETTERS_PER_RESERVE, reclaims_per_reserve};
 
 /// What one reserve may still do, in all its queues together (contract R5.6, R5.7).
+// Exhaustive: a store keeps all of it between two calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// How many expired leases it may look at.

@@ -111,6 +111,7 @@ impl Operation {
 }
 
 /// Whether a call fails before or after it takes effect.
+// Exhaustive: a call fails before or after its effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum When {
     /// Nothing took effect: the caller gets `Unavailable`.

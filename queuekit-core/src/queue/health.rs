@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::limits::HEALTH_SAMPLES_MIN;
 
 /// The figures from which health is computed.
+// Exhaustive: a store that leaves a figure out must not compile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HealthInput {
     /// Age of the oldest job that could run now.
@@ -19,6 +20,7 @@ pub struct HealthInput {
 
 /// The health of a queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Health {
     /// 0..=100; 100 is best.
     pub score: u8,

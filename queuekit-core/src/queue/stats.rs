@@ -51,6 +51,7 @@ impl Queue {
 }
 
 /// A number of jobs; above 10,000 it may be an estimate.
+// Exhaustive: a number, and whether it was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
     /// How many.
@@ -79,6 +80,7 @@ impl Default for Count {
 
 /// How jobs have ended since their queue was created, including jobs that are no longer stored. A
 /// job that is retried ends again and counts again.
+// Exhaustive: one number for each state in which a job ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
     /// How many were completed.

@@ -27,6 +27,7 @@ pub struct Scheduler<'a> {
 }
 
 /// A schedule in a listing. An unreadable one does not hide the others.
+// Exhaustive: a name, and what is stored under it.
 #[derive(Clone, Debug)]
 pub struct ScheduleEntry {
     /// The name.

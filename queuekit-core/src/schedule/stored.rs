@@ -31,6 +31,7 @@ pub struct Schedule {
 }
 
 /// An occurrence that was enqueued.
+// Exhaustive: a time, and its job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Occurrence {
     /// The nominal time, or the time at which the run was requested.

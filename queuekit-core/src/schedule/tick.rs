@@ -24,6 +24,7 @@ const JOBS: usize = 100;
 
 /// The result of a tick.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Ticked {
     /// Jobs that the tick enqueued.
     pub enqueued: usize,

@@ -268,10 +268,9 @@ impl ReplayBody {
             let detail = format!("{name} must be one from the answer of a step");
             place.map_err(|_| Problem::invalid(name, detail))
         };
-        Ok(Replay {
-            to: place("to", self.to)?,
-            cursor: place("cursor", self.cursor)?,
-            ..Replay::new(consumer, self.name, from)
-        })
+        let mut replay = Replay::new(consumer, self.name, from);
+        replay.to = place("to", self.to)?;
+        replay.cursor = place("cursor", self.cursor)?;
+        Ok(replay)
     }
 }

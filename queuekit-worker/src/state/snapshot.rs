@@ -29,6 +29,7 @@ pub struct WorkerSnapshot {
 
 /// What a worker is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum WorkerState {
     /// It waits for work.
     Idle,

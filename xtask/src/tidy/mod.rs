@@ -11,6 +11,7 @@ mod commits;
 mod contents;
 mod cuts;
 mod delays;
+mod exhaustive;
 mod finding;
 mod headers;
 mod ignored;
@@ -61,6 +62,7 @@ fn findings(workspace: &Workspace, tree: &Tree) -> Vec<Finding> {
         headers::check(&tree.scripts),
         cuts::check(&tree.scripts),
         delays::check(&tree.rust),
+        exhaustive::check(&tree.rust),
         size::check(&tree.rust),
         ignored::check(&tree.rust),
         image::check(&workspace.root, &workspace.crates),

@@ -32,8 +32,9 @@ pub(crate) async fn bulk_jobs(
     let filter = body.filter.filter(body.limit, cursor)?;
     caller.need_named(filter.queue.as_ref(), filter.kind.as_ref())?;
     is_meant?;
-    let since = body.since.map(|time| time.0);
-    let request = BulkRequest { dry_run: body.dry_run, since, ..BulkRequest::new(action, filter) };
+    let mut request = BulkRequest::new(action, filter);
+    request.dry_run = body.dry_run;
+    request.since = body.since.map(|time| time.0);
     let here = app.clone();
     let doing = async move { in_parts(&here, &request).await.map_err(Problem::from) };
     let report = match body.dry_run {
@@ -68,13 +69,11 @@ async fn in_parts(app: &App, request: &BulkRequest) -> queuekit::Result<BulkRepo
     let mut all = part(left, None).await?;
     left = left.saturating_sub(PART);
     while left > 0 && all.cursor.is_some() {
-        let Ok(next) = part(left, Some(&all)).await else { break };
-        all = BulkReport {
-            matched: all.matched + next.matched,
-            changed: all.changed + next.changed,
-            skipped: all.skipped + next.skipped,
-            ..next
-        };
+        let Ok(mut next) = part(left, Some(&all)).await else { break };
+        next.matched += all.matched;
+        next.changed += all.changed;
+        next.skipped += all.skipped;
+        all = next;
         left = left.saturating_sub(PART);
     }
     Ok(all)
