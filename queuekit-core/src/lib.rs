@@ -32,6 +32,7 @@ mod names;
 mod object;
 pub mod queue;
 pub mod retry;
+mod rfc3339;
 pub mod schedule;
 mod url;
 mod uuid_like;

@@ -2,14 +2,12 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::de::Error;
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use serde::{Deserialize, Deserializer};
 
 use super::{Failure, Job, LogLine, Progress};
-use crate::clock::Timestamp;
 use crate::json::as_json;
 use crate::ms;
+use crate::rfc3339::Rfc3339;
 
 /// As JSON: the object that `GET /v1/jobs/{id}` returns (`docs/http.md`).
 ///
@@ -99,35 +97,6 @@ impl Serialize for LogLine {
     }
 }
 
-/// An instant with milliseconds in UTC, such as `2026-01-31T12:00:00.000Z`.
-struct Rfc3339(Timestamp);
-
-impl Serialize for Rfc3339 {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let at = jiff::Timestamp::from_millisecond(self.0.as_millis());
-        // Instants beyond the years that can be written are cut to the nearest one.
-        let (first, last) = (jiff::Timestamp::MIN, jiff::Timestamp::MAX);
-        let at = at.unwrap_or(if self.0.as_millis() < 0 { first } else { last });
-        to.collect_str(&format_args!("{at:.3}"))
-    }
-}
-
-/// Reads an instant as it is written.
-pub(super) fn instant<'de, D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {
-    let text = String::deserialize(from)?;
-    let at: jiff::Timestamp = text.parse().map_err(D::Error::custom)?;
-    Ok(Timestamp::from_millis(at.as_millisecond()))
-}
-
-/// Likewise, if there is one.
-pub(super) fn optional_instant<'de, D: Deserializer<'de>>(
-    from: D,
-) -> Result<Option<Timestamp>, D::Error> {
-    #[derive(Deserialize)]
-    struct Instant(#[serde(deserialize_with = "instant")] Timestamp);
-    Ok(Option::<Instant>::deserialize(from)?.map(|Instant(at)| at))
-}
-
 fn given<M: SerializeMap, T: Serialize>(
     map: &mut M,
     name: &str,
@@ -152,6 +121,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::clock::Timestamp;
     use crate::job::{JobId, Metadata, State, Status};
     use crate::names::{Kind, QueueName, WorkerId};
 

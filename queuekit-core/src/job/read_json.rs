@@ -9,11 +9,10 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::json::{instant, optional_instant};
 use super::{ErrorText, Failure, Job, JobId, LogLine, Metadata, Priority, Progress, Status};
 use crate::clock::Timestamp;
-use crate::ms;
 use crate::names::{IdempotencyKey, Kind, PartitionKey, QueueName, WorkerId};
+use crate::{ms, rfc3339};
 
 /// From the object that [`Serialize`](serde::Serialize) writes. Fields that this version does not
 /// know are passed over.
@@ -71,13 +70,13 @@ struct Shown {
     max_attempts: u32,
     releases: u32,
     lease_seq: u64,
-    #[serde(deserialize_with = "instant")]
+    #[serde(with = "rfc3339")]
     created_at: Timestamp,
-    #[serde(deserialize_with = "instant")]
+    #[serde(with = "rfc3339")]
     scheduled_at: Timestamp,
-    #[serde(default, deserialize_with = "optional_instant")]
+    #[serde(default, with = "rfc3339::option")]
     started_at: Option<Timestamp>,
-    #[serde(default, deserialize_with = "optional_instant")]
+    #[serde(default, with = "rfc3339::option")]
     finished_at: Option<Timestamp>,
     #[serde(default, rename = "lease_expires_in_ms", with = "ms::option")]
     lease_expires_in: Option<Duration>,

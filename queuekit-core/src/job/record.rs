@@ -163,7 +163,7 @@ pub struct Failure {
     /// The lease it failed under.
     pub lease_seq: u64,
     /// Store time.
-    #[serde(deserialize_with = "super::json::instant")]
+    #[serde(deserialize_with = "crate::rfc3339::deserialize")]
     pub at: Timestamp,
     /// The worker that ran the job.
     pub worker: Option<WorkerId>,
@@ -194,7 +194,7 @@ impl Progress {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct LogLine {
     /// Store time at which the line was reported.
-    #[serde(deserialize_with = "super::json::instant")]
+    #[serde(deserialize_with = "crate::rfc3339::deserialize")]
     pub at: Timestamp,
     /// At most 1 KiB.
     pub text: String,

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::limits::HEALTH_SAMPLES_MIN;
 
 /// The figures from which health is computed.
@@ -19,7 +21,7 @@ pub struct HealthInput {
 }
 
 /// The health of a queue.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Health {
     /// 0..=100; 100 is best.

@@ -2,6 +2,7 @@
 
 mod ends;
 mod health;
+mod json;
 mod patch;
 mod policy;
 mod retention;

@@ -8,9 +8,10 @@ use super::{Health, QueueSettings};
 use crate::clock::Timestamp;
 use crate::job::{State, Status};
 use crate::names::QueueName;
+use crate::{ms, rfc3339};
 
 /// A queue in a listing.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[non_exhaustive]
 pub struct Queue {
     /// The name.
@@ -22,6 +23,7 @@ pub struct Queue {
     /// How the jobs have ended so far.
     pub totals: Totals,
     /// How long the oldest job that could run now has been due.
+    #[serde(default, rename = "oldest_ready_age_ms", with = "ms::option")]
     pub oldest_ready_age: Option<Duration>,
     /// The health of the queue.
     pub health: Health,
@@ -30,6 +32,7 @@ pub struct Queue {
     /// Unreadable records that were found since the queue was created (R5.8).
     pub corrupt: u64,
     /// When the figures were true, by the store's clock.
+    #[serde(deserialize_with = "rfc3339::deserialize")]
     pub as_of: Timestamp,
 }
 
@@ -52,7 +55,7 @@ impl Queue {
 
 /// A number of jobs; above 10,000 it may be an estimate.
 // Exhaustive: a number, and whether it was counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
     /// How many.
     pub value: u64,

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::wire::QueueBody;
+use crate::wire::fingerprint;
 
 /// The pause between two readings while anybody asks.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -30,22 +30,13 @@ const STORE_TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) struct Figures {
     pub(crate) queues: Vec<Queue>,
     pub(crate) workers: Vec<WorkerInfo>,
-    bodies: OnceLock<Vec<Figure>>,
-}
-
-/// A queue, and a number that changes when something other than time has changed.
-pub(crate) struct Figure {
-    pub(crate) fingerprint: u64,
-    pub(crate) queue: QueueBody,
+    fingerprints: OnceLock<Vec<u64>>,
 }
 
 impl Figures {
-    /// The queues as answers have them.
-    pub(crate) fn bodies(&self) -> &[Figure] {
-        self.bodies.get_or_init(|| {
-            let bodies = self.queues.iter().map(QueueBody::of);
-            bodies.map(|queue| Figure { fingerprint: queue.fingerprint(), queue }).collect()
-        })
+    /// For each queue a number that changes when something other than time has changed.
+    pub(crate) fn fingerprints(&self) -> &[u64] {
+        self.fingerprints.get_or_init(|| self.queues.iter().map(fingerprint).collect())
     }
 }
 
@@ -129,7 +120,7 @@ impl Shared {
                 Some(leases) => leases.list_workers().await?,
                 None => Vec::new(),
             };
-            Ok(Arc::new(Figures { queues, workers, bodies: OnceLock::new() }))
+            Ok(Arc::new(Figures { queues, workers, fingerprints: OnceLock::new() }))
         };
         let failed = |message| Err(Error::new(ErrorKind::Unavailable, message));
         // Whoever waits for the figures would wait for a task that has panicked.

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use queuekit::QueueName;
-use queuekit::queues::QueuePatch;
+use queuekit::queues::{Queue, QueuePatch};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -15,13 +15,14 @@ use super::jobs::list::{PageBody, page};
 use super::params::{Force, JobQuery, Named, Params};
 use super::quota_charge::{QuotaCharge, QuotaCounted, with_quota};
 use crate::web::{AdminScope, Caller, Json, Problem, Scope, response_budget};
-use crate::wire::{PatchBody, QueueBody, SettingsBody};
+use crate::wire::{PatchBody, QueueForm, SettingsBody};
 
 /// All queues.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Queues)]
 pub(super) struct QueuesBody {
-    queues: Vec<QueueBody>,
+    #[schema(value_type = Vec<QueueForm>)]
+    queues: Vec<Queue>,
 }
 
 /// Lists all queues with their figures.
@@ -44,7 +45,7 @@ pub(super) async fn list_queues(
     get, path = "/v1/queues/{name}", tag = "queues", security(("key" = [])),
     params(("name" = String, Path)),
     responses(
-        (status = 200, description = "The queue.", body = QueueBody),
+        (status = 200, description = "The queue.", body = QueueForm),
         (status = 404, description = "The queue does not exist."),
     )
 )]
@@ -52,11 +53,10 @@ pub(super) async fn get_queue(
     State(app): State<App>,
     caller: Caller,
     Named(name): Named<QueueName>,
-) -> Result<Answer<QueueBody>, Problem> {
+) -> Result<Answer<Queue>, Problem> {
     caller.need(Scope::Read)?;
     let is_seen = caller.sees_queue(name.as_str());
     let found = if is_seen { app.store().find_queues(&[name]).await?.pop() } else { None };
-    let found = found.as_ref().map(QueueBody::of);
     found.map(Answer).ok_or_else(|| Problem::not_found("queue"))
 }
 
@@ -151,10 +151,10 @@ pub(super) async fn remove_queue(
 }
 
 /// The figures of the queues that the caller may see.
-pub(super) async fn figures(app: &App, caller: &Caller) -> Result<Vec<QueueBody>, Problem> {
-    let queues = app.store().list_queues().await?;
-    let seen = queues.iter().filter(|queue| caller.sees_queue(queue.name.as_str()));
-    Ok(seen.map(QueueBody::of).collect())
+pub(super) async fn figures(app: &App, caller: &Caller) -> Result<Vec<Queue>, Problem> {
+    let mut queues = app.store().list_queues().await?;
+    queues.retain(|queue| caller.sees_queue(queue.name.as_str()));
+    Ok(queues)
 }
 
 async fn change(
@@ -209,7 +209,7 @@ mod tests {
             let name = Named(QueueName::new(name).unwrap());
             get_queue(State(app.clone()), Caller::operator(), name).await
         };
-        assert_eq!(get("own").await.unwrap().name, "own");
+        assert_eq!(get("own").await.unwrap().name.as_str(), "own");
         assert_eq!(get("other").await.err().map(|problem| problem.kind()), Some("not_found"));
     }
 }

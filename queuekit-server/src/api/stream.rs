@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep_until};
 use utoipa::IntoParams;
 
 use super::app::App;
-use super::figures::{Figure, Figures};
+use super::figures::Figures;
 use super::params::Params;
 use crate::web::fair_share::SharePermit;
 use crate::web::{Caller, Problem, Scope};
@@ -125,13 +125,15 @@ impl Watch {
     /// The next queue that has changed.
     fn next_queue(&mut self) -> Option<Event> {
         let (figures, at) = self.figures.as_mut()?;
-        while let Some(Figure { fingerprint, queue }) = figures.bodies().get(*at) {
+        let prints = figures.fingerprints();
+        while let Some((queue, fingerprint)) = figures.queues.get(*at).zip(prints.get(*at)) {
             *at += 1;
-            let known = self.queues.get(&queue.name) == Some(fingerprint);
-            if known || !self.caller.sees_queue(&queue.name) {
+            let name = queue.name.as_str();
+            let known = self.queues.get(name) == Some(fingerprint);
+            if known || !self.caller.sees_queue(name) {
                 continue;
             }
-            self.queues.insert(queue.name.clone(), *fingerprint);
+            self.queues.insert(name.to_owned(), *fingerprint);
             return Event::default().event("queue").json_data(queue).ok();
         }
         self.figures = None;

@@ -18,7 +18,7 @@ use super::quota_charge::{QuotaCharge, QuotaCounted, with_quota};
 use crate::web::{Caller, Json, ManageScope, Problem, Scope};
 use crate::wire::{
     ConsumerStatsBody, NewSubscriptionBody, ReplayBody, ReplayedBody, SubscriptionBody,
-    SubscriptionsBody, Time, TotalsBody, millis,
+    SubscriptionsBody, Time, millis,
 };
 
 /// Lists all subscriptions.
@@ -214,7 +214,7 @@ impl ConsumerStatsBody {
             depth: stats.depth,
             in_flight: stats.in_flight,
             dead: stats.dead,
-            totals: TotalsBody::of(stats.totals),
+            totals: stats.totals,
             failure_rate: stats.failure_rate,
             latency_p50_ms: stats.latency.map(|(median, _)| millis(median)),
             latency_p95_ms: stats.latency.map(|(_, late)| millis(late)),

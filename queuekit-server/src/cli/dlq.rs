@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use queuekit::jobs::BulkAction;
+use queuekit::queues::Queue;
 use queuekit::{QueueName, Status};
 use serde_json::value::RawValue;
 
@@ -16,7 +17,7 @@ use super::filter;
 use super::output::Output;
 use super::{job, queue};
 use crate::error::Usage;
-use crate::wire::{FilterBody, QueueBody};
+use crate::wire::FilterBody;
 
 /// Show, retry and purge dead-letter queues
 #[derive(Subcommand, Debug)]
@@ -88,8 +89,11 @@ impl Change {
 async fn list(api: &Api, output: Output) -> Result<()> {
     let queues = queue::all(api).await?;
     let rows = queue::rows(&queues)?;
-    let dead: Vec<(Box<RawValue>, QueueBody)> =
-        queues.into_iter().zip(rows).filter(|(_, queue)| queue.value(Status::Dead) > 0).collect();
+    let dead: Vec<(Box<RawValue>, Queue)> = queues
+        .into_iter()
+        .zip(rows)
+        .filter(|(_, queue)| queue::value(queue, Status::Dead) > 0)
+        .collect();
     let (queues, rows): (Vec<_>, Vec<_>) = dead.into_iter().unzip();
     if rows.is_empty() && !output.json {
         return output.line("no queue has dead jobs");

@@ -70,12 +70,12 @@ async fn told(api: &Api, output: Output) -> Result<String> {
     let WorkersBody { workers } = api.get("/v1/workers").await?.read()?;
     let jobs = Status::ALL.iter().map(|status| {
         let name = status.as_str();
-        (name, queues.iter().map(|queue| queue.value(*status)).sum())
+        (name, queues.iter().map(|queue| queue::value(queue, *status)).sum())
     });
     let figures = Figures {
         jobs: jobs.collect(),
         queues: queues.len(),
-        paused: queues.iter().filter(|queue| queue.paused).count(),
+        paused: queues.iter().filter(|queue| queue.settings.paused).count(),
         workers: workers.len(),
         slots: workers.iter().map(|worker| u64::from(worker.slots)).sum(),
         running: workers.iter().map(|worker| u64::from(worker.running)).sum(),

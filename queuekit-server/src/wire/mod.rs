@@ -41,7 +41,7 @@ pub(crate) use new_job::{EnqueueBody, NewJobBody, NewJobsBody};
 pub(crate) use new_schedule::NewScheduleBody;
 pub(crate) use nullable::nullable;
 pub(crate) use one_of_schema::one_of_schema;
-pub(crate) use queue::{HealthBody, QueueBody, TotalsBody};
+pub(crate) use queue::{QueueForm, TotalsForm, fingerprint};
 pub(crate) use queue_settings::{PatchBody, SettingsBody};
 pub(crate) use scale::ScaleBody;
 pub(crate) use schedule::{NextRunsBody, ScheduleBody, ScheduleRunBody, SchedulesBody};

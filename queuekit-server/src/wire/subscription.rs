@@ -1,10 +1,11 @@
 //! Subscriptions and replays, in requests and answers.
 
 use queuekit::events::EventId;
+use queuekit::queues::Totals;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Time, TotalsBody};
+use super::{Time, TotalsForm};
 
 /// All subscriptions.
 #[derive(Serialize, Deserialize, ToSchema)]
@@ -41,7 +42,8 @@ pub(crate) struct ConsumerStatsBody {
     pub(crate) depth: u64,
     pub(crate) in_flight: u64,
     pub(crate) dead: u64,
-    pub(crate) totals: TotalsBody,
+    #[schema(value_type = TotalsForm)]
+    pub(crate) totals: Totals,
     /// Share of failures among the last 100 that ended, 0 to 1.
     pub(crate) failure_rate: f64,
     /// Median time from emit to completion.

@@ -17,9 +17,10 @@ use super::exit::Exit;
 use super::filter;
 use super::output::Output;
 use crate::error::Usage;
-use crate::wire::{FilterBody, QueueBody};
+use crate::wire::FilterBody;
 
-pub(crate) use figures::{all, list, rows, table};
+use figures::all_jobs;
+pub(crate) use figures::{all, list, rows, table, value};
 
 /// Show, pause, configure, purge and remove queues
 #[derive(Subcommand, Debug)]
@@ -123,7 +124,7 @@ impl Purge {
 impl Remove {
     async fn run(self, api: &Api, output: Output) -> Result<()> {
         let name = &self.name;
-        let number = api.get(&path(name)).await?.read::<QueueBody>()?.jobs();
+        let number = all_jobs(&api.get(&path(name)).await?.read()?);
         let jobs = jobs(number);
         if self.dry_run {
             let value = json!({ "queue": name, "outcome": "unchanged", "jobs": number });

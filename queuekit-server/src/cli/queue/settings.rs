@@ -3,9 +3,12 @@
 use anyhow::Result;
 use axum::http::Method;
 use clap::Args;
-use queuekit::queues::{Keep, KeyOnDead, KeyOnWait, Order, QueuePatch, QueueSettings, Retention};
+use queuekit::queues::{
+    Keep, KeyOnDead, KeyOnWait, Order, Queue, QueuePatch, QueueSettings, Retention,
+};
 use queuekit::{QueueName, Status};
 
+use super::figures::value;
 use super::path;
 use crate::cli::api::{Api, Refused};
 use crate::cli::bulk::{confirm, jobs};
@@ -14,7 +17,6 @@ use crate::cli::format::{printable, span};
 use crate::cli::one_of_flag::one_of;
 use crate::cli::output::Output;
 use crate::error::Usage;
-use crate::wire::QueueBody;
 
 /// Change settings of a queue; settings that are left out stay as they are
 #[derive(Args, Debug)]
@@ -125,8 +127,8 @@ impl Set {
     async fn kept(&self, api: &Api) -> Result<(Retention, u64)> {
         match api.get(&path(&self.name)).await {
             Ok(queue) => {
-                let queue: QueueBody = queue.read()?;
-                Ok((queue.settings.0.retention, queue.value(Status::Dead)))
+                let queue: Queue = queue.read()?;
+                Ok((queue.settings.retention, value(&queue, Status::Dead)))
             }
             Err(error) if error.downcast_ref::<Refused>().is_some_and(Refused::is_not_found) => {
                 Ok((Retention::default(), 0))
