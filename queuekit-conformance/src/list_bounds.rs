@@ -10,6 +10,19 @@ macro_rules! __with_bounds {
 
             $($others)*
 
+            answer_bytes {
+                r8_9_a_page_of_jobs_ends_at_its_bytes
+                r8_9_the_failures_of_jobs_count
+                r8_9_a_reserve_ends_at_its_bytes
+                r8_9_nothing_is_leased_past_a_job_that_does_not_fit
+                [Admin] r7_4_a_key_whose_job_does_not_fit_keeps_its_turn
+                r7_5_shares_hold_though_answers_are_full
+                [Exchange] r8_9_an_exchange_ends_at_its_bytes
+                [Outbox] r8_9_a_page_of_events_ends_at_its_bytes
+                [Outbox] r8_9_deliveries_count_with_the_data_of_their_events
+                [Schedules] r8_9_rows_of_schedules_end_at_their_bytes
+            }
+
             time_bounds {
                 r5_2_a_lease_lives_for_its_ttl
                 [Admin] r5_2_a_lease_of_a_fair_queue_lives_for_its_ttl

@@ -49,6 +49,8 @@ pub const LOG_LINES_KEPT: usize = 100;
 pub const LOG_LINE_BYTES: usize = 1024;
 /// Most jobs on one page of a listing (R8.2).
 pub const PAGE_JOBS: usize = 1000;
+/// Most bytes of one answer that holds payloads, unless its first item has more (R8.9).
+pub const ANSWER_BYTES: usize = 8 * 1024 * 1024;
 /// Deepest nesting of JSON that is shown as JSON, and not in base64.
 pub const JSON_DEPTH: usize = 64;
 /// Jobs that die inside one reserve call (R5.7).

@@ -3,12 +3,13 @@
 -- all; $4 nonce; $5 ttl in ms; $6 worker; $7 whether leases that ran out are passed over; $8
 -- whether the caller holds the locks of the queues with partition keys. $9..$12 hints, a row
 -- each: queue, rank, and the place after which to look; $13 for each queue, the time after which
--- leases may have run out.
+-- leases may have run out. $14 the bytes of the leases that the call has already; $15 most bytes.
 -- Result: the leases in serving order; for deliveries, with the place of the event if the event has
 -- the payload. There is at least one row, which also has: now; overdue: leases ran out, and nothing
 -- was leased; keyed: a queue has partition keys, and nothing was leased; dead_rows: versions of
 -- rows that vacuum has not removed yet; next_due_in: if fewer than $3 were leased, in how many ms
--- the next is due or a lease runs out.
+-- the next is due or a lease runs out; is_full: a job did not fit into the bytes. Each lease has
+-- total: the bytes of those up to it.
 -- Index: queues_name_key, ready_order, running_expiry, jobs_pkey.
 -- Locks: the rows of ready it takes; passes over what others hold.
 WITH clock AS MATERIALIZED (
@@ -76,25 +77,36 @@ next AS MATERIALIZED (
         AND ($8::boolean OR NOT EXISTS (SELECT FROM asked WHERE asked.keyed))
     LIMIT $3::int
 ),
-taken AS (
-    -- The rows of ready are locked, so each of these jobs exists.
-    DELETE FROM queuekit.ready
-    WHERE ready.ctid = ANY (ARRAY(SELECT next.spot FROM next))
-),
 body AS MATERIALIZED (
-    SELECT
-        next.place, next.per_key, next.queue, next.rank AS served_rank, next.at,
-        next.seq AS served_seq, next.slot, next.lane, job.*
-    FROM next
-    CROSS JOIN LATERAL (
+    -- The rows of ready are locked, so each of these jobs exists.
+    SELECT whole.*
+    FROM (
         SELECT
-            jobs.id, jobs.seq, jobs.rank, jobs.attempts, jobs.max_attempts, jobs.releases,
-            jobs.lease_seq, jobs.scheduled_at, jobs.created_at, jobs.timeout_ms, jobs.deadline_at,
-            jobs.kind, jobs.metadata, jobs.payload, jobs.event
-        FROM queuekit.jobs
-        WHERE jobs.id = next.id
-        OFFSET 0
-    ) AS job
+            next.place, next.per_key, next.queue, next.rank AS served_rank, next.at,
+            next.seq AS served_seq, next.slot, next.lane, next.spot, job.*,
+            sum(job.bytes) OVER (ROWS UNBOUNDED PRECEDING) AS total
+        FROM next
+        CROSS JOIN LATERAL (
+            SELECT
+                jobs.id, jobs.seq, jobs.rank, jobs.attempts, jobs.max_attempts, jobs.releases,
+                jobs.lease_seq, jobs.scheduled_at, jobs.created_at, jobs.timeout_ms,
+                jobs.deadline_at, jobs.kind, jobs.metadata, jobs.payload, jobs.event,
+                octet_length(jobs.payload) + coalesce(octet_length(jobs.metadata), 0)
+                + CASE WHEN jobs.event IS NULL THEN 0
+                    ELSE coalesce(queuekit.event_bytes(jobs.event), 0) END AS bytes
+            FROM queuekit.jobs
+            WHERE jobs.id = next.id
+            OFFSET 0
+        ) AS job
+    ) AS whole
+    WHERE
+        $14::bigint + whole.total <= $15::bigint
+        -- The first fits whatever its size.
+        OR $14::bigint + whole.total = whole.bytes
+),
+taken AS (
+    DELETE FROM queuekit.ready
+    WHERE ready.ctid = ANY (ARRAY(SELECT body.spot FROM body))
 ),
 granted AS (
     INSERT INTO queuekit.running (
@@ -158,7 +170,8 @@ SELECT
     body.max_attempts, body.releases, body.lease_seq, body.scheduled_at, body.created_at,
     body.timeout_ms, body.deadline_at, body.kind, body.lane, body.metadata, body.payload,
     body.place,
-    (SELECT due.next_in FROM due) AS next_due_in, body.event
+    (SELECT due.next_in FROM due) AS next_due_in, body.event,
+    (SELECT count(*) FROM next) > (SELECT count(*) FROM body) AS is_full, body.total
 FROM clock
 LEFT JOIN body ON true
 ORDER BY body.place, body.served_rank, body.at, body.served_seq

@@ -1,5 +1,6 @@
 -- Leases the next jobs of a fair queue, by turn; jobs without a partition key share one turn.
--- Parameters: $1 queue; $2 most jobs; $3 nonce; $4 ttl in ms; $5 worker.
+-- Parameters: $1 queue; $2 most jobs; $3 nonce; $4 ttl in ms; $5 worker; $6 the bytes of the leases
+-- that the call has already; $7 most bytes.
 -- Result: as reserve.sql, without the columns about hints.
 -- Index: counts_pkey, deltas_turn, ready_order, jobs_pkey.
 -- Locks: the rows of ready it takes. The caller holds the queue's lock.
@@ -56,24 +57,40 @@ next AS MATERIALIZED (
     ORDER BY either.turn, either.kind, either.seq
     LIMIT $2::int
 ),
+fit AS MATERIALIZED (
+    SELECT whole.*
+    FROM (
+        SELECT
+            next.place, next.spot, next.turn, next.slot, next.lane, job.*,
+            sum(job.bytes) OVER (ROWS UNBOUNDED PRECEDING) AS total
+        FROM next
+        CROSS JOIN LATERAL (
+            SELECT
+                jobs.id, jobs.seq, jobs.queue, jobs.rank, jobs.attempts, jobs.max_attempts,
+                jobs.releases, jobs.lease_seq, jobs.scheduled_at, jobs.created_at,
+                jobs.timeout_ms, jobs.deadline_at, jobs.kind, jobs.metadata, jobs.payload,
+                jobs.event,
+                octet_length(jobs.payload) + coalesce(octet_length(jobs.metadata), 0)
+                + CASE WHEN jobs.event IS NULL THEN 0
+                    ELSE coalesce(queuekit.event_bytes(jobs.event), 0) END AS bytes
+            FROM queuekit.jobs
+            WHERE jobs.id = next.id
+            OFFSET 0
+        ) AS job
+    ) AS whole
+    WHERE
+        $6::bigint + whole.total <= $7::bigint
+        -- The first fits whatever its size.
+        OR $6::bigint + whole.total = whole.bytes
+),
 taken AS (
     DELETE FROM queuekit.ready
-    USING next
-    WHERE ready.ctid = next.spot
-    RETURNING next.place, next.id, next.turn, next.slot, next.lane
+    WHERE ready.ctid = ANY (ARRAY(SELECT fit.spot FROM fit))
+    RETURNING ready.id
 ),
 body AS MATERIALIZED (
-    SELECT taken.place, taken.turn, taken.slot, taken.lane, job.*
-    FROM taken
-    CROSS JOIN LATERAL (
-        SELECT
-            jobs.id, jobs.seq, jobs.queue, jobs.rank, jobs.attempts, jobs.max_attempts,
-            jobs.releases, jobs.lease_seq, jobs.scheduled_at, jobs.created_at, jobs.timeout_ms,
-            jobs.deadline_at, jobs.kind, jobs.metadata, jobs.payload, jobs.event
-        FROM queuekit.jobs
-        WHERE jobs.id = taken.id
-        OFFSET 0
-    ) AS job
+    -- Another call may have taken some of them meanwhile.
+    SELECT fit.* FROM fit WHERE fit.id IN (SELECT taken.id FROM taken)
 ),
 granted AS (
     INSERT INTO queuekit.running (
@@ -110,7 +127,8 @@ SELECT
     body.place AS served_seq, body.rank, body.attempts,
     body.max_attempts, body.releases, body.lease_seq, body.scheduled_at, body.created_at,
     body.timeout_ms, body.deadline_at, body.kind, body.lane, body.metadata, body.payload,
-    1::bigint AS place, NULL::bigint AS next_due_in, body.event
+    1::bigint AS place, NULL::bigint AS next_due_in, body.event,
+    (SELECT count(*) FROM next) > (SELECT count(*) FROM fit) AS is_full, body.total
 FROM clock
 LEFT JOIN body ON true
 ORDER BY body.place

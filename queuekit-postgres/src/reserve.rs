@@ -64,17 +64,24 @@ impl PostgresStore {
             Box::pin(step::available(session, hints, names, limit))
         });
         let mut available: HashMap<QueueName, usize> = available.await?;
-        let mut quotas: Vec<(QueueName, usize)> =
-            names.iter().map(|name| (name.clone(), 0)).collect();
+        // In the order of their turns: the answer may be full before the last.
+        let mut quotas: Vec<(QueueName, usize)> = Vec::with_capacity(names.len());
         request.queues.divide(request.limit, |name, share| {
             let left = available.entry(name.clone()).or_default();
             let got = share.min(*left);
             *left -= got;
-            if let Some((_, quota)) = quotas.iter_mut().find(|(queue, _)| queue == name) {
-                *quota += got;
+            match quotas.iter_mut().find(|(queue, _)| queue == name) {
+                Some((_, quota)) => *quota += got,
+                None => quotas.push((name.clone(), got)),
             }
-            Ok(got)
+            Ok(got.into())
         })?;
+        // From the others nothing is leased, but leases that ran out are taken back.
+        for name in names {
+            if !quotas.iter().any(|(queue, _)| queue == name) {
+                quotas.push((name.clone(), 0));
+            }
+        }
         Ok(quotas)
     }
 
@@ -149,6 +156,9 @@ impl PostgresStore {
         let request = round.request;
         let full = done.leases.len() == request.limit && request.limit > 0;
         let more = done.budget.more(request.limit, done.leases.len());
+        if done.budget.answer.is_full() {
+            give_back(round, &done.leases);
+        }
         let next_due_in = match done.next_due_in {
             _ if full || request.limit == 0 => None,
             // The statement does not see the leases it granted itself.
@@ -193,4 +203,13 @@ impl PostgresStore {
         };
         granted.into_iter().filter_map(|granted| payloads.complete(granted)).collect()
     }
+}
+
+/// Gives back the shares of queues that the bytes of the answer left nothing for.
+fn give_back(round: &Round<'_>, leases: &[Granted]) {
+    let of = |name: &QueueName| leases.iter().filter(|it| it.lease.token.queue == *name).count();
+    let wanted = round.quotas.iter().filter(|(_, quota)| *quota > 0);
+    let untaken: Vec<(QueueName, usize)> =
+        wanted.map(|(name, quota)| (name.clone(), quota.saturating_sub(of(name)))).collect();
+    round.request.queues.give_back(&untaken);
 }

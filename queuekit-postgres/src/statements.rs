@@ -148,6 +148,7 @@ statements! {
     RepairCounts "repair_counts"
     Frontiers "frontiers"
     Views "views"
+    ViewBytes "view_bytes"
     ListFirst "list_first"
     ListLeased "list_leased"
     ListDead "list_dead"

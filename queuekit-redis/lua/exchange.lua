@@ -3,19 +3,22 @@
 -- lib/payload.lua.
 -- KEYS: those of the queue; for a queue of events also the data of events.
 -- ARGV: 1 most jobs to lease; 2 most leases to take back; 3 most jobs to dead-letter; 4 nonce; 5
--- ttl in ms; 6 worker; 7 how many acks, each from 9 on: id, token (as in STATE),
--- result (+ and its bytes) or empty; 8 how many nacks, each after those: id, token, kind (t retry, l release, f fatal, c cancelled), delay in ms, text.
+-- ttl in ms; 6 worker; 7 the bytes of the leases that the call has already; 8 most bytes; 9 how
+-- many acks, each from 11 on: id, token (as in STATE), result (+ and its bytes) or empty; 10 how
+-- many nacks, each after those: id, token, kind (t retry, l release, f fatal, c cancelled), delay
+-- in ms, text.
 -- Result: an outcome per ack (A acked, D done before, L lost, N unknown) and per nack (r retrying,
 -- x dead, b released, c cancelled, l lost, n unknown), in one text; now; how many leases might
 -- still be taken back, and how many jobs dead-lettered; ms to the next event, empty if there is
--- none or if the limit was leased; then per lease its id, state and data.
+-- none or if all was leased that may be; the bytes of the leases, and whether a job did not fit;
+-- then per lease its id, state and data.
 use(1)
 
 local outcomes = {}
-local at = 9
+local at = 11
 
 local function ack()
-    local count = tonumber(ARGV[7])
+    local count = tonumber(ARGV[9])
     if count == 0 then
         return
     end
@@ -123,14 +126,14 @@ local function nack(id, token, kind, delay, text)
 end
 
 ack()
-for _ = 1, tonumber(ARGV[8]) do
+for _ = 1, tonumber(ARGV[10]) do
     outcomes[#outcomes + 1] = nack(ARGV[at], ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 3]),
         ARGV[at + 4])
     at = at + 5
 end
 refresh_touched()
 
-local answer = { '', now_ms, ARGV[2], ARGV[3], '' }
+local answer = { '', now_ms, ARGV[2], ARGV[3], '', ARGV[7], 0 }
 if known and not paused and ARGV[6] ~= '' then
     if moving then
         -- Its keys are being placed anew: src/admin.rs continues that.
@@ -142,7 +145,7 @@ end
 conclude()
 answer[1] = table.concat(outcomes)
 if KEYS[QUEUE.next] then
-    for told = 8, #answer, 3 do
+    for told = 10, #answer, 3 do
         answer[told] = Payload.whole(answer[told])
     end
 end

@@ -6,6 +6,7 @@ mod record;
 mod retention;
 
 use async_trait::async_trait;
+use queuekit_core::backend::AnswerBytes;
 use queuekit_core::capability::{
     Emission, EmitOutcome, EventFilter, EventPage, Outbox, StoredSettings,
 };
@@ -76,7 +77,7 @@ struct Slice {
 
 impl RedisStore {
     async fn events(&self, filter: &EventFilter) -> Result<EventPage> {
-        let mut page = EventPage::default();
+        let (mut page, mut bytes) = (EventPage::default(), AnswerBytes::default());
         let (mut cursor, mut examined) = (filter.cursor, 0);
         loop {
             let most = SLICE.min(filter.limit.get()).min(EXAMINED - examined);
@@ -92,10 +93,16 @@ impl RedisStore {
                     page.cursor = cursor;
                     return Ok(page);
                 }
-                (cursor, examined) = (Some(number), examined + 1);
                 // Skips events that cannot be read.
                 let wanted = |event: &Event| filter.admits(&event.kind, event.emitted_at);
-                page.events.extend(event.filter(wanted));
+                if let Some(event) = event.filter(wanted) {
+                    if !bytes.admit(event.bytes()) {
+                        page.cursor = cursor;
+                        return Ok(page);
+                    }
+                    page.events.push(event);
+                }
+                (cursor, examined) = (Some(number), examined + 1);
             }
             if !slice.more {
                 return Ok(page);

@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use queuekit_core::capability::{
     ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow, ScheduleRows, Schedules,
 };
+use queuekit_core::limits::ANSWER_BYTES;
 use queuekit_core::retry::queue_full_retry_after;
 use queuekit_core::{Error, ErrorKind, Result, ScheduleName, Timestamp};
 use redis::Value;
@@ -72,19 +73,24 @@ impl RedisStore {
 
     /// Reads the rows, and the notes whose jobs are not stored yet.
     async fn look(&self, query: &ScheduleQuery) -> Result<Found> {
-        let (which, name, limit) = match query {
-            ScheduleQuery::Named(name) => ("n", name.as_str(), 1),
-            ScheduleQuery::After(after, limit) => {
-                ("a", after.as_ref().map_or("", ScheduleName::as_str), *limit)
-            }
-            ScheduleQuery::Due(limit) => ("d", "", *limit),
+        let (which, name, at) = match query {
+            ScheduleQuery::Named(name) => ("n", Some(name), None),
+            ScheduleQuery::After(after, _) => ("a", after.as_ref(), None),
+            ScheduleQuery::Due(None, _) => ("d", None, None),
+            ScheduleQuery::Due(Some((at, name)), _) => ("d", Some(name), Some(*at)),
         };
-        let args = vec![which.into(), name.into(), limit.to_string().into_bytes()];
+        let args = vec![
+            which.into(),
+            name.map_or("", ScheduleName::as_str).into(),
+            at.map_or(String::new(), |at| at.as_millis().to_string()).into_bytes(),
+            query.limit().to_string().into_bytes(),
+            ANSWER_BYTES.to_string().into_bytes(),
+        ];
         let keys = self.shared.keyspace.schedules();
         let keys = vec![keys[..3].iter().cloned().collect()];
         let request = Request::Script { script: Lua::Schedules, keys, args };
         let answer = self.call("find_schedules", Call::Read, request).await?;
-        read(answer).ok_or_else(|| unreadable("the rows of schedules"))
+        read(answer, query).ok_or_else(|| unreadable("the rows of schedules"))
     }
 
     async fn change(&self, change: &ScheduleChange) -> Result<ScheduleChanged> {
@@ -247,7 +253,7 @@ fn add_noted(
     noted: Vec<(ScheduleName, u64, Noted)>,
     query: &ScheduleQuery,
 ) {
-    if matches!(query, ScheduleQuery::Due(_)) {
+    if matches!(query, ScheduleQuery::Due(..)) {
         let soon = queue_full_retry_after();
         found.next_due_in = Some(found.next_due_in.map_or(soon, |next_in| next_in.min(soon)));
         return;
@@ -261,15 +267,17 @@ fn add_noted(
 }
 
 /// Reads the rows; skips one that cannot be read as a schedule.
-fn read(answer: Value) -> Option<Found> {
+fn read(answer: Value, query: &ScheduleQuery) -> Option<Found> {
     let mut answer = array_of(answer)?.into_iter();
     let now = Timestamp::from_millis(text_of(answer.next()?)?.parse().ok()?);
     let next_in = text_of(answer.next()?)?.parse().ok();
     let next_due_in = next_in.map(Duration::from_millis);
-    let mut found = ScheduleRows { now, rows: Vec::new(), next_due_in };
+    let mut found = ScheduleRows { now, next_due_in, ..ScheduleRows::default() };
+    let last_at = text_of(answer.next()?)?.parse().ok().map(Timestamp::from_millis);
     let mut noted = Vec::new();
     while let (Some(name), Some(record)) = (answer.next(), answer.next()) {
         let Ok(name) = ScheduleName::new(text_of(name)?) else { continue };
+        found.next = last_at.map(|at| query.behind(&name, Some(at)));
         match Record::read(bytes_of(record)?) {
             Some((revision, Record::Settled(State { next_at, body }))) => {
                 found.rows.push(ScheduleRow { name, revision, next_at, body });

@@ -1,9 +1,10 @@
--- Purpose: reads the schedules whose time has come, the earliest first.
--- Parameters: 1 now; 2 how many at most.
--- Result: a row per schedule.
+-- Purpose: reads the names of schedules whose time has come, by that time and then by name, after a
+-- place.
+-- Parameters: 1 now; 2 time and 3 name of the place; 4 how many at most.
+-- Result: a name per schedule.
 -- Index: queuekit_schedules_due.
 -- Locks: none.
-SELECT name, revision, next_at, body FROM queuekit_schedules
-WHERE next_at <= ?1
-ORDER BY next_at
-LIMIT ?2;
+SELECT name FROM queuekit_schedules
+WHERE next_at <= ?1 AND (next_at, name) > (?2, ?3)
+ORDER BY next_at, name
+LIMIT ?4;

@@ -24,6 +24,7 @@ const SCANS: &[(&str, &str)] = &[
 const SORTS: &[(&str, &str)] = &[
     ("lane_frontier", "the free leases of a key, and 10,000"),
     ("list_waiting", "two slices of a page"),
+    ("schedules_due", "the names of schedules that are due at one instant, at most 10,000"),
 ];
 
 #[test]

@@ -21,5 +21,5 @@ pub use queuekit_core::ScheduleName;
 #[doc(inline)]
 pub use queuekit_core::schedule::{
     CatchUp, Cron, Definition, Interval, JobTemplate, Occurrence, Overlap, Schedule, ScheduleDraft,
-    ScheduleEntry, Scheduler, Term, Ticked, Timing,
+    ScheduleEntry, SchedulePage, Scheduler, Term, Ticked, Timing,
 };

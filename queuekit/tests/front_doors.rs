@@ -12,7 +12,9 @@ use queuekit::jobs::{
 };
 use queuekit::memory::MemoryStore;
 use queuekit::queues::{Queue, QueuePatch, QueueSettings};
-use queuekit::schedules::{Definition, Schedule, ScheduleDraft, ScheduleEntry, ScheduleName};
+use queuekit::schedules::{
+    Definition, Schedule, ScheduleDraft, ScheduleEntry, ScheduleName, SchedulePage,
+};
 use queuekit::workers::{WorkerId, WorkerInfo};
 use queuekit::{
     Client, Declared, EnqueueOutcome, ErrorKind, Job, JobDraft, JobId, QueueName, Result, State,
@@ -78,7 +80,8 @@ async fn a_function_of_the_application_names_what_schedules_answers() -> Done {
     let name = ScheduleName::new("tick")?;
     let schedule: Option<Schedule> = client.schedules().get(&name).await?;
     assert!(schedule.is_some());
-    let entries: Vec<ScheduleEntry> = client.schedules().list(None, 10).await?;
+    let page: SchedulePage = client.schedules().list(None, 10).await?;
+    let entries: Vec<ScheduleEntry> = page.schedules;
     let next: Vec<Timestamp> = client.schedules().upcoming(&name, 2).await?;
     assert_eq!((entries.len(), next.len()), (1, 2));
     Ok(())

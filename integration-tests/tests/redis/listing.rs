@@ -110,7 +110,7 @@ async fn r8_2_a_page_of_large_jobs_is_bounded() {
     }
     let pages = pages(&stage, JobFilter::default().limit(1000)).await;
     let found: Vec<usize> = pages.iter().map(|(items, _)| items.len()).collect();
-    assert_eq!(found, [16, 4]);
+    assert_eq!(found, [8, 8, 4]);
     let bytes = pages[0].1 as usize;
-    assert!(bytes < 17 * MIB, "{bytes} bytes");
+    assert!(bytes < 9 * MIB, "{bytes} bytes");
 }

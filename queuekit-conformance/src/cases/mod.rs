@@ -1,6 +1,7 @@
 //! The cases, by subject. Each is named by its rule and says which guard it protects.
 
 pub mod after_expiry;
+pub mod answer_bytes;
 pub mod audit;
 pub mod batches;
 pub mod bulk;

@@ -46,7 +46,7 @@ pub async fn r15_1_a_schedule_is_stored_listed_and_removed(world: &dyn World) {
     let listed = async |after: Option<&str>, limit| {
         let after = after.map(schedule_name);
         let listed = world.scheduler().list(after.as_ref(), limit).await.expect("list");
-        listed.iter().map(|entry| entry.name.to_string()).collect::<Vec<_>>()
+        listed.schedules.iter().map(|entry| entry.name.to_string()).collect::<Vec<_>>()
     };
     assert_eq!(listed(None, 3).await, ["a", "b", "c"]);
     assert_eq!(listed(Some("b"), 10).await, ["c", "d"]);
@@ -54,7 +54,7 @@ pub async fn r15_1_a_schedule_is_stored_listed_and_removed(world: &dyn World) {
     assert_eq!(upcoming[0], world.schedule("b").await.next_at.expect("a next time"));
     assert!(upcoming.is_sorted() && upcoming.len() == 3, "{upcoming:?}");
     world.advance(3 * DAY).await;
-    let now = world.schedule_rows(ScheduleQuery::Due(0)).await.now;
+    let now = world.schedule_rows(ScheduleQuery::Due(None, 0)).await.now;
     let upcoming = world.scheduler().upcoming(&schedule_name("b"), 3).await.expect("upcoming");
     assert!(upcoming[0] > now && upcoming.len() == 3, "though none has run: {upcoming:?}");
     assert!(world.scheduler().delete(&schedule_name("b")).await.expect("delete"));
@@ -135,7 +135,7 @@ pub async fn r15_1_what_never_occurs_is_refused(world: &dyn World) {
     assert_invalid(delayed.build(), "delay");
     let long_ago = defined(cron("0 0 0 1 1 * 2020"));
     assert_invalid(world.scheduler().put(&long_ago).await, "cron");
-    let now = world.schedule_rows(ScheduleQuery::Due(0)).await.now;
+    let now = world.schedule_rows(ScheduleQuery::Due(None, 0)).await.now;
     let ends = defined(cron("0 0 0 1 1 * 2020").end(now + HOUR));
     assert_invalid(world.scheduler().put(&ends).await, "cron");
     let ended = defined(cron("@daily").end(now.minus(HOUR)));
@@ -241,7 +241,7 @@ pub async fn r15_6_pause_resume_and_run_now(world: &dyn World) {
     scheduler.pause(&name).await.expect("pause");
     world.advance(5 * EVERY).await;
     assert_eq!(world.tick().await.enqueued, 0);
-    let due = world.schedule_rows(ScheduleQuery::Due(10)).await;
+    let due = world.schedule_rows(ScheduleQuery::Due(None, 10)).await;
     assert_eq!((due.rows, due.next_due_in), (Vec::new(), None));
     let id = scheduler.run_now(&name).await.expect("run_now");
     let stored = world.schedule("s").await;
@@ -298,7 +298,7 @@ pub async fn r15_7_a_full_queue_keeps_it_due(world: &dyn World) {
 /// it.
 /// Guard: each due row is served alone, and a tick does not change a row that it cannot read.
 pub async fn r15_7_an_unreadable_schedule_stops_no_other(world: &dyn World) {
-    let now = world.schedule_rows(ScheduleQuery::Due(0)).await.now;
+    let now = world.schedule_rows(ScheduleQuery::Due(None, 0)).await.now;
     let broken = ScheduleChange {
         name: schedule_name("broken"),
         seen: None,
@@ -315,7 +315,7 @@ pub async fn r15_7_an_unreadable_schedule_stops_no_other(world: &dyn World) {
     assert_eq!(kinds, [&ErrorKind::Corrupt]);
     let row = world.schedule_row("broken").await;
     assert_eq!((row.next_at, &row.body[..]), (Some(now), &b"no schedule"[..]));
-    let listed = world.scheduler().list(None, 10).await.expect("list");
+    let listed = world.scheduler().list(None, 10).await.expect("list").schedules;
     let readable: Vec<_> = listed.iter().map(|entry| entry.schedule.is_ok()).collect();
     assert_eq!(readable, [false, true]);
     let again = defined(ScheduleDraft::every("broken", EVERY, draft()));

@@ -113,7 +113,7 @@ fn of_sources<'s>(store: &'s dyn Backend) -> Vec<Call<'s>> {
     let (can, mut calls) = (store.capabilities(), Vec::new());
     if let Some(schedules) = can.schedules {
         calls.extend(calls! { schedules =>
-            find_schedules(&ScheduleQuery::Due(1));
+            find_schedules(&ScheduleQuery::Due(None, 1));
             change_schedule(&created());
         });
     }

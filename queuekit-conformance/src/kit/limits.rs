@@ -1,7 +1,7 @@
 //! The limits of the suite's stores, and checks of stores that are opened with others.
 
 use queuekit_core::limits::PAYLOAD_BYTES_HARD;
-use queuekit_core::{Ack, AckOutcome, Backend, JobDraft, Limits};
+use queuekit_core::{Ack, AckOutcome, Backend, JobDraft, JobFilter, Limits};
 
 use super::{build, default_queue, request};
 
@@ -14,13 +14,20 @@ pub fn limits() -> Limits {
 }
 
 /// Asserts that a store which was opened `with_payload_bytes` of 16 MiB keeps a payload of that
-/// size byte for byte, for the worker and for the reader, and completes the job.
+/// size byte for byte, for the worker and for the reader, answers it alone (R8.9), and completes
+/// the job.
 pub async fn assert_keeps_the_largest_payload(store: &dyn Backend) {
     let payload: Vec<u8> = (0..PAYLOAD_BYTES_HARD).map(|at| (at % 251) as u8).collect();
     let job = build(JobDraft::new("large", payload.clone()));
     let outcomes = store.enqueue(std::slice::from_ref(&job)).await.expect("enqueue");
     assert!(outcomes[0].is_created(), "{outcomes:?}");
-    let mut reserved = store.reserve(&request(default_queue(), 1)).await.expect("reserve");
+    let small = build(super::draft().priority(queuekit_core::Priority::LOW));
+    let outcomes = store.enqueue(std::slice::from_ref(&small)).await.expect("enqueue");
+    assert!(outcomes[0].is_created(), "{outcomes:?}");
+    let page = store.list_jobs(&JobFilter::default()).await.expect("list_jobs");
+    assert!(page.items.len() == 1 && page.next.is_some(), "it is larger than a page, and first");
+    let mut reserved = store.reserve(&request(default_queue(), 2)).await.expect("reserve");
+    assert!(reserved.leases.len() == 1 && reserved.more, "it is larger than an answer, and first");
     let lease = reserved.leases.pop().expect("a lease");
     assert!(lease.payload == payload, "the worker got another payload");
     let read = store.get_job(job.id()).await.expect("get_job").expect("the job");

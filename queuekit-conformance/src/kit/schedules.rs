@@ -65,7 +65,7 @@ impl<'w> dyn World + 'w {
 
     /// Moves the clock to the next full hour, or just after it; answers that hour.
     pub async fn to_the_hour(&self) -> Timestamp {
-        let now = self.schedule_rows(ScheduleQuery::Due(0)).await.now;
+        let now = self.schedule_rows(ScheduleQuery::Due(None, 0)).await.now;
         let into = Duration::from_millis(now.as_millis().rem_euclid(3_600_000).unsigned_abs());
         self.advance(HOUR - into).await;
         now.minus(into) + HOUR

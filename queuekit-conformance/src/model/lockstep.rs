@@ -56,7 +56,8 @@ impl<'a> Lockstep<'a> {
     }
 
     pub(super) async fn run(&mut self, steps: usize) {
-        self.machine.now = self.world.schedule_rows(ScheduleQuery::Due(0)).await.now.as_millis();
+        self.machine.now =
+            self.world.schedule_rows(ScheduleQuery::Due(None, 0)).await.now.as_millis();
         self.go_to_the_middle().await;
         for queue in QUEUES {
             let patch = sequence::settings(&mut self.rng, queue);

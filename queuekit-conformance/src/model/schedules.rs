@@ -145,7 +145,7 @@ impl Lockstep<'_> {
         let mut expected = self.machine.schedules.iter();
         loop {
             let page = self.scheduler().list(after.as_ref(), 2).await.expect("list");
-            for entry in &page {
+            for entry in &page.schedules {
                 let stored = entry.schedule.as_ref().expect("readable");
                 let (name, model) = expected.next().expect("a schedule that was put");
                 assert_eq!(entry.name, *name, "schedules by name");
@@ -158,8 +158,10 @@ impl Lockstep<'_> {
                 assert_eq!(job, model.last.map(|(_, job)| job), "last of {name}");
                 assert_eq!(stored.enqueued, model.enqueued, "enqueued of {name}");
             }
-            let Some(last) = page.last() else { break };
-            after = Some(last.name.clone());
+            after = page.after;
+            if after.is_none() {
+                break;
+            }
         }
         assert_eq!(expected.next().map(|(name, _)| name), None, "a schedule is missing");
     }

@@ -68,6 +68,11 @@ impl Lease {
     pub fn id(&self) -> JobId {
         self.token.id
     }
+
+    /// The bytes that count towards those of an answer (contract R8.9).
+    pub fn bytes(&self) -> usize {
+        self.payload.len() + self.metadata.bytes()
+    }
 }
 
 /// Proof of one lease of one job (contract R3.1); over HTTP its text form is opaque.

@@ -1,6 +1,7 @@
 //! The trait that stores implement: ten operations, `find_queues`, which has a default, and the
 //! store's capabilities.
 
+mod answer_bytes;
 mod capabilities;
 mod enqueue;
 mod ext;
@@ -17,6 +18,7 @@ use std::fmt::Debug;
 
 use async_trait::async_trait;
 
+pub use answer_bytes::AnswerBytes;
 pub use capabilities::Capabilities;
 pub use enqueue::EnqueueOutcome;
 pub use ext::BackendExt;
@@ -24,7 +26,7 @@ pub(crate) use ext::{enqueued, only};
 pub use filter::{JobFilter, Listed};
 pub use lease::{Lease, LeaseToken, LeaseTtl, Nonce};
 pub use pagination::{Cursor, Page, PageSize};
-pub use reserve::{Division, Queues, Reserve, Reserved};
+pub use reserve::{Division, Queues, Reserve, Reserved, Taken};
 pub use settle::{
     Ack, AckOutcome, DeadLetter, DeadLetterOutcome, DeadLetterTarget, Nack, NackKind, NackOutcome,
 };
@@ -83,7 +85,8 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// `Closed`.
     async fn enqueue(&self, jobs: &[NewJob]) -> Result<Vec<EnqueueOutcome>>;
 
-    /// Leases jobs that can run now (contract R5); never waits for work.
+    /// Leases jobs that can run now (contract R5), as many as fit into an answer (R8.9). It never
+    /// waits for work.
     ///
     /// # Errors
     /// `Invalid`, `Unavailable`, `Indeterminate` (what was leased returns after its ttl),
@@ -128,7 +131,7 @@ pub trait Backend: Debug + Send + Sync + 'static {
         Ok(queues)
     }
 
-    /// One page of the jobs that match (contract R8.2).
+    /// One page of the jobs that match (contract R8.2), which also ends at its bytes (R8.9).
     ///
     /// # Errors
     /// `Invalid` if the cursor is of another filter; `Unavailable`, `Closed`.

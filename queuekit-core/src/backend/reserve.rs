@@ -57,15 +57,15 @@ impl Queues {
         }
     }
 
-    /// Divides `limit` over the queues: calls `take(queue, most)`, which returns how many jobs it
-    /// took, until the limit is met or no queue has more.
+    /// Divides `limit` over the queues: calls `take(queue, most)`, which returns what it took,
+    /// until the limit is met, no queue has more, or the answer is full.
     ///
     /// # Errors
     /// The error of `take`.
     pub fn divide(
         &self,
         limit: usize,
-        mut take: impl FnMut(&QueueName, usize) -> Result<usize>,
+        mut take: impl FnMut(&QueueName, usize) -> Result<Taken>,
     ) -> Result<()> {
         let mut division = self.division(limit);
         while let Some((name, most)) = division.next() {
@@ -78,9 +78,34 @@ impl Queues {
     pub fn division(&self, limit: usize) -> Division<'_> {
         Division { queues: self, left: limit, at: 0, turn: None, weighted: Shares::default() }
     }
+
+    /// Gives back what the queues did not get of their shares because the answer was full: they get
+    /// it first in the next call. For stores that divide a limit before they take jobs.
+    pub fn give_back(&self, untaken: &[(QueueName, usize)]) {
+        if let Self::Weighted(queues) = self {
+            let at = |name: &QueueName| queues.names().iter().position(|queue| queue == name);
+            let of = |(name, jobs): &(QueueName, usize)| Some((at(name)?, *jobs, Some(0)));
+            queues.give_back(&untaken.iter().filter_map(of).collect::<Vec<_>>());
+        }
+    }
 }
 
-/// Divides a `limit` over queues: ask for the next turn, then report how many jobs it took.
+/// What a queue gave in its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// How many jobs.
+    pub jobs: usize,
+    /// Whether the answer has no room for another job, though there may be more.
+    pub is_full: bool,
+}
+
+impl From<usize> for Taken {
+    fn from(jobs: usize) -> Self {
+        Self { jobs, is_full: false }
+    }
+}
+
+/// Divides a `limit` over queues: ask for the next turn, then report what it took.
 #[derive(Debug)]
 pub struct Division<'a> {
     queues: &'a Queues,
@@ -92,7 +117,7 @@ pub struct Division<'a> {
 }
 
 impl<'a> Division<'a> {
-    /// The next turn; none if the limit is met or no queue has more.
+    /// The next turn; none if the limit is met, no queue has more, or the answer is full.
     #[expect(clippy::should_implement_trait, reason = "what it answers depends on `got`")]
     pub fn next(&mut self) -> Option<(&'a QueueName, usize)> {
         if self.left == 0 {
@@ -106,14 +131,17 @@ impl<'a> Division<'a> {
         self.turn.map(|(at, most)| (&self.queues.names()[at], most))
     }
 
-    /// Reports how many jobs the queue of the last turn gave.
-    pub fn got(&mut self, jobs: usize) {
-        if let Some((at, most)) = self.turn.take() {
-            self.left -= jobs.min(most);
-            if let Queues::Weighted(queues) = self.queues
-                && jobs < most
-            {
-                self.weighted.exhausted(queues, at);
+    /// Reports what the queue of the last turn gave.
+    pub fn got(&mut self, taken: impl Into<Taken>) {
+        let Taken { jobs, is_full } = taken.into();
+        let Some((at, most)) = self.turn.take() else { return };
+        self.left = if is_full { 0 } else { self.left - jobs.min(most) };
+        if let Queues::Weighted(queues) = self.queues {
+            self.weighted.took(at, jobs);
+            match is_full {
+                true => self.weighted.give_back(queues),
+                false if jobs < most => self.weighted.exhausted(queues, at),
+                false => {}
             }
         }
     }

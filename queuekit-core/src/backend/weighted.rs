@@ -45,8 +45,10 @@ impl WeightedQueues {
         &self.names
     }
 
-    fn turns(&self, turns: usize, backlogged: &[bool]) -> Vec<usize> {
+    /// How many of these turns each queue has, in the order of their first turns.
+    fn turns(&self, turns: usize, backlogged: &[bool]) -> VecDeque<(usize, usize)> {
         let mut shares = vec![0; self.names.len()];
+        let mut order = Vec::new();
         let mut credits = self.credits();
         let total: i64 = (0..self.names.len())
             .filter(|at| backlogged[*at])
@@ -62,9 +64,31 @@ impl WeightedQueues {
             }
             let Some(served) = richest else { break };
             credits[served] -= total;
+            if shares[served] == 0 {
+                order.push(served);
+            }
             shares[served] += 1;
         }
-        shares
+        order.into_iter().map(|at| (at, shares[at])).collect()
+    }
+
+    /// Counts a round as if only the jobs that were taken had had a turn, because the answer was
+    /// full: of each queue its share, and how many jobs it gave; none if it had no more.
+    pub(super) fn give_back(&self, round: &[(usize, usize, Option<usize>)]) {
+        let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        let weight = |at: usize| i64::from(self.weights[at]);
+        let given: i64 = round.iter().map(|(_, share, _)| count(*share)).sum();
+        let total: i64 = round.iter().map(|(at, ..)| weight(*at)).sum();
+        let served = || {
+            let served = round.iter().filter_map(|(at, share, jobs)| Some((*at, *share, (*jobs)?)));
+            served.map(|(at, share, jobs)| (at, count(share), count(jobs)))
+        };
+        let taken: i64 = served().map(|(.., jobs)| jobs).sum();
+        let of_served: i64 = served().map(|(at, ..)| weight(at)).sum();
+        let mut credits = self.credits();
+        for (at, share, jobs) in served() {
+            credits[at] += (taken - given) * weight(at) - of_served * jobs + total * share;
+        }
     }
 
     fn credits(&self) -> MutexGuard<'_, Vec<i64>> {
@@ -77,6 +101,8 @@ impl WeightedQueues {
 pub(super) struct Shares {
     /// The shares of this round that are still to be given.
     round: VecDeque<(usize, usize)>,
+    /// Of each queue of this round its share, and how many jobs it has given.
+    given: Vec<(usize, usize, Option<usize>)>,
     exhausted: Vec<usize>,
 }
 
@@ -87,10 +113,26 @@ impl Shares {
             let is_backlogged = |at: &usize| !self.exhausted.contains(at);
             let backlogged: Vec<bool> =
                 (0..queues.names.len()).map(|at| is_backlogged(&at)).collect();
-            let shares = queues.turns(left, &backlogged).into_iter().enumerate();
-            self.round = shares.filter(|(_, share)| *share > 0).collect();
+            self.round = queues.turns(left, &backlogged);
+            self.given = self.round.iter().map(|(at, share)| (*at, *share, Some(0))).collect();
         }
         self.round.pop_front()
+    }
+
+    /// Notes what a queue gave in its turn.
+    pub(super) fn took(&mut self, at: usize, jobs: usize) {
+        if let Some((.., taken)) = self.given.iter_mut().find(|(of, ..)| *of == at) {
+            *taken = Some(jobs);
+        }
+    }
+
+    /// The answer is full: what the queues did not give of this round, they give first in the next
+    /// call.
+    pub(super) fn give_back(&self, queues: &WeightedQueues) {
+        let taken = |(at, share, taken): &(usize, usize, Option<usize>)| {
+            (*at, *share, taken.filter(|_| !self.exhausted.contains(at)))
+        };
+        queues.give_back(&self.given.iter().map(taken).collect::<Vec<_>>());
     }
 
     /// The queue had fewer jobs than its share; it is not owed the rest later.
@@ -102,7 +144,7 @@ impl Shares {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Queues;
+    use super::super::{Queues, Taken};
     use super::*;
 
     fn queues(weights: &[(&str, u8)]) -> WeightedQueues {
@@ -117,11 +159,40 @@ mod tests {
         for _ in 0..100 {
             let count = |name: &QueueName, most: usize| {
                 got[usize::from(name.as_str().as_bytes()[0] - b'a')] += most;
-                Ok(most)
+                Ok(most.into())
             };
             Queues::from(queues.clone()).divide(1, count).unwrap();
         }
         assert!(got[0] >= 69 && got[1] >= 28 && got.iter().sum::<usize>() == 100, "{got:?}");
+    }
+
+    #[test]
+    fn r7_5_queues_get_their_shares_though_each_answer_is_full_with_few_jobs() {
+        for (fits, limit) in [(1, 100), (8, 100), (8, 1000), (3, 7)] {
+            let queues = queues(&[("a", 3), ("b", 1), ("idle", 5)]);
+            let (mut got, mut in_window) = ([0; 2], [0; 2]);
+            while got.iter().sum::<usize>() < 400 {
+                let mut room = fits;
+                let take = |name: &QueueName, most: usize| {
+                    let Some(at) = ["a", "b"].iter().position(|of| *of == name.as_str()) else {
+                        return Ok(0.into());
+                    };
+                    let jobs = most.min(room);
+                    room -= jobs;
+                    got[at] += jobs;
+                    Ok(Taken { jobs, is_full: jobs < most })
+                };
+                Queues::from(queues.clone()).divide(limit, take).unwrap();
+                let since = got[0] + got[1] - in_window[0] - in_window[1];
+                if since >= 100 {
+                    let share = got[1] - in_window[1];
+                    assert!(share >= 12, "{share} of {since}, {fits} of {limit}");
+                    in_window = got;
+                }
+            }
+            let a = got[0] * 100 / (got[0] + got[1]);
+            assert!((70..=80).contains(&a), "{got:?}, {fits} of {limit}");
+        }
     }
 
     #[test]
@@ -131,7 +202,7 @@ mod tests {
         let take = |name: &QueueName, most: usize| {
             let got = if name.as_str() == "b" { most } else { 0 };
             b += got;
-            Ok(got)
+            Ok(got.into())
         };
         Queues::from(queues).divide(50, take).unwrap();
         assert_eq!(b, 50);

@@ -7,6 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 
+use crate::backend::AnswerBytes;
 use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::job::NewJob;
@@ -16,7 +17,8 @@ use crate::names::ScheduleName;
 /// [`Scheduler`](crate::schedule::Scheduler).
 #[async_trait]
 pub trait Schedules: Debug + Send + Sync {
-    /// The rows asked for, and the store's clock as they are read.
+    /// The rows asked for, as many as fit into an answer (contract R8.9), and the store's clock as
+    /// they are read.
     ///
     /// # Errors
     /// `Unavailable`, `Closed`.
@@ -40,8 +42,29 @@ pub enum ScheduleQuery {
     Named(ScheduleName),
     /// Schedules by name, from the first after this name, at most this number.
     After(Option<ScheduleName>, usize),
-    /// Schedules whose next time has come, the earliest first, at most this number.
-    Due(usize),
+    /// Schedules whose next time has come, by that time and then by name, from the first after this
+    /// place, at most this number.
+    Due(Option<(Timestamp, ScheduleName)>, usize),
+}
+
+impl ScheduleQuery {
+    /// The most rows that it asks for.
+    pub fn limit(&self) -> usize {
+        match self {
+            Self::Named(_) => 1,
+            Self::After(_, limit) | Self::Due(_, limit) => *limit,
+        }
+    }
+
+    /// The query for the rows behind one of this name and next time.
+    #[must_use]
+    pub fn behind(&self, name: &ScheduleName, next_at: Option<Timestamp>) -> Self {
+        match self {
+            Self::Due(_, limit) => Self::Due(next_at.map(|at| (at, name.clone())), *limit),
+            Self::Named(_) => Self::Named(name.clone()),
+            Self::After(_, limit) => Self::After(Some(name.clone()), *limit),
+        }
+    }
 }
 
 /// Rows as they were at one instant.
@@ -52,9 +75,35 @@ pub struct ScheduleRows {
     pub now: Timestamp,
     /// The rows, in the order of the query.
     pub rows: Vec<ScheduleRow>,
+    /// The query that continues behind these rows; none if there are no more.
+    pub next: Option<ScheduleQuery>,
     /// The time until the next schedule is due, among those that are not; set if the query asks for
     /// due ones.
     pub next_due_in: Option<Duration>,
+}
+
+impl ScheduleRows {
+    /// Takes the next row in the order of the query. False if it is beyond the limit or the bytes
+    /// of an answer: it and those behind it are left to the next query.
+    pub fn take(
+        &mut self,
+        query: &ScheduleQuery,
+        bytes: &mut AnswerBytes,
+        row: ScheduleRow,
+    ) -> bool {
+        let fits = self.rows.len() < query.limit() && bytes.admit(row.bytes());
+        match fits {
+            true => self.rows.push(row),
+            false => self.end(query),
+        }
+        fits
+    }
+
+    /// Notes that there are more rows than these.
+    pub fn end(&mut self, query: &ScheduleQuery) {
+        let last = self.rows.last();
+        self.next = last.map(|last| query.behind(&last.name, last.next_at));
+    }
 }
 
 /// One schedule; a store reads only its name, its revision and its next time.
@@ -69,6 +118,13 @@ pub struct ScheduleRow {
     pub next_at: Option<Timestamp>,
     /// The rest of the schedule, which the store does not read.
     pub body: Bytes,
+}
+
+impl ScheduleRow {
+    /// The bytes that count towards those of an answer (contract R8.9).
+    pub fn bytes(&self) -> usize {
+        self.body.len()
+    }
 }
 
 /// A change of one row.

@@ -48,6 +48,11 @@ impl Event {
         }
     }
 
+    /// The bytes that count towards those of an answer (contract R8.9).
+    pub fn bytes(&self) -> usize {
+        self.data.len() + self.metadata.bytes()
+    }
+
     /// The same event, for another delivery.
     pub(super) fn again(&self) -> NewEvent {
         NewEvent {

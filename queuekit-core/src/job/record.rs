@@ -128,6 +128,14 @@ impl Job {
         P::decode(&self.payload).map_err(|error| error.on(self.id))
     }
 
+    /// The bytes that count towards those of an answer (contract R8.9).
+    pub fn bytes(&self) -> usize {
+        let errors: usize = self.errors.iter().map(|failure| failure.error.as_str().len()).sum();
+        let logs: usize = self.logs.iter().map(|line| line.text.len()).sum();
+        let result = self.result.as_ref().map_or(0, Bytes::len);
+        self.payload.len() + self.metadata.bytes() + result + errors + logs
+    }
+
     /// Decodes the result of a completed job from JSON; the field of the same name has its bytes.
     ///
     /// A handler that returns `()` stores no result, which decodes as `()` and as `None`.

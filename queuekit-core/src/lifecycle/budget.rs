@@ -1,9 +1,10 @@
 //! What one reserve may still do.
 
 use super::{Record, Transition};
+use crate::backend::AnswerBytes;
 use crate::limits::{DEAD_LETTERS_PER_RESERVE, reclaims_per_reserve};
 
-/// What one reserve may still do, in all its queues together (contract R5.6, R5.7).
+/// What one reserve may still do, in all its queues together (contract R5.6, R5.7, R8.9).
 // Exhaustive: a store keeps all of it between two calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
@@ -11,13 +12,16 @@ pub struct Budget {
     pub reclaims: usize,
     /// How many jobs it may dead-letter.
     pub dead_letters: usize,
+    /// The bytes of its leases.
+    pub answer: AnswerBytes,
 }
 
 impl Budget {
     /// The budget of a reserve of at most `limit` jobs.
     pub fn of(limit: usize) -> Self {
         let reclaims = reclaims_per_reserve(limit);
-        Self { reclaims, dead_letters: DEAD_LETTERS_PER_RESERVE }
+        let answer = AnswerBytes::default();
+        Self { reclaims, dead_letters: DEAD_LETTERS_PER_RESERVE, answer }
     }
 
     /// Counts an expired lease; what becomes of its job, or none if that has to wait for the next
@@ -44,10 +48,10 @@ impl Budget {
     }
 
     /// Whether to look again at once after a reserve of at most `limit` jobs that granted this
-    /// number of leases: the batch was full, or the call only dead-lettered.
+    /// number of leases: the batch was full in number or bytes, or the call only dead-lettered.
     pub fn more(&self, limit: usize, leases: usize) -> bool {
         let dead_lettered = self.dead_letters < DEAD_LETTERS_PER_RESERVE;
-        let full = limit > 0 && leases == limit;
+        let full = limit > 0 && (leases == limit || self.answer.is_full());
         full || self.dead_letters == 0 || (dead_lettered && leases == 0)
     }
 }
@@ -55,10 +59,11 @@ impl Budget {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::ANSWER_BYTES;
 
     #[test]
     fn r5_6_what_a_reserve_takes_back_is_bounded_and_so_are_the_jobs_that_die_of_it() {
-        let mut budget = Budget { reclaims: 3, dead_letters: 1 };
+        let mut budget = Budget { reclaims: 3, dead_letters: 1, ..Budget::of(1) };
         assert!(budget.expire(true));
         assert!(!budget.expire(true), "the dead letters are used up");
         assert!(budget.expire(false));
@@ -74,5 +79,12 @@ mod tests {
         assert!(one_dead.more(2, 0) && !one_dead.more(2, 1));
         assert!(none_left.more(2, 1));
         assert!(!fresh.more(0, 0), "a call that only settles is never full");
+    }
+
+    #[test]
+    fn r8_9_a_reserve_whose_bytes_are_full_is_repeated_at_once() {
+        let mut budget = Budget::of(10);
+        assert!(budget.answer.admit(ANSWER_BYTES) && !budget.more(10, 1));
+        assert!(!budget.answer.admit(1) && budget.more(10, 1));
     }
 }

@@ -174,6 +174,11 @@ impl Record {
         (self.payload.len() + self.result.as_ref().map_or(0, Bytes::len)) as u64
     }
 
+    /// Bytes of its lease that count towards those of an answer (contract R8.9).
+    pub fn lease_bytes(&self) -> usize {
+        self.payload.len() + self.metadata.bytes()
+    }
+
     /// Its place in the order of a strict queue (contract R7.1): priority, time, sequence.
     pub fn serving_place(&self) -> (u8, Timestamp, u64) {
         (Priority::LEVELS as u8 - 1 - self.priority.level(), self.scheduled_at, self.seq)

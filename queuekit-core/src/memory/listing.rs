@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::queue::QueueTable;
 use super::tables::Tables;
-use crate::backend::{JobFilter, Page};
+use crate::backend::{AnswerBytes, JobFilter, Page};
 use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::{Job, JobId, State, Status, StatusSet};
@@ -42,7 +42,8 @@ impl Tables {
     pub(super) fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {
         let position = filter.position()?.map(position_of).transpose()?;
         let mut page = Page { items: Vec::new(), next: None };
-        let mut examined = 0;
+        let (mut examined, mut bytes) = (0, AnswerBytes::default());
+        let mut last = None;
         let mut frontiers = Frontiers::default();
         for (name, queue) in self.queues_from(filter, position.as_ref()) {
             let after = position.as_ref().filter(|position| position.queue == *name);
@@ -57,13 +58,19 @@ impl Tables {
                     if let Some(record) = self.jobs.get(&id) {
                         let status = self.status(record, queue, &mut frontiers);
                         if statuses.contains(status) && record.is_listed_by(filter, status) {
-                            page.items.push(record.view(status, self.now));
+                            let job = record.view(status, self.now);
+                            if bytes.admit(job.bytes()) {
+                                page.items.push(job);
+                            }
                         }
                     }
-                    if page.items.len() == filter.limit.get() || examined == EXAMINED {
-                        let position = Position { queue: name.clone(), section, place };
-                        let bytes = serde_json::to_vec(&position).map_err(unreadable)?;
-                        page.next = Some(filter.cursor_at(&bytes));
+                    if !bytes.is_full() {
+                        last = Some(Position { queue: name.clone(), section, place });
+                    }
+                    let is_long = page.items.len() == filter.limit.get() || examined == EXAMINED;
+                    if is_long || bytes.is_full() {
+                        let position = serde_json::to_vec(&last).map_err(unreadable)?;
+                        page.next = Some(filter.cursor_at(&position));
                         return Ok(page);
                     }
                 }

@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use super::tables::Tables;
 use super::{MemoryStore, Operation};
+use crate::backend::AnswerBytes;
 use crate::capability::{Emission, EmitOutcome, EventFilter, EventPage, Outbox, StoredSettings};
 use crate::error::Result;
 use crate::event::{Event, EventId, EventSettings, Fate, NewEvent};
@@ -132,6 +133,7 @@ impl Tables {
         };
         let end = self.events.log.last_key_value().map_or(0, |(place, _)| *place);
         let mut page = EventPage { now: self.now, end, ..EventPage::default() };
+        let mut bytes = AnswerBytes::default();
         for (examined, (place, event)) in self.events.log.range(from..).enumerate() {
             if filter.ends_before(*place) {
                 break;
@@ -139,10 +141,13 @@ impl Tables {
             if page.events.len() == filter.limit.get() || examined == EXAMINED {
                 return Ok(page);
             }
-            page.cursor = Some(*place);
             if filter.admits(&event.kind, event.emitted_at) {
+                if !bytes.admit(event.bytes()) {
+                    return Ok(page);
+                }
                 page.events.push(event.clone());
             }
+            page.cursor = Some(*place);
         }
         page.cursor = None;
         Ok(page)

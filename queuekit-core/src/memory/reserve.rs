@@ -1,7 +1,7 @@
 //! Leasing jobs (contract R5).
 
 use super::tables::Tables;
-use crate::backend::{Lease, Reserve, Reserved};
+use crate::backend::{Lease, Reserve, Reserved, Taken};
 use crate::error::Result;
 use crate::job::{ErrorText, JobId};
 use crate::lifecycle::{Budget, Transition};
@@ -20,7 +20,8 @@ impl Tables {
             self.reclaim(name, &mut budget);
         }
         request.queues.divide(request.limit, |name, most| {
-            Ok(self.lease_from(name, most, request, &mut budget, &mut reserved.leases))
+            let jobs = self.lease_from(name, most, request, &mut budget, &mut reserved.leases);
+            Ok(Taken { jobs, is_full: budget.answer.is_full() })
         })?;
         reserved.more = budget.more(request.limit, reserved.leases.len());
         reserved.next_due_in = self.next_due_in(request.queues.names());
@@ -78,6 +79,9 @@ impl Tables {
                     self.end_dead(id, Transition::MissDeadline, ErrorText::from("deadline"));
                 }
                 continue;
+            }
+            if !budget.answer.admit(record.lease_bytes()) {
+                break;
             }
             leases.extend(self.grant(id, request));
             got += 1;

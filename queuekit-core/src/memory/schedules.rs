@@ -4,12 +4,15 @@ use async_trait::async_trait;
 
 use super::tables::Tables;
 use super::{MemoryStore, Operation};
+use crate::backend::AnswerBytes;
 use crate::capability::{
     ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow, ScheduleRows, Schedules,
 };
+use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::job::{NewJob, State};
 use crate::limits::Limits;
+use crate::names::ScheduleName;
 use crate::retry::queue_full_retry_after;
 
 #[async_trait]
@@ -24,26 +27,36 @@ impl Schedules for MemoryStore {
     }
 }
 
+/// Its place among those that are due.
+fn place(row: &ScheduleRow) -> Option<(Timestamp, ScheduleName)> {
+    Some((row.next_at?, row.name.clone()))
+}
+
 impl Tables {
     fn find_schedules(&self, query: &ScheduleQuery) -> ScheduleRows {
-        let is_due = |row: &&ScheduleRow| row.next_at.is_some_and(|next| next <= self.now);
         let mut found = ScheduleRows { now: self.now, ..ScheduleRows::default() };
-        match query {
-            ScheduleQuery::Named(name) => {
-                found.rows.extend(self.schedules.get(name).cloned());
-            }
-            ScheduleQuery::After(after, limit) => {
+        let rows: Vec<&ScheduleRow> = match query {
+            ScheduleQuery::Named(name) => self.schedules.get(name).into_iter().collect(),
+            ScheduleQuery::After(after, _) => {
                 let is_after = |row: &&ScheduleRow| after.as_ref().is_none_or(|a| row.name > *a);
-                let rows = self.schedules.values().filter(is_after).take(*limit);
-                found.rows.extend(rows.cloned());
+                self.schedules.values().filter(is_after).collect()
             }
-            ScheduleQuery::Due(limit) => {
-                found.rows.extend(self.schedules.values().filter(is_due).cloned());
-                found.rows.sort_by_key(|row| row.next_at);
-                found.rows.truncate(*limit);
+            ScheduleQuery::Due(after, _) => {
+                let is_due = |row: &&ScheduleRow| row.next_at.is_some_and(|at| at <= self.now);
                 let later = self.schedules.values().filter(|row| !is_due(row));
                 let next = later.filter_map(|row| row.next_at).min();
                 found.next_due_in = next.map(|next| next.since(self.now));
+                let is_after = |row: &&ScheduleRow| place(row) > *after;
+                let mut due: Vec<_> =
+                    self.schedules.values().filter(is_due).filter(is_after).collect();
+                due.sort_by_key(|row| place(row));
+                due
+            }
+        };
+        let mut bytes = AnswerBytes::default();
+        for row in rows {
+            if !found.take(query, &mut bytes, row.clone()) {
+                break;
             }
         }
         found

@@ -18,7 +18,7 @@ mod timing;
 pub use cron::Cron;
 pub use definition::{Definition, ScheduleDraft};
 pub use occurrences::{CatchUp, Overlap, Term, owed};
-pub use scheduler::{ScheduleEntry, Scheduler};
+pub use scheduler::{ScheduleEntry, SchedulePage, Scheduler};
 pub use stored::{Occurrence, Schedule};
 pub use template::{JobTemplate, NOMINAL_MS, SCHEDULE};
 pub use tick::{Ticked, tick};

@@ -36,6 +36,15 @@ pub struct ScheduleEntry {
     pub schedule: Result<Schedule>,
 }
 
+/// A page of schedules.
+#[derive(Clone, Debug)]
+pub struct SchedulePage {
+    /// By name.
+    pub schedules: Vec<ScheduleEntry>,
+    /// The name after which the next page begins; none at the end.
+    pub after: Option<ScheduleName>,
+}
+
 impl<'a> Scheduler<'a> {
     /// The schedules of this store. Every call returns `Unsupported` if the store keeps none.
     pub fn of(backend: &'a dyn Backend) -> Self {
@@ -112,22 +121,23 @@ impl<'a> Scheduler<'a> {
         self.find(name).await?.schedule.transpose()
     }
 
-    /// At most `limit` schedules, by name, beginning after this name.
+    /// A page of schedules by name, beginning after this name: at most `limit`, and as many as fit
+    /// into an answer (R8.9).
     ///
     /// # Errors
     /// `Unavailable`, `Closed`.
-    pub async fn list(
-        &self,
-        after: Option<&ScheduleName>,
-        limit: usize,
-    ) -> Result<Vec<ScheduleEntry>> {
+    pub async fn list(&self, after: Option<&ScheduleName>, limit: usize) -> Result<SchedulePage> {
         let query = ScheduleQuery::After(after.cloned(), limit);
         let found = self.rows()?.find_schedules(&query).await?;
         let entry = |row: &ScheduleRow| ScheduleEntry {
             name: row.name.clone(),
             schedule: Schedule::from_row(row),
         };
-        Ok(found.rows.iter().map(entry).collect())
+        let after = match found.next {
+            Some(ScheduleQuery::After(after, _)) => after,
+            _ => None,
+        };
+        Ok(SchedulePage { schedules: found.rows.iter().map(entry).collect(), after })
     }
 
     /// Removes a schedule; jobs that it has enqueued stay. Returns false if there was none.

@@ -13,7 +13,6 @@ use crate::capability::{ScheduleChange, ScheduleChanged, ScheduleQuery, Schedule
 use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::NewJob;
-use crate::limits::SCHEDULES;
 use crate::names::{QueueName, ScheduleName};
 use crate::retry::queue_full_retry_after;
 
@@ -49,23 +48,24 @@ impl Scheduler<'_> {
     /// the next tick.
     pub async fn tick(&self) -> Result<Ticked> {
         let mut round = Round::default();
-        let mut most = ROWS;
+        let mut query = ScheduleQuery::Due(None, ROWS);
         loop {
-            let found = self.rows()?.find_schedules(&ScheduleQuery::Due(most)).await?;
+            let found = self.rows()?.find_schedules(&query).await?;
             round.ticked.look_again_in(found.next_due_in);
+            let failed_before = round.ticked.failed.len();
             for row in &found.rows {
-                if !round.failed.contains(&row.name) {
-                    self.serve_or_note(row, found.now, &mut round).await?;
+                self.serve_or_note(row, found.now, &mut round).await?;
+            }
+            let failed = round.ticked.failed.len() - failed_before;
+            let some_served = failed < found.rows.len();
+            match found.next {
+                // Schedules that cannot be served stay the earliest, so the tick reads past them.
+                Some(next) if !some_served => query = next,
+                next => {
+                    round.ticked.more |= next.is_some();
+                    return Ok(round.ticked);
                 }
             }
-            let is_all = found.rows.len() < most;
-            let some_served = round.failed.len() < found.rows.len();
-            if is_all || some_served || most >= SCHEDULES {
-                round.ticked.more |= some_served && !is_all;
-                return Ok(round.ticked);
-            }
-            // Schedules that cannot be served stay the earliest, so the tick reads past them.
-            most = (most * 10).min(SCHEDULES);
         }
     }
 
@@ -81,14 +81,13 @@ impl Scheduler<'_> {
             ErrorKind::Closed | ErrorKind::StorageFull => return Err(error),
             ErrorKind::Unavailable | ErrorKind::Indeterminate => {
                 // The queue may be on another server than the rows.
-                if self.rows()?.find_schedules(&ScheduleQuery::Due(0)).await.is_err() {
+                if self.rows()?.find_schedules(&ScheduleQuery::Due(None, 0)).await.is_err() {
                     return Err(error);
                 }
                 round.ticked.look_again_in(Some(queue_full_retry_after()));
             }
             _ => {}
         }
-        round.failed.insert(row.name.clone());
         round.ticked.failed.push((row.name.clone(), error));
         Ok(())
     }
@@ -177,8 +176,6 @@ impl Scheduler<'_> {
 #[derive(Default)]
 struct Round {
     ticked: Ticked,
-    /// The schedules that could not be served.
-    failed: HashSet<ScheduleName>,
     /// Queues that did not answer. This tick does not try them again.
     away: HashSet<QueueName>,
 }

@@ -87,7 +87,7 @@ async fn r15_7_a_thousand_that_find_their_queue_full_hide_no_other() {
         assert!(rounds < 5, "there is nothing more to do");
     }
     assert_eq!((stage.jobs_of("full").await, stage.jobs_of("free").await), (1, 1));
-    let due = stage.store.find_schedules(&ScheduleQuery::Due(2000)).await.unwrap().rows;
+    let due = stage.store.find_schedules(&ScheduleQuery::Due(None, 2000)).await.unwrap().rows;
     assert_eq!(due.len(), 1000, "they stay due");
 }
 

@@ -1,6 +1,6 @@
 //! Reading jobs, page by page (contract R8.2).
 
-use queuekit_core::backend::Listed;
+use queuekit_core::backend::{AnswerBytes, Listed};
 use queuekit_core::{
     Error, ErrorKind, Job, JobFilter, JobId, Page, QueueName, Result, State, Status, StatusSet,
 };
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tokio_postgres::Row;
 
 use super::status::Frontiers;
-use super::view::views;
+use super::view::{bytes_of, views};
 use crate::column_names::columns;
 use crate::error::{Outcome, unreadable};
 use crate::params::params;
@@ -58,6 +58,9 @@ struct Pager<'f> {
     filter: &'f JobFilter,
     items: Vec<Job>,
     examined: usize,
+    bytes: AnswerBytes,
+    /// The last job that it looked at, and that does not have to come again.
+    last: Option<Position>,
     frontiers: Frontiers,
 }
 
@@ -68,8 +71,14 @@ pub(crate) async fn jobs(
     position: Option<&Position>,
 ) -> Outcome<Page<Job>> {
     session.begin_snapshot().await?;
-    let mut pager =
-        Pager { filter, items: Vec::new(), examined: 0, frontiers: Frontiers::default() };
+    let mut pager = Pager {
+        filter,
+        items: Vec::new(),
+        examined: 0,
+        bytes: AnswerBytes::default(),
+        last: None,
+        frontiers: Frontiers::default(),
+    };
     let mut queues = listed_queues(session, filter, position).await?;
     let beyond = (queues.len() > QUEUES).then(|| queues.pop()).flatten();
     let end = match pager.queues(session, &queues, position).await? {
@@ -173,27 +182,41 @@ impl Pager<'_> {
         let records = || entries.iter().filter_map(|entry| change.record(entry.id));
         self.frontiers.learn(session, records()).await?;
         let mut shown = Vec::new();
-        let mut end = None;
-        for Entry { queue, section, id, place } in entries {
+        let mut is_full = false;
+        let mut looked_at = entries.len();
+        for (at, Entry { queue, section, id, .. }) in entries.iter().enumerate() {
             self.examined += 1;
             if let Some(record) = change.record(*id) {
                 let status = self.frontiers.status(record, change.now);
                 let is_here = StatusSet::SECTIONS[*section].contains(status);
                 if is_here && self.matches(record, status) {
-                    shown.push((record, status, queue.name.clone()));
+                    shown.push((at, (record, status, queue.name.clone())));
                 }
             }
-            let full = self.items.len() + shown.len() == self.filter.limit.get();
-            if full || self.examined == EXAMINED {
-                let (queue, place) = (queue.name.clone(), Some(place.clone()));
-                end = Some(Position { queue, section: *section, place });
+            is_full = self.items.len() + shown.len() == self.filter.limit.get()
+                || self.examined == EXAMINED;
+            if is_full {
+                looked_at = at + 1;
                 break;
             }
         }
         if !shown.is_empty() {
+            let bytes = bytes_of(session, shown.iter().map(|(_, (record, ..))| record.id)).await?;
+            let of = |id: &JobId| bytes.get(id).copied().unwrap_or_default();
+            let mut fits =
+                |(_, (record, ..)): &(_, (&Record, _, _))| self.bytes.admit(of(&record.id));
+            if let Some(beyond) = shown.iter().position(|job| !fits(job)) {
+                (is_full, looked_at) = (true, shown[beyond].0);
+                shown.truncate(beyond);
+            }
+            let shown = shown.into_iter().map(|(_, job)| job).collect();
             self.items.extend(views(session, change.now, shown).await?);
         }
-        Ok(end)
+        if let Some(Entry { queue, section, place, .. }) = entries[..looked_at].last() {
+            let (queue, place) = (queue.name.clone(), Some(place.clone()));
+            self.last = Some(Position { queue, section: *section, place });
+        }
+        Ok(self.last.clone().filter(|_| is_full))
     }
 
     fn matches(&self, record: &Record, status: Status) -> bool {

@@ -56,6 +56,20 @@ struct StoredLine {
     text: String,
 }
 
+/// How many bytes of an answer these jobs take (contract R8.9).
+pub(super) async fn bytes_of(
+    session: &Session<'_>,
+    ids: impl Iterator<Item = JobId>,
+) -> Outcome<HashMap<JobId, usize>> {
+    let ids: Vec<Uuid> = ids.map(job_uuid).collect();
+    let mut bytes = HashMap::with_capacity(ids.len());
+    for row in session.query(Sql::ViewBytes, params![ids]).await? {
+        let of_job = usize::try_from(row.try_get::<_, i32>("bytes")?).unwrap_or_default();
+        bytes.insert(job_id(row.try_get("id")?), of_job);
+    }
+    Ok(bytes)
+}
+
 /// Shows jobs. Leaves out fields that cannot be read: a list never fails on one record (contract
 /// R5.8).
 pub(super) async fn views(

@@ -1,5 +1,6 @@
 //! Reading the log of events (contract R14.5).
 
+use queuekit_core::backend::AnswerBytes;
 use queuekit_core::capability::{EventFilter, EventPage};
 use queuekit_core::event::{Event, EventId};
 use queuekit_core::{Bytes, IdempotencyKey, Kind, PartitionKey, Timestamp};
@@ -45,7 +46,7 @@ pub(crate) async fn list_events(session: &Session<'_>, filter: &EventFilter) -> 
     let mut page = EventPage { now, end, ..EventPage::default() };
     let mut last = begin(session, filter).await?;
     let limit = filter.limit.get();
-    let (mut wanted, mut examined) = (Vec::new(), 0);
+    let (mut wanted, mut examined, mut bytes) = (Vec::new(), 0, AnswerBytes::default());
     while page.cursor.is_none() && examined < EXAMINED {
         let rows = session.query(Sql::EventsAfter, params![last, limit as i32]).await?;
         examined += rows.len();
@@ -58,12 +59,17 @@ pub(crate) async fn list_events(session: &Session<'_>, filter: &EventFilter) -> 
             if filter.ends_before(place.cast_unsigned()) {
                 return finish(session, wanted, page).await;
             }
-            last = place;
             let kind = row.try_get::<_, &str>("kind")?;
             let at = Timestamp::from_millis(row.try_get("emitted_at")?);
             if Kind::new(kind).is_ok_and(|kind| filter.admits(&kind, at)) {
-                wanted.push(last);
+                let of_event = row.try_get::<_, i32>("bytes")?;
+                if !bytes.admit(usize::try_from(of_event).unwrap_or_default()) {
+                    page.cursor = Some(last.cast_unsigned());
+                    return finish(session, wanted, page).await;
+                }
+                wanted.push(place);
             }
+            last = place;
         }
         if rows.len() < limit {
             return finish(session, wanted, page).await;

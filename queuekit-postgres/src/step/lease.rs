@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use queuekit_core::backend::AnswerBytes;
+use queuekit_core::limits::ANSWER_BYTES;
 use queuekit_core::{
     JobId, Kind, Lease, LeaseToken, Metadata, PartitionKey, Priority, QueueName, Reserve, Timestamp,
 };
@@ -10,10 +12,14 @@ use tokio_postgres::Row;
 
 use super::hints::{Hints, Places};
 use super::reclaim::Refusal;
+use super::reserve::Round;
 use crate::column_names::columns;
 use crate::error::{Outcome, unreadable};
-use crate::params::{Typed, typed};
+use crate::params::{Typed, params, typed};
+use crate::queues::QueueRow;
 use crate::row::{PLAIN, job_id, millis, nonce_uuid, small, unsigned};
+use crate::session::Session;
+use crate::statements::Sql;
 
 /// The parameters of a reserve, in the form that the statement takes.
 pub(super) struct LeaseCall<'a> {
@@ -28,6 +34,9 @@ pub(super) struct LeaseCall<'a> {
     /// The caller holds the queues' locks, and has taken back leases that ran out.
     locked: bool,
     places: Places,
+    /// The bytes of the leases that the call has already.
+    taken: i64,
+    most_bytes: i64,
 }
 
 impl<'a> LeaseCall<'a> {
@@ -36,6 +45,7 @@ impl<'a> LeaseCall<'a> {
         quotas: &'a [(QueueName, usize)],
         limit: usize,
         locked: bool,
+        taken: AnswerBytes,
     ) -> Self {
         let small = |number: usize| i32::try_from(number).unwrap_or(i32::MAX);
         Self {
@@ -49,10 +59,12 @@ impl<'a> LeaseCall<'a> {
             worker: request.worker.as_str(),
             locked,
             places: hints.places(quotas.iter().map(|(name, _)| name)),
+            taken: bytes(taken.taken()),
+            most_bytes: bytes(ANSWER_BYTES),
         }
     }
 
-    pub(super) fn params(&self) -> [Typed<'_>; 13] {
+    pub(super) fn params(&self) -> [Typed<'_>; 15] {
         [
             typed(&self.names),
             typed(&self.most),
@@ -67,6 +79,8 @@ impl<'a> LeaseCall<'a> {
             typed(&self.places.ats),
             typed(&self.places.seqs),
             typed(&self.places.expired),
+            typed(&self.taken),
+            typed(&self.most_bytes),
         ]
     }
 
@@ -89,6 +103,9 @@ pub(super) struct Answer {
     pub(super) unfinished: bool,
     pub(super) dead_rows: i64,
     pub(super) next_due_in: Option<Duration>,
+    /// The bytes of the leases; and whether a job did not fit.
+    total: i64,
+    is_full: bool,
     pub(super) rows: Vec<Leased>,
 }
 
@@ -131,6 +148,8 @@ columns! {
         place,
         next_due_in,
         event,
+        is_full,
+        total,
     }
 }
 
@@ -155,13 +174,23 @@ impl Answer {
             }
         }
         let next: Option<i64> = first.try_get(in_row.next_due_in)?;
+        let last =
+            rows.last().map(|row| row.try_get::<_, Option<i64>>(in_row.total)).transpose()?;
         Ok(Self {
             now,
             unfinished: overdue || keyed,
             dead_rows: first.try_get(in_row.dead_rows)?,
+            total: last.flatten().unwrap_or_default(),
+            is_full: first.try_get(in_row.is_full)?,
             next_due_in: next.map(|ms| Duration::from_millis(unsigned(ms))),
             rows: leased,
         })
+    }
+
+    /// Counts the bytes of the leases.
+    pub(super) fn count(&self, bytes: &mut AnswerBytes) {
+        let total = usize::try_from(self.total).unwrap_or_default();
+        bytes.set(bytes.taken() + total, self.is_full);
     }
 
     pub(super) fn refused(&self) -> Vec<(JobId, Refusal)> {
@@ -195,6 +224,46 @@ impl Answer {
             })
             .collect()
     }
+}
+
+impl Round<'_> {
+    /// Leases the next jobs of a queue whose lock the caller holds, if it has one.
+    pub(super) async fn lease_next(
+        &self,
+        session: &Session<'_>,
+        row: &QueueRow,
+        most: usize,
+        taken: AnswerBytes,
+    ) -> Outcome<Answer> {
+        if row.is_fair() {
+            return self.lease_fairly(session, row, most, taken).await;
+        }
+        let quota = [(row.name.clone(), most)];
+        let call = LeaseCall::new((self.request, self.hints), &quota, most, true, taken);
+        let rows = session.query(Sql::Reserve, &call.params()).await?;
+        call.answer(&rows)
+    }
+
+    async fn lease_fairly(
+        &self,
+        session: &Session<'_>,
+        row: &QueueRow,
+        limit: usize,
+        taken: AnswerBytes,
+    ) -> Outcome<Answer> {
+        let request = self.request;
+        let (limit, nonce) = (limit as i32, nonce_uuid(request.nonce));
+        let (ttl, worker) = (millis(request.ttl.get()), request.worker.as_str());
+        let (taken, most) = (bytes(taken.taken()), bytes(ANSWER_BYTES));
+        let params = params![row.id, limit, nonce, ttl, worker, taken, most];
+        let rows = session.query(Sql::ReserveFair, params).await?;
+        Answer::read(&rows, std::slice::from_ref(&row.name))
+    }
+}
+
+/// A number of bytes as statements take it.
+pub(super) fn bytes(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 impl Leased {

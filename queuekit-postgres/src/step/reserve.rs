@@ -7,14 +7,14 @@ use queuekit_core::lifecycle::Budget;
 use queuekit_core::{Ack, AckOutcome, JobId, NackOutcome, QueueName, Reserve};
 
 use super::hints::Hints;
-use super::lease::{Answer, Granted, LeaseCall};
+use super::lease::{Granted, LeaseCall};
 use super::reclaim::{Refusal, reclaim, refuse};
 use super::settle::AckCall;
 use super::{Change, ack, dirty_keys, nack};
 use crate::error::{Failure, Outcome};
 use crate::params::params;
 use crate::queues::{self, Known, QueueRow};
-use crate::row::{millis, nonce_uuid, unsigned};
+use crate::row::unsigned;
 use crate::session::Session;
 use crate::statements::Sql;
 
@@ -61,8 +61,8 @@ impl Round<'_> {
     /// Does everything in one statement, or says that the rest is unfinished.
     pub(crate) async fn try_fast(&self, session: &Session<'_>) -> Outcome<Done> {
         let mut done = Done::new(self.request.limit);
-        let lease =
-            LeaseCall::new((self.request, self.hints), &self.quotas, self.request.limit, false);
+        let (limit, bytes) = (self.request.limit, done.budget.answer);
+        let lease = LeaseCall::new((self.request, self.hints), &self.quotas, limit, false, bytes);
         let rows = match self.settlement.filter(|settlement| !settlement.is_empty()) {
             None if self.request.limit == 0 => return Ok(done),
             None => session.settle(Sql::Reserve, &lease.params()).await?,
@@ -76,6 +76,7 @@ impl Round<'_> {
             }
         };
         let answer = lease.answer(&rows)?;
+        answer.count(&mut done.budget.answer);
         done.unfinished = answer.unfinished;
         done.next_due_in = Some(answer.next_due_in);
         done.refused = answer.refused();
@@ -107,7 +108,7 @@ impl Round<'_> {
             done.settled = Some((acked, nacked));
             done.stirred = stirred;
         }
-        if self.request.limit > got {
+        if self.request.limit > got && !done.budget.answer.is_full() {
             let names: Vec<QueueName> = self.quotas.iter().map(|(name, _)| name.clone()).collect();
             reclaim(session, &names, self.hints, &mut done.budget).await?;
             let mut left = self.request.limit - got;
@@ -120,6 +121,9 @@ impl Round<'_> {
                 match self.lease_from(session, row, most, &mut done, savepoints).await? {
                     Some(leased) => left -= leased,
                     None => return Ok(None),
+                }
+                if done.budget.answer.is_full() {
+                    break;
                 }
             }
         }
@@ -174,7 +178,8 @@ impl Round<'_> {
             if savepoints {
                 session.control(Sql::Savepoint).await?;
             }
-            let answer = self.lease_next(session, row, most - got).await?;
+            let bytes = done.budget.answer;
+            let answer = self.lease_next(session, row, most - got, bytes).await?;
             if let Some(before) = answer.rows.iter().position(|row| row.refusal.is_some()) {
                 if !savepoints {
                     return Ok(None);
@@ -184,7 +189,8 @@ impl Round<'_> {
                 session.control(Sql::SavepointRollback).await?;
                 self.hints.forget();
                 if before > 0 {
-                    let answer = self.lease_next(session, row, before).await?;
+                    let answer = self.lease_next(session, row, before, bytes).await?;
+                    answer.count(&mut done.budget.answer);
                     got += answer.rows.len();
                     done.leases.extend(answer.into_leases(self.request));
                 }
@@ -197,42 +203,14 @@ impl Round<'_> {
                 continue;
             }
             let leased = answer.rows.len();
+            answer.count(&mut done.budget.answer);
             done.leases.extend(answer.into_leases(self.request));
             got += leased;
-            if leased == 0 || row.settings.per_key == 1 {
+            if leased == 0 || row.settings.per_key == 1 || done.budget.answer.is_full() {
                 break;
             }
         }
         Ok(Some(got))
-    }
-
-    async fn lease_next(
-        &self,
-        session: &Session<'_>,
-        row: &QueueRow,
-        most: usize,
-    ) -> Outcome<Answer> {
-        if row.is_fair() {
-            return self.lease_fairly(session, row, most).await;
-        }
-        let quota = [(row.name.clone(), most)];
-        let call = LeaseCall::new((self.request, self.hints), &quota, most, true);
-        let rows = session.query(Sql::Reserve, &call.params()).await?;
-        call.answer(&rows)
-    }
-
-    async fn lease_fairly(
-        &self,
-        session: &Session<'_>,
-        row: &QueueRow,
-        limit: usize,
-    ) -> Outcome<Answer> {
-        let request = self.request;
-        let (limit, nonce) = (limit as i32, nonce_uuid(request.nonce));
-        let (ttl, worker) = (millis(request.ttl.get()), request.worker.as_str());
-        let params = params![row.id, limit, nonce, ttl, worker];
-        let rows = session.query(Sql::ReserveFair, params).await?;
-        Answer::read(&rows, std::slice::from_ref(&row.name))
     }
 
     pub(crate) async fn next_due_in(&self, session: &Session<'_>) -> Outcome<Option<Duration>> {

@@ -1,14 +1,16 @@
 //! Rows of schedules (contract R15).
 
+use queuekit_core::backend::AnswerBytes;
 use queuekit_core::capability::{
     ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow, ScheduleRows,
 };
-use queuekit_core::limits::Limits;
+use queuekit_core::limits::{ANSWER_BYTES, Limits};
 use queuekit_core::retry::queue_full_retry_after;
 use queuekit_core::{Bytes, EnqueueOutcome, ScheduleName, Timestamp};
 use tokio_postgres::Row;
 
 use super::enqueue::Asked;
+use super::lease::bytes;
 use crate::error::{Outcome, unreadable};
 use crate::params::params;
 use crate::session::Session;
@@ -23,25 +25,43 @@ pub(crate) async fn find_schedules(
     session: &Session<'_>,
     query: &ScheduleQuery,
 ) -> Outcome<ScheduleRows> {
-    let most = |limit: &usize| i64::try_from(*limit).unwrap_or(i64::MAX);
+    // One more than wanted shows whether there are more.
+    let most = bytes(query.limit().saturating_add(1));
+    let most_bytes = bytes(ANSWER_BYTES);
     let rows = match query {
         ScheduleQuery::Named(name) => session.query(Sql::Schedule, params![name.as_str()]).await?,
-        ScheduleQuery::After(after, limit) => {
+        ScheduleQuery::After(after, _) => {
             let after = after.as_ref().map_or("", ScheduleName::as_str);
-            session.query(Sql::SchedulesAfter, params![after, most(limit)]).await?
+            session.query(Sql::SchedulesAfter, params![after, most, most_bytes]).await?
         }
-        ScheduleQuery::Due(limit) => session.query(Sql::SchedulesDue, params![most(limit)]).await?,
+        ScheduleQuery::Due(after, _) => {
+            let place = after.as_ref().map(|(at, name)| (at.as_millis(), name.as_str()));
+            let (at, name) = place.unwrap_or((i64::MIN, ""));
+            session.query(Sql::SchedulesDue, params![most, at, name, most_bytes]).await?
+        }
     };
     let first = rows.first().ok_or_else(|| unreadable("the store's clock"))?;
     let now = Timestamp::from_millis(first.try_get("now")?);
     let next: Option<i64> = match query {
-        ScheduleQuery::Due(_) => first.try_get("next_due_at")?,
+        ScheduleQuery::Due(..) => first.try_get("next_due_at")?,
         ScheduleQuery::Named(_) | ScheduleQuery::After(..) => None,
     };
     let next_due_in = next.map(|next| Timestamp::from_millis(next).since(now));
-    let mut found = ScheduleRows { now, rows: Vec::new(), next_due_in };
+    let mut found = ScheduleRows { now, next_due_in, ..ScheduleRows::default() };
+    if let ScheduleQuery::Named(_) = query {
+        found.rows.extend(schedule(first)?);
+        return Ok(found);
+    }
+    let mut of_answer = AnswerBytes::default();
     for row in &rows {
-        found.rows.extend(schedule(row)?);
+        if schedule(row)?.is_some_and(|row| !found.take(query, &mut of_answer, row)) {
+            return Ok(found);
+        }
+    }
+    // The statement has left out those that do not fit.
+    let looked_at: Option<i64> = first.try_get("looked_at")?;
+    if looked_at.is_some_and(|looked_at| looked_at > bytes(rows.len())) {
+        found.end(query);
     }
     Ok(found)
 }

@@ -1,9 +1,13 @@
 -- Takes back leases that ran out, and grants others (contract R5, R7). Needs lib/queue.lua,
--- lib/job.lua, lib/partition_key.lua and lib/change.lua.
--- ARGV: 1 to 6 as in exchange.lua.
+-- lib/job.lua, lib/partition_key.lua, lib/change.lua and lib/payload.lua.
+-- ARGV: 1 to 8 as in exchange.lua.
 local limit, reclaims, dead_letters = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local nonce, expires_at, worker = ARGV[4], format('%.0f', now + ARGV[5]), ARGV[6]
 local answer, granted, next_at = {}, 0, nil
+-- The bytes of the leases, and whether a job did not fit.
+local bytes, most_bytes, full = tonumber(ARGV[7]), tonumber(ARGV[8]), false
+-- The most jobs whose data is read at once: it may be large.
+local PART = 32
 
 -- Takes back leases that ran out, earliest first.
 local function reclaim()
@@ -33,10 +37,22 @@ local function reclaim()
     refresh_touched()
 end
 
+-- Counts the bytes of a job to be leased; false if it does not fit. The first fits whatever its
+-- size.
+local function fits(data)
+    local size = #data
+    if KEYS[QUEUE.next] and sub(data, DATA.flag) == '2' then
+        size = size + Payload.length(data)
+    end
+    full = bytes > 0 and bytes + size > most_bytes
+    bytes = full and bytes or bytes + size
+    return not full
+end
+
 -- The job has been leased.
 local function grant(id, state, data, key)
     granted = granted + 1
-    local told = 5 + granted * 3
+    local told = 7 + granted * 3
     answer[told - 2], answer[told - 1], answer[told] = id, state, data
     if fair then
         PartitionKey.served(key)
@@ -140,16 +156,22 @@ local function take_out(job, member, level, at)
     PartitionKey.refresh(sub(member, ENTRY.rest))
 end
 
--- Leases the job of a member of `ready`, or takes it out; false if no more may be taken out in this
--- call.
+-- Leases the job of a member of `ready`, or takes it out; false if no more may be leased or taken
+-- out in this call.
 local function meet(member, score, data, state)
     local id, key = sub(member, ENTRY.id), sub(member, ENTRY.rest)
     met[id] = true
     if is_first(data or '', state, key) then
+        if not fits(data) then
+            return false
+        end
         lease_first(member, id, key, data)
     else
         local job = Job.job_of(id, data or '', state or nil, member)
         if job.state == 'p' and not job.corrupt and not is_late(job.deadline) then
+            if not fits(job.data) then
+                return false
+            end
             lease(job)
         elseif dead_letters == 0 then
             return false
@@ -163,7 +185,7 @@ local function meet(member, score, data, state)
     return true
 end
 
--- Leases the newcomers before a place; false if no more may be taken out in this call.
+-- Leases the newcomers before a place; false as of `meet`.
 local function meet_newcomers(score, member)
     while newcomers[1] and granted < limit and is_before(newcomers[1], score, member) do
         local it = table.remove(newcomers, 1)
@@ -176,18 +198,20 @@ local function meet_newcomers(score, member)
 end
 
 -- Leases the first jobs of a window of `ready`, those with these ids, and the newcomers among them
--- and up to a score; false if no more may be taken out in this call.
+-- and up to a score; false as of `meet`.
 local function walk(window, ids, keys, up_to)
     local data, states = {}, {}
-    if #ids > 0 then
-        data = call('HMGET', Q.data, unpack(ids))
-        states = call('HMGET', Q.state, unpack(ids))
-    end
     if next(keys) then
         PartitionKey.fetch(keys)
     end
     local goes_on = true
     for item, id in ipairs(ids) do
+        local of_part = (item - 1) % PART + 1
+        if of_part == 1 then
+            local last = math.min(item + PART - 1, #ids)
+            data = call('HMGET', Q.data, unpack(ids, item, last))
+            states = call('HMGET', Q.state, unpack(ids, item, last))
+        end
         local member, score = window[item * 2 - 1], tonumber(window[item * 2])
         if newcomers[1] then
             goes_on = meet_newcomers(score, member)
@@ -196,7 +220,7 @@ local function walk(window, ids, keys, up_to)
             break
         end
         if not met[id] then
-            goes_on = meet(member, score, data[item], states[item])
+            goes_on = meet(member, score, data[of_part], states[of_part])
         end
     end
     goes_on = goes_on and meet_newcomers(up_to, '')
@@ -273,7 +297,7 @@ local function due_of(key)
 end
 
 -- Leases a job of each of these keys, up to the first job that is taken out: its key still has its
--- turn. False if no more may be taken out in this call.
+-- turn. False as of `meet`.
 local function serve(keys)
     local ids, found, of_round = {}, {}, {}
     for _, key in ipairs(keys) do
@@ -311,7 +335,8 @@ local function fairly()
         if not turn then
             return
         end
-        local keys = call('ZRANGE', Q.turns, turn, turn, 'BYSCORE', 'LIMIT', 0, limit - granted)
+        local most = math.min(PART, limit - granted)
+        local keys = call('ZRANGE', Q.turns, turn, turn, 'BYSCORE', 'LIMIT', 0, most)
         if not serve(keys) then
             return
         end
@@ -352,14 +377,15 @@ local function reserve(begun)
             strictly()
         end
     end
-    if granted < limit or limit == 0 then
+    if (granted < limit and not full) or limit == 0 then
         answer[5] = next_event()
     else
-        -- One marker wakes one sleeper: a call that leased its whole limit sets it again for the
+        -- One marker wakes one sleeper: a call that leased all that it may sets it again for the
         -- next.
         stirred = true
     end
     answer[3], answer[4] = reclaims, dead_letters
+    answer[6], answer[7] = format('%.0f', bytes), full and 1 or 0
 end
 
 return { reserve = reserve }

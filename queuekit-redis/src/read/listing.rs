@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::mem::take;
 use std::time::{Duration, Instant};
 
-use queuekit_core::backend::Listed;
+use queuekit_core::backend::{AnswerBytes, Listed};
 use queuekit_core::{Job, JobFilter, JobId, Page, QueueName, Result, StatusSet, Timestamp};
 
 use super::position::{Position, section_name};
@@ -23,8 +23,6 @@ const SLICE: usize = 200;
 const SCRIPTS: usize = 250;
 /// A script that reads large jobs whole ends with the job that reaches this size.
 const SCRIPT_BYTES: u64 = 1024 * 1024;
-/// A page ends with the large jobs that reach this size together.
-const PAGE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// A job that a script has read, without its payload and the like if they are large.
 struct Head {
@@ -49,8 +47,7 @@ struct Pager<'f> {
     examined: usize,
     /// How many scripts it has run.
     scripts: usize,
-    /// The bytes of the large jobs on it.
-    bytes: u64,
+    bytes: AnswerBytes,
     begun: Instant,
 }
 
@@ -68,7 +65,7 @@ impl RedisStore {
             items: Vec::new(),
             examined: 0,
             scripts: 0,
-            bytes: 0,
+            bytes: AnswerBytes::default(),
             begun: Instant::now(),
         };
         let mut queues = match &filter.queue {
@@ -136,25 +133,32 @@ impl Pager<'_> {
             }
             let most = SLICE.min(EXAMINED - self.examined);
             let left = self.time_left();
-            let slice = self.store.slice(left, queue, statuses, after, most).await?;
+            let slice = self.store.slice(left, queue, statuses, after.clone(), most).await?;
             self.scripts += 1;
             let (mut matching, mut left_out) = (Vec::new(), 0);
             for head in slice.jobs {
                 self.examined += 1;
                 if let Some(job) = head.job.filter(|job| self.wants(statuses, job)) {
+                    let of_head = usize::try_from(head.left_out).unwrap_or(usize::MAX);
+                    if !self.bytes.admit(job.bytes().saturating_add(of_head)) {
+                        self.add(queue, statuses, matching).await?;
+                        return Ok(Some(after));
+                    }
                     left_out += head.left_out;
                     matching.push((job, head.left_out > 0));
                 }
                 let found = self.items.len() + matching.len();
                 let is_long = found == self.filter.limit.get() || self.examined == EXAMINED;
                 if is_long || left_out >= SCRIPT_BYTES {
-                    self.add(queue, statuses, take(&mut matching), take(&mut left_out)).await?;
+                    self.add(queue, statuses, take(&mut matching)).await?;
+                    left_out = 0;
                     if self.is_full() || self.is_late() {
                         return Ok(Some(head.place));
                     }
                 }
+                after = head.place;
             }
-            self.add(queue, statuses, matching, left_out).await?;
+            self.add(queue, statuses, matching).await?;
             match slice.end {
                 Some(end) => after = end,
                 None => return Ok(None),
@@ -169,7 +173,6 @@ impl Pager<'_> {
         queue: &QueueName,
         statuses: StatusSet,
         matching: Vec<(Job, bool)>,
-        left_out: u64,
     ) -> Result<()> {
         let large = matching.iter().filter(|(_, is_head)| *is_head);
         let ids: Vec<JobId> = large.map(|(job, _)| job.id).collect();
@@ -179,7 +182,6 @@ impl Pager<'_> {
             let jobs = self.store.jobs_at(left, "list_jobs", queue, &ids).await?;
             whole.extend(jobs.into_iter().map(|shown| (shown.job.id, shown.job)));
             self.scripts += 1;
-            self.bytes += left_out;
         }
         for (job, is_head) in matching {
             let job = if is_head { whole.remove(&job.id) } else { Some(job) };
@@ -189,9 +191,7 @@ impl Pager<'_> {
     }
 
     fn is_full(&self) -> bool {
-        self.items.len() == self.filter.limit.get()
-            || self.examined == EXAMINED
-            || self.bytes >= PAGE_BYTES
+        self.items.len() == self.filter.limit.get() || self.examined == EXAMINED
     }
 
     /// Whether the page has looked at enough, or half of the call's time is over: then the next

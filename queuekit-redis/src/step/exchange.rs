@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use queuekit_core::backend::AnswerBytes;
 use queuekit_core::lifecycle::Budget;
+use queuekit_core::limits::ANSWER_BYTES;
 use queuekit_core::{
     Ack, AckOutcome, Lease, LeaseToken, Nack, NackKind, NackOutcome, QueueName, Reserve, Timestamp,
 };
@@ -50,8 +52,8 @@ impl Ask<'_> {
 
 /// The arguments of the script: what is asked of the queue, if anything, and what is settled.
 pub(crate) fn args(ask: Option<&Ask<'_>>, settles: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
-    let mut args = ask.map_or_else(
-        || vec![Vec::new(); 6],
+    let mut args: Vec<Vec<u8>> = ask.map_or_else(
+        || (0..8).map(|at| if at == 5 { Vec::new() } else { b"0".to_vec() }).collect(),
         |ask| {
             let number = |number: usize| number.to_string().into_bytes();
             vec![
@@ -61,12 +63,11 @@ pub(crate) fn args(ask: Option<&Ask<'_>>, settles: Vec<Vec<u8>>) -> Vec<Vec<u8>>
                 ask.request.nonce.as_bytes().to_vec(),
                 millis(ask.request.ttl.get()).to_string().into_bytes(),
                 ask.request.worker.as_str().into(),
+                number(ask.budget.answer.taken()),
+                number(ANSWER_BYTES),
             ]
         },
     );
-    if ask.is_none() {
-        args[..5].iter_mut().for_each(|arg| *arg = b"0".to_vec());
-    }
     match settles.is_empty() {
         true => args.extend([b"0".to_vec(), b"0".to_vec()]),
         false => args.extend(settles),
@@ -149,8 +150,12 @@ impl Answer {
         let outcomes = bytes_of(parts.next()?)?;
         let now = Timestamp::from_millis(number_of(parts.next()?)?);
         let mut number = || number_of(parts.next()?).and_then(|left| usize::try_from(left).ok());
-        let budget = Budget { reclaims: number()?, dead_letters: number()? };
+        let (reclaims, dead_letters) = (number()?, number()?);
         let next = String::from_utf8(bytes_of(parts.next()?)?).ok()?;
+        let mut number = || number_of(parts.next()?).and_then(|left| usize::try_from(left).ok());
+        let mut answer = AnswerBytes::default();
+        answer.set(number()?, number()? == 1);
+        let budget = Budget { reclaims, dead_letters, answer };
         let (mut acks, mut nacks) = (Vec::new(), Vec::new());
         for outcome in outcomes {
             match outcome {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use queuekit_core::backend::Division;
+use queuekit_core::backend::{Division, Taken};
 use queuekit_core::lifecycle::Budget;
 use queuekit_core::{Lease, QueueName, Reserve, Reserved};
 
@@ -26,7 +26,7 @@ pub(crate) struct Round<'a> {
 /// Shares the budget among these queues so that all together keep it. If they are too many, it
 /// covers some of them, others each time. None if nothing is left.
 pub(crate) fn share(budget: Budget, queues: &mut Vec<&QueueName>) -> Option<Budget> {
-    let Budget { reclaims, dead_letters } = budget;
+    let Budget { reclaims, dead_letters, answer } = budget;
     let most = reclaims.min(dead_letters).min(queues.len());
     if most == 0 {
         return None;
@@ -34,7 +34,7 @@ pub(crate) fn share(budget: Budget, queues: &mut Vec<&QueueName>) -> Option<Budg
     let from = fastrand::usize(..queues.len());
     queues.rotate_left(from);
     queues.truncate(most);
-    Some(Budget { reclaims: reclaims / most, dead_letters: dead_letters / most })
+    Some(Budget { reclaims: reclaims / most, dead_letters: dead_letters / most, answer })
 }
 
 impl<'a> Round<'a> {
@@ -65,7 +65,8 @@ impl<'a> Round<'a> {
     }
 
     pub(crate) fn took(&mut self, queue: &QueueName, part: Option<Part<'a>>, answer: Answer) {
-        self.division.got(answer.leases.len());
+        let is_full = answer.budget.answer.is_full();
+        self.division.got(Taken { jobs: answer.leases.len(), is_full });
         self.budget = answer.budget;
         self.leases.extend(answer.leases);
         self.next_in.retain(|(name, _)| name != queue);

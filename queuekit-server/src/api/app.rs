@@ -10,7 +10,7 @@ use queuekit::{Client, ErrorKind, Job, JobId, Timestamp};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use super::batching::{BUDGET_BYTES, RecentSizes};
+use super::answer_memory::{BUDGET_BYTES, RecentSizes};
 use super::figures::{Figures, FiguresCache};
 use super::work::worker_limit::WorkerLimit;
 use crate::web::fair_share::SharePermit;

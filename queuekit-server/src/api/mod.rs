@@ -3,9 +3,9 @@
 
 #![allow(unused_qualifications, reason = "the macros that describe routes qualify names")]
 
+mod answer_memory;
 mod app;
 mod audit;
-mod batching;
 mod docs;
 mod event_retention;
 mod events;

@@ -8,12 +8,12 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use queuekit::schedules::{Definition, Schedule, ScheduleEntry, ScheduleName, Scheduler};
+use queuekit::store::backend::AnswerBytes;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::app::App;
 use super::audit::audited;
-use super::batching::BatchSizer;
 use super::params::{Named, Params};
 use super::quota_charge::{QuotaCharge, QuotaCounted, with_quota};
 use crate::web::{Caller, Json, ManageScope, Problem, Scope, response_budget};
@@ -57,26 +57,20 @@ pub(super) async fn list_schedules(
     let mut after = query.after.map(ScheduleName::new).transpose()?;
     let budget = app.budget(&caller).await?;
     let (scheduler, mut schedules) = (app.client().schedules(), Vec::new());
-    let mut sizer = BatchSizer::new(PAGE);
+    // A page ends only at a schedule that the caller may see, because `after` names it.
+    let (mut bytes, mut last) = (AnswerBytes::default(), None);
     'page: loop {
-        let part = sizer.part();
-        let page = scheduler.list(after.as_ref(), part).await?;
-        let is_last = page.len() < part;
-        for entry in page {
-            after = Some(entry.name.clone());
-            if !sees(&caller, &entry) {
-                sizer.passed(size(&entry));
-                continue;
-            }
-            let is_enough = sizer.took([size(&entry)]);
-            schedules.push(ScheduleBody::of(entry, true));
-            // A page ends only at a schedule that the caller may see, because `after` names it.
-            if is_enough {
+        let page = scheduler.list(after.as_ref(), PAGE).await?;
+        for entry in page.schedules.into_iter().filter(|entry| sees(&caller, entry)) {
+            if schedules.len() == PAGE || !bytes.admit(size(&entry)) {
+                after = last;
                 break 'page;
             }
+            last = Some(entry.name.clone());
+            schedules.push(ScheduleBody::of(entry, true));
         }
-        if is_last {
-            after = None;
+        after = page.after;
+        if after.is_none() {
             break;
         }
     }

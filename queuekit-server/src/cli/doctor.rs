@@ -210,7 +210,7 @@ impl Report {
     async fn ask_clock(&mut self, store: &dyn Backend) -> queuekit::Result<()> {
         let Some(schedules) = store.capabilities().schedules else { return Ok(()) };
         let asked = SystemClock::default().now();
-        let told = schedules.find_schedules(&ScheduleQuery::Due(1)).await?.now;
+        let told = schedules.find_schedules(&ScheduleQuery::Due(None, 1)).await?.now;
         self.examine_clock(asked, told, SystemClock::default().now());
         Ok(())
     }

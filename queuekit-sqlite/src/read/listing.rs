@@ -1,6 +1,6 @@
 //! Reading jobs, page by page (contract R8.2).
 
-use queuekit_core::backend::Listed;
+use queuekit_core::backend::{AnswerBytes, Listed};
 use queuekit_core::{
     Error, ErrorKind, Job, JobFilter, Page, QueueName, Result, State, Status, StatusSet,
 };
@@ -45,6 +45,9 @@ struct Pager<'f> {
     filter: &'f JobFilter,
     items: Vec<Job>,
     examined: usize,
+    bytes: AnswerBytes,
+    /// The last job that it looked at, and that does not have to come again.
+    last: Option<Position>,
     frontiers: Frontiers,
 }
 
@@ -57,8 +60,14 @@ columns! {
 impl Step<'_> {
     pub(crate) fn list_jobs(&mut self, filter: &JobFilter) -> Result<Page<Job>> {
         let position = filter.position()?.map(position_of).transpose()?;
-        let mut pager =
-            Pager { filter, items: Vec::new(), examined: 0, frontiers: Frontiers::default() };
+        let mut pager = Pager {
+            filter,
+            items: Vec::new(),
+            examined: 0,
+            bytes: AnswerBytes::default(),
+            last: None,
+            frontiers: Frontiers::default(),
+        };
         let mut queues = self.listed_queues(filter, position.as_ref())?;
         let beyond = (queues.len() > QUEUES).then(|| queues.pop()).flatten();
         for queue in queues {
@@ -70,9 +79,9 @@ impl Step<'_> {
                 }
                 let after = after.filter(|after| after.section == section);
                 let after = after.and_then(|after| after.place.clone());
-                let place = self.list_section(&queue, statuses, after, &mut pager)?;
-                if place.is_some() {
-                    return pager.page(Some(Position { queue: queue.name, section, place }));
+                if self.list_section(&queue, section, statuses, after, &mut pager)? {
+                    let last = pager.last.take();
+                    return pager.page(last);
                 }
             }
         }
@@ -93,14 +102,15 @@ impl Step<'_> {
         Ok(queue.into_iter().collect())
     }
 
-    /// Adds the jobs of a section to the page. Returns where the page ended, if it is full.
+    /// Adds the jobs of a section to the page. Returns whether the page is full.
     fn list_section(
         &mut self,
         queue: &QueueRow,
+        section: usize,
         statuses: StatusSet,
         mut after: Option<Place>,
         pager: &mut Pager<'_>,
-    ) -> Result<Option<Place>> {
+    ) -> Result<bool> {
         loop {
             let slice = self.slice(queue, statuses, after.as_ref())?;
             let is_last = slice.len() < SLICE;
@@ -109,16 +119,22 @@ impl Step<'_> {
                 if let Some(record) = self.job_of_key(key)? {
                     let status = self.status(&record, &mut pager.frontiers)?;
                     if statuses.contains(status) && self.matches(pager.filter, &record, status)? {
-                        pager.items.push(self.view(&record, status)?);
+                        let job = self.view(&record, status)?;
+                        if !pager.bytes.admit(job.bytes()) {
+                            return Ok(true);
+                        }
+                        pager.items.push(job);
                     }
                 }
+                let (queue, place) = (queue.name.clone(), place);
+                pager.last = Some(Position { queue, section, place: Some(place.clone()) });
                 if pager.is_full() {
-                    return Ok(Some(place));
+                    return Ok(true);
                 }
                 after = Some(place);
             }
             if is_last {
-                return Ok(None);
+                return Ok(false);
             }
         }
     }

@@ -245,6 +245,24 @@ impl<'c> Step<'c> {
         rows.collect::<rusqlite::Result<_>>().map_err(failed)
     }
 
+    /// Runs a statement that answers rows, and reads them as long as `take` wants more.
+    pub(crate) fn rows_while<C: Columns>(
+        &self,
+        sql: &'static str,
+        params: impl Params,
+        mut take: impl FnMut(&Row<'_>, &C) -> rusqlite::Result<bool>,
+    ) -> Result<()> {
+        let mut statement = self.prepare(sql)?;
+        let at = C::of(sql, &statement).map_err(failed)?;
+        let mut rows = statement.query(params).map_err(failed)?;
+        while let Some(row) = rows.next().map_err(failed)? {
+            if !take(row, &at).map_err(failed)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Runs a statement that answers nothing. Returns how many rows it changed.
     pub(crate) fn execute(&self, sql: &str, params: impl Params) -> Result<usize> {
         self.prepare(sql)?.execute(params).map_err(failed)

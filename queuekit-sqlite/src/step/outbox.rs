@@ -1,5 +1,6 @@
 //! The event log (contract R14).
 
+use queuekit_core::backend::AnswerBytes;
 use queuekit_core::capability::{Emission, EmitOutcome, EventFilter, EventPage, StoredSettings};
 use queuekit_core::event::{Event, EventId, EventSettings, Fate, NewEvent};
 use queuekit_core::{Bytes, IdempotencyKey, Kind, NewJob, PartitionKey, Result, Timestamp};
@@ -133,30 +134,27 @@ impl Step<'_> {
             }
             (None, None) => 0,
         };
-        let mut examined = 0;
-        while page.events.len() < limit && examined < EXAMINED {
-            let rows =
-                self.rows(EVENTS_AFTER, params![last, limit], |row, at: &EventColumns| {
-                    Ok((row.get::<_, i64>(at.seq)?, event(row, at, filter)?))
-                })?;
-            examined += rows.len();
-            let is_end = rows.len() < limit;
-            for (seq, event) in rows {
-                if filter.ends_before(seq.cast_unsigned()) {
-                    return Ok(page);
-                }
-                if page.events.len() == limit {
-                    page.cursor = Some(last.cast_unsigned());
-                    return Ok(page);
-                }
-                last = seq;
-                page.events.extend(event);
+        let (mut examined, mut bytes, mut is_end) = (0, AnswerBytes::default(), true);
+        let begin = last;
+        self.rows_while(EVENTS_AFTER, params![begin, EXAMINED + 1], |row, at: &EventColumns| {
+            let seq: i64 = row.get(at.seq)?;
+            if filter.ends_before(seq.cast_unsigned()) {
+                return Ok(false);
             }
-            if is_end {
-                return Ok(page);
+            is_end = false;
+            if page.events.len() == limit || examined == EXAMINED {
+                return Ok(false);
             }
-        }
-        page.cursor = Some(last.cast_unsigned());
+            if let Some(event) = event(row, at, filter)? {
+                if !bytes.admit(event.bytes()) {
+                    return Ok(false);
+                }
+                page.events.push(event);
+            }
+            (examined, last, is_end) = (examined + 1, seq, true);
+            Ok(true)
+        })?;
+        page.cursor = Some(last.cast_unsigned()).filter(|_| !is_end);
         Ok(page)
     }
 

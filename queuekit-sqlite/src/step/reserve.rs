@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use queuekit_core::backend::Taken;
 use queuekit_core::lifecycle::{Budget, Transition};
 use queuekit_core::{
     ErrorText, Kind, Lease, LeaseToken, Metadata, PartitionKey, Priority, QueueName, Reserve,
@@ -55,9 +56,10 @@ impl Step<'_> {
                 self.reclaim(queue, &mut budget)?;
             }
         }
-        request.queues.divide(request.limit, |name, most| match self.awake(name)? {
-            Some(queue) => self.lease_from(queue, most, request, &mut budget, &mut reserved.leases),
-            None => Ok(0),
+        request.queues.divide(request.limit, |name, most| {
+            let Some(queue) = self.awake(name)? else { return Ok(0.into()) };
+            let jobs = self.lease_from(queue, most, request, &mut budget, &mut reserved.leases)?;
+            Ok(Taken { jobs, is_full: budget.answer.is_full() })
         })?;
         reserved.more = budget.more(request.limit, reserved.leases.len());
         reserved.next_due_in = self.next_due_in(request.queues.names())?;
@@ -110,6 +112,7 @@ impl Step<'_> {
             slice = SLICE;
             for (used, mut candidate) in (1..).zip(candidates) {
                 match self.lease(queue, &mut candidate, request)? {
+                    Some(lease) if !budget.answer.admit(lease.bytes()) => return Ok(got),
                     Some(lease) => {
                         self.grant(&mut candidate.record, request)?;
                         leases.push(lease);

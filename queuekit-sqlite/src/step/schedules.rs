@@ -1,5 +1,6 @@
 //! Rows of schedules (contract R15).
 
+use queuekit_core::backend::AnswerBytes;
 use queuekit_core::capability::{
     ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow, ScheduleRows,
 };
@@ -18,19 +19,33 @@ impl Step<'_> {
     pub(crate) fn find_schedules(&self, query: &ScheduleQuery) -> Result<ScheduleRows> {
         let now = self.now.as_millis();
         let mut found = ScheduleRows { now: self.now, ..ScheduleRows::default() };
-        let rows = match query {
-            ScheduleQuery::Named(name) => self.rows(SCHEDULE, [name.as_str()], read)?,
-            ScheduleQuery::After(after, limit) => {
-                let after = after.as_ref().map_or("", ScheduleName::as_str);
-                self.rows(SCHEDULES_AFTER, params![after, limit], read)?
+        let mut bytes = AnswerBytes::default();
+        // One more than wanted shows whether there are more.
+        let most = query.limit().saturating_add(1);
+        match query {
+            ScheduleQuery::Named(name) => {
+                found.rows.extend(self.row(SCHEDULE, [name.as_str()], read)?.flatten());
             }
-            ScheduleQuery::Due(limit) => {
+            ScheduleQuery::After(after, _) => {
+                let after = after.as_ref().map_or("", ScheduleName::as_str);
+                self.rows_while(SCHEDULES_AFTER, params![after, most], |row, at| {
+                    Ok(read(row, at)?.is_none_or(|row| found.take(query, &mut bytes, row)))
+                })?;
+            }
+            ScheduleQuery::Due(after, _) => {
                 let next = self.value(SCHEDULE_NEXT, [now])?;
                 found.next_due_in = next.map(|next| Timestamp::from_millis(next).since(self.now));
-                self.rows(SCHEDULES_DUE, params![now, limit], read)?
+                let place = after.as_ref().map(|(at, name)| (at.as_millis(), name.as_str()));
+                let (at, name) = place.unwrap_or((i64::MIN, ""));
+                // The names first: to sort whole rows would hold all of them.
+                for name in self.column::<String>(SCHEDULES_DUE, params![now, at, name, most])? {
+                    let row = self.row(SCHEDULE, [name], read)?.flatten();
+                    if row.is_some_and(|row| !found.take(query, &mut bytes, row)) {
+                        break;
+                    }
+                }
             }
-        };
-        found.rows = rows.into_iter().flatten().collect();
+        }
         Ok(found)
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use queuekit_core::backend::AnswerBytes;
 use queuekit_core::lifecycle::Record;
 use queuekit_core::queue::{Count, Ends, HealthInput, Order, health};
 use queuekit_core::{
@@ -66,19 +67,19 @@ impl Data {
             }
         }
         let mut page = Page { items: Vec::new(), next: None };
-        let mut rest = found.into_iter();
-        for (examined, (position, (record, status))) in (1..).zip(rest.by_ref()) {
-            if record.is_listed_by(filter, status) {
-                page.items.push(record.view(status, self.now));
-            }
-            if page.items.len() == filter.limit.get() || examined == EXAMINED {
+        let (mut bytes, mut last) = (AnswerBytes::default(), None);
+        for (examined, (position, (record, status))) in found.into_iter().enumerate() {
+            let is_long = page.items.len() == filter.limit.get() || examined == EXAMINED;
+            let job = record.is_listed_by(filter, status).then(|| record.view(status, self.now));
+            if is_long || job.as_ref().is_some_and(|job| !bytes.admit(job.bytes())) {
                 // Names and numbers can always be written.
-                let position = serde_json::to_vec(&position).unwrap_or_default();
+                let position = serde_json::to_vec(&last).unwrap_or_default();
                 page.next = Some(filter.cursor_at(&position));
                 break;
             }
+            page.items.extend(job);
+            last = Some(position);
         }
-        page.next = page.next.filter(|_| rest.next().is_some());
         Ok(page)
     }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use queuekit_core::backend::Taken;
 use queuekit_core::lifecycle::{Budget, Record, Transition};
 use queuekit_core::queue::Order;
 use queuekit_core::{
@@ -26,7 +27,8 @@ impl Data {
         request.queues.divide(request.limit, |name, most| {
             let before = reserved.leases.len();
             self.lease_from(name, most, request, &mut budget, &mut reserved.leases);
-            Ok(reserved.leases.len() - before)
+            let jobs = reserved.leases.len() - before;
+            Ok(Taken { jobs, is_full: budget.answer.is_full() })
         })?;
         reserved.more = budget.more(request.limit, reserved.leases.len());
         let names = request.queues.names().iter();
@@ -69,8 +71,15 @@ impl Data {
         let mut candidates = self.candidates(name);
         let mut left = most;
         while left > 0 {
-            let Some(id) = self.take_next(name, &mut candidates) else { return };
-            if self.jobs.get(&id).is_some_and(|record| record.is_past_deadline(self.now)) {
+            let Some((key, id)) = self.next(name, &candidates) else { return };
+            let Some(record) = self.jobs.get(&id) else { return };
+            let is_late = record.is_past_deadline(self.now);
+            // The first that does not fit keeps its turn (R8.9).
+            if !is_late && !budget.answer.admit(record.lease_bytes()) {
+                return;
+            }
+            self.take(name, &key, &mut candidates);
+            if is_late {
                 if !budget.dead_letter() {
                     return;
                 }
@@ -106,7 +115,8 @@ impl Data {
         candidates
     }
 
-    fn take_next(&mut self, name: &QueueName, candidates: &mut Candidates) -> Option<JobId> {
+    /// The job whose turn it is, and its key.
+    fn next(&mut self, name: &QueueName, candidates: &Candidates) -> Option<(String, JobId)> {
         let queue = self.queues.get_mut(name)?;
         let key = if queue.settings.order == Order::Strict {
             let next = candidates.iter().filter_map(|(key, jobs)| Some((jobs.front()?, key)));
@@ -124,18 +134,25 @@ impl Data {
                 }
             }
             let turns = candidates.keys().filter_map(|key| Some((queue.turns.get(key)?.at, key)));
-            let key = turns.min()?.1.clone();
-            let turn = queue.turns.entry(key.clone()).or_default();
+            turns.min()?.1.clone()
+        };
+        let (_, id) = candidates.get(&key)?.front()?;
+        Some((key, *id))
+    }
+
+    /// Takes the next job of a key, whose next turn comes after those of all others.
+    fn take(&mut self, name: &QueueName, key: &str, candidates: &mut Candidates) {
+        if let Some(queue) = self.queues.get_mut(name)
+            && queue.settings.order == Order::Fair
+            && let Some(turn) = queue.turns.get_mut(key)
+        {
             queue.turn_served = queue.turn_served.max(turn.at);
             turn.at = queue.turn_served + 1;
-            key
-        };
-        let jobs = candidates.get_mut(&key)?;
-        let (_, id) = jobs.pop_front()?;
-        if jobs.is_empty() {
-            candidates.remove(&key);
         }
-        Some(id)
+        if let Some(jobs) = candidates.get_mut(key) {
+            jobs.pop_front();
+        }
+        candidates.retain(|_, jobs| !jobs.is_empty());
     }
 
     /// When the next job becomes due or the next lease expires (R5.1).

@@ -11,7 +11,6 @@ use utoipa::IntoParams;
 
 use super::CLOUD_EVENTS;
 use crate::api::app::App;
-use crate::api::batching::BatchSizer;
 use crate::api::params::Params;
 use crate::web::{Caller, Problem, Scope, response_budget};
 use crate::wire::{EventBody, EventsPageBody, Time};
@@ -53,15 +52,19 @@ pub(in crate::api) async fn list_events(
     caller.need_events()?;
     let filter = query.filter()?;
     let budget = app.budget(&caller).await?;
-    let (events, cursor) = page(&app, &caller, filter).await?;
-    let cursor = cursor.map(|cursor| cursor.to_string());
+    let outbox = app.store().capabilities().outbox.ok_or_else(|| Problem::unsupported("events"))?;
+    let page = outbox.list_events(&filter).await?;
+    let seen = |event: &&Event| caller.sees_kind(event.kind.as_str());
+    let cursor = page.cursor.map(|cursor| cursor.to_string());
     let wanted = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if !wanted.contains(CLOUD_EVENTS) {
-        let body = EventsPageBody { events: events.iter().map(EventBody::of).collect(), cursor };
+        let events = page.events.iter().filter(seen).map(EventBody::of).collect();
+        let body = EventsPageBody { events, cursor };
         return response_budget::answer(budget, serde_json::to_vec(&body).unwrap_or_default())
             .await;
     }
-    let written: queuekit::Result<Vec<String>> = events.iter().map(Event::to_cloud_event).collect();
+    let events = page.events.iter().filter(seen);
+    let written: queuekit::Result<Vec<String>> = events.map(Event::to_cloud_event).collect();
     let json = format!("[{}]", written?.join(","));
     let mut response = response_budget::answer(budget, json.into_bytes()).await?;
     let headers = response.headers_mut();
@@ -70,34 +73,6 @@ pub(in crate::api) async fn list_events(
         headers.insert("queuekit-cursor", cursor);
     }
     Ok(response)
-}
-
-/// The events of a page that the caller may see, and the cursor of the next page. A page ends when
-/// it is long enough or large enough.
-async fn page(
-    app: &App,
-    caller: &Caller,
-    mut filter: EventFilter,
-) -> Result<(Vec<Event>, Option<u64>), Problem> {
-    let outbox = app.store().capabilities().outbox.ok_or_else(|| Problem::unsupported("events"))?;
-    let (mut sizer, mut events) = (BatchSizer::new(filter.limit.get()), Vec::new());
-    loop {
-        let part = sizer.part();
-        filter.limit = PageSize::new(part)?;
-        let page = outbox.list_events(&filter).await?;
-        let is_short = page.events.len() < part;
-        let is_enough = sizer.took(page.events.iter().map(size));
-        let seen = page.events.into_iter().filter(|event| caller.sees_kind(event.kind.as_str()));
-        events.extend(seen);
-        if page.cursor.is_none() || is_short || is_enough {
-            return Ok((events, page.cursor));
-        }
-        filter.cursor = page.cursor;
-    }
-}
-
-fn size(event: &Event) -> usize {
-    event.data.len() + event.metadata.bytes()
 }
 
 impl EventQuery {

@@ -4,12 +4,11 @@ use axum::Json as Answer;
 use axum::extract::State;
 use axum::response::Response;
 use queuekit::Job;
-use queuekit::jobs::{Cursor, JobFilter, Page, PageSize, Why};
+use queuekit::jobs::{Cursor, JobFilter, Why};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::api::app::App;
-use crate::api::batching::BatchSizer;
 use crate::api::params::{Id, JobQuery, Params};
 use crate::web::{Caller, Problem, Scope, response_budget};
 use crate::wire::{JobForm, WhyBody};
@@ -96,33 +95,11 @@ pub(in crate::api) async fn page(
     caller.need(Scope::Read)?;
     caller.need_named(filter.queue.as_ref(), filter.kind.as_ref())?;
     let budget = app.budget(caller).await?;
-    let page = parts(app, filter).await?;
+    let page = app.store().list_jobs(&filter).await?;
     let jobs = page.items.iter().filter(|job| caller.sees(job)).collect();
     let cursor = page.next.as_ref().map(Cursor::to_string);
     let json = serde_json::to_vec(&PageBody { jobs, cursor }).unwrap_or_default();
     response_budget::answer(budget, json).await
-}
-
-/// Reads a page in parts, until it is long enough or large enough.
-async fn parts(app: &App, mut filter: JobFilter) -> Result<Page<Job>, Problem> {
-    let (mut sizer, mut items) = (BatchSizer::new(filter.limit.get()), Vec::new());
-    loop {
-        let part = sizer.part();
-        filter.limit = PageSize::new(part)?;
-        let page = app.store().list_jobs(&filter).await?;
-        let is_short = page.items.len() < part;
-        let is_enough = sizer.took(page.items.iter().map(size));
-        items.extend(page.items);
-        if page.next.is_none() || is_short || is_enough {
-            return Ok(Page { items, next: page.next });
-        }
-        filter.cursor = page.next;
-    }
-}
-
-fn size(job: &Job) -> usize {
-    let errors: usize = job.errors.iter().map(|failure| failure.error.as_str().len()).sum();
-    job.payload.len() + job.result.as_ref().map_or(0, |result| result.len()) + errors
 }
 
 fn reason(why: &Why) -> &'static str {

@@ -20,7 +20,6 @@ use utoipa::openapi::{ArrayBuilder, ObjectBuilder, Schema};
 use super::ttl;
 use super::undelivered::{self, UndeliveredLeases};
 use crate::api::app::App;
-use crate::api::batching::BUDGET_BYTES;
 use crate::web::memory_budget::RequestBudget;
 use crate::web::{Caller, Json, Problem, WorkScope};
 use crate::wire::{BATCH, LeasedBody, entries, items, millis};
@@ -108,7 +107,7 @@ pub(crate) async fn reserve(
         caller.need_queue(queue.as_str())?;
     }
     // Each call has its own nonce.
-    let request = |part| Reserve::new(queues.clone(), part, ttl, worker.clone());
+    let request = || Reserve::new(queues.clone(), limit, ttl, worker.clone());
     let (reserved, budget) = first(&app, &caller, queues.names(), limit, request, wait).await?;
     undelivered::respond(reserved, budget, |reserved| {
         let body = ReservedBody {
@@ -127,7 +126,7 @@ async fn first(
     caller: &Caller,
     queues: &[QueueName],
     limit: usize,
-    request: impl Fn(usize) -> queuekit::Result<Reserve>,
+    request: impl Fn() -> queuekit::Result<Reserve>,
     wait: Duration,
 ) -> Result<(UndeliveredLeases, RequestBudget), Problem> {
     // A call that does not wait does not count as a long poll.
@@ -137,7 +136,10 @@ async fn first(
     let wakeup = wakeups.map(|wakeups| wakeups.subscribe(queues)).transpose()?;
     let end = Instant::now() + wait;
     loop {
-        let (reserved, budget) = parts(app, caller, limit, &request).await?;
+        // Memory first: the store answers at most what an answer may have.
+        let budget = app.room_for(caller, app.recent_sizes().budget(limit)).await?;
+        let reserved = reserve_detached(app, request()?).await?;
+        app.recent_sizes().saw(reserved.sizes());
         let left = end.saturating_duration_since(Instant::now());
         if !reserved.is_empty() || left.is_zero() || app.stopping().is_cancelled() {
             return Ok((reserved, budget));
@@ -164,35 +166,6 @@ async fn first(
             () = app.stopping().cancelled() => {}
         }
     }
-}
-
-/// Reserves in parts, up to the limit or to the size of an answer; there may be more then.
-async fn parts(
-    app: &App,
-    caller: &Caller,
-    limit: usize,
-    request: impl Fn(usize) -> queuekit::Result<Reserve>,
-) -> Result<(UndeliveredLeases, RequestBudget), Problem> {
-    let mut sizer = app.recent_sizes().sizer(limit);
-    let mut part = sizer.part();
-    let mut budget = app.room_for(caller, app.recent_sizes().budget(part)).await?;
-    let mut all = reserve_detached(app, request(part)?).await?;
-    let mut taken = all.sizes().count();
-    let mut is_enough = sizer.took(all.sizes());
-    while taken == part && !is_enough {
-        part = sizer.part();
-        // If a later part fails, answer the jobs that are leased already.
-        let Ok(()) = budget.wait_for(BUDGET_BYTES).await else { break };
-        let Ok(next) = reserve_detached(app, request(part)?).await else { break };
-        taken = next.sizes().count();
-        is_enough = sizer.took(next.sizes());
-        all.join(next);
-    }
-    app.recent_sizes().saw(all.sizes());
-    if sizer.is_large() {
-        all.leave_some();
-    }
-    Ok((all, budget))
 }
 
 /// Reserves in its own task: if the client disconnects meanwhile, the leases are released.

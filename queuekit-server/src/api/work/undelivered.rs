@@ -13,7 +13,7 @@ use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use queuekit::Client;
 use queuekit::jobs::LeaseToken;
-use queuekit::store::{Nack, NackKind, Reserved};
+use queuekit::store::{Lease, Nack, NackKind, Reserved};
 
 use crate::api::app::App;
 use crate::web::Problem;
@@ -33,22 +33,9 @@ impl UndeliveredLeases {
         Self { client: app.client().clone(), reserved, tokens }
     }
 
-    /// Adds the leases of a later call.
-    pub(super) fn join(&mut self, mut later: Self) {
-        self.reserved.leases.append(&mut later.reserved.leases);
-        self.reserved.more = later.reserved.more;
-        self.reserved.next_due_in = later.reserved.next_due_in;
-        self.tokens.append(&mut later.tokens);
-    }
-
-    /// The bytes of each payload.
+    /// The bytes of each lease.
     pub(super) fn sizes(&self) -> impl Iterator<Item = usize> {
-        self.reserved.leases.iter().map(|lease| lease.payload.len())
-    }
-
-    /// Notes that there are more jobs, left for the next call.
-    pub(super) fn leave_some(&mut self) {
-        self.reserved.more = true;
+        self.reserved.leases.iter().map(Lease::bytes)
     }
 
     pub(super) fn is_empty(&self) -> bool {
