@@ -15,6 +15,7 @@ export class Retry extends Error {
 /** Thrown by a handler to run again after `delayMs`; no attempt is spent. */
 export class Release extends Retry {
   kind = "release";
+  cause = "snooze";
 }
 
 /** Thrown by a handler if no retry can help: the job is dead-lettered at once. */
@@ -74,21 +75,29 @@ export async function runOnce(run, handler, log) {
   try {
     if (!handler) {
       const delayMs = Math.min(60_000, 1000 * 2 ** releases);
-      throw new Release(`no handler for the kind ${kind}`, { delayMs });
+      const release = new Release(`no handler for the kind ${kind}`, { delayMs });
+      throw Object.assign(release, { cause: "unknown_kind" });
     }
     const result = await handler(run.payload, run);
     return dump(result) === undefined ? {} : { result };
   } catch (error) {
-    let { kind, delayMs } = error instanceof Retry ? error : new Retry();
+    let { kind, delayMs, cause } = error instanceof Release ? error : withoutCause(error);
     let text = textOf(error);
     log(`job ${id}, ${kind}: ${text}`);
     if (kind === "retry" && run.why === "timeout") {
       text = `timed out after ${timeout} ms: ${text}`;
     } else if (kind === "retry" && ["shutdown", "lease_lost"].includes(run.why)) {
       [kind, delayMs] = ["release", 0]; // It was interrupted, not at fault.
+      cause = run.why === "shutdown" ? "shutdown" : undefined;
     }
-    return { kind, error: text, delay_ms: delayMs };
+    return { kind, error: text, delay_ms: delayMs, cause };
   }
+}
+
+/** What an error other than a release asks for; its `cause` is that of JavaScript's errors. */
+function withoutCause(error) {
+  const { kind, delayMs } = error instanceof Retry ? error : new Retry();
+  return { kind, delayMs };
 }
 
 /** The error as text. Never fails and is valid Unicode: else no nack could be sent. */

@@ -203,7 +203,9 @@ export class Worker {
     await this.#until(() => !this.#runs.size || this.#forced, ms);
     const last = this.#forced ? 2000 : 10_000;
     const left = [...this.#runs.values()].filter((run) => !run.settled);
-    const release = { kind: "release", error: "the worker shut down", delay_ms: 0 };
+    const release = {
+      kind: "release", error: "the worker shut down", delay_ms: 0, cause: "shutdown",
+    };
     const nacks = left.map((run) => ({ token: run.token, ...release }));
     for (const run of left) {
       run.settled = true;

@@ -84,7 +84,7 @@ describe("worker", () => {
     const expected = [
       { token: "plain", kind: "retry", error: "TypeError: no\ufffd" },
       { token: "later", kind: "retry", error: "busy", delay_ms: 5 },
-      { token: "not now", kind: "release", error: "nap", delay_ms: 7 },
+      { token: "not now", kind: "release", error: "nap", delay_ms: 7, cause: "snooze" },
       { token: "never", kind: "fatal", error: "bad" },
       { token: "odd", kind: "retry", error: "it threw something that has no text" },
     ];
@@ -104,7 +104,7 @@ describe("worker", () => {
     [0, 3, 50].forEach((releases, i) => fake.lease(`${i}`, { kind: "toString", releases }));
     start({ t: () => {} });
     await fake.waitFor(() => nacks().length === 3);
-    assert.ok(nacks().every(({ kind }) => kind === "release"));
+    assert.ok(nacks().every(({ kind, cause }) => kind === "release" && cause === "unknown_kind"));
     assert.deepEqual(nacks().map(({ delay_ms }) => delay_ms), [1000, 8000, 60_000]);
   });
 

@@ -178,7 +178,8 @@ class WorkerTest(Faked):
         nacks = {nack.pop("token"): nack for nack in self.nacks()}
         self.assertEqual(nacks["plain"], {"kind": "retry", "error": "ValueError: no?"})
         self.assertEqual(nacks["later"], {"kind": "retry", "error": "busy", "delay_ms": 5})
-        self.assertEqual(nacks["not now"], {"kind": "release", "error": "nap", "delay_ms": 7})
+        self.assertEqual(nacks["not now"], {"kind": "release", "error": "nap", "delay_ms": 7,
+                                            "cause": "snooze"})
         self.assertEqual(nacks["never"], {"kind": "fatal", "error": "bad"})
 
     def test_a_result_that_is_no_json_fails_the_attempt(self):

@@ -181,6 +181,14 @@ macro_rules! __for_each_case {
                 r10_1_single_calls_turn_outcomes_into_errors
             }
 
+            releases {
+                r4_8_a_failure_tells_when_its_run_started
+                r4_8_releases_are_kept_apart_from_failures
+                r4_8_the_last_releases_are_kept
+                [Admin] r4_8_a_release_that_cancels_is_none
+                [Admin] r4_8_releases_outlast_the_end_and_a_retry
+            }
+
             queue_isolation {
                 r2_5_deleting_an_old_job_frees_no_key_of_another
                 r5_6_a_full_batch_reclaims_in_the_other_queues_too

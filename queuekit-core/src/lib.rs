@@ -53,7 +53,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use event::{EventDraft, EventId, Subscription, SubscriptionDraft};
 pub use job::{
     ErrorText, Failure, Job, JobDraft, JobId, LogLine, Metadata, NewJob, Payload, Priority,
-    Progress, Start, State, Status, StatusSet,
+    Progress, Release, ReleaseCause, Start, State, Status, StatusSet,
 };
 #[doc(hidden)]
 pub use json::{as_json, json_depth};

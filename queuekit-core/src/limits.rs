@@ -43,6 +43,8 @@ pub const BEAT_NAMES: usize = 100;
 pub const ERROR_BYTES: usize = 8 * 1024;
 /// Failures kept per job (R4.5).
 pub const FAILURES_KEPT: usize = 20;
+/// Releases kept per job (R4.8).
+pub const RELEASES_KEPT: usize = 20;
 /// Log lines kept per job (R3.8).
 pub const LOG_LINES_KEPT: usize = 100;
 /// Longest stored log line, in bytes (R3.8).

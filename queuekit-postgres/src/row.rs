@@ -1,7 +1,9 @@
 //! A job's row, without its large columns.
 
+use queuekit_core::limits::{FAILURES_KEPT, RELEASES_KEPT};
 use queuekit_core::{
-    ErrorText, JobId, Kind, LeaseToken, Nonce, Priority, State, Timestamp, WorkerId,
+    ErrorText, JobId, Kind, LeaseToken, Nonce, Priority, Release, ReleaseCause, State, Timestamp,
+    WorkerId,
 };
 use serde::{Deserialize, Serialize};
 use tokio_postgres::Row;
@@ -138,47 +140,100 @@ impl Record {
     }
 
     pub(crate) fn failures(&self) -> Vec<JobFailure> {
-        let stored = self.errors.as_deref().and_then(|text| serde_json::from_str(text).ok());
-        let stored: Vec<StoredFailure> = stored.unwrap_or_default();
-        stored.into_iter().map(StoredFailure::into_failure).collect()
+        self.run_ends().into_iter().filter_map(RunEnd::into_failure).collect()
     }
 
-    pub(crate) fn set_failures(&mut self, failures: Vec<JobFailure>) {
-        let stored: Vec<_> = failures.into_iter().map(StoredFailure::of).collect();
+    pub(crate) fn released(&self) -> Vec<Release> {
+        self.run_ends().into_iter().filter_map(RunEnd::into_release).collect()
+    }
+
+    /// Its last run failed now (contract R4.5).
+    pub(crate) fn add_failure(&mut self, now: Timestamp, error: &ErrorText) {
+        self.add_run_end(FAILURES_KEPT, |record| RunEnd::Failed {
+            attempt: record.attempts,
+            lease_seq: unsigned(record.lease_seq),
+            at: now,
+            started_at: record.started_at,
+            worker: record.worker.clone(),
+            error: error.clone(),
+        });
+    }
+
+    /// Its last run was released now (contract R4.8).
+    pub(crate) fn add_release(&mut self, now: Timestamp, cause: Option<ReleaseCause>) {
+        self.add_run_end(RELEASES_KEPT, |record| RunEnd::Released {
+            lease_seq: unsigned(record.lease_seq),
+            at: now,
+            started_at: record.started_at,
+            worker: record.worker.clone(),
+            cause: cause.map_or("", ReleaseCause::as_str).to_owned(),
+        });
+    }
+
+    /// Appends, and keeps the newest of the same kind.
+    fn add_run_end(&mut self, kept: usize, end: impl FnOnce(&Self) -> RunEnd) {
+        let end = end(self);
+        let mut ends = self.run_ends();
+        let same = |other: &RunEnd| other.is_release() == end.is_release();
+        if ends.iter().filter(|other| same(other)).count() >= kept
+            && let Some(oldest) = ends.iter().position(same)
+        {
+            ends.remove(oldest);
+        }
+        ends.push(end);
         // Numbers and texts only, so serialization cannot fail.
-        self.errors = serde_json::to_string(&stored).ok();
+        self.errors = serde_json::to_string(&ends).ok();
+    }
+
+    fn run_ends(&self) -> Vec<RunEnd> {
+        let stored = self.errors.as_deref().and_then(|text| serde_json::from_str(text).ok());
+        stored.unwrap_or_default()
     }
 }
 
-/// A failure as stored in the column `errors`.
+/// The end of a run that did not complete its job, as stored in the column `errors`: a release has
+/// a `cause`, which is empty if the worker did not say why.
 #[derive(Debug, Serialize, Deserialize)]
-struct StoredFailure {
-    attempt: u32,
-    lease_seq: u64,
-    at: Timestamp,
-    worker: Option<String>,
-    error: ErrorText,
+#[serde(untagged)]
+enum RunEnd {
+    Released {
+        lease_seq: u64,
+        at: Timestamp,
+        #[serde(default)]
+        started_at: Option<Timestamp>,
+        worker: Option<String>,
+        cause: String,
+    },
+    Failed {
+        attempt: u32,
+        lease_seq: u64,
+        at: Timestamp,
+        #[serde(default)]
+        started_at: Option<Timestamp>,
+        worker: Option<String>,
+        error: ErrorText,
+    },
 }
 
-impl StoredFailure {
-    fn of(failure: JobFailure) -> Self {
-        Self {
-            attempt: failure.attempt,
-            lease_seq: failure.lease_seq,
-            at: failure.at,
-            worker: failure.worker.map(|worker| worker.as_str().to_owned()),
-            error: failure.error,
-        }
+impl RunEnd {
+    fn is_release(&self) -> bool {
+        matches!(self, Self::Released { .. })
     }
 
-    fn into_failure(self) -> JobFailure {
-        JobFailure {
-            attempt: self.attempt,
-            lease_seq: self.lease_seq,
-            at: self.at,
-            worker: self.worker.and_then(|worker| WorkerId::new(worker).ok()),
-            error: self.error,
-        }
+    fn into_failure(self) -> Option<JobFailure> {
+        let Self::Failed { attempt, lease_seq, at, started_at, worker, error } = self else {
+            return None;
+        };
+        let worker = worker.and_then(|worker| WorkerId::new(worker).ok());
+        Some(JobFailure { attempt, lease_seq, at, started_at, worker, error })
+    }
+
+    fn into_release(self) -> Option<Release> {
+        let Self::Released { lease_seq, at, started_at, worker, cause } = self else {
+            return None;
+        };
+        let worker = worker.and_then(|worker| WorkerId::new(worker).ok());
+        Some(Release { lease_seq, at, started_at, worker, cause: cause.parse().ok() })
     }
 }
 

@@ -23,7 +23,7 @@ for item = 1, #scanned[2], 2 do
         else
             call('HDEL', Q.data, id)
             call('HDEL', Q.state, id)
-            call('HDEL', Q.notes, id .. 'e', id .. 'r', id .. 'p', id .. 'l')
+            call('HDEL', Q.notes, id .. 'e', id .. 'r', id .. 'p', id .. 'l', id .. 'b')
         end
         return 1
     end

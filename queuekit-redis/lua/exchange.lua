@@ -6,7 +6,7 @@
 -- ttl in ms; 6 worker; 7 the bytes of the leases that the call has already; 8 most bytes; 9 how
 -- many acks, each from 11 on: id, token (as in STATE), result (+ and its bytes) or empty; 10 how
 -- many nacks, each after those: id, token, kind (t retry, l release, f fatal, c cancelled), delay
--- in ms, text.
+-- in ms, text: of a release its cause.
 -- Result: an outcome per ack (A acked, D done before, L lost, N unknown) and per nack (r retrying,
 -- x dead, b released, c cancelled, l lost, n unknown), in one text; now; how many leases might
 -- still be taken back, and how many jobs dead-lettered; ms to the next event, empty if there is
@@ -116,6 +116,7 @@ local function nack(id, token, kind, delay, text)
     Change.leave(job)
     job.state, job.at = 'p', now + delay
     if kind == 'l' then
+        Change.add_release(job, text)
         job.attempts, job.releases = job.attempts - 1, job.releases + 1
     end
     Change.enter(job)

@@ -1,18 +1,21 @@
 //! A job's records as bytes, and back.
 
+mod notes;
+
 use std::time::Duration;
 
 use bytes::Bytes;
 use queuekit_core::{
-    ErrorText, EventId, Failure, IdempotencyKey, Job, JobId, Kind, Lease, LeaseToken, LogLine,
-    Metadata, NewJob, Nonce, PartitionKey, Priority, Progress, QueueName, State, Status, Timestamp,
-    WorkerId, lifecycle,
+    ErrorText, EventId, IdempotencyKey, Job, JobId, Kind, Lease, LeaseToken, Metadata, NewJob,
+    Nonce, PartitionKey, Priority, QueueName, State, Status, Timestamp, WorkerId, lifecycle,
 };
 use redis::Value;
 use serde::{Deserialize, Serialize};
 
 use crate::layout::bytes::{Parts, put};
-use crate::layout::{DATA, FAILURE, LINE, NOTE, STATE};
+use crate::layout::{DATA, STATE};
+
+pub(crate) use notes::progress;
 
 /// The version of new records, which scripts check.
 const VERSION: u8 = b'1';
@@ -216,11 +219,12 @@ pub(crate) struct View {
     result: Vec<u8>,
     progress: Vec<u8>,
     logs: Vec<u8>,
+    released: Vec<u8>,
 }
 
 impl View {
     /// How many values the answer has per job.
-    pub(crate) const VALUES: usize = 9;
+    pub(crate) const VALUES: usize = 10;
 
     pub(crate) fn read(values: &mut impl Iterator<Item = Value>) -> Option<Self> {
         let mut next = || values.next().and_then(bytes_of);
@@ -234,6 +238,7 @@ impl View {
             result: next()?,
             progress: next()?,
             logs: next()?,
+            released: next()?,
         })
     }
 
@@ -291,55 +296,14 @@ impl View {
             State::Dead => Status::Dead,
             State::Cancelled => Status::Cancelled,
         };
-        job.errors = entries(&self.errors).filter_map(failure).collect();
+        job.errors = notes::failures(&self.errors);
+        job.released = notes::releases(&self.released);
         // An empty result is a result too.
         job.result = self.result.strip_prefix(b"+").map(Bytes::copy_from_slice);
-        job.progress = progress_of(&self.progress);
-        job.logs = entries(&self.logs).filter_map(log_line).collect();
+        job.progress = notes::progress_of(&self.progress);
+        job.logs = notes::log_lines(&self.logs);
         Some(job)
     }
-}
-
-/// Errors or log lines.
-fn entries(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    std::iter::from_fn(move || {
-        let (length, rest) = bytes.split_at_checked(NOTE.head.end)?;
-        let length = std::str::from_utf8(length).ok()?.parse().ok()?;
-        let (entry, rest) = rest.split_at_checked(length)?;
-        bytes = rest;
-        Some(entry)
-    })
-}
-
-fn failure(entry: &[u8]) -> Option<Failure> {
-    let parts = Parts(entry);
-    let tail = entry.get(FAILURE.head.end..)?;
-    let nul = tail.iter().position(|byte| *byte == 0)?;
-    let (worker, error) = (std::str::from_utf8(&tail[..nul]).ok()?, &tail[nul + 1..]);
-    Some(Failure {
-        attempt: u32::try_from(parts.hex(FAILURE.attempts)?).ok()?,
-        lease_seq: parts.hex(FAILURE.lease_seq)?,
-        at: parts.decimal_time(FAILURE.at)?,
-        worker: WorkerId::new(worker).ok(),
-        error: ErrorText::from_bytes(error),
-    })
-}
-
-fn log_line(entry: &[u8]) -> Option<LogLine> {
-    let at = Parts(entry).decimal_time(LINE.at)?;
-    let text = String::from_utf8_lossy(entry.get(LINE.head.end..)?).into_owned();
-    Some(LogLine { at, text })
-}
-
-/// Progress as stored: the fraction's bits, then the message.
-pub(crate) fn progress(progress: &Progress) -> Vec<u8> {
-    format!("{:08x}{}", progress.fraction.to_bits(), progress.message).into_bytes()
-}
-
-fn progress_of(bytes: &[u8]) -> Option<Progress> {
-    let (bits, message) = std::str::from_utf8(bytes).ok()?.split_at_checked(8)?;
-    let fraction = f32::from_bits(u32::from_str_radix(bits, 16).ok()?);
-    Some(Progress::new(fraction, message))
 }
 
 pub(crate) fn job_id(bytes: &[u8]) -> Option<JobId> {

@@ -249,7 +249,8 @@ records! {
         length: 8,
     }
 
-    /// An error of a job, after the head of a note. After its own: the worker, NUL, the text.
+    /// An error of a job, after the head of a note. After its own: the worker, NUL, the text; since
+    /// version 2 also NUL, and when its lease was granted.
     FAILURE Failure {
         attempts: 4,
         lease_seq: SEQUENCE,
@@ -257,6 +258,15 @@ records! {
         at: DECIMAL_TIME,
         ;
         lease: attempts..lease_seq,
+    }
+
+    /// A release of a job, after the head of a note. After its own: the worker, NUL, the cause.
+    RELEASE Release {
+        lease_seq: SEQUENCE,
+        /// In decimal digits.
+        at: DECIMAL_TIME,
+        /// When the lease was granted.
+        started: TIME,
     }
 
     /// A log line of a job, after the head of a note. After its own: the text.

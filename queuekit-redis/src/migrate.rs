@@ -11,7 +11,12 @@ use crate::codec::bytes_of;
 use crate::repeat::Call;
 
 /// The version that this build writes and reads.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+/// The oldest version whose programs work with it. Version 2 keeps releases, which programs of
+/// version 1 would leave behind when they delete a job.
+const COMPATIBLE_FROM: u32 = 2;
+/// Sets the version if it is still the one that was read: another program may be newer.
+const SET_VERSION: &str = include_str!("../lua/set_version.lua");
 
 #[async_trait]
 impl Migrations for RedisStore {
@@ -25,10 +30,15 @@ impl Migrations for RedisStore {
 
     async fn up(&self) -> Result<SchemaStatus> {
         let mut status = self.status().await?;
-        if status.stored == 0 {
+        if status.stored < VERSION {
             let key = self.shared.keyspace.version();
-            let value = format!("{VERSION} {VERSION}");
-            let command = cmd("SET").arg(&key).arg(value).arg("NX").to_owned();
+            let read = match status.stored {
+                0 => String::new(),
+                stored => format!("{stored} {}", status.compatible_from),
+            };
+            let mut command = cmd("EVAL");
+            command.arg(SET_VERSION).arg(1).arg(&key).arg(read);
+            command.arg(format!("{VERSION} {COMPATIBLE_FROM}"));
             let set = Request::Command { key, command };
             self.call("migrate", Call::Repeatable, set).await?;
             status = self.status().await?;
@@ -38,8 +48,10 @@ impl Migrations for RedisStore {
     }
 
     fn pending(&self, stored: u32) -> Vec<Migration> {
-        let first = Migration { version: VERSION, compatible_from: VERSION, sql: String::new() };
-        if stored < VERSION { vec![first] } else { Vec::new() }
+        let all = [(1, 1), (VERSION, COMPATIBLE_FROM)];
+        let of =
+            |(version, compatible_from)| Migration { version, compatible_from, sql: String::new() };
+        all.into_iter().filter(|(version, _)| *version > stored).map(of).collect()
     }
 }
 

@@ -21,12 +21,17 @@ class Retry(Exception):
     def __init__(self, why: str = "", delay_ms: Optional[int] = None):
         super().__init__(why)
         self.delay_ms = delay_ms
+        self.cause = ""
 
 
 class Release(Retry):
     """Raised by a handler to run again after `delay_ms`; no attempt is spent."""
 
     kind = "release"
+
+    def __init__(self, why: str = "", delay_ms: Optional[int] = None, cause: str = "snooze"):
+        super().__init__(why, delay_ms)
+        self.cause = cause
 
 
 class Fatal(Retry):
@@ -75,19 +80,22 @@ def run_once(run: Context, handlers: Mapping[str, Handler]) -> Json:
     try:
         if kind not in handlers:
             later = min(60_000, 1000 << min(run.job.get("releases", 0), 6))
-            raise Release(f"no handler for the kind {kind}", later)
+            raise Release(f"no handler for the kind {kind}", later, "unknown_kind")
         result = handlers[kind](run.payload, run)
         dump(result)
         return {} if result is None else {"result": result}
     except BaseException as error:
         asked = error if isinstance(error, Retry) else Retry()
-        ended, delay, text = asked.kind, asked.delay_ms, _text(error)
+        ended, delay, text, cause = asked.kind, asked.delay_ms, _text(error), asked.cause
         log.warning("job %s, %s: %s", run.job["id"], ended, text, exc_info=asked is not error)
         if ended == "retry" and run.why == "timeout":
             text = f"timed out after {run.job.get('timeout_ms')} ms: {text}"
         elif ended == "retry" and run.why in ("shutdown", "lease_lost"):
             ended, delay = "release", 0  # It was interrupted, not at fault.
-        return {"kind": ended, "error": text, **({} if delay is None else {"delay_ms": delay})}
+            cause = "shutdown" if run.why == "shutdown" else ""
+        more = {"delay_ms": delay, "cause": cause or None}
+        told = {name: value for name, value in more.items() if value is not None}
+        return {"kind": ended, "error": text, **told}
 
 
 def _text(error: BaseException) -> str:

@@ -216,7 +216,8 @@ class Worker:
         self._wait(lambda: not self._runs or self._stops > 1, seconds)
         last = 2.0 if self._stops > 1 else 10.0
         left = [run for run in list(self._runs.values()) if self._is_first(run)]
-        release = {"kind": "release", "error": "the worker shut down", "delay_ms": 0}
+        release = {"kind": "release", "error": "the worker shut down", "delay_ms": 0,
+                   "cause": "shutdown"}
         nacks = [{"token": run.token, **release} for run in left]
         for run in left:
             run.cancel("shutdown")

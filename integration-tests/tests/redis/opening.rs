@@ -1,10 +1,12 @@
 //! What is refused when a store is opened, and who is warned (contract R11.2).
 
+use std::time::Duration;
+
 use crate::common::redis_store_fixture::RedisStage;
 use crate::common::store_fixture::{complete, create, lease, promptly};
 use queuekit_conformance::kit::{build, draft, unique};
 use queuekit_conformance::{skip, this_test};
-use queuekit_core::{Backend, ErrorKind};
+use queuekit_core::{Backend, BackendExt, ErrorKind, Nack, NackKind};
 use queuekit_integration_tests::servers::OwnRedis;
 use queuekit_redis::RedisStore;
 use redis::cmd;
@@ -41,18 +43,48 @@ async fn r11_2_a_server_that_may_lose_jobs_is_refused_unless_that_is_accepted() 
 async fn r11_2_what_a_newer_build_stored_is_always_refused() {
     let test = this_test!();
     let Some(stage) = RedisStage::open(test).await else { return };
-    let () = stage.ask(cmd("SET").arg(format!("{}:version", stage.prefix)).arg(2)).await;
-    let marked = cmd("SET").arg(format!("{}:version", stage.prefix)).arg("2 1").to_owned();
+    let () = stage.ask(cmd("SET").arg(format!("{}:version", stage.prefix)).arg(3)).await;
+    let marked = cmd("SET").arg(format!("{}:version", stage.prefix)).arg("3 2").to_owned();
     let () = stage.ask(&marked).await;
     let opened = RedisStore::connect_url(&stage.url("migrate=off")).await;
     opened.expect("it works with this build, it says").close().await.unwrap();
-    let () = stage.ask(cmd("SET").arg(format!("{}:version", stage.prefix)).arg("2 2")).await;
+    let () = stage.ask(cmd("SET").arg(format!("{}:version", stage.prefix)).arg("3 3")).await;
     for settings in ["", "allow_volatile=on", "migrate=off"] {
         let opened = RedisStore::connect_url(&stage.url(settings)).await;
         let error = opened.expect_err("a newer version");
         assert_eq!(*error.kind(), ErrorKind::Unsupported, "{error}");
         assert!(error.to_string().contains("use a newer queuekit"), "{error}");
     }
+    stage.end().await;
+}
+
+/// R11.2: data of version 1 is brought to version 2: what it lacks is shown as absent.
+/// Guard: the length of an entry says what it has.
+#[tokio::test]
+async fn r11_2_what_version_1_stored_is_migrated() {
+    let test = this_test!();
+    let Some(stage) = RedisStage::open(test).await else { return };
+    let id = create(&stage.store, &build(draft())).await;
+    let token = lease(&stage.store, 1).await.remove(0).token;
+    let nack = Nack::new(token, NackKind::Retry, "no", Duration::ZERO);
+    let _ = stage.store.nack_one(nack).await.unwrap();
+    // Version 1 had no instant of the start, 11 digits after NUL.
+    let (notes, field) = (stage.key("default", "notes"), [id.as_bytes(), &b"e"[..]].concat());
+    let entry: Vec<u8> = stage.ask(cmd("HGET").arg(&notes).arg(&field)).await;
+    let old = &entry[8..entry.len() - 12];
+    let old = [format!("{:08}", old.len()).as_bytes(), old].concat();
+    let () = stage.ask(cmd("HSET").arg(&notes).arg(&field).arg(old)).await;
+    let version = format!("{}:version", stage.prefix);
+    let () = stage.ask(cmd("SET").arg(&version).arg("1 1")).await;
+
+    let opened = RedisStore::connect_url(&stage.url("migrate=off")).await;
+    let error = opened.expect_err("an older version");
+    assert!(error.to_string().contains("queuekit migrate up"), "{error}");
+    let store = stage.handle("").await;
+    assert_eq!(stage.ask::<String>(cmd("GET").arg(&version)).await, "2 2");
+    let errors = store.get_job(id).await.unwrap().unwrap().errors;
+    assert_eq!((errors.len(), errors[0].error.as_str()), (1, "no"));
+    assert_eq!(errors[0].started_at, None);
     stage.end().await;
 }
 

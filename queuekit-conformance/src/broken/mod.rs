@@ -63,5 +63,6 @@ broken_stores! {
     outcomes::AcksAgain: "R3.3", "answers Acked to an ack that is repeated";
     outcomes::InsertsOnAck: "R3.5", "makes a job of the id of an unknown lease";
     outcomes::NeverCloses: "R10.4", "goes on after close";
+    outcomes::ForgetsCause: "R4.8", "forgets why a job was released";
     outcomes::OverwritesReason: "R6.1", "dead-letters again what is dead";
 }

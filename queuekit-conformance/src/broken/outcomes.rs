@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use queuekit_core::{
-    Ack, AckOutcome, Backend, DeadLetter, DeadLetterOutcome, DeadLetterTarget, JobDraft, Result,
-    State,
+    Ack, AckOutcome, Backend, DeadLetter, DeadLetterOutcome, DeadLetterTarget, JobDraft, Nack,
+    NackOutcome, Result, State,
 };
 
 use crate::Layer;
@@ -35,6 +35,31 @@ impl Layer for AcksAgain {
             }
         }
         Ok(outcomes)
+    }
+}
+
+/// Releases a job without the cause that the worker gave.
+#[derive(Debug)]
+pub(super) struct ForgetsCause(Arc<dyn Backend>);
+
+impl ForgetsCause {
+    /// Breaks a store.
+    pub(super) fn new(inner: Arc<dyn Backend>) -> Self {
+        Self(inner)
+    }
+}
+
+#[async_trait]
+impl Layer for ForgetsCause {
+    fn inner(&self) -> &Arc<dyn Backend> {
+        &self.0
+    }
+
+    async fn nack(&self, nacks: &[Nack]) -> Result<Vec<NackOutcome>> {
+        let without = |nack: &Nack| {
+            Nack::new(nack.lease.clone(), nack.kind, nack.error.clone(), nack.delay())
+        };
+        self.0.nack(&nacks.iter().map(without).collect::<Vec<_>>()).await
     }
 }
 

@@ -33,6 +33,7 @@ pub mod queue_full;
 pub mod queue_isolation;
 pub mod queues;
 pub mod reclaim;
+pub mod releases;
 pub mod reserve;
 pub mod retention;
 pub mod schedules;

@@ -71,6 +71,9 @@ fn same_job(job: &Job, model: &ModelJob, machine: &Machine, slack: Duration) {
     let errors: Vec<_> = job.errors.iter().map(|failure| failure.error.as_str()).collect();
     let kept = model.errors.len().saturating_sub(20);
     assert_eq!(errors, model.errors[kept..], "errors of {id}");
+    let released = job.released.iter().map(|release| (release.lease_seq, release.cause));
+    let kept = model.released.len().saturating_sub(20);
+    assert_eq!(released.collect::<Vec<_>>(), model.released[kept..], "releases of {id}");
     assert_eq!(job.kind.as_str(), model.kind, "kind of {id}");
     assert_eq!(job.priority.level(), model.priority, "priority of {id}");
     let is_lost = job.payload.is_empty() && machine.may_have_no_payload(id);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::LeaseToken;
-use crate::job::{ErrorText, JobId};
+use crate::job::{ErrorText, JobId, ReleaseCause};
 use crate::retry::clamp_nack_delay;
 use crate::words::words;
 
@@ -76,6 +76,7 @@ pub struct Nack {
     /// Appended to the job's history, except on release.
     pub error: ErrorText,
     delay: Duration,
+    cause: Option<ReleaseCause>,
 }
 
 impl Nack {
@@ -86,7 +87,19 @@ impl Nack {
         error: impl Into<ErrorText>,
         delay: Duration,
     ) -> Self {
-        Self { lease, kind, error: error.into(), delay: clamp_nack_delay(delay) }
+        Self { lease, kind, error: error.into(), delay: clamp_nack_delay(delay), cause: None }
+    }
+
+    /// Says why the job is released; other kinds ignore it (contract R4.8).
+    #[must_use]
+    pub fn because(mut self, cause: ReleaseCause) -> Self {
+        self.cause = Some(cause);
+        self
+    }
+
+    /// Why the job is released, if that was said.
+    pub fn cause(&self) -> Option<ReleaseCause> {
+        self.cause
     }
 
     /// How long the job waits before it can run again.

@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::{Failure, Job, LogLine, Progress};
+use super::{Failure, Job, LogLine, Progress, Release};
 use crate::json::as_json;
 use crate::ms;
 use crate::rfc3339::Rfc3339;
@@ -58,6 +58,8 @@ impl Serialize for Job {
         }
         given(&mut map, "reason", self.reason.as_ref())?;
         map.serialize_entry("errors", &self.errors)?;
+        let released = Some(&self.released).filter(|released| !released.is_empty());
+        given(&mut map, "released", released)?;
         given(&mut map, "progress", self.progress.as_ref())?;
         map.serialize_entry("logs", &self.logs)?;
         map.serialize_entry("metadata", &self.metadata)?;
@@ -73,8 +75,21 @@ impl Serialize for Failure {
         map.serialize_entry("attempt", &self.attempt)?;
         map.serialize_entry("lease_seq", &self.lease_seq)?;
         map.serialize_entry("at", &Rfc3339(self.at))?;
+        given(&mut map, "started_at", self.started_at.map(Rfc3339))?;
         given(&mut map, "worker", self.worker.as_ref())?;
         map.serialize_entry("error", &self.error)?;
+        map.end()
+    }
+}
+
+impl Serialize for Release {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(None)?;
+        map.serialize_entry("lease_seq", &self.lease_seq)?;
+        map.serialize_entry("at", &Rfc3339(self.at))?;
+        given(&mut map, "started_at", self.started_at.map(Rfc3339))?;
+        given(&mut map, "worker", self.worker.as_ref())?;
+        given(&mut map, "cause", self.cause)?;
         map.end()
     }
 }
@@ -122,7 +137,7 @@ mod tests {
 
     use super::*;
     use crate::clock::Timestamp;
-    use crate::job::{JobId, Metadata, State, Status};
+    use crate::job::{JobId, Metadata, ReleaseCause, State, Status};
     use crate::names::{Kind, QueueName, WorkerId};
 
     fn job() -> Job {
@@ -152,8 +167,16 @@ mod tests {
             attempt: 1,
             lease_seq: 2,
             at,
+            started_at: Some(at),
             worker: Some(worker.clone()),
             error: "no".into(),
+        };
+        let released = Release {
+            lease_seq: 1,
+            at,
+            started_at: None,
+            worker: None,
+            cause: Some(ReleaseCause::UnknownKind),
         };
         let job = Job {
             state: State::Running,
@@ -164,6 +187,7 @@ mod tests {
             lease_expires_in: Some(std::time::Duration::from_millis(7)),
             worker: Some(worker),
             errors: vec![failed],
+            released: vec![released],
             progress: Some(Progress::new(0.5, "half")),
             logs: vec![LogLine::new(at, "line")],
             metadata: [("a", "b")].into_iter().collect::<Metadata>(),
@@ -181,8 +205,12 @@ mod tests {
             ("worker", json!("w")),
             (
                 "errors",
-                json!([{"attempt": 1, "lease_seq": 2, "at": epoch, "worker": "w", "error": "no"}]),
+                json!([{
+                    "attempt": 1, "lease_seq": 2, "at": epoch, "started_at": epoch, "worker": "w",
+                    "error": "no",
+                }]),
             ),
+            ("released", json!([{"lease_seq": 1, "at": epoch, "cause": "unknown_kind"}])),
             ("progress", json!({"fraction": 0.5, "message": "half"})),
             ("logs", json!([{"at": epoch, "text": "line"}])),
             ("metadata", json!({"a": "b"})),

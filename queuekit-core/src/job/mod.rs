@@ -20,5 +20,5 @@ pub use metadata::Metadata;
 pub use new_job::{NewJob, Start};
 pub use payload::Payload;
 pub use priority::Priority;
-pub use record::{Failure, Job, LogLine, Progress};
+pub use record::{Failure, Job, LogLine, Progress, Release, ReleaseCause};
 pub use state::{State, Status, StatusSet};

@@ -9,7 +9,9 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::{ErrorText, Failure, Job, JobId, LogLine, Metadata, Priority, Progress, Status};
+use super::{
+    ErrorText, Failure, Job, JobId, LogLine, Metadata, Priority, Progress, Release, Status,
+};
 use crate::clock::Timestamp;
 use crate::names::{IdempotencyKey, Kind, PartitionKey, QueueName, WorkerId};
 use crate::{ms, rfc3339};
@@ -50,6 +52,7 @@ impl<'de> Deserialize<'de> for Job {
             result,
             reason: shown.reason,
             errors: shown.errors,
+            released: shown.released,
             progress: shown.progress,
             logs: shown.logs,
             metadata: shown.metadata,
@@ -95,6 +98,8 @@ struct Shown {
     result_base64: Option<String>,
     reason: Option<ErrorText>,
     errors: Vec<Failure>,
+    #[serde(default)]
+    released: Vec<Release>,
     progress: Option<Progress>,
     logs: Vec<LogLine>,
     metadata: Metadata,
@@ -126,7 +131,7 @@ fn given<'de, D: Deserializer<'de>>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::State;
+    use crate::job::{ReleaseCause, State};
 
     fn read_back(job: &Job) {
         let shown = serde_json::to_string(job).unwrap();
@@ -147,9 +152,12 @@ mod tests {
             attempt: 1,
             lease_seq: 2,
             at,
+            started_at: Some(at),
             worker: Some(worker.clone()),
             error: "no".into(),
         };
+        let cause = Some(ReleaseCause::Shutdown);
+        let release = Release { lease_seq: 1, at, started_at: None, worker: None, cause };
         read_back(&Job {
             state: State::Running,
             status: Status::Expired,
@@ -170,6 +178,7 @@ mod tests {
             result: Some("null".into()),
             reason: Some("out of attempts".into()),
             errors: vec![failure],
+            released: vec![release],
             progress: Some(Progress::new(0.5, "half")),
             logs: vec![LogLine::new(at, "line")],
             metadata: [("a", "b")].into_iter().collect(),

@@ -13,6 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::job::error_text::storable;
 use crate::limits::LOG_LINE_BYTES;
 use crate::names::{IdempotencyKey, Kind, PartitionKey, QueueName, WorkerId};
+use crate::words::words;
 
 /// A stored job as readers see it, without the nonce of its lease (R3.1).
 #[derive(Clone, Debug, PartialEq)]
@@ -56,6 +57,8 @@ pub struct Job {
     pub reason: Option<ErrorText>,
     /// The last 20 failures, oldest first.
     pub errors: Vec<Failure>,
+    /// The last 20 releases, oldest first.
+    pub released: Vec<Release>,
     pub progress: Option<Progress>,
     /// The last 100 lines, oldest first.
     pub logs: Vec<LogLine>,
@@ -93,6 +96,7 @@ impl Job {
             result: None,
             reason: None,
             errors: Vec::new(),
+            released: Vec::new(),
             progress: None,
             logs: Vec::new(),
             metadata: Metadata::default(),
@@ -173,11 +177,55 @@ pub struct Failure {
     /// Store time.
     #[serde(deserialize_with = "crate::rfc3339::deserialize")]
     pub at: Timestamp,
+    /// When the lease was granted; absent for failures that an older release recorded.
+    #[serde(default, deserialize_with = "crate::rfc3339::option::deserialize")]
+    pub started_at: Option<Timestamp>,
     /// The worker that ran the job.
     pub worker: Option<WorkerId>,
     /// What went wrong.
     pub error: ErrorText,
 }
+
+/// One run that ended by a release: it did not fail, and spent no attempt (contract R4.8).
+// Exhaustive: a store that leaves a part out must not compile.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Release {
+    /// The lease that was released.
+    pub lease_seq: u64,
+    /// Store time.
+    #[serde(deserialize_with = "crate::rfc3339::deserialize")]
+    pub at: Timestamp,
+    /// When the lease was granted.
+    #[serde(default, deserialize_with = "crate::rfc3339::option::deserialize")]
+    pub started_at: Option<Timestamp>,
+    /// The worker that ran the job.
+    pub worker: Option<WorkerId>,
+    /// Why it was released; absent if the worker did not say.
+    pub cause: Option<ReleaseCause>,
+}
+
+/// Why a worker released a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ReleaseCause {
+    /// The worker shut down before the run ended.
+    Shutdown,
+    /// The handler asked to run again later.
+    Snooze,
+    /// The worker has no handler for the job's kind.
+    UnknownKind,
+    /// The payload does not fit the handler's type.
+    Undecodable,
+    /// A limit of the job's kind left no room for it.
+    Throttle,
+    /// A step of the handler sleeps.
+    Sleep,
+}
+
+words!(ReleaseCause "cause" {
+    Shutdown = "shutdown", Snooze = "snooze", UnknownKind = "unknown_kind",
+    Undecodable = "undecodable", Throttle = "throttle", Sleep = "sleep",
+});
 
 /// How far a run has come; [`new`](Self::new) makes it storable.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

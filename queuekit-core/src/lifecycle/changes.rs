@@ -7,8 +7,8 @@ use crate::backend::{
 };
 use crate::capability::{CancelOutcome, Report};
 use crate::clock::Timestamp;
-use crate::job::{ErrorText, Failure, LogLine, State};
-use crate::limits::{FAILURES_KEPT, LOG_LINES_KEPT};
+use crate::job::{ErrorText, Failure, LogLine, Release, ReleaseCause, State};
+use crate::limits::{FAILURES_KEPT, LOG_LINES_KEPT, RELEASES_KEPT};
 
 /// The transition that an operation takes, or its outcome if it changes nothing.
 impl Record {
@@ -106,6 +106,7 @@ impl Record {
                 self.attempts -= 1;
                 self.releases += 1;
                 self.scheduled_at = now + nack.delay();
+                self.add_release(now, nack.cause());
             }
             Transition::Exhaust | Transition::Fatal => self.reason = Some(nack.error.clone()),
             _ => {}
@@ -152,9 +153,18 @@ impl Record {
     fn add_failure(&mut self, now: Timestamp, error: ErrorText) {
         let (attempt, lease_seq) = (self.attempts, self.lease_seq);
         let worker = self.worker.clone();
-        self.errors.push_back(Failure { attempt, lease_seq, at: now, worker, error });
+        let started_at = self.started_at;
+        self.errors.push_back(Failure { attempt, lease_seq, at: now, started_at, worker, error });
         let surplus = self.errors.len().saturating_sub(FAILURES_KEPT);
         self.errors.drain(..surplus);
+    }
+
+    fn add_release(&mut self, now: Timestamp, cause: Option<ReleaseCause>) {
+        let (lease_seq, started_at) = (self.lease_seq, self.started_at);
+        let worker = self.worker.clone();
+        self.released.push_back(Release { lease_seq, at: now, started_at, worker, cause });
+        let surplus = self.released.len().saturating_sub(RELEASES_KEPT);
+        self.released.drain(..surplus);
     }
 
     /// No token matches zeros.

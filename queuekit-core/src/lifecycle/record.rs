@@ -11,7 +11,8 @@ use crate::backend::{JobFilter, Lease, LeaseToken, Listed, Nonce};
 use crate::clock::Timestamp;
 use crate::event::EventId;
 use crate::job::{
-    ErrorText, Failure, Job, JobId, LogLine, Metadata, NewJob, Priority, Progress, State, Status,
+    ErrorText, Failure, Job, JobId, LogLine, Metadata, NewJob, Priority, Progress, Release, State,
+    Status,
 };
 use crate::names::{IdempotencyKey, Kind, PartitionKey, QueueName, WorkerId};
 
@@ -91,6 +92,9 @@ pub struct Record {
     pub reason: Option<ErrorText>,
     /// Its last failures, oldest first.
     pub errors: VecDeque<Failure>,
+    /// Its last releases, oldest first.
+    #[serde(default)]
+    pub released: VecDeque<Release>,
     /// How far its run has come.
     pub progress: Option<Progress>,
     /// The last lines that its runs have logged.
@@ -135,6 +139,7 @@ impl Record {
             result: None,
             reason: None,
             errors: VecDeque::new(),
+            released: VecDeque::new(),
             progress: None,
             logs: VecDeque::new(),
             corrupt: false,
@@ -261,6 +266,7 @@ impl Record {
         job.result = self.result.clone();
         job.reason = self.reason.clone();
         job.errors = self.errors.iter().cloned().collect();
+        job.released = self.released.iter().cloned().collect();
         job.progress = self.progress.clone();
         job.logs = self.logs.iter().cloned().collect();
         job.metadata = self.metadata.clone();

@@ -142,6 +142,7 @@ fn view(
     job.cancel_requested = record.cancel_requested;
     job.reason = record.reason.as_deref().map(ErrorText::from);
     job.errors = record.failures();
+    job.released = record.released();
     if let Some(rest) = rest {
         job.payload = if record.is_corrupt() { Bytes::new() } else { rest.payload.into() };
         let metadata = rest.metadata.and_then(|text| serde_json::from_str(&text).ok());

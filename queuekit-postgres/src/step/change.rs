@@ -5,10 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use futures_util::future::try_join;
 use queuekit_core::lifecycle::{self, Transition};
-use queuekit_core::limits::FAILURES_KEPT;
-use queuekit_core::{
-    ErrorText, Failure as JobFailure, JobId, LeaseToken, State, Timestamp, WorkerId,
-};
+use queuekit_core::{ErrorText, JobId, LeaseToken, ReleaseCause, State, Timestamp};
 use uuid::Uuid;
 
 use crate::error::{Failure, Outcome, unreadable};
@@ -245,19 +242,14 @@ impl<'s> Change<'s> {
     }
 
     pub(crate) fn add_failure(&mut self, id: JobId, error: &ErrorText) {
-        let now = self.now;
         if let Some(record) = self.records.get_mut(&id) {
-            let mut failures = record.failures();
-            failures.push(JobFailure {
-                attempt: record.attempts,
-                lease_seq: record.lease_seq.unsigned_abs(),
-                at: now,
-                worker: record.worker.as_deref().and_then(|id| WorkerId::new(id).ok()),
-                error: error.clone(),
-            });
-            let beyond = failures.len().saturating_sub(FAILURES_KEPT);
-            failures.drain(..beyond);
-            record.set_failures(failures);
+            record.add_failure(self.now, error);
+        }
+    }
+
+    pub(crate) fn add_release(&mut self, id: JobId, cause: Option<ReleaseCause>) {
+        if let Some(record) = self.records.get_mut(&id) {
+            record.add_release(self.now, cause);
         }
     }
 

@@ -136,6 +136,9 @@ async fn nack_one(change: &mut Change<'_>, nack: &Nack) -> Outcome<NackOutcome> 
     if matches!(nack.kind, NackKind::Retry | NackKind::Fatal) {
         change.add_failure(id, &nack.error);
     }
+    if transition == Transition::Release {
+        change.add_release(id, nack.cause());
+    }
     let (now, after) = (change.now, nack.delay());
     change
         .apply(id, transition, |record| {

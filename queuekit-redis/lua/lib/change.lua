@@ -200,14 +200,9 @@ local function to_pending(job)
     stirred = true
 end
 
--- Adds a failure. The last 20 are kept (contract R4.5).
-local function add_failure(job, text)
-    local field = job.id .. 'e'
+-- Appends to a list of notes. The last 20 are kept.
+local function append(field, line)
     local old = call('HGET', Q.notes, field) or ''
-    local head = FAILURE.write({
-        lease = format(FAILURE.lease.hex, job.attempts, job.lease_seq), at = now_ms,
-    })
-    local line = head .. job.worker .. '\0' .. text
     local count, to = 0, 0
     while to < #old do
         -- Broken entries are kept as they are.
@@ -218,6 +213,23 @@ local function add_failure(job, text)
         old = sub(old, NOTE.rest + (tonumber(sub(old, NOTE.length)) or #old))
     end
     call('HSET', Q.notes, field, old .. format(NOTE.length.decimal, #line) .. line)
+end
+
+-- Adds a failure (contract R4.5).
+local function add_failure(job, text)
+    local head = FAILURE.write({
+        lease = format(FAILURE.lease.hex, job.attempts, job.lease_seq), at = now_ms,
+    })
+    append(job.id .. 'e', head .. job.worker .. '\0' .. text .. '\0' .. job.started)
+end
+
+-- Adds a release; the cause is empty if the worker did not say why (contract R4.8).
+local function add_release(job, cause)
+    local head = RELEASE.write({
+        lease_seq = format(RELEASE.lease_seq.hex, job.lease_seq), at = now_ms,
+        started = job.started,
+    })
+    append(job.id .. 'b', head .. job.worker .. '\0' .. cause)
 end
 
 -- Takes a lease back as if it had run out (contract R1.3, R1.6).
@@ -237,7 +249,8 @@ local function remove(job)
     leave(job)
     call('HDEL', Q.data, job.id)
     call('HDEL', Q.state, job.id)
-    call('HDEL', Q.notes, job.id .. 'e', job.id .. 'r', job.id .. 'p', job.id .. 'l')
+    local id = job.id
+    call('HDEL', Q.notes, id .. 'e', id .. 'r', id .. 'p', id .. 'l', id .. 'b')
     touch(job.key)
 end
 
@@ -245,5 +258,5 @@ return {
     room = room, set_of = set_of, told_as = told_as, leave = leave, enter = enter,
     remember_ends = remember_ends, end_unique = end_unique, holder = holder, outlive = outlive,
     take_unique = take_unique, finish = finish, dead_letter = dead_letter, quarantine = quarantine,
-    to_pending = to_pending, add_failure = add_failure, expire = expire, remove = remove,
+    to_pending = to_pending, add_failure = add_failure, add_release = add_release, expire = expire, remove = remove,
 }

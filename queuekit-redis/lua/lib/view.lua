@@ -1,5 +1,5 @@
 -- A job as readers get it: its id, data, state or empty, ms until its lease runs out or empty,
--- whether it is blocked, errors, result, progress, log lines. Needs lib/job.lua, lib/frontier.lua
+-- whether it is blocked, errors, result, progress, log lines, releases. Needs lib/job.lua, lib/frontier.lua
 -- and lib/payload.lua.
 
 -- How many bytes of jobs this script has read: a script that reads many jobs stops in time.
@@ -46,17 +46,19 @@ local function view(answer, id, member, most)
             data = sub(data, 1, #data - own)
             data = DATA.with(data, { payload = DATA.payload.zero })
         end
-        notes = { call('HGET', Q.notes, id .. 'e') }
+        local ends = call('HMGET', Q.notes, id .. 'e', id .. 'b')
+        notes = { ends[1], false, false, false, ends[2] }
     else
         if KEYS[QUEUE.next] then
             data = Payload.whole(data)
         end
-        notes = call('HMGET', Q.notes, id .. 'e', id .. 'r', id .. 'p', id .. 'l')
+        notes = call('HMGET', Q.notes, id .. 'e', id .. 'r', id .. 'p', id .. 'l',
+            id .. 'b')
     end
     for _, part in ipairs({ id, data, state or '', expires, blocked }) do
         answer[#answer + 1] = part
     end
-    for at = 1, 4 do
+    for at = 1, 5 do
         answer[#answer + 1] = notes[at] or ''
         read = read + #answer[#answer]
     end

@@ -7,7 +7,8 @@ use queuekit_core::backend::AnswerBytes;
 use queuekit_core::lifecycle::Budget;
 use queuekit_core::limits::ANSWER_BYTES;
 use queuekit_core::{
-    Ack, AckOutcome, Lease, LeaseToken, Nack, NackKind, NackOutcome, QueueName, Reserve, Timestamp,
+    Ack, AckOutcome, Lease, LeaseToken, Nack, NackKind, NackOutcome, QueueName, ReleaseCause,
+    Reserve, Timestamp,
 };
 use redis::Value;
 
@@ -115,7 +116,10 @@ impl Part<'_> {
                 NackKind::Cancelled => b"c".to_vec(),
             });
             args.push(millis(nack.delay()).to_string().into_bytes());
-            args.push(nack.error.as_str().into());
+            args.push(match nack.kind {
+                NackKind::Release => nack.cause().map_or("", ReleaseCause::as_str).into(),
+                _ => nack.error.as_str().into(),
+            });
         }
         args
     }

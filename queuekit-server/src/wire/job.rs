@@ -56,6 +56,8 @@ pub(crate) struct JobForm {
     reason: Option<String>,
     /// The last 20 failures, oldest first.
     errors: Vec<FailureForm>,
+    /// The last 20 releases, oldest first.
+    released: Option<Vec<ReleaseForm>>,
     progress: Option<ProgressForm>,
     /// The last 100 lines, oldest first.
     logs: Vec<LineForm>,
@@ -76,8 +78,27 @@ struct FailureForm {
     lease_seq: u64,
     #[schema(value_type = String, format = DateTime)]
     at: Time,
+    /// When the lease was granted.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    started_at: Option<Time>,
     worker: Option<String>,
     error: String,
+}
+
+/// A run that ended by a release, which spends no attempt.
+#[derive(ToSchema)]
+#[schema(as = Release)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct ReleaseForm {
+    lease_seq: u64,
+    #[schema(value_type = String, format = DateTime)]
+    at: Time,
+    /// When the lease was granted.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    started_at: Option<Time>,
+    worker: Option<String>,
+    /// `shutdown`, `snooze`, `unknown_kind`, `undecodable`, `throttle` or `sleep`.
+    cause: Option<String>,
 }
 
 /// Progress of a run.

@@ -2,7 +2,7 @@
 
 use queuekit_core::{
     Bytes, ErrorText, Failure, IdempotencyKey, Job, JobId, Kind, LogLine, PartitionKey, Priority,
-    Progress, Result, State, Status, Timestamp, WorkerId,
+    Progress, Release, Result, State, Status, Timestamp, WorkerId,
 };
 use rusqlite::Row;
 
@@ -14,7 +14,7 @@ use crate::step::Step;
 
 columns! {
     struct RestColumns { payload, metadata, result, moved_from, progress, progress_message }
-    struct FailureColumns { lease_seq, attempt, at, worker, error }
+    struct FailureColumns { lease_seq, attempt, at, worker, error, started_at, cause }
     struct LineColumns { at, line }
 }
 
@@ -68,7 +68,12 @@ impl Step<'_> {
         job.cancel_requested = record.cancel_requested;
         job.reason = record.reason.as_deref().map(ErrorText::from);
         if record.lease_seq > 0 {
-            job.errors = self.rows(FAILURES, [record.key], failure)?;
+            for end in self.rows(FAILURES, [record.key], run_end)? {
+                match end {
+                    RunEnd::Failed(failure) => job.errors.push(failure),
+                    RunEnd::Released(release) => job.released.push(release),
+                }
+            }
             job.logs = self.rows(LOGS, [record.key], log_line)?;
         }
         Ok(job)
@@ -87,14 +92,27 @@ fn show(job: &mut Job, row: &Row<'_>, at: &RestColumns) {
     job.progress = fraction.map(|fraction| Progress::new(fraction as f32, &message));
 }
 
-fn failure(row: &Row<'_>, at: &FailureColumns) -> rusqlite::Result<Failure> {
+/// How a run ended that did not complete its job.
+enum RunEnd {
+    Failed(Failure),
+    Released(Release),
+}
+
+fn run_end(row: &Row<'_>, at: &FailureColumns) -> rusqlite::Result<RunEnd> {
     let mut read = Reader::of(row);
-    Ok(Failure {
-        lease_seq: unsigned(row.get(at.lease_seq)?),
-        attempt: row.get(at.attempt)?,
-        at: Timestamp::from_millis(row.get(at.at)?),
-        worker: read.text(at.worker).and_then(|id| WorkerId::new(id).ok()),
-        error: ErrorText::from(read.text(at.error).unwrap_or_default()),
+    let lease_seq = unsigned(row.get(at.lease_seq)?);
+    let started_at = read.time(at.started_at);
+    let worker = read.text(at.worker).and_then(|id| WorkerId::new(id).ok());
+    let cause = read.text(at.cause);
+    let attempt = row.get(at.attempt)?;
+    let error = ErrorText::from(read.text(at.error).unwrap_or_default());
+    let at = Timestamp::from_millis(row.get(at.at)?);
+    Ok(match cause {
+        Some(cause) => {
+            let cause = cause.parse().ok();
+            RunEnd::Released(Release { lease_seq, at, started_at, worker, cause })
+        }
+        None => RunEnd::Failed(Failure { attempt, lease_seq, at, started_at, worker, error }),
     })
 }
 

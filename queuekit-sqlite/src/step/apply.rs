@@ -1,8 +1,8 @@
 //! The one place where a stored job changes its state.
 
 use queuekit_core::lifecycle::{self, Transition};
-use queuekit_core::limits::FAILURES_KEPT;
-use queuekit_core::{ErrorText, Result, State};
+use queuekit_core::limits::{FAILURES_KEPT, RELEASES_KEPT};
+use queuekit_core::{ErrorText, ReleaseCause, Result, State, Timestamp};
 use rusqlite::params;
 
 use super::Step;
@@ -92,16 +92,31 @@ impl Step<'_> {
 
     /// Appends to a job's history (contract R4.5).
     pub(super) fn add_failure(&self, record: &Record, error: &ErrorText) -> Result<()> {
-        let failure = params![
+        self.add_end(record, error.as_str(), None)?;
+        self.execute(FAILURES_TRIM, params![record.key, FAILURES_KEPT, false])?;
+        Ok(())
+    }
+
+    /// Appends to a job's releases (contract R4.8).
+    pub(super) fn add_release(&self, record: &Record, cause: Option<ReleaseCause>) -> Result<()> {
+        self.add_end(record, "", Some(cause.map_or("", ReleaseCause::as_str)))?;
+        self.execute(FAILURES_TRIM, params![record.key, RELEASES_KEPT, true])?;
+        Ok(())
+    }
+
+    /// A run ended by failure, or with a cause by release.
+    fn add_end(&self, record: &Record, error: &str, cause: Option<&str>) -> Result<()> {
+        let end = params![
             record.key,
             record.lease_seq as i64,
             record.attempts,
             self.now.as_millis(),
             record.worker,
-            error.as_str(),
+            error,
+            record.started_at.map(Timestamp::as_millis),
+            cause,
         ];
-        self.execute(FAILURE_INSERT, failure)?;
-        self.execute(FAILURES_TRIM, params![record.key, FAILURES_KEPT])?;
+        self.execute(FAILURE_INSERT, end)?;
         Ok(())
     }
 

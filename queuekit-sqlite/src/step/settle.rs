@@ -87,6 +87,9 @@ impl Step<'_> {
         if matches!(nack.kind, NackKind::Retry | NackKind::Fatal) {
             self.add_failure(&record, &nack.error)?;
         }
+        if transition == Transition::Release {
+            self.add_release(&record, nack.cause())?;
+        }
         let (now, after) = (self.now, nack.delay());
         self.apply(&mut record, transition, |record| {
             record.nonce = None;

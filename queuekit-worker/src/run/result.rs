@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use queuekit_core::event::retry_of_delivery;
 use queuekit_core::retry::{chance, no_handler_delay};
-use queuekit_core::{Ack, Bytes, ErrorText, LeaseToken, Nack, NackKind, RetryPolicy};
+use queuekit_core::{Ack, Bytes, ErrorText, LeaseToken, Nack, NackKind, ReleaseCause, RetryPolicy};
 
 use super::job_error::{JobError, JobResult, Then};
 use super::run::{Flag, Run};
@@ -15,7 +15,7 @@ use super::run::{Flag, Run};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum RunResult {
     Done(Option<Bytes>),
-    Failed { kind: NackKind, error: ErrorText, delay: Duration },
+    Failed { kind: NackKind, error: ErrorText, delay: Duration, cause: Option<ReleaseCause> },
 }
 
 impl RunResult {
@@ -42,7 +42,7 @@ impl RunResult {
             _ if run.has(Flag::CancelRequested) => {
                 Self::failed(NackKind::Cancelled, text, Duration::ZERO)
             }
-            Then::Snooze(delay) => Self::failed(NackKind::Release, text, delay),
+            Then::Snooze(delay) => Self::release(Some(ReleaseCause::Snooze), text, delay),
             Then::Retry | Then::RetryAfter(_) if run.has(Flag::TimedOut) => {
                 Self::failed(NackKind::Retry, timed_out(run, &text), retry_delay(run))
             }
@@ -50,7 +50,8 @@ impl RunResult {
             Then::Retry | Then::RetryAfter(_)
                 if run.has(Flag::ShutDown) || run.has(Flag::Doubted) =>
             {
-                Self::failed(NackKind::Release, text, Duration::ZERO)
+                let cause = run.has(Flag::ShutDown).then_some(ReleaseCause::Shutdown);
+                Self::release(cause, text, Duration::ZERO)
             }
             Then::Retry => Self::failed(NackKind::Retry, text, retry_delay(run)),
             Then::RetryAfter(delay) => Self::failed(NackKind::Retry, text, delay),
@@ -82,17 +83,19 @@ impl RunResult {
 
     /// The worker shuts down.
     pub(crate) fn of_shutdown() -> Self {
-        Self::release("the worker shut down", Duration::ZERO)
+        Self::release(Some(ReleaseCause::Shutdown), "the worker shut down", Duration::ZERO)
     }
 
     /// This worker has no handler for the kind.
     pub(crate) fn without_handler(releases: u32) -> Self {
-        Self::release("no handler for this kind", no_handler_delay(releases))
+        let cause = Some(ReleaseCause::UnknownKind);
+        Self::release(cause, "no handler for this kind", no_handler_delay(releases))
     }
 
     /// The kind runs as many jobs as it may, and as many wait.
     pub(crate) fn over_limit(releases: u32) -> Self {
-        Self::release("the kind is at its limit", no_handler_delay(releases))
+        let cause = Some(ReleaseCause::Throttle);
+        Self::release(cause, "the kind is at its limit", no_handler_delay(releases))
     }
 
     /// It waited for its kind to have room, and is not started any more.
@@ -114,12 +117,12 @@ impl RunResult {
         Self::failed(NackKind::Retry, text, retry_delay(run))
     }
 
-    fn release(text: &str, delay: Duration) -> Self {
-        Self::failed(NackKind::Release, text, delay)
+    fn release(cause: Option<ReleaseCause>, text: impl Into<ErrorText>, delay: Duration) -> Self {
+        Self::Failed { kind: NackKind::Release, error: text.into(), delay, cause }
     }
 
     fn failed(kind: NackKind, error: impl Into<ErrorText>, delay: Duration) -> Self {
-        Self::Failed { kind, error: error.into(), delay }
+        Self::Failed { kind, error: error.into(), delay, cause: None }
     }
 
     /// The success to record, if it is one.
@@ -134,8 +137,12 @@ impl RunResult {
     pub(crate) fn nack(&self, lease: &LeaseToken) -> Option<Nack> {
         match self {
             Self::Done(_) => None,
-            Self::Failed { kind, error, delay } => {
-                Some(Nack::new(lease.clone(), *kind, error.as_str(), *delay))
+            Self::Failed { kind, error, delay, cause } => {
+                let nack = Nack::new(lease.clone(), *kind, error.as_str(), *delay);
+                Some(match cause {
+                    Some(cause) => nack.because(*cause),
+                    None => nack,
+                })
             }
         }
     }

@@ -72,7 +72,7 @@ fn call(number: u64) -> Call {
 
 fn failure(lease_seq: u64) -> Failure {
     let (at, error) = (Timestamp::from_millis(60_000), "lease expired".into());
-    Failure { attempt: 1, lease_seq, at, worker: None, error }
+    Failure { attempt: 1, lease_seq, at, started_at: None, worker: None, error }
 }
 
 #[test]

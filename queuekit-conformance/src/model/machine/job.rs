@@ -1,8 +1,8 @@
 //! A job of the machine.
 
 use queuekit_core::{
-    EventId, IdempotencyKey, JobId, LeaseToken, NewJob, PartitionKey, Priority, QueueName, Start,
-    State,
+    EventId, IdempotencyKey, JobId, LeaseToken, NewJob, PartitionKey, Priority, QueueName,
+    ReleaseCause, Start, State,
 };
 
 #[derive(Clone, Debug)]
@@ -31,6 +31,8 @@ pub(in crate::model) struct ModelJob {
     pub(in crate::model) result: Option<Vec<u8>>,
     pub(in crate::model) reason: Option<String>,
     pub(in crate::model) errors: Vec<String>,
+    /// The leases that were released, and why.
+    pub(in crate::model) released: Vec<(u64, Option<ReleaseCause>)>,
     pub(in crate::model) lines: usize,
     /// When.
     pub(in crate::model) finished: Option<i64>,
@@ -101,6 +103,7 @@ impl ModelJob {
             result: None,
             reason: None,
             errors: Vec::new(),
+            released: Vec::new(),
             lines: 0,
             finished: None,
             corrupt: false,

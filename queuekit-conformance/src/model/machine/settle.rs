@@ -46,6 +46,7 @@ impl Machine {
                 if transition == Transition::Release {
                     job.attempts -= 1;
                     job.releases += 1;
+                    job.released.push((job.lease_seq, nack.cause()));
                 }
                 job.state = State::Pending;
                 job.scheduled_at = now + i64::try_from(after.as_millis()).expect("fits");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::Json as Answer;
 use axum::extract::State;
-use queuekit::jobs::{Ack, AckOutcome};
+use queuekit::jobs::{Ack, AckOutcome, ReleaseCause};
 use queuekit::store::retry::chance;
 use queuekit::store::{Nack, NackKind, NackOutcome};
 use serde::Deserialize;
@@ -70,6 +70,9 @@ struct NackBody {
     /// policy says, else 0.
     #[schema(maximum = 2592000000_u64)]
     delay_ms: Option<u64>,
+    /// Why the job is released.
+    #[schema(schema_with = causes)]
+    cause: Option<ReleaseCause>,
 }
 
 fn retry() -> NackKind {
@@ -81,6 +84,11 @@ fn kinds() -> Object {
                 back unfinished, without spending an attempt. `fatal`: dead-letter it at once. \
                 `cancelled`: the job was cancelled.";
     enum_schema(NackKind::WORDS, text)
+}
+
+fn causes() -> Object {
+    let text = "Why the job is released; kept with the job. Other kinds ignore it.";
+    enum_schema(ReleaseCause::WORDS, text)
 }
 
 /// Records successes.
@@ -137,7 +145,11 @@ pub(crate) async fn nack(
             None if nack.kind == NackKind::Retry => token.delay(chance()),
             None => Duration::ZERO,
         };
-        Ok(Nack::new(token.lease, nack.kind, nack.error, delay))
+        let settled = Nack::new(token.lease, nack.kind, nack.error, delay);
+        Ok(match nack.cause {
+            Some(cause) => settled.because(cause),
+            None => settled,
+        })
     };
     let nacks: Result<Vec<_>, Problem> = body.nacks.into_iter().enumerate().map(build).collect();
     let outcomes = app.client().nack(nacks?).await?;

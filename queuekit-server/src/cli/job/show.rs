@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use clap::Args;
-use queuekit::jobs::{Failure, LogLine};
+use queuekit::jobs::{Failure, LogLine, Release, ReleaseCause};
+use queuekit::store::WorkerId;
 use queuekit::{Job, JobId, Timestamp};
 
 use super::path;
@@ -47,7 +48,7 @@ impl Why {
 /// The fields of a job that are shown.
 fn told(job: &Job) -> String {
     let mut told = table(&rows(job));
-    tell_errors(&job.errors, &mut told);
+    tell_runs(job, &mut told);
     tell_logs(&job.logs, &mut told);
     told
 }
@@ -106,13 +107,34 @@ fn status_told(job: &Job) -> String {
     }
 }
 
-fn tell_errors(errors: &[Failure], told: &mut String) {
-    for Failure { attempt, at, worker, error, .. } in errors {
-        let by = worker.as_ref().map(|worker| format!(" by {worker}")).unwrap_or_default();
-        let error = printable(error.as_str()).replace('\n', "\n  ");
-        // A text takes whatever is written to it.
-        let _ = write!(told, "\n\nattempt {attempt}{by}, {}\n  {error}", ago(Time(*at)));
-    }
+/// Failures and releases, oldest first.
+fn tell_runs(job: &Job, told: &mut String) {
+    let mut runs: Vec<(u64, String)> = job.errors.iter().map(failure_told).collect();
+    runs.extend(job.released.iter().map(release_told));
+    runs.sort_by_key(|(lease_seq, _)| *lease_seq);
+    told.extend(runs.into_iter().map(|(_, run)| run));
+}
+
+fn failure_told(failure: &Failure) -> (u64, String) {
+    let Failure { attempt, lease_seq, at, started_at, worker, error } = failure;
+    let (by, after) = (by(worker.as_ref()), after(*started_at, *at));
+    let error = printable(error.as_str()).replace('\n', "\n  ");
+    (*lease_seq, format!("\n\nattempt {attempt}{by}, {}{after}\n  {error}", ago(Time(*at))))
+}
+
+fn release_told(release: &Release) -> (u64, String) {
+    let Release { lease_seq, at, started_at, worker, cause } = release;
+    let (by, after) = (by(worker.as_ref()), after(*started_at, *at));
+    let cause = cause.map_or("no cause given", ReleaseCause::as_str).replace('_', " ");
+    (*lease_seq, format!("\n\nreleased{by}, {}{after}\n  {cause}", ago(Time(*at))))
+}
+
+fn by(worker: Option<&WorkerId>) -> String {
+    worker.map(|worker| format!(" by {worker}")).unwrap_or_default()
+}
+
+fn after(started: Option<Timestamp>, ended: Timestamp) -> String {
+    started.map(|started| format!(", after {}", span(ended.since(started)))).unwrap_or_default()
 }
 
 fn tell_logs(lines: &[LogLine], told: &mut String) {

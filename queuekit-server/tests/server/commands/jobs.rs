@@ -12,6 +12,7 @@ in_every_place! {
     a_job_is_rescheduled_dead_lettered_and_deleted,
     what_is_done_to_several_is_told_of_each,
     a_dead_job_shows_its_errors,
+    a_released_job_shows_why,
 }
 
 fn a_job_is_listed_shown_and_explained(place: &Place) {
@@ -102,6 +103,15 @@ fn a_dead_job_shows_its_errors(place: &Place) {
     place.work();
     let shown = place.run(&format!("job show {id}")).ok();
     for text in ["status    dead", "attempts  1 of 1", "attempt 1 by worker-", "invalid type"] {
+        assert!(shown.contains(text), "{text}: {shown}");
+    }
+}
+
+fn a_released_job_shows_why(place: &Place) {
+    let id = place.enqueue("no-such-kind");
+    place.work();
+    let shown = place.run(&format!("job show {id}")).ok();
+    for text in ["released by worker-", "unknown kind"] {
         assert!(shown.contains(text), "{text}: {shown}");
     }
 }

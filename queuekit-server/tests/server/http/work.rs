@@ -14,6 +14,7 @@ on_every_store! {
     r3_3_a_token_settles_once_and_a_wrong_one_nothing,
     a_failed_run_is_tried_again_until_it_is_dead,
     r14_7_a_failed_delivery_waits_as_its_subscription_says,
+    r4_8_a_release_is_shown_with_its_cause,
     an_extended_lease_tells_of_a_cancel_request,
     a_report_is_shown_with_the_job,
     a_beat_shows_the_worker,
@@ -117,6 +118,34 @@ fn a_failed_run_is_tried_again_until_it_is_dead(server: &mut Server) {
     let fatal = json!({"nacks": [{"token": lease["token"], "kind": "fatal", "error": "no"}]});
     assert_eq!(settle(server, "/v1/nack", fatal)[0]["outcome"], "dead");
     assert_eq!(status(server, &id)["status"], "dead");
+}
+
+/// Guard: the cause reaches the store, and the answer.
+fn r4_8_a_release_is_shown_with_its_cause(server: &mut Server) {
+    let id = enqueue(server, json!({"kind": "t"}));
+    let release = |cause: Value| {
+        let token = reserve(server, 0)[0]["token"].clone();
+        let nack = json!({"token": token, "kind": "release", "delay_ms": 0, "cause": cause});
+        json!({"nacks": [nack]})
+    };
+    let refused = server.ask("POST", "/v1/nack").json(&release(json!("whim")));
+    let problem = refused.problem(422, "invalid");
+    assert!(problem["detail"].as_str().unwrap().contains("snooze"), "{problem}");
+    let ran = server.ask("DELETE", &format!("/v1/jobs/{id}?force=true"));
+    ran.send().expect(204);
+    let id = enqueue(server, json!({"kind": "t"}));
+    for cause in [json!("snooze"), Value::Null] {
+        assert_eq!(settle(server, "/v1/nack", release(cause))[0]["outcome"], "released");
+    }
+    let shown = status(server, &id);
+    assert_eq!(shown["errors"], json!([]));
+    let released = shown["released"].as_array().unwrap();
+    assert_eq!(released.len(), 2, "{shown}");
+    let [first, second] = [&released[0], &released[1]];
+    assert_eq!((&first["cause"], &first["worker"]), (&json!("snooze"), &json!("w")));
+    assert_eq!(first["lease_seq"], 1);
+    assert!(first["started_at"].as_str() <= first["at"].as_str(), "{first}");
+    assert!(second.get("cause").is_none(), "{second}");
 }
 
 fn r14_7_a_failed_delivery_waits_as_its_subscription_says(server: &mut Server) {
