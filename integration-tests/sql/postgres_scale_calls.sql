@@ -19,19 +19,19 @@ EXECUTE content (test_ids(3, 1, 2));
 EXECUTE key_holders ('{leased,ended}', '{i1,i1}');
 EXECUTE reserve (
     '{plain}', '{10}', 10, '00000000-0000-0000-0000-000000000000', 30000, 'w', false, false, '{}',
-    '{}', '{}', '{}', '{0}'
+    '{}', '{}', '{}', '{0}', 0, 8388608
 );
 EXECUTE reserve (
     '{later,plain}', '{10,10}', 20, '00000000-0000-0000-0000-000000000000', 30000, 'w', false,
-    false, '{}', '{}', '{}', '{}', '{0,0}'
+    false, '{}', '{}', '{}', '{}', '{0,0}', 0, 8388608
 );
 EXECUTE reserve (
     '{later}', '{10}', 10, '00000000-0000-0000-0000-000000000000', 30000, 'w', false, false, '{}',
-    '{}', '{}', '{}', '{0}'
+    '{}', '{}', '{}', '{0}', 0, 8388608
 );
 EXECUTE reserve (
     '{leased}', '{10}', 10, '00000000-0000-0000-0000-000000000000', 30000, 'w', false, false, '{}',
-    '{}', '{}', '{}', '{0}'
+    '{}', '{}', '{}', '{0}', 0, 8388608
 );
 EXECUTE place (5, 1000, 0);
 EXECUTE unplace (test_ids(5, 1, 1), '{5}', '{k}');
@@ -42,10 +42,12 @@ EXECUTE enqueue_any (
 EXECUTE place (5, 1000, 0);
 EXECUTE reserve (
     '{key}', '{10}', 10, '00000000-0000-0000-0000-000000000000', 30000, 'w', true, true, '{}',
-    '{}', '{}', '{}', '{0}'
+    '{}', '{}', '{}', '{0}', 0, 8388608
 );
 EXECUTE place_heads (6, 1000, 0);
-EXECUTE reserve_fair (6, 10, '00000000-0000-0000-0000-000000000000', 30000, 'w');
+EXECUTE reserve_fair (
+    6, 10, '00000000-0000-0000-0000-000000000000', 30000, 'w', 0, 8388608
+);
 EXECUTE place_due (7, 1000);
 EXECUTE place (7, 1000, 0);
 EXECUTE placed (7);
@@ -64,6 +66,7 @@ EXECUTE expired ('{leased}', 10, '{0}');
 EXECUTE lock_leases (test_ids(4, 31, 60));
 EXECUTE records (test_ids(4, 31, 40) || test_ids(3, 1, 10) || test_ids(8, 1, 10));
 EXECUTE views (test_ids(4, 31, 40) || test_ids(3, 1, 10) || test_ids(8, 1, 10));
+EXECUTE view_bytes (test_ids(4, 31, 40) || test_ids(3, 1, 10) || test_ids(8, 1, 10));
 EXECUTE to_pending (
     test_ids(4, 31, 40), array_fill(1000000000000, '{10}'), array_fill(1, '{10}'),
     array_fill(0, '{10}'), array_fill(NULL::text, '{10}')
@@ -114,7 +117,7 @@ EXECUTE keys_forget (100);
 EXECUTE queue_jobs (5, 100)
 EXECUTE schedule_insert ('s', 1, '');
 EXECUTE schedule ('s');
-EXECUTE schedules_after ('', 10);
-EXECUTE schedules_due (10);
+EXECUTE schedules_after ('', 10, 8388608);
+EXECUTE schedules_due (10, 0, '', 8388608);
 EXECUTE schedule_update ('s', 1, 2, '');
 EXECUTE schedule_delete ('s', 2);

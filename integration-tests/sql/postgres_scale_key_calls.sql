@@ -7,7 +7,7 @@ EXECUTE queue_unplace (1);
 EXECUTE place (1, {keys}, 0);
 EXECUTE reserve (
     '{looked}', '{{keys}}', {keys}, '00000000-0000-0000-0000-000000000000', 30000, 'w', true, true,
-    '{}', '{}', '{}', '{}', '{0}'
+    '{}', '{}', '{}', '{}', '{0}', 0, 8388608
 );
 EXECUTE place (1, {keys}, 0);
 EXECUTE place_heads (2, {keys}, 0);
@@ -21,7 +21,7 @@ EXECUTE queue_unplace (2);
 EXECUTE place_heads (2, {keys}, 0);
 EXECUTE reserve (
     '{heads}', '{{keys}}', {keys}, '00000000-0000-0000-0000-000000000000', 30000, 'w', true, true,
-    '{}', '{}', '{}', '{}', '{0}'
+    '{}', '{}', '{}', '{}', '{0}', 0, 8388608
 );
 EXECUTE queue_unplace (2);
 EXECUTE place_heads (2, {keys}, 0);

@@ -101,9 +101,12 @@ pub async fn r8_9_the_failures_of_jobs_count(world: &dyn World) {
             Nack::new(lease.token, NackKind::Retry, "e".repeat(8 * 1024).as_str(), Duration::ZERO)
         };
         let nacks: Vec<Nack> = leases.into_iter().map(fail).collect();
-        let outcomes = world.backend().nack(&nacks).await.expect("nack");
         let retries = |outcome: &NackOutcome| matches!(outcome, NackOutcome::Retrying { .. });
-        assert!(outcomes.iter().all(retries), "{outcomes:?}");
+        // Few at once: a call that writes mebibytes takes long on a busy machine.
+        for nacks in nacks.chunks(10) {
+            let outcomes = world.backend().nack(nacks).await.expect("nack");
+            assert!(outcomes.iter().all(retries), "{outcomes:?}");
+        }
     }
     let mut seen = listed(world, JobFilter::default()).await;
     seen.sort();

@@ -12,14 +12,10 @@ use tokio_postgres::Row;
 
 use super::hints::{Hints, Places};
 use super::reclaim::Refusal;
-use super::reserve::Round;
 use crate::column_names::columns;
 use crate::error::{Outcome, unreadable};
-use crate::params::{Typed, params, typed};
-use crate::queues::QueueRow;
+use crate::params::{Typed, typed};
 use crate::row::{PLAIN, job_id, millis, nonce_uuid, small, unsigned};
-use crate::session::Session;
-use crate::statements::Sql;
 
 /// The parameters of a reserve, in the form that the statement takes.
 pub(super) struct LeaseCall<'a> {
@@ -223,41 +219,6 @@ impl Answer {
                 Some(Granted { lease, event: row.event })
             })
             .collect()
-    }
-}
-
-impl Round<'_> {
-    /// Leases the next jobs of a queue whose lock the caller holds, if it has one.
-    pub(super) async fn lease_next(
-        &self,
-        session: &Session<'_>,
-        row: &QueueRow,
-        most: usize,
-        taken: AnswerBytes,
-    ) -> Outcome<Answer> {
-        if row.is_fair() {
-            return self.lease_fairly(session, row, most, taken).await;
-        }
-        let quota = [(row.name.clone(), most)];
-        let call = LeaseCall::new((self.request, self.hints), &quota, most, true, taken);
-        let rows = session.query(Sql::Reserve, &call.params()).await?;
-        call.answer(&rows)
-    }
-
-    async fn lease_fairly(
-        &self,
-        session: &Session<'_>,
-        row: &QueueRow,
-        limit: usize,
-        taken: AnswerBytes,
-    ) -> Outcome<Answer> {
-        let request = self.request;
-        let (limit, nonce) = (limit as i32, nonce_uuid(request.nonce));
-        let (ttl, worker) = (millis(request.ttl.get()), request.worker.as_str());
-        let (taken, most) = (bytes(taken.taken()), bytes(ANSWER_BYTES));
-        let params = params![row.id, limit, nonce, ttl, worker, taken, most];
-        let rows = session.query(Sql::ReserveFair, params).await?;
-        Answer::read(&rows, std::slice::from_ref(&row.name))
     }
 }
 

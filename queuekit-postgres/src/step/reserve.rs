@@ -2,19 +2,21 @@
 
 use std::time::Duration;
 
+use queuekit_core::backend::AnswerBytes;
 use queuekit_core::capability::Settlement;
 use queuekit_core::lifecycle::Budget;
+use queuekit_core::limits::ANSWER_BYTES;
 use queuekit_core::{Ack, AckOutcome, JobId, NackOutcome, QueueName, Reserve};
 
 use super::hints::Hints;
-use super::lease::{Granted, LeaseCall};
+use super::lease::{Answer, Granted, LeaseCall, bytes};
 use super::reclaim::{Refusal, reclaim, refuse};
 use super::settle::AckCall;
 use super::{Change, ack, dirty_keys, nack};
 use crate::error::{Failure, Outcome};
 use crate::params::params;
 use crate::queues::{self, Known, QueueRow};
-use crate::row::unsigned;
+use crate::row::{millis, nonce_uuid, unsigned};
 use crate::session::Session;
 use crate::statements::Sql;
 
@@ -211,6 +213,39 @@ impl Round<'_> {
             }
         }
         Ok(Some(got))
+    }
+
+    /// Leases the next jobs of a queue whose lock the caller holds, if it has one.
+    async fn lease_next(
+        &self,
+        session: &Session<'_>,
+        row: &QueueRow,
+        most: usize,
+        taken: AnswerBytes,
+    ) -> Outcome<Answer> {
+        if row.is_fair() {
+            return self.lease_fairly(session, row, most, taken).await;
+        }
+        let quota = [(row.name.clone(), most)];
+        let call = LeaseCall::new((self.request, self.hints), &quota, most, true, taken);
+        let rows = session.query(Sql::Reserve, &call.params()).await?;
+        call.answer(&rows)
+    }
+
+    async fn lease_fairly(
+        &self,
+        session: &Session<'_>,
+        row: &QueueRow,
+        limit: usize,
+        taken: AnswerBytes,
+    ) -> Outcome<Answer> {
+        let request = self.request;
+        let (limit, nonce) = (limit as i32, nonce_uuid(request.nonce));
+        let (ttl, worker) = (millis(request.ttl.get()), request.worker.as_str());
+        let (taken, most) = (bytes(taken.taken()), bytes(ANSWER_BYTES));
+        let params = params![row.id, limit, nonce, ttl, worker, taken, most];
+        let rows = session.query(Sql::ReserveFair, params).await?;
+        Answer::read(&rows, std::slice::from_ref(&row.name))
     }
 
     pub(crate) async fn next_due_in(&self, session: &Session<'_>) -> Outcome<Option<Duration>> {
