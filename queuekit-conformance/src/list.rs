@@ -1,7 +1,7 @@
 //! The cases by subject, each with the capabilities of the store that it needs in brackets, and
-//! what it needs of the harness in parentheses; those of the fence are in `list_fence.rs`, those of
-//! limits and bounds of time in `list_bounds.rs`, and those of events and schedules in
-//! `list_sources.rs`.
+//! what it needs of the harness in parentheses; those of the fence and of releases are in
+//! `list_fence.rs`, those of limits and bounds of time in `list_bounds.rs`, and those of events and
+//! schedules in `list_sources.rs`.
 
 #[doc(hidden)]
 #[macro_export]
@@ -179,14 +179,6 @@ macro_rules! __for_each_case {
                 r4_7_the_delay_is_clamped_and_answered
                 r1_3_fatal_dead_letters_and_cancelled_cancels
                 r10_1_single_calls_turn_outcomes_into_errors
-            }
-
-            releases {
-                r4_8_a_failure_tells_when_its_run_started
-                r4_8_releases_are_kept_apart_from_failures
-                r4_8_the_last_releases_are_kept
-                [Admin] r4_8_a_release_that_cancels_is_none
-                [Admin] r4_8_releases_outlast_the_end_and_a_retry
             }
 
             queue_isolation {

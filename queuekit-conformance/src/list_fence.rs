@@ -1,4 +1,4 @@
-//! The cases of the fence.
+//! The cases of the fence, and of releases.
 
 /// Adds them to the others.
 #[doc(hidden)]
@@ -38,6 +38,14 @@ macro_rules! __with_fence {
                 r4_1_no_stale_token_calls_off
                 [Exchange] r4_1_no_stale_token_nacks_in_an_exchange
                 r6_1_no_stale_token_dead_letters
+            }
+
+            releases {
+                r4_8_a_failure_tells_when_its_run_started
+                r4_8_releases_are_kept_apart_from_failures
+                r4_8_the_last_releases_are_kept
+                [Admin] r4_8_a_release_that_cancels_is_none
+                [Admin] r4_8_releases_outlast_the_end_and_a_retry
             }
         }
     };

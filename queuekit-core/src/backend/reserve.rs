@@ -91,6 +91,7 @@ impl Queues {
 }
 
 /// What a queue gave in its turn.
+// Exhaustive: a store that leaves a part out must not compile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
     /// How many jobs.

@@ -38,6 +38,7 @@ pub struct ScheduleEntry {
 
 /// A page of schedules.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct SchedulePage {
     /// By name.
     pub schedules: Vec<ScheduleEntry>,
