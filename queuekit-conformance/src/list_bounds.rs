@@ -19,7 +19,7 @@ macro_rules! __with_bounds {
                 r7_5_shares_hold_though_answers_are_full
                 [Exchange] r8_9_an_exchange_ends_at_its_bytes
                 [Outbox] r8_9_a_page_of_events_ends_at_its_bytes
-                [Outbox] r8_9_deliveries_count_with_the_data_of_their_events
+                [Admin Outbox] r8_9_deliveries_count_with_the_data_of_their_events
                 [Schedules] r8_9_rows_of_schedules_end_at_their_bytes
             }
 
