@@ -376,7 +376,7 @@ mod tests {
         let limits = Limits::default();
         limits.admit_worker(9_999).unwrap();
         let refused = limits.with_workers(20_000).admit_worker(10_000).unwrap_err().to_string();
-        assert!(refused.contains("at most 10000 workers; end some"), "{refused}");
+        assert!(refused.contains("at most 10000 workers; stop some"), "{refused}");
         assert!(limits.with_workers(5).admit_worker(5).is_err(), "only downwards");
     }
 }

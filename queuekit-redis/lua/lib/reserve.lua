@@ -6,8 +6,10 @@ local nonce, expires_at, worker = ARGV[4], format('%.0f', now + ARGV[5]), ARGV[6
 local answer, granted, next_at = {}, 0, nil
 -- The bytes of the leases, and whether a job did not fit.
 local bytes, most_bytes, full = tonumber(ARGV[7]), tonumber(ARGV[8]), false
--- The most jobs whose data is read at once: it may be large.
-local PART = 32
+-- How many jobs' data is read at once: it may be large. A call begins with the fewest, and reads
+-- more while the answer has room.
+local FEWEST, MOST = 32, 256
+local part = FEWEST
 
 -- Takes back leases that ran out, earliest first.
 local function reclaim()
@@ -201,16 +203,19 @@ end
 -- and up to a score; false as of `meet`.
 local function walk(window, ids, keys, up_to)
     local data, states = {}, {}
+    if #ids > 0 then
+        states = call('HMGET', Q.state, unpack(ids))
+    end
     if next(keys) then
         PartitionKey.fetch(keys)
     end
     local goes_on = true
+    local before, last = 0, 0
     for item, id in ipairs(ids) do
-        local of_part = (item - 1) % PART + 1
-        if of_part == 1 then
-            local last = math.min(item + PART - 1, #ids)
+        if item > last then
+            before, last = last, math.min(last + part, #ids)
             data = call('HMGET', Q.data, unpack(ids, item, last))
-            states = call('HMGET', Q.state, unpack(ids, item, last))
+            part = math.min(part * 2, MOST)
         end
         local member, score = window[item * 2 - 1], tonumber(window[item * 2])
         if newcomers[1] then
@@ -220,7 +225,7 @@ local function walk(window, ids, keys, up_to)
             break
         end
         if not met[id] then
-            goes_on = meet(member, score, data[of_part], states[of_part])
+            goes_on = meet(member, score, data[item - before], states[item])
         end
     end
     goes_on = goes_on and meet_newcomers(up_to, '')
@@ -335,7 +340,7 @@ local function fairly()
         if not turn then
             return
         end
-        local most = math.min(PART, limit - granted)
+        local most = math.min(FEWEST, limit - granted)
         local keys = call('ZRANGE', Q.turns, turn, turn, 'BYSCORE', 'LIMIT', 0, most)
         if not serve(keys) then
             return
