@@ -64,20 +64,24 @@ pub async fn r4_8_releases_are_kept_apart_from_failures(world: &dyn World) {
 /// Guard: one bound for each of the two.
 pub async fn r4_8_the_last_releases_are_kept(world: &dyn World) {
     let id = world.enqueue(draft().max_attempts(100)).await;
-    let mut seqs = (Vec::new(), Vec::new());
-    for _ in 0..25 {
-        let lease = world.reserve_one().await;
-        world.fail(&lease, Duration::ZERO).await;
-        seqs.0.push(lease.token.lease_seq);
-        let lease = world.reserve_one().await;
-        release(world, &lease, Some(ReleaseCause::Snooze)).await;
-        seqs.1.push(lease.token.lease_seq);
+    let (mut failed, mut released) = (Vec::new(), Vec::new());
+    for failures in [true, false, true, false] {
+        for _ in 0..if failures { 15 } else { 25 } {
+            let lease = world.reserve_one().await;
+            if failures {
+                world.fail(&lease, Duration::ZERO).await;
+                failed.push(lease.token.lease_seq);
+            } else {
+                release(world, &lease, Some(ReleaseCause::Snooze)).await;
+                released.push(lease.token.lease_seq);
+            }
+        }
+        let job = world.job(id).await;
+        let kept: Vec<_> = job.errors.iter().map(|failure| failure.lease_seq).collect();
+        assert_eq!(kept, failed[failed.len().saturating_sub(FAILURES_KEPT)..]);
+        let kept: Vec<_> = job.released.iter().map(|release| release.lease_seq).collect();
+        assert_eq!(kept, released[released.len().saturating_sub(RELEASES_KEPT)..]);
     }
-    let job = world.job(id).await;
-    let failed: Vec<_> = job.errors.iter().map(|failure| failure.lease_seq).collect();
-    assert_eq!(failed, seqs.0[25 - FAILURES_KEPT..]);
-    let released: Vec<_> = job.released.iter().map(|release| release.lease_seq).collect();
-    assert_eq!(released, seqs.1[25 - RELEASES_KEPT..]);
 }
 
 /// R4.8: a release of a job that is to be cancelled cancels it: it is no release.
