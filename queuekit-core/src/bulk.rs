@@ -26,7 +26,7 @@ pub enum BulkAction {
 }
 
 /// The word of a [`BulkAction`], over HTTP and on the command line.
-// Exhaustive: whoever reads the name of an action has to know each.
+// Exhaustive: code that reads the name of an action must know each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BulkActionName {
     /// [`BulkAction::Retry`].

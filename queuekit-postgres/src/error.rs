@@ -141,8 +141,8 @@ fn described(state: &SqlState, error: &tokio_postgres::Error) -> (ErrorKind, Str
         "53100" => (ErrorKind::StorageFull, "free some space on the server's disk"),
         "25006" => (
             ErrorKind::Unavailable,
-            "the database accepts no writes: check whether it is a standby, and who has set \
-             default_transaction_read_only",
+            "the database accepts no writes: check whether it is a standby, and where \
+             default_transaction_read_only is set",
         ),
         "57014" => (
             ErrorKind::Unavailable,

@@ -128,8 +128,8 @@ impl Server {
         }
         if self.reads_only {
             let message = "default_transaction_read_only is on: nothing can be stored or reserved";
-            let remedy = "find out who has set it (some services do when a disk is full), and set \
-                          it to off";
+            let remedy = "find out where it is set (some services set it when a disk is full), and \
+                          set it to off";
             findings.push(found(Severity::Error, message, remedy));
         }
         if self.synchronous_commit == "off" {

@@ -127,8 +127,8 @@ async fn check_server(store: &PostgresStore, config: &PostgresConfig) -> Result<
     }
     if reads_only && !config.allow_volatile {
         let message = "the database accepts no writes: default_transaction_read_only is on; find \
-                       out who has set it (some services do when a disk is full), or accept it \
-                       with allow_volatile=on to read only";
+                       out where it is set (some services set it when a disk is full), or accept \
+                       it with allow_volatile=on to read only";
         return refuse(ErrorKind::Unavailable, message);
     }
     if !syncs && !config.allow_volatile {

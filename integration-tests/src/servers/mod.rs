@@ -70,5 +70,5 @@ pub use redis_sentinel::RedisSentinels;
 pub use settings::Settings;
 pub use source::Source;
 
-/// Why there is no server: a sentence for the person who runs the tests.
+/// The error is a sentence that tells the developer why there is no server.
 type Result<T> = std::result::Result<T, String>;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::job::JobId;
 
 /// The outcome for one job of an enqueue call (contract R2).
-// Exhaustive: whoever passes outcomes on, such as a worker or a server, has to know each.
+// Exhaustive: code that passes outcomes on, such as a worker or a server, must handle each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use]
 pub enum EnqueueOutcome {

@@ -34,7 +34,7 @@ impl Ack {
 }
 
 /// The outcome for one ack (contract R3).
-// Exhaustive: whoever passes outcomes on, such as a worker or a server, has to know each.
+// Exhaustive: code that passes outcomes on, such as a worker or a server, must handle each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use]
 pub enum AckOutcome {
@@ -109,7 +109,7 @@ impl Nack {
 }
 
 /// The outcome for one nack (contract R4).
-// Exhaustive: whoever passes outcomes on, such as a worker or a server, has to know each.
+// Exhaustive: code that passes outcomes on, such as a worker or a server, must handle each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use]
 pub enum NackOutcome {
@@ -186,7 +186,7 @@ impl DeadLetter {
 }
 
 /// The outcome for one dead-letter (contract R6.1).
-// Exhaustive: whoever passes outcomes on, such as a worker or a server, has to know each.
+// Exhaustive: code that passes outcomes on, such as a worker or a server, must handle each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use]
 pub enum DeadLetterOutcome {

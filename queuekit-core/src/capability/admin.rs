@@ -96,7 +96,7 @@ pub trait AdminExt: Admin {
 impl<A: Admin + ?Sized> AdminExt for A {}
 
 /// The outcome for one cancelled job.
-// Exhaustive: whoever passes outcomes on, such as a worker or a server, has to know each.
+// Exhaustive: code that passes outcomes on, such as a worker or a server, must handle each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use]
 pub enum CancelOutcome {
@@ -113,7 +113,7 @@ pub enum CancelOutcome {
 }
 
 /// The outcome for one retried job.
-// Exhaustive: whoever passes outcomes on, such as a worker or a server, has to know each.
+// Exhaustive: code that passes outcomes on, such as a worker or a server, must handle each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use]
 pub enum RetryOutcome {
@@ -126,7 +126,7 @@ pub enum RetryOutcome {
 }
 
 /// The outcome for one rescheduled job.
-// Exhaustive: whoever passes outcomes on, such as a worker or a server, has to know each.
+// Exhaustive: code that passes outcomes on, such as a worker or a server, must handle each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use]
 pub enum RescheduleOutcome {

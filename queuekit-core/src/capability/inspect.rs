@@ -37,7 +37,7 @@ pub trait Inspect: Debug + Send + Sync {
 
 /// What an acknowledged write survives, from least to most. "The process" keeps the store: it is
 /// the server, or the program itself if it has the store in its memory or in a file.
-// Exhaustive: whoever warns of what may be lost has to know each.
+// Exhaustive: code that warns about possible losses must know each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Durability {
     /// Nothing: when the process ends, all jobs or the last ones are lost.
@@ -71,7 +71,7 @@ pub struct Finding {
 }
 
 /// How bad a finding is.
-// Exhaustive: whoever sorts findings has to know each.
+// Exhaustive: code that sorts findings must know each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Worth knowing.

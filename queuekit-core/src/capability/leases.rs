@@ -57,7 +57,7 @@ pub trait Leases: Debug + Send + Sync {
 }
 
 /// The outcome for one extended lease.
-// Exhaustive: whoever passes outcomes on, such as a worker or a server, has to know each.
+// Exhaustive: code that passes outcomes on, such as a worker or a server, must handle each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use]
 pub enum ExtendOutcome {
@@ -100,7 +100,7 @@ impl Report {
 }
 
 /// The outcome for one report.
-// Exhaustive: whoever passes outcomes on, such as a worker or a server, has to know each.
+// Exhaustive: code that passes outcomes on, such as a worker or a server, must handle each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use]
 pub enum ReportOutcome {

@@ -73,7 +73,7 @@ pub struct Emission {
 }
 
 /// The outcome for one event.
-// Exhaustive: whoever passes outcomes on, such as a worker or a server, has to know each.
+// Exhaustive: code that passes outcomes on, such as a worker or a server, must handle each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use]
 pub enum EmitOutcome {

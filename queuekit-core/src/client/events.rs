@@ -8,7 +8,7 @@ use crate::event::{Consumers, EventRetention, EventSettings};
 /// The event log of a store; from [`Client::events`](super::Client::events).
 ///
 /// [`Client::emit`](super::Client::emit) adds to it;
-/// [`Client::consumers`](super::Client::consumers) manages who gets which events.
+/// [`Client::consumers`](super::Client::consumers) manages which consumers get which events.
 #[derive(Clone, Copy, Debug)]
 pub struct Events<'a> {
     backend: &'a dyn Backend,

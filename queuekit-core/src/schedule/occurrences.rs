@@ -10,7 +10,7 @@ use crate::limits::{CATCH_UP, ON_TIME};
 use crate::words::words;
 
 /// Which missed occurrences run: those that are more than 10 s late (R15.4).
-// Exhaustive: whoever enqueues occurrences has to act on each.
+// Exhaustive: code that enqueues occurrences must act on each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CatchUp {
@@ -24,7 +24,7 @@ pub enum CatchUp {
 }
 
 /// Whether an occurrence runs while the job of the last one has not ended (R15.5).
-// Exhaustive: whoever enqueues occurrences has to act on each.
+// Exhaustive: code that enqueues occurrences must act on each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overlap {
     /// It runs.

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::limits::{INTERVAL_MAX, INTERVAL_MIN};
 
 /// The nominal times of a schedule.
-// Exhaustive: whoever enqueues occurrences has to act on each.
+// Exhaustive: code that enqueues occurrences must act on each.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Timing {
