@@ -205,7 +205,7 @@ fn count<T>(outcomes: &[T], changed: impl Fn(&T) -> bool) -> u64 {
 
 fn admin<B: Backend + ?Sized>(backend: &B) -> Result<&dyn Admin> {
     backend.capabilities().admin.ok_or_else(|| {
-        let message = "this store implements no Admin, so it can only dead-letter and delete";
+        let message = "this store lacks Admin: its bulk actions can only dead-letter and delete";
         Error::new(ErrorKind::Unsupported, message).during("bulk")
     })
 }

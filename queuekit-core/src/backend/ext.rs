@@ -70,7 +70,7 @@ pub trait BackendExt: Backend {
                 DeadLetterOutcome::AlreadyDone => Ok(false),
                 DeadLetterOutcome::Conflict => error(Error::new(
                     ErrorKind::Conflict,
-                    "the job runs or has ended otherwise; force dead-letters a running one",
+                    "it is running, completed or cancelled; only force dead-letters a running job",
                 )),
                 DeadLetterOutcome::LeaseLost => error(lease_lost()),
                 DeadLetterOutcome::NotFound => error(not_found()),
@@ -99,7 +99,7 @@ pub(crate) fn enqueued(outcome: EnqueueOutcome) -> Result<JobId> {
 /// The one outcome of a batch of one.
 pub(crate) fn only<T>(outcomes: Vec<T>, operation: &'static str) -> Result<T> {
     outcomes.into_iter().next().ok_or_else(|| {
-        let message = "the store answered no outcome for the one item; report a bug of the store";
+        let message = "the store returned no outcome for the item; report this bug of the store";
         Error::new(ErrorKind::Indeterminate, message).during(operation)
     })
 }

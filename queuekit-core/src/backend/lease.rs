@@ -119,8 +119,7 @@ impl FromStr for LeaseToken {
             let whole = parts.next().is_none() && id.belongs_to(&queue);
             whole.then_some(Self { queue, id, lease_seq, nonce: Nonce(nonce) })
         };
-        parse()
-            .ok_or_else(|| Error::invalid("token", "a lease token of a reserve", "something else"))
+        parse().ok_or_else(|| Error::invalid("token", "a token from a reserve", "another text"))
     }
 }
 

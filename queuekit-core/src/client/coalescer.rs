@@ -286,7 +286,7 @@ impl<F: Flush> Call<F> {
             if outcomes.len() == self.items.len() {
                 return Ok(outcomes);
             }
-            let message = "the store answered fewer outcomes than items; report a bug of the store";
+            let message = "the store returned too few outcomes; report this bug of the store";
             Err(Error::new(ErrorKind::Indeterminate, message))
         })
     }

@@ -214,7 +214,7 @@ impl<'a> Jobs<'a> {
 /// The store's [`Admin`].
 pub(super) fn admin(backend: &dyn Backend) -> Result<&dyn Admin> {
     backend.capabilities().admin.ok_or_else(|| {
-        let message = "this store implements no Admin; all stores of queuekit do";
+        let message = "this store lacks Admin; use a store of queuekit, all of which have it";
         Error::new(ErrorKind::Unsupported, message)
     })
 }

@@ -38,7 +38,7 @@ impl<'a> Workers<'a> {
 
     fn leases(self) -> Result<&'a dyn Leases> {
         self.backend.capabilities().leases.ok_or_else(|| {
-            let message = "this store implements no Leases; all stores of queuekit do";
+            let message = "this store lacks Leases; use a store of queuekit, all of which have it";
             Error::new(ErrorKind::Unsupported, message)
         })
     }

@@ -140,7 +140,7 @@ fn attributes(json: &[u8]) -> Result<BTreeMap<String, String>> {
         let value = value.get();
         let text = match value.as_bytes().first() {
             Some(b'"') => serde_json::from_str(value).map_err(|error| refuse(error.to_string()))?,
-            Some(b'{' | b'[') => return Err(refuse(format!("{name} that is no simple value"))),
+            Some(b'{' | b'[') => return Err(refuse(format!("{name} with a list or an object"))),
             _ if value == "null" => continue,
             _ => value.to_owned(),
         };

@@ -52,7 +52,7 @@ impl<'a> Consumers<'a> {
     /// The store's events.
     pub(crate) fn outbox(&self) -> Result<&'a dyn Outbox> {
         self.backend.capabilities().outbox.ok_or_else(|| {
-            let message = "this store keeps no events; all stores of queuekit do";
+            let message = "this store keeps no events; use a store of queuekit, all of which do";
             Error::new(ErrorKind::Unsupported, message)
         })
     }
@@ -302,7 +302,7 @@ impl<'a> Consumers<'a> {
 }
 
 fn contended() -> Error {
-    let message = format!("others have changed subscriptions {TRIES} times in between; try again");
+    let message = format!("subscriptions changed {TRIES} times during the call; try again");
     Error::new(ErrorKind::Unavailable, message)
 }
 

@@ -50,7 +50,7 @@ impl Emitter {
             }
             self.forget(&known);
         }
-        let message = "subscriptions were changed again and again meanwhile; try again";
+        let message = "subscriptions kept changing during the call; try again";
         Err(Error::new(ErrorKind::Unavailable, message))
     }
 

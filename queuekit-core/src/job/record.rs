@@ -126,7 +126,7 @@ impl Job {
     /// ```
     pub fn payload<P: Payload>(&self) -> Result<P> {
         if self.kind.as_str() != P::KIND {
-            let limit = format!("{} to decode its payload as such", P::KIND);
+            let limit = format!("{} to decode the payload as this type", P::KIND);
             return Err(Error::invalid("kind", limit, &self.kind).on(self.id));
         }
         P::decode(&self.payload).map_err(|error| error.on(self.id))

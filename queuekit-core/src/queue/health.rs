@@ -39,7 +39,7 @@ pub fn health(input: HealthInput) -> Health {
     let mut health = Health { score: 100, reasons: Vec::new() };
     if let Some(age) = input.oldest_ready_age {
         let seconds = age.as_secs_f64();
-        let why = format!("the oldest ready job waits {seconds:.0} s");
+        let why = format!("the oldest ready job has waited {seconds:.0} s");
         health.lose((seconds / 300.0 * 40.0).min(40.0), why);
         if !input.has_live_worker {
             health.lose(20.0, "jobs are ready and no live worker serves the queue".to_owned());

@@ -47,7 +47,7 @@ impl Cron {
         let pattern = parser.parse(expression).map_err(|error| refuse(error.to_string()))?;
         let limit = "the name of a time zone like `Europe/Berlin` or `UTC`";
         if OF_THE_MACHINE.iter().any(|own| own.eq_ignore_ascii_case(zone)) {
-            let got = format!("{zone:?}, which is another one on other machines");
+            let got = format!("{zone:?}, which differs from machine to machine");
             return Err(Error::invalid("zone", limit, got));
         }
         let zone = TimeZone::get(zone)

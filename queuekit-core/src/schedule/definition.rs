@@ -181,7 +181,7 @@ impl Rest {
             && end < start
         {
             let got = format!("{} ms before it", start.since(end).as_millis());
-            return Err(Error::invalid("end", "not before the start", got));
+            return Err(Error::invalid("end", "at the start or later", got));
         }
         Ok(())
     }

@@ -54,7 +54,7 @@ impl<'a> Scheduler<'a> {
 
     pub(super) fn rows(&self) -> Result<&'a dyn Schedules> {
         self.backend.capabilities().schedules.ok_or_else(|| {
-            let message = "this store keeps no schedules; all stores of queuekit do";
+            let message = "this store keeps no schedules; use a store of queuekit, all of which do";
             Error::new(ErrorKind::Unsupported, message)
         })
     }
@@ -102,7 +102,7 @@ impl<'a> Scheduler<'a> {
         let put = |found: &Found| {
             let new = found.put(definition)?;
             if definition.next_after(found.now).is_none() {
-                let error = Error::invalid("end", "after an occurrence to come", "an earlier one");
+                let error = Error::invalid("end", "after the next occurrence", "an earlier time");
                 return Err(error.on(definition.name()));
             }
             Ok((Edit::Put(Box::new(new), Vec::new()), found.row.is_none()))
@@ -275,7 +275,7 @@ impl<'a> Scheduler<'a> {
                 }
             }
         }
-        let message = format!("others have changed it {TRIES} times in between; try again");
+        let message = format!("the schedule changed {TRIES} times during the call; try again");
         Err(Error::new(ErrorKind::Unavailable, message).on(name))
     }
 }
@@ -326,8 +326,8 @@ impl Found {
         // When the code starts again, the last time before the end may have passed.
         let endless = Term { start, end: None };
         if !is_over && endless.next_after(definition.timing(), self.now).is_none() {
-            let limit = "an expression with an occurrence to come";
-            let got = format!("{}, whose times are all past", definition.timing());
+            let limit = "an expression that matches a time in the future";
+            let got = format!("{}, whose times have all passed", definition.timing());
             return Err(Error::invalid("cron", limit, got).on(definition.name()));
         }
         Ok(new)

@@ -97,7 +97,7 @@ impl Scheduler<'_> {
         let Some(due) = row.next_at else { return Ok(()) };
         let queue = schedule.definition.job().queue();
         if round.away.contains(queue) {
-            let message = "its queue did not answer for another schedule; this one stays due";
+            let message = "its queue did not answer for an earlier schedule; this one stays due";
             return Err(Error::new(ErrorKind::Unavailable, message));
         }
         let served = self.enqueue_owed(row, &schedule, due, now, &mut round.ticked).await;

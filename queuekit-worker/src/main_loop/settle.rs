@@ -348,6 +348,6 @@ pub(crate) fn is_outage(error: &Error) -> bool {
 }
 
 fn short_answer() -> Error {
-    let message = "the store answered fewer outcomes than items; report a bug of the store";
+    let message = "the store returned too few outcomes; report this bug of the store";
     Error::new(ErrorKind::Indeterminate, message)
 }

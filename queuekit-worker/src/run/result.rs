@@ -64,7 +64,7 @@ impl RunResult {
             .downcast_ref::<&str>()
             .copied()
             .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-            .unwrap_or("with something that is no text");
+            .unwrap_or("with a value that is not text");
         let text = format!("the handler panicked: {text}");
         Self::failed(NackKind::Retry, text, retry_delay(run))
     }

@@ -70,7 +70,7 @@ fn rows(job: &Job) -> Vec<(&str, String)> {
     add("ended", job.finished_at.map(when));
     add("worker", job.worker.as_ref().map(ToString::to_string));
     add("lease", job.lease_expires_in.map(|left| format!("ends in {}", span(left))));
-    add("released", (job.releases > 0).then(|| format!("{} times", job.releases)));
+    add("released", (job.releases > 0).then(|| times(job.releases)));
     add("partition key", job.partition_key.as_ref().map(ToString::to_string));
     add("idempotency key", job.idempotency_key.as_ref().map(ToString::to_string));
     add("moved from", job.moved_from.map(|id| id.to_string()));
@@ -81,6 +81,10 @@ fn rows(job: &Job) -> Vec<(&str, String)> {
     add("result", job.result.as_deref().map(shown));
     rows.extend(job.metadata.iter().map(|(name, value)| (name, value.to_owned())));
     rows
+}
+
+fn times(count: u32) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }
 
 /// Bytes as the answer has them.
