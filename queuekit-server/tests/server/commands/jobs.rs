@@ -111,7 +111,7 @@ fn a_released_job_shows_why(place: &Place) {
     let id = place.enqueue("no-such-kind");
     place.work();
     let shown = place.run(&format!("job show {id}")).ok();
-    for text in ["released by worker-", "unknown kind"] {
+    for text in ["once", "released by worker-", "unknown kind"] {
         assert!(shown.contains(text), "{text}: {shown}");
     }
 }
