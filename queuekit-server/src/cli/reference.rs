@@ -16,18 +16,19 @@ the help; `QUEUEKIT_WRITE_DOCS=1 cargo test -p queuekit-server reference` writes
 **Store or server.** A command works on a store (`--url` or `QUEUEKIT_URL`), or through a server
 (`--server` or `QUEUEKIT_SERVER`, with the API key in `QUEUEKIT_API_KEY`). The output is the same.
 An exported key is not sent to a server that only `.env` names
-([operations.md](operations.md#settings)). `dev`, `serve`, `work`, `doctor`, `bench` and `migrate`
-need the store itself.
+([operations.md](operations.md#settings-files-that-you-did-not-write)). `dev`, `serve`, `work`,
+`doctor`, `bench` and `migrate` need the store itself.
 
 **Output.** Tables are for people, and coloured on a terminal unless `NO_COLOR` is set. Control
 characters are removed from texts. With `--json`, a list is a line of JSON per item, and everything
 else is one line, byte for byte as the HTTP API answers it ([http.md](http.md), `/openapi.json`).
-Commands that make several calls, or none, print their own form. New versions may add fields:
+Commands that make several calls, or none, print the JSON below. New versions may add fields:
 
 - `enqueue`: a line for each job, `{"outcome": "created" or "duplicate", "id"}`
-- `job retry`, `cancel` and the like with ids: a line for each, `{"id", "outcome"}`; failures are on
-  stderr
-- the same with a filter, `dlq`, `queue purge`: `{"dry_run", "matched", "changed", "skipped"}`
+- `job retry`, `cancel`, `reschedule`, `dead-letter` and `delete` with ids: a line for each job,
+  `{"id", "outcome"}`; failures are on stderr
+- the same with a filter, `dlq retry`, `dlq purge` and `queue purge`:
+  `{"dry_run", "matched", "changed", "skipped"}`
 - `job watch`: a line for each change, as `job show` answers it
 - `stats`, with `--watch` a line for each change: `{"jobs": {STATUS: N, ..}, "queues", "paused",
   "workers", "slots", "running"}`
@@ -54,7 +55,8 @@ you pass `--yes`. With `--dry-run` it only counts. Other commands that delete as
 --force`, `cron delete`, `subscription delete`, and `queue set` if it would delete existing dead
 jobs.
 
-**Exit codes.** 0 ok, 1 failed, 2 usage, 3 not found, 4 unhealthy.
+**Exit codes.** 0 success, 1 failure, 2 wrong usage, 3 not found, 4 not healthy
+([operations.md](operations.md#exit-codes)).
 "#;
 
 #[test]
