@@ -12,6 +12,7 @@ use queuekit::store::{Backend, Clock, SystemClock};
 use queuekit::{ErrorKind, Status, Timestamp};
 use serde::Serialize;
 
+use super::bulk::jobs;
 use super::context::Context;
 use super::exit::Exit;
 use super::format::{span, survived};
@@ -244,9 +245,10 @@ impl Report {
         let mut filter = JobFilter::default().queue(name.clone()).status(Status::Dead);
         filter.finished.from = Some(queue.as_of.minus(LATELY));
         let page = store.list_jobs(&filter).await?;
-        let (died, more) = (page.items.len(), if page.next.is_some() { " or more" } else { "" });
+        let died = page.items.len() as u64;
         if died > 0 {
-            let message = format!("queue {name}: {died}{more} jobs died within the last hour");
+            let least = if page.next.is_some() { "at least " } else { "" };
+            let message = format!("queue {name}: {least}{} died within the last hour", jobs(died));
             let remedy = format!("read why, then retry or purge them: queuekit dlq show {name}");
             self.find(Severity::Warning, message, remedy);
         }
@@ -257,7 +259,7 @@ impl Report {
         let name = &queue.name;
         let ready = queue.counts.get(Status::Ready).value;
         if ready > 0 && queue.workers == 0 && !queue.settings.paused {
-            let message = format!("queue {name}: {ready} jobs are ready, and no worker serves it");
+            let message = format!("queue {name}: {} ready, and no worker serves it", jobs(ready));
             self.find(
                 Severity::Warning,
                 message,

@@ -247,7 +247,7 @@ impl Replay {
             let subscription = api.get(&self::path(self.consumer.as_str())).await?;
             let types = subscription.read::<SubscriptionBody>()?.events;
             let matched = event::count(api, &types, from).await?;
-            let text = format!("{matched} events match; nothing was delivered");
+            let text = format!("matching events: {matched}; nothing was delivered");
             return output.answer(&json!({ "matched": matched, "delivered": 0 }), text);
         }
         let (mut matched, mut delivered) = (0_usize, 0_usize);
@@ -267,7 +267,7 @@ impl Replay {
         }
         bar.finish_and_clear();
         let value = json!({ "matched": matched, "delivered": delivered });
-        let text = format!("{matched} events match; {delivered} were delivered again");
+        let text = format!("matching events: {matched}; delivered again: {delivered}");
         output.answer(&value, text)
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn keys(seen: &Seen<'_>) -> State {
 pub(super) fn own_keys(seen: &Seen<'_>) -> State {
     let all = |key: &KeyEntry| key.scopes.contains(&Scope::Admin);
     match seen.sources.file.keys.as_slice() {
-        [] => to_do("the only key, QUEUEKIT_API_KEY, may do everything"),
+        [] => to_do("no program has its own key"),
         keys => none_of(keys.iter().filter(|key| all(key)).map(|key| &key.id), "may do everything"),
     }
 }

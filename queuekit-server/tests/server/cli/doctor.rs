@@ -27,7 +27,7 @@ fn what_is_not_as_it_should_be_is_named_with_its_remedy() {
     sandbox.run(&["enqueue", "echo", "--queue", "mails"]).ok();
     let text = sandbox.run(&["doctor", "--url", "sqlite://queuekit.db?synchronous=normal"]).ok();
     assert!(text.contains("warning: synchronous is normal"), "{text}");
-    assert!(text.contains("queue mails: 1 jobs are ready, and no worker serves it"), "{text}");
+    assert!(text.contains("queue mails: 1 job ready, and no worker serves it"), "{text}");
     assert!(text.contains("-> start a worker: queuekit work --queues mails"), "{text}");
 }
 
