@@ -207,7 +207,7 @@ pub(super) async fn resume_schedule(
     turn(&app, &caller, name, false).await
 }
 
-/// Enqueues the job of a schedule at once.
+/// Enqueues the job of a schedule now.
 #[utoipa::path(
     post, path = "/v1/schedules/{name}/run", tag = "schedules", security(("key" = [])),
     params(("name" = String, Path)),

@@ -33,9 +33,9 @@ Examples:
   queuekit serve --url postgres://localhost/jobs --tls-cert cert.pem --tls-key key.pem
 
 The server also enqueues the jobs of schedules, and removes jobs and events whose retention is over.
-SIGTERM or Ctrl-C stops it: requests in progress have 10 s to finish. A second signal stops it at
-once. On SIGHUP it reads its keys, its certificate and `[limits]` again. `queuekit key new` creates
-a key.";
+SIGTERM or Ctrl-C stops it: requests in progress have 10 s to finish. A second signal stops it
+immediately. On SIGHUP it reads its keys, its certificate and `[limits]` again. `queuekit key new`
+creates a key.";
 
 impl Serve {
     pub(crate) async fn run(self, context: Context) -> Result<Exit> {

@@ -28,7 +28,7 @@ impl Stop {
             signals.next().await;
             systemd::stopping();
             tracing::info!(
-                "stopping: work in progress is finished first; a second signal stops at once"
+                "stopping: work in progress is finished first; a second signal stops immediately"
             );
             told.asked.cancel();
             signals.next().await;

@@ -42,7 +42,7 @@ Examples:
   queuekit work --until-idle --json          run the jobs that are ready, then print a summary
 
 SIGTERM or Ctrl-C stops it: running jobs have 30 s to finish, the rest is released to other workers
-without counting an attempt. After a second signal, they are released at once.";
+without counting an attempt. After a second signal, they are released immediately.";
 
 /// How many runs ended in which way.
 #[derive(Serialize)]

@@ -97,7 +97,7 @@ impl BulkBody {
             }
             BulkActionName::Reschedule => {
                 let delay_ms = self.delay_ms.ok_or_else(|| {
-                    Problem::invalid("delay_ms", "reschedule needs delay_ms; 0: at once")
+                    Problem::invalid("delay_ms", "reschedule needs delay_ms; 0 means immediately")
                 })?;
                 BulkAction::Reschedule(Duration::from_millis(delay_ms))
             }

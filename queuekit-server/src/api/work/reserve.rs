@@ -62,7 +62,7 @@ enum QueuesBody {
 #[schema(as = Reserved)]
 pub(crate) struct ReservedBody<'a> {
     leases: Vec<LeasedBody<'a>>,
-    /// Whether there may be more jobs that can run now: reserve again at once.
+    /// Whether there may be more jobs that can run now: reserve again immediately.
     more: bool,
     /// When the next job becomes due, if known.
     #[serde(skip_serializing_if = "Option::is_none")]

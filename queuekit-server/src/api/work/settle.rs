@@ -81,7 +81,7 @@ fn retry() -> NackKind {
 
 fn kinds() -> Object {
     let text = "`retry`: run the job again, unless this was its last attempt. `release`: give it \
-                back unfinished, without spending an attempt. `fatal`: dead-letter it at once. \
+                back unfinished, without spending an attempt. `fatal`: dead-letter it immediately. \
                 `cancelled`: the job was cancelled.";
     enum_schema(NackKind::WORDS, text)
 }

@@ -41,7 +41,7 @@ pub(crate) struct Cancel {
 pub(crate) struct Reschedule {
     #[command(flatten)]
     which: Which,
-    /// Delay from now, such as 10s, 5m, 2d; 0s: at once
+    /// Delay from now, such as 10s, 5m, 2d; 0s: immediately
     #[arg(long = "in", value_name = "DURATION")]
     delay: Span,
 }
