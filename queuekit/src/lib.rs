@@ -12,7 +12,7 @@
 //! - A failed job runs again as its [`RetryPolicy`] says. A job that keeps failing becomes a dead
 //!   letter: it is kept with its errors until you [retry](Client::jobs) or delete it.
 //! - [Schedules](Client::schedule) enqueue a job by a cron expression in any time zone, or at an
-//!   interval. Workers enqueue each occurrence once, however many processes run.
+//!   interval. Each occurrence is enqueued once, however many processes run.
 //! - [Events](Client::emit) are delivered to every subscribed consumer, each with its own retries,
 //!   dead letters and order. In SQLite and Postgres you can emit them in your own transaction.
 //! - [`Client::jobs`] lists, cancels and retries jobs and says why one is not running;
@@ -28,17 +28,17 @@
 //! They are the same on every store. `docs/semantics.md` has the whole contract, rule by rule, and
 //! the suite `queuekit-conformance` checks every store against it.
 //!
-//! - **At least once.** When `enqueue` has returned `Ok`, the job ends as completed, dead or
-//!   cancelled, or is still stored; it is never lost. How durable an `Ok` is depends on the store:
-//!   in an SQLite file it survives loss of power (with `synchronous=normal`, the end of the process
-//!   only), in Postgres and Redis what the server is configured for, in memory nothing.
+//! - **At least once.** After `enqueue` has returned `Ok`, the job is stored until it ends as
+//!   completed, dead or cancelled; it is never lost. Which failures a successful call survives
+//!   depends on the store: in an SQLite file, power loss (with `synchronous=normal`, only a crash of
+//!   the process); in Postgres and Redis, what the server is configured for; in memory, nothing.
 //! - **One holder at a time.** A worker leases a job for a while, and extends the lease while the
 //!   handler runs. A job never has two live leases, and a worker that has lost its lease can no
 //!   longer record an outcome: every outcome is fenced.
 //! - **Attempts are bounded.** The store counts an attempt when it grants the lease, so a job that
-//!   kills its process becomes a dead letter too.
+//!   kills its process is dead-lettered in the end.
 //! - **Nothing runs early**, and no transition needs a timer: there is no leader and no scheduler
-//!   process whose death would stop the queue.
+//!   process, so no single crash stops the queue.
 //!
 //! A handler can run twice for one job, if its process dies before the outcome is recorded. So
 //! write handlers to be idempotent; the example `testing` shows how to prove it.
@@ -76,11 +76,11 @@
 //!
 //! # Where things are
 //!
-//! The root has what most programs name; `use queuekit::prelude::*` brings the commonest. The rest
-//! is in one module per front door of the [`Client`]: [`jobs`], [`queues`], [`schedules`],
-//! [`events`] and [`workers`] have everything that the methods of
-//! [`Client::jobs`], [`Client::queues`] and so on take and answer. [`memory`] is for tests, and
-//! [`store`] for authors of stores.
+//! The root has the types that most programs name, and `use queuekit::prelude::*` brings the most
+//! common ones into scope. The handles that [`Client::jobs`], [`Client::queues`] and so on return
+//! each have a module of their name, with the types that their methods take and return: [`jobs`],
+//! [`queues`], [`schedules`], [`events`] and [`workers`]. [`memory`] is for tests, and [`store`] is
+//! for authors of stores.
 //!
 //! # Features
 //!
@@ -92,14 +92,14 @@
 //! | `sqlite` | no | `connect("sqlite://jobs.db")`: a store in a file; SQLite itself is compiled in |
 //! | `postgres` | no | `connect("postgres://localhost/app")`: a store in a Postgres database |
 //! | `redis` | no | `connect("redis://localhost")`: a store in a Redis or Valkey server |
-//! | `memory` | yes | `connect("memory:")`: a store that lives and dies with the process |
-//! | `worker` | yes | [`Worker`], [`Handler`] and what belongs to them; does what schedules say |
-//! | `signal` | yes | `worker`, and ending it by SIGINT and SIGTERM |
+//! | `memory` | yes | `connect("memory:")`: a store that ends with the process |
+//! | `worker` | yes | [`Worker`], [`Handler`] and their types; workers also enqueue what schedules say |
+//! | `signal` | yes | `worker`, and `run_until_signal`, which ends it at SIGINT or SIGTERM |
 //! | `tower` | no | `worker`, and layers of tower around its handlers |
 //!
-//! Schedules need no feature: declaring them is of the contract, and every store keeps them.
+//! Schedules need no feature: every program can declare them, and every store keeps them.
 //!
-//! Without features this is the contract alone: for processes that bring a store of their own.
+//! Without features, this crate has only the contract, for programs that bring their own store.
 #![cfg_attr(
     not(all(feature = "sqlite", feature = "worker")),
     allow(rustdoc::broken_intra_doc_links, reason = "what the features add is not there")
@@ -140,8 +140,8 @@ pub use store_url::redacted;
 /// [capabilities](store::capability), leases and [limits](store::limits). Applications find what
 /// they need in the other modules.
 pub use queuekit_core as store;
-/// The store in a Postgres database: its settings, transactions of the application's own, and the
-/// version of `tokio-postgres` these are of.
+/// The store in a Postgres database: its settings, its calls in the application's own transactions,
+/// and the version of `tokio-postgres` that these transactions must have.
 #[cfg(feature = "postgres")]
 #[doc(inline)]
 pub use queuekit_postgres as postgres;
@@ -149,8 +149,8 @@ pub use queuekit_postgres as postgres;
 #[cfg(feature = "redis")]
 #[doc(inline)]
 pub use queuekit_redis as redis;
-/// The store in an SQLite file: its settings, transactions of the application's own, and the
-/// version of `rusqlite` these are of.
+/// The store in an SQLite file: its settings, its calls in the application's own transactions, and
+/// the version of `rusqlite` that these transactions must have.
 #[cfg(feature = "sqlite")]
 #[doc(inline)]
 pub use queuekit_sqlite as sqlite;
