@@ -30,8 +30,8 @@
 //!
 //! - **At least once.** After `enqueue` has returned `Ok`, the job is stored until it ends as
 //!   completed, dead or cancelled; it is never lost. Which failures a successful call survives
-//!   depends on the store: in an SQLite file, power loss (with `synchronous=normal`, only a crash of
-//!   the process); in Postgres and Redis, what the server is configured for; in memory, nothing.
+//!   depends on the store: in an SQLite file, power loss (with `synchronous=normal`, only a crash
+//!   of the process); in Postgres and Redis, what the server is configured for; in memory, nothing.
 //! - **One holder at a time.** A worker leases a job for a while, and extends the lease while the
 //!   handler runs. A job never has two live leases, and a worker that has lost its lease can no
 //!   longer record an outcome: every outcome is fenced.
@@ -93,7 +93,7 @@
 //! | `postgres` | no | `connect("postgres://localhost/app")`: a store in a Postgres database |
 //! | `redis` | no | `connect("redis://localhost")`: a store in a Redis or Valkey server |
 //! | `memory` | yes | `connect("memory:")`: a store that ends with the process |
-//! | `worker` | yes | [`Worker`], [`Handler`] and their types; workers also enqueue what schedules say |
+//! | `worker` | yes | [`Worker`], [`Handler`] and their types; workers also run schedules |
 //! | `signal` | yes | `worker`, and `run_until_signal`, which ends it at SIGINT or SIGTERM |
 //! | `tower` | no | `worker`, and layers of tower around its handlers |
 //!
