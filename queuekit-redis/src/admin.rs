@@ -25,37 +25,36 @@ impl Admin for RedisStore {
     /// Looks at each waiting job of the queue once if the order or the rules of partition keys
     /// change.
     async fn configure(&self, queue: &QueueName, patch: &QueuePatch) -> Result<QueueSettings> {
-        let begun = Instant::now();
+        let store = self.for_one_call();
         let entered = async {
             patch.check()?;
-            self.enter_queues(&[queue], true).await
+            store.enter_queues(&[queue], true).await
         };
         entered.await.map_err(|error| error.during("configure"))?;
-        let (settings, moving) = self.change_settings(queue, patch).await?;
+        let (settings, moving) = store.change_settings(queue, patch).await?;
         if moving {
             // The next call continues with keys that are left to be placed.
-            let left = self.shared.op_timeout.saturating_sub(begun.elapsed());
-            self.place(queue, left).await.map_err(in_part)?;
+            store.place(queue, store.time_left() / 2).await.map_err(in_part)?;
         }
         self.stir(std::iter::once(queue));
         Ok(settings)
     }
 
     async fn remove_queue(&self, queue: &QueueName, force: bool) -> Result<bool> {
-        let call = Call::Repeatable;
+        let (store, call) = (self.for_one_call(), Call::Repeatable);
         let mut step = Vec::new();
         let removed = loop {
             let force = u8::from(force).to_string().into_bytes();
             let args = [force, step.clone(), SLICE.to_string().into()];
             let begun = !step.is_empty();
-            let answer = self.on_queue("remove_queue", call, Lua::Remove, queue, args).await;
+            let answer = store.on_queue("remove_queue", call, Lua::Remove, queue, args).await;
             match answer.map_err(|error| if begun { in_part(error) } else { error })? {
                 Value::Int(removed) => break removed == 1,
                 Value::BulkString(next) => step = next,
                 counts => return Err(still_used(queue, counts).during("remove_queue")),
             }
         };
-        let left = self.leave_registry(queue).await;
+        let left = store.leave_registry(queue).await;
         let left = left.map_err(|error| if removed { in_part(error) } else { error })?;
         Ok(removed || left)
     }
@@ -69,7 +68,7 @@ impl Admin for RedisStore {
             Acted::Conflict | Acted::Lost => CancelOutcome::Conflict,
             Acted::Unknown => CancelOutcome::NotFound,
         };
-        Ok(self.act("cancel", acts).await?.into_iter().map(outcome).collect())
+        Ok(self.for_one_call().act("cancel", acts).await?.into_iter().map(outcome).collect())
     }
 
     async fn retry(&self, ids: &[JobId]) -> Result<Vec<RetryOutcome>> {
@@ -79,7 +78,7 @@ impl Admin for RedisStore {
             Acted::Unknown => RetryOutcome::NotFound,
             _ => RetryOutcome::Conflict,
         };
-        Ok(self.act("retry", acts).await?.into_iter().map(outcome).collect())
+        Ok(self.for_one_call().act("retry", acts).await?.into_iter().map(outcome).collect())
     }
 
     async fn reschedule(&self, ids: &[JobId], delay: Duration) -> Result<Vec<RescheduleOutcome>> {
@@ -94,12 +93,13 @@ impl Admin for RedisStore {
             Acted::Unknown => RescheduleOutcome::NotFound,
             _ => RescheduleOutcome::Conflict,
         };
-        let acted = self.act("reschedule", ids.iter().map(act).collect()).await?;
+        let acts = ids.iter().map(act).collect();
+        let acted = self.for_one_call().act("reschedule", acts).await?;
         Ok(acted.into_iter().map(outcome).collect())
     }
 
     async fn why(&self, id: JobId) -> Result<Option<Why>> {
-        self.why_shown(id).await
+        self.for_one_call().why_shown(id).await
     }
 }
 
@@ -113,8 +113,8 @@ impl RedisStore {
         queue: &QueueName,
         patch: &QueuePatch,
     ) -> Result<(QueueSettings, bool)> {
-        let (mut seen, begun) = (Vec::new(), Instant::now());
-        while begun.elapsed() < self.shared.op_timeout {
+        let mut seen = Vec::new();
+        while !self.time_left().is_zero() {
             let settings = QueueSettings::from_json(if seen.is_empty() { b"{}" } else { &seen });
             let settings = settings.patched(patch);
             let read = settings::read_by_scripts(&settings).into_iter();
@@ -129,8 +129,8 @@ impl RedisStore {
         Err(Error::new(ErrorKind::Indeterminate, message).on(queue).during("configure"))
     }
 
-    /// Places the waiting jobs of a queue anew if that is due, step by step, for at most `time`.
-    /// Returns the number of steps. A call continues what another one has begun.
+    /// Places the waiting jobs of a queue anew if that is due, step by step, for about
+    /// `time`. Returns the number of steps. A call continues what another one has begun.
     pub(crate) async fn place(&self, queue: &QueueName, time: Duration) -> Result<u64> {
         let (mut steps, begun) = (0, Instant::now());
         loop {

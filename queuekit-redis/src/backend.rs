@@ -17,7 +17,7 @@ impl Backend for RedisStore {
         if jobs.is_empty() {
             return Ok(Vec::new());
         }
-        self.enqueue_jobs(jobs).await.map_err(|error| error.during("enqueue"))
+        self.for_one_call().enqueue_jobs(jobs).await.map_err(|error| error.during("enqueue"))
     }
 
     async fn reserve(&self, request: &Reserve) -> Result<Reserved> {
@@ -27,11 +27,11 @@ impl Backend for RedisStore {
 
     async fn ack(&self, acks: &[Ack]) -> Result<Vec<AckOutcome>> {
         self.admit_results(acks).map_err(|error| error.during("ack"))?;
-        Ok(self.settle("ack", acks, &[]).await?.0)
+        Ok(self.for_one_call().settle("ack", acks, &[]).await?.0)
     }
 
     async fn nack(&self, nacks: &[Nack]) -> Result<Vec<NackOutcome>> {
-        Ok(self.settle("nack", &[], nacks).await?.1)
+        Ok(self.for_one_call().settle("nack", &[], nacks).await?.1)
     }
 
     async fn dead_letter(&self, dead_letters: &[DeadLetter]) -> Result<Vec<DeadLetterOutcome>> {
@@ -46,7 +46,8 @@ impl Backend for RedisStore {
                 Action::new("dead_letter", *id).with(dead_letter.reason.as_str())
             }
         };
-        let acted = self.act("dead_letter", dead_letters.iter().map(act).collect()).await?;
+        let acts = dead_letters.iter().map(act).collect();
+        let acted = self.for_one_call().act("dead_letter", acts).await?;
         let outcome = |acted| match acted {
             Acted::Done | Acted::Requested => DeadLetterOutcome::DeadLettered,
             Acted::Already => DeadLetterOutcome::AlreadyDone,
@@ -58,8 +59,8 @@ impl Backend for RedisStore {
     }
 
     async fn list_queues(&self) -> Result<Vec<Queue>> {
-        let names = self.all_queues().await?;
-        self.queues_shown(&names).await
+        let store = self.for_one_call();
+        store.queues_shown(&store.all_queues().await?).await
     }
 
     async fn find_queues(&self, names: &[QueueName]) -> Result<Vec<Queue>> {
@@ -67,7 +68,7 @@ impl Backend for RedisStore {
             return Ok(Vec::new());
         }
         let names: BTreeSet<QueueName> = names.iter().cloned().collect();
-        self.queues_shown(&names.into_iter().collect::<Vec<_>>()).await
+        self.for_one_call().queues_shown(&names.into_iter().collect::<Vec<_>>()).await
     }
 
     async fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {
@@ -75,14 +76,15 @@ impl Backend for RedisStore {
     }
 
     async fn get_job(&self, id: JobId) -> Result<Option<Job>> {
-        self.job_shown(id).await
+        self.for_one_call().job_shown(id).await
     }
 
     async fn delete_job(&self, id: JobId, force: bool) -> Result<bool> {
         let what = if force { "delete_forced" } else { "delete" };
-        let acted = match self.act("delete_job", vec![Action::new(what, id)]).await {
+        let store = self.for_one_call();
+        let acted = match store.act("delete_job", vec![Action::new(what, id)]).await {
             Err(error) if *error.kind() == ErrorKind::Corrupt => {
-                return if self.clear(id).await? { Ok(true) } else { Err(error) };
+                return if store.clear(id).await? { Ok(true) } else { Err(error) };
             }
             acted => acted?,
         };

@@ -66,6 +66,24 @@ struct Progress {
 }
 
 impl RedisStore {
+    /// The store for one call of several steps, which share its time limit.
+    pub(crate) fn for_one_call(&self) -> Self {
+        let ends_at = self.ends_at.unwrap_or_else(|| Instant::now() + self.shared.op_timeout);
+        Self { shared: Arc::clone(&self.shared), ends_at: Some(ends_at) }
+    }
+
+    /// The time that a step has: all that is left of its call.
+    pub(crate) fn time_left(&self) -> Duration {
+        let left = |ends_at: Instant| ends_at.saturating_duration_since(Instant::now());
+        self.ends_at.map_or(self.shared.op_timeout, left)
+    }
+
+    /// Whether half of the call's time is over: then it ends with what it has done, and the next
+    /// call continues.
+    pub(crate) fn is_late(&self) -> bool {
+        self.time_left() < self.shared.op_timeout / 2
+    }
+
     /// Sends a request within the time limit. Retries a request that failed for the moment and was
     /// certainly not applied, and any request that may be repeated.
     pub(crate) async fn call(
@@ -74,7 +92,7 @@ impl RedisStore {
         call: Call,
         request: Request,
     ) -> Result<Value> {
-        self.call_within(self.shared.op_timeout, operation, call, request).await
+        self.call_within(self.time_left(), operation, call, request).await
     }
 
     /// The same, and says whether the answer is that to a repetition.
@@ -84,7 +102,7 @@ impl RedisStore {
         call: Call,
         request: Request,
     ) -> Result<Answered> {
-        self.send_within(self.shared.op_timeout, operation, call, request).await
+        self.send_within(self.time_left(), operation, call, request).await
     }
 
     /// The same, in the time that is left of a call with several steps.
@@ -115,8 +133,9 @@ impl RedisStore {
 
     /// All servers that have data of the store.
     pub(crate) async fn masters(&self, operation: &'static str) -> Result<Vec<Arc<Node>>> {
+        let time = self.time_left();
         let find = |shared: Arc<Shared>| async move {
-            let deadline = Instant::now() + shared.op_timeout;
+            let deadline = Instant::now() + time;
             shared.masters_until(deadline).await
         };
         self.on_io(operation, find).await

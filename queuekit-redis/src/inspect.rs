@@ -24,12 +24,16 @@ impl Inspect for RedisStore {
 
     /// The durability; in a Cluster, that of the weakest node.
     async fn durability(&self) -> Result<Durability> {
-        let all = Server::ask_all(self).await?.into_iter().map(|server| server.durability());
+        let all = Server::ask_all(&self.for_one_call())
+            .await?
+            .into_iter()
+            .map(|server| server.durability());
         Ok(all.min().unwrap_or(Durability::Nothing))
     }
 
     async fn facts(&self) -> Result<Vec<Fact>> {
-        let servers = Server::ask_all(self).await?;
+        let store = self.for_one_call();
+        let servers = Server::ask_all(&store).await?;
         let of = |value: fn(&Server) -> Option<String>| shown(servers.iter().map(value));
         let on_off = |on| if on { "on" } else { "off" }.to_owned();
         let facts = [
@@ -49,14 +53,14 @@ impl Inspect for RedisStore {
             ("maxmemory, bytes", of(|server| server.maxmemory.clone())),
             ("replicas", of(|server| server.replicas.clone())),
             ("prefix", self.shared.keyspace.prefix().to_owned()),
-            ("queues", self.all_queues().await?.len().to_string()),
+            ("queues", store.all_queues().await?.len().to_string()),
         ];
         Ok(facts.into_iter().map(|(name, value)| Fact { name, value }).collect())
     }
 
     async fn findings(&self) -> Result<Vec<Finding>> {
         let waits = self.shared.wait_replicas.is_some();
-        let servers = Server::ask_all(self).await?;
+        let servers = Server::ask_all(&self.for_one_call()).await?;
         Ok(servers.iter().flat_map(|server| server.findings(waits)).collect())
     }
 }

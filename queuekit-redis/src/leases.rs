@@ -64,6 +64,7 @@ impl Leases for RedisStore {
     async fn report(&self, reports: &[Report]) -> Result<Vec<ReportOutcome>> {
         let mut outcomes = vec![ReportOutcome::NotFound; reports.len()];
         let leases: Vec<LeaseToken> = reports.iter().map(|report| report.lease.clone()).collect();
+        let store = self.for_one_call();
         for (part, (queue, positions)) in by_queue(&leases).into_iter().enumerate() {
             let mut args = vec![LOG_LINES_KEPT.to_string().into_bytes()];
             for at in &positions {
@@ -76,7 +77,7 @@ impl Leases for RedisStore {
                 let now = Timestamp::default();
                 args.extend(lines.map(|line| LogLine::new(now, line).text.into_bytes()));
             }
-            let answer = self.on_queue("report", Call::Once, Lua::Report, queue, args).await;
+            let answer = store.on_queue("report", Call::Once, Lua::Report, queue, args).await;
             let answer = answer.map_err(|error| if part > 0 { in_part(error) } else { error })?;
             let answer = bytes_of(answer).ok_or_else(|| unreadable("the answer to report"))?;
             for (at, outcome) in positions.into_iter().zip(answer) {

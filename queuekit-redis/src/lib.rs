@@ -88,6 +88,8 @@ const GRACE: Duration = Duration::from_secs(2);
 #[derive(Clone)]
 pub struct RedisStore {
     shared: Arc<Shared>,
+    /// When the call that made this handle for its steps must end.
+    ends_at: Option<tokio::time::Instant>,
 }
 
 struct Shared {

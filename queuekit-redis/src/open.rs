@@ -59,7 +59,7 @@ pub(crate) async fn open(config: RedisConfig, checked: bool) -> Result<RedisStor
 async fn ask(config: &RedisConfig) -> Result<(RedisStore, Vec<Server>)> {
     let io = Io::start()?;
     let topology = topology(config, &io)?;
-    let store = RedisStore { shared: Arc::new(shared(config, io, topology)) };
+    let store = RedisStore { shared: Arc::new(shared(config, io, topology)), ends_at: None };
     let servers = Server::ask_all(&store).await?;
     Ok((store, servers))
 }

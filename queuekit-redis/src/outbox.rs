@@ -53,15 +53,18 @@ impl Outbox for RedisStore {
     }
 
     async fn store_events(&self, emission: &Emission) -> Result<Option<Vec<EmitOutcome>>> {
-        self.emit(emission).await.map_err(|error| error.during("store_events"))
+        self.for_one_call().emit(emission).await.map_err(|error| error.during("store_events"))
     }
 
     async fn list_events(&self, filter: &EventFilter) -> Result<EventPage> {
-        self.events(filter).await.map_err(|error| error.during("list_events"))
+        self.for_one_call().events(filter).await.map_err(|error| error.during("list_events"))
     }
 
     async fn deliver_again(&self, deliveries: &[NewJob]) -> Result<Vec<bool>> {
-        self.emit_again(deliveries).await.map_err(|error| error.during("deliver_again"))
+        self.for_one_call()
+            .emit_again(deliveries)
+            .await
+            .map_err(|error| error.during("deliver_again"))
     }
 }
 

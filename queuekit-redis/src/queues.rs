@@ -24,7 +24,7 @@ impl RedisStore {
         queue: &QueueName,
         rest: impl IntoIterator<Item = Vec<u8>>,
     ) -> Result<Value> {
-        let time = self.shared.op_timeout;
+        let time = self.time_left();
         self.on_queue_within(time, operation, call, script, queue, rest).await
     }
 

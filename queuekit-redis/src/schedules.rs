@@ -32,11 +32,11 @@ const LOOKS: usize = 5;
 #[async_trait]
 impl Schedules for RedisStore {
     async fn find_schedules(&self, query: &ScheduleQuery) -> Result<ScheduleRows> {
-        self.find(query).await.map_err(|error| error.during("find_schedules"))
+        self.for_one_call().find(query).await.map_err(|error| error.during("find_schedules"))
     }
 
     async fn change_schedule(&self, change: &ScheduleChange) -> Result<ScheduleChanged> {
-        self.change(change).await.map_err(|error| error.during("change_schedule"))
+        self.for_one_call().change(change).await.map_err(|error| error.during("change_schedule"))
     }
 }
 

@@ -40,8 +40,10 @@ impl Cursor {
 #[async_trait]
 impl Upkeep for RedisStore {
     async fn prune(&self) -> Result<UpkeepReport> {
-        let jobs = self.prune_jobs().await.map_err(|error| error.during("prune"))?;
-        let (events, goes_on) = self.prune_events().await.map_err(|error| error.during("prune"))?;
+        let store = self.for_one_call();
+        let jobs = store.prune_jobs().await.map_err(|error| error.during("prune"))?;
+        let (events, goes_on) =
+            store.prune_events().await.map_err(|error| error.during("prune"))?;
         // If deliveries keep all of them, the next step of upkeep is soon enough.
         let more = jobs.more || (goes_on && events > 0);
         Ok(UpkeepReport::new(jobs.changed + events, more))
@@ -50,14 +52,15 @@ impl Upkeep for RedisStore {
     /// Repairs one queue per call. Scripts change derived data together with its source, so the
     /// only thing to repair is a placing of keys that was not completed.
     async fn repair(&self) -> Result<UpkeepReport> {
-        let queues = self.all_queues().await.map_err(|error| error.during("repair"))?;
+        let store = self.for_one_call();
+        let queues = store.all_queues().await.map_err(|error| error.during("repair"))?;
         let after = self.shared.repair.get();
         let next = queues.into_iter().find(|queue| after.as_ref().is_none_or(|at| queue > at));
         self.shared.repair.set(next.clone());
         let Some(queue) = next else {
             return Ok(UpkeepReport::default());
         };
-        let changed = self.place(&queue, self.shared.op_timeout).await?;
+        let changed = store.place(&queue, store.time_left() / 2).await?;
         Ok(UpkeepReport::new(changed, true))
     }
 }
@@ -73,7 +76,7 @@ impl RedisStore {
         for (looked_at, queue) in queues.into_iter().enumerate() {
             loop {
                 let most = left.min(SLICE);
-                if most == 0 || looked_at == QUEUES {
+                if most == 0 || looked_at == QUEUES || self.is_late() {
                     report.more = true;
                     self.shared.pruned.set(after);
                     return Ok(report);

@@ -9,7 +9,7 @@ use crate::common::store_fixture::{
     all_in_the_dark, complete, create, in_the_dark, lease, promptly, request_for, state, until,
 };
 use futures_util::future::join_all;
-use queuekit_conformance::kit::{TTL, build, draft, kind_of, ttl};
+use queuekit_conformance::kit::{TTL, build, draft, every_call, kind_of, ttl};
 use queuekit_conformance::time_limit::within;
 use queuekit_conformance::{skip, this_test};
 use queuekit_core::capability::{ExtendOutcome, Leases};
@@ -64,6 +64,33 @@ async fn r10_2_calls_into_a_black_hole_end_in_time_and_work_when_it_is_over() {
     stage.assert_exact().await;
     stage.store.close().await.unwrap();
     promptly("the end of its connections", proxy.until(|counts| counts.open == 0)).await;
+    stage.end().await;
+}
+
+/// Each answer comes late, and none too late for a call of one step.
+#[tokio::test]
+async fn r10_2_the_steps_of_a_call_share_its_time() {
+    let test = this_test!();
+    let Some(stage) = RedisStage::open(test).await else { return };
+    stage
+        .store
+        .enqueue(&["a", "b", "c", "d"].map(|name| build(draft().queue(name))))
+        .await
+        .unwrap();
+    create(&stage.store, &build(draft())).await;
+    let leased = lease(&stage.store, 1).await.remove(0).token;
+    let proxy = Proxy::start(&stage.server).await;
+    let slow = RedisStore::connect_url(&proxy.url(&stage.url(&short()))).await.unwrap();
+    slow.list_queues().await.unwrap();
+    proxy.set(Mode::Slow(OP_TIMEOUT.mul_f64(0.45)));
+    let calls = every_call(&slow, &leased);
+    let limit = OP_TIMEOUT + Duration::from_secs(1);
+    let calls = calls.iter().map(|(name, call)| within(name, limit, call));
+    let answers = join_all(calls).await;
+    assert!(answers.iter().any(Result::is_ok), "calls of one step have the time");
+    assert!(answers.iter().any(Result::is_err), "calls of more steps do not");
+    proxy.set(Mode::Pass);
+    slow.close().await.unwrap();
     stage.end().await;
 }
 

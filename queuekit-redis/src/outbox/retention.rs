@@ -42,14 +42,14 @@ struct Slice {
 }
 
 impl RedisStore {
-    /// Makes a step of retention, from where the last one ended. Returns how many events were
-    /// removed, and whether there is more to do. After the end is reached, it looks again at events
+    /// Makes a step of retention, from where the last one ended. Looks at one slice at
+    /// least. Returns how many events were removed, and whether there is more to do. After the end is reached, it looks again at events
     /// that deliveries have kept.
     pub(crate) async fn prune_events(&self) -> Result<(u64, bool)> {
         let retention = EventSettings::read(&self.event_settings().await?.body)?.retention;
         let at = &self.shared.pruned_events;
         let (mut removed, mut looked) = (0, 0);
-        while looked < STEP {
+        while looked == 0 || (looked < STEP && !self.is_late()) {
             let slice = self.ages_after(at.load(Ordering::Relaxed)).await?;
             looked += slice.events.len();
             let is_last = !slice.more;

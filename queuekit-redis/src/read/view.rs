@@ -24,7 +24,7 @@ impl RedisStore {
 
     pub(super) async fn job_at(&self, id: JobId) -> Result<Option<Shown>> {
         let ask = |queue: QueueName, _| async move {
-            let shown = self.jobs_at(self.shared.op_timeout, "get_job", &queue, &[id]).await?;
+            let shown = self.jobs_at(self.time_left(), "get_job", &queue, &[id]).await?;
             Ok(vec![shown.into_iter().next()])
         };
         let found = self.for_jobs(&[id], ask).await.map_err(|error| error.during("get_job"))?;
