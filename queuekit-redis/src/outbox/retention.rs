@@ -42,9 +42,9 @@ struct Slice {
 }
 
 impl RedisStore {
-    /// Makes a step of retention, from where the last one ended. Looks at one slice at
-    /// least. Returns how many events were removed, and whether there is more to do. After the end is reached, it looks again at events
-    /// that deliveries have kept.
+    /// Makes a step of retention, from where the last one ended. Looks at one slice at least.
+    /// Returns how many events were removed, and whether there is more to do. After the end is
+    /// reached, it looks again at events that deliveries have kept.
     pub(crate) async fn prune_events(&self) -> Result<(u64, bool)> {
         let retention = EventSettings::read(&self.event_settings().await?.body)?.retention;
         let at = &self.shared.pruned_events;
