@@ -180,7 +180,8 @@ async fn drain_events<S: BenchStore>(
         };
         let events: Vec<usize> = (0..deliveries / consumers).collect();
         for some in events.chunks(CHUNK) {
-            client.emit_all(some.iter().map(|n| event(*n))).await.expect("emit");
+            let emitted = client.emit_all(some.iter().map(|n| event(*n))).await;
+            emitted.and_then(|emitted| emitted.ids()).expect("emit");
         }
         let started = Instant::now();
         let backend = client.backend();

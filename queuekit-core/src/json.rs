@@ -1,5 +1,11 @@
-//! Which stored bytes are shown as JSON, and how deep JSON is nested.
+//! Stored bytes in JSON: which are shown as they are, and how deep JSON is nested.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use serde::de::Error;
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use crate::limits::JSON_DEPTH;
@@ -15,6 +21,48 @@ pub fn as_json(bytes: &[u8]) -> Option<&RawValue> {
     let json = serde_json::from_slice::<&RawValue>(bytes).ok();
     // White space around the value is not part of it, and would be lost.
     json.filter(|json| json.get().len() == bytes.len())
+}
+
+/// Writes a value that is there.
+pub(crate) fn put_given<M: SerializeMap, T: Serialize>(
+    map: &mut M,
+    name: &str,
+    value: Option<T>,
+) -> Result<(), M::Error> {
+    value.map_or(Ok(()), |value| map.serialize_entry(name, &value))
+}
+
+/// Writes bytes in one of two fields: as the JSON that they are, or as base64.
+pub(crate) fn put_bytes<M: SerializeMap>(
+    map: &mut M,
+    [value, base64]: [&str; 2],
+    bytes: &[u8],
+) -> Result<(), M::Error> {
+    match as_json(bytes) {
+        Some(json) => map.serialize_entry(value, json),
+        None => map.serialize_entry(base64, &STANDARD.encode(bytes)),
+    }
+}
+
+/// A value that is there, even if it is null: a payload may be.
+pub(crate) fn there<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Box<RawValue>>, D::Error> {
+    Deserialize::deserialize(from).map(Some)
+}
+
+/// The bytes that [`put_bytes`] wrote.
+pub(crate) fn bytes_of<'de, D: Deserializer<'de>>(
+    name: &str,
+    json: Option<Box<RawValue>>,
+    base64: Option<String>,
+) -> Result<Option<Bytes>, D::Error> {
+    match (json, base64) {
+        (Some(json), _) => Ok(Some(Box::<str>::from(json).into_string().into())),
+        (None, Some(text)) => match STANDARD.decode(text) {
+            Ok(bytes) => Ok(Some(bytes.into())),
+            Err(error) => Err(D::Error::custom(format!("{name}_base64 is not base64: {error}"))),
+        },
+        (None, None) => Ok(None),
+    }
 }
 
 /// How deep lists and objects are nested; brackets in texts do not count.

@@ -46,7 +46,7 @@ pub use backend::{
 };
 pub use bulk::{BulkAction, BulkActionName, BulkReport, BulkRequest, BulkTotals, bulk};
 pub use bytes::Bytes;
-pub use client::{Client, EmitRequest, EnqueueAll, EnqueueRequest, Enqueued};
+pub use client::{Client, EmitRequest, Emitted, EnqueueAll, EnqueueRequest, Enqueued, Outcomes};
 pub use clock::{Clock, ManualClock, OffsetClock, SystemClock, Timestamp};
 pub use declared::Declared;
 pub use error::{Error, ErrorKind, Result};

@@ -80,10 +80,8 @@ impl PostgresStore {
     }
 
     /// Stores events and their deliveries in a transaction of the application on the same database:
-    /// they exist if and only if it commits, together with its other writes (an outbox). An outcome
-    /// of `Conflict` means that nothing was stored for that event: roll back.
-    ///
-    /// [`ids`](Enqueued::ids) fails if a job was refused: then roll back.
+    /// they exist if and only if it commits, together with its other writes (an outbox).
+    /// [`ids`](queuekit_core::Emitted::ids) fails if an event was refused: then roll back.
     ///
     /// While the transaction is open, only those who emit the same id or idempotency key, and those
     /// who change subscriptions, wait for it: its events go to the consumers that exist until it
@@ -96,16 +94,17 @@ impl PostgresStore {
         &self,
         tx: &Transaction<'_>,
         events: &[NewEvent],
-    ) -> Result<Vec<EmitOutcome>> {
+    ) -> Result<queuekit_core::Emitted> {
         if events.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Vec::new().into());
         }
         let during = |error: Error| error.during("emit_in");
         self.shared.check_open().map_err(during)?;
         let doubt = AtomicBool::new(false);
         let session = Session::foreign(tx, &self.shared.statements, &self.shared.begins, &doubt);
         // Boxed to keep the application's future small.
-        Box::pin(self.emit_events_in(&session, events)).await.map_err(during)
+        let emitted = Box::pin(self.emit_events_in(&session, events)).await;
+        emitted.map(Into::into).map_err(during)
     }
 
     async fn emit_events_in(

@@ -1,8 +1,7 @@
 //! Enqueue, ack and emit inside the application's own transaction (contract R2.9, R14.1).
 
-use queuekit_core::capability::EmitOutcome;
 use queuekit_core::event::{EventSettings, NewEvent};
-use queuekit_core::{Ack, AckOutcome, Enqueued, Error, ErrorKind, NewJob, Result};
+use queuekit_core::{Ack, AckOutcome, Emitted, Enqueued, Error, ErrorKind, NewJob, Result};
 use rusqlite::Transaction;
 
 use crate::SqliteStore;
@@ -47,15 +46,15 @@ impl SqliteStore {
     }
 
     /// Stores events and their deliveries in a transaction of the application on the same file:
-    /// they exist if and only if it commits, together with its other writes (an outbox). An outcome
-    /// of `Conflict` means that nothing was stored for that event: roll back.
+    /// they exist if and only if it commits, together with its other writes (an outbox).
+    /// [`ids`](Emitted::ids) fails if an event was refused: then roll back.
     ///
     /// The notes on open transactions in [`enqueue_in`](Self::enqueue_in) apply here too.
     ///
     /// # Errors
     /// As [`Client::emit_all`](queuekit_core::Client::emit_all), and `Invalid` if the transaction
     /// is on another file.
-    pub fn emit_in(&self, tx: &Transaction<'_>, events: &[NewEvent]) -> Result<Vec<EmitOutcome>> {
+    pub fn emit_in(&self, tx: &Transaction<'_>, events: &[NewEvent]) -> Result<Emitted> {
         let emit = |step: &mut Step<'_>| {
             step.limits.admit_events(events)?;
             let stored = step.event_settings()?;
@@ -67,7 +66,7 @@ impl SqliteStore {
                 Error::new(ErrorKind::Corrupt, message)
             })
         };
-        self.step_in(tx, emit).map_err(|error| error.during("emit_in"))
+        self.step_in(tx, emit).map(Emitted::from).map_err(|error| error.during("emit_in"))
     }
 
     fn step_in<T>(

@@ -9,7 +9,6 @@ use std::error::Error;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use queuekit::events::EmitOutcome;
 use queuekit::prelude::*;
 use queuekit::sqlite::SqliteStore;
 use queuekit::sqlite::rusqlite::{Connection, TransactionBehavior};
@@ -63,8 +62,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let order = tx.last_insert_rowid();
         let event = OrderPlaced { order, item: item.to_owned() };
         let event = EventDraft::of(&event).partition_key(format!("order-{order}")).build()?;
-        let outcomes = store.emit_in(&tx, &[event])?;
-        assert!(matches!(outcomes[..], [EmitOutcome::Emitted { .. }]), "{outcomes:?}");
+        store.emit_in(&tx, &[event])?.ids()?;
         tx.commit()?;
         println!("  {order}: {item}");
     }

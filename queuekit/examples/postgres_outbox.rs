@@ -51,7 +51,7 @@ async fn place(
     let order: i64 = tx.query_one(insert, &[&item]).await?.get(0);
     let event = OrderPlaced { order, item: item.to_owned() };
     let events = [EventDraft::of(&event).partition_key(format!("order-{order}")).build()?];
-    store.emit_in(tx, &events).await?;
+    store.emit_in(tx, &events).await?.ids()?;
     // Wakes consumers at the commit. Without this call they look within their poll interval.
     store.notify_events_in(tx, &events).await?;
     println!("  order {order}: {item}");

@@ -21,7 +21,7 @@ pub use queuekit_core::backend::Listed;
 #[doc(inline)]
 pub use queuekit_core::capability::{CancelOutcome, Why, WhyFacts};
 #[doc(inline)]
-pub use queuekit_core::client::{EnqueueAll, EnqueueRequest, Jobs};
+pub use queuekit_core::client::{EnqueueAll, EnqueueRequest, Jobs, Outcomes};
 #[doc(inline)]
 pub use queuekit_core::{
     Ack, AckOutcome, BulkAction, BulkActionName, BulkReport, BulkRequest, BulkTotals, Cursor,

@@ -152,7 +152,7 @@ async fn assert_kept(world: &PostgresWorld, lease: &Lease) {
     of(world).complete(lease).await;
     assert!(job("runs").await.payload == data);
     let emitted = of(world).client().emit_all([large("one")]).await.expect("emit");
-    assert!(matches!(emitted[..], [EmitOutcome::Emitted { .. }]), "{emitted:?}");
+    assert!(matches!(emitted.as_slice(), [EmitOutcome::Emitted { .. }]), "{emitted:?}");
     exact(world).await;
 }
 

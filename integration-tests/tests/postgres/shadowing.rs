@@ -98,7 +98,7 @@ async fn use_transactions(store: &PostgresStore, app: &mut tokio_postgres::Clien
     store.enqueue_in(&tx, &jobs).await.expect("enqueue_in").ids().expect("all are stored");
     assert_eq!(path().await, before);
     store.ack_in(&tx, &acks).await.expect("ack_in");
-    store.emit_in(&tx, &events).await.expect("emit_in");
+    store.emit_in(&tx, &events).await.expect("emit_in").ids().expect("both are stored");
     store.notify_in(&tx, &jobs).await.expect("notify_in");
     store.notify_events_in(&tx, &events).await.expect("notify_events_in");
     assert_eq!(path().await, before);

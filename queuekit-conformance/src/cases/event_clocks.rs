@@ -18,7 +18,7 @@ pub async fn r14_5_a_long_replay_ends_where_the_log_ended(world: &dyn World) {
     let events: Vec<_> = events.map(|event| event.build().expect("an event")).collect();
     for events in events.chunks(100) {
         let outcomes = world.client().emit_all(events.to_vec()).await.expect("emit_all");
-        assert_eq!(outcomes.len(), 100);
+        assert_eq!(outcomes.as_slice().len(), 100);
     }
     assert!(world.rewind(HOUR).await, "the harness states `can_rewind`, but rewind failed");
     world.subscribe(SubscriptionDraft::new("late", "*")).await;

@@ -113,11 +113,13 @@ pub async fn r14_6_events_that_are_held_make_no_newer_one_go(world: &dyn World) 
     world.subscribe(SubscriptionDraft::new("c", "held")).await;
     let few = EventRetention::new(30 * DAY, number).expect("a retention");
     world.event_log().set_retention(few).await.expect("set_retention");
+    // Some stores copy small data into the delivery, which then needs no event.
+    let data = "data".repeat(1000);
     for (kind, count) in [("held", held), ("free", free)] {
-        let events: Vec<_> = (0..count).map(|n| event(kind, &n.to_string())).collect();
+        let events: Vec<_> = (0..count).map(|_| event(kind, &data)).collect();
         for call in events.chunks(world.limits().enqueue_jobs()) {
             let emitted = world.client().emit_all(call.to_vec()).await.expect("emit");
-            assert_eq!(emitted.len(), call.len(), "an outcome per event");
+            assert_eq!(emitted.as_slice().len(), call.len(), "an outcome per event");
         }
     }
     world.advance(2 * MINUTE).await;
@@ -137,7 +139,10 @@ pub async fn r14_6_nothing_is_left_of_an_event_that_has_gone(world: &dyn World) 
         let keyed = event("e", "keyed").idempotency_key("k");
         for event in [keyed, event("e", "plain").id(EventId::from_bytes([id; 16]))] {
             let outcomes = world.client().emit_all([event]).await.expect("emit");
-            assert!(matches!(outcomes[..], [EmitOutcome::Emitted { .. }]), "{id}: {outcomes:?}");
+            assert!(
+                matches!(outcomes.as_slice(), [EmitOutcome::Emitted { .. }]),
+                "{id}: {outcomes:?}"
+            );
             world.advance(2 * MINUTE).await;
             world.prune().await;
         }

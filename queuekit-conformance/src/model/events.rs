@@ -69,7 +69,7 @@ impl Lockstep<'_> {
         }
         let outcomes = self.client.emit_all(events.clone()).await.expect("emit_all");
         let expected: Vec<_> = events.iter().map(|event| self.machine.emit(event)).collect();
-        assert_eq!(outcomes, expected, "emit");
+        assert_eq!(outcomes.as_slice(), expected, "emit");
         self.emitted.extend(events);
         self.learn_times().await;
         self.learn_deliveries().await;

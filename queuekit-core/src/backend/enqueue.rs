@@ -2,11 +2,18 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::job::JobId;
+use crate::ms;
 
 /// The outcome for one job of an enqueue call (contract R2).
+///
+/// As JSON, as the HTTP API answers it: `outcome` names it, `id` is that of the job or of the job
+/// in its place, and `retry_after_ms` stands with `queue_full`.
 // Exhaustive: code that passes outcomes on, such as a worker or a server, must handle each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
 #[must_use]
 pub enum EnqueueOutcome {
     /// The job is stored.
@@ -17,16 +24,19 @@ pub enum EnqueueOutcome {
     /// Its id or idempotency key is taken by an equal job, which is left as it is.
     Duplicate {
         /// The job that is or was stored; it may be gone.
+        #[serde(rename = "id")]
         existing: JobId,
     },
     /// Its id is taken by a job of another kind or payload.
     Conflict {
         /// That job.
+        #[serde(rename = "id")]
         existing: JobId,
     },
     /// Its queue is at `max_pending`; nothing was stored for it.
     QueueFull {
         /// How long to wait before trying again.
+        #[serde(rename = "retry_after_ms", with = "ms")]
         retry_after: Duration,
     },
 }

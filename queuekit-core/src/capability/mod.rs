@@ -20,6 +20,7 @@ pub use exchange::{Exchange, Exchanged, Settlement};
 pub use inspect::{Durability, Fact, Finding, Inspect, Severity};
 pub use leases::{ExtendOutcome, Leases, Report, ReportOutcome};
 pub use migrations::{Migration, Migrations, SchemaStatus};
+pub(crate) use outbox::emitted;
 pub use outbox::{Emission, EmitOutcome, EventFilter, EventPage, Outbox, StoredSettings};
 pub use presence::{Beat, BeatTtl, Served, WorkerInfo};
 pub use schedules::{

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 
 use crate::backend::PageSize;
 use crate::clock::Timestamp;
@@ -73,8 +74,12 @@ pub struct Emission {
 }
 
 /// The outcome for one event.
+///
+/// As JSON, as the HTTP API answers it: `outcome` names it, and `id` is that of the event or of the
+/// event in its place.
 // Exhaustive: code that passes outcomes on, such as a worker or a server, must handle each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
 #[must_use]
 pub enum EmitOutcome {
     /// It is stored, with its deliveries.
@@ -85,13 +90,27 @@ pub enum EmitOutcome {
     /// Its id or idempotency key is taken by an equal event, which is left as it is.
     Duplicate {
         /// That event.
+        #[serde(rename = "id")]
         existing: EventId,
     },
     /// Its id is taken by an event of another type or with other data.
     Conflict {
         /// That event.
+        #[serde(rename = "id")]
         existing: EventId,
     },
+}
+
+/// The id under which the event is stored.
+pub(crate) fn emitted(outcome: EmitOutcome) -> Result<EventId> {
+    match outcome {
+        EmitOutcome::Emitted { id } | EmitOutcome::Duplicate { existing: id } => Ok(id),
+        EmitOutcome::Conflict { existing } => {
+            let message =
+                format!("id {existing} is taken by an event of another type or other data");
+            Err(Error::new(ErrorKind::Conflict, message))
+        }
+    }
 }
 
 /// Which events to list; the default lists all.

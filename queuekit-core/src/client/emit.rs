@@ -6,8 +6,8 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 
 use super::Client;
-use crate::capability::EmitOutcome;
-use crate::error::{Error, ErrorKind, Result};
+use crate::capability::{EmitOutcome, emitted};
+use crate::error::{Error, Result};
 use crate::event::{EventDraft, EventId};
 use crate::job::Metadata;
 use crate::names::{IdempotencyKey, PartitionKey};
@@ -78,15 +78,9 @@ impl<'a> IntoFuture for EmitRequest<'a> {
     type IntoFuture = BoxFuture<'a, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            match self.outcome().await? {
-                EmitOutcome::Emitted { id } | EmitOutcome::Duplicate { existing: id } => Ok(id),
-                EmitOutcome::Conflict { existing } => {
-                    let message = "its id is taken by an event of another type or other data";
-                    Err(Error::new(ErrorKind::Conflict, message).on(existing).during("emit"))
-                }
-            }
-        })
+        Box::pin(
+            async move { emitted(self.outcome().await?).map_err(|error| error.during("emit")) },
+        )
     }
 }
 

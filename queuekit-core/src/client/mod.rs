@@ -2,9 +2,9 @@
 
 mod coalescer;
 mod emit;
-mod enqueued;
 mod events;
 mod jobs;
+mod outcomes;
 mod queues;
 mod request;
 mod workers;
@@ -13,9 +13,9 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use emit::EmitRequest;
-pub use enqueued::Enqueued;
 pub use events::Events;
 pub use jobs::Jobs;
+pub use outcomes::{Emitted, Enqueued, Outcomes};
 pub use queues::Queues;
 pub use request::{EnqueueAll, EnqueueRequest};
 pub use workers::Workers;
@@ -162,7 +162,8 @@ impl Client {
         EmitRequest::new(self, event.into())
     }
 
-    /// Stores events in one atomic call, an outcome per event.
+    /// Stores events in one atomic call, with an outcome per event:
+    /// `client.emit_all(events).await?.ids()?` fails if an event was refused.
     ///
     /// # Errors
     /// `Invalid`, naming the field that breaks its limit; `Unsupported` if the store keeps no
@@ -170,9 +171,9 @@ impl Client {
     pub async fn emit_all<D: Into<EventDraft>>(
         &self,
         events: impl IntoIterator<Item = D>,
-    ) -> Result<Vec<EmitOutcome>> {
+    ) -> Result<Emitted> {
         let outcomes = self.emit_counted(events).await?;
-        Ok(outcomes.into_iter().map(|(outcome, _)| outcome).collect())
+        Ok(outcomes.into_iter().map(|(outcome, _)| outcome).collect::<Vec<_>>().into())
     }
 
     /// Like [`emit_all`](Self::emit_all), with the number of deliveries in each outcome.

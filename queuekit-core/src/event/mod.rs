@@ -12,6 +12,7 @@ mod consumers;
 mod draft;
 mod emitter;
 mod id;
+mod json;
 mod pattern;
 mod record;
 mod replay;

@@ -1,11 +1,9 @@
 //! The JSON form of a job: the one that the HTTP API shows and that its clients read.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::{Failure, Job, LogLine, Progress, Release};
-use crate::json::as_json;
+use crate::json::{put_bytes, put_given};
 use crate::ms;
 use crate::rfc3339::Rfc3339;
 
@@ -44,27 +42,27 @@ impl Serialize for Job {
         map.serialize_entry("lease_seq", &self.lease_seq)?;
         map.serialize_entry("created_at", &Rfc3339(self.created_at))?;
         map.serialize_entry("scheduled_at", &Rfc3339(self.scheduled_at))?;
-        given(&mut map, "started_at", self.started_at.map(Rfc3339))?;
-        given(&mut map, "finished_at", self.finished_at.map(Rfc3339))?;
-        given(&mut map, "lease_expires_in_ms", self.lease_expires_in.map(ms::of))?;
-        given(&mut map, "worker", self.worker.as_ref())?;
-        given(&mut map, "partition_key", self.partition_key.as_ref())?;
-        given(&mut map, "idempotency_key", self.idempotency_key.as_ref())?;
+        put_given(&mut map, "started_at", self.started_at.map(Rfc3339))?;
+        put_given(&mut map, "finished_at", self.finished_at.map(Rfc3339))?;
+        put_given(&mut map, "lease_expires_in_ms", self.lease_expires_in.map(ms::of))?;
+        put_given(&mut map, "worker", self.worker.as_ref())?;
+        put_given(&mut map, "partition_key", self.partition_key.as_ref())?;
+        put_given(&mut map, "idempotency_key", self.idempotency_key.as_ref())?;
         map.serialize_entry("timeout_ms", &ms::of(self.timeout))?;
-        given(&mut map, "deadline_in_ms", self.deadline_in.map(ms::of))?;
-        bytes(&mut map, ["payload", "payload_base64"], &self.payload)?;
+        put_given(&mut map, "deadline_in_ms", self.deadline_in.map(ms::of))?;
+        put_bytes(&mut map, ["payload", "payload_base64"], &self.payload)?;
         if let Some(result) = &self.result {
-            bytes(&mut map, ["result", "result_base64"], result)?;
+            put_bytes(&mut map, ["result", "result_base64"], result)?;
         }
-        given(&mut map, "reason", self.reason.as_ref())?;
+        put_given(&mut map, "reason", self.reason.as_ref())?;
         map.serialize_entry("errors", &self.errors)?;
         let released = Some(&self.released).filter(|released| !released.is_empty());
-        given(&mut map, "released", released)?;
-        given(&mut map, "progress", self.progress.as_ref())?;
+        put_given(&mut map, "released", released)?;
+        put_given(&mut map, "progress", self.progress.as_ref())?;
         map.serialize_entry("logs", &self.logs)?;
         map.serialize_entry("metadata", &self.metadata)?;
-        given(&mut map, "cancel_requested", self.cancel_requested.then_some(true))?;
-        given(&mut map, "moved_from", self.moved_from)?;
+        put_given(&mut map, "cancel_requested", self.cancel_requested.then_some(true))?;
+        put_given(&mut map, "moved_from", self.moved_from)?;
         map.end()
     }
 }
@@ -75,8 +73,8 @@ impl Serialize for Failure {
         map.serialize_entry("attempt", &self.attempt)?;
         map.serialize_entry("lease_seq", &self.lease_seq)?;
         map.serialize_entry("at", &Rfc3339(self.at))?;
-        given(&mut map, "started_at", self.started_at.map(Rfc3339))?;
-        given(&mut map, "worker", self.worker.as_ref())?;
+        put_given(&mut map, "started_at", self.started_at.map(Rfc3339))?;
+        put_given(&mut map, "worker", self.worker.as_ref())?;
         map.serialize_entry("error", &self.error)?;
         map.end()
     }
@@ -87,9 +85,9 @@ impl Serialize for Release {
         let mut map = to.serialize_map(None)?;
         map.serialize_entry("lease_seq", &self.lease_seq)?;
         map.serialize_entry("at", &Rfc3339(self.at))?;
-        given(&mut map, "started_at", self.started_at.map(Rfc3339))?;
-        given(&mut map, "worker", self.worker.as_ref())?;
-        given(&mut map, "cause", self.cause)?;
+        put_given(&mut map, "started_at", self.started_at.map(Rfc3339))?;
+        put_given(&mut map, "worker", self.worker.as_ref())?;
+        put_given(&mut map, "cause", self.cause)?;
         map.end()
     }
 }
@@ -109,25 +107,6 @@ impl Serialize for LogLine {
         map.serialize_entry("at", &Rfc3339(self.at))?;
         map.serialize_entry("text", &self.text)?;
         map.end()
-    }
-}
-
-fn given<M: SerializeMap, T: Serialize>(
-    map: &mut M,
-    name: &str,
-    value: Option<T>,
-) -> Result<(), M::Error> {
-    value.map_or(Ok(()), |value| map.serialize_entry(name, &value))
-}
-
-fn bytes<M: SerializeMap>(
-    map: &mut M,
-    [value, base64]: [&str; 2],
-    bytes: &[u8],
-) -> Result<(), M::Error> {
-    match as_json(bytes) {
-        Some(json) => map.serialize_entry(value, json),
-        None => map.serialize_entry(base64, &STANDARD.encode(bytes)),
     }
 }
 

@@ -2,10 +2,6 @@
 
 use std::time::Duration;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use bytes::Bytes;
-use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
@@ -13,6 +9,7 @@ use super::{
     ErrorText, Failure, Job, JobId, LogLine, Metadata, Priority, Progress, Release, Status,
 };
 use crate::clock::Timestamp;
+use crate::json::{bytes_of, there};
 use crate::names::{IdempotencyKey, Kind, PartitionKey, QueueName, WorkerId};
 use crate::{ms, rfc3339};
 
@@ -23,8 +20,8 @@ use crate::{ms, rfc3339};
 impl<'de> Deserialize<'de> for Job {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let shown = Shown::deserialize(from)?;
-        let payload = given::<D>("payload", shown.payload, shown.payload_base64)?;
-        let result = given::<D>("result", shown.result, shown.result_base64)?;
+        let payload = bytes_of::<D>("payload", shown.payload, shown.payload_base64)?;
+        let result = bytes_of::<D>("result", shown.result, shown.result_base64)?;
         Ok(Self {
             id: shown.id,
             queue: shown.queue,
@@ -106,26 +103,6 @@ struct Shown {
     #[serde(default)]
     cancel_requested: bool,
     moved_from: Option<JobId>,
-}
-
-/// A value that is there, even if it is null: a payload may be.
-fn there<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Box<RawValue>>, D::Error> {
-    Deserialize::deserialize(from).map(Some)
-}
-
-fn given<'de, D: Deserializer<'de>>(
-    name: &str,
-    json: Option<Box<RawValue>>,
-    base64: Option<String>,
-) -> Result<Option<Bytes>, D::Error> {
-    match (json, base64) {
-        (Some(json), _) => Ok(Some(Box::<str>::from(json).into_string().into())),
-        (None, Some(text)) => match STANDARD.decode(text) {
-            Ok(bytes) => Ok(Some(bytes.into())),
-            Err(error) => Err(D::Error::custom(format!("{name}_base64 is not base64: {error}"))),
-        },
-        (None, None) => Ok(None),
-    }
 }
 
 #[cfg(test)]

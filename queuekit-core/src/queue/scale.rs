@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use serde::{Serialize, Serializer};
+
 use super::Queue;
 use crate::QueueName;
 use crate::capability::WorkerInfo;
@@ -12,7 +14,9 @@ use crate::job::{State, Status};
 const SLOTS_OF_ONE: u64 = 10;
 
 /// The workers and slots that some queues need and have.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+///
+/// As JSON: the object that `GET /v1/scale` answers. The age is in seconds, as scalers expect it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Scale {
     /// Jobs that could run now, without those of paused queues.
@@ -20,6 +24,7 @@ pub struct Scale {
     /// Running jobs, including those whose lease has expired.
     pub running: u64,
     /// Age of the oldest ready job; zero if no job is ready.
+    #[serde(rename = "oldest_ready_s", serialize_with = "seconds")]
     pub oldest_ready: Duration,
     /// Live workers that serve any of the queues.
     pub workers: u64,
@@ -64,6 +69,10 @@ impl Scale {
         scale.wanted_workers = (scale.ready + scale.running).div_ceil(of_one.max(1));
         scale
     }
+}
+
+fn seconds<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
+    time.as_secs_f64().serialize(to)
 }
 
 impl Queue {

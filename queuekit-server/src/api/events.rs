@@ -17,7 +17,7 @@ use super::trace_context;
 use crate::web::json::{self, Raw};
 use crate::web::{Caller, EnqueueScope, Problem};
 use crate::wire::{
-    EmittedBody, EmittedManyBody, NewEventBody, NewEventsBody, bounded, one_of_schema,
+    EmittedForm, EmittedManyBody, NewEventBody, NewEventsBody, bounded, one_of_schema,
 };
 
 const CLOUD_EVENT: &str = "application/cloudevents+json";
@@ -32,7 +32,7 @@ one_of_schema! { GivenBody, "Emit" = NewEventBody, "NewEvent" | NewEventsBody, "
 pub(super) enum AnswerBody {}
 
 one_of_schema! {
-    AnswerBody, "EmitAnswer" = EmittedBody, "Emitted" | EmittedManyBody, "EmittedMany"
+    AnswerBody, "EmitAnswer" = EmittedForm, "Emitted" | EmittedManyBody, "EmittedMany"
 }
 
 /// Stores an event, or several in one atomic step, with a delivery for each subscription.
@@ -67,8 +67,8 @@ pub(super) async fn emit(
         events.push(event);
     }
     let outcomes = emitted(&app, caller, events).await?;
-    let outcomes: Vec<_> = outcomes.into_iter().map(EmittedBody::of).collect();
-    let status = match outcomes.iter().any(|outcome| outcome.outcome == "emitted") {
+    let is_new = |outcome: &_| matches!(outcome, EmitOutcome::Emitted { .. });
+    let status = match outcomes.iter().any(is_new) {
         true => StatusCode::CREATED,
         false => StatusCode::OK,
     };
@@ -78,7 +78,7 @@ pub(super) async fn emit(
             Ok((status, Answer(EmittedManyBody { outcomes })).into_response())
         }
         mut outcomes => match outcomes.next() {
-            Some(EmittedBody { outcome, id }) if outcome == "conflict" => {
+            Some(EmitOutcome::Conflict { existing: id }) => {
                 let detail = format!("an event with another type or other data has the id {id}");
                 Err(Problem::conflict(detail))
             }
@@ -96,7 +96,7 @@ async fn emitted(
 ) -> Result<Vec<EmitOutcome>, Problem> {
     let client = app.client().clone();
     if caller.per_second().is_none() {
-        return Ok(client.emit_all(events).await?);
+        return Ok(client.emit_all(events).await?.into_iter().collect());
     }
     let emitting = async move {
         let outcomes = client.emit_counted(events).await?;

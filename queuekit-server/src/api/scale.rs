@@ -12,7 +12,7 @@ use utoipa::IntoParams;
 use super::app::App;
 use super::params::Params;
 use crate::web::{Caller, Problem, Scope};
-use crate::wire::{BATCH, ScaleBody};
+use crate::wire::{BATCH, ScaleForm};
 
 /// Which queues to scale for.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -33,13 +33,13 @@ pub(super) struct ScaleQuery {
 /// figures are a second or two old.
 #[utoipa::path(
     get, path = "/v1/scale", tag = "watching", security(("key" = [])), params(ScaleQuery),
-    responses((status = 200, description = "What the queues need and have.", body = ScaleBody))
+    responses((status = 200, description = "What the queues need and have.", body = ScaleForm))
 )]
 pub(super) async fn scale(
     State(app): State<App>,
     caller: Caller,
     Params(query): Params<ScaleQuery>,
-) -> Result<Answer<ScaleBody>, Problem> {
+) -> Result<Answer<Scale>, Problem> {
     caller.need(Scope::Read)?;
     if !query.slots_per_worker.is_none_or(|slots| (1..=1_000_000).contains(&slots)) {
         let detail = "slots_per_worker must be 1 to 1000000";
@@ -56,7 +56,7 @@ pub(super) async fn scale(
         None => caller.sees_queue(queue.name.as_str()),
     };
     let queues = figures.queues.iter().filter(is_meant);
-    Ok(Answer(ScaleBody::of(Scale::of(queues, &figures.workers, query.slots_per_worker))))
+    Ok(Answer(Scale::of(queues, &figures.workers, query.slots_per_worker)))
 }
 
 fn named(text: &str) -> Result<HashSet<QueueName>, Problem> {

@@ -2,14 +2,15 @@
 
 use std::num::NonZeroU64;
 use std::str::FromStr;
-use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 use axum::http::Method;
 use clap::Args;
 use queuekit::jobs::{IdempotencyKey, Kind, PartitionKey};
 use queuekit::store::{Clock, SystemClock};
-use queuekit::{Bytes, JobDraft, JobId, Metadata, NewJob, Priority, QueueName, Timestamp};
+use queuekit::{
+    Bytes, EnqueueOutcome, JobDraft, JobId, Metadata, NewJob, Priority, QueueName, Timestamp,
+};
 use serde_json::value::RawValue;
 
 use super::api::Api;
@@ -21,7 +22,7 @@ use super::format::span;
 use super::output::{Output, remark};
 use super::payload;
 use super::retry::Retry;
-use crate::wire::{EnqueueOutcomeBody, EnqueueOutcomesBody, NewJobBody, NewJobsBody};
+use crate::wire::{EnqueueOutcomesBody, NewJobBody, NewJobsBody};
 
 /// Room for the fields of a job other than its payload.
 const BESIDE_PAYLOAD: usize = 8 * 1024;
@@ -155,24 +156,37 @@ async fn store(api: &Api, job: &NewJob, count: u64, output: Output) -> Result<()
 }
 
 /// The jobs that were stored, and why the next one was not.
-async fn ask(api: &Api, jobs: &NewJobsBody) -> (Vec<EnqueueOutcomeBody>, Option<anyhow::Error>) {
+async fn ask(api: &Api, jobs: &NewJobsBody) -> (Vec<EnqueueOutcome>, Option<anyhow::Error>) {
     // The ids make a repeated call safe: no job is stored twice.
     let ask = async || api.call(Method::POST, "/v1/jobs", jobs).await;
     let answer = Retry::SHORT.ask(ask).await;
-    let outcomes = answer.and_then(|answer| answer.read::<EnqueueOutcomesBody>());
-    let mut outcomes = match outcomes {
-        Ok(outcomes) => outcomes.outcomes,
+    let answered = match answer.and_then(|answer| answer.read::<EnqueueOutcomesBody>()) {
+        Ok(answered) => answered.outcomes,
         Err(error) => return (Vec::new(), Some(error)),
     };
-    for (outcome, job) in outcomes.iter_mut().zip(&jobs.jobs) {
-        let is_own = job.id.is_some() && job.id == outcome.id;
-        if is_own && outcome.outcome == "duplicate" {
-            outcome.outcome = "created".into();
+    let mut stored = Vec::with_capacity(answered.len());
+    for (outcome, job) in answered.into_iter().zip(&jobs.jobs) {
+        match outcome {
+            EnqueueOutcome::Duplicate { existing: id } if job.id == Some(id) => {
+                stored.push(EnqueueOutcome::Created { id });
+            }
+            EnqueueOutcome::Created { .. } | EnqueueOutcome::Duplicate { .. } => {
+                stored.push(outcome);
+            }
+            EnqueueOutcome::Conflict { existing } => {
+                return (stored, Some(anyhow!("another job has the same id, {existing}")));
+            }
+            EnqueueOutcome::QueueFull { retry_after } => {
+                let refused = anyhow!(
+                    "the queue is full (max_pending is reached); try again in {}, or start more \
+                     workers",
+                    span(retry_after)
+                );
+                return (stored, Some(refused));
+            }
         }
     }
-    let refused = outcomes.iter().position(|outcome| !outcome.is_stored());
-    let refused = refused.map(|at| outcomes.drain(at..).next());
-    (outcomes, refused.flatten().map(|outcome| outcome.failure()))
+    (stored, None)
 }
 
 /// Equal jobs. Each gets an id here, so that a call whose answer was lost can be repeated.
@@ -183,32 +197,15 @@ fn jobs(job: &NewJob, number: usize) -> NewJobsBody {
     NewJobsBody { jobs: (0..number).map(|_| body()).collect() }
 }
 
-impl EnqueueOutcomeBody {
-    fn is_stored(&self) -> bool {
-        matches!(&*self.outcome, "created" | "duplicate")
-    }
-
-    fn failure(&self) -> anyhow::Error {
-        match (self.retry_after_ms, self.id) {
-            (Some(ms), _) => anyhow!(
-                "the queue is full (max_pending is reached); try again in {}, or start more \
-                 workers",
-                span(Duration::from_millis(ms))
-            ),
-            (None, Some(id)) => anyhow!("another job has the same id, {id}"),
-            (None, None) => anyhow!("the server answered `{}`", self.outcome),
-        }
-    }
-}
-
 /// Prints a line for each job.
-fn tell(outcomes: &[EnqueueOutcomeBody], output: Output) -> Result<()> {
-    if outcomes.iter().any(|outcome| outcome.outcome == "duplicate") {
+fn tell(outcomes: &[EnqueueOutcome], output: Output) -> Result<()> {
+    let is_duplicate = |outcome: &_| matches!(outcome, EnqueueOutcome::Duplicate { .. });
+    if outcomes.iter().any(is_duplicate) {
         remark("nothing was stored: the queue already has a job with this idempotency key");
     }
-    let line = |outcome: &EnqueueOutcomeBody| match output.json {
+    let line = |outcome: &EnqueueOutcome| match output.json {
         true => serde_json::to_string(outcome),
-        false => Ok(outcome.id.map(|id| id.to_string()).unwrap_or_default()),
+        false => Ok(outcome.job_id().map(|id| id.to_string()).unwrap_or_default()),
     };
     let lines: Vec<String> = outcomes.iter().map(line).collect::<Result<_, _>>()?;
     if lines.is_empty() { Ok(()) } else { output.raw(&lines.join("\n")) }

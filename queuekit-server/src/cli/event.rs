@@ -5,9 +5,10 @@ use std::num::NonZeroUsize;
 use anyhow::Result;
 use axum::http::Method;
 use clap::{Args, Subcommand};
+use queuekit::events::{self, EmitOutcome};
 use queuekit::jobs::{IdempotencyKey, Kind, PartitionKey};
+use queuekit::store::as_json;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::api::Api;
@@ -19,7 +20,7 @@ use super::format::{ago, brief, or_dash};
 use super::output::{Output, remark};
 use super::payload;
 use super::table::{Cell, Table};
-use crate::wire::{EmittedBody, EventBody, NewEventBody, Time};
+use crate::wire::{NewEventBody, Time};
 
 const LETTERS: usize = 60;
 const PAGE: usize = 500;
@@ -116,12 +117,14 @@ impl Emit {
             delay_ms: self.delay.map(|Span(delay)| millis(delay)),
             ..NewEventBody::default()
         };
-        let emitted: EmittedBody = api.call(Method::POST, "/v1/events", &body).await?.read()?;
-        if emitted.outcome == "duplicate" {
+        let emitted: EmitOutcome = api.call(Method::POST, "/v1/events", &body).await?.read()?;
+        if matches!(emitted, EmitOutcome::Duplicate { .. }) {
             remark("nothing was stored: the log already has an event with this idempotency key");
         }
-        let value = json!({ "outcome": emitted.outcome, "id": emitted.id });
-        output.answer(&value, emitted.id)
+        let (EmitOutcome::Emitted { id }
+        | EmitOutcome::Duplicate { existing: id }
+        | EmitOutcome::Conflict { existing: id }) = emitted;
+        output.answer(&emitted, id)
     }
 }
 
@@ -167,13 +170,13 @@ impl List {
 fn table(events: &[Box<RawValue>]) -> Result<Table> {
     let mut table = Table::new(&["ID", "TYPE", "KEY", "EMITTED", "DATA"], "no events match");
     for event in events {
-        let event: EventBody<'_> = serde_json::from_str(event.get())?;
+        let event: events::Event = serde_json::from_str(event.get())?;
         table.row([
             Cell::from(event.id),
-            Cell::from(&event.r#type),
+            Cell::from(&event.kind),
             or_dash(event.partition_key),
-            Cell::from(ago(event.emitted_at)),
-            or_dash(event.data.map(|data| brief(data.get(), LETTERS))),
+            Cell::from(ago(Time(event.emitted_at))),
+            or_dash(as_json(&event.data).map(|data| brief(data.get(), LETTERS))),
         ]);
     }
     Ok(table)

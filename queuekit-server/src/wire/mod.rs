@@ -29,9 +29,9 @@ pub(crate) use audit::{AuditBody, AuditEntryBody};
 pub(crate) use bounded_list::{BATCH, bounded, entries, items};
 pub(crate) use bulk::{BulkBody, BulkReportBody};
 pub(crate) use bytes::{GivenBytes, ShownBytes};
-pub(crate) use enqueued::{EnqueueOutcomeBody, EnqueueOutcomesBody};
+pub(crate) use enqueued::EnqueueOutcomesBody;
 pub(crate) use enum_schema::enum_schema;
-pub(crate) use event::{EmittedBody, EmittedManyBody, EventBody, EventsPageBody};
+pub(crate) use event::{EmittedForm, EmittedManyBody, EventsPageBody};
 pub(crate) use event_retention::RetentionBody;
 pub(crate) use filter::FilterBody;
 pub(crate) use job::{JobForm, LeasedBody, WhyBody, stored_job};
@@ -43,7 +43,7 @@ pub(crate) use nullable::nullable;
 pub(crate) use one_of_schema::one_of_schema;
 pub(crate) use queue::{QueueForm, TotalsForm, fingerprint};
 pub(crate) use queue_settings::{PatchBody, SettingsBody};
-pub(crate) use scale::ScaleBody;
+pub(crate) use scale::ScaleForm;
 pub(crate) use schedule::{NextRunsBody, ScheduleBody, ScheduleRunBody, SchedulesBody};
 pub(crate) use subscription::{
     ConsumerStatsBody, NewSubscriptionBody, ReplayBody, ReplayedBody, SubscriptionBody,

@@ -13,7 +13,7 @@ use super::CLOUD_EVENTS;
 use crate::api::app::App;
 use crate::api::params::Params;
 use crate::web::{Caller, Problem, Scope, response_budget};
-use crate::wire::{EventBody, EventsPageBody, Time};
+use crate::wire::{EventsPageBody, Time};
 
 /// A filter of events.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -58,7 +58,7 @@ pub(in crate::api) async fn list_events(
     let cursor = page.cursor.map(|cursor| cursor.to_string());
     let wanted = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if !wanted.contains(CLOUD_EVENTS) {
-        let events = page.events.iter().filter(seen).map(EventBody::of).collect();
+        let events = page.events.iter().filter(seen).collect();
         let body = EventsPageBody { events, cursor };
         return response_budget::answer(budget, serde_json::to_vec(&body).unwrap_or_default())
             .await;

@@ -19,8 +19,7 @@ use crate::web::json::{self, Raw};
 use crate::web::memory_budget::RequestBudget;
 use crate::web::{Caller, EnqueueScope, Problem, Scope, response_budget};
 use crate::wire::{
-    EnqueueBody, EnqueueOutcomeBody, EnqueueOutcomesBody, JobForm, NewJobBody, one_of_schema,
-    stored_job,
+    EnqueueBody, EnqueueOutcomesBody, JobForm, NewJobBody, one_of_schema, stored_job,
 };
 
 /// The outcome for one job.
@@ -195,9 +194,7 @@ async fn many(app: &App, caller: &Caller, jobs: Vec<NewJob>) -> Result<Response,
         _ => None,
     });
     let wait: Option<Duration> = wait.max();
-    let body = EnqueueOutcomesBody {
-        outcomes: outcomes.into_iter().map(EnqueueOutcomeBody::of).collect(),
-    };
+    let body = EnqueueOutcomesBody { outcomes: outcomes.into_iter().collect() };
     match wait.filter(|_| !created) {
         None if created => Ok((StatusCode::CREATED, Answer(body)).into_response()),
         None => Ok(Answer(body).into_response()),
