@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use queuekit_core::capability::{Admin, CancelOutcome, RescheduleOutcome, RetryOutcome, Why};
 use queuekit_core::limits::DELAY;
-use queuekit_core::queue::{QueuePatch, QueueSettings};
+use queuekit_core::queue::{QueuePatch, QueueSettings, in_use};
 use queuekit_core::{Error, ErrorKind, JobId, QueueName, Result};
 use redis::Value;
 
@@ -150,10 +150,7 @@ impl RedisStore {
 
 /// The error for a queue that still has jobs, or running jobs.
 fn still_used(queue: &QueueName, counts: Value) -> Error {
-    let counts: Vec<i64> = array_of(counts).into_iter().flatten().filter_map(number_of).collect();
-    let (jobs, running) = (counts.first().unwrap_or(&0), counts.get(1).unwrap_or(&0));
-    let message = format!(
-        "it has {jobs} jobs, {running} of them running; drain it, or use force once none runs"
-    );
-    Error::new(ErrorKind::Conflict, message).on(queue)
+    let mut counts = array_of(counts).into_iter().flatten().filter_map(number_of);
+    let mut next = || counts.next().unwrap_or_default().cast_unsigned();
+    in_use(queue, next(), next())
 }

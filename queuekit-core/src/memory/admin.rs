@@ -7,12 +7,12 @@ use async_trait::async_trait;
 use super::tables::Tables;
 use super::{MemoryStore, Operation};
 use crate::capability::{Admin, CancelOutcome, RescheduleOutcome, RetryOutcome, Why};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::job::{JobId, State};
 use crate::lifecycle::{self, Transition};
 use crate::limits::{DELAY, Limits};
 use crate::names::QueueName;
-use crate::queue::{QueuePatch, QueueSettings};
+use crate::queue::{QueuePatch, QueueSettings, admit_removal};
 
 #[async_trait]
 impl Admin for MemoryStore {
@@ -68,13 +68,7 @@ impl Tables {
             return Ok(false);
         };
         let (jobs, running) = (queue.counts.iter().sum::<u64>(), queue.count(State::Running));
-        if running > 0 || (jobs > 0 && !force) {
-            let message = format!(
-                "it has {jobs} jobs, {running} of them running; drain it, or use force once none \
-                 runs"
-            );
-            return Err(Error::new(ErrorKind::Conflict, message).on(name));
-        }
+        admit_removal(name, jobs, running, force)?;
         let of_queue = self.jobs.values().filter(|record| record.queue == *name);
         let ids: Vec<JobId> = of_queue.map(|record| record.id).collect();
         for id in ids {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use queuekit_core::capability::{CancelOutcome, RescheduleOutcome, RetryOutcome};
 use queuekit_core::lifecycle::{self, Transition};
-use queuekit_core::queue::{QueuePatch, QueueSettings};
-use queuekit_core::{Error, ErrorKind, JobId, QueueName, State};
+use queuekit_core::queue::{self, QueuePatch, QueueSettings};
+use queuekit_core::{JobId, QueueName, State};
 use uuid::Uuid;
 
 use super::Change;
@@ -107,10 +107,7 @@ async fn in_use(session: &Session<'_>, row: &QueueRow) -> Outcome<Failure> {
     let figures = counters::figures(session, Some(vec![row.id])).await?;
     let counts = figures.first().map(|figures| figures.counts).unwrap_or_default();
     let (jobs, running) = (counts.iter().sum::<i64>(), counts[State::Running as usize]);
-    let message = format!(
-        "it has {jobs} jobs, {running} of them running; drain it, or use force once none runs"
-    );
-    Ok(Error::new(ErrorKind::Conflict, message).on(&row.name).into())
+    Ok(queue::in_use(&row.name, jobs.cast_unsigned(), running.cast_unsigned()).into())
 }
 
 /// The effects of a cancel.

@@ -5,8 +5,8 @@ use std::time::Duration;
 use queuekit_core::capability::{CancelOutcome, RescheduleOutcome, RetryOutcome};
 use queuekit_core::lifecycle::{self, Transition};
 use queuekit_core::limits::DELAY;
-use queuekit_core::queue::{QueuePatch, QueueSettings};
-use queuekit_core::{Error, ErrorKind, JobId, QueueName, Result, State};
+use queuekit_core::queue::{QueuePatch, QueueSettings, admit_removal};
+use queuekit_core::{Error, JobId, QueueName, Result, State};
 use rusqlite::params;
 
 use super::Step;
@@ -44,13 +44,7 @@ impl Step<'_> {
         };
         let (jobs, running) =
             (self.queues[at].counts.iter().sum::<i64>(), self.queues[at].count(State::Running));
-        if running > 0 || (jobs > 0 && !force) {
-            let message = format!(
-                "it has {jobs} jobs, {running} of them running; drain it, or use force once none \
-                 runs"
-            );
-            return Err(Error::new(ErrorKind::Conflict, message).on(name));
-        }
+        admit_removal(name, jobs.cast_unsigned(), running, force)?;
         let id = self.queues[at].id;
         let keys = self.keys(JOBS_OF_QUEUE, params![id, SLICE])?;
         let more = keys.len() == SLICE;

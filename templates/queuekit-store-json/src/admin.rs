@@ -7,10 +7,9 @@ use queuekit_core::capability::{
 };
 use queuekit_core::lifecycle::{self, Record, Transition};
 use queuekit_core::limits::DELAY;
-use queuekit_core::queue::Order;
+use queuekit_core::queue::{Order, admit_removal};
 use queuekit_core::{
-    Error, ErrorKind, JobId, QueueName, QueuePatch, QueueSettings, Result, State, Status,
-    async_trait,
+    Error, JobId, QueueName, QueuePatch, QueueSettings, Result, State, Status, async_trait,
 };
 
 use crate::JsonStore;
@@ -62,13 +61,7 @@ impl Data {
         }
         let jobs: Vec<JobId> = self.of_queue(name).map(|record| record.id).collect();
         let running = self.of_queue(name).filter(|one| one.state == State::Running).count();
-        if running > 0 || (!jobs.is_empty() && !force) {
-            let message = format!(
-                "it has {} jobs, {running} of them running; drain it, or use force once none runs",
-                jobs.len()
-            );
-            return Err(Error::new(ErrorKind::Conflict, message).on(name));
-        }
+        admit_removal(name, jobs.len() as u64, running as u64, force)?;
         jobs.into_iter().for_each(|id| self.apply(id, Transition::Delete, |_| {}));
         self.queues.remove(name);
         self.changed = true;
