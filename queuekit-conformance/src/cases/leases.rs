@@ -184,6 +184,10 @@ pub async fn r3_9_a_worker_is_listed_until_three_ttl(world: &dyn World) {
         let counted = world.queue(&default_queue()).await.workers;
         assert_eq!(counted == 0, moment.has_come(), "{moment:?}");
     }
+    world.beat(&busier).await;
+    let ages: Vec<_> = world.workers().await.into_iter().map(|info| info.age).collect();
+    assert_eq!(ages.len(), 1, "a worker that comes back is listed again");
+    world.assert_passed(ages[0], Duration::ZERO);
 }
 
 /// R3.9: a listed worker is found by its id.
