@@ -1,9 +1,9 @@
 //! What all ids that are UUIDs have in common: their text.
 
 /// Display, Debug, parsing and serde's text of tuple structs of one [`Uuid`](uuid::Uuid), each with
-/// the field that an error names.
+/// the field that an error names, and the versions that it may have.
 macro_rules! uuid_like {
-    ($($type:ident $field:literal)*) => {$(
+    ($($type:ident $field:literal [$($version:expr),+])*) => {$(
         impl std::fmt::Display for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 std::fmt::Display::fmt(&self.0, f)
@@ -22,10 +22,11 @@ macro_rules! uuid_like {
             fn from_str(text: &str) -> $crate::error::Result<Self> {
                 let refuse = || {
                     let got = format!("{text:?}");
-                    $crate::error::Error::invalid($field, "a UUIDv7 as printed by queuekit", got)
+                    $crate::error::Error::invalid($field, "a UUID as printed by queuekit", got)
                 };
                 let id = uuid::Uuid::parse_str(text).map_err(|error| refuse().caused_by(error))?;
-                if id.get_version_num() == 7 { Ok(Self(id)) } else { Err(refuse()) }
+                let is_ours = [$($version),+].contains(&id.get_version_num());
+                if is_ours { Ok(Self(id)) } else { Err(refuse()) }
             }
         }
 

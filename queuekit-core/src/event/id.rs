@@ -38,4 +38,4 @@ impl EventId {
     }
 }
 
-uuid_like! { EventId "event" }
+uuid_like! { EventId "event" [7] }

@@ -183,12 +183,20 @@ impl JobDraft {
         job.id = match (self.id, job.moved_from) {
             (Some(id), _) => {
                 within("id", id.belongs_to(queue), "an id of the job's queue", id)?;
+                let is_own = job.moved_from.is_some_and(|old| old.moved_to(queue) == id);
+                let limit = "a UUIDv7: those of version 8 are of schedules, events and moves";
+                within("id", is_own || !id.is_derived(), limit, id)?;
                 id
             }
             (None, Some(old)) => old.moved_to(queue),
             (None, None) => JobId::generate(queue, id_time()),
         };
         Ok(job)
+    }
+
+    /// The job under an id that was derived.
+    pub(crate) fn build_as(self, id: JobId) -> Result<NewJob> {
+        Ok(NewJob { id, ..self.build()? })
     }
 
     /// The delivery of an event, under this id.

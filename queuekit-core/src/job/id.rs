@@ -9,10 +9,12 @@ use crate::event::EventId;
 use crate::names::{QueueName, ScheduleName};
 use crate::uuid_like::uuid_like;
 
-/// A UUIDv7 whose last 16 bits are its queue's tag (contract R2.4).
+/// A UUID whose last 16 bits are its queue's tag (contract R2.4).
 ///
 /// The client makes it before the call, so that a call whose reply was lost can be repeated; the
-/// tag lets a store find a job by id alone.
+/// tag lets a store find a job by id alone. It is a UUIDv7, or a UUIDv8 if queuekit derived it from
+/// a schedule, an event or another job. Everybody can compute those, so no enqueue may choose one:
+/// it would take the place of the job that is to come.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(into = "String")]
 pub struct JobId(Uuid);
@@ -55,10 +57,16 @@ impl JobId {
     }
 
     fn derived(queue: &QueueName, millis: u64, digest: &[u8]) -> Self {
-        let mut random = [0; 10];
-        random[..8].copy_from_slice(&digest[..8]);
-        random[8..].copy_from_slice(&queue.id_tag());
-        Self(Builder::from_unix_timestamp_millis(millis, &random).into_uuid())
+        let mut bytes = [0; 16];
+        bytes[..6].copy_from_slice(&millis.to_be_bytes()[2..]);
+        bytes[6..14].copy_from_slice(&digest[..8]);
+        bytes[14..].copy_from_slice(&queue.id_tag());
+        Self(Builder::from_custom_bytes(bytes).into_uuid())
+    }
+
+    /// Whether this id was derived from something else, and not drawn by a client.
+    pub fn is_derived(self) -> bool {
+        self.0.get_version_num() == DERIVED
     }
 
     /// Whether this id can be of a job of this queue.
@@ -83,11 +91,15 @@ impl JobId {
     }
 }
 
-uuid_like! { JobId "id" }
+/// The UUID version of ids that are derived.
+const DERIVED: usize = 8;
+
+uuid_like! { JobId "id" [7, DERIVED] }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::job::JobDraft;
 
     #[test]
     fn ids_are_uuid_v7_and_end_in_their_queues_tag() {
@@ -97,6 +109,32 @@ mod tests {
         assert!(id.to_string().ends_with("37a8"), "{id}");
         assert!(id.belongs_to(&queue));
         assert_eq!(id.to_string().parse::<JobId>().unwrap(), id);
+    }
+
+    #[test]
+    fn what_is_derived_is_uuid_v8_and_sorts_by_its_time() {
+        let queue = QueueName::default();
+        let (name, at) = (ScheduleName::new("s").unwrap(), Timestamp::from_millis);
+        let id = JobId::of_occurrence(&queue, &name, at(1_767_225_600_000));
+        assert!(id.is_derived());
+        assert!(id.to_string().starts_with("019b76da-a800-8"), "{id}");
+        assert_eq!(id.to_string().parse::<JobId>().unwrap(), id);
+        assert!(!JobId::generate(&queue, at(0)).is_derived());
+    }
+
+    /// Else it would take the place of an occurrence or a delivery that is to come.
+    #[test]
+    fn r2_4_no_enqueue_chooses_a_derived_id() {
+        let (queue, other) = (QueueName::default(), QueueName::new("other").unwrap());
+        let name = ScheduleName::new("s").unwrap();
+        let occurrence = JobId::of_occurrence(&queue, &name, Timestamp::from_millis(7));
+        let error = JobDraft::new("k", "").id(occurrence).build().unwrap_err();
+        assert!(error.to_string().starts_with("id must be a UUIDv7"), "{error}");
+        let old = JobId::generate(&other, Timestamp::default());
+        let moved = || JobDraft::new("k", "").moved_from(old);
+        assert!(moved().id(occurrence).build().is_err());
+        let id = moved().build().unwrap().id();
+        assert_eq!(moved().id(id).build().unwrap().id(), id, "a repeated move");
     }
 
     #[test]

@@ -124,8 +124,8 @@ impl JobTemplate {
         jitter: Duration,
     ) -> Result<NewJob> {
         let id = JobId::of_occurrence(&self.queue, name, nominal);
-        let draft = self.draft(name, Some(nominal)).id(id);
-        draft.run_at(nominal + schedule_jitter(jitter, id)).build()
+        let draft = self.draft(name, Some(nominal));
+        draft.run_at(nominal + schedule_jitter(jitter, id)).build_as(id)
     }
 
     /// The job of a requested run.
